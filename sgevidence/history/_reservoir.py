@@ -1,0 +1,116 @@
+"""The rows seen so far: all of them, or a uniform sample of bounded size (Vitter 1985, algorithm R).
+
+A reservoir is a value: :meth:`Reservoir.absorb` returns a new one, so that an interrupted update
+leaves the old one as it was.  Every row is kept with its weight; sums over the sample are scaled
+by the ratio of total weights.
+
+Symbols: ``n_rows`` rows seen, ``n`` = Σ weight seen, ``B`` = batch size.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ._rows import Rows
+
+
+@dataclass(frozen=True)
+class Reservoir:
+    """A uniform sample of the rows seen.
+
+    Parameters
+    ----------
+    capacity : int or None
+        Most rows to keep; None keeps all.
+    rows : Rows or None
+        The rows kept.
+    n_rows : int
+        Rows seen.
+    n : float
+        Their total weight.
+    equal_weights : bool
+        All rows seen have the same weight: mini-batches then need no cumulative sum.
+    """
+
+    capacity: int | None
+    rows: Rows | None = None
+    n_rows: int = 0
+    n: float = 0.0
+    equal_weights: bool = True
+    _storage: "_Storage | None" = None
+
+    def __len__(self) -> int:
+        return 0 if self.rows is None else len(self.rows)
+
+    def __getstate__(self):
+        return {k: v for k, v in vars(self).items() if k not in ("_storage", "_cdf")} | {"_storage": None}
+
+    def absorb(self, chunk: Rows, rng: np.random.Generator) -> "Reservoir":
+        """The reservoir after ``chunk``: row number i stays with probability capacity/i."""
+        n_rows, n = self.n_rows + len(chunk), self.n + chunk.total_weight
+        first = chunk.weight[0] if self.rows is None else self.rows.weight[0]
+        equal_weights = self.equal_weights and bool(np.all(chunk.weight == first))
+        room = len(chunk) if self.capacity is None else max(self.capacity - len(self), 0)
+        storage, rows = self._storage, self.rows
+        if room:
+            storage = (storage or _Storage(rows)).append(rows, chunk[:room])
+            rows = storage.rows
+        rest = chunk[room:]
+        if len(rest):
+            position = np.arange(n_rows - len(rest), n_rows) + 1
+            slot = (rng.random(len(rest)) * position).astype(int)
+            chosen = np.flatnonzero(slot < self.capacity)
+            # of several rows for one slot the last stays, as if they had come one by one
+            rows, storage = rows.replace(slot[chosen], rest.take(chosen)), None
+        return Reservoir(self.capacity, rows, n_rows, n, equal_weights, storage)
+
+    @cached_property
+    def _cdf(self) -> np.ndarray:
+        return np.cumsum(self.rows.weight)
+
+    def draw(self, batch_size: int, rng: np.random.Generator) -> Rows:
+        """An i.i.d. mini-batch whose weighted sum estimates the sum over all rows seen, without bias.
+
+        Rows are drawn in proportion to their weight; each then stands for n/B.  A history no larger
+        than the batch is returned whole, which is exact.
+        """
+        if len(self) == self.n_rows and max(len(self), self.n) <= batch_size:
+            return self.rows
+        if self.equal_weights:
+            indices = (rng.random(batch_size) * len(self)).astype(int)
+        else:
+            indices = np.searchsorted(self._cdf, rng.random(batch_size) * self._cdf[-1], side="right")
+        batch = self.rows.take(indices)
+        return Rows(batch.X, batch.y, np.full(batch_size, self.n / batch_size))
+
+
+class _Storage:
+    """Arrays that grow by doubling and are shared by the successive reservoirs of one stream.
+
+    A reservoir sees only the first rows.  Appending behind them is safe while nobody else has
+    appended there; otherwise (two branches of one stream) the rows are copied first.
+    """
+
+    def __init__(self, rows: Rows | None):
+        self.rows, self.arrays = rows, None
+
+    def append(self, seen: Rows | None, new: Rows) -> "_Storage":
+        if seen is None:
+            return _Storage(new)
+        n, total = len(seen), len(seen) + len(new)
+        storage = self
+        if self.arrays is None or len(self.rows) != n or total > len(self.arrays[0]):
+            storage = _Storage(seen)
+            storage.arrays = [None if a is None else _grown(a, 2 * total) for a in (seen.X, seen.y, seen.weight)]
+        for array, part in zip(storage.arrays, (new.X, new.y, new.weight)):
+            if array is not None:
+                array[n:total] = part
+        storage.rows = Rows(*(None if a is None else a[:total] for a in storage.arrays))
+        return storage
+
+
+def _grown(a: np.ndarray, length: int) -> np.ndarray:
+    out = np.empty((length, *a.shape[1:]), a.dtype)
+    out[: len(a)] = a
+    return out

@@ -1,0 +1,78 @@
+"""Rows of data as every algorithm sees them: X, y, weight, and two operations on them.
+
+``sum over blocks`` and ``take`` are also what a distributed array or a file of columns offers.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Rows:
+    """n rows of data.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p)
+    y : ndarray of shape (n,) or None
+        Targets, class indices, or None for densities.
+    weight : ndarray of shape (n,)
+        How often each row counts.
+    """
+
+    X: np.ndarray
+    y: np.ndarray | None
+    weight: np.ndarray
+
+    @classmethod
+    def of(cls, X, y=None, weight=None) -> "Rows":
+        """Rows from arrays; weights default to one."""
+        X = np.asarray(X, dtype=float)
+        return cls(X, None if y is None else np.asarray(y), np.ones(len(X)) if weight is None else weight)
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def total_weight(self) -> float:
+        return float(np.sum(self.weight))
+
+    def take(self, indices) -> "Rows":
+        """Rows by index; ``np.take`` is twice as fast as indexing."""
+        y = None if self.y is None else np.take(self.y, indices, axis=0)
+        return Rows(np.take(self.X, indices, axis=0), y, np.take(self.weight, indices))
+
+    def __getitem__(self, part: slice) -> "Rows":
+        """A view of consecutive rows."""
+        return Rows(self.X[part], None if self.y is None else self.y[part], self.weight[part])
+
+    def scaled(self, factor: float) -> "Rows":
+        """The same rows, each counting ``factor`` times as much."""
+        return Rows(self.X, self.y, factor * self.weight)
+
+    def join(self, other: "Rows") -> "Rows":
+        y = None if self.y is None else np.concatenate([self.y, other.y])
+        return Rows(np.concatenate([self.X, other.X]), y, np.concatenate([self.weight, other.weight]))
+
+    def replace(self, indices, new: "Rows") -> "Rows":
+        """A copy with some rows replaced; the last of several for one place stays."""
+        out = Rows(self.X.copy(), None if self.y is None else self.y.copy(), self.weight.copy())
+        out.X[indices], out.weight[indices] = new.X, new.weight
+        if out.y is not None:
+            out.y[indices] = new.y
+        return out
+
+    def blocks(self, size: int) -> Iterator["Rows"]:
+        """Consecutive views of at most ``size`` rows (at least 64)."""
+        size = max(size, 64)
+        for start in range(0, len(self), size):
+            yield self[start : start + size]
+
+    def chunks(self, weight_per_chunk: float) -> Iterator["Rows"]:
+        """Consecutive views of about ``weight_per_chunk`` total weight: so many rows if all weights are one."""
+        edges = np.ceil(np.cumsum(self.weight) / weight_per_chunk - 1e-9).astype(int)
+        cuts = np.flatnonzero(np.diff(edges)) + 1
+        for start, stop in zip(np.r_[0, cuts], np.r_[cuts, len(self)]):
+            yield self[start:stop]

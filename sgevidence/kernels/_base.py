@@ -1,0 +1,62 @@
+"""What every kernel shares: the target it sees, the record it returns, linear coordinates.
+
+A kernel moves a cloud ``theta`` (M, d) and leaves a target distribution (nearly) invariant.  It
+sees functions of θ only, never data or models, so that each is tested on a Gaussian.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+Gradient = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M, d)
+ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # (M, d) -> (M,), (M, d)
+
+
+class MoveInfo(NamedTuple):
+    """What a kernel reports beside the moved cloud."""
+
+    n_gradients: int  #: evaluations of the target or its gradient per particle
+    acceptance: float  #: mean acceptance probability; 1 where there is no test
+    n_refused: int  #: particles left where they were because the end point was not finite
+    temperature: float  #: mean kinetic energy over its equilibrium value; 1 without momentum
+
+
+class Coordinates(NamedTuple):
+    """θ = L φ: a kernel that is isotropic in φ is preconditioned by C = L Lᵀ in θ."""
+
+    L: np.ndarray  # (d, d), lower triangular
+
+    @classmethod
+    def from_covariance(cls, C: np.ndarray) -> "Coordinates":
+        return cls(np.linalg.cholesky(C))
+
+    @classmethod
+    def from_precision(cls, P: np.ndarray) -> "Coordinates":
+        """C = P⁻¹.  With P = R Rᵀ and J the reversal of order, chol(J P J) gives L without inverting P."""
+        R = np.linalg.cholesky(P[::-1, ::-1])[::-1, ::-1]  # upper triangular, P = R Rᵀ
+        return cls(solve_triangular(R.T, np.eye(len(P)), lower=True))
+
+    def whiten(self, theta: np.ndarray) -> np.ndarray:
+        return solve_triangular(self.L, theta.T, lower=True).T
+
+    def unwhiten(self, phi: np.ndarray) -> np.ndarray:
+        return phi @ self.L.T
+
+    def gradient(self, grad: Gradient) -> Gradient:
+        """∇_φ log p(Lφ) = Lᵀ ∇_θ log p."""
+        return lambda phi: grad(self.unwhiten(phi)) @ self.L
+
+
+#: Kinetic energy over its equilibrium value beyond which a trajectory has left the target: gradient
+#: noise heats a cloud hundreds of times, an unstable step by orders of magnitude a step.
+RUNAWAY = 1e8
+
+
+def keep_sound(proposed: np.ndarray, start: np.ndarray, temperature=None) -> tuple[np.ndarray, np.ndarray]:
+    """A particle that is not finite or ran away stays where it was: (theta, which moved)."""
+    sound = np.isfinite(proposed).all(axis=1)
+    if temperature is not None:
+        sound &= temperature < RUNAWAY  # False for nan
+    return np.where(sound[:, None], proposed, start), sound

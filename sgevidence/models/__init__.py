@@ -1,0 +1,9 @@
+"""What is believed: priors and likelihoods, differentiated by autograd."""
+
+from ._base import Model
+from ._custom import CustomModel
+from ._linear import LinearModel
+from ._mixture import MixtureModel
+from ._softmax import SoftmaxModel
+
+__all__ = ["CustomModel", "LinearModel", "MixtureModel", "Model", "SoftmaxModel"]

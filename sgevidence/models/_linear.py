@@ -1,0 +1,143 @@
+r"""Linear regression, thesis §5.2.1 / journal paper App. B.1.
+
+y ~ N(w·x + b, σ²) with w_j ~ N(0, coef_scale²), b ~ N(0, intercept_scale²).  σ is known, as
+in the papers, or unknown with σ² ~ InvGamma(noise_prior), independent of w; then the last
+entry of θ is log σ².
+
+Symbols: ``Phi`` = [X, 1], ``W`` = (w, b), ``s`` = log σ², ``r`` = residuals (M, n).
+"""
+
+from dataclasses import dataclass
+from math import lgamma
+
+import autograd.numpy as anp
+import numpy as np
+from autograd.extend import defvjp, primitive
+from scipy.linalg import cho_factor, cho_solve
+
+from ._base import Model, design_matrix, gaussian_log_density
+
+
+@dataclass(frozen=True)
+class LinearModel(Model):
+    """Gaussian linear regression with known or unknown noise.
+
+    Parameters
+    ----------
+    n_features : int
+    fit_intercept : bool
+    coef_scale, intercept_scale : float
+        Prior standard deviations.
+    noise_std : float or None
+        Known σ; None puts σ² ~ InvGamma(*noise_prior).
+    noise_prior : tuple of two floats
+        Shape and scale of the inverse gamma prior of σ².
+    """
+
+    n_features: int
+    fit_intercept: bool = True
+    coef_scale: float = 1.0
+    intercept_scale: float = 1.0
+    noise_std: float | None = None
+    noise_prior: tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def n_coef(self) -> int:
+        return self.n_features + self.fit_intercept
+
+    @property
+    def n_params(self) -> int:
+        return self.n_coef + (self.noise_std is None)
+
+    @property
+    def scales(self) -> np.ndarray:
+        return np.r_[np.full(self.n_features, self.coef_scale), [self.intercept_scale] * self.fit_intercept]
+
+    def _split(self, theta):
+        """W (M, p + 1) and s = log σ² (M,) or (1,)."""
+        if self.noise_std is None:
+            return theta[:, :-1], theta[:, -1]
+        return theta, np.array([2 * np.log(self.noise_std)])
+
+    def sample_prior(self, rng, size):
+        W = rng.standard_normal((size, self.n_coef)) * self.scales
+        if self.noise_std is not None:
+            return W
+        a, b = self.noise_prior
+        return np.column_stack([W, np.log(b) - np.log(rng.gamma(a, size=size))])
+
+    def log_prior(self, theta):
+        W, s = self._split(theta)
+        log_p = gaussian_log_density(W, self.scales)
+        return log_p if self.noise_std is not None else log_p + inverse_gamma_log_density(s, *self.noise_prior)
+
+    def log_likelihood(self, theta, rows):
+        W, s = self._split(theta)
+        r = rows.y - anp.dot(W, design_matrix(rows.X, self.fit_intercept).T)
+        return -0.5 * (r**2 * anp.exp(-s)[:, None] + s[:, None] + np.log(2 * np.pi))
+
+    def _block_log_likelihood(self, theta, rows, tape):
+        Phi = design_matrix(rows.X, self.fit_intercept)
+        log_noise = None if self.noise_std is None else 2 * np.log(self.noise_std)
+        return _fused(theta, Phi, rows.y, rows.weight, log_noise, tape)
+
+    def sample_rows(self, theta, X, rng):
+        W, s = self._split(np.atleast_2d(theta))
+        mean = np.sum(W * design_matrix(X, self.fit_intercept), axis=1)
+        return mean + np.exp(s / 2) * rng.standard_normal(len(X))
+
+    def parameters(self, theta):
+        W, s = self._split(theta)
+        named = {"coef": W[:, : self.n_features]}
+        if self.fit_intercept:
+            named["intercept"] = W[:, -1]
+        return named | ({"noise_std": np.exp(s / 2)} if self.noise_std is None else {})
+
+    def exact_log_evidence(self, rows) -> float:
+        """log p(y | X, σ) in closed form from ΦᵀΦ and Φᵀy, in nats.
+
+        Raises
+        ------
+        ValueError
+            If σ is unknown: the prior of w does not scale with σ, so there is no closed form.
+        """
+        if self.noise_std is None:
+            raise ValueError("exact_log_evidence needs a known noise_std; with noise_std=None there is no closed form")
+        Phi, var = design_matrix(rows.X, self.fit_intercept), self.noise_std**2
+        A = (Phi.T * rows.weight) @ Phi / var + np.diag(self.scales**-2.0)
+        b = Phi.T @ (rows.weight * rows.y) / var
+        factor = cho_factor(A)
+        log_det = 2 * np.sum(np.log(np.diag(factor[0]))) + 2 * np.sum(np.log(self.scales))
+        quadratic = np.sum(rows.weight * rows.y**2) / var - b @ cho_solve(factor, b)
+        return float(-0.5 * (np.sum(rows.weight) * np.log(2 * np.pi * var) + log_det + quadratic))
+
+
+def inverse_gamma_log_density(s, a, b):
+    """log density of s = log v when v ~ InvGamma(a, b), Jacobian v included."""
+    return a * np.log(b) - lgamma(a) - a * s - b * anp.exp(-s)
+
+
+@primitive
+def _fused(theta, Phi, y, weight, log_noise, tape):
+    """Σ_r w_r log N(y_r | W·φ_r, e^s), (M,)."""
+    W, s = (theta[:, :-1], theta[:, -1]) if log_noise is None else (theta, log_noise)
+    r = y - W @ Phi.T
+    q = (r * r) @ weight
+    precision, n = np.exp(-s), np.sum(weight)
+    if tape is not None:
+        tape.append((r, q, precision, n))
+    return -0.5 * (q * precision + n * (s + np.log(2 * np.pi)))
+
+
+def _fused_vjp(ans, theta, Phi, y, weight, log_noise, tape):
+    r, q, precision, n = tape.pop()
+
+    def vjp(g):
+        scale = g * precision
+        grad_W = (r @ (Phi * weight[:, None])) * scale[:, None]
+        return grad_W if log_noise is not None else np.column_stack([grad_W, 0.5 * (scale * q - g * n)])
+
+    return vjp
+
+
+defvjp(_fused, _fused_vjp, argnums=(0,))

@@ -1,0 +1,257 @@
+r"""Mixture of Gaussians with diagonal covariances, thesis §5.2.3 / journal paper App. B.3.
+
+p(x) = Σ_k π_k Π_j N(x_j | μ_kj, σ²_kj) with π ~ Dirichlet(a, …, a), σ²_kj ~ InvGamma(b, c) and
+μ_kj | σ²_kj ~ N(0, (mean_scale · σ_kj)²), the journal paper's conditional form.
+
+θ = [z, μ, log σ²], d = K + 2Kp.  The weights are π = softmax(z) with z_k = log Gamma(a)
+variates: an exact Dirichlet prior with one redundant direction, which the prior keeps proper.
+The components are exchangeable, and the evidence is over all K! labellings.
+
+Symbols: ``z`` (M, K), ``mu`` and ``s = log σ²`` (M, K, p), ``R`` = responsibilities (K, M, n).
+"""
+
+from dataclasses import dataclass
+from math import lgamma
+
+import autograd.numpy as anp
+import numpy as np
+from autograd.extend import defvjp, primitive
+
+from ._base import Model
+from ._linear import inverse_gamma_log_density
+
+
+@dataclass(frozen=True)
+class MixtureModel(Model):
+    """Diagonal Gaussian mixture.
+
+    Parameters
+    ----------
+    n_components, n_features : int
+    weight_concentration : float
+        Concentration of the symmetric Dirichlet prior.
+    mean_scale : float
+        Prior standard deviation of a mean in units of its component's σ.
+    variance_prior : tuple of two floats
+        Shape and scale of the inverse gamma prior of σ².
+    """
+
+    n_components: int
+    n_features: int
+    weight_concentration: float = 1.0
+    mean_scale: float = 2.0
+    variance_prior: tuple[float, float] = (1.0, 1.0)
+
+    @property
+    def n_params(self) -> int:
+        return self.n_components * (1 + 2 * self.n_features)
+
+    @property
+    def slots(self) -> np.ndarray:
+        K, p = self.n_components, self.n_features
+        blocks = np.arange(K, K + 2 * K * p).reshape(2, K, p)
+        return np.column_stack([np.arange(K), blocks[0], blocks[1]])
+
+    def _split(self, theta):
+        K, p = self.n_components, self.n_features
+        mu = anp.reshape(theta[:, K : K + K * p], (-1, K, p))
+        s = anp.reshape(theta[:, K + K * p :], (-1, K, p))
+        return theta[:, :K], mu, s
+
+    def sample_prior(self, rng, size):
+        K, p, a = self.n_components, self.n_features, self.weight_concentration
+        b, c = self.variance_prior
+        # Gamma(a) = Gamma(a + 1) U^(1/a): exact in log space for small a, where Gamma(a) underflows
+        z = np.log(rng.gamma(a + 1, size=(size, K))) + np.log1p(-rng.random((size, K))) / a
+        s = np.log(c) - np.log(rng.gamma(b, size=(size, K * p)))
+        mu = self.mean_scale * np.exp(s / 2) * rng.standard_normal((size, K * p))
+        return np.column_stack([z, mu, s])
+
+    def log_prior(self, theta):
+        return _log_prior(theta, self.n_components, self.weight_concentration, self.mean_scale, self.variance_prior)
+
+    def plain_log_prior(self, theta):
+        """:meth:`log_prior` written out for autograd: the form that tests compare with."""
+        z, mu, s = self._split(theta)
+        a, tau = self.weight_concentration, self.mean_scale
+        log_p_z = a * z - anp.exp(z) - lgamma(a)
+        log_p_s = inverse_gamma_log_density(s, *self.variance_prior)
+        log_p_mu = -0.5 * (mu**2 * anp.exp(-s) / tau**2 + s + np.log(2 * np.pi * tau**2))
+        return anp.sum(log_p_z, axis=1) + anp.sum(log_p_s + log_p_mu, axis=(1, 2))
+
+    def component_log_densities(self, theta, X):
+        """log π_k N(x_r | μ_k, σ²_k), (K, M, n)."""
+        z, mu, s = self._split(theta)
+        top = np.max(getattr(z, "_value", z), axis=1, keepdims=True)
+        log_pi = z - top - anp.log(anp.sum(anp.exp(z - top), axis=1, keepdims=True))
+        deviation = X[:, None, None, :] - mu  # (n, M, K, p)
+        log_N = -0.5 * anp.sum(deviation**2 * anp.exp(-s) + s + np.log(2 * np.pi), axis=3)
+        return anp.transpose(log_pi + log_N, (2, 1, 0))
+
+    def log_likelihood(self, theta, rows):
+        log_p = self.component_log_densities(theta, rows.X)
+        top = np.max(getattr(log_p, "_value", log_p), axis=0)
+        return top + anp.log(anp.sum(anp.exp(log_p - top), axis=0))
+
+    def _block_log_likelihood(self, theta, rows, tape):
+        return _fused(theta, rows.X, rows.weight, self.n_components, tape)
+
+    def sample_rows(self, theta, n_rows, rng):
+        """n_rows draws: (X, labels).  One θ for all rows, or one θ a row."""
+        z, mu, s = self._split(np.broadcast_to(np.atleast_2d(theta), (n_rows, self.n_params)))
+        labels = np.argmax(z + rng.gumbel(size=z.shape), axis=1)
+        pick = np.arange(n_rows), labels
+        return mu[pick] + np.exp(s[pick] / 2) * rng.standard_normal((n_rows, self.n_features)), labels
+
+    def parameters(self, theta):
+        z, mu, s = self._split(theta)
+        pi = np.exp(z - z.max(axis=1, keepdims=True))
+        return {"weights": pi / pi.sum(axis=1, keepdims=True), "means": mu, "covariances": np.exp(s)}
+
+    def canonicalize(self, theta, reference=None):
+        """Relabel each particle so that its components sit in the reference's slots.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (M, d)
+        reference : pair of ndarrays of shape (K, 1 + 2p), optional
+            Mean and variance of each slot's parameters; by default found from the cloud itself
+            (:meth:`slot_reference`).
+
+        Notes
+        -----
+        The cost of component k in slot j is Σ (F_k − mean_j)²/var_j + Σ log var_j; the cheapest
+        pair is matched first.  A global greedy choice does not depend on the labels it starts
+        from, so the image is an exact fundamental domain of the relabelling group.
+        """
+        if self.n_components == 1:
+            return theta
+        mean, var = self.slot_reference(theta) if reference is None else reference
+        F = theta[:, self.slots]  # (M, K, 1 + 2p)
+        cost = np.sum((F[:, :, None, :] - mean) ** 2 / var + np.log(var), axis=3)  # (M, component, slot)
+        order = _greedy_assignment(cost)
+        out = np.empty_like(theta)
+        out[:, self.slots] = np.take_along_axis(F, order[:, :, None], axis=1)
+        return out
+
+    def slot_reference(self, theta, n_rounds=5):
+        """Mean and variance of each slot's parameters over the relabelled cloud, each (K, 1 + 2p).
+
+        Alternates relabelling and averaging, from the first particle as it is labelled.
+        """
+        spread = theta[:, self.slots].var(axis=(0, 1)) + 1e-12
+        mean, var = theta[0, self.slots], np.broadcast_to(spread, self.slots.shape)
+        for _ in range(n_rounds):
+            F = self.canonicalize(theta, (mean, var))[:, self.slots]
+            # slots that hold few distinct values would otherwise attract nothing but themselves
+            mean, var = F.mean(axis=0), F.var(axis=0) + 1e-3 * spread
+        return mean, var
+
+    def exact_log_evidence(self, rows) -> float:
+        """log p(x) in closed form for one component (normal–inverse-gamma), in nats.
+
+        Raises
+        ------
+        ValueError
+            If there is more than one component.
+        """
+        if self.n_components != 1:
+            raise ValueError("exact_log_evidence of a mixture needs n_components=1")
+        (a, b), n = self.variance_prior, np.sum(rows.weight)
+        kappa = self.mean_scale**-2.0
+        mean = rows.weight @ rows.X / n
+        scatter = rows.weight @ (rows.X - mean) ** 2
+        b_n = b + 0.5 * (scatter + kappa * n / (kappa + n) * mean**2)
+        a_n = a + n / 2
+        one = lgamma(a_n) - lgamma(a) + a * np.log(b) + 0.5 * np.log(kappa / (kappa + n)) - n / 2 * np.log(2 * np.pi)
+        return float(np.sum(one - a_n * np.log(b_n)))
+
+
+def _greedy_assignment(cost):
+    """For each particle the component that goes to each slot: (M, K) from costs (M, component, slot)."""
+    M, K, _ = cost.shape
+    cost, order, particle = cost.copy(), np.empty((M, K), dtype=int), np.arange(M)
+    for _ in range(K):
+        component, slot = np.divmod(cost.reshape(M, -1).argmin(axis=1), K)
+        order[particle, slot] = component
+        cost[particle, component] = np.inf
+        cost[particle, :, slot] = np.inf
+    return order
+
+
+@primitive
+def _log_prior(theta, K, a, tau, variance_prior):
+    z, mu, s, _, precision, (b, c) = _prior_terms(theta, K, variance_prior)
+    p = mu.shape[1] // K
+    log_p_z = (a * z - np.exp(z)).sum(axis=1) - K * lgamma(a)
+    constant = K * p * (b * np.log(c) - lgamma(b) - 0.5 * np.log(2 * np.pi * tau**2))
+    return log_p_z + constant - ((b + 0.5) * s + (c + 0.5 * mu**2 / tau**2) * precision).sum(axis=1)
+
+
+def _log_prior_vjp(ans, theta, K, a, tau, variance_prior):
+    def vjp(g):
+        z, mu, s, out, precision, (b, c) = _prior_terms(theta, K, variance_prior)
+        m = mu.shape[1]
+        out[:, :K] = a - np.exp(z)
+        out[:, K : K + m] = -mu * precision / tau**2
+        out[:, K + m :] = (c + 0.5 * mu**2 / tau**2) * precision - (b + 0.5)
+        return g[:, None] * out
+
+    return vjp
+
+
+def _prior_terms(theta, K, variance_prior):
+    m = (theta.shape[1] - K) // 2
+    s = theta[:, K + m :]
+    return theta[:, :K], theta[:, K : K + m], s, np.empty_like(theta), np.exp(-s), variance_prior
+
+
+defvjp(_log_prior, _log_prior_vjp, argnums=(0,))
+
+
+@primitive
+def _fused(theta, X, weight, K, tape):
+    """Σ_r w_r log Σ_k π_k N(x_r | μ_k, σ²_k): with features [x², x, 1] one matrix product."""
+    M, (n, p) = len(theta), X.shape
+    center = weight @ X / max(np.sum(weight), 1e-300)  # x² would cancel far from the origin
+    x = X - center
+    F = np.column_stack([x * x, x, np.ones(n)])
+    z = theta[:, :K]
+    mu = theta[:, K : K + K * p].reshape(M, K, p) - center
+    precision = np.exp(-theta[:, K + K * p :]).reshape(M, K, p)
+    pi = np.exp(z - z.max(axis=1, keepdims=True))
+    pi /= pi.sum(axis=1, keepdims=True)
+    A = np.empty((K, M, 2 * p + 1))
+    A[:, :, :p] = (-0.5 * precision).transpose(1, 0, 2)
+    A[:, :, p : 2 * p] = (mu * precision).transpose(1, 0, 2)
+    log_det = theta[:, K + K * p :].reshape(M, K, p)
+    A[:, :, -1] = (np.log(pi) - 0.5 * np.sum(mu**2 * precision + log_det + np.log(2 * np.pi), axis=2)).T
+    R = (A.reshape(K * M, -1) @ F.T).reshape(K, M, n)
+    top = R.max(axis=0)
+    R -= top
+    np.exp(R, out=R)
+    total = R.sum(axis=0)
+    if tape is not None:
+        R /= total
+        tape.append((R, F * weight[:, None], mu, precision, pi))
+    return (top + np.log(total)) @ weight
+
+
+def _fused_vjp(ans, theta, X, weight, K, tape):
+    R, wF, mu, precision, pi = tape.pop()
+    _, M, n = R.shape
+    p = mu.shape[2]
+
+    def vjp(g):
+        T = (R.reshape(K * M, n) @ wF).reshape(K, M, -1).transpose(1, 0, 2)  # Σ_r w r [x², x, 1], (M, K, 2p + 1)
+        T2, T1, T0 = T[:, :, :p], T[:, :, p : 2 * p], T[:, :, -1:]
+        out = np.empty_like(theta)
+        out[:, :K] = T0[:, :, 0] - pi * T0.sum(axis=1)
+        out[:, K : K + K * p] = (precision * (T1 - mu * T0)).reshape(M, -1)
+        out[:, K + K * p :] = 0.5 * (precision * (T2 - 2 * mu * T1 + mu**2 * T0) - T0).reshape(M, -1)
+        return g[:, None] * out
+
+    return vjp
+
+
+defvjp(_fused, _fused_vjp, argnums=(0,))

@@ -1,0 +1,114 @@
+r"""Softmax (multinomial logistic) regression, thesis §5.2.2 / journal paper App. B.2.
+
+p(y = k | x) ∝ exp(w_k·x + b_k) with all K weight vectors kept, every entry N(0, 1) by default.
+θ is the (K, p + 1) matrix [w_k, b_k] flattened by rows, so d = K(p + 1).
+
+Symbols: ``Phi`` = [X, 1], ``Z`` = logits and ``P`` = probabilities, both (K, M, n): reductions
+run over the outer axis, and all particles are one matrix product.
+"""
+
+from dataclasses import dataclass
+
+import autograd.numpy as anp
+import numpy as np
+from autograd.extend import defvjp, primitive
+
+from ._base import Model, design_matrix, gaussian_log_density
+
+
+@dataclass(frozen=True)
+class SoftmaxModel(Model):
+    """Softmax regression with Gaussian priors.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    fit_intercept : bool
+    coef_scale, intercept_scale : float
+        Prior standard deviations.
+    """
+
+    n_features: int
+    n_classes: int
+    fit_intercept: bool = True
+    coef_scale: float = 1.0
+    intercept_scale: float = 1.0
+
+    @property
+    def n_inputs(self) -> int:
+        return self.n_features + self.fit_intercept
+
+    @property
+    def n_params(self) -> int:
+        return self.n_classes * self.n_inputs
+
+    @property
+    def scales(self) -> np.ndarray:
+        one_class = [self.coef_scale] * self.n_features + [self.intercept_scale] * self.fit_intercept
+        return np.tile(one_class, self.n_classes)
+
+    def sample_prior(self, rng, size):
+        return rng.standard_normal((size, self.n_params)) * self.scales
+
+    def log_prior(self, theta):
+        return gaussian_log_density(theta, self.scales)
+
+    def log_probabilities(self, theta, X):
+        """log p(y = k | x_r, θ_m), (K, M, n)."""
+        Phi = design_matrix(X, self.fit_intercept)
+        W = anp.reshape(theta, (-1, self.n_classes, self.n_inputs))
+        Z = anp.einsum("mkp,np->kmn", W, Phi)
+        top = np.max(getattr(Z, "_value", Z), axis=0)
+        return Z - (top + anp.log(anp.sum(anp.exp(Z - top), axis=0)))
+
+    def log_likelihood(self, theta, rows):
+        log_P = self.log_probabilities(theta, rows.X)
+        labels = (rows.y == np.arange(self.n_classes)[:, None]).astype(float)  # (K, n)
+        return anp.sum(log_P * labels[:, None, :], axis=0)
+
+    def _block_log_likelihood(self, theta, rows, tape):
+        Phi = design_matrix(rows.X, self.fit_intercept)
+        return _fused(theta, Phi, rows.y, rows.weight, self.n_classes, tape)
+
+    def sample_rows(self, theta, X, rng):
+        theta = np.atleast_2d(theta)
+        log_P = self.log_probabilities(theta, X)  # one θ for all rows, or one θ a row
+        log_P = log_P[:, 0] if len(theta) == 1 else np.diagonal(log_P, axis1=1, axis2=2)
+        return np.argmax(log_P + rng.gumbel(size=log_P.shape), axis=0)
+
+    def parameters(self, theta):
+        W = theta.reshape(-1, self.n_classes, self.n_inputs)
+        named = {"coef": W[:, :, : self.n_features]}
+        return named | ({"intercept": W[:, :, -1]} if self.fit_intercept else {})
+
+
+@primitive
+def _fused(theta, Phi, y, weight, K, tape):
+    """Σ_r w_r log p(y_r | x_r, θ_m) = θ_m·s − Σ_r w_r log Σ_k exp z_krm with s_k = Σ_{y_r = k} w_r φ_r."""
+    M, (n, q) = len(theta), Phi.shape
+    W = theta.reshape(M, K, q).transpose(1, 0, 2).reshape(K * M, q)
+    P = (W @ Phi.T).reshape(K, M, n)
+    top = P.max(axis=0)
+    P -= top
+    np.exp(P, out=P)
+    total = P.sum(axis=0)
+    wPhi = weight[:, None] * Phi
+    s = ((y == np.arange(K)[:, None]).astype(float) @ wPhi).ravel()
+    if tape is not None:
+        P /= total
+        tape.append((P, wPhi, s))
+    return theta @ s - (top + np.log(total)) @ weight
+
+
+def _fused_vjp(ans, theta, Phi, y, weight, K, tape):
+    P, wPhi, s = tape.pop()
+    _, M, n = P.shape
+
+    def vjp(g):
+        expected = (P.reshape(K * M, n) @ wPhi).reshape(K, M, -1).transpose(1, 0, 2).reshape(M, -1)
+        return g[:, None] * (s - expected)
+
+    return vjp
+
+
+defvjp(_fused, _fused_vjp, argnums=(0,))

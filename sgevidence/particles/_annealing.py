@@ -1,0 +1,48 @@
+"""The λ-step: how far the chunk may be let in before the weights degenerate (Alg. 8, line 6).
+
+Symbols: ``ell`` = log-likelihood of the chunk ℓ_i (M,), ``log_w`` = log ω_i, ``delta`` = Δ.
+"""
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ._weights import ess
+
+
+def next_step(ell: np.ndarray, log_w: np.ndarray, remaining: float, target_ess: float) -> float:
+    """The largest Δ ∈ (0, remaining] with ESS(ω e^{Δℓ}) ≥ target_ess · M (Eq. 4.15).
+
+    Without resampling the published rule looks at the increments alone: pass ``log_w = 0``.
+    With resampling it is the weights themselves that must stay above target.
+
+    Parameters
+    ----------
+    ell : ndarray of shape (M,)
+        Log-likelihoods, −inf allowed.  Particles with ω = 0 or ℓ = −inf cannot come back, so the
+        target is a fraction of the others.
+    log_w : ndarray of shape (M,)
+    remaining : float
+        1 − λ.
+    target_ess : float
+        Fraction of M in (0, 1).
+
+    Returns
+    -------
+    float
+        Δ; ``remaining`` if the target is met there, and 0.0 if ω is below target already: then
+        resample and move first.
+    """
+    alive = np.isfinite(ell) & np.isfinite(log_w)
+    ell, log_w = ell[alive], log_w[alive]
+    target = target_ess * len(ell)
+
+    def excess(delta):
+        return ess(log_w + delta * ell) - target
+
+    if excess(remaining) >= 0:
+        return remaining
+    if excess(0.0) <= 0:
+        return 0.0
+    # ESS is continuous but for unequal ω not monotone: brentq finds a crossing, which is all
+    # that is needed.  ℓ may spread over 10¹² nats, so only the relative tolerance counts.
+    return brentq(excess, 0.0, remaining, xtol=1e-300, rtol=1e-10, maxiter=1000)

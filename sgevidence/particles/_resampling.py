@@ -1,0 +1,25 @@
+"""Resampling schemes: indices of the surviving particles from normalised weights.
+
+Both are unbiased: particle i is drawn M·W_i times in expectation.
+"""
+
+import numpy as np
+
+
+def systematic(W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """One uniform, M evenly spaced points: the counts differ from M·W_i by less than one."""
+    return _invert_cdf(W, (rng.random() + np.arange(len(W))) / len(W))
+
+
+def multinomial(W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """M independent draws."""
+    return _invert_cdf(W, np.sort(rng.random(len(W))))
+
+
+def _invert_cdf(W, u):
+    cdf = np.cumsum(W)
+    # u·cdf[-1] < cdf[-1] may round up to it; the last particle of positive weight is then meant
+    return np.minimum(np.searchsorted(cdf, u * cdf[-1], side="right"), np.flatnonzero(W)[-1])
+
+
+RESAMPLING = {"systematic": systematic, "multinomial": multinomial}

@@ -1,0 +1,65 @@
+"""Log-weights of a cloud as a small value object.
+
+Symbols: ``log_w`` = log ω_i (M,), ``W`` = normalised weights, ``M`` = number of particles.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+def log_sum_exp(a: np.ndarray, axis=None) -> np.ndarray:
+    """log Σ exp(a); −inf where all terms are −inf.  (SciPy's costs fifty times more on small arrays.)"""
+    top = np.max(a, axis=axis, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        out = np.log(np.sum(np.exp(a - top), axis=axis)) + np.squeeze(top, axis=axis)
+    return out
+
+
+class Weights(NamedTuple):
+    """Unnormalised log-weights; :meth:`add` returns new ones."""
+
+    log_w: np.ndarray
+
+    @classmethod
+    def ones(cls, M: int) -> "Weights":
+        return cls(np.zeros(M))
+
+    def add(self, increment: np.ndarray) -> "Weights":
+        """ω_i ← ω_i exp(increment_i) (Alg. 8, line 8).  A −inf weight stays −inf."""
+        return Weights(self.log_w + increment)
+
+    @property
+    def M(self) -> int:
+        return len(self.log_w)
+
+    @property
+    def W(self) -> np.ndarray:
+        """Normalised weights, summing to one."""
+        w = np.exp(self.log_w - np.max(self.log_w))
+        return w / w.sum()
+
+    @property
+    def log_mean(self) -> float:
+        """log (1/M) Σ ω_i."""
+        return float(log_sum_exp(self.log_w) - np.log(self.M))
+
+    @property
+    def ess(self) -> float:
+        """(Σ ω)² / Σ ω², between 1 and M."""
+        return ess(self.log_w)
+
+    @property
+    def relative_variance(self) -> float:
+        """Variance of the mean weight over its square, (M/ESS − 1)/M, for independent particles."""
+        return (self.M / self.ess - 1) / self.M
+
+
+def ess(log_w: np.ndarray) -> float:
+    """Effective sample size (Eq. 4.15), shift invariant; 0 if all weights vanish."""
+    top = np.max(log_w)
+    if not np.isfinite(top):
+        return 0.0
+    w = np.exp(log_w - top)
+    return float(w.sum() ** 2 / (w @ w))
