@@ -1,5 +1,18 @@
-"""Online log evidence of Bayesian models as a scikit-learn attribute."""
+"""Online log evidence of Bayesian models as a scikit-learn attribute.
+
+Log evidences, their standard errors and Bayes factors are in nats throughout.
+"""
+
+from .estimators import BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
+from .samplers import SGAIS, DivergenceError
 
 __version__ = "0.1.0"
 
-from .samplers import SGAIS
+__all__ = [
+    "BayesianLinearRegression",
+    "BayesianSoftmaxRegression",
+    "BayesianGMM",
+    "BayesianModel",
+    "SGAIS",
+    "DivergenceError",
+]

@@ -102,7 +102,9 @@ class _Storage:
         storage = self
         if self.arrays is None or len(self.rows) != n or total > len(self.arrays[0]):
             storage = _Storage(seen)
-            storage.arrays = [None if a is None else _grown(a, 2 * total) for a in (seen.X, seen.y, seen.weight)]
+            storage.arrays = [
+                None if a is None else _grown(a, 2 * total) for a in (seen.X, seen.y, seen.weight)
+            ]
         for array, part in zip(storage.arrays, (new.X, new.y, new.weight)):
             if array is not None:
                 array[n:total] = part

@@ -71,7 +71,7 @@ class Rows:
             yield self[start : start + size]
 
     def chunks(self, weight_per_chunk: float) -> Iterator["Rows"]:
-        """Consecutive views of about ``weight_per_chunk`` total weight: so many rows if all weights are one."""
+        """Consecutive views of about so much total weight: so many rows if all weights are one."""
         edges = np.ceil(np.cumsum(self.weight) / weight_per_chunk - 1e-9).astype(int)
         cuts = np.flatnonzero(np.diff(edges)) + 1
         for start, stop in zip(np.r_[0, cuts], np.r_[cuts, len(self)]):

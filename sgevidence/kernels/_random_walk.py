@@ -31,7 +31,8 @@ def random_walk(theta, log_target, rng, *, eps, n_steps):
     >>> import numpy as np
     >>> from sgevidence.kernels import random_walk
     >>> rng = np.random.default_rng(0)
-    >>> theta, info = random_walk(np.zeros((100, 2)), lambda t: -0.5 * np.sum(t**2, 1), rng, eps=1.5, n_steps=20)
+    >>> log_target = lambda t: -0.5 * np.sum(t**2, axis=1)
+    >>> theta, info = random_walk(np.zeros((100, 2)), log_target, rng, eps=1.5, n_steps=20)
     >>> theta.shape, 0.2 < info.acceptance < 0.8
     ((100, 2), True)
     """

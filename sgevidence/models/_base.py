@@ -102,17 +102,18 @@ class Model:
         """∇ log joint, (M, d)."""
         return self.value_and_grad_log_joint(theta, rows)[1]
 
-    def hessian_log_joint(self, theta, rows) -> np.ndarray:
-        """∇∇ log joint at one point (d,), (d, d): central differences of the autograd gradient.
+    def mean_hessian_log_joint(self, theta, rows) -> np.ndarray:
+        """Average of ∇∇ log joint over the points of a cloud, (d, d): central differences of the gradient.
 
-        The 2d displaced points are one cloud, so this is one batched gradient.  The step
-        balances truncation and rounding for parameters of order one.
+        The 2d displaced points of every particle are one cloud, so this is one batched gradient.  The
+        step balances truncation and rounding for parameters of order one.
         """
+        M, d = theta.shape
         h = np.finfo(float).eps ** (1 / 3) * np.maximum(1.0, np.abs(theta))
-        steps = np.diag(h)
-        grad = self.grad_log_joint(np.concatenate([theta + steps, theta - steps]), rows)
-        d = len(theta)
-        H = (grad[:d] - grad[d:]) / (2 * h[:, None])
+        steps = h[:, None, :] * np.eye(d)
+        points = np.concatenate([theta[:, None] + steps, theta[:, None] - steps], axis=1)
+        grad = self.grad_log_joint(points.reshape(2 * M * d, d), rows).reshape(M, 2, d, d)
+        H = np.mean((grad[:, 0] - grad[:, 1]) / (2 * h[:, :, None]), axis=0)
         return (H + H.T) / 2
 
 

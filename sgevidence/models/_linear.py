@@ -69,7 +69,9 @@ class LinearModel(Model):
     def log_prior(self, theta):
         W, s = self._split(theta)
         log_p = gaussian_log_density(W, self.scales)
-        return log_p if self.noise_std is not None else log_p + inverse_gamma_log_density(s, *self.noise_prior)
+        return (
+            log_p if self.noise_std is not None else log_p + inverse_gamma_log_density(s, *self.noise_prior)
+        )
 
     def log_likelihood(self, theta, rows):
         W, s = self._split(theta)
@@ -102,7 +104,9 @@ class LinearModel(Model):
             If σ is unknown: the prior of w does not scale with σ, so there is no closed form.
         """
         if self.noise_std is None:
-            raise ValueError("exact_log_evidence needs a known noise_std; with noise_std=None there is no closed form")
+            raise ValueError(
+                "exact_log_evidence needs a known noise_std; with noise_std=None there is no closed form"
+            )
         Phi, var = design_matrix(rows.X, self.fit_intercept), self.noise_std**2
         A = (Phi.T * rows.weight) @ Phi / var + np.diag(self.scales**-2.0)
         b = Phi.T @ (rows.weight * rows.y) / var

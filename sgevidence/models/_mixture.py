@@ -68,7 +68,9 @@ class MixtureModel(Model):
         return np.column_stack([z, mu, s])
 
     def log_prior(self, theta):
-        return _log_prior(theta, self.n_components, self.weight_concentration, self.mean_scale, self.variance_prior)
+        return _log_prior(
+            theta, self.n_components, self.weight_concentration, self.mean_scale, self.variance_prior
+        )
 
     def plain_log_prior(self, theta):
         """:meth:`log_prior` written out for autograd: the form that tests compare with."""
@@ -163,7 +165,13 @@ class MixtureModel(Model):
         scatter = rows.weight @ (rows.X - mean) ** 2
         b_n = b + 0.5 * (scatter + kappa * n / (kappa + n) * mean**2)
         a_n = a + n / 2
-        one = lgamma(a_n) - lgamma(a) + a * np.log(b) + 0.5 * np.log(kappa / (kappa + n)) - n / 2 * np.log(2 * np.pi)
+        one = (
+            lgamma(a_n)
+            - lgamma(a)
+            + a * np.log(b)
+            + 0.5 * np.log(kappa / (kappa + n))
+            - n / 2 * np.log(2 * np.pi)
+        )
         return float(np.sum(one - a_n * np.log(b_n)))
 
 
@@ -190,7 +198,7 @@ def _log_prior(theta, K, a, tau, variance_prior):
 
 def _log_prior_vjp(ans, theta, K, a, tau, variance_prior):
     def vjp(g):
-        z, mu, s, out, precision, (b, c) = _prior_terms(theta, K, variance_prior)
+        z, mu, _, out, precision, (b, c) = _prior_terms(theta, K, variance_prior)
         m = mu.shape[1]
         out[:, :K] = a - np.exp(z)
         out[:, K : K + m] = -mu * precision / tau**2
@@ -219,13 +227,13 @@ def _fused(theta, X, weight, K, tape):
     z = theta[:, :K]
     mu = theta[:, K : K + K * p].reshape(M, K, p) - center
     precision = np.exp(-theta[:, K + K * p :]).reshape(M, K, p)
-    pi = np.exp(z - z.max(axis=1, keepdims=True))
-    pi /= pi.sum(axis=1, keepdims=True)
+    log_pi = z - z.max(axis=1, keepdims=True)
+    log_pi -= np.log(np.exp(log_pi).sum(axis=1, keepdims=True))  # not log(pi): a tiny weight underflows
     A = np.empty((K, M, 2 * p + 1))
     A[:, :, :p] = (-0.5 * precision).transpose(1, 0, 2)
     A[:, :, p : 2 * p] = (mu * precision).transpose(1, 0, 2)
     log_det = theta[:, K + K * p :].reshape(M, K, p)
-    A[:, :, -1] = (np.log(pi) - 0.5 * np.sum(mu**2 * precision + log_det + np.log(2 * np.pi), axis=2)).T
+    A[:, :, -1] = (log_pi - 0.5 * np.sum(mu**2 * precision + log_det + np.log(2 * np.pi), axis=2)).T
     R = (A.reshape(K * M, -1) @ F.T).reshape(K, M, n)
     top = R.max(axis=0)
     R -= top
@@ -233,7 +241,7 @@ def _fused(theta, X, weight, K, tape):
     total = R.sum(axis=0)
     if tape is not None:
         R /= total
-        tape.append((R, F * weight[:, None], mu, precision, pi))
+        tape.append((R, F * weight[:, None], mu, precision, np.exp(log_pi)))
     return (top + np.log(total)) @ weight
 
 
@@ -243,7 +251,9 @@ def _fused_vjp(ans, theta, X, weight, K, tape):
     p = mu.shape[2]
 
     def vjp(g):
-        T = (R.reshape(K * M, n) @ wF).reshape(K, M, -1).transpose(1, 0, 2)  # Σ_r w r [x², x, 1], (M, K, 2p + 1)
+        T = (
+            (R.reshape(K * M, n) @ wF).reshape(K, M, -1).transpose(1, 0, 2)
+        )  # Σ_r w r [x², x, 1], (M, K, 2p + 1)
         T2, T1, T0 = T[:, :, :p], T[:, :, p : 2 * p], T[:, :, -1:]
         out = np.empty_like(theta)
         out[:, :K] = T0[:, :, 0] - pi * T0.sum(axis=1)

@@ -71,10 +71,9 @@ class SoftmaxModel(Model):
         return _fused(theta, Phi, rows.y, rows.weight, self.n_classes, tape)
 
     def sample_rows(self, theta, X, rng):
-        theta = np.atleast_2d(theta)
-        log_P = self.log_probabilities(theta, X)  # one θ for all rows, or one θ a row
-        log_P = log_P[:, 0] if len(theta) == 1 else np.diagonal(log_P, axis1=1, axis2=2)
-        return np.argmax(log_P + rng.gumbel(size=log_P.shape), axis=0)
+        W = np.reshape(theta, (-1, self.n_classes, self.n_inputs))  # one θ for all rows, or one θ a row
+        Z = np.sum(W * design_matrix(X, self.fit_intercept)[:, None, :], axis=2)  # (n, K)
+        return np.argmax(Z + rng.gumbel(size=Z.shape), axis=1)
 
     def parameters(self, theta):
         W = theta.reshape(-1, self.n_classes, self.n_inputs)

@@ -16,6 +16,11 @@ def multinomial(W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return _invert_cdf(W, np.sort(rng.random(len(W))))
 
 
+def spread(W: np.ndarray, n: int) -> np.ndarray:
+    """n points evenly spaced through the weights, without randomness."""
+    return _invert_cdf(W, (np.arange(n) + 0.5) / n)
+
+
 def _invert_cdf(W, u):
     cdf = np.cumsum(W)
     # u·cdf[-1] < cdf[-1] may round up to it; the last particle of positive weight is then meant

@@ -6,56 +6,53 @@ Symbols: ``P`` = precision (d, d), ``C`` = P⁻¹, ``W`` = normalised weights, `
 import numpy as np
 
 from ..kernels import Coordinates
+from ..particles import spread
+
+
+#: Particles whose curvature is averaged: at one point it may be far from typical (in a funnel it
+#: varies exponentially), and eight cost less than a gradient of the cloud while d < M/16.
+N_POINTS = 8
 
 
 def curvature_coordinates(model, theta, W, rows) -> Coordinates:
-    """Coordinates from −∇∇ log p(θ̄ | rows) at the cloud's mean θ̄.
+    """Coordinates of unit posterior width, from the mean curvature −∇∇ log p of the cloud.
 
-    Where that is not positive definite: from the cloud's covariance.  Where components are
-    exchangeable neither serves, because a matrix that tells the labels apart, used on particles
-    that may cross from one labelling to another, does not leave the posterior invariant.
+    The average is over a few particles where parameters have names of their own.  Where components
+    are exchangeable it is over all labellings as well: a matrix that tells the labels apart, used on
+    particles that may cross from one labelling to another, does not leave the posterior invariant.
     """
     if model.slots is not None and len(model.slots) > 1:
-        return _pooled_over_slots(model, theta, W, rows)
+        return Coordinates.from_precision(_mean_curvature_over_slots(model, theta, W, rows))
     try:
-        return Coordinates.from_precision(-model.hessian_log_joint(W @ theta, rows))
+        return Coordinates.from_precision(-model.mean_hessian_log_joint(theta[spread(W, N_POINTS)], rows))
     except np.linalg.LinAlgError:
-        return Coordinates.from_covariance(_covariance(theta, W))
+        return Coordinates.from_precision(_second_moment(model.grad_log_joint(theta, rows), W))
 
 
-def _covariance(theta, W) -> np.ndarray:
-    """Weighted covariance, shrunk towards its diagonal by d/(2 ESS): it is used for widths, not reported."""
-    deviation = theta - W @ theta
-    C = (W[:, None] * deviation).T @ deviation
-    return _shrunk(C, W, floor=1e-12 * (1.0 + W @ theta**2))  # a single particle has no width
+def _second_moment(g, W) -> np.ndarray:
+    """E[g gᵀ], which under p itself is E[−∇∇ log p]: mean curvature from one gradient of the cloud.
+
+    Positive definite everywhere, and safe in a funnel, where the inverse covariance is not.  Shrunk
+    towards its diagonal by d/(2 ESS): it is used for widths, not reported.
+    """
+    P = (W[:, None] * g).T @ g
+    shrinkage = min(1.0, len(P) * np.sum(W**2) / 2)
+    return (1 - shrinkage) * P + np.diag((shrinkage + 1e-12) * np.diag(P) + 1e-12)
 
 
-def _shrunk(A, W, floor) -> np.ndarray:
-    g = min(1.0, len(A) * np.sum(W**2) / 2)
-    diagonal = np.diag(A)
-    return (1 - g) * A + np.diag(g * diagonal + floor)
+def _mean_curvature_over_slots(model, theta, W, rows) -> np.ndarray:
+    """Mean curvature averaged over the K! labellings: P = Π ⊗ P_mean + (1 − Π) ⊗ P_contrast, Π = 11ᵀ/K.
 
-
-def _pooled_over_slots(model, theta, W, rows) -> Coordinates:
-    """Coordinates that treat all K components alike, from the mean curvature of the cloud.
-
-    Under p itself E[−∇∇ log p] = E[g gᵀ] with g = ∇ log p, so one gradient of the cloud gives the
-    mean curvature, positive definite everywhere; in a funnel it is the safe choice, where the
-    cloud's covariance is not.  Averaged over the K! labellings it is, with Π = 11ᵀ/K,
-
-        P = Π ⊗ P_mean + (1 − Π) ⊗ P_contrast:
-
-    log-weights are free in their sum, which the likelihood does not see, and narrow in their
+    Log-weights are free in their sum, which the likelihood does not see, and narrow in their
     contrasts.  Averaging precisions makes the widths safe for the narrowest component.
     """
     g = model.grad_log_joint(theta, rows)[:, model.slots]  # (M, K, q)
-    K, mean = g.shape[1], g.mean(axis=1)
-    contrast = (g - mean[:, None]) * np.sqrt(W)[:, None, None]
-    P_mean = K * (W[:, None] * mean).T @ mean
-    P_contrast = np.einsum("mkq,mkr->qr", contrast, contrast) / (K - 1)
-    P_mean, P_contrast = (_shrunk(P, W, floor=1e-12 + 1e-12 * np.diag(P)) for P in (P_mean, P_contrast))
+    M, K, q = g.shape
+    mean = g.mean(axis=1)
+    P_mean = K * _second_moment(mean, W)
+    P_contrast = K / (K - 1) * _second_moment((g - mean[:, None]).reshape(M * K, q), np.repeat(W / K, K))
     Pi = np.full((K, K), 1 / K)
-    P = np.empty((theta.shape[1],) * 2)
     flat = model.slots.ravel()
+    P = np.empty((len(flat), len(flat)))
     P[np.ix_(flat, flat)] = np.kron(Pi, P_mean) + np.kron(np.eye(K) - Pi, P_contrast)
-    return Coordinates.from_precision(P)
+    return P

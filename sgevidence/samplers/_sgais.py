@@ -220,7 +220,9 @@ class SGAIS(BaseEstimator):
             n_refused += info.n_refused
             n_gradients += M * info.n_gradients * (len(chunk) + min(self.batch_size, len(state.history)))
             if len(lambdas) == MAX_ANNEALING_STEPS:
-                raise DivergenceError(f"annealing did not reach the posterior in {MAX_ANNEALING_STEPS} steps{self._advice()}")
+                raise DivergenceError(
+                    f"annealing did not reach the posterior in {MAX_ANNEALING_STEPS} steps{self._advice()}"
+                )
         state = state._replace(history=state.history.absorb(chunk, rng.rows))
         return state, ChunkRecord(
             n_samples=state.history.n_rows,
@@ -246,7 +248,9 @@ class SGAIS(BaseEstimator):
         """SGHMC on Û (Eq. 4.14): in coordinates of unit width the learning rate is lr, otherwise lr/n."""
 
         def grad_log_target(theta):
-            return model.grad_log_joint(theta, energy_rows(state.history, chunk, lam, self.batch_size, rng.rows))
+            return model.grad_log_joint(
+                theta, energy_rows(state.history, chunk, lam, self.batch_size, rng.rows)
+            )
 
         kernel = dict(alpha=self.momentum_decay, beta_hat=self.gradient_noise, n_steps=self.n_steps)
         if coordinates is None:
@@ -258,15 +262,16 @@ class SGAIS(BaseEstimator):
             theta = coordinates.unwhiten(phi)
         if info.n_refused > (0 if coordinates is None else len(theta) // 2):
             raise DivergenceError(
-                f"SGHMC diverged for {info.n_refused} of {len(theta)} particles after {state.history.n_rows} rows{self._advice()}"
+                f"SGHMC diverged for {info.n_refused} of {len(theta)} particles after {state.history.n_rows} rows"
+                + self._advice()
             )
         return state._replace(theta=theta), info
 
     def _advice(self) -> str:
         if self.preconditioner is None:
             return (
-                ": the step is too long for the scale of the data. Standardise the columns, lower learning_rate, "
-                "or use preconditioner='curvature'"
+                ": the step is too long for the scale of the data. Standardise the columns, "
+                "lower learning_rate, or use preconditioner='curvature'"
             )
         return ": lower learning_rate, or check the model and the data for extreme values"
 
@@ -306,6 +311,6 @@ def check_likelihood(ell, state: SGAISState, model, chunk) -> None:
         bad = ~np.isfinite(model.log_likelihood(state.theta, chunk)).any(axis=0)
     rows = np.flatnonzero(bad) if bad.any() else np.arange(len(chunk))
     raise ValueError(
-        f"the likelihood is zero or not a number for all particles at rows {rows[:10].tolist()} of the chunk that "
-        f"starts after row {state.history.n_rows}: no log evidence can be given"
+        f"the likelihood is zero or not a number for all particles at rows {rows[:10].tolist()} of the "
+        f"chunk that starts after row {state.history.n_rows}: no log evidence can be given"
     )
