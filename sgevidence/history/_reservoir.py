@@ -2,13 +2,14 @@
 
 A reservoir is a value: :meth:`Reservoir.absorb` returns a new one, so that an interrupted update
 leaves the old one as it was.  Every row is kept with its weight; sums over the sample are scaled
-by the ratio of total weights.
+by the ratio of total weights: exact on average for equal weights, consistent (to 1/capacity) for others.
 
 Symbols: ``n_rows`` rows seen, ``n`` = Σ weight seen, ``B`` = batch size.
 """
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -34,7 +35,7 @@ class Reservoir:
     """
 
     capacity: int | None
-    rows: Rows | None = None
+    rows: Any = None
     n_rows: int = 0
     n: float = 0.0
     equal_weights: bool = True
@@ -70,9 +71,10 @@ class Reservoir:
         return np.cumsum(self.rows.weight)
 
     def draw(self, batch_size: int, rng: np.random.Generator) -> Rows:
-        """An i.i.d. mini-batch whose weighted sum estimates the sum over all rows seen, without bias.
+        """An i.i.d. mini-batch whose weighted sum estimates the sum over all rows seen.
 
-        Rows are drawn in proportion to their weight; each then stands for n/B.  A history no larger
+        Rows are drawn in proportion to their weight; each then stands for n/B.  Given the rows kept there is
+        no bias: the mean over draws is n Σ w f / Σ w.  A history no larger
         than the batch is returned whole, which is exact.
         """
         if len(self) == self.n_rows and max(len(self), self.n) <= batch_size:
@@ -93,26 +95,40 @@ class _Storage:
     """
 
     def __init__(self, rows: Rows | None):
-        self.rows, self.arrays = rows, None
+        self.rows: Any = rows
+        self.arrays: Any = None
 
     def append(self, seen: Rows | None, new: Rows) -> "_Storage":
-        if seen is None:
-            return _Storage(new)
+        seen = (
+            new[:0] if seen is None else seen
+        )  # the first rows are copied too: their owner may reuse the array
         n, total = len(seen), len(seen) + len(new)
+        joint = seen[:0].join(new[:0])  # types that hold both: whole targets may be followed by fractions
         storage = self
-        if self.arrays is None or len(self.rows) != n or total > len(self.arrays[0]):
+        if (
+            self.arrays is None
+            or len(self.rows) != n
+            or total > len(self.arrays[0])
+            or any(a is not None and a.dtype != b.dtype for a, b in zip(self.arrays, _columns(joint)))
+        ):
             storage = _Storage(seen)
             storage.arrays = [
-                None if a is None else _grown(a, 2 * total) for a in (seen.X, seen.y, seen.weight)
+                None if a is None else _grown(a, 2 * total, b.dtype)
+                for a, b in zip(_columns(seen), _columns(joint))
             ]
-        for array, part in zip(storage.arrays, (new.X, new.y, new.weight)):
+        for array, part in zip(storage.arrays, _columns(new)):
             if array is not None:
                 array[n:total] = part
-        storage.rows = Rows(*(None if a is None else a[:total] for a in storage.arrays))
+        filled: list[Any] = [None if a is None else a[:total] for a in storage.arrays]
+        storage.rows = Rows(*filled)
         return storage
 
 
-def _grown(a: np.ndarray, length: int) -> np.ndarray:
-    out = np.empty((length, *a.shape[1:]), a.dtype)
+def _columns(rows: Rows):
+    return rows.X, rows.y, rows.weight
+
+
+def _grown(a: np.ndarray, length: int, dtype) -> np.ndarray:
+    out = np.empty((length, *a.shape[1:]), dtype)
     out[: len(a)] = a
     return out

@@ -30,7 +30,8 @@ class Rows:
     def of(cls, X, y=None, weight=None) -> "Rows":
         """Rows from arrays; weights default to one."""
         X = np.asarray(X, dtype=float)
-        return cls(X, None if y is None else np.asarray(y), np.ones(len(X)) if weight is None else weight)
+        weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=float)
+        return cls(X, None if y is None else np.asarray(y), weight)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -58,7 +59,7 @@ class Rows:
 
     def replace(self, indices, new: "Rows") -> "Rows":
         """A copy with some rows replaced; the last of several for one place stays."""
-        out = Rows(self.X.copy(), None if self.y is None else self.y.copy(), self.weight.copy())
+        out = self.join(new[:0])  # a copy whose types hold both
         out.X[indices], out.weight[indices] = new.X, new.weight
         if out.y is not None:
             out.y[indices] = new.y
@@ -72,7 +73,10 @@ class Rows:
 
     def chunks(self, weight_per_chunk: float) -> Iterator["Rows"]:
         """Consecutive views of about so much total weight: so many rows if all weights are one."""
+        if not len(self):
+            return
         edges = np.ceil(np.cumsum(self.weight) / weight_per_chunk - 1e-9).astype(int)
+        edges = np.maximum(edges, 1)  # the rounding guard must not split off light rows at the front
         cuts = np.flatnonzero(np.diff(edges)) + 1
         for start, stop in zip(np.r_[0, cuts], np.r_[cuts, len(self)]):
             yield self[start:stop]

@@ -15,37 +15,104 @@ ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # (M, 
 
 
 class MoveInfo(NamedTuple):
-    """What a kernel reports beside the moved cloud."""
+    """What a kernel reports beside the moved cloud.
 
-    n_gradients: int  #: evaluations of the target or its gradient per particle
-    acceptance: float  #: mean acceptance probability; 1 where there is no test
-    n_refused: int  #: particles left where they were because the end point was not finite
-    temperature: float  #: mean kinetic energy over its equilibrium value; 1 without momentum
+    Parameters
+    ----------
+    n_gradients : int
+        Evaluations of the target or its gradient per particle.
+    acceptance : float
+        Mean acceptance probability; 1 where there is no test.
+    n_refused : int
+        Particles left where they were because the end point was not finite or ran away.
+    temperature : float
+        Mean kinetic energy over its equilibrium value; 1 without momentum.
+    """
+
+    n_gradients: int
+    acceptance: float
+    n_refused: int
+    temperature: float
 
 
 class Coordinates(NamedTuple):
-    """θ = L φ: a kernel that is isotropic in φ is preconditioned by C = L Lᵀ in θ."""
+    """θ = L φ: a kernel that is isotropic in φ is preconditioned by C = L Lᵀ in θ.
 
-    L: np.ndarray  # (d, d), lower triangular
+    Parameters
+    ----------
+    L : ndarray of shape (d, d)
+        Lower triangular.
+    """
+
+    L: np.ndarray
 
     @classmethod
     def from_covariance(cls, C: np.ndarray) -> "Coordinates":
+        """Coordinates in which a Gaussian of covariance C is standard normal.
+
+        Parameters
+        ----------
+        C : ndarray of shape (d, d)
+
+        Returns
+        -------
+        Coordinates
+        """
         return cls(np.linalg.cholesky(C))
 
     @classmethod
     def from_precision(cls, P: np.ndarray) -> "Coordinates":
-        """C = P⁻¹.  With P = R Rᵀ and J the reversal of order, chol(J P J) gives L without inverting P."""
+        """C = P⁻¹.  With P = R Rᵀ and J the reversal of order, chol(J P J) gives L without inverting P.
+
+        Parameters
+        ----------
+        P : ndarray of shape (d, d)
+
+        Returns
+        -------
+        Coordinates
+        """
         R = np.linalg.cholesky(P[::-1, ::-1])[::-1, ::-1]  # upper triangular, P = R Rᵀ
         return cls(solve_triangular(R.T, np.eye(len(P)), lower=True))
 
     def whiten(self, theta: np.ndarray) -> np.ndarray:
+        """φ = L⁻¹θ.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (M, d)
+
+        Returns
+        -------
+        ndarray of shape (M, d)
+        """
         return solve_triangular(self.L, theta.T, lower=True).T
 
     def unwhiten(self, phi: np.ndarray) -> np.ndarray:
+        """θ = Lφ.
+
+        Parameters
+        ----------
+        phi : ndarray of shape (M, d)
+
+        Returns
+        -------
+        ndarray of shape (M, d)
+        """
         return phi @ self.L.T
 
     def gradient(self, grad: Gradient) -> Gradient:
-        """∇_φ log p(Lφ) = Lᵀ ∇_θ log p."""
+        """∇_φ log p(Lφ) = Lᵀ ∇_θ log p.
+
+        Parameters
+        ----------
+        grad : callable (M, d) -> (M, d)
+            ∇_θ log p.
+
+        Returns
+        -------
+        callable (M, d) -> (M, d)
+        """
         return lambda phi: grad(self.unwhiten(phi)) @ self.L
 
 

@@ -33,7 +33,7 @@ def random_walk(theta, log_target, rng, *, eps, n_steps):
     >>> rng = np.random.default_rng(0)
     >>> log_target = lambda t: -0.5 * np.sum(t**2, axis=1)
     >>> theta, info = random_walk(np.zeros((100, 2)), log_target, rng, eps=1.5, n_steps=20)
-    >>> theta.shape, 0.2 < info.acceptance < 0.8
+    >>> theta.shape, bool(0.2 < info.acceptance < 0.8)
     ((100, 2), True)
     """
     log_p = log_target(theta)
@@ -41,7 +41,8 @@ def random_walk(theta, log_target, rng, *, eps, n_steps):
     for _ in range(n_steps):
         proposal = theta + eps * rng.standard_normal(theta.shape)  # Alg. 1, line 2
         log_p_new = log_target(proposal)
-        accept = np.log1p(-rng.random(len(theta))) < log_p_new - log_p  # lines 3, 4; False for nan
+        with np.errstate(invalid="ignore"):  # −inf to −inf is no move
+            accept = np.log1p(-rng.random(len(theta))) < log_p_new - log_p  # lines 3, 4; False for nan
         theta = np.where(accept[:, None], proposal, theta)
         log_p = np.where(accept, log_p_new, log_p)
         n_accepted += np.mean(accept)

@@ -40,7 +40,9 @@ def sghmc(theta, grad_log_target, rng, *, eta, alpha, n_steps, beta_hat=0.0, res
     beta_hat : float or ndarray of shape (d,), default=0.0
         ½·Var[∇Û], taken off the injected noise.
     resample_momentum : bool, default=False
-        Draw v ~ N(0, η) at each step (Alg. 4, line 3).
+        Draw v ~ N(0, η) at each step (Alg. 4, line 3), as published.  The gradient acts in full but only
+        one step's worth of momentum: the stationary variance is (1 + α²)/(k(2 − ηk)), about half of the
+        right one unless α = 1.  Momentum is new at each *call* anyway.
 
     Returns
     -------

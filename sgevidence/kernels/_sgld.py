@@ -36,6 +36,8 @@ def sgld(theta, grad_log_target, rng, *, eta, n_steps, beta_hat=0.0):
     -------
     theta : ndarray of shape (M, d)
     info : MoveInfo
+        Particles that are not finite, or whose last step was beyond any temperature (10⁸ times
+        its equilibrium square), stay where they were: ``n_refused``.
 
     Raises
     ------
@@ -56,10 +58,14 @@ def sgld(theta, grad_log_target, rng, *, eta, n_steps, beta_hat=0.0):
         raise ValueError(
             "gradient noise exceeds the noise to inject (beta_hat·eta > 1): lower eta or raise the batch"
         )
-    start = theta
+    start, step = theta, np.zeros_like(theta)
     with np.errstate(all="ignore"):
         for _ in range(n_steps):
             xi = np.sqrt(noise) * rng.standard_normal(theta.shape)  # Alg. 3, line 2
-            theta = theta + eta * grad_log_target(theta) + xi  # line 3
-    theta, sound = keep_sound(theta, start)
+            step = eta * grad_log_target(theta) + xi
+            theta = theta + step  # line 3
+        temperature = np.mean(step**2, axis=1) / (
+            2 * eta
+        )  # without momentum: the last step against its noise
+    theta, sound = keep_sound(theta, start, temperature)
     return theta, MoveInfo(n_steps, 1.0, int(np.sum(~sound)), 1.0)

@@ -46,7 +46,7 @@ class LinearModel(Model):
         return self.n_features + self.fit_intercept
 
     @property
-    def n_params(self) -> int:
+    def n_params(self) -> int:  # type: ignore[override]
         return self.n_coef + (self.noise_std is None)
 
     @property
@@ -125,20 +125,22 @@ def inverse_gamma_log_density(s, a, b):
 def _fused(theta, Phi, y, weight, log_noise, tape):
     """Σ_r w_r log N(y_r | W·φ_r, e^s), (M,)."""
     W, s = (theta[:, :-1], theta[:, -1]) if log_noise is None else (theta, log_noise)
-    r = y - W @ Phi.T
-    q = (r * r) @ weight
-    precision, n = np.exp(-s), np.sum(weight)
+    r = W @ Phi.T
+    np.subtract(y, r, out=r)  # one buffer, reused: allocating (M, n) costs more than filling it
+    r_Phi = r @ (Phi * weight[:, None]) if tape is not None else None
+    np.square(r, out=r)
+    q, precision, n = r @ weight, np.exp(-s), np.sum(weight)
     if tape is not None:
-        tape.append((r, q, precision, n))
+        tape.append((r_Phi, q, precision, n))
     return -0.5 * (q * precision + n * (s + np.log(2 * np.pi)))
 
 
 def _fused_vjp(ans, theta, Phi, y, weight, log_noise, tape):
-    r, q, precision, n = tape.pop()
+    r_Phi, q, precision, n = tape.pop()
 
     def vjp(g):
         scale = g * precision
-        grad_W = (r @ (Phi * weight[:, None])) * scale[:, None]
+        grad_W = r_Phi * scale[:, None]
         return grad_W if log_noise is not None else np.column_stack([grad_W, 0.5 * (scale * q - g * n)])
 
     return vjp

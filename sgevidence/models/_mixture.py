@@ -43,11 +43,11 @@ class MixtureModel(Model):
     variance_prior: tuple[float, float] = (1.0, 1.0)
 
     @property
-    def n_params(self) -> int:
+    def n_params(self) -> int:  # type: ignore[override]
         return self.n_components * (1 + 2 * self.n_features)
 
     @property
-    def slots(self) -> np.ndarray:
+    def slots(self) -> np.ndarray:  # type: ignore[override]
         K, p = self.n_components, self.n_features
         blocks = np.arange(K, K + 2 * K * p).reshape(2, K, p)
         return np.column_stack([np.arange(K), blocks[0], blocks[1]])

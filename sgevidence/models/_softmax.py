@@ -39,7 +39,7 @@ class SoftmaxModel(Model):
         return self.n_features + self.fit_intercept
 
     @property
-    def n_params(self) -> int:
+    def n_params(self) -> int:  # type: ignore[override]
         return self.n_classes * self.n_inputs
 
     @property

@@ -10,7 +10,7 @@ from ._weights import ess
 
 
 def next_step(ell: np.ndarray, log_w: np.ndarray, remaining: float, target_ess: float) -> float:
-    """The largest Δ ∈ (0, remaining] with ESS(ω e^{Δℓ}) ≥ target_ess · M (Eq. 4.15).
+    """A Δ ∈ (0, remaining], for equal ω the largest, with ESS(ω e^{Δℓ}) ≥ target_ess · M (Eq. 4.15).
 
     Without resampling the published rule looks at the increments alone: pass ``log_w = 0``.
     With resampling it is the weights themselves that must stay above target.

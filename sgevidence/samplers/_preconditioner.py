@@ -8,7 +8,6 @@ import numpy as np
 from ..kernels import Coordinates
 from ..particles import spread
 
-
 #: Particles whose curvature is averaged: at one point it may be far from typical (in a funnel it
 #: varies exponentially), and eight cost less than a gradient of the cloud while d < M/16.
 N_POINTS = 8

@@ -164,13 +164,31 @@ class SGAIS(BaseEstimator):
         return cls(n_particles=10, resampling=None, preconditioner=None, reservoir_size=None)
 
     def init(self, model, rng: np.random.Generator) -> SGAISState:
-        """M particles from the prior with unit weights (Alg. 8, lines 1 and 2)."""
+        """M particles from the prior with unit weights (Alg. 8, lines 1 and 2).
+
+        Parameters
+        ----------
+        model : Model
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        SGAISState
+        """
         self._validate_params()
         theta = model.sample_prior(rng, self.n_particles)
         return SGAISState(theta, Weights.ones(self.n_particles), 0.0, 0.0, Reservoir(self.reservoir_size))
 
     def update(self, state: SGAISState, model, rows, rng: np.random.Generator):
         """Absorb rows, chunk by chunk (Alg. 8, line 3).
+
+        Parameters
+        ----------
+        state : SGAISState
+            Not changed.
+        model : Model
+        rows : Rows
+        rng : numpy.random.Generator
 
         Returns
         -------
@@ -186,7 +204,18 @@ class SGAIS(BaseEstimator):
         return state, records
 
     def run(self, model, rows, rng: np.random.Generator) -> EvidenceResult:
-        """Log evidence of all rows: :meth:`init` and one :meth:`update`."""
+        """Log evidence of all rows: :meth:`init` and one :meth:`update`.
+
+        Parameters
+        ----------
+        model : Model
+        rows : Rows
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        EvidenceResult
+        """
         start = perf_counter()
         state, records = self.update(self.init(model, rng), model, rows, rng)
         return EvidenceResult(
@@ -262,8 +291,8 @@ class SGAIS(BaseEstimator):
             theta = coordinates.unwhiten(phi)
         if info.n_refused > (0 if coordinates is None else len(theta) // 2):
             raise DivergenceError(
-                f"SGHMC diverged for {info.n_refused} of {len(theta)} particles after {state.history.n_rows} rows"
-                + self._advice()
+                f"SGHMC diverged for {info.n_refused} of {len(theta)} particles "
+                f"after {state.history.n_rows} rows{self._advice()}"
             )
         return state._replace(theta=theta), info
 
