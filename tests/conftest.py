@@ -1,0 +1,18 @@
+"""Random numbers for all tests: one seed, a stream of its own for each test."""
+
+import os
+import zlib
+
+import numpy as np
+import pytest
+
+# read when scipy is first imported: without it scikit-learn skips one of its checks
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+SEED = int(os.environ.get("SGEVIDENCE_TEST_SEED", "0"))
+
+
+@pytest.fixture
+def rng(request) -> np.random.Generator:
+    """Set SGEVIDENCE_TEST_SEED for other draws: tolerances are error bars, so every seed must pass."""
+    return np.random.default_rng([SEED, zlib.crc32(request.node.name.encode())])

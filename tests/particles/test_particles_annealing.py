@@ -1,0 +1,132 @@
+"""The λ-step, on asymmetric likelihoods: on a symmetric one a wrong sign goes unseen."""
+
+import numpy as np
+import pytest
+from mutants import broken
+
+from sgevidence.particles import next_step
+
+M = 200
+
+
+def naive_ess(log_w):
+    w = np.exp(log_w - log_w.max())
+    return w.sum() ** 2 / (w**2).sum()
+
+
+def skewed(rng, scale=50.0):
+    """A likelihood has a ceiling and a long lower tail."""
+    return 7.0 - scale * rng.exponential(size=M)
+
+
+def check_meets_target(next_step, ell, log_w, target):
+    delta = next_step(ell, log_w, 1.0, target)
+    assert 0 < delta < 1
+    assert naive_ess(log_w + delta * ell) == pytest.approx(target * len(ell), rel=1e-6), "not the target"
+    return delta
+
+
+@pytest.mark.parametrize("target", [0.1, 0.5, 0.9, 0.999])
+def test_meets_the_target(rng, target):
+    check_meets_target(next_step, skewed(rng), np.zeros(M), target)
+
+
+@pytest.mark.parametrize("target", [0.1, 0.5])
+def test_meets_the_target_with_unequal_weights(rng, target):
+    log_w = rng.normal(scale=0.5, size=M)
+    assert naive_ess(log_w) > target * M  # the premise
+    check_meets_target(next_step, skewed(rng), log_w, target)
+
+
+def test_unequal_weights_matter(rng):
+    ell, log_w = skewed(rng), rng.normal(scale=0.5, size=M)
+    assert next_step(ell, log_w, 1.0, 0.5) != pytest.approx(next_step(ell, np.zeros(M), 1.0, 0.5), rel=1e-3)
+
+
+def test_the_largest_step_for_equal_weights(rng):
+    """For equal ω the ESS falls with Δ: all shorter steps are above target, all longer ones below."""
+    ell = skewed(rng)
+    delta = next_step(ell, np.zeros(M), 1.0, 0.5)
+    assert all(naive_ess(t * delta * ell) > 0.5 * M for t in np.linspace(0, 0.999, 30))
+    assert all(naive_ess(t * ell) < 0.5 * M for t in np.linspace(1.001 * delta, 1.0, 30))
+
+
+@pytest.mark.parametrize("remaining", [1.0, 0.3, 1e-12])
+def test_takes_all_that_remains_when_it_can(rng, remaining):
+    assert next_step(skewed(rng, scale=0.1), np.zeros(M), remaining, 0.5) == remaining
+
+
+def test_the_end_point_is_looked_at_first(rng):
+    """Weights that the increment evens out: below target now, above it at the end."""
+    ell = skewed(rng, scale=3.0)
+    assert naive_ess(-ell) < 0.3 * M  # the premise
+    assert next_step(ell, -ell, 1.0, 0.3) == 1.0
+
+
+def test_never_beyond_what_remains(rng):
+    ell = skewed(rng)
+    free = next_step(ell, np.zeros(M), 1.0, 0.5)
+    assert next_step(ell, np.zeros(M), free / 2, 0.5) == free / 2
+    assert next_step(ell, np.zeros(M), free * 2, 0.5) == pytest.approx(free, rel=1e-6)
+
+
+def test_zero_when_below_target_already(rng):
+    log_w = rng.normal(scale=3.0, size=M)
+    assert naive_ess(log_w) < 0.5 * M  # the premise
+    assert next_step(skewed(rng), log_w, 1.0, 0.5) == 0.0
+
+
+def test_impossible_particles_do_not_count(rng):
+    """They cannot come back, so the target is a fraction of the others, whatever makes them impossible."""
+    ell, log_w = skewed(rng), rng.normal(scale=0.2, size=M)
+    dead_ell, dead_w = np.r_[ell, -np.inf, np.nan, 0.0], np.r_[log_w, 0.0, 0.0, -np.inf]
+    delta = check_meets_target(next_step, ell, log_w, 0.5)
+    assert next_step(dead_ell, dead_w, 1.0, 0.5) == pytest.approx(delta, rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3, 1e9, 1e15])
+def test_scale_invariance(rng, scale):
+    """Only Δℓ counts: the first chunk of a stream may be a billion nats wide under the prior."""
+    ell = skewed(rng, scale=1e4)
+    delta = next_step(ell, np.zeros(M), 1.0, 0.5)
+    assert next_step(scale * ell, np.zeros(M), 1.0, 0.5) == pytest.approx(delta / scale, rel=1e-8)
+
+
+def test_shift_invariance(rng):
+    ell = skewed(rng)
+    delta = next_step(ell, np.zeros(M), 1.0, 0.5)
+    assert next_step(ell - 1e6, np.zeros(M) + 1e4, 1.0, 0.5) == pytest.approx(delta, rel=1e-6)
+
+
+def test_equal_likelihoods_need_no_step():
+    assert next_step(np.full(M, -1e5), np.zeros(M), 1.0, 0.9) == 1.0
+
+
+def test_arguments_unchanged(rng):
+    ell, log_w = np.r_[skewed(rng), -np.inf], np.zeros(M + 1)
+    before = ell.copy()
+    next_step(ell, log_w, 1.0, 0.5)
+    np.testing.assert_array_equal(ell, before)
+    np.testing.assert_array_equal(log_w, 0.0)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("log_w + delta * ell", "log_w - delta * ell"),
+        ("log_w + delta * ell", "delta * ell"),
+        ("target = target_ess * len(ell)", "target = target_ess"),
+    ],
+    ids=["sign", "weights ignored", "target not times M"],
+)
+def test_broken_step_is_caught(rng, right, wrong):
+    with pytest.raises(AssertionError):
+        check_meets_target(broken(next_step, right, wrong), skewed(rng), rng.normal(scale=0.5, size=M), 0.5)
+
+
+def test_a_symmetric_likelihood_would_hide_the_sign(rng):
+    """Why the others are skewed: here the mutant passes (a negative control)."""
+    half = 50 * rng.normal(size=M // 2)
+    check_meets_target(
+        broken(next_step, "log_w + delta * ell", "log_w - delta * ell"), np.r_[half, -half], np.zeros(M), 0.5
+    )
