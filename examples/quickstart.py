@@ -1,0 +1,139 @@
+"""Which model do the data support?  Three questions about real data, answered while the rows arrive.
+
+    python examples/quickstart.py [picture.png]
+
+Each question has several models.  An averager streams the rows through all of them in chunks; after every
+chunk each model's log evidence log p(rows so far) is known, with its standard error.
+"""
+
+import sys
+from time import perf_counter
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_diabetes, load_iris, load_wine
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import scale
+
+from sgevidence import (
+    SGAIS,
+    BayesianGMM,
+    BayesianLinearRegression,
+    BayesianSoftmaxRegression,
+    EvidenceModelAverager,
+)
+
+# Against the default: more particles for a smaller standard error, shorter and more steps for a smaller bias.
+SAMPLER = SGAIS(n_particles=500, learning_rate=0.03, n_steps=80)
+CHUNK = 25
+rng = np.random.default_rng(0)
+
+
+def prepare(X, y):
+    """Standardised columns, which the default priors suit, in random order."""
+    order = rng.permutation(len(X))
+    return scale(X)[order], y[order]
+
+
+def on_columns(columns, model):
+    """The model on some of the columns only."""
+    return make_pipeline(ColumnTransformer([("keep", "passthrough", columns)]), model)
+
+
+def stream(models, X, y=None, **first_call):
+    """One pass over the rows in chunks."""
+    averager = EvidenceModelAverager(models, n_jobs=2, random_state=0)
+    for start in range(0, len(X), CHUNK):
+        rows = slice(start, start + CHUNK)
+        averager.partial_fit(X[rows], None if y is None else y[rows], **first_call)
+        first_call = {}
+    return averager
+
+
+def report(question, averager):
+    """Log evidence ± standard error, posterior probability, and the range that the errors leave it."""
+    names = [name for name, _ in averager.estimators]
+    log_Z, std = np.asarray(averager.log_evidences_), np.asarray(averager.log_evidences_std_)
+    draws = log_Z + std * rng.standard_normal((10_000, len(names)))
+    p = np.exp(draws - draws.max(axis=1, keepdims=True))
+    low, high = np.quantile(p / p.sum(axis=1, keepdims=True), [0.05, 0.95], axis=0)
+    print(f"\n{question}\n{'-' * 79}")
+    print(f"{'model':<38}{'log evidence':>15}{'probability':>13}   (90 % by the errors)")
+    for name, z, s, w, a, b in zip(names, log_Z, std, averager.weights_, low, high):
+        print(f"{name:<38}{z:>8.2f} ± {s:.2f}{w:>10.3f}   ({a:.3f} to {b:.3f})")
+
+
+def report_held_out(averager, X, y):
+    """Mean log predictive density of rows not learned from, by each model and by the average."""
+    print(f"\nHeld out: {len(X)} patients                   log predictive density a row")
+    for name, model in averager.named_estimators_.items():
+        X_in = model[:-1].transform(X) if isinstance(model, Pipeline) else X
+        print(f"{name:<38}{np.mean(last_step(model).score_samples(X_in, y)):>8.3f}")
+    print(f"{'the average':<38}{np.mean(averager.score_samples(X, y)):>8.3f}")
+
+
+def last_step(model):
+    return model[-1] if isinstance(model, Pipeline) else model
+
+
+def picture(panels, path):
+    """Log evidence against rows seen, minus that of the model which is best in the end, ± 2 errors."""
+    try:
+        import matplotlib
+    except ImportError:
+        print("\nPicture skipped: matplotlib is not installed (the extra [plot] brings it)")
+        return
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 3, figsize=(12, 4.8), layout="constrained", sharey=True)
+    for ax, (title, averager) in zip(axes, panels.items()):
+        paths = [last_step(model).evidence_path_ for model in averager.named_estimators_.values()]
+        best = paths[np.argmax(averager.log_evidences_)]["log_evidence"]
+        for (name, _), path_ in zip(averager.estimators, paths):
+            n, gap, error = (
+                np.r_[0, a]
+                for a in (path_["n_samples"], path_["log_evidence"] - best, 2 * path_["log_evidence_std"])
+            )
+            line = ax.plot(n, gap, lw=1.6, label=f"{name} ({gap[-1]:.1f})" if gap[-1] else name)[0]
+            ax.fill_between(n, gap - error, gap + error, color=line.get_color(), alpha=0.25, lw=0)
+        ax.set(title=title, xlabel="rows seen", ylim=(-12, 9), xlim=(0, n[-1]))
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(0, -0.16))
+    axes[0].set_ylabel("log evidence minus the best model's\n(nats, ± 2 standard errors)")
+    figure.savefig(path, dpi=110)
+    print(f"\nPicture saved to {path}")
+
+
+def main(path="quickstart.png"):
+    start = perf_counter()
+
+    X, _ = prepare(load_iris().data[:, 2:], load_iris().target)
+    iris = stream([(f"K = {K}", BayesianGMM(K, sampler=SAMPLER)) for K in range(1, 6)], X)
+    report("How many components have the iris petals?", iris)
+
+    X, y = prepare(*load_wine(return_X_y=True))
+    softmax = BayesianSoftmaxRegression(sampler=SAMPLER)
+    models = [
+        ("all 13 measurements", softmax),
+        ("alcohol, flavanoids, colour, proline", on_columns([0, 6, 9, 12], softmax)),
+        ("alcohol, flavanoids, colour", on_columns([0, 6, 9], softmax)),
+    ]
+    wine = stream(models, X, y, classes=np.unique(y))
+    report("Which measurements tell three wines apart?", wine)
+
+    X, y = prepare(*load_diabetes(return_X_y=True))
+    X, X_test, y, y_test = X[:342], X[342:], scale(y)[:342], scale(y)[342:]
+    linear = BayesianLinearRegression(sampler=SAMPLER)
+    models = [("all 10 features", linear), ("age, sex, bmi", on_columns([0, 1, 2], linear))]
+    diabetes = stream(models, X, y)
+    report("Which features predict the course of diabetes?", diabetes)
+    report_held_out(diabetes, X_test, y_test)
+
+    panels = {"Mixtures of the iris petals": iris, "Softmax, wine": wine, "Linear, diabetes": diabetes}
+    picture(panels, path)
+    print(f"{perf_counter() - start:.0f} seconds")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

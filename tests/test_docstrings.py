@@ -1,0 +1,83 @@
+"""Documentation is code: docstrings match signatures; examples in docstrings, README and guide run."""
+
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from numpydoc.validate import validate
+
+import sgevidence
+import sgevidence.kernels
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+MODULES = sorted(m.name for m in pkgutil.walk_packages(sgevidence.__path__, "sgevidence."))
+
+# Missing docstring, wrong section order, parameters other than the signature's or without a type,
+# no Returns.  Descriptions may be missing where the name says it all.
+CODES = {"GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "PR04", "PR05", "PR06", "PR10", "RT01", "YD01"}
+
+
+def public_names():
+    """Dotted names of public objects and of the methods and properties that they get from this package."""
+    for module in (sgevidence, sgevidence.kernels):
+        for name in module.__all__:
+            obj = getattr(module, name)
+            yield f"{module.__name__}.{name}"
+            for attribute, member in inspect.getmembers_static(obj) if inspect.isclass(obj) else ():
+                function = getattr(member, "fget", None) or getattr(member, "__func__", member)
+                ours = (getattr(function, "__module__", None) or "").startswith("sgevidence")
+                if callable(function) and ours and not attribute.startswith("_"):
+                    yield f"{module.__name__}.{name}.{attribute}"
+
+
+@pytest.mark.parametrize("name", list(public_names()))
+def test_docstring_matches_signature(name):
+    errors = [f"{code}: {text}" for code, text in validate(name)["errors"] if code in CODES]
+    assert not errors, f"{name}\n" + "\n".join(errors)
+
+
+def test_the_validator_sees_a_wrong_docstring(monkeypatch):
+    monkeypatch.setattr(sgevidence.SGAIS.run, "__doc__", "Run.\n\nParameters\n----------\nrowz : Rows\n")
+    assert {"PR01", "PR02", "RT01"} <= {code for code, _ in validate("sgevidence.SGAIS.run")["errors"]}
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_doctests(module):
+    failed, _ = doctest.testmod(importlib.import_module(module))
+    assert failed == 0
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/user_guide.md"])
+def test_examples_on_the_page_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(
+        r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), flags=re.M | re.S
+    )
+    assert blocks
+    namespace: dict = {}
+    for block in blocks:
+        exec(compile(block, page, "exec"), namespace)
+
+
+def test_links_in_the_documents_lead_somewhere():
+    for page in [README, *ROOT.glob("docs/*.md")]:
+        for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
+            assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_readme_has_the_two_commands_that_ci_runs():
+    """.ci/run takes them from the README: one block, one line each."""
+    commands = re.findall(r"^```sh\n(.*)\n```", README.read_text(encoding="utf-8"), flags=re.M)
+    assert len(commands) == 2 == README.read_text(encoding="utf-8").count("```sh")
+    assert commands[0].endswith("python examples/quickstart.py") and commands[1].endswith("pytest")
+
+
+def test_import_is_silent():
+    subprocess.run([sys.executable, "-W", "error", "-c", "import sgevidence"], check=True)

@@ -1,0 +1,91 @@
+"""The layer rule of the house: a layer imports only from layers below it, and never the whole package."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import sgevidence
+
+PACKAGE = Path(sgevidence.__file__).parent
+TOP = 6
+LAYERS = dict(models=0, kernels=1, particles=2, history=3, samplers=4, estimators=5)
+LAYERS |= dict.fromkeys(["averaging", "model_selection", "monitoring", "plotting"], TOP)
+STRANGERS = {frozenset({"models", "kernels"})}
+
+
+def imports(source: str, module: str):
+    """(line, absolute dotted name) of everything that ``module``, a dotted name, imports anywhere."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parents = module.split(".")[: -node.level] if node.level else []
+            base = ".".join([*parents, *filter(None, [node.module])])
+            yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+
+def faults(source: str, module: str) -> list[str]:
+    """What breaks the rule, as sentences."""
+    found, layer = [], module.split(".")[1]
+    for line, name in imports(source, module):
+        root, target, *_ = [*name.split("."), ""]
+        if root != "sgevidence" or target == layer:
+            continue
+        where = f"{module}, line {line}: imports {name}"
+        if target not in LAYERS:
+            found.append(f"{where}; import from the layer that defines it, not from the top of the package")
+        elif LAYERS[target] > LAYERS[layer]:
+            found.append(f"{where}; {layer} may import only from {[k for k in LAYERS if allowed(layer, k)]}")
+        elif frozenset({layer, target}) in STRANGERS:
+            found.append(f"{where}; {layer} and {target} do not know each other")
+    return found
+
+
+def allowed(layer, target):
+    return LAYERS[target] < LAYERS[layer] and frozenset({layer, target}) not in STRANGERS
+
+
+def test_every_module_keeps_to_its_layer():
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        if parts == ("__init__",):
+            continue
+        assert parts[0] in LAYERS, f"{path.name}: give the new layer {parts[0]!r} its place in LAYERS"
+        found += faults(path.read_text(), ".".join(["sgevidence", *parts]))
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "module, source",
+    [
+        ("sgevidence.models._linear", "from ..kernels import sghmc"),
+        ("sgevidence.kernels._hmc", "from ..models import LinearModel"),
+        ("sgevidence.kernels.__init__", "def f():\n    from ..samplers import SGAIS"),
+        ("sgevidence.history._rows", "import sgevidence.estimators._base"),
+        ("sgevidence.samplers._sgais", "from .. import BayesianGMM"),
+        ("sgevidence.samplers._sgais", "import sgevidence"),
+        ("sgevidence.estimators._gmm", "from ..averaging import EvidenceModelAverager"),
+        ("sgevidence.averaging", "from sgevidence import SGAIS"),
+    ],
+)
+def test_a_forbidden_import_is_caught(module, source):
+    assert len(faults(source, module)) == 1
+
+
+@pytest.mark.parametrize(
+    "module, source",
+    [
+        (
+            "sgevidence.samplers._sgais",
+            "import numpy\nfrom ..kernels import sghmc\nfrom ._base import ChunkRecord",
+        ),
+        (
+            "sgevidence.averaging",
+            "from .estimators import BayesianGMM\nfrom .model_selection import FullData",
+        ),
+    ],
+)
+def test_a_lawful_import_is_not(module, source):
+    assert faults(source, module) == []
