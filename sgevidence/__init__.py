@@ -3,7 +3,9 @@
 Log evidences, their standard errors and Bayes factors are in nats throughout.
 """
 
+from .averaging import EvidenceModelAverager
 from .estimators import BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
+from .model_selection import FullData, evidence_scorer
 from .samplers import SGAIS, DivergenceError
 
 __version__ = "0.1.0"
@@ -13,6 +15,9 @@ __all__ = [
     "BayesianSoftmaxRegression",
     "BayesianGMM",
     "BayesianModel",
+    "EvidenceModelAverager",
+    "evidence_scorer",
+    "FullData",
     "SGAIS",
     "DivergenceError",
 ]

@@ -37,7 +37,7 @@ class EvidenceEstimator(BaseEstimator):
 
     def _validate(self, X, y, reset):
         """Validated X and y (None for densities), labels as they came."""
-        return validate_data(self, X, reset=reset, dtype=np.float64), None
+        return validate_data(self, X, reset=reset, dtype=np.float64, order="C"), None
 
     def _encode(self, y, reset, classes):
         """Targets as the model wants them; the classifier stores its classes here."""
@@ -219,13 +219,16 @@ class ConditionalMixin:
 
 @contextmanager
 def _all_or_nothing(estimator):
-    """Restore the estimator's attributes if the block does not finish."""
-    before = vars(estimator).copy()
+    """Restore the estimator's attributes, and a RandomState among them, if the block does not finish."""
+    before, random_state = vars(estimator).copy(), estimator.random_state
+    drawn = random_state.get_state() if isinstance(random_state, np.random.RandomState) else None
     try:
         yield
     except BaseException:
         vars(estimator).clear()
         vars(estimator).update(before)
+        if drawn is not None:
+            random_state.set_state(drawn)
         raise
 
 

@@ -164,8 +164,8 @@ class BayesianModel(EvidenceEstimator):
 
     def _validate(self, X, y, reset):
         if y is None:
-            return validate_data(self, X, reset=reset, dtype=np.float64), None
-        return validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True)
+            return validate_data(self, X, reset=reset, dtype=np.float64, order="C"), None
+        return validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", y_numeric=True)
 
     def _make_model(self, X, y):
         n_params = np.asarray(self.sample_prior(_generator(0), 1)).shape[1]

@@ -211,7 +211,7 @@ class BayesianLinearRegression(ConditionalMixin, RegressorMixin, EvidenceEstimat
         )
 
     def _validate(self, X, y, reset):
-        return validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True)
+        return validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", y_numeric=True)
 
     def _encode(self, y, reset, classes):
         return y.astype(np.float64, copy=False)

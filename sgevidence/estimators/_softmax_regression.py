@@ -219,7 +219,7 @@ class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstim
         return self.classes_[y]
 
     def _validate(self, X, y, reset):
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64)
+        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C")
         check_classification_targets(y)
         return X, column_or_1d(y, warn=True)
 

@@ -119,7 +119,7 @@ class Model:
 
 def value_and_grad(f: Any, theta) -> tuple[np.ndarray, np.ndarray]:
     """f(θ) (M,) and the gradient of each component with respect to its own row of θ (M, d)."""
-    vjp, value = make_vjp(f, theta)
+    vjp, value = make_vjp(f, np.asarray(theta))  # autograd refuses subclasses, as memory maps are
     return value, vjp(np.ones_like(value))
 
 

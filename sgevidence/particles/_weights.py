@@ -53,7 +53,7 @@ class Weights(NamedTuple):
     @property
     def relative_variance(self) -> float:
         """Variance of the mean weight over its square, (M/ESS − 1)/M, for independent particles."""
-        return (self.M / self.ess - 1) / self.M
+        return max(self.M / self.ess - 1.0, 0.0) / self.M  # rounding may put the ESS above M
 
 
 def ess(log_w: np.ndarray) -> float:

@@ -1,0 +1,238 @@
+"""Faults: a clear error, and an estimator that is as if the call had never happened (DESIGN §7)."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import autograd.numpy as anp
+import joblib
+import numpy as np
+import pytest
+from estimator_cases import (
+    KINDS,
+    data,
+    estimator,
+    first_call,
+    part,
+    same_fit,
+    slope_log_likelihood,
+    slope_model,
+)
+from scipy import sparse
+from scipy.stats import norm
+
+from sgevidence import SGAIS, DivergenceError
+from sgevidence.models import Model
+
+N = 40
+SECOND = slice(45, 45 + N)
+
+
+def spoilt(array, value, at=3):
+    out = np.array(array, dtype=float)
+    out[at] = value
+    return out
+
+
+def call(kind, **changes):
+    """Keyword arguments of a second call, some of them spoilt."""
+    X, y = data(kind)
+    good = {"X": X[SECOND], "y": None if y is None else y[SECOND]}
+    return good | {name: change(good) for name, change in changes.items()}
+
+
+EVERY_KIND = {
+    "nan in X": ("X contains NaN", dict(X=lambda d: spoilt(d["X"], np.nan))),
+    "inf in X": ("X contains infinity", dict(X=lambda d: spoilt(d["X"], np.inf))),
+    "empty chunk": (r"Found array with 0 sample\(s\)", dict(X=lambda d: d["X"][:0])),
+    "no columns": (r"0 feature\(s\)", dict(X=lambda d: d["X"][:, :0])),
+    "one dimension": ("Reshape your data", dict(X=lambda d: d["X"][:, 0])),
+    "words": ("could not convert string to float", dict(X=lambda d: np.full((N, 2), "word"))),
+    "negative weights": (
+        "Negative values in data passed to `sample_weight`",
+        dict(sample_weight=lambda d: -np.ones(N)),
+    ),
+    "nan weights": ("sample_weight contains NaN", dict(sample_weight=lambda d: np.full(N, np.nan))),
+    "all weights zero": ("weight.*zero", dict(sample_weight=lambda d: np.zeros(N))),
+    "too few weights": ("sample_weight.shape ==", dict(sample_weight=lambda d: np.ones(N - 1))),
+}
+WITH_TARGETS = {
+    "nan in y": ("y contains NaN", dict(y=lambda d: spoilt(d["y"], np.nan))),
+    "inf in y": ("y contains infinity", dict(y=lambda d: spoilt(d["y"], np.inf))),
+    "too few targets": ("inconsistent numbers of samples", dict(y=lambda d: d["y"][1:])),
+}
+CASES = [(kind, *case) for kind in KINDS for case in EVERY_KIND.values()] + [
+    (kind, *case) for kind in KINDS if kind != "gmm" for case in WITH_TARGETS.values()
+]
+CASE_IDS = [f"{kind}-{name}" for kind in KINDS for name in EVERY_KIND] + [
+    f"{kind}-{name}" for kind in KINDS if kind != "gmm" for name in WITH_TARGETS
+]
+
+
+def fitted(kind):
+    return estimator(kind).partial_fit(*part(kind, 0, 45), **first_call(kind))
+
+
+def refused(est, error, match, method="partial_fit", **arguments):
+    """The call fails with this message, and nothing that the estimator holds has changed."""
+    before = joblib.hash(vars(est))
+    with pytest.raises(error, match=match):
+        getattr(est, method)(**arguments)
+    assert joblib.hash(vars(est)) == before
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("make", [estimator, fitted], ids=["unfitted", "fitted"])
+@pytest.mark.parametrize("kind, message, changes", CASES, ids=CASE_IDS)
+def test_bad_rows(kind, make, message, changes, method):
+    refused(make(kind), ValueError, message, method, **call(kind, **changes))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sparse_rows(kind):
+    for est in (estimator(kind), fitted(kind)):
+        refused(est, TypeError, "[Ss]parse", **call(kind, X=lambda d: sparse.csr_array(d["X"])))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_wrong_width(kind):
+    X = np.ones((N, 3))
+    refused(fitted(kind), ValueError, "X has 3 features, but .* expecting 2", **call(kind, X=lambda d: X))
+    with pytest.raises(ValueError, match="X has 3 features"):
+        fitted(kind).score_samples(X)
+
+
+@pytest.mark.parametrize("kind", ["linear", "softmax"])
+def test_missing_targets(kind):
+    for est in (estimator(kind), fitted(kind)):
+        refused(est, ValueError, "requires y to be passed", **call(kind, y=lambda d: None))
+
+
+@pytest.mark.parametrize(
+    "message, changes",
+    [
+        (r"labels \[7\] that are not among the classes", dict(y=lambda d: np.r_[7, d["y"][1:]])),
+        (r"labels \[-1\] that are not among the classes", dict(y=lambda d: np.r_[-1, d["y"][1:]])),
+        ("not the same as on the first call", dict(classes=lambda d: [0, 1])),
+        ("Unknown label type", dict(y=lambda d: d["y"] + 0.5)),
+    ],
+    ids=["above", "below", "other classes", "fractions"],
+)
+def test_unknown_classes(message, changes):
+    refused(fitted("softmax"), ValueError, message, **call("softmax", **changes))
+
+
+def test_a_label_that_classes_does_not_have_at_the_first_call():
+    arguments = call("softmax", classes=lambda d: [0, 1])
+    refused(estimator("softmax"), ValueError, r"labels \[2\] that are not among", **arguments)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bad_parameters(kind):
+    est = estimator(kind).set_params(sampler__n_particles=1)
+    refused(est, ValueError, "'n_particles' parameter of SGAIS", "fit", **call(kind))
+    refused(est.set_params(sampler="fast"), ValueError, "'sampler' parameter of", "fit", **call(kind))
+
+
+@pytest.mark.parametrize("prior", [(1.0,), (1.0, 0.0), (1.0, np.nan)])
+def test_bad_prior_pair(prior):
+    for kind, name in [("linear", "noise_prior"), ("gmm", "variance_prior")]:
+        message = f"{name} must be a pair of positive numbers"
+        refused(estimator(kind, **{name: prior}), ValueError, message, "fit", **call(kind))
+
+
+# -- likelihoods that fail -------------------------------------------------------------------------
+
+
+class SpoiltLikelihood(NamedTuple):
+    """The slope model with ``value`` in place of the likelihood where ``where(theta, X)``."""
+
+    value: float
+    where: Callable
+
+    def __call__(self, theta, X, y):
+        return anp.where(self.where(theta, X), self.value, slope_log_likelihood(theta, X, y))
+
+
+def steep(theta, X):
+    return theta > 1.0
+
+
+def far_out(theta, X):
+    return (X[:, 0] > 50) & (theta < np.inf)
+
+
+BAD_VALUES = pytest.mark.parametrize("value", [np.nan, -np.inf])
+
+
+@BAD_VALUES
+def test_particles_without_likelihood_get_weight_zero(value):
+    """With slopes above one ruled out the evidence is that of the truncated posterior."""
+    X, y = data("custom", n=20)
+    est = slope_model(SpoiltLikelihood(value, steep), sampler=SGAIS(n_particles=1000)).fit(X, y)
+    alive = est.particles_[est.particle_weights_ > 0]
+    assert np.all(np.isfinite(alive)) and np.all(alive <= 1.0)
+    precision = 1 + np.sum(X[:, 0] ** 2)
+    b = X[:, 0] @ y
+    whole = -0.5 * (len(y) * np.log(2 * np.pi) + np.log(precision) + y @ y - b**2 / precision)
+    exact = whole + norm.logcdf((1.0 - b / precision) * np.sqrt(precision))
+    assert abs(est.log_evidence_ - exact) < 4 * est.log_evidence_std_ + 1
+    assert np.all(np.isfinite(est.score_samples(X, y)))
+
+
+@BAD_VALUES
+@pytest.mark.parametrize("first", [0, 45])
+def test_rows_impossible_for_all_particles_are_named(value, first):
+    est = slope_model(SpoiltLikelihood(value, far_out))
+    if first:
+        est.partial_fit(*part("custom", 0, first))
+    arguments = call("custom", X=lambda d: spoilt(d["X"], 99.0, at=[3, 7]))
+    message = rf"not a number for all particles at rows \[3, 7\] of the chunk that starts after row {first}:"
+    refused(est, ValueError, message, **arguments)
+
+
+# -- interruptions ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("function, calls", [("sum_log_likelihood", 0), ("value_and_grad_log_joint", 5)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_interrupted_call_never_happened(kind, function, calls, error, monkeypatch):
+    first, second = part(kind, 0, 6), part(kind, 6, 90)  # so few at first that the others need moves
+
+    def begun():
+        return estimator(kind).partial_fit(*first, **first_call(kind))
+
+    est = begun()
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, function, calls, error)
+        refused(est, error, "now", X=second[0], y=second[1])
+        refused(est, error, "now", "fit", X=second[0], y=second[1])
+        refused(estimator(kind), error, "now", X=first[0], y=first[1], **first_call(kind))
+    same_fit(est.partial_fit(*second), begun().partial_fit(*second))
+
+
+def interrupt_after(patch, function, calls, error):
+    """Raise inside the sampler at the next call of a model's function after so many."""
+    real, count = getattr(Model, function), iter(range(10**6))
+
+    def interrupted(*args):
+        if next(count) >= calls:
+            raise error("now")
+        return real(*args)
+
+    patch.setattr(Model, function, interrupted)
+
+
+def test_a_failed_first_call_does_not_use_up_the_random_state(monkeypatch):
+    X, y = data("linear")
+    est = estimator("linear", random_state=np.random.RandomState(1))
+    with monkeypatch.context() as patch:
+        interrupt_after(patch, "sum_log_likelihood", 0, KeyboardInterrupt)
+        refused(est, KeyboardInterrupt, "now", X=X, y=y)
+    same_fit(est.fit(X, y), estimator("linear", random_state=np.random.RandomState(1)).fit(X, y))
+
+
+def test_divergence_of_the_published_settings_is_an_error_not_a_nan():
+    X, y = data("linear")
+    est = estimator("linear", noise_std=0.5, sampler=SGAIS.paper())
+    refused(est, DivergenceError, "Standardise the columns", "fit", X=1e4 * X, y=y)

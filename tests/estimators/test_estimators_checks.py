@@ -1,0 +1,56 @@
+"""scikit-learn's own checks, defaults untouched, none expected to fail, none skipped."""
+
+from unittest import SkipTest
+
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import (
+    check_dataframe_column_names_consistency,
+    check_estimators_partial_fit_n_features,
+    check_inplace_ensure_writeable,
+    check_param_validation,
+    parametrize_with_checks,
+)
+
+from sgevidence import BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression, EvidenceModelAverager
+
+
+def averager(one, other):
+    return EvidenceModelAverager([("one", one), ("other", other)])
+
+
+# a scaler would see no weights without metadata routing, which is scikit-learn's rule for every pipeline
+ESTIMATORS = [
+    BayesianLinearRegression(),
+    BayesianSoftmaxRegression(),
+    BayesianGMM(),
+    averager(BayesianLinearRegression(), make_pipeline("passthrough", BayesianLinearRegression())),
+    averager(BayesianSoftmaxRegression(), make_pipeline("passthrough", BayesianSoftmaxRegression())),
+    averager(BayesianGMM(), BayesianGMM(n_components=2)),
+]
+
+# what scikit-learn asks only of its own estimators
+MORE_CHECKS = [
+    check_dataframe_column_names_consistency,
+    check_estimators_partial_fit_n_features,
+    check_inplace_ensure_writeable,
+    check_param_validation,
+]
+
+
+def run(check, *args):
+    try:
+        check(*args)
+    except SkipTest as reason:
+        pytest.fail(f"not checked: {reason}")
+
+
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_check(estimator, check):
+    run(check, estimator)
+
+
+@pytest.mark.parametrize("check", MORE_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: repr(e)[:60])
+def test_scikit_learn_check_of_its_own(estimator, check):
+    run(check, type(estimator).__name__, estimator)

@@ -1,0 +1,56 @@
+"""A user's own model is a full citizen."""
+
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from estimator_cases import data, estimator, slope_model
+
+from sgevidence import SGAIS, BayesianModel
+
+
+def test_the_linear_model_in_three_functions_is_the_built_in_one():
+    X, y = data("linear")
+
+    def log_likelihood(theta, X, y):
+        return -0.5 * (y - anp.dot(theta, X.T)) ** 2 - 0.5 * np.log(2 * np.pi)
+
+    custom = BayesianModel(
+        lambda rng, size: rng.standard_normal((size, 2)),
+        lambda theta: anp.sum(-0.5 * theta**2 - 0.5 * np.log(2 * np.pi), axis=1),
+        log_likelihood,
+        sampler=SGAIS(n_particles=30),
+        random_state=0,
+    ).fit(X, y)
+    built_in = estimator("linear", noise_std=1.0, fit_intercept=False).fit(X, y)
+    assert custom.log_evidence_ == pytest.approx(built_in.log_evidence_, rel=1e-6)
+    assert custom.data_fingerprint_ == built_in.data_fingerprint_
+    np.testing.assert_allclose(custom.score_samples(X, y), built_in.score_samples(X, y), rtol=1e-5)
+
+
+def test_score_is_the_mean_of_score_samples():
+    X, y = data("custom")
+    est = slope_model().fit(X, y)
+    assert est.score(X, y) == pytest.approx(np.mean(est.score_samples(X, y)))
+
+
+def test_a_density_needs_no_y():
+    def log_likelihood(theta, X, y):
+        assert y is None
+        return -0.5 * (X[:, 0] - theta) ** 2 - 0.5 * np.log(2 * np.pi)
+
+    X = np.arange(5.0)[:, None] - 2
+    est = slope_model(log_likelihood, sampler=SGAIS(n_particles=500)).partial_fit(X)
+    # x ~ N(0, 1 + 11ᵀ)
+    exact = -0.5 * (5 * np.log(2 * np.pi) + np.log(6) + np.sum(X**2) - np.sum(X) ** 2 / 6)
+    assert abs(est.log_evidence_ - exact) < 4 * est.log_evidence_std_ + 0.5
+    assert est.score_samples(X).shape == (5,)
+
+
+def test_it_simulates_if_it_was_told_how():
+    X, y = data("custom")
+    est = slope_model(sample_rows=lambda theta, X, rng: theta[:, 0] * X[:, 0] + rng.standard_normal(len(X)))
+    draws = est.fit(X, y).sample_y(np.full((2, 2), 3.0), n_samples=2000, random_state=0)
+    theta = est.particle_weights_ @ est.particles_[:, 0]
+    assert np.all(np.abs(draws.mean(axis=1) - 3 * theta) < 5 * draws.std() / np.sqrt(2000))
+    with pytest.raises(ValueError, match="cannot simulate"):
+        slope_model().fit(X, y).sample_y(X)
