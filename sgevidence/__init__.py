@@ -6,7 +6,7 @@ Log evidences, their standard errors and Bayes factors are in nats throughout.
 from .averaging import EvidenceModelAverager
 from .estimators import BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
 from .model_selection import FullData, evidence_scorer
-from .samplers import SGAIS, DivergenceError
+from .samplers import SGAIS, DivergenceError, EvidenceWarning
 
 __version__ = "0.1.0"
 
@@ -20,4 +20,5 @@ __all__ = [
     "FullData",
     "SGAIS",
     "DivergenceError",
+    "EvidenceWarning",
 ]

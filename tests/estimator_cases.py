@@ -20,7 +20,7 @@ def slope_log_likelihood(theta, X, y):
 
 
 def slope_model(log_likelihood=slope_log_likelihood, **params):
-    params = {"sampler": SGAIS(n_particles=30), "random_state": 0} | params
+    params = {"sampler": SGAIS(n_particles=30, max_particles=30), "random_state": 0} | params
     return BayesianModel(sample_slope, slope_log_prior, log_likelihood, **params)
 
 
@@ -37,7 +37,10 @@ def estimator(kind, n_particles=30, random_state=0, **params):
     }[kind]
     if kind == "gmm":
         params = {"n_components": 2} | params
-    return make(**{"sampler": SGAIS(n_particles=n_particles), "random_state": random_state} | params)
+    return make(
+        **{"sampler": SGAIS(n_particles=n_particles, max_particles=n_particles), "random_state": random_state}
+        | params
+    )
 
 
 def data(kind, n=90, seed=0):

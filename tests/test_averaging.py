@@ -266,7 +266,7 @@ def test_random_state_seeds_every_child_differently_and_none_leaves_them():
 
 def test_parameters_of_models_by_name():
     avg = clone(averager("linear")).set_params(
-        a__sampler__n_particles=7, b=estimator("linear", noise_std=1.0)
+        a__sampler__n_particles=7, a__sampler__max_particles=7, b=estimator("linear", noise_std=1.0)
     )
     avg.fit(*data("linear"))
     assert len(avg.estimators_[0].particles_) == 7

@@ -6,6 +6,7 @@ leaves the estimator as it was before the call.
 """
 
 import copy
+import warnings
 import zlib
 from contextlib import contextmanager
 from numbers import Integral
@@ -18,7 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..history import Rows
 from ..particles import log_sum_exp, spread
-from ..samplers import SGAIS, evidence_path
+from ..samplers import SGAIS, EvidenceWarning, complaints, diagnostics, evidence_path, thinned
 
 
 class EvidenceEstimator(BaseEstimator):
@@ -64,13 +65,15 @@ class EvidenceEstimator(BaseEstimator):
             else:
                 rng, state, records = copy.deepcopy(self._rng), self._state, self._records
             state, new = sampler.update(state, self._model, rows, rng)
-            self._rng, self._state, self._records = rng, state, records + new
+            self._rng, self._state, self._records = rng, state, thinned(records + new)
             self.n_samples_seen_ += len(rows)
             self.data_fingerprint_ = _fingerprint(X if y is None else y, weight, self.data_fingerprint_)
             self.log_evidence_ = state.log_evidence
             self.log_evidence_std_ = state.log_evidence_std
             self.particles_ = state.theta
-            self.particle_weights_ = state.weights.W
+            self.particle_weights_ = state.all_weights.W
+            for complaint in complaints(new):
+                warnings.warn(complaint, EvidenceWarning, stacklevel=4)
             if self.verbose:
                 for r in new:
                     print(
@@ -90,6 +93,13 @@ class EvidenceEstimator(BaseEstimator):
         if self._is_first_call():
             raise AttributeError(f"{type(self).__name__} has no evidence_path_ before it is fitted")
         return evidence_path(self._records)
+
+    @property
+    def diagnostics_(self) -> dict[str, float]:
+        """How the sampling went: see the class's Attributes."""
+        if self._is_first_call():
+            raise AttributeError(f"{type(self).__name__} has no diagnostics_ before it is fitted")
+        return diagnostics(self._records)
 
     def posterior_samples(self) -> dict[str, np.ndarray]:
         """Equally weighted draws from the posterior.

@@ -33,6 +33,11 @@ class BayesianModel(EvidenceEstimator):
         Log evidence of all rows seen and its standard error, in nats.
     evidence_path_ : dict of str to ndarray
         One entry per chunk, as in :class:`BayesianLinearRegression`.
+    diagnostics_ : dict of str to float
+        How the sampling went: n_particles, ess (of the last weighting), acceptance, n_moves, n_escorts
+        and n_escorts_refused (clouds carried along with the posterior), n_refused (proposals that left
+        the finite numbers), noise_to_injection (gradient noise of SGHMC), sample_noise (nats; what a
+        sub-sample of the history does not know), anchor_distance (posterior widths per √d).
     particles_ : ndarray of shape (M, d)
         Draws from the posterior.
     particle_weights_ : ndarray of shape (M,)

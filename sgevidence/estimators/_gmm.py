@@ -45,6 +45,11 @@ class BayesianGMM(DensityMixin, EvidenceEstimator):
         Posterior mean, after relabelling particles to common slots.
     means_, covariances_ : ndarray of shape (n_components, n_features)
         Posterior means of the means and variances.
+    diagnostics_ : dict of str to float
+        How the sampling went: n_particles, ess (of the last weighting), acceptance, n_moves, n_escorts
+        and n_escorts_refused (clouds carried along with the posterior), n_refused (proposals that left
+        the finite numbers), noise_to_injection (gradient noise of SGHMC), sample_noise (nats; what a
+        sub-sample of the history does not know), anchor_distance (posterior widths per √d).
     particles_ : ndarray of shape (M, d)
         Draws from the posterior, in any labelling.
     particle_weights_ : ndarray of shape (M,)

@@ -42,6 +42,11 @@ class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstim
         Posterior mean and standard deviation, one row a class, also for two classes.
     intercept_ : ndarray of shape (n_classes,)
         Posterior mean.
+    diagnostics_ : dict of str to float
+        How the sampling went: n_particles, ess (of the last weighting), acceptance, n_moves, n_escorts
+        and n_escorts_refused (clouds carried along with the posterior), n_refused (proposals that left
+        the finite numbers), noise_to_injection (gradient noise of SGHMC), sample_noise (nats; what a
+        sub-sample of the history does not know), anchor_distance (posterior widths per √d).
     particles_ : ndarray of shape (M, d)
         Draws from the posterior.
     particle_weights_ : ndarray of shape (M,)

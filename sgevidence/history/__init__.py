@@ -1,6 +1,7 @@
-"""What was seen: rows and a bounded sample of them."""
+"""What was seen: rows, a bounded sample of them, and sums over all of them."""
 
+from ._anchor import Anchor
 from ._reservoir import Reservoir
 from ._rows import Rows
 
-__all__ = ["Reservoir", "Rows"]
+__all__ = ["Anchor", "Reservoir", "Rows"]

@@ -44,6 +44,11 @@ class Reservoir:
     def __len__(self) -> int:
         return 0 if self.rows is None else len(self.rows)
 
+    @property
+    def complete(self) -> bool:
+        """All rows seen are still here."""
+        return len(self) == self.n_rows
+
     def __getstate__(self):
         return {k: v for k, v in vars(self).items() if k not in ("_storage", "_cdf")} | {"_storage": None}
 
@@ -53,6 +58,12 @@ class Reservoir:
         first = chunk.weight[0] if self.rows is None else self.rows.weight[0]
         equal_weights = self.equal_weights and bool(np.all(chunk.weight == first))
         room = len(chunk) if self.capacity is None else max(self.capacity - len(self), 0)
+        if room and not self.complete:  # grown in mid-stream: new rows stay with the probability of the old
+            chosen = np.flatnonzero(rng.random(len(chunk)) < len(self) / self.n_rows)
+            rows = self.rows.join(chunk.take(chosen))
+            if len(rows) > self.capacity:  # a uniform part of a uniform sample
+                rows = rows.take(np.sort(rng.choice(len(rows), self.capacity, replace=False)))
+            return Reservoir(self.capacity, rows, n_rows, n, equal_weights)
         storage, rows = self._storage, self.rows
         if room:
             storage = (storage or _Storage(rows)).append(rows, chunk[:room])
@@ -77,7 +88,7 @@ class Reservoir:
         no bias: the mean over draws is n Σ w f / Σ w.  A history no larger
         than the batch is returned whole, which is exact.
         """
-        if len(self) == self.n_rows and max(len(self), self.n) <= batch_size:
+        if self.complete and max(len(self), self.n) <= batch_size:
             return self.rows
         if self.equal_weights:
             indices = (rng.random(batch_size) * len(self)).astype(int)

@@ -71,6 +71,14 @@ class Rows:
         for start in range(0, len(self), size):
             yield self[start : start + size]
 
+    def cut(self, weights) -> Iterator["Rows"]:
+        """Consecutive views, cut where the running total weight passes each of ``weights``."""
+        cuts = np.searchsorted(np.cumsum(self.weight), np.asarray(weights) - 1e-9, side="left") + 1
+        cuts = np.unique(np.clip(cuts[np.asarray(weights) > 0], 0, len(self)))
+        for start, stop in zip(np.r_[0, cuts], np.r_[cuts, len(self)]):
+            if stop > start:
+                yield self[start:stop]
+
     def chunks(self, weight_per_chunk: float) -> Iterator["Rows"]:
         """Consecutive views of about so much total weight: so many rows if all weights are one."""
         if not len(self):

@@ -1,9 +1,10 @@
 """How particles move.  Kernels see ``log_target`` and its gradient, never data or models."""
 
+from ._baoab import baoab
 from ._base import Coordinates, MoveInfo
 from ._hmc import hmc
 from ._random_walk import random_walk
 from ._sghmc import sghmc
 from ._sgld import sgld
 
-__all__ = ["Coordinates", "MoveInfo", "hmc", "random_walk", "sghmc", "sgld"]
+__all__ = ["Coordinates", "MoveInfo", "baoab", "hmc", "random_walk", "sghmc", "sgld"]

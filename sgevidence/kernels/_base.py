@@ -27,12 +27,15 @@ class MoveInfo(NamedTuple):
         Particles left where they were because the end point was not finite or ran away.
     temperature : float
         Mean kinetic energy over its equilibrium value; 1 without momentum.
+    here : tuple of ndarrays or None
+        Value and gradient of the target at the moved cloud, where the kernel knows them.
     """
 
     n_gradients: int
     acceptance: float
     n_refused: int
     temperature: float
+    here: tuple[np.ndarray, np.ndarray] | None = None
 
 
 class Coordinates(NamedTuple):

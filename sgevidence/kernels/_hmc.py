@@ -15,7 +15,7 @@ import numpy as np
 from ._base import MoveInfo
 
 
-def hmc(theta, value_and_grad, rng, *, eps, L):
+def hmc(theta, value_and_grad, rng, *, eps, L, here=None):
     """One trajectory of L leapfrog steps and a Metropolis test (thesis Alg. 2).
 
     Parameters
@@ -28,6 +28,8 @@ def hmc(theta, value_and_grad, rng, *, eps, L):
         Step size; it may differ between particles, but must not depend on where they are.
     L : int
         Leapfrog steps.
+    here : tuple of ndarrays, optional
+        Value and gradient at ``theta``, as ``info.here`` of the trajectory before: saves one evaluation.
 
     Returns
     -------
@@ -48,9 +50,9 @@ def hmc(theta, value_and_grad, rng, *, eps, L):
     """
     eps = np.broadcast_to(eps, len(theta))[:, None]
     v0 = rng.standard_normal(theta.shape)  # Alg. 2, line 2
-    log_p0, grad = value_and_grad(theta)
+    log_p0, grad0 = value_and_grad(theta) if here is None else here
     with np.errstate(all="ignore"):  # a trajectory that leaves the finite numbers is refused below
-        x, v = theta, v0 + 0.5 * eps * grad  # lines 3, 4
+        x, v = theta, v0 + 0.5 * eps * grad0  # lines 3, 4
         for t in range(L):
             x = x + eps * v  # line 6
             log_p, grad = value_and_grad(x)
@@ -61,5 +63,8 @@ def hmc(theta, value_and_grad, rng, *, eps, L):
         refused = ~(np.isfinite(log_ratio) & np.isfinite(x).all(axis=1)) & np.isfinite(log_p0)
         log_ratio = np.where(refused | np.isnan(log_ratio), -np.inf, log_ratio)
         accept = np.log1p(-rng.random(len(theta))) < log_ratio  # lines 12, 13
-    acceptance = np.mean(np.exp(np.minimum(log_ratio, 0.0)))
-    return np.where(accept[:, None], x, theta), MoveInfo(L + 1, float(acceptance), int(refused.sum()), 1.0)
+    acceptance = float(np.mean(np.exp(np.minimum(log_ratio, 0.0))))
+    moved = accept[:, None]
+    there = np.where(accept, log_p, log_p0), np.where(moved, grad, grad0)
+    info = MoveInfo(L + (here is None), acceptance, int(refused.sum()), 1.0, there)
+    return np.where(moved, x, theta), info

@@ -78,7 +78,7 @@ class LinearModel(Model):
         r = rows.y - anp.dot(W, design_matrix(rows.X, self.fit_intercept).T)
         return -0.5 * (r**2 * anp.exp(-s)[:, None] + s[:, None] + np.log(2 * np.pi))
 
-    def _block_log_likelihood(self, theta, rows, tape):
+    def _block_log_likelihood(self, theta, rows, tape, precise=True):
         Phi = design_matrix(rows.X, self.fit_intercept)
         log_noise = None if self.noise_std is None else 2 * np.log(self.noise_std)
         return _fused(theta, Phi, rows.y, rows.weight, log_noise, tape)
@@ -125,14 +125,34 @@ def inverse_gamma_log_density(s, a, b):
 def _fused(theta, Phi, y, weight, log_noise, tape):
     """Σ_r w_r log N(y_r | W·φ_r, e^s), (M,)."""
     W, s = (theta[:, :-1], theta[:, -1]) if log_noise is None else (theta, log_noise)
-    r = W @ Phi.T
-    np.subtract(y, r, out=r)  # one buffer, reused: allocating (M, n) costs more than filling it
-    r_Phi = r @ (Phi * weight[:, None]) if tape is not None else None
-    np.square(r, out=r)
-    q, precision, n = r @ weight, np.exp(-s), np.sum(weight)
+    squares = _squares_by_rows if len(W) <= 2 * Phi.shape[1] else _squares_by_moments
+    q, r_Phi = squares(W, Phi, y, weight)
+    precision, n = np.exp(-s), np.sum(weight)
     if tape is not None:
         tape.append((r_Phi, q, precision, n))
     return -0.5 * (q * precision + n * (s + np.log(2 * np.pi)))
+
+
+def _squares_by_rows(W, Phi, y, weight):
+    """q = Σ_r w_r r² (M,) and Σ_r w_r r φ_r (M, p + 1): cost n M d."""
+    r = y - W @ Phi.T
+    return (r * r) @ weight, r @ (Phi * weight[:, None])
+
+
+def _squares_by_moments(W, Phi, y, weight):
+    """The same from ΦᵀwΦ and Φᵀwy: cost n d² + M d², whatever the number of particles.
+
+    With the block's least-squares solution W₀, δ = W − W₀ and A = ΦᵀwΦ the sum of squares is
+    q = Σ w r₀² + (Aδ − 2c)·δ, where c = Φᵀw r₀ all but vanishes: nothing cancels.
+    """
+    wPhi = Phi * weight[:, None]
+    A = wPhi.T @ Phi
+    ridge = np.diag(1e-10 * np.diag(A) + 1e-300)  # any W₀ near the solution serves
+    W0 = np.linalg.solve(A + ridge, y @ wPhi)
+    r0 = y - Phi @ W0
+    c, delta = r0 @ wPhi, W - W0
+    A_delta = delta @ A
+    return weight @ (r0 * r0) + np.sum((A_delta - 2 * c) * delta, axis=1), c - A_delta
 
 
 def _fused_vjp(ans, theta, Phi, y, weight, log_noise, tape):

@@ -17,7 +17,7 @@ import autograd.numpy as anp
 import numpy as np
 from autograd.extend import defvjp, primitive
 
-from ._base import Model
+from ._base import Model, working_precision
 from ._linear import inverse_gamma_log_density
 
 
@@ -41,6 +41,9 @@ class MixtureModel(Model):
     weight_concentration: float = 1.0
     mean_scale: float = 2.0
     variance_prior: tuple[float, float] = (1.0, 1.0)
+
+    # rounding a log-weight shifts all rows of its component alike: 20 000 · 10⁻⁷ is still nothing
+    single_precision_rows = 20_000
 
     @property
     def n_params(self) -> int:  # type: ignore[override]
@@ -95,8 +98,8 @@ class MixtureModel(Model):
         top = np.max(getattr(log_p, "_value", log_p), axis=0)
         return top + anp.log(anp.sum(anp.exp(log_p - top), axis=0))
 
-    def _block_log_likelihood(self, theta, rows, tape):
-        return _fused(theta, rows.X, rows.weight, self.n_components, tape)
+    def _block_log_likelihood(self, theta, rows, tape, precise=True):
+        return _fused(theta, rows.X, rows.weight, self.n_components, tape, precise)
 
     def sample_rows(self, theta, n_rows, rng):
         """n_rows draws: (X, labels).  One θ for all rows, or one θ a row."""
@@ -128,13 +131,24 @@ class MixtureModel(Model):
         """
         if self.n_components == 1:
             return theta
-        mean, var = self.slot_reference(theta) if reference is None else reference
+        reference = self.slot_reference(theta) if reference is None else reference
+        out = np.empty_like(theta)
+        order = self._slot_order(theta, reference)
+        out[:, self.slots] = np.take_along_axis(theta[:, self.slots], order[:, :, None], axis=1)
+        return out
+
+    def is_canonical(self, theta, reference):
+        """Which points are in the reference's slots already, (M,)."""
+        if self.n_components == 1:
+            return np.ones(len(theta), dtype=bool)
+        return np.all(self._slot_order(theta, reference) == np.arange(self.n_components), axis=1)
+
+    def _slot_order(self, theta, reference):
+        """The component that goes to each slot, (M, K)."""
+        mean, var = reference
         F = theta[:, self.slots]  # (M, K, 1 + 2p)
         cost = np.sum((F[:, :, None, :] - mean) ** 2 / var + np.log(var), axis=3)  # (M, component, slot)
-        order = _greedy_assignment(cost)
-        out = np.empty_like(theta)
-        out[:, self.slots] = np.take_along_axis(F, order[:, :, None], axis=1)
-        return out
+        return _greedy_assignment(cost)
 
     def slot_reference(self, theta, n_rounds=5):
         """Mean and variance of each slot's parameters over the relabelled cloud, each (K, 1 + 2p).
@@ -218,7 +232,7 @@ defvjp(_log_prior, _log_prior_vjp, argnums=(0,))
 
 
 @primitive
-def _fused(theta, X, weight, K, tape):
+def _fused(theta, X, weight, K, tape, precise):
     """Σ_r w_r log Σ_k π_k N(x_r | μ_k, σ²_k): with features [x², x, 1] one matrix product."""
     M, (n, p) = len(theta), X.shape
     center = weight @ X / max(np.sum(weight), 1e-300)  # x² would cancel far from the origin
@@ -234,7 +248,8 @@ def _fused(theta, X, weight, K, tape):
     A[:, :, p : 2 * p] = (mu * precision).transpose(1, 0, 2)
     log_det = theta[:, K + K * p :].reshape(M, K, p)
     A[:, :, -1] = (log_pi - 0.5 * np.sum(mu**2 * precision + log_det + np.log(2 * np.pi), axis=2)).T
-    R = (A.reshape(K * M, -1) @ F.T).reshape(K, M, n)
+    dtype = working_precision(A, F, precise)
+    R = (A.reshape(K * M, -1).astype(dtype) @ F.T.astype(dtype)).reshape(K, M, n)
     top = R.max(axis=0)
     R -= top
     np.exp(R, out=R)
@@ -242,18 +257,19 @@ def _fused(theta, X, weight, K, tape):
     if tape is not None:
         R /= total
         tape.append((R, F * weight[:, None], mu, precision, np.exp(log_pi)))
-    return (top + np.log(total)) @ weight
+    np.log(total, out=total)
+    total += top
+    return total @ weight  # the sum over rows in double precision
 
 
-def _fused_vjp(ans, theta, X, weight, K, tape):
+def _fused_vjp(ans, theta, X, weight, K, tape, precise):
     R, wF, mu, precision, pi = tape.pop()
     _, M, n = R.shape
     p = mu.shape[2]
 
     def vjp(g):
-        T = (
-            (R.reshape(K * M, n) @ wF).reshape(K, M, -1).transpose(1, 0, 2)
-        )  # Σ_r w r [x², x, 1], (M, K, 2p + 1)
+        T = R.reshape(K * M, n) @ wF.astype(R.dtype)  # Σ_r w r [x², x, 1]
+        T = T.reshape(K, M, -1).transpose(1, 0, 2)
         T2, T1, T0 = T[:, :, :p], T[:, :, p : 2 * p], T[:, :, -1:]
         out = np.empty_like(theta)
         out[:, :K] = T0[:, :, 0] - pi * T0.sum(axis=1)

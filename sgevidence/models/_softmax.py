@@ -13,7 +13,7 @@ import autograd.numpy as anp
 import numpy as np
 from autograd.extend import defvjp, primitive
 
-from ._base import Model, design_matrix, gaussian_log_density
+from ._base import Model, design_matrix, gaussian_log_density, working_precision
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,9 @@ class SoftmaxModel(Model):
     fit_intercept: bool = True
     coef_scale: float = 1.0
     intercept_scale: float = 1.0
+
+    # near a mode the gradient cancels what rounding the parameters adds up, so the number of rows is free
+    single_precision_rows = 10**8
 
     @property
     def n_inputs(self) -> int:
@@ -66,9 +69,33 @@ class SoftmaxModel(Model):
         labels = (rows.y == np.arange(self.n_classes)[:, None]).astype(float)  # (K, n)
         return anp.sum(log_P * labels[:, None, :], axis=0)
 
-    def _block_log_likelihood(self, theta, rows, tape):
+    def _block_log_likelihood(self, theta, rows, tape, precise=True):
         Phi = design_matrix(rows.X, self.fit_intercept)
-        return _fused(theta, Phi, rows.y, rows.weight, self.n_classes, tape)
+        return _fused(theta, Phi, rows.y, rows.weight, self.n_classes, tape, precise)
+
+    def derivatives(self, theta, rows):
+        """Value, gradient and Hessian at one point from one pass over the rows.
+
+        With A = P ⊗ Φ (n, K(p + 1)) the sums Σ w p_k p_l φφᵀ over all pairs of classes are one Aᵀ w A, and
+        as Σ_l p_l = 1 they hold the diagonal blocks Σ w p_k φφᵀ too: −∇∇ = Σ w (diag(p) − p pᵀ) ⊗ φφᵀ.
+        """
+        K, q = self.n_classes, self.n_inputs
+        W = theta.reshape(K, q)
+        S, G, B = 0.0, np.zeros((K, q)), np.zeros((K * q, K * q))
+        for block in rows.blocks(4096):
+            Phi = design_matrix(block.X, self.fit_intercept)
+            Z, labels = Phi @ W.T, block.y[:, None] == np.arange(K)
+            log_P = Z - log_sum_exp_rows(Z)
+            P = np.exp(log_P)
+            S += block.weight @ log_P[labels]
+            G += ((labels - P) * block.weight[:, None]).T @ Phi
+            A = (P[:, :, None] * (np.sqrt(block.weight)[:, None] * Phi)[:, None, :]).reshape(len(P), K * q)
+            B += A.T @ A
+        H = B.reshape(K, q, K, q)
+        diagonal = H.sum(axis=2)  # (K, q, q)
+        H = H.copy()
+        H[np.arange(K), :, np.arange(K)] -= diagonal
+        return float(S), G.ravel(), H.reshape(K * q, K * q)
 
     def sample_rows(self, theta, X, rng):
         W = np.reshape(theta, (-1, self.n_classes, self.n_inputs))  # one θ for all rows, or one θ a row
@@ -81,14 +108,27 @@ class SoftmaxModel(Model):
         return named | ({"intercept": W[:, :, -1]} if self.fit_intercept else {})
 
 
+def log_sum_exp_rows(Z):
+    """log Σ_k exp z_rk, (n, 1)."""
+    top = Z.max(axis=1, keepdims=True)
+    return top + np.log(np.exp(Z - top).sum(axis=1, keepdims=True))
+
+
+#: Logits that need no shift before exp: e^80 is far from the largest single-precision number, 10³⁸.
+SAFE_EXPONENT = 80.0
+
+
 @primitive
-def _fused(theta, Phi, y, weight, K, tape):
+def _fused(theta, Phi, y, weight, K, tape, precise):
     """Σ_r w_r log p(y_r | x_r, θ_m) = θ_m·s − Σ_r w_r log Σ_k exp z_krm with s_k = Σ_{y_r = k} w_r φ_r."""
     M, (n, q) = len(theta), Phi.shape
+    dtype = working_precision(theta, Phi, precise)
     W = theta.reshape(M, K, q).transpose(1, 0, 2).reshape(K * M, q)
-    P = (W @ Phi.T).reshape(K, M, n)
-    top = P.max(axis=0)
-    P -= top
+    P = (W.astype(dtype) @ Phi.T.astype(dtype)).reshape(K, M, n)
+    top = 0.0
+    if not np.max(np.sum(W**2, axis=1)) * np.max(np.sum(Phi**2, axis=1)) < SAFE_EXPONENT**2:
+        top = P.max(axis=0)
+        P -= top
     np.exp(P, out=P)
     total = P.sum(axis=0)
     wPhi = weight[:, None] * Phi
@@ -96,16 +136,18 @@ def _fused(theta, Phi, y, weight, K, tape):
     if tape is not None:
         P /= total
         tape.append((P, wPhi, s))
-    return theta @ s - (top + np.log(total)) @ weight
+    np.log(total, out=total)
+    total += top
+    return theta @ s - total @ weight  # sums over rows in double precision
 
 
-def _fused_vjp(ans, theta, Phi, y, weight, K, tape):
+def _fused_vjp(ans, theta, Phi, y, weight, K, tape, precise):
     P, wPhi, s = tape.pop()
     _, M, n = P.shape
 
     def vjp(g):
-        expected = (P.reshape(K * M, n) @ wPhi).reshape(K, M, -1).transpose(1, 0, 2).reshape(M, -1)
-        return g[:, None] * (s - expected)
+        expected = P.reshape(K * M, n) @ wPhi.astype(P.dtype)
+        return g[:, None] * (s - expected.reshape(K, M, -1).transpose(1, 0, 2).reshape(M, -1))
 
     return vjp
 

@@ -1,7 +1,19 @@
-"""What a cloud is: weights, effective sample size, resampling, the annealing step."""
+"""What a cloud is: weights, effective sample size, resampling, the annealing step, transport."""
 
 from ._annealing import next_step
 from ._resampling import RESAMPLING, multinomial, spread, systematic
-from ._weights import Weights, ess, log_sum_exp
+from ._transport import AffineMap
+from ._weights import Genealogy, Weights, ess, log_sum_exp
 
-__all__ = ["RESAMPLING", "Weights", "ess", "log_sum_exp", "multinomial", "next_step", "spread", "systematic"]
+__all__ = [
+    "RESAMPLING",
+    "AffineMap",
+    "Genealogy",
+    "Weights",
+    "ess",
+    "log_sum_exp",
+    "multinomial",
+    "next_step",
+    "spread",
+    "systematic",
+]

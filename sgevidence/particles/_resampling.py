@@ -1,19 +1,21 @@
 """Resampling schemes: indices of the surviving particles from normalised weights.
 
-Both are unbiased: particle i is drawn M·W_i times in expectation.
+Both are unbiased: particle i is drawn M·W_i times in expectation, with M survivors, by default as
+many as there are particles.
 """
 
 import numpy as np
 
 
-def systematic(W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def systematic(W: np.ndarray, rng: np.random.Generator, M: int | None = None) -> np.ndarray:
     """One uniform, M evenly spaced points: the counts differ from M·W_i by less than one."""
-    return _invert_cdf(W, (rng.random() + np.arange(len(W))) / len(W))
+    M = M or len(W)
+    return _invert_cdf(W, (rng.random() + np.arange(M)) / M)
 
 
-def multinomial(W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def multinomial(W: np.ndarray, rng: np.random.Generator, M: int | None = None) -> np.ndarray:
     """M independent draws."""
-    return _invert_cdf(W, np.sort(rng.random(len(W))))
+    return _invert_cdf(W, np.sort(rng.random(M or len(W))))
 
 
 def spread(W: np.ndarray, n: int) -> np.ndarray:

@@ -63,3 +63,36 @@ def ess(log_w: np.ndarray) -> float:
         return 0.0
     w = np.exp(log_w - top)
     return float(w.sum() ** 2 / (w @ w))
+
+
+class Genealogy(NamedTuple):
+    """Variance of log Ẑ from who descends from whom (Chan and Lai 2013; Lee and Whiteley 2018).
+
+    With S_e the share of the weight that the descendants of root e hold, Σ_e (S_e − 1/M₀)² estimates
+    the relative variance of Ẑ since the roots were planted: the spread of the weights, and with it
+    whatever particles inherit because the moves did not make them forget.
+    """
+
+    root: np.ndarray  # index of each particle's root, (M,)
+    M0: int  # number of roots
+    var: float  # variance of the generations before the roots
+
+    @classmethod
+    def planted(cls, M: int, var: float = 0.0) -> "Genealogy":
+        return cls(np.arange(M), M, var)
+
+    def variance(self, W: np.ndarray) -> float:
+        """Of log Ẑ, given the normalised weights now."""
+        share = np.bincount(self.root, weights=W, minlength=self.M0)
+        return self.var + float(np.sum((share - 1 / self.M0) ** 2))
+
+    def descend(self, parents: np.ndarray, W: np.ndarray) -> "Genealogy":
+        """After resampling; planted anew when too few roots are left to tell a variance."""
+        root = self.root[parents]
+        if len(np.unique(root)) < MIN_ROOTS:
+            return Genealogy.planted(len(parents), self.variance(W))
+        return Genealogy(root, self.M0, self.var)
+
+
+#: Below so many roots the estimate itself has a relative error above √(2/20), a third.
+MIN_ROOTS = 20

@@ -13,19 +13,20 @@ from ..particles import spread
 N_POINTS = 8
 
 
-def curvature_coordinates(model, theta, W, rows) -> Coordinates:
+def curvature_coordinates(target, theta, W) -> Coordinates:
     """Coordinates of unit posterior width, from the mean curvature −∇∇ log p of the cloud.
 
     The average is over a few particles where parameters have names of their own.  Where components
     are exchangeable it is over all labellings as well: a matrix that tells the labels apart, used on
     particles that may cross from one labelling to another, does not leave the posterior invariant.
     """
-    if model.slots is not None and len(model.slots) > 1:
-        return Coordinates.from_precision(_mean_curvature_over_slots(model, theta, W, rows))
+    slots = target.model.slots
+    if slots is not None and len(slots) > 1:
+        return Coordinates.from_precision(_mean_curvature_over_slots(target, theta, W))
     try:
-        return Coordinates.from_precision(-model.mean_hessian_log_joint(theta[spread(W, N_POINTS)], rows))
+        return Coordinates.from_precision(target.mean_curvature(theta[spread(W, N_POINTS)]))
     except np.linalg.LinAlgError:
-        return Coordinates.from_precision(_second_moment(model.grad_log_joint(theta, rows), W))
+        return Coordinates.from_precision(_second_moment(target.value_and_grad(theta)[1], W))
 
 
 def _second_moment(g, W) -> np.ndarray:
@@ -39,19 +40,20 @@ def _second_moment(g, W) -> np.ndarray:
     return (1 - shrinkage) * P + np.diag((shrinkage + 1e-12) * np.diag(P) + 1e-12)
 
 
-def _mean_curvature_over_slots(model, theta, W, rows) -> np.ndarray:
+def _mean_curvature_over_slots(target, theta, W) -> np.ndarray:
     """Mean curvature averaged over the K! labellings: P = Π ⊗ P_mean + (1 − Π) ⊗ P_contrast, Π = 11ᵀ/K.
 
     Log-weights are free in their sum, which the likelihood does not see, and narrow in their
     contrasts.  Averaging precisions makes the widths safe for the narrowest component.
     """
-    g = model.grad_log_joint(theta, rows)[:, model.slots]  # (M, K, q)
+    slots = target.model.slots
+    g = target.value_and_grad(theta)[1][:, slots]  # (M, K, q)
     M, K, q = g.shape
     mean = g.mean(axis=1)
     P_mean = K * _second_moment(mean, W)
     P_contrast = K / (K - 1) * _second_moment((g - mean[:, None]).reshape(M * K, q), np.repeat(W / K, K))
     Pi = np.full((K, K), 1 / K)
-    flat = model.slots.ravel()
+    flat = slots.ravel()
     P = np.empty((len(flat), len(flat)))
     P[np.ix_(flat, flat)] = np.kron(Pi, P_mean) + np.kron(np.eye(K) - Pi, P_contrast)
     return P

@@ -18,7 +18,7 @@ def test_the_linear_model_in_three_functions_is_the_built_in_one():
         lambda rng, size: rng.standard_normal((size, 2)),
         lambda theta: anp.sum(-0.5 * theta**2 - 0.5 * np.log(2 * np.pi), axis=1),
         log_likelihood,
-        sampler=SGAIS(n_particles=30),
+        sampler=SGAIS(n_particles=30, max_particles=30),
         random_state=0,
     ).fit(X, y)
     built_in = estimator("linear", noise_std=1.0, fit_intercept=False).fit(X, y)

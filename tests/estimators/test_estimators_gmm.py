@@ -30,7 +30,18 @@ def test_one_component_has_the_closed_form_evidence():
     assert abs(est.log_evidence_ - est._model.exact_log_evidence(Rows.of(X))) < 4 * est.log_evidence_std_ + 1
 
 
-def test_components_are_near_the_truth_although_particles_label_them_differently(fitted):
+def relabelled(fitted, rng):
+    """The same posterior, every particle in a labelling of its own."""
+    shuffled = copy.copy(fitted)
+    shuffled.particles_ = fitted.particles_.copy()
+    slots = fitted._model.slots
+    for theta in shuffled.particles_[1:]:
+        theta[slots] = theta[slots[rng.permutation(3)]]
+    return shuffled
+
+
+def test_components_are_near_the_truth_although_particles_label_them_differently(fitted, rng):
+    fitted = relabelled(fitted, rng)
     raw = fitted._model.parameters(fitted.particles_)["means"]
     assert raw[:, 0].std(axis=0).max() > 1  # the premise: a plain average would be meaningless
     order = np.argsort(fitted.means_[:, 0])
@@ -41,11 +52,7 @@ def test_components_are_near_the_truth_although_particles_label_them_differently
 
 
 def test_no_report_depends_on_the_particles_labels(fitted, clusters, rng):
-    shuffled = copy.copy(fitted)
-    shuffled.particles_ = fitted.particles_.copy()
-    slots = fitted._model.slots
-    for theta in shuffled.particles_[1:]:
-        theta[slots] = theta[slots[rng.permutation(3)]]
+    shuffled = relabelled(fitted, rng)
     X, _ = clusters
     np.testing.assert_allclose(shuffled.means_, fitted.means_, rtol=1e-9)
     np.testing.assert_allclose(shuffled.predict_proba(X), fitted.predict_proba(X), rtol=1e-9, atol=1e-300)

@@ -73,7 +73,7 @@ def test_a_class_of_weight_zero_is_not_a_class():
 def test_a_single_class_is_certain():
     X, _ = data("softmax")
     est = estimator("softmax").fit(X, np.full(len(X), "only"))
-    assert est.log_evidence_ == pytest.approx(0.0, abs=1e-9)
+    assert est.log_evidence_ == pytest.approx(0.0, abs=1e-5)
     assert est.log_evidence_std_ == pytest.approx(0.0, abs=1e-6)
     np.testing.assert_allclose(est.predict_proba(X), 1.0)
     assert set(est.predict(X)) == {"only"}

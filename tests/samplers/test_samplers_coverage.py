@@ -1,0 +1,75 @@
+"""Does log_evidence_std_ cover?  The error over its claim must behave like N(0, 1) over many seeds."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from softmax_reference import log_evidence
+
+from sgevidence import SGAIS
+from sgevidence.history import Rows
+from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+
+MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
+GOLD = MAKE["GOLD"]
+
+
+def z_scores(sampler, model, rows, exact, rng, n_seeds):
+    results = [sampler.run(model, rows, g) for g in rng.spawn(n_seeds)]
+    return np.array([(r.log_evidence - exact) / r.log_evidence_std for r in results])
+
+
+def check_coverage(z, low=0.8, high=1.25):
+    """Spread as claimed, no bias beside it, and hardly an outlier; ± 3 errors of the spread itself."""
+    slack = 1 + 3 / np.sqrt(2 * len(z)) * (len(z) < 100)  # few seeds do not tell 1.25 from 1.4
+    sd = np.sqrt(np.mean(z**2))
+    assert low / slack < sd < high * slack, f"errors are {sd:.2f} of what is claimed"
+    assert np.sum(np.abs(z) > 3) <= 2, f"outliers {np.sort(np.abs(z))[-4:]}"
+
+
+def sim(name, n):
+    d = MAKE[name](n)
+    return Rows.of(d["X"], d.get("y"))
+
+
+def softmax_reference(rows, rng):
+    return log_evidence(SoftmaxModel(10, 4), rows, rng)
+
+
+def test_importance_sampling_against_gold(rng):
+    """The reference below is one."""
+    log_Z, error = softmax_reference(sim("sim_S", 1000), rng)
+    gold = GOLD["SIM_S_1000"]
+    assert abs(log_Z - gold["logZ"]) < 4.5 * np.hypot(error, gold["se"])
+    assert error < 0.01
+
+
+def test_few_seeds(rng):
+    """A quick look at what the slow tests do in full."""
+    model, rows = LinearModel(5, noise_std=1.0), sim("sim_L", 500)
+    check_coverage(z_scores(SGAIS(), model, rows, model.exact_log_evidence(rows), rng, 30))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings",
+    [dict(), dict(chunk_size=500), dict(reservoir_size=400), dict(escort=False), dict(kernel="sghmc")],
+    ids=["default", "chunks of 500", "small reservoir", "no escort", "sghmc"],
+)
+def test_linear(rng, settings):
+    model, rows = LinearModel(5, noise_std=1.0), sim("sim_L", 2000)
+    check_coverage(z_scores(SGAIS(**settings), model, rows, model.exact_log_evidence(rows), rng, 200))
+
+
+@pytest.mark.slow
+def test_softmax(rng):
+    rows = sim("sim_S", 1000)
+    log_Z, _ = softmax_reference(rows, rng)
+    check_coverage(z_scores(SGAIS(), SoftmaxModel(10, 4), rows, log_Z, rng, 100))
+
+
+@pytest.mark.slow
+def test_one_component(rng):
+    model, rows = MixtureModel(1, 2), sim("sim_G", 1000)
+    check_coverage(z_scores(SGAIS(), model, rows, model.exact_log_evidence(rows), rng, 100))

@@ -1,0 +1,126 @@
+"""The accuracy checks must be able to fail: samplers with one mistake each, and every one is caught."""
+
+import pytest
+from mutants import broken
+from test_samplers_sgais import LINEAR, check_against, rows_of
+
+from sgevidence import SGAIS
+from sgevidence.history import Reservoir
+from sgevidence.samplers import _moves, _sgais, _target
+
+SMALL_RESERVOIR = dict(reservoir_size=400, max_reservoir_size=400)
+FROM_SAMPLES = SMALL_RESERVOIR | dict(escort=False, chunk_size=300)  # moves see 400 rows of the history
+FROM_BATCHES = FROM_SAMPLES | dict(kernel="sghmc", batch_size=100)
+
+
+def mutate(monkeypatch, owner, name, right, wrong):
+    monkeypatch.setattr(owner, name, broken(getattr(owner, name), right, wrong))
+
+
+#: name: settings that the mistake concerns, object, attribute, right, wrong
+MUTANTS = {
+    "sign of the Jacobian": (dict(), _sgais, "escort", "+ T.log_det", "- T.log_det"),
+    "no Jacobian": (dict(), _sgais, "escort", "+ T.log_det", ""),
+    "no control variate": (
+        FROM_SAMPLES,
+        _target,
+        "sampled",
+        "anchor.plus(Anchor.of(model, anchor.a, rows), -1.0)",
+        "None",
+    ),
+    "anchor not taken off the sample": (
+        FROM_SAMPLES,
+        _target,
+        "sampled",
+        "anchor.plus(Anchor.of(model, anchor.a, rows), -1.0)",
+        "anchor",
+    ),
+    "factor of the sample missing": (
+        FROM_SAMPLES | dict(control_variate=False),
+        _target,
+        "sampled",
+        "rows.scaled(n / rows.total_weight)",
+        "rows",
+    ),
+    "factor of the mini-batch missing": (
+        FROM_BATCHES | dict(control_variate=False),
+        Reservoir,
+        "draw",
+        "self.n / batch_size",
+        "1.0",
+    ),
+    "sign of the ESS": (dict(), _sgais, "next_step", "ess(log_w + delta * ell) - target", "target"),
+    "steps without moves": (
+        dict(escort=False),
+        _moves,
+        "move_hmc",
+        "return coordinates.unwhiten(phi),",
+        "return theta,",
+    ),
+    "no Metropolis test": (
+        dict(escort=False),
+        _moves,
+        "hmc",
+        "np.log1p(-rng.random(len(theta))) < log_ratio",
+        "log_ratio > -1e9",
+    ),
+    "mean weight not folded in": (
+        dict(),
+        _sgais,
+        "resample",
+        "state.log_Z + state.weights.log_mean",
+        "state.log_Z",
+    ),
+}
+
+
+def check(settings, rng, n_seeds=3):
+    rows = rows_of("sim_L", 3000)
+    results = [SGAIS(**settings).run(LINEAR, rows, g) for g in rng.spawn(n_seeds)]
+    check_against(LINEAR.exact_log_evidence(rows), results)
+    n_escorts = sum(r.path["n_escorts"].sum() for r in results) / n_seeds
+    assert n_escorts >= 3 or not settings.get("escort", True), f"only {n_escorts} escorts"
+
+
+@pytest.mark.parametrize("settings", [dict(), SMALL_RESERVOIR, FROM_SAMPLES, FROM_BATCHES])
+def test_unbroken(rng, settings):
+    """The same settings without the mistake pass the same check."""
+    check(settings, rng)
+
+
+@pytest.mark.parametrize("settings, owner, name, right, wrong", MUTANTS.values(), ids=MUTANTS)
+def test_broken_sampler_is_caught(rng, monkeypatch, settings, owner, name, right, wrong):
+    mutate(monkeypatch, owner, name, right, wrong)
+    if owner is _target:  # imported by name
+        monkeypatch.setattr(_moves, name, getattr(owner, name))
+    with pytest.raises((AssertionError, RuntimeError), match=r"off by|standard error|annealing did not"):
+        check(settings, rng)
+
+
+#: Mistakes that leave the weights so uneven that the escort is refused: the answer stays right, at a price.
+REFUSED = {
+    "without the history": ("+ history_part.value", ""),
+    "sign of the history": ("+ history_part.value", "- history_part.value"),
+    "chunk where the cloud was": (
+        "model.sum_log_likelihood(moved, chunk)",
+        "model.sum_log_likelihood(theta, chunk)",
+    ),
+    "the map back": ("AffineMap.between(m1, P1, m2, P2)", "AffineMap.between(m2, P2, m1, P1)"),
+}
+
+
+@pytest.mark.parametrize("right, wrong", REFUSED.values(), ids=REFUSED)
+def test_broken_escort_is_refused_or_caught(rng, monkeypatch, right, wrong):
+    """Uneven weights give a mistake away: the sampler falls back on annealing, or the answer is off."""
+    mutate(monkeypatch, _sgais, "escort", right, wrong)
+    with pytest.raises(AssertionError, match=r"off by|standard error|escorts"):
+        check(dict(), rng)
+
+
+@pytest.mark.parametrize("right, wrong", REFUSED.values(), ids=REFUSED)
+def test_broken_escort_is_caught_where_it_is_not_refused(rng, monkeypatch, right, wrong):
+    refusal = "weights.ess < max(self.target_ess * len(inside), plain)", "False"
+    mutate(monkeypatch, _sgais, "escort", right, wrong)
+    monkeypatch.setattr(SGAIS, "_escorted", broken(SGAIS._escorted, *refusal))
+    with pytest.raises(AssertionError, match=r"off by|standard error"):
+        check(dict(), rng)

@@ -1,0 +1,44 @@
+"""Every gold value: data sets whose log evidence is known in closed form or by other methods."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sgevidence import SGAIS
+from sgevidence.history import Rows
+from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+
+MAKE = runpy.run_path(str(Path(__file__).parent / "data" / "make_data.py"))
+GOLD = MAKE["GOLD"]
+SLOW = [case for case in GOLD if "10000" in case]
+
+
+def problem(case):
+    d, gold = MAKE["rebuild"](case), GOLD[case]
+    p = d["X"].shape[1]
+    model = {
+        "L": lambda: LinearModel(p, noise_std=d["sigma"]),
+        "S": lambda: SoftmaxModel(p, d["K"]),
+        "G": lambda: MixtureModel(gold.get("K", d.get("K")), p),
+    }[gold["model"]]()
+    return model, Rows.of(d["X"], d.get("y"))
+
+
+@pytest.mark.parametrize("case", [pytest.param(c, marks=[pytest.mark.slow] * (c in SLOW)) for c in GOLD])
+def test_gold(rng, case):
+    """Two seeds, each within 3 standard errors, and an error bar that says something."""
+    model, rows = problem(case)
+    gold, largest = GOLD[case], 0.5 if GOLD[case]["model"] == "G" else 0.3
+    for g in rng.spawn(2):
+        result = SGAIS().run(model, rows, g)
+        z = (result.log_evidence - gold["logZ"]) / np.hypot(result.log_evidence_std, gold["se"])
+        assert abs(z) < 3, f"off by {z:.1f} standard errors of {result.log_evidence_std:.3f}"
+        assert result.log_evidence_std <= largest
+
+
+@pytest.mark.parametrize("case", [c for c in GOLD if GOLD[c]["method"].startswith(("exact", "analytic"))])
+def test_closed_forms_are_gold(case):
+    model, rows = problem(case)
+    assert model.exact_log_evidence(rows) == pytest.approx(GOLD[case]["logZ"], rel=1e-10)
