@@ -11,7 +11,7 @@ from sklearn.preprocessing import scale
 from sgevidence import SGAIS, BayesianGMM, FullData, evidence_scorer
 
 X = scale(load_iris().data[:, 2:])
-mixture = BayesianGMM(sampler=SGAIS(n_particles=300), random_state=0)
+mixture = BayesianGMM(random_state=0)
 search = GridSearchCV(
     mixture, {"n_components": [1, 2, 3, 4]}, scoring=evidence_scorer, cv=FullData(), n_jobs=2
 ).fit(X)

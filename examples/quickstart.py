@@ -24,7 +24,7 @@ from sgevidence import (
 )
 
 # Against the default: more particles for a smaller standard error, shorter and more steps for a smaller bias.
-SAMPLER = SGAIS(n_particles=500, learning_rate=0.03, n_steps=80)
+SAMPLER = SGAIS(n_particles=400)
 CHUNK = 25
 rng = np.random.default_rng(0)
 
