@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 
-from sgevidence import SGAIS, BayesianGMM, FullData, evidence_scorer
+from sgevidence import BayesianGMM, FullData, evidence_scorer
 
 X = scale(load_iris().data[:, 2:])
 mixture = BayesianGMM(random_state=0)
