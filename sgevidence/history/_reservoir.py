@@ -58,7 +58,9 @@ class Reservoir:
         first = chunk.weight[0] if self.rows is None else self.rows.weight[0]
         equal_weights = self.equal_weights and bool(np.all(chunk.weight == first))
         room = len(chunk) if self.capacity is None else max(self.capacity - len(self), 0)
-        if room and not self.complete:  # grown in mid-stream: new rows stay with the probability of the old
+        if (
+            self.capacity is not None and room and not self.complete
+        ):  # grown in mid-stream: new rows stay with the probability of the old
             chosen = np.flatnonzero(rng.random(len(chunk)) < len(self) / self.n_rows)
             rows = self.rows.join(chunk.take(chosen))
             if len(rows) > self.capacity:  # a uniform part of a uniform sample

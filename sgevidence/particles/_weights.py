@@ -26,7 +26,7 @@ class Weights(NamedTuple):
     def ones(cls, M: int) -> "Weights":
         return cls(np.zeros(M))
 
-    def add(self, increment: np.ndarray) -> "Weights":
+    def add(self, increment: np.ndarray | float) -> "Weights":
         """ω_i ← ω_i exp(increment_i) (Alg. 8, line 8).  A −inf weight stays −inf."""
         return Weights(self.log_w + increment)
 

@@ -1,16 +1,9 @@
 """Evidence algorithms: one file, one published method, one object with scikit-learn parameters."""
 
-from ._base import (
-    ChunkRecord,
-    DivergenceError,
-    EvidenceResult,
-    EvidenceWarning,
-    complaints,
-    diagnostics,
-    evidence_path,
-    thinned,
-)
-from ._sgais import SGAIS, SGAISState
+from ._base import DivergenceError, EvidenceResult, EvidenceWarning
+from ._records import ChunkRecord, complaints, diagnostics, evidence_path, thinned
+from ._sgais import SGAIS
+from ._state import SGAISState
 
 __all__ = [
     "SGAIS",

@@ -20,86 +20,35 @@ y_n      ``chunk``             the rows to absorb
 ℓ_i      ``ell``               log p(y_n | θ_i)
 λ, Δ     ``lam, delta``        annealing parameter and its step
 n        ``n``                 rows seen, by total weight
-M(n)     ``_schedule``         particles after n rows
+M(n)     ``_particles``        particles after n rows
 =======  ====================  ==========================================================
 """
 
 from dataclasses import replace
 from numbers import Integral, Real
 from time import perf_counter
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..history import Anchor, Reservoir, Rows
+from ..history import Reservoir
 from ..particles import RESAMPLING, Genealogy, Weights, next_step
-from ._base import ChunkRecord, DivergenceError, EvidenceResult, evidence_path
+from ._base import DivergenceError, EvidenceResult
 from ._escort import anchored_at_mode, escort
 from ._monitor import TOO_NOISY
 from ._moves import AnchoredGradientMoves, ExactMoves, StochasticGradientMoves
 from ._preconditioner import curvature_coordinates
-
-FIRST_CHUNK = 100
-#: Particles while the rows are few, by default; the second for K > 1 exchangeable components, where there
-#: are modes to be told apart, more of them the more components and parameters there are.
-PARTICLES = 2000
-
-
-def particles_of_components(K: int, d: int) -> int:
-    return int(np.clip(50 * d * K, 1000, 3000))
-
+from ._records import Tally, evidence_path
+from ._schedule import particles, pieces
+from ._state import SGAISState, Streams, check_likelihood, resample
 
 #: What an escort must leave of the effective sample size to show a posterior to be Gaussian: then fewer
 #: particles will do.
 EVEN = 0.9
-#: Rows up to which all of them are used; then their number falls as 1/n.
-PLENTY_UNTIL = 250
 
 #: A chunk of 10⁶ nats takes about 500 annealing steps; ten times as many mean that it goes nowhere.
 MAX_ANNEALING_STEPS = 5000
-
-
-class SGAISState(NamedTuple):
-    """Everything the next rows need; a value, never changed in place."""
-
-    theta: np.ndarray
-    weights: Weights
-    log_Z: float
-    genealogy: Genealogy
-    noise_var: float  #: variance of log Ẑ that all particles share, from sub-samples of the history
-    history: Reservoir
-    pending: Rows | None = None  #: rows that weigh on the cloud already, but are not history yet
-    ell: np.ndarray | float = 0.0  #: their log-likelihood at each particle
-    anchor: Anchor | None = None  #: sums over the history at one point
-    reference: tuple | None = None  #: slots of the canonical labelling
-    log_eps: float = 0.0  #: adapted HMC step
-
-    @property
-    def n_rows(self) -> int:
-        """Rows seen."""
-        return self.history.n_rows + (0 if self.pending is None else len(self.pending))
-
-    @property
-    def n(self) -> float:
-        """Their total weight."""
-        return self.history.n + (0.0 if self.pending is None else self.pending.total_weight)
-
-    @property
-    def all_weights(self) -> Weights:
-        """Weights of the cloud as a sample of the posterior of all rows seen."""
-        return self.weights.add(self.ell)
-
-    @property
-    def log_evidence(self) -> float:
-        """log Ẑ = log (1/M) Σ w_i, nats."""
-        return self.log_Z + self.all_weights.log_mean
-
-    @property
-    def log_evidence_std(self) -> float:
-        """From the spread of the weight over ancestors, and the noise of sub-samples, nats."""
-        return float(np.sqrt(self.genealogy.variance(self.all_weights.W) + self.noise_var))
 
 
 class SGAIS(BaseEstimator):
@@ -283,7 +232,7 @@ class SGAIS(BaseEstimator):
         SGAISState
         """
         self._validate_params()
-        M = self._schedule(model, 0.0)
+        M = self._particles(model, 0.0)
         theta = model.sample_prior(rng, M)
         return SGAISState(
             theta, Weights.ones(M), 0.0, Genealogy.planted(M), 0.0, Reservoir(self.reservoir_size)
@@ -310,7 +259,7 @@ class SGAIS(BaseEstimator):
         if self.precision == "double":
             model = model.in_double_precision()
         records = []
-        for piece in self._pieces(rows, state.n, streams.rows):
+        for piece in pieces(rows, state.n, self.chunk_size, self.shuffle, streams.rows):
             state, record = self._extend(state, model, piece, streams)
             records.append(record)
         return state, records
@@ -341,40 +290,11 @@ class SGAIS(BaseEstimator):
             wall_time=perf_counter() - start,
         )
 
-    def _pieces(self, rows, n, rng):
-        """Rows in pieces of chunk_size, or in pieces that double the rows seen, from 100, in random order.
-
-        Under the model the rows are exchangeable; data sorted by class are not, and particles that
-        have learnt one class from the first hundred rows would have to unlearn it.
-        """
-        if self.chunk_size is not None:
-            yield from rows.chunks(self.chunk_size)
-            return
-        total = n + rows.total_weight
-        doublings = int(np.ceil(np.log2(max(total / FIRST_CHUNK, 1.0))))
-        pieces = list(rows.cut(FIRST_CHUNK * 2.0 ** np.arange(doublings) - n))
-        if not self.shuffle or len(pieces) == 1:
-            yield from pieces
-            return
-        order = np.split(rng.permutation(len(rows)), np.cumsum([len(piece) for piece in pieces])[:-1])
-        for indices in order:
-            yield rows.take(np.sort(indices))
-
-    def _schedule(self, model, n, even=False) -> int:
-        """M(n): early rows are cheap, and most of the variance is made there.
-
-        Annealing needs more particles than escorts, while those leave the weights nearly even.
-        """
+    def _particles(self, model, n, even=False) -> int:
+        """M(n); without resampling it cannot change."""
         if self.resampling is None:
             return self.n_particles
-        most = self.max_particles
-        if most is None:
-            K = 1 if model.slots is None else len(model.slots)
-            most = PARTICLES if K == 1 else particles_of_components(K, model.n_params)
-            most = max(self.n_particles, int(most * min(self.n_particles / 100, 1.0)))
-        ratio = PLENTY_UNTIL / max(n, PLENTY_UNTIL)
-        M = max(self.n_particles, most * ratio) if even else max(4 * self.n_particles, most * ratio**0.5)
-        return max(self.n_particles, min(int(M), most))
+        return particles(model, n, self.n_particles, self.max_particles, even)
 
     def _extend(self, state, model, piece, rng):
         """Let new rows weigh on the cloud; move it only when the weights ask for it (lazy annealing)."""
@@ -414,10 +334,8 @@ class SGAIS(BaseEstimator):
             history = replace(history, capacity=min(2 * history.capacity, self._largest_reservoir()))
         state = state._replace(history=history.absorb(chunk, rng.rows))
         even = escorted is not None and escorted.weights.ess >= EVEN * before
-        M = self._schedule(model, state.history.n, even)
-        if 2 * M <= len(
-            state.theta
-        ):  # half the particles of nearly equal weights: no duplicates to move apart
+        M = self._particles(model, state.history.n, even)
+        if 2 * M <= len(state.theta):  # of nearly equal weights: no duplicates to move apart
             state = resample(state, RESAMPLING[self.resampling], M, rng.resampling)
         return state
 
@@ -454,15 +372,16 @@ class SGAIS(BaseEstimator):
             check_likelihood(ell, state, model, chunk)
             delta = next_step(ell, log_w, 1.0 - lam, self.target_ess)  # line 6, Eq. (4.15)
             lam = min(max(lam + delta, np.nextafter(lam, 1.0)), 1.0)  # line 7
-            state = state._replace(weights=state.weights.add(delta * ell))  # line 8
-            tally.weighted(Weights(log_w + delta * ell), lam)
+            increment = delta * ell if delta > 0.0 else np.zeros(len(ell))  # 0 · −∞ is no number
+            state = state._replace(weights=state.weights.add(increment))  # line 8
+            tally.weighted(Weights(log_w + increment), lam)
             if self.lazy and lam == 1.0:
                 break  # the next chunk will ask for a move, if one is needed
             coordinates = None
             if self.preconditioner is not None:  # at the tempered posterior, before resampling
                 coordinates = curvature_coordinates(move.target(lam), state.theta, state.weights.W)
             if self.resampling:
-                M = self._schedule(model, state.history.n + chunk.total_weight)
+                M = self._particles(model, state.history.n + chunk.total_weight)
                 state = resample(state, RESAMPLING[self.resampling], M, rng.resampling)  # line 9
             state = move(state, lam, coordinates, tally)  # line 10
             if len(tally.lambdas) == MAX_ANNEALING_STEPS:
@@ -485,86 +404,3 @@ class SGAIS(BaseEstimator):
         start = state.weights.W @ theta
         anchor = anchored_at_mode(model, start, state.history, state.anchor, chunk, rng.rows)
         return state._replace(theta=theta, reference=reference, anchor=anchor)
-
-
-class Streams(NamedTuple):
-    """Separate random streams, so that the number of draws from one never shifts another."""
-
-    noise: np.random.Generator
-    resampling: np.random.Generator
-    rows: np.random.Generator
-
-
-class Tally:
-    """What happened to one piece of rows."""
-
-    def __init__(self, M):
-        self.ess, self.lambdas = float(M), []
-        self.n_refused = self.n_escorts = self.n_escorts_refused = self.n_moves = 0
-        self.n_likelihoods = self.n_gradients = 0.0
-        self.acceptance = self.sample_noise = self.noise_to_injection = np.nan
-
-    def weighted(self, weights, lam):
-        self.ess = min(self.ess, weights.ess)
-        self.lambdas.append(lam)
-
-    def moved(self, info, M, n_rows):
-        self.n_moves += 1
-        self.n_refused += info.n_refused
-        self.acceptance = info.acceptance
-        self.n_gradients += float(M * info.n_gradients * n_rows)
-
-    def record(self, before, after) -> ChunkRecord:
-        return ChunkRecord(
-            n_samples=after.n_rows,
-            log_evidence=after.log_evidence,
-            log_evidence_std=after.log_evidence_std,
-            log_predictive=after.log_evidence - before.log_evidence,
-            n_annealing_steps=len(self.lambdas),
-            ess=self.ess,
-            lambdas=np.array(self.lambdas),
-            n_particles=len(after.theta),
-            n_moves=self.n_moves,
-            n_escorts=self.n_escorts,
-            n_escorts_refused=self.n_escorts_refused,
-            acceptance=self.acceptance,
-            sample_noise=self.sample_noise,
-            noise_to_injection=self.noise_to_injection,
-            anchor_distance=anchor_distance(after),
-            n_refused=self.n_refused,
-            n_likelihoods=float(self.n_likelihoods),
-            n_gradients=self.n_gradients,
-        )
-
-
-def anchor_distance(state: SGAISState) -> float:
-    """Of the cloud's mean, in posterior widths per √d."""
-    if state.anchor is None:
-        return np.nan
-    u = state.all_weights.W @ state.theta - state.anchor.a
-    return float(np.sqrt(max(u @ state.anchor.H @ u, 0.0) / len(u)))
-
-
-def resample(state: SGAISState, scheme, M: int, rng) -> SGAISState:
-    """M particles in proportion to w_i, then w_i ← mean w, which is folded into Ẑ (§4.2)."""
-    parents = scheme(state.weights.W, rng, M)
-    return state._replace(
-        theta=state.theta[parents],
-        weights=Weights.ones(M),
-        log_Z=state.log_Z + state.weights.log_mean,
-        genealogy=state.genealogy.descend(parents, state.weights.W),
-    )
-
-
-def check_likelihood(ell, state: SGAISState, model, chunk) -> None:
-    """Rows that are impossible under every particle have no evidence: say which."""
-    possible = np.isfinite(ell) & np.isfinite(state.weights.log_w)
-    if possible.any():
-        return
-    with np.errstate(all="ignore"):
-        bad = ~np.isfinite(model.log_likelihood(state.theta, chunk)).any(axis=0)
-    rows = np.flatnonzero(bad) if bad.any() else np.arange(len(chunk))
-    raise ValueError(
-        f"the likelihood is zero or not a number for all particles at rows {rows[:10].tolist()} of the "
-        f"chunk that starts after row {state.history.n_rows}: no log evidence can be given"
-    )

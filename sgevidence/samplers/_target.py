@@ -23,8 +23,9 @@ class Likelihood(NamedTuple):
     def plus(self, other: "Likelihood | None") -> "Likelihood":
         if other is None:
             return self
-        both = [c for c in (self.correction, other.correction) if c is not None]
-        correction = both[0].plus(both[1]) if len(both) == 2 else (both or [None])[0]
+        correction = self.correction or other.correction
+        if self.correction is not None and other.correction is not None:
+            correction = self.correction.plus(other.correction)
         return Likelihood(self.rows.join(other.rows), correction)
 
 

@@ -13,7 +13,8 @@ from sgevidence.samplers import _escort
 from sgevidence.samplers._escort import anchored_at_mode, escort, gaussian, history_difference
 from sgevidence.samplers._mode import find_mode
 from sgevidence.samplers._monitor import SampleEstimate
-from sgevidence.samplers._sgais import Streams, Tally
+from sgevidence.samplers._records import Tally
+from sgevidence.samplers._state import Streams
 from sgevidence.samplers._target import Likelihood, Target, of_history, sampled
 
 MODELS = {

@@ -1,0 +1,131 @@
+"""The record of a run: an entry a chunk, and what the entries say of the whole."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._monitor import TOO_NOISY
+from ._state import anchor_distance
+
+
+class ChunkRecord(NamedTuple):
+    """What happened to one chunk."""
+
+    n_samples: int  #: rows absorbed, this chunk included
+    log_evidence: float  #: log p(y_≤n), nats
+    log_evidence_std: float  #: its standard error, nats
+    log_predictive: float  #: log p(y_chunk | y_<n), nats
+    n_annealing_steps: int
+    ess: float  #: smallest effective sample size of its steps
+    lambdas: np.ndarray  #: the annealing schedule, ending in 1
+    n_particles: int
+    n_moves: int  #: times the kernel was called
+    n_escorts: int  #: escorts taken
+    n_escorts_refused: int
+    acceptance: float  #: of the last Metropolis tests; nan without
+    sample_noise: (
+        float  #: spread over particles of the error of a sub-sample of the history, nats; nan without
+    )
+    noise_to_injection: (
+        float  #: variance of the gradient's kicks over that of the injected noise; nan without
+    )
+    anchor_distance: float  #: of the cloud's mean from the anchor, in posterior widths per √d; nan without
+    n_refused: int  #: particles a kernel left where they were
+    n_likelihoods: float  #: likelihood evaluations, particles × rows
+    n_gradients: float  #: gradient evaluations, particles × rows
+
+
+class Tally:
+    """What happened to one piece of rows."""
+
+    def __init__(self, M):
+        self.ess, self.lambdas = float(M), []
+        self.n_refused = self.n_escorts = self.n_escorts_refused = self.n_moves = 0
+        self.n_likelihoods = self.n_gradients = 0.0
+        self.acceptance = self.sample_noise = self.noise_to_injection = np.nan
+
+    def weighted(self, weights, lam):
+        self.ess = min(self.ess, weights.ess)
+        self.lambdas.append(lam)
+
+    def moved(self, info, M, n_rows):
+        self.n_moves += 1
+        self.n_refused += info.n_refused
+        self.acceptance = info.acceptance
+        self.n_gradients += float(M * info.n_gradients * n_rows)
+
+    def record(self, before, after) -> ChunkRecord:
+        return ChunkRecord(
+            n_samples=after.n_rows,
+            log_evidence=after.log_evidence,
+            log_evidence_std=after.log_evidence_std,
+            log_predictive=after.log_evidence - before.log_evidence,
+            n_annealing_steps=len(self.lambdas),
+            ess=self.ess,
+            lambdas=np.array(self.lambdas),
+            n_particles=len(after.theta),
+            n_moves=self.n_moves,
+            n_escorts=self.n_escorts,
+            n_escorts_refused=self.n_escorts_refused,
+            acceptance=self.acceptance,
+            sample_noise=self.sample_noise,
+            noise_to_injection=self.noise_to_injection,
+            anchor_distance=anchor_distance(after),
+            n_refused=self.n_refused,
+            n_likelihoods=float(self.n_likelihoods),
+            n_gradients=self.n_gradients,
+        )
+
+
+#: Most entries of an evidence path: when it is full every second one is dropped.
+PATH_LENGTH = 4096
+
+
+def thinned(records: list[ChunkRecord]) -> list[ChunkRecord]:
+    """At most PATH_LENGTH records, the newest among them."""
+    while len(records) > PATH_LENGTH:
+        records = records[-1::-2][::-1]
+    return records
+
+
+def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
+    """What the records say of a run as a whole; see :class:`ChunkRecord` for the meaning of each."""
+    last, path = records[-1], evidence_path(records)
+    out: dict[str, float] = {"n_particles": last.n_particles, "ess": last.ess}
+    out |= {f"n_{k}": int(path[f"n_{k}"].sum()) for k in ("moves", "escorts", "escorts_refused", "refused")}
+    for name in ("acceptance", "noise_to_injection", "sample_noise", "anchor_distance"):
+        known = path[name][~np.isnan(path[name])]
+        out[name] = float(known[-1]) if len(known) else np.nan
+    return out
+
+
+def complaints(records: list[ChunkRecord]) -> list[str]:
+    """Why the answer after these records should not be trusted, and what to change."""
+    last, refused = records[-1], sum(r.n_refused for r in records)
+    moved = sum(r.n_moves * r.n_particles for r in records)
+    noise = max((r.sample_noise for r in records if not np.isnan(r.sample_noise)), default=0.0)
+    out = []
+    if last.log_evidence_std > 1.0:
+        out.append(
+            f"the log evidence is uncertain by {last.log_evidence_std:.1f} nats: raise the sampler's "
+            "n_particles and max_particles"
+        )
+    if noise > TOO_NOISY:
+        out.append(
+            f"the reservoir is too small a part of the history, its noise spreads the particles by "
+            f"{noise:.1f} nats: raise the sampler's reservoir_size"
+        )
+    if moved and refused > 0.1 * moved:
+        out.append(
+            f"{refused} proposals were refused because they left the finite numbers: lower the sampler's "
+            "learning_rate, or look for extreme values in the data"
+        )
+    return out
+
+
+def evidence_path(records: list[ChunkRecord]) -> dict[str, np.ndarray]:
+    """Records as a dictionary of arrays of equal length; ``lambdas`` is an array of arrays."""
+    columns: dict[str, Any] = {name: [getattr(r, name) for r in records] for name in ChunkRecord._fields}
+    lambdas = np.empty(len(records), dtype=object)
+    lambdas[:] = columns.pop("lambdas")
+    return {name: np.asarray(values) for name, values in columns.items()} | {"lambdas": lambdas}

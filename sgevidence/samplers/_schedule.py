@@ -1,0 +1,58 @@
+"""How many rows are annealed at a time, and by how many particles.
+
+Symbols: ``n`` = rows seen, by total weight; ``M(n)`` = particles after n rows; ``K, d`` = exchangeable
+components and parameters of the model.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..history import Rows
+
+FIRST_CHUNK = 100
+#: Particles while the rows are few, by default; the second for K > 1 exchangeable components, where there
+#: are modes to be told apart, more of them the more components and parameters there are.
+PARTICLES = 2000
+
+
+def particles_of_components(K: int, d: int) -> int:
+    return int(np.clip(50 * d * K, 1000, 3000))
+
+
+#: Rows up to which all of them are used; then their number falls as 1/n.
+PLENTY_UNTIL = 250
+
+
+def pieces(rows: Rows, n: float, chunk_size: int | None, shuffle: bool, rng) -> Iterator[Rows]:
+    """Rows in pieces of chunk_size, or in pieces that double the rows seen, from 100, in random order.
+
+    Under the model the rows are exchangeable; data sorted by class are not, and particles that have
+    learnt one class from the first hundred rows would have to unlearn it.
+    """
+    if chunk_size is not None:
+        yield from rows.chunks(chunk_size)
+        return
+    doublings = int(np.ceil(np.log2(max((n + rows.total_weight) / FIRST_CHUNK, 1.0))))
+    in_order = list(rows.cut(FIRST_CHUNK * 2.0 ** np.arange(doublings) - n))
+    if not shuffle or len(in_order) == 1:
+        yield from in_order
+        return
+    cuts = np.cumsum([len(piece) for piece in in_order])[:-1]
+    for indices in np.split(rng.permutation(len(rows)), cuts):
+        yield rows.take(np.sort(indices))
+
+
+def particles(model, n: float, n_particles: int, max_particles: int | None, even: bool) -> int:
+    """M(n): early rows are cheap, and most of the variance is made there.
+
+    Annealing needs more particles than escorts, while those leave the weights nearly even.
+    """
+    most = max_particles
+    if most is None:
+        K = 1 if model.slots is None else len(model.slots)
+        most = PARTICLES if K == 1 else particles_of_components(K, model.n_params)
+        most = max(n_particles, int(most * min(n_particles / 100, 1.0)))
+    ratio = PLENTY_UNTIL / max(n, PLENTY_UNTIL)
+    M = max(n_particles, most * ratio) if even else max(4 * n_particles, most * ratio**0.5)
+    return max(n_particles, min(int(M), most))
