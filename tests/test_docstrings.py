@@ -76,7 +76,7 @@ def test_readme_has_the_two_commands_that_ci_runs():
     """.ci/run takes them from the README: one block, one line each."""
     commands = re.findall(r"^```sh\n(.*)\n```", README.read_text(encoding="utf-8"), flags=re.M)
     assert len(commands) == 2 == README.read_text(encoding="utf-8").count("```sh")
-    assert commands[0].endswith("python examples/quickstart.py") and commands[1].endswith("pytest")
+    assert commands[0].endswith("python examples/quickstart.py") and commands[1].endswith("pytest -n 2")
 
 
 def test_import_is_silent():
