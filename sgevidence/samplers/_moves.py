@@ -15,7 +15,7 @@ from ._target import Likelihood, Target, of_history, sampled
 TARGET_ACCEPTANCE = 0.8
 #: The first trajectory is 1.5 widths long, a quarter turn on a Gaussian; while the cloud remembers its
 #: start the next is twice as long, for directions wider than the coordinates know.
-LENGTH, GROWTH, MAX_LEAPFROG = 1.5, 2.0, 32
+LENGTH, GROWTH, MAX_LEAPFROG = 1.5, 2.0, 16
 REPEATS = (2, 5)
 FORGOTTEN = 0.3
 
@@ -63,10 +63,9 @@ class ExactMoves:
         size = state.history.capacity or len(state.history) + len(chunk)
         self.model, self.rng, self.size = model, rng, size
         self.past = of_history(model, state.history, state.anchor, size, rng.rows)
-        sums = None
-        if len(chunk) > size:
-            sums = Anchor.of(model, state.anchor.a, chunk)
-        self.new = sampled(model, chunk, sums, size, rng.rows)
+        self.new = Likelihood(chunk)  # its rows are at hand: without an anchor all are used
+        if len(chunk) > size and state.anchor is not None:
+            self.new = sampled(model, chunk, Anchor.of(model, state.anchor.a, chunk), size, rng.rows)
 
     def target(self, lam) -> Target:
         return Target(self.model, self.new.scaled(lam).plus(self.past))
@@ -163,7 +162,9 @@ class AnchoredGradientMoves(StochasticGradientMoves):
         return Target(self.model, Likelihood(rows, correction))
 
     def __call__(self, state, lam, coordinates, tally):
-        coordinates = coordinates or Coordinates(np.eye(state.theta.shape[1]))
+        if coordinates is None:  # η = lr/n
+            n = self.history.n + self.chunk.total_weight
+            coordinates = Coordinates(np.eye(state.theta.shape[1]) / np.sqrt(n))
         grad = coordinates.gradient(lambda theta: self.target(lam).value_and_grad(theta)[1])
         phi, eps, c = (
             coordinates.whiten(state.theta),

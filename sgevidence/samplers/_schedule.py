@@ -11,13 +11,13 @@ import numpy as np
 from ..history import Rows
 
 FIRST_CHUNK = 100
-#: Particles while the rows are few, by default; the second for K > 1 exchangeable components, where there
-#: are modes to be told apart, more of them the more components and parameters there are.
+#: Particles of a regression while the rows are few, by default.
 PARTICLES = 2000
 
 
-def particles_of_components(K: int, d: int) -> int:
-    return int(np.clip(50 * d * K, 1000, 3000))
+def particles_of_mixture(K: int, d: int) -> int:
+    """Of a mixture: there are modes to be told apart, more of them the more components there are."""
+    return 1000 if K <= 2 else int(np.clip(50 * d * K, 1000, 3000))
 
 
 #: Rows up to which all of them are used; then their number falls as 1/n.
@@ -50,8 +50,7 @@ def particles(model, n: float, n_particles: int, max_particles: int | None, even
     """
     most = max_particles
     if most is None:
-        K = 1 if model.slots is None else len(model.slots)
-        most = PARTICLES if K == 1 else particles_of_components(K, model.n_params)
+        most = PARTICLES if model.slots is None else particles_of_mixture(len(model.slots), model.n_params)
         most = max(n_particles, int(most * min(n_particles / 100, 1.0)))
     ratio = PLENTY_UNTIL / max(n, PLENTY_UNTIL)
     M = max(n_particles, most * ratio) if even else max(4 * n_particles, most * ratio**0.5)
