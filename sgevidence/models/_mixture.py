@@ -16,6 +16,7 @@ from math import lgamma
 import autograd.numpy as anp
 import numpy as np
 from autograd.extend import defvjp, primitive
+from scipy.cluster.vq import kmeans2
 
 from ._base import Model, working_precision
 from ._linear import inverse_gamma_log_density
@@ -162,6 +163,20 @@ class MixtureModel(Model):
             # slots that hold few distinct values would otherwise attract nothing but themselves
             mean, var = F.mean(axis=0), F.var(axis=0) + 1e-3 * spread
         return mean, var
+
+    def starts(self, rows, n_starts: int, rng) -> list[np.ndarray]:
+        """Points (d,) to look for modes from: k-means with K + 3 clusters, merged at random into K groups."""
+        K, out = self.n_components, []
+        while len(out) < n_starts:
+            clusters = kmeans2(rows.X, K + 3, minit="++", seed=rng, iter=10)[1]
+            group = rng.permutation(np.r_[np.arange(K), rng.integers(K, size=3)])
+            inside = (group[clusters] == np.arange(K)[:, None]) * rows.weight
+            n = inside.sum(axis=1, keepdims=True)
+            mean = inside @ rows.X / (n + 1.0)
+            var = (inside @ rows.X**2 - n * mean**2 + self.variance_prior[1]) / (n + 1.0)
+            z = np.log((n[:, 0] + 1.0) / np.mean(n + 1.0))
+            out.append(np.concatenate([z, mean.ravel(), np.log(np.maximum(var, 1e-3)).ravel()]))
+        return out
 
     def exact_log_evidence(self, rows) -> float:
         """log p(x) in closed form for one component (normal–inverse-gamma), in nats.

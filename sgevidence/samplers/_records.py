@@ -26,6 +26,8 @@ class ChunkRecord(NamedTuple):
     sample_noise: (
         float  #: spread over particles of the error of a sub-sample of the history, nats; nan without
     )
+    n_modes_added: int  #: modes found from outside and added to the evidence
+    missed_mode: float  #: nats by which a mode that could not be added exceeds the particles' own; or 0
     noise_to_injection: (
         float  #: variance of the gradient's kicks over that of the injected noise; nan without
     )
@@ -42,6 +44,7 @@ class Tally:
         self.ess, self.lambdas = float(M), []
         self.n_refused = self.n_escorts = self.n_escorts_refused = self.n_moves = 0
         self.n_likelihoods = self.n_gradients = 0.0
+        self.missed_mode, self.n_modes_added = 0.0, 0
         self.acceptance = self.sample_noise = self.noise_to_injection = np.nan
 
     def weighted(self, weights, lam):
@@ -69,6 +72,8 @@ class Tally:
             n_escorts_refused=self.n_escorts_refused,
             acceptance=self.acceptance,
             sample_noise=self.sample_noise,
+            missed_mode=self.missed_mode,
+            n_modes_added=self.n_modes_added,
             noise_to_injection=self.noise_to_injection,
             anchor_distance=anchor_distance(after),
             n_refused=self.n_refused,
@@ -92,7 +97,11 @@ def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
     """What the records say of a run as a whole; see :class:`ChunkRecord` for the meaning of each."""
     last, path = records[-1], evidence_path(records)
     out: dict[str, float] = {"n_particles": last.n_particles, "ess": last.ess}
-    out |= {f"n_{k}": int(path[f"n_{k}"].sum()) for k in ("moves", "escorts", "escorts_refused", "refused")}
+    out |= {
+        f"n_{k}": int(path[f"n_{k}"].sum())
+        for k in ("moves", "escorts", "escorts_refused", "modes_added", "refused")
+    }
+    out["missed_mode"] = float(path["missed_mode"].max())
     for name in ("acceptance", "noise_to_injection", "sample_noise", "anchor_distance"):
         known = path[name][~np.isnan(path[name])]
         out[name] = float(known[-1]) if len(known) else np.nan
@@ -114,6 +123,12 @@ def complaints(records: list[ChunkRecord]) -> list[str]:
         out.append(
             f"the reservoir is too small a part of the history, its noise spreads the particles by "
             f"{noise:.1f} nats: raise the sampler's reservoir_size"
+        )
+    missed = max(r.missed_mode for r in records)
+    if missed > 0.0:
+        out.append(
+            f"the particles missed a mode that is better by {missed:.0f} nats, so the log evidence is too "
+            "low: raise the sampler's max_particles or reservoir_size, or try another random_state"
         )
     if moved and refused > 0.1 * moved:
         out.append(

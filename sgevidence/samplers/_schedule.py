@@ -55,3 +55,13 @@ def particles(model, n: float, n_particles: int, max_particles: int | None, even
     ratio = PLENTY_UNTIL / max(n, PLENTY_UNTIL)
     M = max(n_particles, most * ratio) if even else max(4 * n_particles, most * ratio**0.5)
     return max(n_particles, min(int(M), most))
+
+
+def worth_a_search(model, n_before: float, n: float) -> bool:
+    """Whether to look for missed modes now: with K > 2 components, when n passes 1000, 4000, 16 000, …"""
+    several = model.slots is not None and len(model.slots) > 2
+    return (
+        several
+        and n >= 1000
+        and np.floor(np.log2(n / 1000) / 2) > np.floor(np.log2(max(n_before, 1) / 1000) / 2)
+    )

@@ -36,11 +36,12 @@ from ..history import Reservoir
 from ..particles import RESAMPLING, Genealogy, Weights, next_step
 from ._base import DivergenceError, EvidenceResult
 from ._escort import anchored_at_mode, escort
+from ._missed import missed_mode, with_mode
 from ._monitor import TOO_NOISY
 from ._moves import AnchoredGradientMoves, ExactMoves, StochasticGradientMoves
 from ._preconditioner import curvature_coordinates
 from ._records import Tally, evidence_path
-from ._schedule import particles, pieces
+from ._schedule import particles, pieces, worth_a_search
 from ._state import SGAISState, Streams, check_likelihood, resample
 
 #: What an escort must leave of the effective sample size to show a posterior to be Gaussian: then fewer
@@ -332,11 +333,25 @@ class SGAIS(BaseEstimator):
         history = state.history
         if tally.sample_noise > TOO_NOISY and history.capacity < self._largest_reservoir():
             history = replace(history, capacity=min(2 * history.capacity, self._largest_reservoir()))
+        n_before = history.n
         state = state._replace(history=history.absorb(chunk, rng.rows))
+        if self.lazy and worth_a_search(model, n_before, state.history.n):
+            state = self._searched(state, model, rng, tally)
         even = escorted is not None and escorted.weights.ess >= EVEN * before
         M = self._particles(model, state.history.n, even)
         if 2 * M <= len(state.theta):  # of nearly equal weights: no duplicates to move apart
             state = resample(state, RESAMPLING[self.resampling], M, rng.resampling)
+        return state
+
+    def _searched(self, state, model, rng, tally):
+        """A mode that no particle has found is added while all rows are at hand, and reported if not."""
+        mode = missed_mode(model, state, rng.rows)
+        if mode is None:
+            return state
+        if state.history.complete and self.resampling:
+            tally.n_modes_added += 1
+            return with_mode(model, state, mode, rng.noise)
+        tally.missed_mode = mode.gain
         return state
 
     def _escorted(self, state, model, chunk, ell, rng, tally):
