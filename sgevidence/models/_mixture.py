@@ -166,7 +166,8 @@ class MixtureModel(Model):
 
     def starts(self, rows, n_starts: int, rng) -> list[np.ndarray]:
         """Points (d,) to look for modes from: k-means with K + 3 clusters, merged at random into K groups."""
-        K, out = self.n_components, []
+        K = self.n_components
+        out: list[np.ndarray] = []
         while len(out) < n_starts:
             clusters = kmeans2(rows.X, K + 3, minit="++", seed=rng, iter=10)[1]
             group = rng.permutation(np.r_[np.arange(K), rng.integers(K, size=3)])

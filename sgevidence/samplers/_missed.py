@@ -69,7 +69,9 @@ def with_mode(model, state: SGAISState, mode: Mode, rng, nu: float = 5.0) -> SGA
     log_Z = log_sum_exp(np.array([state.log_evidence, weights.log_mean]))
     share_A, share_B = np.exp(state.log_evidence - log_Z), np.exp(weights.log_mean - log_Z)
     parents = systematic(np.r_[share_A * state.weights.W, share_B * weights.W], rng, M)
-    var = share_A**2 * state.genealogy.variance(state.weights.W) + share_B**2 * weights.relative_variance
+    var = float(
+        share_A**2 * state.genealogy.variance(state.weights.W) + share_B**2 * weights.relative_variance
+    )
     return state._replace(
         theta=np.concatenate([state.theta, theta])[parents],
         weights=Weights.ones(M),
