@@ -23,7 +23,7 @@ from sgevidence import (
     EvidenceModelAverager,
 )
 
-# Against the default: more particles for a smaller standard error, shorter and more steps for a smaller bias.
+# More particles than by default once there are some hundred rows, for a smaller standard error.
 SAMPLER = SGAIS(n_particles=400)
 CHUNK = 25
 rng = np.random.default_rng(0)
