@@ -147,10 +147,8 @@ class Model:
         return value[0], grad[0], H[0]
 
     def mean_hessian_log_joint(self, theta, rows) -> np.ndarray:
-        """Average of ∇∇ log joint over the points of a cloud, (d, d)."""
-        likelihood = self._derivatives(theta, rows, self._value_and_grad_log_likelihood)[2]
-        prior = self._derivatives(theta, None, lambda t, _: value_and_grad(self.log_prior, t))[2]
-        return np.mean(likelihood + prior, axis=0)
+        """Average of ∇∇ log joint over a few points, (d, d)."""
+        return np.mean([self.derivatives(t, rows)[2] + self.prior_derivatives(t)[2] for t in theta], axis=0)
 
     def _derivatives(self, theta, rows, value_and_grad_of):
         """Value, gradient and Hessian at each point, the Hessian by central differences of the gradient.
