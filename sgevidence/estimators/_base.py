@@ -10,6 +10,7 @@ import warnings
 import zlib
 from contextlib import contextmanager
 from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -19,14 +20,14 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from ..history import Rows
 from ..particles import log_sum_exp, spread
-from ..samplers import SGAIS, EvidenceWarning, complaints, diagnostics, evidence_path, thinned
+from ..samplers import SGAIS, EvidenceWarning, Progress, complaints, diagnostics, evidence_path, thinned
 
 
 class EvidenceEstimator(BaseEstimator):
     """Base of the estimators; a concrete one makes its model and reads its own attributes off the cloud."""
 
     _parameter_constraints: dict = {
-        "sampler": [HasMethods(["init", "update"]), None],
+        "sampler": [HasMethods(["run"]), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -57,33 +58,47 @@ class EvidenceEstimator(BaseEstimator):
             y = self._encode(y, reset, classes)
             rows = Rows(X, y, weight)
             sampler = SGAIS() if self.sampler is None else self.sampler
+            progress = Progress(type(self).__name__, self.verbose)
             if reset:
                 self._model = self._make_model(X, y)
-                rng, records = _generator(self.random_state), []
-                state = sampler.init(self._model, rng)
                 self.n_samples_seen_, self.data_fingerprint_ = 0, 0
+            if _is_online(self):
+                self._update(sampler, rows, reset, progress)
             else:
-                rng, state, records = copy.deepcopy(self._rng), self._state, self._records
-            state, new = sampler.update(state, self._model, rows, rng)
-            self._rng, self._state, self._records = rng, state, thinned(records + new)
+                result = sampler.run(self._model, rows, _generator(self.random_state), progress)
+                self._stream, self._result = None, result
+                self._report(result, result.weights)
             self.n_samples_seen_ += len(rows)
             self.data_fingerprint_ = _fingerprint(X if y is None else y, weight, self.data_fingerprint_)
-            self.log_evidence_ = state.log_evidence
-            self.log_evidence_std_ = state.log_evidence_std
-            self.particles_ = state.theta
-            self.particle_weights_ = state.all_weights.W
-            for complaint in complaints(new):
-                warnings.warn(complaint, EvidenceWarning, stacklevel=4)
-            if self.verbose:
-                for r in new:
-                    print(
-                        f"[{type(self).__name__}] {r.n_samples} rows, log evidence {r.log_evidence:.2f} "
-                        f"± {r.log_evidence_std:.2f} nats, {r.n_annealing_steps} annealing steps"
-                    )
         return self
 
+    def _update(self, sampler, rows, reset, progress):
+        """The sampler's state goes from one call to the next."""
+        if reset:
+            rng, records = _generator(self.random_state), []
+            state = sampler.init(self._model, rng)
+        elif self._stream is None or self._stream.sampler is not type(sampler):
+            raise ValueError(
+                f"the rows before were not learnt with {type(sampler).__name__}, which cannot go on from "
+                "there: call fit, or give the sampler of the first call"
+            )
+        else:
+            rng, state, records = copy.deepcopy(self._stream.rng), self._stream.state, self._stream.records
+        state, new = sampler.update(state, self._model, rows, rng, progress)
+        records = thinned(records + new)
+        self._stream, self._result = Stream(type(sampler), rng, state, records), None
+        self._report(state, state.all_weights.W)
+        for complaint in complaints(new):
+            warnings.warn(complaint, EvidenceWarning, stacklevel=5)
+
+    def _report(self, answer, weights):
+        self.log_evidence_ = answer.log_evidence
+        self.log_evidence_std_ = answer.log_evidence_std
+        self.particles_ = answer.theta
+        self.particle_weights_ = weights
+
     def _is_first_call(self) -> bool:
-        return not hasattr(self, "_state")
+        return not hasattr(self, "log_evidence_")
 
     # -- what is reported ------------------------------------------------------------------------
 
@@ -92,14 +107,14 @@ class EvidenceEstimator(BaseEstimator):
         """One entry per chunk: see the class's Attributes."""
         if self._is_first_call():
             raise AttributeError(f"{type(self).__name__} has no evidence_path_ before it is fitted")
-        return evidence_path(self._records)
+        return evidence_path(self._stream.records) if self._stream else self._result.path
 
     @property
     def diagnostics_(self) -> dict[str, float]:
         """How the sampling went: see the class's Attributes."""
         if self._is_first_call():
             raise AttributeError(f"{type(self).__name__} has no diagnostics_ before it is fitted")
-        return diagnostics(self._records)
+        return diagnostics(self._stream.records) if self._stream else self._result.diagnostics
 
     def posterior_samples(self) -> dict[str, np.ndarray]:
         """Equally weighted draws from the posterior.
@@ -240,6 +255,30 @@ def _all_or_nothing(estimator):
         if drawn is not None:
             random_state.set_state(drawn)
         raise
+
+
+class Stream(NamedTuple):
+    """What the next ``partial_fit`` goes on from."""
+
+    sampler: type
+    rng: np.random.Generator
+    state: Any
+    records: list
+
+
+def _is_online(estimator) -> bool:
+    """Can its sampler learn from rows as they come?"""
+    return estimator.sampler is None or hasattr(estimator.sampler, "update")
+
+
+def learns_online(estimator) -> bool:
+    """For ``available_if``: says why there is no ``partial_fit``."""
+    if _is_online(estimator):
+        return True
+    raise AttributeError(
+        f"{type(estimator.sampler).__name__} needs all rows at once: use fit, or a sampler that learns "
+        "online, such as SGAIS()"
+    )
 
 
 def _generator(random_state) -> np.random.Generator:

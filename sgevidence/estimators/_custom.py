@@ -2,10 +2,11 @@
 
 import numpy as np
 from sklearn.base import _fit_context
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from ..models import CustomModel
-from ._base import ConditionalMixin, EvidenceEstimator, _generator
+from ._base import ConditionalMixin, EvidenceEstimator, _generator, learns_online
 
 
 class BayesianModel(EvidenceEstimator):
@@ -22,7 +23,8 @@ class BayesianModel(EvidenceEstimator):
     sample_rows : callable (theta, X, rng) -> ndarray of shape (n,), optional
         Simulates one row for each row of theta (n, d) and X, for :meth:`sample_y`.
     sampler : object or None, default=None
-        Evidence algorithm; None means ``SGAIS()``.
+        Evidence algorithm; None means ``SGAIS()``.  With one that needs all rows at once there is no
+        ``partial_fit``.
     random_state : int, RandomState instance or None, default=None
     verbose : bool or int, default=False
         Print a line a chunk.
@@ -120,6 +122,7 @@ class BayesianModel(EvidenceEstimator):
         """
         return self._learn(X, y, sample_weight, reset=True)
 
+    @available_if(learns_online)
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):
         """Learn from more rows; the first call starts afresh.

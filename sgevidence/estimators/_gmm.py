@@ -5,10 +5,11 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import DensityMixin, _fit_context
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ..models import MixtureModel
-from ._base import EvidenceEstimator, _check_count, _generator, check_prior_pair
+from ._base import EvidenceEstimator, _check_count, _generator, check_prior_pair, learns_online
 
 
 class BayesianGMM(DensityMixin, EvidenceEstimator):
@@ -29,7 +30,8 @@ class BayesianGMM(DensityMixin, EvidenceEstimator):
     variance_prior : tuple of two floats, default=(1.0, 1.0)
         Shape and scale of the inverse gamma prior of a variance.
     sampler : object or None, default=None
-        Evidence algorithm; None means ``SGAIS()``.
+        Evidence algorithm; None means ``SGAIS()``.  With one that needs all rows at once there is no
+        ``partial_fit``.
     random_state : int, RandomState instance or None, default=None
         An int makes every ``fit`` the same.
     verbose : bool or int, default=False
@@ -138,6 +140,7 @@ class BayesianGMM(DensityMixin, EvidenceEstimator):
         """
         return self._learn(X, None, sample_weight, reset=True)
 
+    @available_if(learns_online)
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):
         """Learn from more rows; the first call starts afresh.

@@ -5,10 +5,11 @@ from numbers import Real
 import numpy as np
 from sklearn.base import RegressorMixin, _fit_context
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..models import LinearModel
-from ._base import ConditionalMixin, EvidenceEstimator, check_prior_pair
+from ._base import ConditionalMixin, EvidenceEstimator, check_prior_pair, learns_online
 
 
 class BayesianLinearRegression(ConditionalMixin, RegressorMixin, EvidenceEstimator):
@@ -27,7 +28,8 @@ class BayesianLinearRegression(ConditionalMixin, RegressorMixin, EvidenceEstimat
     noise_prior : tuple of two floats, default=(1.0, 1.0)
         Shape and scale of the inverse gamma prior of σ²; not used if ``noise_std`` is given.
     sampler : object or None, default=None
-        Evidence algorithm; None means ``SGAIS()``.
+        Evidence algorithm; None means ``SGAIS()``.  With one that needs all rows at once there is no
+        ``partial_fit``.
     random_state : int, RandomState instance or None, default=None
         An int makes every ``fit`` the same.
     verbose : bool or int, default=False
@@ -152,6 +154,7 @@ class BayesianLinearRegression(ConditionalMixin, RegressorMixin, EvidenceEstimat
         """
         return self._learn(X, y, sample_weight, reset=True)
 
+    @available_if(learns_online)
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, sample_weight=None):
         """Learn from more rows; the first call starts afresh.  Parameters and errors as in :meth:`fit`.

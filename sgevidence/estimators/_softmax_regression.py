@@ -5,12 +5,13 @@ from numbers import Real
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context
 from sklearn.utils._param_validation import Interval
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from ..history import Rows
 from ..models import SoftmaxModel
-from ._base import ConditionalMixin, EvidenceEstimator
+from ._base import ConditionalMixin, EvidenceEstimator, learns_online
 
 
 class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstimator):
@@ -25,7 +26,8 @@ class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstim
     coef_scale, intercept_scale : float, default=1.0
         Prior standard deviations, the papers' values: they suit standardised columns.
     sampler : object or None, default=None
-        Evidence algorithm; None means ``SGAIS()``.
+        Evidence algorithm; None means ``SGAIS()``.  With one that needs all rows at once there is no
+        ``partial_fit``.
     random_state : int, RandomState instance or None, default=None
         An int makes every ``fit`` the same.
     verbose : bool or int, default=False
@@ -134,6 +136,7 @@ class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstim
         """
         return self._learn(X, y, sample_weight, reset=True)
 
+    @available_if(learns_online)
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Learn from more rows; the first call starts afresh.

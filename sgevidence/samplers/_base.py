@@ -1,8 +1,20 @@
-"""What every evidence algorithm returns, and the errors it may raise."""
+"""What every evidence algorithm shares: its answer, its errors, and how it says how far it is.
 
-from typing import NamedTuple
+A sampler is an object with scikit-learn parameters.  It has ``run(model, rows, rng, progress)``; one
+that can learn from rows as they come also has ``init(model, rng)``, which gives a state, and
+``update(state, model, rows, rng, progress)``, which gives a new state and a list of records.  A
+state is a value, never changed in place, with ``theta`` and ``all_weights`` (draws from the
+posterior), ``log_evidence`` and ``log_evidence_std``.
+"""
+
+import warnings
+from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
+
+from ._records import complaints, diagnostics, evidence_path
 
 
 class DivergenceError(RuntimeError):
@@ -24,3 +36,63 @@ class EvidenceResult(NamedTuple):
     n_likelihoods: float  #: particles × rows
     n_gradients: float  #: particles × rows
     wall_time: float  #: seconds
+    diagnostics: dict[str, Any] = {}  #: how the sampling went, in the algorithm's own terms
+
+    @classmethod
+    def of(cls, state, records, start: float, **more) -> "EvidenceResult":
+        """From a state and the records of its making, which began at ``start`` (``perf_counter``)."""
+        return cls(
+            log_evidence=float(state.log_evidence),
+            log_evidence_std=float(state.log_evidence_std),
+            theta=state.theta,
+            weights=state.all_weights.W,
+            path=evidence_path(records),
+            n_likelihoods=float(sum(r.n_likelihoods for r in records)),
+            n_gradients=float(sum(r.n_gradients for r in records)),
+            wall_time=perf_counter() - start,
+            diagnostics=diagnostics(records) | more,
+        )
+
+
+class Progress:
+    """Prints how far a run is: notes on the way at most every ``interval`` seconds, results always."""
+
+    def __init__(self, name: str, verbose: Any = True, interval: float = 2.0):
+        self.name, self.verbose, self.interval = name, bool(verbose), interval
+        self._last = perf_counter()
+
+    def __call__(self, note: str) -> None:
+        if self.verbose and perf_counter() - self._last > self.interval:
+            self.done(note)
+
+    def done(self, result: str) -> None:
+        if self.verbose:
+            self._last = perf_counter()
+            print(f"[{self.name}] {result}", flush=True)
+
+
+SILENT = Progress("", verbose=False)
+
+
+class OnlineSampler(BaseEstimator):
+    """:meth:`run` for samplers that learn from rows as they come."""
+
+    def run(self, model, rows, rng: np.random.Generator, progress: Progress = SILENT) -> EvidenceResult:
+        """Log evidence of all rows: ``init`` and one ``update``.
+
+        Parameters
+        ----------
+        model : Model
+        rows : Rows
+        rng : numpy.random.Generator
+        progress : Progress, optional
+
+        Returns
+        -------
+        EvidenceResult
+        """
+        start = perf_counter()
+        state, records = self.update(self.init(model, rng), model, rows, rng, progress)
+        for complaint in complaints(records):
+            warnings.warn(complaint, EvidenceWarning, stacklevel=2)
+        return EvidenceResult.of(state, records, start)

@@ -9,32 +9,30 @@ from ._state import anchor_distance
 
 
 class ChunkRecord(NamedTuple):
-    """What happened to one chunk."""
+    """What happened to one chunk; what a sampler has no word for stays at its default."""
 
     n_samples: int  #: rows absorbed, this chunk included
     log_evidence: float  #: log p(y_≤n), nats
     log_evidence_std: float  #: its standard error, nats
     log_predictive: float  #: log p(y_chunk | y_<n), nats
-    n_annealing_steps: int
-    ess: float  #: smallest effective sample size of its steps
-    lambdas: np.ndarray  #: the annealing schedule, ending in 1
-    n_particles: int
-    n_moves: int  #: times the kernel was called
-    n_escorts: int  #: escorts taken
-    n_escorts_refused: int
-    acceptance: float  #: of the last Metropolis tests; nan without
-    sample_noise: (
-        float  #: spread over particles of the error of a sub-sample of the history, nats; nan without
-    )
-    n_modes_added: int  #: modes found from outside and added to the evidence
-    missed_mode: float  #: nats by which a mode that could not be added exceeds the particles' own; or 0
-    noise_to_injection: (
-        float  #: variance of the gradient's kicks over that of the injected noise; nan without
-    )
-    anchor_distance: float  #: of the cloud's mean from the anchor, in posterior widths per √d; nan without
-    n_refused: int  #: particles a kernel left where they were
-    n_likelihoods: float  #: likelihood evaluations, particles × rows
-    n_gradients: float  #: gradient evaluations, particles × rows
+    n_annealing_steps: int = 1
+    ess: float = np.nan  #: smallest effective sample size of its steps
+    lambdas: np.ndarray = np.ones(1)  #: the annealing schedule, ending in 1
+    n_particles: int = 0
+    n_moves: int = 0  #: times the kernel was called
+    n_escorts: int = 0  #: escorts taken
+    n_escorts_refused: int = 0
+    acceptance: float = np.nan  #: of the last Metropolis tests; nan without
+    #: spread over particles of the error of a sub-sample of the history, nats; nan without
+    sample_noise: float = np.nan
+    n_modes_added: int = 0  #: modes found from outside and added to the evidence
+    missed_mode: float = 0.0  #: nats by which a mode that could not be added exceeds the particles' own
+    #: variance of the gradient's kicks over that of the injected noise; nan without
+    noise_to_injection: float = np.nan
+    anchor_distance: float = np.nan  #: of the cloud's mean from the anchor, posterior widths per √d
+    n_refused: int = 0  #: particles a kernel left where they were
+    n_likelihoods: float = 0.0  #: likelihood evaluations, particles × rows
+    n_gradients: float = 0.0  #: gradient evaluations, particles × rows
 
 
 class Tally:

@@ -26,21 +26,19 @@ M(n)     ``_particles``        particles after n rows
 
 from dataclasses import replace
 from numbers import Integral, Real
-from time import perf_counter
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ..history import Reservoir
 from ..particles import RESAMPLING, Genealogy, Weights, next_step
-from ._base import DivergenceError, EvidenceResult
+from ._base import SILENT, DivergenceError, OnlineSampler
 from ._escort import anchored_at_mode, escort
 from ._missed import missed_mode, with_mode
 from ._monitor import TOO_NOISY
 from ._moves import AnchoredGradientMoves, ExactMoves, StochasticGradientMoves
 from ._preconditioner import curvature_coordinates
-from ._records import Tally, evidence_path
+from ._records import Tally
 from ._schedule import particles, pieces, worth_a_search
 from ._state import SGAISState, Streams, check_likelihood, resample
 
@@ -52,7 +50,7 @@ EVEN = 0.9
 MAX_ANNEALING_STEPS = 5000
 
 
-class SGAIS(BaseEstimator):
+class SGAIS(OnlineSampler):
     """Stochastic gradient annealed importance sampling (thesis Alg. 8).
 
     Parameters
@@ -239,7 +237,7 @@ class SGAIS(BaseEstimator):
             theta, Weights.ones(M), 0.0, Genealogy.planted(M), 0.0, Reservoir(self.reservoir_size)
         )
 
-    def update(self, state: SGAISState, model, rows, rng: np.random.Generator):
+    def update(self, state: SGAISState, model, rows, rng: np.random.Generator, progress=SILENT):
         """Absorb rows, chunk by chunk (Alg. 8, line 3).
 
         Parameters
@@ -249,6 +247,7 @@ class SGAIS(BaseEstimator):
         model : Model
         rows : Rows
         rng : numpy.random.Generator
+        progress : Progress, optional
 
         Returns
         -------
@@ -263,33 +262,11 @@ class SGAIS(BaseEstimator):
         for piece in pieces(rows, state.n, self.chunk_size, self.shuffle, streams.rows):
             state, record = self._extend(state, model, piece, streams)
             records.append(record)
+            progress.done(
+                f"{record.n_samples} rows, log evidence {record.log_evidence:.2f} "
+                f"± {record.log_evidence_std:.2f} nats, {record.n_annealing_steps} annealing steps"
+            )
         return state, records
-
-    def run(self, model, rows, rng: np.random.Generator) -> EvidenceResult:
-        """Log evidence of all rows: :meth:`init` and one :meth:`update`.
-
-        Parameters
-        ----------
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        EvidenceResult
-        """
-        start = perf_counter()
-        state, records = self.update(self.init(model, rng), model, rows, rng)
-        return EvidenceResult(
-            log_evidence=state.log_evidence,
-            log_evidence_std=state.log_evidence_std,
-            theta=state.theta,
-            weights=state.all_weights.W,
-            path=evidence_path(records),
-            n_likelihoods=sum(r.n_likelihoods for r in records),
-            n_gradients=sum(r.n_gradients for r in records),
-            wall_time=perf_counter() - start,
-        )
 
     def _particles(self, model, n, even=False) -> int:
         """M(n); without resampling it cannot change."""
