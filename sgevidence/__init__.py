@@ -4,9 +4,23 @@ Log evidences, their standard errors and Bayes factors are in nats throughout.
 """
 
 from .averaging import EvidenceModelAverager
+from .bidirectional import BidirectionalError, bidirectional_error
 from .estimators import BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
 from .model_selection import FullData, evidence_scorer
-from .samplers import SGAIS, DivergenceError, EvidenceWarning
+from .samplers import (
+    AIS,
+    SGAIS,
+    SIR,
+    DivergenceError,
+    EvidenceWarning,
+    Exact,
+    HarmonicMean,
+    Laplace,
+    NestedSampling,
+    PriorSampling,
+    SequentialNestedSampling,
+    SequentialSGMCMC,
+)
 
 __version__ = "0.1.0"
 
@@ -19,6 +33,17 @@ __all__ = [
     "evidence_scorer",
     "FullData",
     "SGAIS",
+    "AIS",
+    "SIR",
+    "bidirectional_error",
+    "BidirectionalError",
+    "SequentialSGMCMC",
+    "NestedSampling",
+    "SequentialNestedSampling",
+    "PriorSampling",
+    "HarmonicMean",
+    "Laplace",
+    "Exact",
     "DivergenceError",
     "EvidenceWarning",
 ]

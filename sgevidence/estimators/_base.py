@@ -68,6 +68,10 @@ class EvidenceEstimator(BaseEstimator):
                 result = sampler.run(self._model, rows, _generator(self.random_state), progress)
                 self._stream, self._result = None, result
                 self._report(result, result.weights)
+                progress.done(
+                    f"{len(rows)} rows, log evidence {result.log_evidence:.2f} "
+                    f"± {result.log_evidence_std:.2f} nats, {result.wall_time:.1f} s"
+                )
             self.n_samples_seen_ += len(rows)
             self.data_fingerprint_ = _fingerprint(X if y is None else y, weight, self.data_fingerprint_)
         return self
@@ -145,7 +149,7 @@ class EvidenceEstimator(BaseEstimator):
         """
         rows = self._rows_to_score(X, y)
         ell = self._model.sum_log_likelihood(self.particles_, rows)
-        return float(log_sum_exp(np.log(self.particle_weights_) + ell))
+        return float(log_sum_exp(self._log_weights() + ell))
 
     def _rows_to_score(self, X, y) -> Rows:
         check_is_fitted(self)
@@ -160,10 +164,14 @@ class EvidenceEstimator(BaseEstimator):
 
     def _average_over_particles(self, rows: Rows, log_f) -> np.ndarray:
         """log Σ_i W_i exp(log_f(θ_i, row)) for log_f of shape (..., M, n), in blocks of rows; (..., n)."""
-        log_W = np.log(self.particle_weights_)[:, None]
+        log_W = self._log_weights()[:, None]
         size = max(1, 200_000 // len(self.particles_))
         parts = [log_sum_exp(log_f(self.particles_, block) + log_W, axis=-2) for block in rows.blocks(size)]
         return np.concatenate(parts, axis=-1)
+
+    def _log_weights(self) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.log(self.particle_weights_)
 
     def _posterior_mean_and_std(self, name):
         values = self._model.parameters(self._model.canonicalize(self.particles_))[name]

@@ -4,7 +4,20 @@ from ._baoab import baoab
 from ._base import Coordinates, MoveInfo
 from ._hmc import hmc
 from ._random_walk import random_walk
+from ._reflected import reflected_langevin, reflected_sghmc
 from ._sghmc import sghmc
 from ._sgld import sgld
+from ._sgnht import sgnht
 
-__all__ = ["Coordinates", "MoveInfo", "baoab", "hmc", "random_walk", "sghmc", "sgld"]
+__all__ = [
+    "Coordinates",
+    "MoveInfo",
+    "baoab",
+    "hmc",
+    "random_walk",
+    "reflected_langevin",
+    "reflected_sghmc",
+    "sghmc",
+    "sgld",
+    "sgnht",
+]

@@ -13,7 +13,7 @@ from math import lgamma
 import autograd.numpy as anp
 import numpy as np
 from autograd.extend import defvjp, primitive
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from ._base import Model, design_matrix, gaussian_log_density
 
@@ -103,17 +103,32 @@ class LinearModel(Model):
         ValueError
             If σ is unknown: the prior of w does not scale with σ, so there is no closed form.
         """
-        if self.noise_std is None:
-            raise ValueError(
-                "exact_log_evidence needs a known noise_std; with noise_std=None there is no closed form"
-            )
-        Phi, var = design_matrix(rows.X, self.fit_intercept), self.noise_std**2
-        A = (Phi.T * rows.weight) @ Phi / var + np.diag(self.scales**-2.0)
-        b = Phi.T @ (rows.weight * rows.y) / var
+        A, b, var = self._normal_equations(rows, "exact_log_evidence")
         factor = cho_factor(A)
         log_det = 2 * np.sum(np.log(np.diag(factor[0]))) + 2 * np.sum(np.log(self.scales))
         quadratic = np.sum(rows.weight * rows.y**2) / var - b @ cho_solve(factor, b)
         return float(-0.5 * (np.sum(rows.weight) * np.log(2 * np.pi * var) + log_det + quadratic))
+
+    def exact_posterior(self, rows, rng, size: int) -> np.ndarray:
+        """Independent draws of w ~ N(A⁻¹b, A⁻¹), A = ΦᵀΦ/σ² + S⁻², b = Φᵀy/σ², (size, d).
+
+        Raises
+        ------
+        ValueError
+            If σ is unknown.
+        """
+        A, b, _ = self._normal_equations(rows, "exact_posterior")
+        R = np.linalg.cholesky(A)  # A = R Rᵀ
+        z = rng.standard_normal((self.n_coef, size))
+        return solve_triangular(R.T, solve_triangular(R, b, lower=True)[:, None] + z).T
+
+    def _normal_equations(self, rows, wanted):
+        """A, b and σ²."""
+        if self.noise_std is None:
+            raise ValueError(f"{wanted} needs a known noise_std; with noise_std=None there is no closed form")
+        Phi, var = design_matrix(rows.X, self.fit_intercept), self.noise_std**2
+        A = (Phi.T * rows.weight) @ Phi / var + np.diag(self.scales**-2.0)
+        return A, Phi.T @ (rows.weight * rows.y) / var, var
 
 
 def inverse_gamma_log_density(s, a, b):

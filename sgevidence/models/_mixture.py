@@ -164,20 +164,26 @@ class MixtureModel(Model):
             mean, var = F.mean(axis=0), F.var(axis=0) + 1e-3 * spread
         return mean, var
 
-    def starts(self, rows, n_starts: int, rng) -> list[np.ndarray]:
-        """Points (d,) to look for modes from: k-means with K + 3 clusters, merged at random into K groups."""
-        K = self.n_components
-        out: list[np.ndarray] = []
-        while len(out) < n_starts:
+    def starts(self, rows, n_starts: int, rng) -> np.ndarray:
+        """Points to look for modes from, (n_starts, d): K + 3 clusters merged at random into K groups.
+
+        The clusters are those of k-means, from another start every twenty mergers.
+        """
+        K, moments = self.n_components, np.column_stack([np.ones(len(rows)), rows.X, rows.X**2])
+        merged = []
+        for _ in range(-(-n_starts // 20)):
             clusters = kmeans2(rows.X, K + 3, minit="++", seed=rng, iter=10)[1]
-            group = rng.permutation(np.r_[np.arange(K), rng.integers(K, size=3)])
-            inside = (group[clusters] == np.arange(K)[:, None]) * rows.weight
-            n = inside.sum(axis=1, keepdims=True)
-            mean = inside @ rows.X / (n + 1.0)
-            var = (inside @ rows.X**2 - n * mean**2 + self.variance_prior[1]) / (n + 1.0)
-            z = np.log((n[:, 0] + 1.0) / np.mean(n + 1.0))
-            out.append(np.concatenate([z, mean.ravel(), np.log(np.maximum(var, 1e-3)).ravel()]))
-        return out
+            sums = (clusters == np.arange(K + 3)[:, None]) * rows.weight @ moments
+            group = rng.permuted(
+                np.hstack([np.tile(np.arange(K), (20, 1)), rng.integers(K, size=(20, 3))]), axis=1
+            )
+            merged.append((group[:, None] == np.arange(K)[:, None]) @ sums)  # (20, K, 1 + 2p)
+        n, total, squares = np.split(np.concatenate(merged)[:n_starts], [1, 1 + self.n_features], axis=2)
+        mean = total / (n + 1.0)
+        var = (squares - n * mean**2 + self.variance_prior[1]) / (n + 1.0)
+        z = np.log((n[:, :, 0] + 1.0) / np.mean(n + 1.0, axis=1))
+        s = np.log(np.maximum(var, 1e-3))
+        return np.hstack([z, mean.reshape(n_starts, -1), s.reshape(n_starts, -1)])
 
     def exact_log_evidence(self, rows) -> float:
         """log p(x) in closed form for one component (normal–inverse-gamma), in nats.
@@ -187,14 +193,8 @@ class MixtureModel(Model):
         ValueError
             If there is more than one component.
         """
-        if self.n_components != 1:
-            raise ValueError("exact_log_evidence of a mixture needs n_components=1")
-        (a, b), n = self.variance_prior, np.sum(rows.weight)
-        kappa = self.mean_scale**-2.0
-        mean = rows.weight @ rows.X / n
-        scatter = rows.weight @ (rows.X - mean) ** 2
-        b_n = b + 0.5 * (scatter + kappa * n / (kappa + n) * mean**2)
-        a_n = a + n / 2
+        (a, b), kappa, n = self.variance_prior, self.mean_scale**-2.0, np.sum(rows.weight)
+        _, a_n, b_n = self._normal_inverse_gamma(rows, "exact_log_evidence")
         one = (
             lgamma(a_n)
             - lgamma(a)
@@ -203,6 +203,31 @@ class MixtureModel(Model):
             - n / 2 * np.log(2 * np.pi)
         )
         return float(np.sum(one - a_n * np.log(b_n)))
+
+    def exact_posterior(self, rows, rng, size: int) -> np.ndarray:
+        """Independent draws for one component, (size, d): σ² inverse gamma, μ | σ² Gaussian, z as prior.
+
+        Raises
+        ------
+        ValueError
+            If there is more than one component.
+        """
+        mean_n, a_n, b_n = self._normal_inverse_gamma(rows, "exact_posterior")
+        s = np.log(b_n) - np.log(rng.gamma(a_n, size=(size, self.n_features)))
+        sd = np.exp(s / 2) / np.sqrt(self.mean_scale**-2.0 + np.sum(rows.weight))
+        mu = mean_n + sd * rng.standard_normal(s.shape)
+        return np.column_stack([self.sample_prior(rng, size)[:, :1], mu, s])  # one weight: no row sees z
+
+    def _normal_inverse_gamma(self, rows, wanted):
+        """Posterior mean of μ (p,), shape and scale (p,) of σ²."""
+        if self.n_components != 1:
+            raise ValueError(f"{wanted} of a mixture needs n_components=1")
+        (a, b), n = self.variance_prior, np.sum(rows.weight)
+        kappa = self.mean_scale**-2.0
+        mean = rows.weight @ rows.X / n
+        scatter = rows.weight @ (rows.X - mean) ** 2
+        b_n = b + 0.5 * (scatter + kappa * n / (kappa + n) * mean**2)
+        return n * mean / (kappa + n), a + n / 2, b_n
 
 
 def _greedy_assignment(cost):

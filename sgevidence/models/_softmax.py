@@ -76,26 +76,36 @@ class SoftmaxModel(Model):
     def derivatives(self, theta, rows):
         """Value, gradient and Hessian at one point from one pass over the rows.
 
-        With A = P ⊗ Φ (n, K(p + 1)) the sums Σ w p_k p_l φφᵀ over all pairs of classes are one Aᵀ w A, and
+        With A = P ⊗ Φ (K(p + 1), n) the sums Σ w p_k p_l φφᵀ over all pairs of classes are one A w Aᵀ, and
         as Σ_l p_l = 1 they hold the diagonal blocks Σ w p_k φφᵀ too: −∇∇ = Σ w (diag(p) − p pᵀ) ⊗ φφᵀ.
+        A may be in single precision: the Hessian is a sum of terms of one size, value and gradient are not.
         """
         K, q = self.n_classes, self.n_inputs
-        W = theta.reshape(K, q)
         S, G, B = 0.0, np.zeros((K, q)), np.zeros((K * q, K * q))
         for block in rows.blocks(4096):
-            Phi = design_matrix(block.X, self.fit_intercept)
-            Z, labels = Phi @ W.T, block.y[:, None] == np.arange(K)
-            log_P = Z - log_sum_exp_rows(Z)
-            P = np.exp(log_P)
-            S += block.weight @ log_P[labels]
-            G += ((labels - P) * block.weight[:, None]).T @ Phi
-            A = (P[:, :, None] * (np.sqrt(block.weight)[:, None] * Phi)[:, None, :]).reshape(len(P), K * q)
-            B += A.T @ A
+            w, labels = block.weight, block.y == np.arange(K)[:, None]  # (K, n)
+            Phi = np.ascontiguousarray(design_matrix(block.X, self.fit_intercept).T)
+            P = theta.reshape(K, q) @ Phi
+            P -= P.max(axis=0)
+            S += np.sum(P * labels, axis=0) @ w
+            np.exp(P, out=P)
+            total = P.sum(axis=0)
+            S -= np.log(total) @ w
+            P /= total
+            G += ((labels - P) * w) @ Phi.T
+            dtype = working_precision(theta, Phi, self._needs_double(rows))
+            A = P.astype(dtype)[:, None] * (np.sqrt(w) * Phi).astype(dtype)
+            A = A.reshape(K * q, -1)
+            B += A @ A.T
         H = B.reshape(K, q, K, q)
         diagonal = H.sum(axis=2)  # (K, q, q)
         H = H.copy()
         H[np.arange(K), :, np.arange(K)] -= diagonal
         return float(S), G.ravel(), H.reshape(K * q, K * q)
+
+    def prior_derivatives(self, theta):
+        precision = self.scales**-2.0
+        return float(self.log_prior(theta[None])[0]), -precision * theta, -np.diag(precision)
 
     def sample_rows(self, theta, X, rng):
         W = np.reshape(theta, (-1, self.n_classes, self.n_inputs))  # one θ for all rows, or one θ a row
@@ -106,12 +116,6 @@ class SoftmaxModel(Model):
         W = theta.reshape(-1, self.n_classes, self.n_inputs)
         named = {"coef": W[:, :, : self.n_features]}
         return named | ({"intercept": W[:, :, -1]} if self.fit_intercept else {})
-
-
-def log_sum_exp_rows(Z):
-    """log Σ_k exp z_rk, (n, 1)."""
-    top = Z.max(axis=1, keepdims=True)
-    return top + np.log(np.exp(Z - top).sum(axis=1, keepdims=True))
 
 
 #: Logits that need no shift before exp: e^80 is far from the largest single-precision number, 10³⁸.

@@ -1,12 +1,30 @@
 """Evidence algorithms: one file, one published method, one object with scikit-learn parameters."""
 
+from ._ais import AIS
 from ._base import SILENT, DivergenceError, EvidenceResult, EvidenceWarning, Progress
+from ._exact import Exact
+from ._harmonic import HarmonicMean
+from ._laplace import Laplace
+from ._nested import NestedSampling
+from ._prior import PriorSampling
 from ._records import ChunkRecord, complaints, diagnostics, evidence_path, thinned
+from ._sequential import SequentialSGMCMC, SequentialState
+from ._sequential_nested import SequentialNestedSampling, SequentialNestedState
 from ._sgais import SGAIS
+from ._sir import SIR
 from ._state import SGAISState
 
 __all__ = [
     "SGAIS",
+    "AIS",
+    "SIR",
+    "SequentialSGMCMC",
+    "NestedSampling",
+    "SequentialNestedSampling",
+    "PriorSampling",
+    "HarmonicMean",
+    "Laplace",
+    "Exact",
     "SILENT",
     "ChunkRecord",
     "DivergenceError",
@@ -14,6 +32,8 @@ __all__ = [
     "EvidenceWarning",
     "Progress",
     "SGAISState",
+    "SequentialNestedState",
+    "SequentialState",
     "complaints",
     "diagnostics",
     "evidence_path",

@@ -16,7 +16,7 @@ def find_mode(target, a: np.ndarray, max_iterations: int = 30):
         if not (np.isfinite(f) and np.isfinite(P).all()):
             return a, None
         width, V = np.linalg.eigh(P)
-        step = V @ ((V.T @ g) / np.maximum(np.abs(width), 1e-3 * np.abs(width).max()))
+        step = V @ ((V.T @ g) / np.maximum(np.abs(width), 1e-3 * np.abs(width).max() + 1e-300))
         if g @ step < 2 * TOLERANCE:
             break
         for shorten in 0.5 ** np.arange(12):

@@ -7,7 +7,7 @@ with the start.
 import numpy as np
 
 from ..history import Anchor, Reservoir, Rows
-from ..kernels import Coordinates, MoveInfo, baoab, hmc, sghmc
+from ..kernels import Coordinates, MoveInfo, baoab, hmc, sghmc, sgnht
 from ._base import DivergenceError
 from ._monitor import surrogate_spread
 from ._target import Likelihood, Target, of_history, sampled
@@ -88,7 +88,7 @@ class ExactMoves:
 class StochasticGradientMoves:
     """SGHMC (Alg. 4) on Û (Eq. 4.14), a new mini-batch at each step, as published.
 
-    In coordinates of unit width the learning rate is lr, otherwise lr/n.
+    In coordinates of unit width the learning rate is lr, otherwise lr/n.  Or the same with a thermostat.
     """
 
     def __init__(self, state, model, chunk, sampler, rng):
@@ -127,6 +127,9 @@ class StochasticGradientMoves:
 
     def _run(self, theta, grad_log_target, eta):
         s = self.sampler
+        if s.kernel == "sgnht":
+            kernel = dict(eps=eta**0.5, c=1 - s.momentum_decay, n_steps=s.n_steps)
+            return sgnht(theta, grad_log_target, self.rng.noise, **kernel)
         kernel = dict(alpha=s.momentum_decay, beta_hat=s.gradient_noise, n_steps=s.n_steps)
         return sghmc(theta, grad_log_target, self.rng.noise, eta=eta, **kernel)
 
@@ -136,15 +139,19 @@ class AnchoredGradientMoves(StochasticGradientMoves):
 
     The sums about the anchor are those of all rows, λ times the chunk's included, so that mini-batches
     are drawn from history and chunk alike.  What noise is left is measured and taken off the injected
-    one (``gradient_noise`` is not used), in a splitting that does not inflate the width.
+    one (``gradient_noise`` is not used), in a splitting that does not inflate the width; the thermostat
+    makes up for it unmeasured.  Where particles are far from the anchor, as in another mode, the noise may
+    exceed what is injected: then mini-batches grow until it is half of it.
     """
 
     #: Mini-batches from which the variance of the gradient is estimated.
     N_DRAWS = 6
+    #: Most gradient noise, as a part of the injected one.
+    TOLERATED = 0.5
 
     def __init__(self, state, model, chunk, sampler, rng):
         super().__init__(state, model, chunk, sampler, rng)
-        self.anchor = state.anchor
+        self.anchor, self.batch_size = state.anchor, sampler.batch_size
         small = len(state.history) + len(chunk) <= sampler.batch_size and state.history.complete
         self.exact = small or self.anchor is None
         if not self.exact:
@@ -155,7 +162,7 @@ class AnchoredGradientMoves(StochasticGradientMoves):
         if self.exact:
             past = None if self.history.rows is None else Likelihood(self.history.rows)
             return Target(self.model, Likelihood(self.chunk.scaled(lam)).plus(past))
-        batch_size, rng = self.sampler.batch_size, self.rng.rows
+        batch_size, rng = self.batch_size, self.rng.rows
         rows = self.chunk_reservoir.draw(batch_size, rng).scaled(lam).join(self.history.draw(batch_size, rng))
         sums = self.anchor.plus(self.chunk_anchor, lam)
         correction = sums.plus(Anchor.of(self.model, self.anchor.a, rows), -1.0)
@@ -171,20 +178,34 @@ class AnchoredGradientMoves(StochasticGradientMoves):
             self.sampler.learning_rate**0.5,
             1 - self.sampler.momentum_decay,
         )
-        V = 0.0
-        if not self.exact:
+        kernel, V = dict(eps=eps, c=c, n_steps=self.sampler.n_steps), 0.0
+        if self.sampler.kernel == "sgnht":
+            return self._moved(state, coordinates, tally, *sgnht(phi, grad, self.rng.noise, **kernel))
+        at_hand = len(self.history) + len(self.chunk)
+        while not self.exact:
             V = np.mean(np.var([grad(phi) for _ in range(self.N_DRAWS)], axis=0, ddof=1), axis=0)
+            excess = np.max(eps**2 * V / (1 - c**2)) / self.TOLERATED
+            if not excess > 1 or self.batch_size >= at_hand:
+                break
+            self.batch_size = int(min(1.5 * excess * self.batch_size, at_hand)) + 1
+            self.exact = self.batch_size >= at_hand and self.history.complete
+        if self.exact:
+            V = 0.0
+        else:
             tally.noise_to_injection = float(np.mean(eps**2 * V / (1 - c**2)))
         try:
-            phi, info = baoab(phi, grad, self.rng.noise, eps=eps, c=c, n_steps=self.sampler.n_steps, V=V)
+            moved = baoab(phi, grad, self.rng.noise, **kernel, V=V)
         except ValueError as error:
             raise DivergenceError(f"after {self.history.n_rows} rows {error}") from error
+        return self._moved(state, coordinates, tally, *moved)
+
+    def _moved(self, state, coordinates, tally, phi, info):
         if info.n_refused > len(phi) // 2:
             raise DivergenceError(
                 f"SGHMC diverged for {info.n_refused} of {len(phi)} particles "
                 f"after {self.history.n_rows} rows{self.advice}"
             )
-        tally.moved(info, len(phi), min(2 * self.sampler.batch_size, self.history.n_rows + len(self.chunk)))
+        tally.moved(info, len(phi), min(2 * self.batch_size, self.history.n_rows + len(self.chunk)))
         return state._replace(theta=coordinates.unwhiten(phi))
 
 

@@ -25,8 +25,8 @@ class ChunkRecord(NamedTuple):
     acceptance: float = np.nan  #: of the last Metropolis tests; nan without
     #: spread over particles of the error of a sub-sample of the history, nats; nan without
     sample_noise: float = np.nan
-    n_modes_added: int = 0  #: modes found from outside and added to the evidence
-    missed_mode: float = 0.0  #: nats by which a mode that could not be added exceeds the particles' own
+    n_renewals: int = 0  #: modes whose share of the evidence was taken from importance sampling around them
+    missed_mode: float = 0.0  #: nats by which a mode that no particle has found exceeds the particles' own
     #: variance of the gradient's kicks over that of the injected noise; nan without
     noise_to_injection: float = np.nan
     anchor_distance: float = np.nan  #: of the cloud's mean from the anchor, posterior widths per √d
@@ -42,7 +42,7 @@ class Tally:
         self.ess, self.lambdas = float(M), []
         self.n_refused = self.n_escorts = self.n_escorts_refused = self.n_moves = 0
         self.n_likelihoods = self.n_gradients = 0.0
-        self.missed_mode, self.n_modes_added = 0.0, 0
+        self.missed_mode, self.n_renewals = 0.0, 0
         self.acceptance = self.sample_noise = self.noise_to_injection = np.nan
 
     def weighted(self, weights, lam):
@@ -71,7 +71,7 @@ class Tally:
             acceptance=self.acceptance,
             sample_noise=self.sample_noise,
             missed_mode=self.missed_mode,
-            n_modes_added=self.n_modes_added,
+            n_renewals=self.n_renewals,
             noise_to_injection=self.noise_to_injection,
             anchor_distance=anchor_distance(after),
             n_refused=self.n_refused,
@@ -97,7 +97,7 @@ def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
     out: dict[str, float] = {"n_particles": last.n_particles, "ess": last.ess}
     out |= {
         f"n_{k}": int(path[f"n_{k}"].sum())
-        for k in ("moves", "escorts", "escorts_refused", "modes_added", "refused")
+        for k in ("moves", "escorts", "escorts_refused", "renewals", "refused")
     }
     out["missed_mode"] = float(path["missed_mode"].max())
     for name in ("acceptance", "noise_to_injection", "sample_noise", "anchor_distance"):

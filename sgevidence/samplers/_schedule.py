@@ -11,6 +11,8 @@ import numpy as np
 from ..history import Rows
 
 FIRST_CHUNK = 100
+#: Rows from which modes are looked for: fewer have few that count.
+FIRST_SEARCH = 250
 #: Particles of a regression while the rows are few, by default.
 PARTICLES = 2000
 
@@ -18,7 +20,7 @@ PARTICLES = 2000
 def particles_of_mixture(K: int, d: int) -> int:
     """Of a mixture: few where one or two components make fits that must be fast, also in many columns;
     more where there are modes to be told apart."""
-    return int(np.clip(16_000 / d, 400, 1000) if K <= 2 else np.clip(50 * d * K, 1000, 3000))
+    return int(np.clip(16_000 / d, 400, 1000) if K <= 2 else np.clip(20 * d * K, 1500, 3000))
 
 
 #: Rows up to which all of them are used; then their number falls as 1/n.
@@ -59,10 +61,10 @@ def particles(model, n: float, n_particles: int, max_particles: int | None, even
 
 
 def worth_a_search(model, n_before: float, n: float) -> bool:
-    """Whether to look for missed modes now: with K > 2 components, when n passes 1000, 4000, 16 000, …"""
-    several = model.slots is not None and len(model.slots) > 2
-    return (
-        several
-        and n >= 1000
-        and np.floor(np.log2(n / 1000) / 2) > np.floor(np.log2(max(n_before, 1) / 1000) / 2)
-    )
+    """Whether to look for modes now: of a mixture, when n passes 250, 500, 1000, …"""
+    several = model.slots is not None and len(model.slots) > 1
+    return several and n >= FIRST_SEARCH and _doublings(n) > _doublings(n_before)
+
+
+def _doublings(n):
+    return np.floor(np.log2(max(n, 1.0) / FIRST_SEARCH))

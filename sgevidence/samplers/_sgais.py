@@ -34,7 +34,7 @@ from ..history import Reservoir
 from ..particles import RESAMPLING, Genealogy, Weights, next_step
 from ._base import SILENT, DivergenceError, OnlineSampler
 from ._escort import anchored_at_mode, escort
-from ._missed import missed_mode, with_mode
+from ._modes import find_modes, jumped, missed_by, renewed
 from ._monitor import TOO_NOISY
 from ._moves import AnchoredGradientMoves, ExactMoves, StochasticGradientMoves
 from ._preconditioner import curvature_coordinates
@@ -82,9 +82,10 @@ class SGAIS(OnlineSampler):
         Rows of the past to keep, a uniform sample once there are more; None keeps all.  Until it is full
         nothing is approximated.  A hundred thousand rows pin down overlapping mixtures and take
         megabytes.
-    kernel : {"hmc", "sghmc"}, default="hmc"
+    kernel : {"hmc", "sghmc", "sgnht"}, default="hmc"
         How particles move: HMC with a Metropolis test on the rows at hand (exact while they are all
-        there), or SGHMC with mini-batches.
+        there), SGHMC with mini-batches, or SGHMC with a Nosé–Hoover thermostat, which need not be told
+        the noise of the mini-batches (and wants a ``momentum_decay`` below 1).
     max_particles : int or None, default=None
         M for the first rows, which are cheap and where the variance comes from.  None: 2000 for
         regressions and custom models, 16 000/d between 400 and 1000 for mixtures with K <= 2, otherwise
@@ -95,6 +96,9 @@ class SGAIS(OnlineSampler):
         Carry the cloud along where the posterior is nearly Gaussian (see ``samplers/_escort.py``).
     control_variate : bool, default=True
         Use anchored sums for what a sample of the rows leaves out.
+    renew : bool, default=True
+        Take the modes of a mixture from importance sampling around them, where that is the better
+        estimate (see ``samplers/_modes.py``).
     shuffle : bool, default=True
         Take the rows of one call in random order (not with a ``chunk_size``): data sorted by class would
         first teach the particles one class.  Within a call the path is then that of random subsets.
@@ -140,11 +144,12 @@ class SGAIS(OnlineSampler):
         "resampling": [StrOptions(set(RESAMPLING)), None],
         "preconditioner": [StrOptions({"curvature"}), None],
         "reservoir_size": [Interval(Integral, 1, None, closed="left"), None],
-        "kernel": [StrOptions({"hmc", "sghmc"})],
+        "kernel": [StrOptions({"hmc", "sghmc", "sgnht"})],
         "max_particles": [Interval(Integral, 2, None, closed="left"), None],
         "lazy": ["boolean"],
         "escort": ["boolean"],
         "control_variate": ["boolean"],
+        "renew": ["boolean"],
         "shuffle": ["boolean"],
         "precision": [StrOptions({"mixed", "double"})],
         "max_reservoir_size": [Interval(Integral, 1, None, closed="left")],
@@ -169,6 +174,7 @@ class SGAIS(OnlineSampler):
         lazy=True,
         escort=True,
         control_variate=True,
+        renew=True,
         shuffle=True,
         max_reservoir_size=1_000_000,
         precision="mixed",
@@ -189,6 +195,7 @@ class SGAIS(OnlineSampler):
         self.lazy = lazy
         self.escort = escort
         self.control_variate = control_variate
+        self.renew = renew
         self.shuffle = shuffle
         self.max_reservoir_size = max_reservoir_size
         self.precision = precision
@@ -214,6 +221,7 @@ class SGAIS(OnlineSampler):
             lazy=False,
             escort=False,
             control_variate=False,
+            renew=False,
             shuffle=False,
             precision="double",
         )
@@ -279,10 +287,11 @@ class SGAIS(OnlineSampler):
         before, tally = state, Tally(len(state.theta))
         pending = piece if state.pending is None else state.pending.join(piece)
         n, ell = state.history.n, None
-        if self.lazy and not (self.escort and state.anchor is not None and piece.total_weight > n / 2):
+        limit = min(n, (state.history.capacity or np.inf) / 2)
+        at_once = piece.total_weight > n / 2 or pending.total_weight > limit
+        if self.lazy and not (self.escort and state.anchor is not None and at_once):
             ell = state.ell + model.sum_log_likelihood(state.theta, piece)
             tally.n_likelihoods += len(state.theta) * len(piece)
-        limit = min(n, (state.history.capacity or np.inf) / 2)
         if ell is not None and pending.total_weight <= limit and self._suffices(state.weights.add(ell)):
             state = state._replace(pending=pending, ell=ell)
             tally.weighted(state.all_weights, 1.0)
@@ -297,42 +306,65 @@ class SGAIS(OnlineSampler):
         return weights.ess >= self.target_ess * np.sum(np.isfinite(weights.log_w))
 
     def _absorb(self, state, model, chunk, ell, rng, tally):
-        """Make the chunk history: by escort if that keeps the weights even, else by annealing."""
-        escorted, before = None, state.weights.ess
-        if self.escort and state.anchor is not None:
+        """Make the chunk history: by escort, by importance sampling of the modes, or else by annealing."""
+        history, escorted = state.history, self._escorted(state, model, chunk, ell, rng, tally)
+        uneven = self.resampling and not is_even(state)
+        if not escorted and uneven and self.escort and state.anchor is not None:
+            state, ell = self._refreshed(state, model, chunk, rng, tally), None
             escorted = self._escorted(state, model, chunk, ell, rng, tally)
-        if escorted is None:
-            state = self._annealed(state, model, chunk, ell, rng, tally)
-            if self.escort or self.control_variate:
-                state = self._anchored(state, model, chunk, rng)
-        else:
-            state = escorted
-        history = state.history
+        before = state.weights.ess
+        even = escorted is not None and escorted.weights.ess >= EVEN * before
+        search = self._search(state, model, chunk, rng)
+        jumped = search and not escorted and self._jumped(state, model, chunk, ell, search, rng, tally)
+        state = escorted or jumped or self._annealed(state, model, chunk, ell, rng, tally)
+        if search and not jumped:
+            state = self._renewed(state, model, search, rng, tally)
+        if (self.escort or self.control_variate) and (not escorted or state.anchor is None):
+            state = self._anchored(state, model, chunk, rng)
         if tally.sample_noise > TOO_NOISY and history.capacity < self._largest_reservoir():
             history = replace(history, capacity=min(2 * history.capacity, self._largest_reservoir()))
-        n_before = history.n
         state = state._replace(history=history.absorb(chunk, rng.rows))
-        if self.lazy and worth_a_search(model, n_before, state.history.n):
-            state = self._searched(state, model, rng, tally)
-        even = escorted is not None and escorted.weights.ess >= EVEN * before
         M = self._particles(model, state.history.n, even)
         if 2 * M <= len(state.theta):  # of nearly equal weights: no duplicates to move apart
             state = resample(state, RESAMPLING[self.resampling], M, rng.resampling)
         return state
 
-    def _searched(self, state, model, rng, tally):
-        """A mode that no particle has found is added while all rows are at hand, and reported if not."""
-        mode = missed_mode(model, state, rng.rows)
-        if mode is None:
-            return state
-        if state.history.complete and self.resampling:
-            tally.n_modes_added += 1
-            return with_mode(model, state, mode, rng.noise)
-        tally.missed_mode = mode.gain
+    def _search(self, state, model, chunk, rng):
+        """All rows at hand and the modes that they have, now and then; or None."""
+        history, n = state.history, state.history.n + chunk.total_weight
+        if not (self.renew and self.resampling and worth_a_search(model, history.n, n)):
+            return None
+        rows = chunk
+        if history.rows is not None:
+            rows = history.rows.scaled(history.n / history.rows.total_weight).join(chunk)
+        return rows, find_modes(model, rows, rng.rows)
+
+    def _jumped(self, state, model, chunk, ell, search, rng, tally):
+        """The state with new weights and new modes, or None if it is not precise without annealing."""
+        if not state.history.complete:
+            return None
+        if ell is None:
+            ell = model.sum_log_likelihood(state.theta, chunk)
+            tally.n_likelihoods += len(state.theta) * len(chunk)
+        return jumped(model, state._replace(weights=state.weights.add(ell)), *search, rng.noise, tally)
+
+    def _renewed(self, state, model, search, rng, tally):
+        """Modes taken from outside while all rows are at hand, and reported as missed if not."""
+        if state.history.complete:
+            return renewed(model, state, *search, rng.noise, tally)
+        tally.missed_mode = missed_by(model, state, *search, rng.rows)
         return state
 
+    def _refreshed(self, state, model, chunk, rng, tally):
+        """Even weights and a move at the posterior of the history, before anything of the chunk is let in."""
+        moves = self._kernel(state, model, chunk[:1], rng)
+        state = self._moved(state, model, chunk, moves, 0.0, rng, tally)
+        return state._replace(theta=model.canonicalize(state.theta, state.reference))
+
     def _escorted(self, state, model, chunk, ell, rng, tally):
-        """The state after the map, or None if the weights refuse it."""
+        """The state after the map, or None if there is none or the weights refuse it."""
+        if not self.escort or state.anchor is None:
+            return None
         step = escort(model, state.theta, state.history, state.anchor, chunk, rng.rows)
         if step is None:
             return None
@@ -340,7 +372,9 @@ class SGAIS(OnlineSampler):
         weights = state.weights.add(np.where(inside, step.increment, -np.inf))
         plain = 0.0 if ell is None else state.weights.add(ell).ess
         tally.n_likelihoods += 2 * len(state.theta) * len(chunk)
-        if inside.mean() < 0.98 or weights.ess < max(self.target_ess * len(inside), plain):
+        # from even weights an escort saves several annealing steps: it may cost as much as two
+        least = self.target_ess ** (2 if is_even(state) else 1)
+        if inside.mean() < 0.98 or weights.ess < max(least * len(inside), plain):
             tally.n_escorts_refused += 1
             return None
         tally.n_escorts += 1
@@ -369,18 +403,22 @@ class SGAIS(OnlineSampler):
             tally.weighted(Weights(log_w + increment), lam)
             if self.lazy and lam == 1.0:
                 break  # the next chunk will ask for a move, if one is needed
-            coordinates = None
-            if self.preconditioner is not None:  # at the tempered posterior, before resampling
-                coordinates = curvature_coordinates(move.target(lam), state.theta, state.weights.W)
-            if self.resampling:
-                M = self._particles(model, state.history.n + chunk.total_weight)
-                state = resample(state, RESAMPLING[self.resampling], M, rng.resampling)  # line 9
-            state = move(state, lam, coordinates, tally)  # line 10
+            state = self._moved(state, model, chunk, move, lam, rng, tally)
             if len(tally.lambdas) == MAX_ANNEALING_STEPS:
                 raise DivergenceError(
                     f"annealing did not reach the posterior in {MAX_ANNEALING_STEPS} steps{move.advice}"
                 )
         return state
+
+    def _moved(self, state, model, chunk, move, lam, rng, tally):
+        """Resampled, and moved at p(θ | y_<n) p(y_n | θ)^λ (Alg. 8, lines 9 and 10)."""
+        coordinates = None
+        if self.preconditioner is not None:  # at the tempered posterior, before resampling
+            coordinates = curvature_coordinates(move.target(lam), state.theta, state.weights.W)
+        if self.resampling:
+            M = self._particles(model, state.history.n + chunk.total_weight)
+            state = resample(state, RESAMPLING[self.resampling], M, rng.resampling)  # line 9
+        return move(state, lam, coordinates, tally)  # line 10
 
     def _kernel(self, state, model, chunk, rng):
         """What moves the particles while this chunk comes in."""
@@ -394,5 +432,10 @@ class SGAIS(OnlineSampler):
         reference = model.slot_reference(state.theta)
         theta = model.canonicalize(state.theta, reference)
         start = state.weights.W @ theta
-        anchor = anchored_at_mode(model, start, state.history, state.anchor, chunk, rng.rows)
+        _, anchor = anchored_at_mode(model, start, state.history, state.anchor, chunk, rng.rows)
         return state._replace(theta=theta, reference=reference, anchor=anchor)
+
+
+def is_even(state) -> bool:
+    """Nothing is gained by resampling."""
+    return state.weights.ess >= EVEN * len(state.theta)

@@ -106,6 +106,28 @@ def test_exact_evidence_refuses_unknown_noise():
         LinearModel(3).exact_log_evidence(regression_rows())
 
 
+@pytest.mark.parametrize("model", EXACT, ids=["intercept", "no intercept"])
+def test_exact_posterior_has_the_moments_of_bayes_rule(model):
+    """By Kalman's steps from row to row, weights as repetitions."""
+    counts = np.arange(12) % 3
+    rows, n = Rows(*(getattr(regression_rows(), k) for k in ("X", "y")), counts.astype(float)), 100_000
+    mean, cov = np.zeros(model.n_coef), np.diag(model.scales**2)
+    Phi = design_matrix(rows.X, model.fit_intercept)
+    for phi, y in zip(np.repeat(Phi, counts, axis=0), np.repeat(rows.y, counts)):
+        gain = cov @ phi / (phi @ cov @ phi + model.noise_std**2)
+        mean, cov = mean + gain * (y - phi @ mean), cov - np.outer(gain, phi @ cov)
+    theta = model.exact_posterior(rows, np.random.default_rng(3), n)
+    u = np.linalg.solve(np.linalg.cholesky(cov), (theta - mean).T)  # standard normal
+    assert np.all(np.abs(u.mean(axis=1)) < 5 / np.sqrt(n))
+    np.testing.assert_allclose(u @ u.T / n, np.eye(model.n_coef), atol=5 * np.sqrt(2 / n))
+    assert stats.kstest(u.ravel(), "norm").pvalue > 1e-3
+
+
+def test_exact_posterior_refuses_unknown_noise():
+    with pytest.raises(ValueError, match="exact_posterior needs a known noise_std"):
+        LinearModel(3).exact_posterior(regression_rows(), np.random.default_rng(0), 1)
+
+
 def test_parameters_are_in_natural_space():
     theta = np.array([[1.0, 2.0, 3.0, np.log(4.0)]])
     named = LinearModel(2).parameters(theta)

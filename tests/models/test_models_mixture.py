@@ -180,6 +180,36 @@ def test_exact_evidence_refuses_more_components():
         MixtureModel(2, 1).exact_log_evidence(Rows.of([[0.0]]))
 
 
+@pytest.mark.parametrize(
+    "prior", [dict(), dict(mean_scale=1.5, variance_prior=(2.5, 1.5))], ids=["default", "other"]
+)
+def test_exact_posterior_is_the_prior_weighted_by_the_likelihood(prior):
+    rng, model = np.random.default_rng(13), MixtureModel(1, 1, 3.0, **prior)
+    rows = Rows.of([[0.3], [-1.1], [1.9]], weight=np.array([1.0, 0.5, 2.0]))
+    theta, exact = model.sample_prior(rng, 400_000), model.exact_posterior(rows, rng, 400_000)
+    W = np.exp(model.sum_log_likelihood(theta, rows))
+    W, ess = W / W.sum(), W.sum() ** 2 / (W @ W)
+    for weighted, drawn in zip(theta.T, exact.T):  # two empirical distribution functions
+        order = np.argsort(weighted)
+        points = np.quantile(drawn, np.linspace(0.01, 0.99, 99))
+        cdf = np.r_[0, np.cumsum(W[order])][np.searchsorted(weighted[order], points)]
+        assert np.max(np.abs(cdf - np.linspace(0.01, 0.99, 99))) < 2.2 / np.sqrt(ess)  # Kolmogorov, 10⁻⁴
+
+
+def test_exact_posterior_keeps_mean_and_variance_together():
+    """μ | σ² is as wide as σ: in the tails of σ² the draws would tell."""
+    model, rows = MixtureModel(1, 1, mean_scale=1.5), Rows.of([[0.3], [-1.1], [1.9]])
+    _, mu, s = model.exact_posterior(rows, np.random.default_rng(14), 20_000).T
+    precision = 1.5**-2 + 3
+    u = (mu - 1.1 / precision) * np.sqrt(precision) / np.exp(s / 2)
+    assert stats.kstest(u, "norm").pvalue > 1e-3
+
+
+def test_exact_posterior_refuses_more_components():
+    with pytest.raises(ValueError, match="exact_posterior of a mixture needs n_components=1"):
+        MixtureModel(2, 1).exact_posterior(Rows.of([[0.0]]), np.random.default_rng(0), 1)
+
+
 # relabelling
 
 

@@ -1,0 +1,46 @@
+"""The answer of a sampler that takes all rows at once."""
+
+import warnings
+from time import perf_counter
+
+from ._base import EvidenceResult, EvidenceWarning
+from ._records import ChunkRecord, diagnostics, evidence_path
+
+#: Effective draws below which the error bar, which is made of the same draws, says little.
+ENOUGH = 50.0
+
+
+def answer(log_evidence, std, theta, weights, rows, start: float, **record) -> EvidenceResult:
+    """One record for all rows; draws whose weight vanishes are no draws from the posterior and go."""
+    kept = weights.W > 0.0
+    one = ChunkRecord(
+        n_samples=len(rows),
+        log_evidence=float(log_evidence),
+        log_evidence_std=float(std),
+        log_predictive=float(log_evidence),
+        ess=weights.ess,
+        n_particles=weights.M,
+        **record,
+    )
+    return EvidenceResult(
+        log_evidence=one.log_evidence,
+        log_evidence_std=one.log_evidence_std,
+        theta=theta[kept],
+        weights=weights.W[kept],
+        path=evidence_path([one]),
+        n_likelihoods=float(one.n_likelihoods),
+        n_gradients=float(one.n_gradients),
+        wall_time=perf_counter() - start,
+        diagnostics=diagnostics([one]),
+    )
+
+
+def warn_of_few(weights, advice: str, share: float = 0.0) -> None:
+    """If few draws carry the whole estimate, or less than this share of them, its error bar means little."""
+    if weights.ess < max(ENOUGH, share * weights.M):
+        warnings.warn(
+            f"only {weights.ess:.1f} of {weights.M} draws count: the log evidence is probably too low, by "
+            f"far more than its standard error says; {advice}",
+            EvidenceWarning,
+            stacklevel=3,
+        )

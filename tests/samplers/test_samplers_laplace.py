@@ -1,0 +1,144 @@
+"""Laplace: exact on Gaussian posteriors, covered by its error elsewhere, K! for mixtures."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mutants import broken
+from test_samplers_coverage import check_coverage, z_scores
+
+from sgevidence import EvidenceWarning, Laplace, PriorSampling
+from sgevidence.history import Rows
+from sgevidence.models import CustomModel, LinearModel, MixtureModel
+from sgevidence.samplers import _basin, _laplace
+from sgevidence.samplers._laplace import climb
+from sgevidence.samplers._mode import find_mode
+
+GOLD_TEST = runpy.run_path(str(Path(__file__).parents[1] / "test_gold.py"))
+problem, GOLD = GOLD_TEST["problem"], GOLD_TEST["GOLD"]
+
+
+def test_on_a_gaussian_posterior_the_approximation_is_exact(rng):
+    model = LinearModel(2, noise_std=0.7)
+    rows = Rows.of(rng.normal(size=(30, 2)), rng.normal(size=30))
+    result = Laplace(correct=False).run(model, rows, rng)
+    assert result.log_evidence == pytest.approx(model.exact_log_evidence(rows), abs=1e-6)
+    assert 0 < result.log_evidence_std < 0.05
+    assert result.diagnostics["laplace"] == result.log_evidence
+
+
+#: A skewed posterior, of mean, log-variance and log-weight; and a correlated one.
+X = np.random.default_rng(5).normal(size=(60, 2)) @ [[1.0, 0.9], [0.0, 0.2]]
+SKEWED = MixtureModel(1, 2), Rows.of(X)
+CORRELATED = LinearModel(2, noise_std=0.7), Rows.of(X, X @ [1.0, -1.0])
+
+
+def check_covers(rng, model, rows, n_seeds=40):
+    exact = model.exact_log_evidence(rows)
+    check_coverage(z_scores(Laplace(2000, n_starts=2), model, rows, exact, rng, n_seeds))
+
+
+@pytest.mark.parametrize("problem", [SKEWED, CORRELATED], ids=["skewed", "correlated"])
+def test_covers_the_exact_value(rng, problem):
+    check_covers(rng, *problem)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("0.5 * (nu + d) * np.log1p", "0.5 * nu * np.log1p"),
+        ("+ np.sum(np.log(np.diag(R)))", "- np.sum(np.log(np.diag(R)))"),
+        ("R.T, t.T, lower=False", "R, t.T, lower=True"),
+    ],
+    ids=["exponent", "determinant", "R for R⁻ᵀ"],
+)
+@pytest.mark.filterwarnings("ignore:only")
+def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
+    monkeypatch.setattr(_laplace, "basin", broken(_basin.basin, right, wrong))
+    with pytest.raises(AssertionError, match=r"claimed|outliers"):
+        check_covers(rng, *CORRELATED, 20)
+
+
+@pytest.mark.parametrize(
+    "case", ["S_iris", "S_breast5", "G_petal_K2", "G_petal_K3", "SIM_S_1000", "SIM_G_1000"]
+)
+def test_gold(rng, case):
+    model, rows = problem(case)
+    result, gold = Laplace().run(model, rows, rng), GOLD[case]
+    z = (result.log_evidence - gold["logZ"]) / np.hypot(result.log_evidence_std, gold["se"])
+    assert abs(z) < 4, f"off by {z:.1f} standard errors of {result.log_evidence_std:.3f}"
+    assert result.log_evidence_std < 0.05
+    assert 0 < abs(result.diagnostics["laplace"] - gold["logZ"]) < 0.5
+
+
+@pytest.mark.filterwarnings("ignore:only")
+def test_labellings_that_overlap_are_not_counted_twice(rng, monkeypatch):
+    """Two components on six rows of one cluster: draws cross labels.  Prior sampling knows the answer."""
+    rows, model = Rows.of(np.random.default_rng(3).normal(size=(6, 1))), MixtureModel(2, 1)
+    truth = PriorSampling(200_000).run(model, rows, rng)
+
+    def error():
+        return Laplace(100_000).run(model, rows, rng).log_evidence - truth.log_evidence
+
+    assert abs(error()) < 2 / 3 * np.log(2)  # a heavy tail makes its error bar too small here
+    monkeypatch.setattr(
+        MixtureModel, "is_canonical", lambda self, theta, reference: np.ones(len(theta), bool)
+    )
+    assert error() > 2 / 3 * np.log(2)
+
+
+def test_error_of_the_uncorrected_value_is_its_distance_from_the_corrected_one(rng):
+    model, rows = problem("S_iris")
+    plain, corrected = (Laplace(correct=c).run(model, rows, np.random.default_rng(1)) for c in (False, True))
+    difference = plain.log_evidence - corrected.log_evidence
+    assert plain.log_evidence_std == pytest.approx(np.hypot(difference, corrected.log_evidence_std))
+    np.testing.assert_array_equal(plain.theta, corrected.theta)
+
+
+def test_weighted_draws_are_from_the_posterior(rng):
+    model = MixtureModel(1, 1)
+    rows = Rows.of(1 + rng.normal(size=(12, 1)))
+    result, exact = Laplace(20_000).run(model, rows, rng), model.exact_posterior(rows, rng, 100_000)
+    ess = result.diagnostics["ess"]
+    mean = result.weights @ result.theta
+    assert np.all(np.abs(mean - exact.mean(axis=0)) < 5 * exact.std(axis=0) / np.sqrt(ess))
+
+
+class Tent:
+    """−√(10⁻⁶ + x²): so straight at x = 10 that Newton's step is a billion widths long."""
+
+    def value(self, x):
+        return -np.sqrt(1e-6 + x[:, 0] ** 2)
+
+    def value_and_grad(self, x):
+        return self.value(x), x / self.value(x)[:, None]
+
+    def derivatives(self, a):
+        f, g = self.value_and_grad(a[None])
+        return f[0], g[0], np.array([[1e-6 / -(f[0] ** 3)]])
+
+
+def test_lbfgs_goes_on_where_newton_stops():
+    start = np.array([10.0])
+    assert find_mode(Tent(), start)[1] is None
+    a, P = climb(Tent(), start)
+    assert abs(a[0]) < 1e-3 and P is not None
+
+
+def without_second(theta, X, y):
+    """Neither it nor the prior knows the second parameter."""
+    return -0.5 * (theta[:, :1] - X[:, 0]) ** 2
+
+
+def test_a_posterior_without_curvature_is_refused(rng):
+    model = CustomModel(lambda rng, n: rng.uniform(size=(n, 2)), lambda t: 0 * t[:, 0], without_second, 2)
+    with pytest.raises(ValueError, match="no maximum of the posterior"):
+        Laplace().run(model, Rows.of(np.zeros((3, 1)), np.zeros(3)), rng)
+
+
+def test_several_modes_are_reported(rng):
+    """Four components on three clusters: one mode holds half of the evidence."""
+    model, rows = problem("G_petal_K4")
+    with pytest.warns(EvidenceWarning, match="of 5000 draws count"):
+        Laplace().run(model, rows, rng)

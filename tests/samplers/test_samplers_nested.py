@@ -1,0 +1,218 @@
+"""Nested sampling: exact where exact is known, an error bar that covers, and no mistake that goes unseen."""
+
+import runpy
+import warnings
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mutants import broken
+from scipy.stats import kstest, norm
+
+from sgevidence import EvidenceWarning, NestedSampling
+from sgevidence.history import Rows
+from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.models._base import Model
+from sgevidence.samplers import _constrained, _nested
+
+MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
+GOLD = MAKE["GOLD"]
+ROWS = Rows.of(np.linspace(-1, 1, 12)[:, None], 2 * np.linspace(-1, 1, 12))
+LINE = LinearModel(1, noise_std=1.0)
+
+
+def z_scores(sampler, model, rows, exact, rng, n_seeds):
+    results = [sampler.run(model, rows, g) for g in rng.spawn(n_seeds)]
+    return np.array([(r.log_evidence - exact) / r.log_evidence_std for r in results])
+
+
+def check_coverage(z):
+    """Errors over claims are N(0, 1): spread and mean within 3.5 of their own standard errors."""
+    n, sd = len(z), np.sqrt(np.mean(z**2))
+    assert abs(sd - 1) < 3.5 / np.sqrt(2 * n), f"errors are {sd:.2f} of what is claimed"
+    assert abs(z.mean()) < 3.5 / np.sqrt(n), f"errors are {z.mean():.2f} claims off on average"
+
+
+def test_reported_error_covers(rng):
+    """50 seeds on a line."""
+    sampler = NestedSampling(n_live=60, kernel="rejection", tolerance=0.1)
+    check_coverage(z_scores(sampler, LINE, ROWS, LINE.exact_log_evidence(ROWS), rng, 50))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", ["reflection", "random_walk"])
+def test_reported_error_covers_with_moves(rng, kernel):
+    """50 seeds on a thousand rows, where the posterior is e⁻²⁰ of the prior."""
+    d = MAKE["sim_L"](1000)
+    model, rows = LinearModel(5, noise_std=1.0), Rows.of(d["X"], d["y"])
+    sampler = NestedSampling(n_live=100, kernel=kernel)
+    check_coverage(z_scores(sampler, model, rows, model.exact_log_evidence(rows), rng, 50))
+
+
+MUTANTS = {
+    "shrinkage as if each had been replaced": (
+        "log_X - np.cumsum(1 / n_live)",
+        "log_X - (1 + np.arange(dead)) / M",
+        0.1,
+    ),
+    "shrinkage twice": ("log_X_after[-1]", "2 * log_X_after[-1] - log_X", 0.01),
+    "mass of the whole instead of the shell": ("np.log(np.expm1(1 / n_live))", "0.0", 0.01),
+    "no remainder": ("np.full(M, log_X - np.log(M))", "np.full(M, -np.inf)", 0.5),
+}
+
+
+@pytest.mark.parametrize("right, wrong, tolerance", MUTANTS.values(), ids=MUTANTS)
+def test_broken_accounting_is_caught(rng, monkeypatch, right, wrong, tolerance):
+    """A remainder of half the evidence shows whether it is added."""
+    monkeypatch.setattr(_nested, "descend", broken(_nested.descend, right, wrong))
+    sampler = NestedSampling(n_live=60, kernel="rejection", tolerance=tolerance)
+    with pytest.raises(AssertionError, match="claim"):
+        check_coverage(z_scores(sampler, LINE, ROWS, LINE.exact_log_evidence(ROWS), rng, 50))
+
+
+def test_remainder_makes_the_tolerance_harmless(rng):
+    sampler = NestedSampling(n_live=60, kernel="rejection", tolerance=0.5)
+    check_coverage(z_scores(sampler, LINE, ROWS, LINE.exact_log_evidence(ROWS), rng, 50))
+
+
+def test_one_at_a_time_is_the_textbook(rng):
+    """k = 1: log Ẑ, and an error bar that is √(H/M)."""
+    result = NestedSampling(n_live=100, n_replaced=1, kernel="rejection").run(LINE, ROWS, rng)
+    assert abs(result.log_evidence - LINE.exact_log_evidence(ROWS)) < 4 * result.log_evidence_std
+    H = result.diagnostics["information"]
+    assert result.log_evidence_std == pytest.approx(np.sqrt(H / 100), rel=0.25)
+
+
+@pytest.mark.parametrize("kernel", ["reflection", "random_walk"])
+def test_moves_agree_with_rejection(rng, kernel):
+    """Conference paper, Fig. A1: a mixture with nine parameters, here at 10 rows."""
+    x = np.r_[rng.normal(-2, 0.5, 6), rng.normal(1, 1, 4)][:, None]
+    model, rows = MixtureModel(3, 1), Rows.of(x)
+    exact = NestedSampling(n_live=100, kernel="rejection", tolerance=0.1).run(model, rows, rng)
+    moved = NestedSampling(n_live=200, kernel=kernel, n_steps=5).run(model, rows, rng)
+    error = np.hypot(exact.log_evidence_std, moved.log_evidence_std)
+    assert abs(exact.log_evidence - moved.log_evidence) < 3.5 * error
+    assert moved.diagnostics["insertion_p"] > 1e-5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["S_iris", "G_petal_K2", "G_petal_K3"])
+def test_gold(rng, case):
+    """Among them mixtures, whose evidence is over all labellings."""
+    d, gold = MAKE["rebuild"](case), GOLD[case]
+    p = d["X"].shape[1]
+    model = SoftmaxModel(p, d["K"]) if gold["model"] == "S" else MixtureModel(gold["K"], p)
+    result = NestedSampling(n_live=300).run(model, Rows.of(d["X"], d.get("y")), rng)
+    assert abs(result.log_evidence - gold["logZ"]) < 3 * np.hypot(result.log_evidence_std, gold["se"])
+    assert result.log_evidence_std < 0.7
+
+
+def test_draws_are_from_the_posterior(rng):
+    """Mean and variance of a conjugate posterior, by the draws' own effective number."""
+    result = NestedSampling(n_live=400).run(LINE, ROWS, rng)
+    Phi = np.column_stack([ROWS.X, np.ones(len(ROWS))])
+    C = np.linalg.inv(Phi.T @ Phi + np.eye(2))
+    W, theta = result.weights, result.theta
+    ess = 1 / np.sum(W**2) / 2  # neighbours share their weights' errors
+    z = (W @ theta - C @ Phi.T @ ROWS.y) / np.sqrt(np.diag(C) / ess)
+    assert np.all(np.abs(z) < 4.5), f"mean off by {z}"
+    assert W @ (theta - W @ theta) ** 2 == pytest.approx(np.diag(C), rel=6 * np.sqrt(2 / ess))
+
+
+def test_ranks_of_independent_draws_are_uniform(rng):
+    """Also among equals, and also with those of the same batch."""
+    for draw in (rng.standard_normal, lambda size: rng.integers(3, size=size).astype(float)):
+        ranks = [_nested.insertion_ranks(draw(30), draw(30), rng) for _ in range(100)]
+        assert kstest(np.concatenate(ranks), "uniform").pvalue > 1e-6
+
+
+def test_an_unconverged_kernel_is_flagged(rng, monkeypatch):
+    """Steps of a hundredth of a width, and no second try: the live points are soon of one family."""
+    monkeypatch.setattr(_constrained, "LONGEST", 0.01)
+    monkeypatch.setattr(_constrained, "REPEATS", 1)
+    d = MAKE["sim_L"](1000)
+    model, rows = LinearModel(5, noise_std=1.0), Rows.of(d["X"], d["y"])
+    with pytest.warns(EvidenceWarning, match="remember the likelihood"):
+        NestedSampling(n_live=200, n_steps=2).run(model, rows, rng)
+
+
+def test_an_undersampled_boundary_is_flagged(rng):
+    """SGHMC as published, but coarse: new points come too high."""
+    d = MAKE["sim_L"](1000)
+    model, rows = LinearModel(5, noise_std=1.0), Rows.of(d["X"], d["y"])
+    with pytest.warns(EvidenceWarning, match="insertion ranks"):
+        NestedSampling(n_live=400, learning_rate=1e-2).run(model, rows, rng)
+
+
+def test_covariance_over_labellings(rng):
+    """The mean over all K! permutations of the components, by brute force."""
+    slots = MixtureModel(3, 2).slots
+    C = np.cov(rng.standard_normal((40, 15)).T)
+    orders = [np.argsort(slots[list(p)].ravel()[np.argsort(slots.ravel())]) for p in permutations(range(3))]
+    np.testing.assert_allclose(
+        _constrained.over_labellings(C, slots), np.mean([C[np.ix_(o, o)] for o in orders], axis=0), atol=1e-12
+    )
+
+
+class Plateau(Model):
+    """Likelihood a on one part of the unit square, b on the rest, nothing outside."""
+
+    n_params = 2
+
+    def __init__(self, a, b, part=0.3):
+        self.a, self.b, self.part = a, b, part
+
+    def sample_prior(self, rng, size):
+        return rng.standard_normal((size, 2))
+
+    def log_prior(self, theta):
+        return -0.5 * (theta**2).sum(axis=1) - np.log(2 * np.pi)
+
+    def log_likelihood(self, theta, rows):
+        return np.where(norm.cdf(theta[:, 0]) < self.part, self.a, self.b)[:, None]
+
+    def _value_and_grad_log_likelihood(self, theta, rows, precise=True):
+        return self.sum_log_likelihood(theta, rows), np.zeros_like(theta)
+
+
+@pytest.mark.parametrize("a, b", [(0.0, 0.0), (0.0, -3.0), (-np.inf, 2.0), (5.0, -np.inf), (np.nan, 0.0)])
+@pytest.mark.parametrize("kernel", ["reflection", "random_walk", "rejection"])
+def test_plateaus(rng, kernel, a, b):
+    """Ties leave together: a constant, two levels, and a prior most of which is impossible."""
+    levels = np.array([a, b])
+    exact = np.log(np.nansum(np.array([0.3, 0.7]) * np.exp(levels)))
+    result = NestedSampling(n_live=200, kernel=kernel).run(Plateau(a, b), Rows.of(np.zeros((1, 1))), rng)
+    assert abs(result.log_evidence - exact) < 4.5 * result.log_evidence_std + 1e-9
+    assert result.log_evidence_std < 0.2
+
+
+def test_impossible_rows(rng):
+    with pytest.raises(ValueError, match="all 50 draws from the prior"):
+        NestedSampling(n_live=50).run(Plateau(-np.inf, np.nan), Rows.of(np.zeros((1, 1))), rng)
+    with pytest.raises(ValueError, match="must be below n_live"):
+        NestedSampling(n_live=50, n_replaced=50).run(LINE, ROWS, rng)
+
+
+def test_published_settings(rng):
+    """Two particles: an answer within some nats."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EvidenceWarning)
+        results = [NestedSampling.paper().run(LINE, ROWS, g) for g in rng.spawn(12)]
+    errors = np.array([r.log_evidence for r in results]) - LINE.exact_log_evidence(ROWS)
+    assert np.mean(np.abs(errors)) < 6
+    assert 0.3 < np.mean([r.log_evidence_std for r in results]) < 3
+
+
+def test_published_stopping_rule_stops_too_early_with_many_points(rng):
+    d = MAKE["sim_L"](1000)
+    model, rows = LinearModel(5, noise_std=1.0), Rows.of(d["X"], d["y"])
+    sampler = NestedSampling(n_live=1000, stopping="term")
+    result = sampler.run(model, rows, rng)
+    assert result.log_evidence < model.exact_log_evidence(rows) - 5
+
+
+def test_same_seed_same_answer():
+    a, b = (NestedSampling(n_live=50).run(LINE, ROWS, np.random.default_rng(1)) for _ in range(2))
+    assert a.log_evidence == b.log_evidence
+    np.testing.assert_array_equal(a.theta, b.theta)

@@ -1,0 +1,197 @@
+"""Bounds hold the exact value, their means are what the theory says, and the gap closes."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from autograd.scipy.special import gammaln
+from mutants import broken
+from scipy.stats import binom
+
+from sgevidence import (
+    AIS,
+    SIR,
+    BayesianGMM,
+    BayesianLinearRegression,
+    BayesianModel,
+    BayesianSoftmaxRegression,
+    Exact,
+    bidirectional,
+    bidirectional_error,
+)
+from sgevidence.history import Rows
+from sgevidence.kernels import Coordinates
+from sgevidence.models import LinearModel
+from sgevidence.samplers._target import Likelihood, Target
+
+LINEAR = BayesianLinearRegression(noise_std=1.0, sampler=Exact())
+MODEL = LinearModel(1, noise_std=1.0)
+X = np.linspace(-1, 1, 12)[:, None]
+ROWS = Rows.of(X, X[:, 0] + np.cos(7 * np.arange(12)))
+EXACT = MODEL.exact_log_evidence(ROWS)
+
+
+def step(new, target):
+    """A kernel that forgets only a part, so that the order of kernels matters."""
+    return bidirectional.Step(new, Target(MODEL, Likelihood(target)), Coordinates(0.4 * np.eye(2)), 0.9)
+
+
+@pytest.fixture(scope="module")
+def by_powers():
+    lams = [0.0, 0.01, 0.03, 0.07, 0.15, 0.3, 0.6, 1.0]
+    return [step(ROWS.scaled(b - a), ROWS.scaled(b)) for a, b in pairwise(lams)]
+
+
+@pytest.fixture(scope="module")
+def by_rows():
+    return [step(ROWS[a:b], ROWS[:b]) for a, b in pairwise((0, 1, 2, 4, 8, 12))]
+
+
+def check_mean(ratio):
+    error = np.std(ratio, ddof=1) / np.sqrt(len(ratio))
+    assert abs(np.mean(ratio) - 1) < 4.5 * error, f"biased: {np.mean(ratio):.3f} ± {error:.3f}"
+    assert error < 0.15, "too uncertain to tell"
+
+
+def check_forward(steps, rng):
+    check_mean(np.exp([bidirectional._forward(steps, MODEL, 500, rng, 0.0) - EXACT for _ in range(40)]))
+
+
+def check_reverse(steps, rng):
+    """Independent exact draws in place of copies of one, to have an error bar."""
+    draws = MODEL.exact_posterior(ROWS, rng, 20_000).reshape(40, 500, 2)
+    check_mean(np.exp([EXACT - bidirectional._reverse(steps, MODEL, x, 1, rng) for x in draws]))
+
+
+def check_conditional(steps, rng):
+    """E[1/Ẑ] = 1/Z for any M."""
+    ratio = []
+    for x in MODEL.exact_posterior(ROWS, rng, 200):
+        path = bidirectional._path(steps, x[None], rng)
+        ratio.append(EXACT - bidirectional._forward(steps, MODEL, 4, rng, 0.8, path))
+    check_mean(np.exp(ratio))
+
+
+def test_forward_is_unbiased(rng, by_powers, by_rows):
+    check_forward(by_powers, rng)
+    check_forward(by_rows, rng)
+
+
+def test_reverse_is_unbiased_for_the_reciprocal(rng, by_powers):
+    check_reverse(by_powers, rng)
+
+
+def test_conditional_run_is_unbiased_for_the_reciprocal(rng, by_powers):
+    check_conditional(by_powers, rng)
+
+
+@pytest.mark.parametrize(
+    "function, right, wrong, check, steps",
+    [
+        ("_reverse", "reversed(steps)", "steps", check_reverse, "by_powers"),
+        (
+            "_reverse",
+            "theta = step.move(theta, rng)",
+            "weights = weights.add(-step.log_ratio(theta)); theta = step.move(theta, rng); continue",
+            check_reverse,
+            "by_powers",
+        ),
+        pytest.param("_path", "path[::-1]", "path", check_conditional, "by_powers", marks=pytest.mark.slow),
+        pytest.param(
+            "_path", "reversed(steps)", "steps", check_conditional, "by_powers", marks=pytest.mark.slow
+        ),
+        ("_forward", "theta[0] = path[t]", "pass", check_conditional, "by_powers"),
+    ],
+    ids=["order", "weight before the move", "path backwards", "path by other kernels", "path not kept"],
+)
+def test_a_mistake_is_seen(rng, monkeypatch, request, function, right, wrong, check, steps):
+    monkeypatch.setattr(bidirectional, function, broken(getattr(bidirectional, function), right, wrong))
+    with pytest.raises(AssertionError):
+        check(request.getfixturevalue(steps), rng)
+
+
+def check_markov(excess, p=1e-6):
+    """Eq. (3.10): each bound is violated by more than a with a probability of at most e^{−a}."""
+    for a in (1.0, 2.0, 3.0):
+        assert binom.sf(np.sum(excess > a) - 1, len(excess), np.exp(-a)) > p
+
+
+@pytest.mark.parametrize("method", ["ais", "sir"])
+def test_bounds_hold_the_exact_value(method):
+    """20 data sets of the linear model."""
+    found = bidirectional_error(
+        LINEAR, 50, n_features=2, n_repeats=20, method=method, n_temperatures=30, random_state=0
+    )
+    exact = found.log_evidence
+    check_markov(found.lower - exact)
+    check_markov(exact - found.upper)
+    assert np.abs(found.gap).mean() < 1.0 and np.all(found.log_evidence_std == 0)
+    np.testing.assert_array_equal(found.error_at_most >= found.error_at_least, True)
+
+
+def test_the_gap_closes():
+    gaps = [
+        bidirectional_error(
+            LINEAR, 50, n_features=2, n_repeats=8, n_particles=10, n_temperatures=T, random_state=1
+        ).gap
+        for T in (5, 20, 80)
+    ]
+    spread = [np.mean(np.abs(g)) for g in gaps]
+    assert spread[0] > 2 * spread[1] > 2 * spread[2] and spread[2] < 0.5
+    assert np.mean(gaps[0]) > 0
+
+
+@pytest.mark.filterwarnings("ignore:only .* draws count")
+def test_an_estimator_that_is_wrong_is_found_out():
+    settings = dict(n_features=3, n_repeats=3, n_temperatures=60, random_state=0)
+    wrong, right = (
+        bidirectional_error(BayesianLinearRegression(noise_std=1.0, sampler=sampler), 200, **settings)
+        for sampler in (AIS.paper(), SIR(500))
+    )
+    assert np.all(wrong.error_at_least > 1.0) and np.all(wrong.log_evidence < wrong.lower)
+    assert np.all(right.error_at_least < 5 * right.log_evidence_std)
+
+
+def poisson(**parameters):
+    return BayesianModel(
+        sample_prior=lambda rng, size: np.log(rng.gamma(1.0, size=(size, 1))),
+        log_prior=lambda theta: theta[:, 0] - np.e ** theta[:, 0],
+        log_likelihood=lambda theta, X, y: theta * X[:, 0] - np.e**theta - gammaln(X[:, 0] + 1),
+        sample_rows=lambda theta, X, rng: rng.poisson(np.exp(theta[:, 0])),
+        **parameters,
+    )
+
+
+def test_a_density_of_ones_own():
+    found = bidirectional_error(poisson(), 20, n_repeats=3, n_temperatures=20, random_state=0)
+    assert np.all(found.error_at_least < 1.0) and np.all(np.abs(found.gap) < 1.0)
+
+
+@pytest.mark.parametrize(
+    "model, settings",
+    [
+        (BayesianSoftmaxRegression(), dict(n_features=2, n_classes=3)),
+        (BayesianLinearRegression(), dict(X=np.linspace(-1, 1, 30)[:, None])),
+        (BayesianGMM(n_components=2), dict(n_features=1)),
+    ],
+    ids=["classes", "given inputs", "density"],
+)
+def test_all_estimators(model, settings):
+    found = bidirectional_error(model, 30, n_repeats=2, n_temperatures=30, random_state=0, **settings)
+    assert np.all(found.error_at_least < 1.0) and np.all(found.lower - found.upper < 1.0)
+    assert not hasattr(model, "log_evidence_")
+
+
+def test_the_same_state_gives_the_same():
+    a, b = (
+        bidirectional_error(LINEAR, 10, n_repeats=2, method="sir", random_state=3, verbose=False)
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(a, b)
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="X has 3 rows, n_rows is 4"):
+        bidirectional_error(LINEAR, 4, X=np.ones((3, 1)))
+    with pytest.raises(ValueError, match="cannot simulate"):
+        bidirectional_error(poisson().set_params(sample_rows=None), 4)
