@@ -20,7 +20,7 @@ PARTICLES = 2000
 def particles_of_mixture(K: int, d: int) -> int:
     """Of a mixture: few where one or two components make fits that must be fast, also in many columns;
     more where there are modes to be told apart."""
-    return int(np.clip(16_000 / d, 400, 1000) if K <= 2 else np.clip(20 * d * K, 1500, 3000))
+    return int(np.clip(16_000 / d, 400, 1000) if K <= 2 else np.clip(16 * d * K, 1500, 3000))
 
 
 #: Rows up to which all of them are used; then their number falls as 1/n.

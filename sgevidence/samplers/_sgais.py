@@ -89,7 +89,7 @@ class SGAIS(OnlineSampler):
     max_particles : int or None, default=None
         M for the first rows, which are cheap and where the variance comes from.  None: 2000 for
         regressions and custom models, 16 000/d between 400 and 1000 for mixtures with K <= 2, otherwise
-        50 d K between 1000 and 3000; less in proportion if ``n_particles`` is below 100.
+        16 d K between 1500 and 3000; less in proportion if ``n_particles`` is below 100.
     lazy : bool, default=True
         Move only when weighting alone would take the effective sample size below target.
     escort : bool, default=True
