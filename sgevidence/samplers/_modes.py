@@ -44,6 +44,8 @@ RELIABLE = 0.1
 FEW = 20
 #: Variance of log Z_B that more draws are taken for, 0.05² nats², and how many times more.
 PRECISE, MOST_DRAWS = 0.0025, 16
+#: Variance of log Z, nats², below which particles at the mode need no help.
+GOOD_ENOUGH = 0.01
 #: How many times more before importance sampling is given up.
 ENOUGH_TO_SEE = 4
 #: Share of the evidence that may depend on particles that have not moved.
@@ -129,9 +131,12 @@ def missed_by(model, state: SGAISState, rows, modes: list[Mode], rng) -> float:
 def renewed(model, state: SGAISState, rows, modes: list[Mode], rng, tally) -> SGAISState:
     """The state with modes taken from outside, where that makes a better estimate of Z."""
     for mode in modes:
+        near = float(state.weights.W @ mode.near(model, state.theta))
+        if near > 0.5 and state.log_evidence_std**2 < GOOD_ENOUGH:
+            continue
         draws = importance(model, rows, mode, len(state.theta), rng, tally)
         error, candidates = state.log_evidence_std**2, []
-        if draws.reliable or not mode.near(model, state.theta).any() or exceeds(draws, state):
+        if draws.reliable or near == 0.0 or exceeds(draws, state):
             candidates.append(added(model, state, mode, draws, rng))
             error = max(error, (candidates[0].log_evidence - state.log_evidence) ** 2)  # seen from outside
         if len(modes) == 1:  # particles do not go from one mode to another: how many are there says little

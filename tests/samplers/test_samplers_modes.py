@@ -166,8 +166,9 @@ def test_a_mode_held_by_a_few_lucky_particles_is_renewed(elsewhere, mode, rng):
 
 
 def test_a_region_cannot_have_more_evidence_than_there_is(elsewhere, mode, rng, monkeypatch):
-    """Particles all over the mode, and sure of an evidence that is three nats too low."""
-    state = elsewhere._replace(theta=near(mode, 200, rng), log_Z=LOG_Z - 3)
+    """Particles all over the mode, and an evidence that is three nats too low where they claim 0.14."""
+    families = Genealogy.planted(200, 0.02)
+    state = elsewhere._replace(theta=near(mode, 200, rng), log_Z=LOG_Z - 3, genealogy=families)
     monkeypatch.setattr(_modes, "RELIABLE", 1.0)  # no importance sampling is that good
     check_gold(renewed(MODEL, state, ROWS, [mode], rng, Tally(200)))
     high = state._replace(log_Z=LOG_Z + 3)  # that may be elsewhere

@@ -1,0 +1,5 @@
+"""Thesis Figure 5.10: published SGAIS on the mixture, by the number of SGHMC burn-in steps."""
+
+from common import sensitivity
+
+sensitivity(__doc__, {f"{n} steps": {"n_steps": n} for n in (5, 10, 20, 50)})

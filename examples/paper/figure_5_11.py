@@ -1,0 +1,5 @@
+"""Thesis Figure 5.11: published SGAIS on the mixture, by the size of mini-batches and chunks."""
+
+from common import sensitivity
+
+sensitivity(__doc__, {f"|B| = {B}": {"batch_size": B, "chunk_size": B} for B in (100, 200, 500, 1000)})

@@ -1,0 +1,5 @@
+"""Thesis Figure 5.13: published SGAIS on the mixture, by the learning rate per observation."""
+
+from common import sensitivity
+
+sensitivity(__doc__, {f"lr = {lr:g}": {"learning_rate": lr} for lr in (0.01, 0.03, 0.1, 0.3, 1.0)})

@@ -1,0 +1,6 @@
+"""Thesis Figure 5.14: published SGAIS on the mixture, by the learning rate, learning rate × steps = 2."""
+
+from common import sensitivity
+
+pairs = {0.01: 200, 0.02: 100, 0.1: 20, 0.2: 10, 1.0: 2}
+sensitivity(__doc__, {f"lr = {a:g}, {n} steps": {"learning_rate": a, "n_steps": n} for a, n in pairs.items()})

@@ -1,0 +1,14 @@
+"""Thesis Figure 5.6: logistic regression, SGAIS against nested sampling and AIS."""
+
+from common import DEFAULT, PUBLISHED, against_n
+
+from sgevidence import AIS, SGAIS, Laplace, NestedSampling
+
+samplers = {
+    PUBLISHED: SGAIS.paper(),
+    "NS": NestedSampling.paper(),
+    "AIS": AIS.paper(),
+    DEFAULT: SGAIS(),
+    "Laplace": Laplace(n_particles=1000),
+}
+against_n(__doc__, "logistic", samplers, reference="Laplace", first=PUBLISHED)

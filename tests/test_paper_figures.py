@@ -1,0 +1,33 @@
+"""Every script of examples/paper runs at a tiny size and writes its figure and its table."""
+
+import csv
+import runpy
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+from sgevidence import EvidenceWarning
+
+FOLDER = Path(__file__).parents[1] / "examples" / "paper"
+NUMBERS = ("2_1", "2_2", "3_1", "3_2", "3_3", *(f"5_{i}" for i in range(1, 15)))
+SMALL = ["--max-seconds", "0.01", "-n", "20", "40"]
+
+
+def test_there_is_a_script_for_every_figure():
+    assert sorted(p.stem for p in FOLDER.glob("figure_*.py")) == sorted(f"figure_{n}" for n in NUMBERS)
+
+
+@pytest.mark.parametrize("name", [f"figure_{n}" for n in NUMBERS])
+def test_script_writes_figure_and_table(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.setattr(sys, "argv", [name, "--out", str(tmp_path), *SMALL])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EvidenceWarning)  # tiny runs are poor ones
+        runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
+    assert (tmp_path / f"{name}.png").stat().st_size > 10_000
+    with open(tmp_path / f"{name}.csv", newline="") as file:
+        header, *body = csv.reader(file)
+    assert body and all(len(line) == len(header) for line in body)
+    assert capsys.readouterr().out.startswith(name)
