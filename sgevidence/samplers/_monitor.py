@@ -32,7 +32,8 @@ class SampleEstimate(NamedTuple):
         error = share[:, None] * (estimates[:, finite] - value[finite])
         common = error.mean(axis=1, keepdims=True)
         spread = np.sum((error - common) ** 2) / max(finite.sum(), 1)
-        return cls(value, float(np.sum(common**2)), float(spread))
+        rest = max(1.0 - weights.sum() / n, 0.0)  # without replacement: nothing is unknown when all is sampled
+        return cls(value, rest * float(np.sum(common**2)), rest * float(spread))
 
 
 def remainder(model, theta, own: Anchor, rows) -> np.ndarray:

@@ -99,11 +99,11 @@ def test_broken_sampler_is_caught(rng, monkeypatch, settings, owner, name, right
 
 #: Mistakes that leave the weights so uneven that the escort is refused: the answer stays right, at a price.
 REFUSED = {
-    "without the history": ("+ history_part.value", ""),
-    "sign of the history": ("+ history_part.value", "- history_part.value"),
+    "without the history": ("chunk_part.value + history_part.value", "chunk_part.value"),
+    "sign of the history": ("chunk_part.value + history_part.value", "chunk_part.value - history_part.value"),
     "chunk where the cloud was": (
-        "model.sum_log_likelihood(moved, chunk)",
-        "model.sum_log_likelihood(theta, chunk)",
+        "lambda L: L(moved), whole",
+        "lambda L: L(theta), whole",
     ),
     "the map back": ("AffineMap.between(m1, P1, m2, P2)", "AffineMap.between(m2, P2, m1, P1)"),
 }
@@ -119,7 +119,7 @@ def test_broken_escort_is_refused_or_caught(rng, monkeypatch, right, wrong):
 
 @pytest.mark.parametrize("right, wrong", REFUSED.values(), ids=REFUSED)
 def test_broken_escort_is_caught_where_it_is_not_refused(rng, monkeypatch, right, wrong):
-    refusal = "weights.ess < max(self.target_ess * len(inside), plain)", "False"
+    refusal = "weights.ess < max(least * len(inside), plain)", "False"
     mutate(monkeypatch, _sgais, "escort", right, wrong)
     monkeypatch.setattr(SGAIS, "_escorted", broken(SGAIS._escorted, *refusal))
     with pytest.raises(AssertionError, match=r"off by|standard error"):
