@@ -15,7 +15,7 @@ import numpy as np
 from ._base import MoveInfo
 
 
-def hmc(theta, value_and_grad, rng, *, eps, L, here=None):
+def hmc(theta, value_and_grad, rng, *, eps, L, here=None, log_target=None):
     """One trajectory of L leapfrog steps and a Metropolis test (thesis Alg. 2).
 
     Parameters
@@ -30,6 +30,9 @@ def hmc(theta, value_and_grad, rng, *, eps, L, here=None):
         Leapfrog steps.
     here : tuple of ndarrays, optional
         Value and gradient at ``theta``, as ``info.here`` of the trajectory before: saves one evaluation.
+    log_target : callable (M, d) -> (M,), optional
+        The density to leave invariant, where ``value_and_grad`` is only near it: a cheap guide for the
+        trajectory, whose end is tested on the real one.
 
     Returns
     -------
@@ -51,6 +54,8 @@ def hmc(theta, value_and_grad, rng, *, eps, L, here=None):
     eps = np.broadcast_to(eps, len(theta))[:, None]
     v0 = rng.standard_normal(theta.shape)  # Alg. 2, line 2
     log_p0, grad0 = value_and_grad(theta) if here is None else here
+    if log_target is not None and here is None:
+        log_p0 = log_target(theta)
     with np.errstate(all="ignore"):  # a trajectory that leaves the finite numbers is refused below
         x, v = theta, v0 + 0.5 * eps * grad0  # lines 3, 4
         for t in range(L):
@@ -59,6 +64,8 @@ def hmc(theta, value_and_grad, rng, *, eps, L, here=None):
             if t < L - 1:
                 v = v + eps * grad  # line 8
         v = v + 0.5 * eps * grad  # line 11
+        if log_target is not None:
+            log_p = log_target(x)
         log_ratio = (log_p - log_p0) - 0.5 * np.sum(v**2 - v0**2, axis=1)  # H(x, v) − H(x', v')
         refused = ~(np.isfinite(log_ratio) & np.isfinite(x).all(axis=1)) & np.isfinite(log_p0)
         log_ratio = np.where(refused | np.isnan(log_ratio), -np.inf, log_ratio)

@@ -32,7 +32,9 @@ class SampleEstimate(NamedTuple):
         error = share[:, None] * (estimates[:, finite] - value[finite])
         common = error.mean(axis=1, keepdims=True)
         spread = np.sum((error - common) ** 2) / max(finite.sum(), 1)
-        rest = max(1.0 - weights.sum() / n, 0.0)  # without replacement: nothing is unknown when all is sampled
+        rest = max(
+            1.0 - weights.sum() / n, 0.0
+        )  # without replacement: nothing is unknown when all is sampled
         return cls(value, rest * float(np.sum(common**2)), rest * float(spread))
 
 

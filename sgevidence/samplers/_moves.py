@@ -18,27 +18,37 @@ TARGET_ACCEPTANCE = 0.8
 LENGTH, GROWTH, MAX_LEAPFROG = 1.5, 2.0, 16
 REPEATS = (2, 5)
 FORGOTTEN = 0.3
+#: Rows of a guide, and the acceptance below which it is not followed: then it, not the step, is to blame.
+GUIDE_ROWS, GUIDED = 10_000, 0.5
 
 
-def move_hmc(theta, target, coordinates, log_eps, rng, canonical=lambda theta: theta):
+def move_hmc(theta, target, coordinates, log_eps, rng, canonical=lambda theta: theta, guide=None):
     """HMC with Metropolis test (Alg. 2) in given coordinates: theta, log_eps, MoveInfo.
 
     The step is jittered per particle, so that no period of the target is met for ever, and adapted
-    between trajectories, when all particles have used it.
+    between trajectories, when all particles have used it.  A ``guide`` is a target of fewer rows, whose
+    gradients the trajectories follow while enough of them pass the test on the target itself.
     """
     phi, start = coordinates.whiten(theta), canonical(theta)
     n_gradients = n_refused = 0
     here = None
 
     def value_and_grad(phi):
-        value, grad = target.value_and_grad(coordinates.unwhiten(phi))
+        value, grad = (guide or target).value_and_grad(coordinates.unwhiten(phi))
         return value, grad @ coordinates.L
+
+    def log_target(phi):
+        return target.value(coordinates.unwhiten(phi))
 
     for repeat in range(1, REPEATS[1] + 1):
         eps = np.exp(log_eps)
         L = int(np.clip(round(LENGTH * GROWTH ** (repeat - 1) / eps), 1, MAX_LEAPFROG))
-        phi, info = hmc(phi, value_and_grad, rng, eps=eps * rng.uniform(0.5, 1.2, len(phi)), L=L, here=here)
+        test = None if guide is None else log_target
+        jitter = rng.uniform(0.5, 1.2, len(phi))
+        phi, info = hmc(phi, value_and_grad, rng, eps=eps * jitter, L=L, here=here, log_target=test)
         here = info.here
+        if guide is not None and info.acceptance < GUIDED:
+            guide = here = None
         n_gradients += info.n_gradients
         n_refused += info.n_refused
         log_eps = float(np.clip(log_eps + (info.acceptance - TARGET_ACCEPTANCE), np.log(1e-3), np.log(1.8)))
@@ -66,16 +76,34 @@ class ExactMoves:
         self.new = Likelihood(chunk)  # its rows are at hand: without an anchor all are used
         if len(chunk) > size and state.anchor is not None:
             self.new = sampled(model, chunk, Anchor.of(model, state.anchor.a, chunk), size, rng.rows)
+        self.guide = None
+        if state.anchor is not None and len(state.history) + len(chunk) > 4 * GUIDE_ROWS:
+            anchored = Anchor.of(model, state.anchor.a, chunk)
+            past = of_history(model, state.history, state.anchor, GUIDE_ROWS, rng.rows)
+            self.guide = past, sampled(model, chunk, anchored, GUIDE_ROWS, rng.rows)
 
     def target(self, lam) -> Target:
         return Target(self.model, self.new.scaled(lam).plus(self.past))
+
+    def guide_at(self, lam) -> Target | None:
+        """The same from fewer rows."""
+        if self.guide is None:
+            return None
+        past, new = self.guide
+        return Target(self.model, new.scaled(lam).plus(past))
 
     def __call__(self, state, lam, coordinates, tally):
         target = self.target(lam)
         if coordinates is None:
             coordinates = Coordinates(np.eye(state.theta.shape[1]))
         theta, log_eps, info = move_hmc(
-            state.theta, target, coordinates, state.log_eps, self.rng.noise, self.model.canonicalize
+            state.theta,
+            target,
+            coordinates,
+            state.log_eps,
+            self.rng.noise,
+            self.model.canonicalize,
+            self.guide_at(lam),
         )
         tally.moved(info, len(theta), len(target.likelihood.rows))
         if self.past is not None and self.past.correction is not None and np.isnan(tally.sample_noise):

@@ -1,6 +1,7 @@
 """HMC: exact on Gaussians and on a skewed target, energy error of second order, faults."""
 
 import numpy as np
+import pytest
 from gaussian_target import (
     K,
     M,
@@ -103,3 +104,40 @@ def test_start_outside_the_support_may_move_in(rng):
     x, info = hmc(np.full((1000, 1), -0.1), target, rng, eps=0.5, L=2)
     assert np.any(x > 0) and np.all((x > 0) | (x == -0.1))
     assert info.n_refused == 0
+
+
+def wide_guide(x):
+    """Gradients of a target a third too wide: proposals that only the test can put right."""
+    value, grad = value_and_grad(x)
+    return value / 1.8, grad / 1.8
+
+
+def guided(kernel, rng):
+    x = rng.standard_normal((M, len(K))) / np.sqrt(K)
+    here = None
+    for t in range(20):
+        eps = 0.4 * rng.uniform(0.5, 1.2, M)
+        x, info = kernel(
+            x, wide_guide, rng, eps=eps, L=4, here=here, log_target=lambda t: value_and_grad(t)[0]
+        )
+        here = info.here if t % 2 else None
+    assert 0.5 < info.acceptance < 0.98
+    check_normal(x, 1 / K)
+
+
+def test_a_guide_changes_the_proposals_and_not_the_target(rng):
+    guided(hmc, rng)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("log_p = log_target(x)", "pass"),
+        ("log_p0 = log_target(theta)", "pass"),
+        ("np.where(accept, log_p, log_p0)", "log_p"),
+    ],
+    ids=["tested on the guide", "start not on the target", "value of a proposal that was turned down"],
+)
+def test_a_guide_that_is_believed_is_caught(rng, right, wrong):
+    with pytest.raises(AssertionError):
+        guided(broken(hmc, right, wrong), rng)

@@ -124,3 +124,31 @@ def test_broken_escort_is_caught_where_it_is_not_refused(rng, monkeypatch, right
     monkeypatch.setattr(SGAIS, "_escorted", broken(SGAIS._escorted, *refusal))
     with pytest.raises(AssertionError, match=r"off by|standard error"):
         check(dict(), rng)
+
+
+def check_guided(monkeypatch, rng):
+    """Trajectories that follow 150 rows of up to 1500, and the whole where they are tested."""
+    guided = []
+    follow = _moves.move_hmc
+
+    def noted(*args):
+        guided.append(args[-1] is not None)
+        return follow(*args)
+
+    monkeypatch.setattr(_moves, "GUIDE_ROWS", 150)
+    monkeypatch.setattr(_moves, "move_hmc", noted)
+    rows = rows_of("sim_L", 1500)
+    results = [SGAIS(escort=False).run(LINEAR, rows, g) for g in rng.spawn(3)]
+    assert sum(guided) > 3
+    check_against(LINEAR.exact_log_evidence(rows), results)
+
+
+def test_moves_guided_by_a_sample_follow_all_rows(monkeypatch, rng):
+    check_guided(monkeypatch, rng)
+
+
+def test_a_guide_without_its_anchor_is_dropped(monkeypatch, rng):
+    """The guide is then useless: few proposals pass, and the moves go back to all rows."""
+    mutate(monkeypatch, _target, "sampled", "anchor.plus(Anchor.of(model, anchor.a, rows), -1.0)", "None")
+    monkeypatch.setattr(_moves, "sampled", _target.sampled)
+    check_guided(monkeypatch, rng)

@@ -328,7 +328,7 @@ def test_unbiased_frozen(rng, monkeypatch):
     monkeypatch.setattr(_sgais, "next_step", replay("step", steps))
     monkeypatch.setattr(_sgais, "curvature_coordinates", replay("width", widths))
 
-    def fixed_moves(theta, target, coordinates, log_eps, rng, canonical=None):
+    def fixed_moves(theta, target, coordinates, log_eps, rng, canonical=None, guide=None):
         def value_and_grad(phi):
             value, grad = target.value_and_grad(coordinates.unwhiten(phi))
             return value, grad @ coordinates.L
