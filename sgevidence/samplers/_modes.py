@@ -29,8 +29,8 @@ from ._state import SGAISState
 from ._target import Likelihood, Target
 
 #: Rows for the search, and most rows for the comparison of what was found.
-SEARCH_ROWS, COMPARE_ROWS = 1000, 20_000
-N_STARTS, MOST_MODES = 24, 4
+SEARCH_ROWS, COMPARE_ROWS = 1000, 10_000
+N_STARTS, MOST_CLIMBS, MOST_MODES = 24, 8, 4
 #: Nats below the best mode at which a mode no longer counts: its width may make up for a few.
 NEGLIGIBLE = 8.0
 #: Nats by which a mode must be better to be reported as missed; standard errors by which Z_B must exceed Z.
@@ -105,7 +105,7 @@ def find_modes(model, rows, rng) -> list[Mode]:
     found = np.array([find_mode(search, start)[0] for start in starts[best]])
     value = compare.value(found)
     modes: list[Mode] = []
-    for start in found[np.argsort(-value)]:
+    for start in found[np.argsort(-value)][:MOST_CLIMBS]:
         if any(mode.near(model, start[None])[0] for mode in modes):
             continue
         a, P = find_mode(compare, start)

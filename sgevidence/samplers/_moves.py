@@ -19,7 +19,7 @@ LENGTH, GROWTH, MAX_LEAPFROG = 1.5, 2.0, 16
 REPEATS = (2, 5)
 FORGOTTEN = 0.3
 #: Rows of a guide, and the acceptance below which it is not followed: then it, not the step, is to blame.
-GUIDE_ROWS, GUIDED = 10_000, 0.5
+GUIDE_ROWS, GUIDED = 5000, 0.5
 
 
 def move_hmc(theta, target, coordinates, log_eps, rng, canonical=lambda theta: theta, guide=None):
