@@ -11,7 +11,7 @@ import pytest
 from sgevidence import EvidenceWarning
 
 FOLDER = Path(__file__).parents[1] / "examples" / "paper"
-NUMBERS = ("2_1", "2_2", "3_1", "3_2", "3_3", *(f"5_{i}" for i in range(1, 15)))
+NUMBERS = ("2_1", "2_2", "3_1", "3_2", "3_3", *(f"5_{i}" for i in range(1, 15)), "A1")
 SMALL = ["--max-seconds", "0.01", "-n", "20", "40"]
 
 

@@ -39,7 +39,9 @@ class BayesianModel(EvidenceEstimator):
         How the sampling went: n_particles, ess (of the last weighting), acceptance, n_moves, n_escorts
         and n_escorts_refused (clouds carried along with the posterior), n_refused (proposals that left
         the finite numbers), noise_to_injection (gradient noise of SGHMC), sample_noise (nats; what a
-        sub-sample of the history does not know), anchor_distance (posterior widths per √d).
+        sub-sample of the history does not know), anchor_distance (posterior widths per √d), n_renewals
+        and missed_mode (mixtures: modes taken from outside, or lost, nats).  Another sampler has more or
+        fewer words of its own.
     particles_ : ndarray of shape (M, d)
         Draws from the posterior.
     particle_weights_ : ndarray of shape (M,)

@@ -45,13 +45,15 @@ class BayesianLinearRegression(ConditionalMixin, RegressorMixin, EvidenceEstimat
         One entry per chunk: n_samples, log_evidence, log_evidence_std, log_predictive (of the chunk
         given the rows before it), n_annealing_steps, ess, lambdas (array of arrays), n_refused,
         n_likelihoods, n_gradients, n_particles, n_moves, n_escorts, n_escorts_refused, acceptance,
-        sample_noise, noise_to_injection, anchor_distance.  At most 4096 entries: then every second is
-        dropped.
+        n_renewals, missed_mode, sample_noise, noise_to_injection, anchor_distance.  At most 4096
+        entries: then every second is dropped.
     diagnostics_ : dict of str to float
         How the sampling went: n_particles, ess (of the last weighting), acceptance, n_moves, n_escorts
         and n_escorts_refused (clouds carried along with the posterior), n_refused (proposals that left
         the finite numbers), noise_to_injection (gradient noise of SGHMC), sample_noise (nats; what a
-        sub-sample of the history does not know), anchor_distance (posterior widths per √d).
+        sub-sample of the history does not know), anchor_distance (posterior widths per √d), n_renewals
+        and missed_mode (mixtures: modes taken from outside, or lost, nats).  Another sampler has more or
+        fewer words of its own.
     particles_ : ndarray of shape (M, d)
         Draws from the posterior in the model's unconstrained space.
     particle_weights_ : ndarray of shape (M,)
