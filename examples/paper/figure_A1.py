@@ -28,7 +28,8 @@ def simulated(n: int, seed: int) -> Rows:
 def runs(label, sampler, sizes, args) -> list[Line]:
     lines: list[Line] = []
     for n in sizes:
-        if lines and 10 * lines[-1].seconds > args.max_seconds:  # by rejection each size takes ten times more
+        longer = 10 if label == "rejection" else n / lines[-1].n if lines else 1
+        if lines and longer * lines[-1].seconds > args.max_seconds:
             break
         for seed in range(args.seed, args.seed + N_RUNS):
             result = sampler.run(MODEL, simulated(n, args.seed), np.random.default_rng(seed))
