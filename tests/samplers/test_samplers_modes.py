@@ -183,7 +183,7 @@ def test_a_cloud_that_knows_better_is_left_alone(elsewhere, mode, rng):
         log_Z=LOG_Z,
         genealogy=Genealogy.planted(10_000),
     )
-    assert renewed(MODEL, state, ROWS, [], rng, Tally(10_000)) is state
+    assert renewed(MODEL, state, ROWS, [mode], rng, Tally(10_000)) is state
 
 
 @pytest.mark.parametrize(
