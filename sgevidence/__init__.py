@@ -6,13 +6,12 @@ Log evidences, their standard errors and Bayes factors are in nats throughout.
 from .averaging import EvidenceModelAverager
 from .bidirectional import BidirectionalError, bidirectional_error
 from .estimators import BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
+from .exceptions import DivergenceError, EvidenceWarning
 from .model_selection import FullData, evidence_scorer
 from .samplers import (
     AIS,
     SGAIS,
     SIR,
-    DivergenceError,
-    EvidenceWarning,
     Exact,
     HarmonicMean,
     Laplace,

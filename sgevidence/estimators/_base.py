@@ -18,9 +18,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..particles import log_sum_exp, spread
-from ..samplers import SGAIS, EvidenceWarning, Progress, complaints, diagnostics, evidence_path, thinned
+from ..samplers import SGAIS, Progress, complaints, diagnostics, evidence_path, thinned
 
 
 class EvidenceEstimator(BaseEstimator):

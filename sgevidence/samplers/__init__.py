@@ -1,7 +1,7 @@
 """Evidence algorithms: one file, one published method, one object with scikit-learn parameters."""
 
 from ._ais import AIS
-from ._base import SILENT, DivergenceError, EvidenceResult, EvidenceWarning, Progress
+from ._base import SILENT, EvidenceResult, Progress
 from ._exact import Exact
 from ._harmonic import HarmonicMean
 from ._laplace import Laplace
@@ -27,9 +27,7 @@ __all__ = [
     "Exact",
     "SILENT",
     "ChunkRecord",
-    "DivergenceError",
     "EvidenceResult",
-    "EvidenceWarning",
     "Progress",
     "SGAISState",
     "SequentialNestedState",

@@ -24,10 +24,11 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..exceptions import DivergenceError
 from ..history import Reservoir
 from ..kernels import Coordinates, baoab, sghmc
 from ..particles import RESAMPLING, Genealogy, Weights, next_step
-from ._base import SILENT, DivergenceError, EvidenceResult
+from ._base import SILENT, EvidenceResult
 from ._moves import move_hmc
 from ._once import warn_of_few
 from ._preconditioner import curvature_coordinates

@@ -14,15 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ..exceptions import EvidenceWarning
 from ._records import complaints, diagnostics, evidence_path
-
-
-class DivergenceError(RuntimeError):
-    """The particles left the region where the model can be evaluated; the message says what to change."""
-
-
-class EvidenceWarning(UserWarning):
-    """The answer should not be trusted as it is; the message says what to change."""
 
 
 class EvidenceResult(NamedTuple):

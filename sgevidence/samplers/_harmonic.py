@@ -13,8 +13,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
+from ..exceptions import EvidenceWarning
 from ..particles import Weights, systematic
-from ._base import SILENT, EvidenceResult, EvidenceWarning
+from ._base import SILENT, EvidenceResult
 from ._moves import move_hmc
 from ._once import answer
 from ._preconditioner import curvature_coordinates

@@ -6,9 +6,9 @@ with the start.
 
 import numpy as np
 
+from ..exceptions import DivergenceError
 from ..history import Anchor, Reservoir, Rows
 from ..kernels import Coordinates, MoveInfo, baoab, hmc, sghmc, sgnht
-from ._base import DivergenceError
 from ._monitor import surrogate_spread
 from ._target import Likelihood, Target, of_history, sampled
 

@@ -30,9 +30,10 @@ from scipy.stats import kstest
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..exceptions import EvidenceWarning
 from ..models._base import value_and_grad
 from ..particles import Weights, log_sum_exp, systematic
-from ._base import SILENT, EvidenceResult, EvidenceWarning
+from ._base import SILENT, EvidenceResult
 from ._constrained import ConstrainedMoves
 from ._once import answer
 

@@ -3,7 +3,8 @@
 import warnings
 from time import perf_counter
 
-from ._base import EvidenceResult, EvidenceWarning
+from ..exceptions import EvidenceWarning
+from ._base import EvidenceResult
 from ._records import ChunkRecord, diagnostics, evidence_path
 
 #: Effective draws below which the error bar, which is made of the same draws, says little.

@@ -29,9 +29,10 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from ..exceptions import EvidenceWarning
 from ..history import Anchor, Reservoir, Rows
 from ..particles import Weights, systematic
-from ._base import SILENT, EvidenceWarning, OnlineSampler
+from ._base import SILENT, OnlineSampler
 from ._escort import STRAY, anchored_at_mode
 from ._moves import AnchoredGradientMoves, StochasticGradientMoves
 from ._preconditioner import curvature_coordinates

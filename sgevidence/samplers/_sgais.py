@@ -30,9 +30,10 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ..exceptions import DivergenceError
 from ..history import Reservoir
 from ..particles import RESAMPLING, Genealogy, Weights, next_step
-from ._base import SILENT, DivergenceError, OnlineSampler
+from ._base import SILENT, OnlineSampler
 from ._escort import anchored_at_mode, escort
 from ._modes import find_modes, jumped, missed_by, renewed
 from ._monitor import TOO_NOISY

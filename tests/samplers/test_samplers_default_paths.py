@@ -1,0 +1,91 @@
+"""The default engine, step by step, as it was: a change of digits is meant, measured and in a commit of its own.
+
+``python tests/samplers/test_samplers_default_paths.py`` stores the paths of today.
+"""
+
+import json
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from sgevidence import AIS, SGAIS, SIR
+from sgevidence.history import Rows
+from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+
+DATA = Path(__file__).parents[1] / "data"
+PATHS = DATA / "default_paths.json"
+MAKE = runpy.run_path(str(DATA / "make_data.py"))
+KNOWN, UNKNOWN, SOFTMAX = LinearModel(5, noise_std=1.0), LinearModel(5), SoftmaxModel(10, 4)
+
+#: model, data, rows, rows a call, sampler
+CASES = {
+    "linear": (KNOWN, "sim_L", 4000, 4000, SGAIS()),
+    "linear, calls of 37": (KNOWN, "sim_L", 1500, 37, SGAIS()),
+    "linear, unknown noise": (UNKNOWN, "sim_L", 1500, 500, SGAIS()),
+    "linear, beyond the reservoir": (KNOWN, "sim_L", 3000, 300, SGAIS(reservoir_size=400)),
+    "linear, no escort": (KNOWN, "sim_L", 1500, 500, SGAIS(escort=False)),
+    "linear, no resampling": (KNOWN, "sim_L", 500, 500, SGAIS(resampling=None, target_ess=0.9)),
+    "linear, sghmc": (KNOWN, "sim_L", 3000, 500, SGAIS(kernel="sghmc")),
+    "linear, sghmc beyond": (KNOWN, "sim_L", 3000, 300, SGAIS(kernel="sghmc", reservoir_size=700, escort=False)),
+    "linear, sgnht": (KNOWN, "sim_L", 1000, 500, SGAIS(kernel="sgnht")),
+    "linear, 50 000 rows": (KNOWN, "sim_L", 50_000, 5000, SGAIS()),
+    "softmax": (SOFTMAX, "sim_S", 1000, 1000, SGAIS(n_particles=25)),
+    "softmax, calls of 300": (SOFTMAX, "sim_S", 1500, 300, SGAIS(n_particles=25, reservoir_size=700)),
+    "mixture": (MixtureModel(3, 2), "sim_G", 1500, 1500, SGAIS(n_particles=25)),
+    "mixture, overlapping": (MixtureModel(3, 2), "sim_G_overlap", 700, 200, SGAIS(n_particles=25)),
+    "mixture, beyond the reservoir": (MixtureModel(2, 2), "sim_G", 2000, 400, SGAIS(reservoir_size=500)),
+    "mixture, particles alone": (MixtureModel(3, 2), "sim_G", 700, 350, SGAIS(n_particles=25, renew=False)),
+    "one component": (MixtureModel(1, 2), "sim_G", 1500, 500, SGAIS()),
+}  # fmt: skip
+
+
+#: The samplers that anneal or resample by the same steps.
+ONCE = {
+    "AIS": (UNKNOWN, "sim_L", 300, AIS(200)),
+    "AIS, fixed": (SOFTMAX, "sim_S", 100, AIS(100, schedule="sigmoidal", n_temperatures=50)),
+    "AIS, sghmc": (KNOWN, "sim_L", 300, AIS(200, kernel="sghmc")),
+    "AIS, paper": (KNOWN, "sim_L", 300, AIS.paper()),
+    "SIR": (UNKNOWN, "sim_L", 500, SIR(200)),
+    "SIR, mixture": (MixtureModel(2, 2), "sim_G", 300, SIR(200, chunk_size=50)),
+}
+
+
+def once(name):
+    model, sim, n, sampler = ONCE[name]
+    data = MAKE[sim](n)
+    result = sampler.run(model, Rows.of(data["X"], data.get("y")), np.random.default_rng(19))
+    values = {k: np.ravel(result.path[k]).tolist() for k in ("log_evidence", "log_evidence_std", "n_moves")}
+    return values | {"mean": (result.weights @ result.theta).tolist()}
+
+
+def path(name):
+    """Log evidence, its error and the number of moves after each piece, and a trace of the cloud."""
+    model, sim, n, chunk, sampler = CASES[name]
+    data, rng = MAKE[sim](n), np.random.default_rng(17)
+    state, records = sampler.init(model, rng), []
+    for piece in Rows.of(data["X"], data.get("y")).chunks(chunk):
+        state, new = sampler.update(state, model, piece, rng)
+        records += new
+    return {
+        "log_evidence": [r.log_evidence for r in records],
+        "log_evidence_std": [r.log_evidence_std for r in records],
+        "n_moves": [r.n_moves for r in records],
+        "n_particles": [r.n_particles for r in records],
+        "mean": (state.all_weights.W @ state.theta).tolist(),
+    }
+
+
+@pytest.mark.parametrize("name", [*CASES, *ONCE])
+@pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
+def test_default_path(name):
+    stored = json.loads(PATHS.read_text())[name]
+    now = path(name) if name in CASES else once(name)
+    for key, values in stored.items():
+        np.testing.assert_allclose(now[key], values, rtol=1e-7, err_msg=key)
+
+
+if __name__ == "__main__":
+    stored = {name: path(name) for name in CASES} | {name: once(name) for name in ONCE}
+    PATHS.write_text(json.dumps(stored) + "\n")
