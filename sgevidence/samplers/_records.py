@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._monitor import TOO_NOISY
-from ._state import anchor_distance
+from ..targets import TOO_NOISY
+from ..transitions import State
 
 
 class ChunkRecord(NamedTuple):
@@ -34,50 +34,42 @@ class ChunkRecord(NamedTuple):
     n_likelihoods: float = 0.0  #: likelihood evaluations, particles × rows
     n_gradients: float = 0.0  #: gradient evaluations, particles × rows
 
+    @classmethod
+    def of(cls, before: State, after: State, infos=()) -> "ChunkRecord":
+        """What one chunk did, from the states around it and the words of the transitions that it took."""
 
-class Tally:
-    """What happened to one piece of rows."""
+        def words(name):
+            known = [getattr(info, name) for info in infos if hasattr(info, name)]
+            return [value for value in known if not np.any(np.isnan(value))]
 
-    def __init__(self, M):
-        self.ess, self.lambdas = float(M), []
-        self.n_refused = self.n_escorts = self.n_escorts_refused = self.n_moves = 0
-        self.n_likelihoods = self.n_gradients = 0.0
-        self.missed_mode, self.n_renewals = 0.0, 0
-        self.acceptance = self.sample_noise = self.noise_to_injection = np.nan
-
-    def weighted(self, weights, lam):
-        self.ess = min(self.ess, weights.ess)
-        self.lambdas.append(lam)
-
-    def moved(self, info, M, n_rows):
-        self.n_moves += 1
-        self.n_refused += info.n_refused
-        self.acceptance = info.acceptance
-        self.n_gradients += float(M * info.n_gradients * n_rows)
-
-    def record(self, before, after) -> ChunkRecord:
-        return ChunkRecord(
+        lambdas = np.array([lam for some in words("lambdas") for lam in some])
+        return cls(
             n_samples=after.n_rows,
             log_evidence=after.log_evidence,
             log_evidence_std=after.log_evidence_std,
             log_predictive=after.log_evidence - before.log_evidence,
-            n_annealing_steps=len(self.lambdas),
-            ess=self.ess,
-            lambdas=np.array(self.lambdas),
-            n_particles=len(after.theta),
-            n_moves=self.n_moves,
-            n_escorts=self.n_escorts,
-            n_escorts_refused=self.n_escorts_refused,
-            acceptance=self.acceptance,
-            sample_noise=self.sample_noise,
-            missed_mode=self.missed_mode,
-            n_renewals=self.n_renewals,
-            noise_to_injection=self.noise_to_injection,
-            anchor_distance=anchor_distance(after),
-            n_refused=self.n_refused,
-            n_likelihoods=float(self.n_likelihoods),
-            n_gradients=self.n_gradients,
+            n_annealing_steps=len(lambdas),
+            ess=min([float(before.cloud.M), *words("ess")]),
+            lambdas=lambdas,
+            n_particles=after.cloud.M,
+            sample_noise=after.tuned.sample_noise,
+            anchor_distance=after.memory.anchor_distance(after.seen.mean),
+            missed_mode=max(words("missed_mode"), default=0.0),
+            **{name: (words(name) or [np.nan])[-1] for name in ("acceptance", "noise_to_injection")},
+            **{name: sum(words(name)) for name in COUNTS},
         )
+
+
+#: What adds up over the transitions of a chunk.
+COUNTS = (
+    "n_moves",
+    "n_escorts",
+    "n_escorts_refused",
+    "n_renewals",
+    "n_refused",
+    "n_likelihoods",
+    "n_gradients",
+)
 
 
 #: Most entries of an evidence path: when it is full every second one is dropped.
