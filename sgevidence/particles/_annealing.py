@@ -18,23 +18,22 @@ def next_step(ell: np.ndarray, log_w: np.ndarray, remaining: float, target_ess: 
     Parameters
     ----------
     ell : ndarray of shape (M,)
-        Log-likelihoods, −inf allowed.  Particles with ω = 0 or ℓ = −inf cannot come back, so the
-        target is a fraction of the others.
+        Log-likelihoods, −inf allowed.
     log_w : ndarray of shape (M,)
     remaining : float
         1 − λ.
     target_ess : float
-        Fraction of M in (0, 1).
+        Fraction in (0, 1) of the particles alive, those with ω > 0.
 
     Returns
     -------
     float
-        Δ; ``remaining`` if the target is met there, and 0.0 if ω is below target already: then
-        resample and move first.
+        Δ; ``remaining`` if the target is met there.  0.0 if ω is below target already, or if no Δ > 0
+        meets it because too many particles have ℓ = −inf: then let those go, resample and move first.
     """
+    target = target_ess * np.sum(np.isfinite(log_w))
     alive = np.isfinite(ell) & np.isfinite(log_w)
     ell, log_w = ell[alive], log_w[alive]
-    target = target_ess * len(ell)
 
     def excess(delta):
         return ess(log_w + delta * ell) - target

@@ -105,7 +105,7 @@ class OnlineSampler(BaseEstimator):
         """
         start = perf_counter()
         state, records = self.update(self.init(model, rng), model, rows, rng, progress)
-        for complaint in complaints(records):
+        for complaint in complaints(records, self):
             warnings.warn(complaint, EvidenceWarning, stacklevel=2)
         return EvidenceResult.of(state, records, start)
 

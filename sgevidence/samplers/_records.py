@@ -59,7 +59,26 @@ class ChunkRecord(NamedTuple):
             **{name: sum(words(name)) for name in COUNTS},
         )
 
+    def after(self, earlier: "ChunkRecord") -> "ChunkRecord":
+        """Two chunks as one: what adds up is added, the worst is kept, the rest is the later one's."""
 
+        def known(name):
+            value = getattr(self, name)
+            return getattr(earlier, name) if np.isnan(value) else value
+
+        more = {name: getattr(self, name) + getattr(earlier, name) for name in (*COUNTS, *SUMS)}
+        return self._replace(
+            ess=min(self.ess, earlier.ess),
+            missed_mode=max(self.missed_mode, earlier.missed_mode),
+            sample_noise=float(np.fmax(self.sample_noise, earlier.sample_noise)),
+            acceptance=known("acceptance"),
+            noise_to_injection=known("noise_to_injection"),
+            **more,
+        )
+
+
+#: What adds up over chunks beside the counts.
+SUMS = ("log_predictive", "n_annealing_steps")
 #: What adds up over the transitions of a chunk.
 COUNTS = (
     "n_moves",
@@ -72,14 +91,16 @@ COUNTS = (
 )
 
 
-#: Most entries of an evidence path: when it is full every second one is dropped.
+#: Most entries of an evidence path: when it is full each two become one.
 PATH_LENGTH = 4096
 
 
 def thinned(records: list[ChunkRecord]) -> list[ChunkRecord]:
     """At most PATH_LENGTH records, the newest among them."""
     while len(records) > PATH_LENGTH:
-        records = records[-1::-2][::-1]
+        odd = len(records) % 2
+        pairs = zip(records[odd::2], records[odd + 1 :: 2])
+        records = records[:odd] + [later.after(earlier) for earlier, later in pairs]
     return records
 
 
@@ -98,32 +119,49 @@ def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
     return out
 
 
-def complaints(records: list[ChunkRecord]) -> list[str]:
-    """Why the answer after these records should not be trusted, and what to change."""
+#: Draws below which a weighting says nothing of its own error, and the share of the particles.
+FEW, FEW_OF_ALL = 20.0, 0.1
+
+
+def complaints(records: list[ChunkRecord], sampler=None) -> list[str]:
+    """Why the answer after these records should not be trusted, and what of the sampler to change."""
+    names = {} if sampler is None else sampler.get_params()
     last, refused = records[-1], sum(r.n_refused for r in records)
     moved = sum(r.n_moves * r.n_particles for r in records)
     noise = max((r.sample_noise for r in records if not np.isnan(r.sample_noise)), default=0.0)
+    few = min(records, key=lambda r: r.ess / min(FEW, FEW_OF_ALL * r.n_particles))
+    missed = max(r.missed_mode for r in records)
+
+    def raising(*wanted, lower=False):
+        here = [name for name in wanted if name in names]
+        return f": {'lower' if lower else 'raise'} the sampler's {' or '.join(here)}" if here else ""
+
     out = []
     if last.log_evidence_std > 1.0:
         out.append(
-            f"the log evidence is uncertain by {last.log_evidence_std:.1f} nats: raise the sampler's "
-            "n_particles and max_particles"
+            f"the log evidence is uncertain by {last.log_evidence_std:.1f} nats"
+            + raising("n_particles", "max_particles")
+        )
+    if few.ess < min(FEW, FEW_OF_ALL * few.n_particles):
+        out.append(
+            f"only {few.ess:.1f} of the particles counted after {few.n_samples} rows, so the error of the log "
+            "evidence may be far larger than reported" + raising("n_particles", "max_particles")
         )
     if noise > TOO_NOISY:
         out.append(
             f"the reservoir is too small a part of the history, its noise spreads the particles by "
-            f"{noise:.1f} nats: raise the sampler's reservoir_size"
+            f"{noise:.1f} nats" + raising("reservoir_size")
         )
-    missed = max(r.missed_mode for r in records)
     if missed > 0.0:
         out.append(
             f"the particles missed a mode that is better by {missed:.0f} nats, so the log evidence is too "
-            "low: raise the sampler's max_particles or reservoir_size, or try another random_state"
+            "low" + raising("max_particles", "reservoir_size") + ", or try another random_state"
         )
     if moved and refused > 0.1 * moved:
         out.append(
-            f"{refused} proposals were refused because they left the finite numbers: lower the sampler's "
-            "learning_rate, or look for extreme values in the data"
+            f"{refused} proposals were refused because they left the finite numbers"
+            + raising("learning_rate", "move__learning_rate", lower=True)
+            + "; look for extreme values in the data"
         )
     return out
 
@@ -132,5 +170,5 @@ def evidence_path(records: list[ChunkRecord]) -> dict[str, np.ndarray]:
     """Records as a dictionary of arrays of equal length; ``lambdas`` is an array of arrays."""
     columns: dict[str, Any] = {name: [getattr(r, name) for r in records] for name in ChunkRecord._fields}
     lambdas = np.empty(len(records), dtype=object)
-    lambdas[:] = columns.pop("lambdas")
+    lambdas[:] = [lam.copy() for lam in columns.pop("lambdas")]
     return {name: np.asarray(values) for name, values in columns.items()} | {"lambdas": lambdas}

@@ -282,7 +282,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
 
     def _weighed(self, state, model, piece, rng):
         """The terms of Eq. (4.4), or the answer of ``initial`` while there are few rows; and what it took."""
-        pending = piece if state.pending is None else state.pending.join(piece)
+        pending = piece.copy() if state.pending is None else state.pending.join(piece)
         if self.initial is not None and state.memory.n_rows == 0:
             result = self.initial.run(model, pending, rng)
             state = state._replace(

@@ -40,6 +40,7 @@ from ..transitions import (
     State,
     Step,
     Streams,
+    check_rows,
 )
 from ._base import SILENT, OnlineSampler, Parts, check_history
 from ._records import ChunkRecord
@@ -230,6 +231,7 @@ class SGAIS(Parts, OnlineSampler):
         before, infos = state, []
         state = state._replace(tuned=state.tuned._replace(sample_noise=np.nan, even=False))
         path = Path(model, state.memory, piece if state.pending is None else state.pending.join(piece))
+        check_rows(piece, before, path)
         modes = None
         if self.mode_search is not None and self.mode_search.is_due(path):
             modes = ModeImportance(self.mode_search, path, rng)

@@ -45,9 +45,8 @@ class SIR(OnlineSampler):
     Notes
     -----
     A chunk that would leave an effective sample size of less than half of the target is cut in two until it
-    does not, or until it is one row.  So the particles do not degenerate, unless a single row (or one with a
-    large weight) is too much: then the standard error tells.  :class:`SGAIS` anneals inside a chunk
-    instead, which works for any row, and does not need all rows for its moves.
+    does not, or until it is one row.  A single row (or one with a large weight) that is still too much is let
+    in by powers of its likelihood, as :class:`SGAIS` does with any chunk.
 
     All rows are kept in memory.  Ẑ is unbiased but for what is adapted to the particles (cuts, resampling,
     step sizes), which is of the order of 1/M.  The standard error is that of the ancestors' shares.
@@ -174,7 +173,9 @@ class SIR(OnlineSampler):
                 piece, rest = piece[:half], piece[half:]
                 queue.insert(0, rest)
             path = Path(model, state.memory, piece)
-            step = anneal(state._replace(ell=ell), path, streams)  # lines 5 to 9
+            too_much = weights.ess < 0.5 * self.target_ess * len(ell)  # a single row: let in by powers
+            way = anneal._replace(schedule=None) if too_much else anneal
+            step = way(state._replace(ell=ell), path, streams)  # lines 5 to 9
             memory = state.memory.absorb(piece, streams.rows)
             info = step.info._replace(n_likelihoods=cost)
             step = step._replace(state=step.state._replace(memory=memory), info=info)

@@ -19,6 +19,8 @@ def gaussian(model, anchor: Anchor) -> tuple[np.ndarray, np.ndarray]:
     """Mode and precision of prior times quadratic; LinAlgError if that has no maximum."""
     _, g, H = model.prior_derivatives(anchor.a)
     P = anchor.H - H
+    if not (np.isfinite(P).all() and np.isfinite(anchor.G).all()):
+        raise np.linalg.LinAlgError("the derivatives are not finite")
     np.linalg.cholesky(P)
     return anchor.a + np.linalg.solve(P, anchor.G + g), P
 

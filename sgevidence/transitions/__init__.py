@@ -1,7 +1,7 @@
 """How a cloud crosses from one posterior to the next, and how particles move on the way."""
 
 from ._anneal import Anneal, Annealed, Rung
-from ._base import Moved, State, Step, Streams, Transition, Tuned, check_likelihood
+from ._base import Moved, State, Step, Streams, Transition, Tuned, check_likelihood, check_rows
 from ._constrained import ConstrainedMoves, covariance
 from ._escort import Escort, Escorted, Refresh, Refreshed
 from ._hmc import HMC, ExactMoves
@@ -37,5 +37,6 @@ __all__ = [
     "Tuned",
     "Weighed",
     "check_likelihood",
+    "check_rows",
     "covariance",
 ]

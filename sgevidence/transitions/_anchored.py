@@ -18,7 +18,7 @@ from ..exceptions import DivergenceError
 from ..history import Anchor, Reservoir
 from ..kernels import Coordinates
 from ..particles import Cloud
-from ..targets import Likelihood, Path, Target, curvature_coordinates
+from ..targets import Likelihood, Path, Target, curvature_coordinates, surrogate_spread
 from ._base import Moved, Streams, Tuned
 
 #: Mini-batches from which V is estimated: its relative error is then √(2/5), averaged over M particles.
@@ -74,9 +74,12 @@ class AnchoredGradientMoves:
                 f"SGHMC diverged for {info.n_refused} of {len(phi)} particles "
                 f"after {self.path.memory.n_rows} rows{self.advice}"
             )
+        theta = coordinates.unwhiten(phi)
+        if not self.exact and not self.path.memory.complete and np.isnan(tuned.sample_noise):
+            tuned = tuned._replace(sample_noise=surrogate_spread(self.path, theta, self.rng.rows))
         n_rows = min(2 * self.batch_size, self.path.memory.n_rows + len(self.path.chunk))
         return Moved(
-            coordinates.unwhiten(phi),
+            theta,
             tuned,
             float(len(phi) * info.n_gradients * n_rows),
             info.n_refused,

@@ -104,7 +104,7 @@ class Anneal(NamedTuple):
             else:
                 delta = self.schedule[len(lambdas)] - lam
                 lam = self.schedule[len(lambdas)]
-            increment = delta * ell if delta > 0.0 else np.zeros(len(ell))  # 0 · −∞ is no number
+            increment = delta * ell if delta > 0.0 else np.where(ell > -np.inf, 0.0, -np.inf)  # Δ → 0
             cloud = cloud.weighted(increment)  # line 8
             lambdas.append(lam)
             ess = min(ess, Weights(log_w + increment).ess)

@@ -125,6 +125,29 @@ class Moved(NamedTuple):
     noise_to_injection: float = np.nan  #: variance of the gradient's kicks over that of the injected noise
 
 
+def check_rows(rows: Rows, state: State, path: Path) -> None:
+    """Rows that no particle can explain are refused before anything else is done with them.
+
+    One particle that can explain them all is enough, and costs next to nothing.
+
+    Raises
+    ------
+    ImpossibleRowsError
+    """
+    best = int(np.argmax(state.all_weights.log_w))
+    if np.isfinite(path.model.sum_log_likelihood(state.theta[best : best + 1], rows)[0]):
+        return
+    suspect = rows
+    for particles in (slice(best, best + 1), slice(None)):  # all particles only for the rows that need it
+        theta = state.theta[particles]
+        with np.errstate(all="ignore"):
+            each = np.concatenate([path.model.log_likelihood(theta, b) for b in suspect.blocks(500)], axis=1)
+        suspect = suspect.take(np.flatnonzero(~np.isfinite(each).any(axis=0) | (each == np.inf).any(axis=0)))
+        if not len(suspect):
+            return
+    raise ImpossibleRowsError(suspect, state.n_rows)
+
+
 def check_likelihood(ell: np.ndarray, cloud: Cloud, path: Path) -> None:
     """Rows that are impossible under every particle have no evidence: say which.
 

@@ -99,7 +99,8 @@ class Escort(BaseEstimator):
         weights = cloud.weights.add(np.where(inside, carried.increment, -np.inf))
         plain = 0.0 if state.ell is None else cloud.weights.add(state.ell).ess
         least = self.min_ess ** (2 if cloud.is_even else 1) * cloud.M
-        if inside.mean() < 1 - self.max_lost or weights.ess < max(least, plain):
+        lost = inside.mean() < 1 - self.max_lost or weights.ess < max(least, plain)
+        if lost or self._leaves_mass_behind(state, path, carried, weights, rng.rows):
             return Step(state, Escorted(n_escorts_refused=1, n_likelihoods=cost), crossed=False)
         tuned = state.tuned._replace(
             sample_noise=carried.spread, even=weights.ess >= EVEN * cloud.weights.ess
@@ -142,6 +143,24 @@ class Escort(BaseEstimator):
         common_var = chunk_part.common_var + history_part.common_var
         spread_var = chunk_part.spread_var + history_part.spread_var
         return Carried(moved, increment, after, common_var, spread_var**0.5)
+
+    def _leaves_mass_behind(self, state, path, carried, weights, rng) -> bool:
+        """Whether the cloud had more evidence where it was than the map claims there is.
+
+        Even weights do not show that a map has left the posterior for a place where its density is small
+        everywhere.  The estimate without the map is hardly ever much too high (Eq. 3.10), so that its excess does.
+        """
+        cloud, some = state.cloud, slice(None)
+        ell = state.ell
+        if ell is None:
+            some = spread(cloud.W, min(self.n_probes, cloud.M))
+            whole = Reservoir(None, path.chunk, len(path.chunk), path.chunk.total_weight)
+            here = cloud.theta[some]
+            ell = self._sum(path.model, lambda L: L(here), whole, carried.chunk_anchor, rng).value
+        plain = Weights(ell) if state.ell is None else cloud.weights.add(ell)
+        claimed = weights.log_mean - (cloud.weights.log_mean if state.ell is None else 0.0)
+        std = np.sqrt(plain.relative_variance + weights.relative_variance)
+        return bool(plain.log_mean - claimed > self.max_excess * std)
 
     def _sum(self, model, of, rows: Reservoir, anchor: Anchor, rng) -> SampleEstimate:
         """``of`` the log-likelihood of rows, from their anchor and as few of them as will do."""

@@ -51,10 +51,11 @@ class Reweight(NamedTuple):
         weights, cost = state.cloud.weights.add(ell), float(len(ell) * len(new))
         if not too_many and enough(weights, state.cloud.weights, self.target_ess):
             info = Weighed(cost, weights.ess, (1.0,))
-            return Step(state._replace(pending=path.chunk, ell=ell), info)
+            pending = path.chunk if seen else path.chunk.copy()  # a join is a copy already
+            return Step(state._replace(pending=pending, ell=ell), info)
         return Step(unknown._replace(ell=ell), Weighed(cost), crossed=False)
 
 
 def enough(weights: Weights, before: Weights, target_ess: float) -> bool:
-    """Whether enough particles count."""
-    return weights.ess >= target_ess * np.sum(np.isfinite(weights.log_w))
+    """Whether enough particles count, of those alive before the rows: few that survive are few."""
+    return weights.ess >= target_ess * np.sum(np.isfinite(before.log_w))

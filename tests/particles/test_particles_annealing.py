@@ -76,12 +76,24 @@ def test_zero_when_below_target_already(rng):
     assert next_step(skewed(rng), log_w, 1.0, 0.5) == 0.0
 
 
-def test_impossible_particles_do_not_count(rng):
-    """They cannot come back, so the target is a fraction of the others, whatever makes them impossible."""
+def test_dead_particles_do_not_count(rng):
+    """They cannot come back, so the target is a fraction of those alive before the rows."""
     ell, log_w = skewed(rng), rng.normal(scale=0.2, size=M)
-    dead_ell, dead_w = np.r_[ell, -np.inf, np.nan, 0.0], np.r_[log_w, 0.0, 0.0, -np.inf]
     delta = check_meets_target(next_step, ell, log_w, 0.5)
-    assert next_step(dead_ell, dead_w, 1.0, 0.5) == pytest.approx(delta, rel=1e-9)
+    assert next_step(np.r_[ell, 0.0], np.r_[log_w, -np.inf], 1.0, 0.5) == pytest.approx(delta, rel=1e-9)
+
+
+def test_particles_that_the_rows_kill_count_as_lost(rng):
+    """The step is shorter than for the survivors alone; and if they are too few, there is none."""
+    ell, log_w = skewed(rng), np.zeros(M)
+    alone = next_step(ell, log_w, 1.0, 0.5)
+    some = np.r_[ell, np.full(M // 4, -np.inf)]
+    delta = next_step(some, np.zeros(len(some)), 1.0, 0.5)
+    assert 0 < delta < alone
+    assert naive_ess((delta * some)[:M]) == pytest.approx(0.5 * len(some), rel=1e-6)
+    most = np.r_[ell, np.full(2 * M, -np.inf)]
+    assert next_step(most, np.zeros(len(most)), 1.0, 0.5) == 0.0
+    assert next_step(np.r_[0.0, np.full(999, -np.inf)], np.zeros(1000), 1.0, 0.5) == 0.0
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e3, 1e9, 1e15])
@@ -115,7 +127,7 @@ def test_arguments_unchanged(rng):
     [
         ("log_w + delta * ell", "log_w - delta * ell"),
         ("log_w + delta * ell", "delta * ell"),
-        ("target = target_ess * len(ell)", "target = target_ess"),
+        ("target = target_ess * np.sum(np.isfinite(log_w))", "target = target_ess"),
     ],
     ids=["sign", "weights ignored", "target not times M"],
 )
