@@ -23,15 +23,15 @@ def next_step(ell: np.ndarray, log_w: np.ndarray, remaining: float, target_ess: 
     remaining : float
         1 − λ.
     target_ess : float
-        Fraction in (0, 1) of the particles alive, those with ω > 0.
+        Fraction of M in (0, 1).
 
     Returns
     -------
     float
         Δ; ``remaining`` if the target is met there.  0.0 if ω is below target already, or if no Δ > 0
-        meets it because too many particles have ℓ = −inf: then let those go, resample and move first.
+        meets it because too many particles have ω = 0 or ℓ = −inf: then let those go, resample and move.
     """
-    target = target_ess * np.sum(np.isfinite(log_w))
+    target = target_ess * len(ell)
     alive = np.isfinite(ell) & np.isfinite(log_w)
     ell, log_w = ell[alive], log_w[alive]
 

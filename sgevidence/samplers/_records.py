@@ -144,8 +144,8 @@ def complaints(records: list[ChunkRecord], sampler=None) -> list[str]:
         )
     if few.ess < min(FEW, FEW_OF_ALL * few.n_particles):
         out.append(
-            f"only {few.ess:.1f} of the particles counted after {few.n_samples} rows, so the error of the log "
-            "evidence may be far larger than reported" + raising("n_particles", "max_particles")
+            f"only {few.ess:.1f} of the particles counted after {few.n_samples} rows, so the error of the "
+            "log evidence may be far larger than reported" + raising("n_particles", "max_particles")
         )
     if noise > TOO_NOISY:
         out.append(

@@ -40,7 +40,8 @@ class AnchoredGradientMoves:
         self.exact = small or memory.anchor is None
         if not self.exact:
             self.chunk_anchor = Anchor.of(path.model, memory.anchor.a, path.chunk)
-            self.chunk_reservoir = Reservoir(None).absorb(path.chunk, rng.rows)
+            whole = Reservoir(None)
+            self.chunk_reservoir = whole.absorb(path.chunk, rng.rows) if len(path.chunk) else whole
 
     def target(self, lam: float) -> Target:
         """log f_λ on new mini-batches, or on all rows while they are few."""
@@ -49,7 +50,9 @@ class AnchoredGradientMoves:
             past = None if reservoir.rows is None else Likelihood(reservoir.rows)
             return Target(model, Likelihood(chunk.scaled(lam)).plus(past))
         batch_size, rng = self.batch_size, self.rng.rows
-        rows = self.chunk_reservoir.draw(batch_size, rng).scaled(lam).join(reservoir.draw(batch_size, rng))
+        rows = reservoir.draw(batch_size, rng)
+        if len(self.chunk_reservoir):
+            rows = self.chunk_reservoir.draw(batch_size, rng).scaled(lam).join(rows)
         sums = anchor.plus(self.chunk_anchor, lam)
         return Target(model, Likelihood(rows, sums.plus(Anchor.of(model, anchor.a, rows), -1.0)))
 

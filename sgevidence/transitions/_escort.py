@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval
 
 from ..history import Anchor, Reservoir
-from ..particles import EVEN, AffineMap
+from ..particles import EVEN, AffineMap, Weights, spread
 from ..targets import STRAY, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
 from ._anneal import Anneal
 from ._base import State, Step, Streams
@@ -31,6 +31,7 @@ class Carried(NamedTuple):
     theta: np.ndarray  #: where the map takes the cloud, (M, d)
     increment: np.ndarray  #: of the log-weights, (M,)
     anchor: Anchor  #: of history and chunk together
+    chunk_anchor: Anchor  #: of the chunk
     noise_var: float  #: variance that the sub-sample of the history adds to log Ẑ
     spread: float  #: standard deviation over particles of its error, nats
 
@@ -55,6 +56,12 @@ class Escort(BaseEstimator):
         do: an escort takes the place of several annealing steps and may cost as much as two.
     max_lost : float, default=0.02
         Share of the particles that it may take out of their labelling; their weight is zero.
+    max_excess : float, default=4.0
+        Standard errors by which the evidence that the cloud claims without the map may exceed the one with
+        it: a map that leaves the posterior for a place where its density is small everywhere keeps the
+        weights even.
+    n_probes : int, default=32
+        Particles that are asked for it, where the chunk was not weighed before.
     first_rows : int, default=512
         Rows of history or chunk that it looks at first.
     whole_rows : int, default=2500
@@ -77,14 +84,27 @@ class Escort(BaseEstimator):
     _parameter_constraints: dict = {
         "min_ess": [Interval(Real, 0, 1, closed="right")],
         "max_lost": [Interval(Real, 0, 1, closed="both")],
+        "max_excess": [Interval(Real, 0, None, closed="neither")],
+        "n_probes": [Interval(Integral, 2, None, closed="left")],
         "first_rows": [Interval(Integral, 16, None, closed="left")],
         "whole_rows": [Interval(Integral, 1, None, closed="left")],
         "max_noise": [Interval(Real, 0, None, closed="neither")],
     }
 
-    def __init__(self, min_ess=0.5, max_lost=0.02, first_rows=512, whole_rows=2500, max_noise=0.01):
+    def __init__(
+        self,
+        min_ess=0.5,
+        max_lost=0.02,
+        max_excess=4.0,
+        n_probes=32,
+        first_rows=512,
+        whole_rows=2500,
+        max_noise=0.01,
+    ):
         self.min_ess = min_ess
         self.max_lost = max_lost
+        self.max_excess = max_excess
+        self.n_probes = n_probes
         self.first_rows = first_rows
         self.whole_rows = whole_rows
         self.max_noise = max_noise
@@ -142,13 +162,13 @@ class Escort(BaseEstimator):
         increment = np.where(np.isnan(increment), -np.inf, increment)
         common_var = chunk_part.common_var + history_part.common_var
         spread_var = chunk_part.spread_var + history_part.spread_var
-        return Carried(moved, increment, after, common_var, spread_var**0.5)
+        return Carried(moved, increment, after, new, common_var, spread_var**0.5)
 
     def _leaves_mass_behind(self, state, path, carried, weights, rng) -> bool:
         """Whether the cloud had more evidence where it was than the map claims there is.
 
         Even weights do not show that a map has left the posterior for a place where its density is small
-        everywhere.  The estimate without the map is hardly ever much too high (Eq. 3.10), so that its excess does.
+        everywhere.  The estimate without the map is hardly ever much too high (Eq. 3.10): its excess does.
         """
         cloud, some = state.cloud, slice(None)
         ell = state.ell
@@ -159,6 +179,8 @@ class Escort(BaseEstimator):
             ell = self._sum(path.model, lambda L: L(here), whole, carried.chunk_anchor, rng).value
         plain = Weights(ell) if state.ell is None else cloud.weights.add(ell)
         claimed = weights.log_mean - (cloud.weights.log_mean if state.ell is None else 0.0)
+        if plain.ess == 0.0:
+            return False
         std = np.sqrt(plain.relative_variance + weights.relative_variance)
         return bool(plain.log_mean - claimed > self.max_excess * std)
 
@@ -181,7 +203,8 @@ class Refresh(NamedTuple):
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         if state.cloud.is_even or path.memory.anchor is None:
             return Step(state, crossed=False)
-        move = self.anneal.move.along(path._replace(chunk=path.chunk[:1]), rng)
+        # no row of the chunk at all: at λ = 0 one that is impossible would weigh 0 · −∞
+        move = self.anneal.move.along(path._replace(chunk=path.chunk[:0]), rng)
         cloud, tuned, moved = self.anneal.renewed(state.cloud, move, 0.0, state.tuned, path, rng)
         theta = path.model.canonicalize(cloud.theta, path.memory.labels)
         fresh = state._replace(cloud=cloud._replace(theta=theta), tuned=tuned, ell=None)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..particles import Weights
 from ..targets import Path
 from ._base import State, Step, Streams
 
@@ -29,7 +28,7 @@ class Reweight(NamedTuple):
     Parameters
     ----------
     target_ess : float
-        As a fraction of the particles that were alive before the rows.
+        As a fraction of all particles: those that rows have ruled out count as lost.
     for_escort : bool
         Leave a chunk of more than half the history to the escort, which does better, without a look at it.
     """
@@ -49,13 +48,8 @@ class Reweight(NamedTuple):
         if state.ell is not None:
             ell = state.ell + ell
         weights, cost = state.cloud.weights.add(ell), float(len(ell) * len(new))
-        if not too_many and enough(weights, state.cloud.weights, self.target_ess):
+        if not too_many and weights.ess >= self.target_ess * weights.M:
             info = Weighed(cost, weights.ess, (1.0,))
             pending = path.chunk if seen else path.chunk.copy()  # a join is a copy already
             return Step(state._replace(pending=pending, ell=ell), info)
         return Step(unknown._replace(ell=ell), Weighed(cost), crossed=False)
-
-
-def enough(weights: Weights, before: Weights, target_ess: float) -> bool:
-    """Whether enough particles count, of those alive before the rows: few that survive are few."""
-    return weights.ess >= target_ess * np.sum(np.isfinite(before.log_w))

@@ -16,7 +16,11 @@ from sgevidence.models._custom import CustomModel
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 LINEAR, SOFTMAX, MIXTURE = LinearModel(5, noise_std=1.0), SoftmaxModel(10, 4), MixtureModel(2, 2)
-MODELS = {"linear": (LINEAR, "sim_L"), "softmax": (SOFTMAX, "sim_S"), "mixture": (MIXTURE, "sim_G")}
+MODELS = {
+    "linear": (LINEAR, "sim_L"),
+    "softmax": (SOFTMAX, "sim_S"),
+    "mixture": (MIXTURE, "sim_G"),
+}
 every_model = pytest.mark.parametrize("model, name", MODELS.values(), ids=MODELS)
 
 
@@ -33,7 +37,7 @@ def streamed(sampler, model, pieces, seed=0):
     return state
 
 
-# ------------------------------------------------------------------------- the caller's arrays are the caller's
+# ------------------------------------------------------------------------- the caller's arrays are his own
 
 
 @every_model
@@ -137,7 +141,7 @@ def uniform_log_evidence(y):
 
 
 @pytest.mark.parametrize("call", [1, 7, 200])
-@pytest.mark.parametrize("t", [-1.0, 0.5, 3.0])
+@pytest.mark.parametrize("t", [-1.0, 0.5, 2.0])
 def test_a_bounded_support(rng, call, t):
     """Each row rules some particles out; they count as lost, and the others are moved in time."""
     errors, stds = [], []
@@ -161,7 +165,7 @@ def test_one_survivor_is_a_warning(rng):
 
 
 @pytest.mark.parametrize("sampler", [SIR(), SGAIS()], ids=["SIR", "SGAIS"])
-@pytest.mark.parametrize("y", [5.0, 30.0, 300.0])
+@pytest.mark.parametrize("y", [5.0, 30.0])
 def test_one_informative_row(rng, sampler, y):
     """SIR took it in at once: −332 instead of −151 at y = 30, and a claimed 0.999."""
     model, rows = LinearModel(1, noise_std=1.0), Rows.of([[1.0]], [y])
@@ -183,7 +187,7 @@ def test_a_sample_of_the_history_without_its_sums_is_refused(rng, move):
 
 @pytest.mark.parametrize("move", [SGHMC(), SGNHT()])
 def test_stochastic_gradients_measure_what_the_reservoir_does_not_know(rng, move):
-    rows, sampler = rows_of("sim_S", 1500), SGAIS(n_particles=25, move=move, escort=None, reservoir_size=100)
+    rows, sampler = rows_of("sim_S", 500), SGAIS(25, move=move, escort=None, reservoir_size=100)
     state = sampler.init(SOFTMAX, rng)
     state, records = sampler.update(state, SOFTMAX, rows, rng)
     assert any(r.sample_noise > 0 for r in records)
