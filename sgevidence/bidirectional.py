@@ -281,7 +281,8 @@ def _ais_steps(model, rows, M, T, rng) -> list[Step]:
 
 def _sir_steps(model, rows, M, rng) -> list[Step]:
     """Growing sets of rows, cut as a pilot cuts them."""
-    sampler, rungs = SIR(M), []
+    rungs: list[Rung] = []
+    sampler = SIR(M)
     walk = sampler.steps(sampler.init(model, rng), model, rows, rng, rungs.append)
     pieces = [piece for _, _, piece in walk]
     return [Step(piece, rung.target, rung.coordinates, rung.eps) for piece, rung in zip(pieces, rungs)]

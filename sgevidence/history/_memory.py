@@ -45,10 +45,17 @@ class Memory(NamedTuple):
         return self.reservoir.complete
 
     @property
-    def sample(self) -> Rows | None:
+    def sums(self) -> Anchor:
+        """The anchor, where one is kept."""
+        if self.anchor is None:
+            raise ValueError("no anchor is kept")
+        return self.anchor
+
+    @property
+    def sample(self) -> Rows:
         """The rows kept, weighted to stand for all that were seen."""
         kept = self.reservoir.rows
-        return None if kept is None else kept.scaled(self.n / kept.total_weight)
+        return kept.scaled(self.n / kept.total_weight)
 
     def anchor_distance(self, mean: np.ndarray) -> float:
         """Of a point from the anchor, in posterior widths per √d; nan without an anchor."""
@@ -72,13 +79,7 @@ class Memory(NamedTuple):
         grow : bool
             Keep twice as many rows from now on: the sample has been found too noisy.
         """
-        reservoir = self.reservoir
-        if grow and self.can_grow:
-            reservoir = replace(reservoir, capacity=min(2 * reservoir.capacity, self.largest))
+        reservoir, capacity = self.reservoir, self.reservoir.capacity
+        if grow and capacity is not None and self.largest is not None:
+            reservoir = replace(reservoir, capacity=max(capacity, min(2 * capacity, self.largest)))
         return Memory(reservoir.absorb(chunk, rng), anchor, labels, self.largest)
-
-    @property
-    def can_grow(self) -> bool:
-        """The reservoir is bounded, and below its largest size."""
-        capacity = self.reservoir.capacity
-        return capacity is not None and self.largest is not None and capacity < self.largest

@@ -59,6 +59,12 @@ class ChunkRecord(NamedTuple):
             **{name: sum(words(name)) for name in COUNTS},
         )
 
+    def __str__(self):
+        return (
+            f"{self.n_samples} rows, log evidence {self.log_evidence:.2f} "
+            f"± {self.log_evidence_std:.2f} nats, {self.n_annealing_steps} annealing steps"
+        )
+
     def after(self, earlier: "ChunkRecord") -> "ChunkRecord":
         """Two chunks as one: what adds up is added, the worst is kept, the rest is the later one's."""
 

@@ -20,6 +20,7 @@ M(n)     ``_particles``    particles after n rows
 =======  ================  ==========================================================
 """
 
+from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
@@ -27,7 +28,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from ..history import Memory
 from ..particles import RESAMPLING, Cloud
-from ..targets import TOO_NOISY, Path, anchored_at_mode
+from ..targets import Path
 from ..transitions import (
     HMC,
     SGHMC,
@@ -38,9 +39,9 @@ from ..transitions import (
     Refresh,
     Reweight,
     State,
-    Step,
     Streams,
     check_rows,
+    settled,
 )
 from ._base import SILENT, OnlineSampler, Parts, check_history
 from ._records import ChunkRecord
@@ -220,10 +221,7 @@ class SGAIS(Parts, OnlineSampler):
         for piece in pieces(rows, state.n, self.chunk_size, shuffled, streams.rows):
             state, record = self._extend(state, model, piece, streams)
             records.append(record)
-            progress.done(
-                f"{record.n_samples} rows, log evidence {record.log_evidence:.2f} "
-                f"± {record.log_evidence_std:.2f} nats, {record.n_annealing_steps} annealing steps"
-            )
+            progress.done(str(record))
         return state, records
 
     def _extend(self, state: State, model, piece, rng: Streams) -> tuple[State, ChunkRecord]:
@@ -245,19 +243,15 @@ class SGAIS(Parts, OnlineSampler):
             if modes is not None and transition is not modes:
                 step = modes.renewed(step)
                 infos.append(step.info)
-            state = self._settled(step, path, rng)
+            keep_anchor = self.escort is not None or self.move.needs_anchor
+            state = self._thinned(settled(step, path, rng, keep_anchor), model, rng)
         return state, ChunkRecord.of(before, state, infos)
 
     def _transitions(self, model, modes):
         """In the order in which they are tried; the last one never declines."""
         scheme = None if self.resampling is None else RESAMPLING[self.resampling]
-        anneal = Anneal(
-            self.move,
-            self.target_ess,
-            scheme,
-            n_particles=lambda n: self._particles(model, n),
-            last_move=scheme is None,
-        )
+        M = partial(self._particles, model)
+        anneal = Anneal(self.move, self.target_ess, scheme, M, last_move=scheme is None)
         if scheme is not None:
             yield Reweight(self.target_ess, for_escort=self.escort is not None)
         if self.escort is not None:
@@ -267,20 +261,13 @@ class SGAIS(Parts, OnlineSampler):
             yield modes
         yield anneal
 
-    def _settled(self, step: Step, path: Path, rng: Streams) -> State:
-        """The chunk becomes history, and particles that are not needed any more go."""
-        state, anchor, labels = step.state, step.anchor, path.memory.labels
-        cloud, tuned = state.cloud, state.tuned
-        if anchor is None and (self.escort is not None or self.move.needs_anchor):
-            labels = path.model.slot_reference(cloud.theta)
-            cloud = cloud._replace(theta=path.model.canonicalize(cloud.theta, labels))
-            anchor = anchored_at_mode(path, cloud.mean, rng.rows)[1]
-        noisy = tuned.sample_noise > TOO_NOISY
-        memory = path.memory.absorb(path.chunk, rng.rows, anchor, labels, grow=noisy)
-        M = self._particles(path.model, memory.n, tuned.even)
-        if 2 * M <= cloud.M:  # of nearly equal weights: no duplicates to move apart
-            cloud = cloud.resampled(RESAMPLING[self.resampling], M, rng.resampling)
-        return State(cloud, memory, tuned)
+    def _thinned(self, state: State, model, rng: Streams) -> State:
+        """The state without particles that are not needed any more."""
+        M = self._particles(model, state.n, state.tuned.even)
+        if 2 * M > state.cloud.M:
+            return state
+        # of nearly equal weights: no duplicates to move apart
+        return state._replace(cloud=state.cloud.resampled(RESAMPLING[self.resampling], M, rng.resampling))
 
     def _particles(self, model, n, even=False) -> int:
         """M(n); without resampling it cannot change."""

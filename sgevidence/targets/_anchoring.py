@@ -43,4 +43,4 @@ def anchored_at_mode(path: Path, start: np.ndarray, rng, mode_rows: int = 20_000
         return new, new
     if memory.complete:
         return new, new.plus(Anchor.of(model, a, reservoir.rows))
-    return new, new.plus(memory.anchor.moved(model, a, memory.sample))
+    return new, new.plus(memory.sums.moved(model, a, memory.sample))

@@ -46,7 +46,7 @@ def remainder(model, theta, own: Anchor, rows) -> np.ndarray:
 
 def surrogate_spread(path: Path, theta, rng) -> float:
     """Standard deviation over particles, in nats, of the error of the reservoir's log-likelihood."""
-    model, (history, anchor, *_), _ = path
+    model, history, anchor = path.model, path.memory.reservoir, path.memory.sums
     values, weights = [], []
     for part in np.array_split(rng.permutation(len(history))[: history.capacity], N_BLOCKS):
         rows = history.rows.take(np.sort(part))

@@ -8,6 +8,7 @@ from ._hmc import HMC, ExactMoves
 from ._mode_search import Mode, ModeSearch
 from ._modes import ModeImportance, Renewed
 from ._reweight import Reweight, Weighed
+from ._settle import settled
 from ._sghmc import SGHMC, SGNHT, StochasticGradientMoves
 
 __all__ = [
@@ -39,4 +40,5 @@ __all__ = [
     "check_likelihood",
     "check_rows",
     "covariance",
+    "settled",
 ]

@@ -39,13 +39,14 @@ class AnchoredGradientMoves:
         small = path.n_at_hand <= settings.batch_size and memory.complete
         self.exact = small or memory.anchor is None
         if not self.exact:
-            self.chunk_anchor = Anchor.of(path.model, memory.anchor.a, path.chunk)
+            self.chunk_anchor = Anchor.of(path.model, memory.sums.a, path.chunk)
             whole = Reservoir(None)
             self.chunk_reservoir = whole.absorb(path.chunk, rng.rows) if len(path.chunk) else whole
 
     def target(self, lam: float) -> Target:
         """log f_λ on new mini-batches, or on all rows while they are few."""
-        model, (reservoir, anchor, *_), chunk = self.path
+        model, memory, chunk = self.path
+        reservoir = memory.reservoir
         if self.exact:
             past = None if reservoir.rows is None else Likelihood(reservoir.rows)
             return Target(model, Likelihood(chunk.scaled(lam)).plus(past))
@@ -53,8 +54,8 @@ class AnchoredGradientMoves:
         rows = reservoir.draw(batch_size, rng)
         if len(self.chunk_reservoir):
             rows = self.chunk_reservoir.draw(batch_size, rng).scaled(lam).join(rows)
-        sums = anchor.plus(self.chunk_anchor, lam)
-        return Target(model, Likelihood(rows, sums.plus(Anchor.of(model, anchor.a, rows), -1.0)))
+        sums = memory.sums.plus(self.chunk_anchor, lam)
+        return Target(model, Likelihood(rows, sums.plus(Anchor.of(model, sums.a, rows), -1.0)))
 
     def coordinates(self, cloud: Cloud, lam: float) -> Coordinates:
         """Of unit width of the tempered posterior; without a preconditioner those in which η = lr/n."""

@@ -90,7 +90,8 @@ class Anneal(NamedTuple):
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         cloud, tuned, ell = state.cloud, state.tuned, state.ell
-        lambdas, ess, moves, n_likelihoods = [], float(cloud.M), [], 0.0
+        lambdas: list[float] = []
+        ess, moves, n_likelihoods = float(cloud.M), [], 0.0
         lam, move = 0.0, self.move.along(path, rng)  # line 4
         while lam < 1.0:  # line 5
             if ell is None:

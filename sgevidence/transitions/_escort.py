@@ -140,13 +140,14 @@ class Escort(BaseEstimator):
         """
         model, memory, chunk = path
         try:
-            m1, P1 = gaussian(model, memory.anchor)
+            sums = memory.sums
+            m1, P1 = gaussian(model, sums)
             after, m2 = None, m1
             if chunk.total_weight < memory.n / 4:
-                new = Anchor.of(model, memory.anchor.a, chunk)
-                after = memory.anchor.plus(new)
+                new = Anchor.of(model, sums.a, chunk)
+                after = sums.plus(new)
                 m2, P2 = gaussian(model, after)
-            if after is None or (m2 - memory.anchor.a) @ P2 @ (m2 - memory.anchor.a) > STRAY * len(m2):
+            if after is None or (m2 - sums.a) @ P2 @ (m2 - sums.a) > STRAY * len(m2):
                 new, after = anchored_at_mode(path, m2, rng)
                 m2, P2 = gaussian(model, after)
             T = AffineMap.between(m1, P1, m2, P2)
@@ -154,9 +155,9 @@ class Escort(BaseEstimator):
             return None
         moved = T(theta)
         whole = Reservoir(None, chunk, len(chunk), chunk.total_weight)
-        chunk_part = self._sum(model, lambda L: L(moved), whole, new, rng)
-        history_part = self._sum(model, lambda L: L(moved) - L(theta), memory.reservoir, memory.anchor, rng)
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # −∞ less −∞, of a particle that weighs nothing already
+            chunk_part = self._sum(model, lambda L: L(moved), whole, new, rng)
+            history_part = self._sum(model, lambda L: L(moved) - L(theta), memory.reservoir, sums, rng)
             prior = model.log_prior(moved) - model.log_prior(theta)
             increment = chunk_part.value + history_part.value + prior + T.log_det
         increment = np.where(np.isnan(increment), -np.inf, increment)
@@ -170,15 +171,14 @@ class Escort(BaseEstimator):
         Even weights do not show that a map has left the posterior for a place where its density is small
         everywhere.  The estimate without the map is hardly ever much too high (Eq. 3.10): its excess does.
         """
-        cloud, some = state.cloud, slice(None)
-        ell = state.ell
-        if ell is None:
-            some = spread(cloud.W, min(self.n_probes, cloud.M))
+        cloud, claimed = state.cloud, weights.log_mean
+        if state.ell is not None:
+            plain = cloud.weights.add(state.ell)
+        else:  # as few particles in proportion to their weights, which then are even
+            theta = cloud.theta[spread(cloud.W, min(self.n_probes, cloud.M))]
             whole = Reservoir(None, path.chunk, len(path.chunk), path.chunk.total_weight)
-            here = cloud.theta[some]
-            ell = self._sum(path.model, lambda L: L(here), whole, carried.chunk_anchor, rng).value
-        plain = Weights(ell) if state.ell is None else cloud.weights.add(ell)
-        claimed = weights.log_mean - (cloud.weights.log_mean if state.ell is None else 0.0)
+            plain = Weights(self._sum(path.model, lambda L: L(theta), whole, carried.chunk_anchor, rng).value)
+            claimed -= cloud.weights.log_mean
         if plain.ess == 0.0:
             return False
         std = np.sqrt(plain.relative_variance + weights.relative_variance)

@@ -65,8 +65,8 @@ class ModeImportance:
     @cached_property
     def rows(self) -> Rows:
         """All rows at hand, weighted to stand for all that were seen."""
-        past = self.path.memory.sample
-        return self.path.chunk if past is None else past.join(self.path.chunk)
+        memory, chunk = self.path.memory, self.path.chunk
+        return memory.sample.join(chunk) if memory.n_rows else chunk
 
     @cached_property
     def modes(self) -> list[Mode]:

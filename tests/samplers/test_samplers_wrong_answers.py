@@ -197,4 +197,5 @@ def test_stochastic_gradients_measure_what_the_reservoir_does_not_know(rng, move
 def test_a_reservoir_that_keeps_all_does_not_grow(rng):
     sampler = SGAIS(reservoir_size=None)
     state, _ = sampler.update(sampler.init(LINEAR, rng), LINEAR, rows_of("sim_L", 500), rng)
-    assert state.memory.complete and not state.memory.can_grow
+    rows = rows_of("sim_L", 20)
+    assert state.memory.complete and state.memory.absorb(rows, rng, grow=True).complete
