@@ -190,26 +190,13 @@ class BayesianLinearRegression(ConditionalMixin, RegressorMixin, EvidenceEstimat
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        mean, covariance, noise_variance = self._moments()
-        X1 = np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
-        y_mean = X1 @ mean
-        if not return_std:
-            return y_mean
-        return y_mean, np.sqrt(noise_variance + np.sum((X1 @ covariance) * X1, axis=1))
-
-    def _moments(self):
-        """Posterior mean and covariance of (w, b), and the posterior mean of σ²."""
-        named, W = self._model.parameters(self.particles_), self.particle_weights_
-        w = np.column_stack([named[name] for name in ("coef", "intercept") if name in named])
-        mean = W @ w
-        noise_variance = (
-            self.noise_std**2 if self.noise_std is not None else float(W @ named["noise_std"] ** 2)
-        )
-        return mean, (W[:, None] * (w - mean)).T @ (w - mean), noise_variance
+        cloud = self.particles_, self.particle_weights_
+        mean = self._model.predictive_mean(*cloud, X)
+        return (mean, self._model.predictive_std(*cloud, X)) if return_std else mean
 
     def _expected_score(self, X):
-        std = self.predict(X, return_std=True)[1]
-        return -0.5 * np.log(2 * np.pi * np.e * std**2)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return self._model.expected_score(self.particles_, self.particle_weights_, X)
 
     @property
     def noise_std_(self) -> float:

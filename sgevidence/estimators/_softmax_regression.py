@@ -222,8 +222,8 @@ class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstim
         return self._decode(np.argmax(self.predict_log_proba(X), axis=1))
 
     def _expected_score(self, X):
-        log_p = self.predict_log_proba(X)
-        return np.sum(np.exp(log_p) * log_p, axis=1)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        return self._model.expected_score(self.particles_, self.particle_weights_, X)
 
     def _decode(self, y):
         return self.classes_[y]
