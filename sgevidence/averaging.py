@@ -21,7 +21,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.random import sample_without_replacement
 from sklearn.utils.validation import _check_feature_names, _check_n_features, check_is_fitted
 
-from .estimators._base import EvidenceEstimator, _all_or_nothing
+from .estimators._base import EvidenceEstimator
+from .estimators._transaction import all_or_nothing
 from .model_selection import last_step
 from .particles import log_sum_exp
 
@@ -160,7 +161,7 @@ class EvidenceModelAverager(MetaEstimatorMixin, _BaseComposition):
             On bad input, and if the evidences of the models cannot be compared; nothing has changed then.
         """
         _raise_for_params(fit_params, self, "fit")
-        with _all_or_nothing(self):
+        with all_or_nothing(self):
             children = self._fresh_children()
             params = self._route("fit", children, sample_weight, fit_params)
             fitted = Parallel(n_jobs=self.n_jobs)(
@@ -192,7 +193,7 @@ class EvidenceModelAverager(MetaEstimatorMixin, _BaseComposition):
         ValueError
             As in :meth:`fit`; nothing has changed then.
         """
-        with _all_or_nothing(self):
+        with all_or_nothing(self):
             first = not hasattr(self, "estimators_")
             if first:
                 children, self._path = self._fresh_children(), []

@@ -8,8 +8,9 @@ import pytest
 import sgevidence
 
 PACKAGE = Path(sgevidence.__file__).parent
-TOP = 6
-LAYERS = dict(exceptions=-1, models=0, kernels=1, particles=2, history=3, samplers=4, estimators=5)
+ORDER = ["models", "kernels", "particles", "history", "targets", "transitions", "samplers", "estimators"]
+TOP = len(ORDER)
+LAYERS = dict.fromkeys(["exceptions", "_compat"], -1) | {name: place for place, name in enumerate(ORDER)}
 LAYERS |= dict.fromkeys(["averaging", "bidirectional", "model_selection", "monitoring", "plotting"], TOP)
 STRANGERS = {frozenset({"models", "kernels"})}
 

@@ -1,12 +1,15 @@
 """A user's own model with a running log evidence."""
 
 import numpy as np
-from sklearn.base import _fit_context
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
+from .._compat import fit_context
 from ..models import CustomModel
-from ._base import ConditionalMixin, EvidenceEstimator, _generator, learns_online
+from ._base import EvidenceEstimator
+from ._conditional import ConditionalEstimator
+from ._input import generator
+from ._stream import learns_online
 
 
 class BayesianModel(EvidenceEstimator):
@@ -102,7 +105,7 @@ class BayesianModel(EvidenceEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """Forget what was seen and learn from these rows.
 
@@ -125,7 +128,7 @@ class BayesianModel(EvidenceEstimator):
         return self._learn(X, y, sample_weight, reset=True)
 
     @available_if(learns_online)
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):
         """Learn from more rows; the first call starts afresh.
 
@@ -139,7 +142,7 @@ class BayesianModel(EvidenceEstimator):
         -------
         self : BayesianModel
         """
-        return self._learn(X, y, sample_weight, reset=self._is_first_call())
+        return self._learn(X, y, sample_weight, reset=False)
 
     def score_samples(self, X, y=None):
         """Log posterior predictive density of each row, in nats.
@@ -169,8 +172,8 @@ class BayesianModel(EvidenceEstimator):
         """
         return float(np.mean(self.score_samples(X, y)))
 
-    sample_y = ConditionalMixin.sample_y
-    _decode = ConditionalMixin._decode
+    sample_y = ConditionalEstimator.sample_y
+    _decode = ConditionalEstimator._decode
 
     def _validate(self, X, y, reset):
         if y is None:
@@ -178,5 +181,5 @@ class BayesianModel(EvidenceEstimator):
         return validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", y_numeric=True)
 
     def _make_model(self, X, y):
-        n_params = np.asarray(self.sample_prior(_generator(0), 1)).shape[1]
+        n_params = np.asarray(self.sample_prior(generator(0), 1)).shape[1]
         return CustomModel(self.sample_prior, self.log_prior, self.log_likelihood, n_params, self.sample_rows)

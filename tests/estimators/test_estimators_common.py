@@ -71,6 +71,20 @@ def test_clone_is_unfitted_and_set_params_reaches_the_sampler(kind):
     )
 
 
+def test_parameters_of_the_default_sampler_can_be_set_and_searched(kind):
+    small = dict(sampler__n_particles=7, sampler__max_particles=7)
+    default = estimator(kind, sampler=None)
+    assert len(clone(default).set_params(**small).fit(*part(kind, 0, 10)).particles_) == 7
+    assert default.sampler is None
+    search = GridSearchCV(default, {"sampler__max_particles": [5, 6]}, scoring=evidence_scorer, cv=FullData())
+    search.set_params(error_score="raise", estimator__sampler__n_particles=5).fit(*part(kind, 0, 10))
+    assert len(search.best_estimator_.particles_) == search.best_params_["sampler__max_particles"]
+    default = estimator(kind, sampler=None)
+    with pytest.raises(ValueError, match="Invalid parameter 'speed' for estimator SGAIS"):
+        default.set_params(sampler__speed=1)
+    assert default.set_params(sampler__n_particles=9, sampler=None).sampler.n_particles == 9
+
+
 def test_an_int_repeats_and_a_random_state_advances(kind):
     est = estimator(kind)
     first = copy.copy(est.fit(*data(kind)))
