@@ -37,6 +37,8 @@ class EvidenceEstimator(PosteriorReports):
     _settings: dict[str, Any]  #: parameters of the first call
     data_fingerprint_: int
 
+    _copies_are_branches = True  # of a stream: states are values, so that a shallow copy goes on by itself
+
     _parameter_constraints: dict = {
         "sampler": [HasMethods(["run"]), None],
         "random_state": ["random_state"],
