@@ -81,11 +81,8 @@ class ConditionalEstimator(EvidenceEstimator):
         """
         check_is_fitted(self)
         if y is None:
-            return self._expected_score(X)
+            return self._model.expected_score(self.particles_, self.particle_weights_, self._validate_X(X))
         return self._score_rows(self._rows_to_score(X, y))
-
-    def _expected_score(self, X: Any) -> np.ndarray:
-        raise TypeError(f"{type(self).__name__} does not define the score that it expects")
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
         """Draws from the posterior predictive distribution.

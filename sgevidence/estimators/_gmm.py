@@ -67,6 +67,8 @@ class BayesianGMM(DensityEstimator):
     True
     """
 
+    _model: MixtureModel
+
     _parameter_constraints: dict = {
         **EvidenceEstimator._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],

@@ -73,6 +73,8 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
     (10,)
     """
 
+    _model: LinearModel
+
     _parameter_constraints: dict = {
         **EvidenceEstimator._parameter_constraints,
         "noise_std": [Interval(Real, 0, None, closed="neither"), None],
@@ -118,27 +120,9 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
         std : ndarray of shape (n_samples,)
             Only if ``return_std``.
         """
-        X = self._validate_X(X)
-        mean, covariance, noise_variance = self._moments()
-        X1 = np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
-        y_mean = X1 @ mean
-        if not return_std:
-            return y_mean
-        return y_mean, np.sqrt(noise_variance + np.sum((X1 @ covariance) * X1, axis=1))
-
-    def _moments(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """Posterior mean and covariance of (w, b), and the posterior mean of σ²."""
-        named, W = self._model.parameters(self.particles_), self.particle_weights_
-        w = np.column_stack([named[name] for name in ("coef", "intercept") if name in named])
-        mean = W @ w
-        noise_variance = (
-            self.noise_std**2 if self.noise_std is not None else float(W @ named["noise_std"] ** 2)
-        )
-        return mean, (W[:, None] * (w - mean)).T @ (w - mean), noise_variance
-
-    def _expected_score(self, X: Any) -> np.ndarray:
-        std = self.predict(X, return_std=True)[1]
-        return -0.5 * np.log(2 * np.pi * np.e * std**2)
+        X, cloud = self._validate_X(X), (self.particles_, self.particle_weights_)
+        mean = self._model.predictive_mean(*cloud, X)
+        return (mean, self._model.predictive_std(*cloud, X)) if return_std else mean
 
     @property
     def noise_std_(self) -> float:

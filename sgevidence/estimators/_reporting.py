@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..history import Rows
+from ..models import Model
 from ..particles import log_sum_exp, spread
 from ..samplers import EvidenceResult, diagnostics, evidence_path
 from ._stream import Stream
@@ -23,7 +24,7 @@ class PosteriorReports(BaseEstimator):
     log_evidence_std_: float
     particles_: np.ndarray
     particle_weights_: np.ndarray
-    _model: Any
+    _model: Model
     _stream: Stream | None
     _result: EvidenceResult | None
 

@@ -67,6 +67,8 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
     (150, 3)
     """
 
+    _model: SoftmaxModel
+
     _parameter_constraints: dict = {
         **EvidenceEstimator._parameter_constraints,
         "fit_intercept": ["boolean"],
@@ -172,10 +174,6 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         ndarray of shape (n_samples,)
         """
         return self._decode(np.argmax(self.predict_log_proba(X), axis=1))
-
-    def _expected_score(self, X: Any) -> np.ndarray:
-        log_p = self.predict_log_proba(X)
-        return np.sum(np.exp(log_p) * log_p, axis=1)
 
     def _decode(self, y: np.ndarray) -> np.ndarray:
         return self.classes_[y]

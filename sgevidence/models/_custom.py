@@ -15,15 +15,20 @@ class CustomModel(Model):
     prior_sampler : callable (rng, size) -> (size, d)
     prior_log_density : callable (theta (M, d)) -> (M,)
     row_log_likelihood : callable (theta (M, d), X, y) -> (M, n)
-    n_params : int
+    dimension : int
+        Length d of θ.
     row_sampler : callable (theta (n, d), X, rng) -> rows, optional
     """
 
     prior_sampler: Callable
     prior_log_density: Callable
     row_log_likelihood: Callable
-    n_params: int
+    dimension: int
     row_sampler: Callable | None = None
+
+    @property
+    def n_params(self) -> int:
+        return self.dimension
 
     def sample_prior(self, rng, size):
         return self.prior_sampler(rng, size)

@@ -15,7 +15,8 @@ import numpy as np
 from autograd.extend import defvjp, primitive
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from ._base import Model, design_matrix, gaussian_log_density
+from ._base import Model
+from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,12 @@ class LinearModel(Model):
         return self.n_features + self.fit_intercept
 
     @property
-    def n_params(self) -> int:  # type: ignore[override]
+    def n_params(self) -> int:
         return self.n_coef + (self.noise_std is None)
 
     @property
     def scales(self) -> np.ndarray:
-        return np.r_[np.full(self.n_features, self.coef_scale), [self.intercept_scale] * self.fit_intercept]
+        return prior_scales(self.n_features, self.fit_intercept, self.coef_scale, self.intercept_scale)
 
     def _split(self, theta):
         """W (M, p + 1) and s = log σ² (M,) or (1,)."""
@@ -78,7 +79,7 @@ class LinearModel(Model):
         r = rows.y - anp.dot(W, design_matrix(rows.X, self.fit_intercept).T)
         return -0.5 * (r**2 * anp.exp(-s)[:, None] + s[:, None] + np.log(2 * np.pi))
 
-    def _block_log_likelihood(self, theta, rows, tape, precise=True):
+    def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         Phi = design_matrix(rows.X, self.fit_intercept)
         log_noise = None if self.noise_std is None else 2 * np.log(self.noise_std)
         return _fused(theta, Phi, rows.y, rows.weight, log_noise, tape)
@@ -94,6 +95,23 @@ class LinearModel(Model):
         if self.fit_intercept:
             named["intercept"] = W[:, -1]
         return named | ({"noise_std": np.exp(s / 2)} if self.noise_std is None else {})
+
+    def predictive_mean(self, theta, W, X) -> np.ndarray:
+        """Mean of the weighted cloud's predictions, (n,)."""
+        return design_matrix(X, self.fit_intercept) @ (W @ self._split(theta)[0])
+
+    def predictive_std(self, theta, W, X) -> np.ndarray:
+        """Standard deviation of the weighted cloud's predictions, noise included, (n,)."""
+        w, s = self._split(theta)
+        deviation = w - W @ w
+        covariance = (W[:, None] * deviation).T @ deviation
+        noise = W @ np.exp(s) if self.noise_std is None else self.noise_std**2
+        Phi = design_matrix(X, self.fit_intercept)
+        return np.sqrt(noise + np.sum((Phi @ covariance) * Phi, axis=1))
+
+    def expected_score(self, theta, W, X):
+        """Minus the entropy of a Gaussian with the predictive variance, −½ log 2πe v, (n,)."""
+        return -0.5 * np.log(2 * np.pi * np.e) - np.log(self.predictive_std(theta, W, X))
 
     def exact_log_evidence(self, rows) -> float:
         """log p(y | X, σ) in closed form from ΦᵀΦ and Φᵀy, in nats.
