@@ -7,7 +7,7 @@ import joblib
 import numpy as np
 import pytest
 import sklearn
-from estimator_cases import KINDS, data, estimator, first_call, part, same_fit, slope_model
+from estimator_cases import CASES, KINDS, data, estimator, first_call, part, same_fit, slope_model
 from mutants import broken
 from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier, is_regressor
@@ -23,19 +23,15 @@ from sgevidence.averaging import _weights
 from sgevidence.model_selection import last_step
 from sgevidence.models import Model
 
-OTHER = {
-    "linear": dict(fit_intercept=False),
-    "softmax": dict(coef_scale=0.3),
-    "gmm": dict(mean_scale=1.0),
-    "custom": {},
-}
-PREDICTIVE = pytest.mark.parametrize("kind", ["linear", "softmax"])
+PREDICTIVE = pytest.mark.parametrize(
+    "kind", [kind for kind, case in CASES.items() if case.kind in ("classifier", "regressor")]
+)
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 
 
 def pair(kind):
     """Two models of nearly the same evidence."""
-    return [("a", estimator(kind)), ("b", estimator(kind, random_state=1, **OTHER[kind]))]
+    return [("a", estimator(kind)), ("b", estimator(kind, random_state=1, **CASES[kind].other))]
 
 
 def averager(kind, **params):
