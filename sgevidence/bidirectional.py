@@ -217,6 +217,8 @@ def _blank(estimator, X, n_features, n_classes):
     if is_classifier(blank):
         blank._encode(np.arange(n_classes), True, None)
     columns = (n_features or 1) if X is None else np.shape(X)[1]
+    if isinstance(blank, BayesianModel):  # there are no rows yet to try the functions at
+        return blank, blank._unchecked_model()
     return blank, blank._make_model(np.empty((1, columns)), None)
 
 

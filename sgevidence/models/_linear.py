@@ -122,9 +122,9 @@ class LinearModel(Model):
             If σ is unknown: the prior of w does not scale with σ, so there is no closed form.
         """
         A, b, var = self._normal_equations(rows, "exact_log_evidence")
-        factor = cho_factor(A)
+        factor = cho_factor(A, check_finite=False)
         log_det = 2 * np.sum(np.log(np.diag(factor[0]))) + 2 * np.sum(np.log(self.scales))
-        quadratic = np.sum(rows.weight * rows.y**2) / var - b @ cho_solve(factor, b)
+        quadratic = np.sum(rows.weight * rows.y**2) / var - b @ cho_solve(factor, b, check_finite=False)
         return float(-0.5 * (np.sum(rows.weight) * np.log(2 * np.pi * var) + log_det + quadratic))
 
     def exact_posterior(self, rows, rng, size: int) -> np.ndarray:
@@ -138,7 +138,8 @@ class LinearModel(Model):
         A, b, _ = self._normal_equations(rows, "exact_posterior")
         R = np.linalg.cholesky(A)  # A = R Rᵀ
         z = rng.standard_normal((self.n_coef, size))
-        return solve_triangular(R.T, solve_triangular(R, b, lower=True)[:, None] + z).T
+        mean = solve_triangular(R, b, lower=True, check_finite=False)
+        return solve_triangular(R.T, mean[:, None] + z, check_finite=False).T
 
     def _normal_equations(self, rows, wanted):
         """A, b and σ²."""
