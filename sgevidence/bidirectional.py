@@ -21,10 +21,11 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+from ._compat import Interval, StrOptions, validate_params
 from .estimators import BayesianModel
-from .estimators._base import EvidenceEstimator, _generator
+from .estimators._base import EvidenceEstimator
+from .estimators._input import generator
 from .history import Memory, Rows
 from .kernels import Coordinates, hmc
 from .particles import Cloud, Weights, multinomial
@@ -182,7 +183,7 @@ def bidirectional_error(
     >>> bool((result.error_at_most < 2).all())
     True
     """
-    rng = _generator(random_state)
+    rng = generator(random_state)
     progress = Progress("bidirectional_error", verbose)
     found = []
     for i, (simulation, bounds, fit) in enumerate(rng.spawn(3) for _ in range(n_repeats)):

@@ -4,7 +4,8 @@ import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.pipeline import Pipeline
-from sklearn.utils.validation import _num_samples
+
+from ._compat import num_samples
 
 
 def last_step(estimator):
@@ -95,7 +96,7 @@ class FullData(BaseCrossValidator):
         ------
         train, test : ndarray of shape (n_samples,)
         """
-        rows = np.arange(_num_samples(X))
+        rows = np.arange(num_samples(X))
         yield rows, rows.copy()
 
     def get_n_splits(self, X=None, y=None, groups=None) -> int:
