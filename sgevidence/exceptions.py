@@ -39,8 +39,20 @@ class ImpossibleRowsError(ValueError):
         values = f"X = {X}" + ("" if y is None else f", y = {y[0]}")
         return f" at {len(self.rows)} row(s) that follow row {self.n_before}, the first with {values}"
 
-    def among(self, rows) -> "ImpossibleRowsError":
-        """The same error with the places of the rows among those that the caller gave."""
+    def among(self, rows, sample_weight=None) -> "ImpossibleRowsError":
+        """The same error with the places of the rows among those that the caller gave.
+
+        Parameters
+        ----------
+        rows : Rows
+            Those of positive weight.
+        sample_weight : array-like or None
+            Weights of all.
+
+        Returns
+        -------
+        ImpossibleRowsError
+        """
         if not len(self.rows):
             return self
         same = (rows.X[:, None] == self.rows.X[None, :10]).all(axis=2)
@@ -49,6 +61,6 @@ class ImpossibleRowsError(ValueError):
         places = np.flatnonzero(same.any(axis=1))[:10]
         if not len(places):
             return self
-        where = f" at rows {places.tolist()} of those given"
-        error = type(self)(self.rows, self.n_before, where)
-        return error
+        if sample_weight is not None and np.ndim(sample_weight):
+            places = np.flatnonzero(np.asarray(sample_weight) > 0)[places]
+        return type(self)(self.rows, self.n_before, f" at rows {places.tolist()} of those given")

@@ -20,8 +20,8 @@ from time import perf_counter
 
 import numpy as np
 from scipy.special import expit
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from .._compat import HasMethods, Interval, StrOptions
 from ..history import Memory
 from ..particles import RESAMPLING, Cloud
 from ..targets import Path

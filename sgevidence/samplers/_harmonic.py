@@ -11,8 +11,8 @@ from time import perf_counter
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval
 from ..exceptions import EvidenceWarning
 from ..history import Memory
 from ..particles import Weights, systematic

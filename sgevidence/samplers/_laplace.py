@@ -13,8 +13,8 @@ from time import perf_counter
 import numpy as np
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval
 from ..targets import Likelihood, Target, find_mode, importance_draws, sampled
 from ._base import SILENT, EvidenceResult
 from ._once import answer, warn_of_few

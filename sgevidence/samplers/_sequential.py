@@ -27,8 +27,8 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, Interval
 
+from .._compat import HasMethods, Interval
 from ..exceptions import EvidenceWarning
 from ..history import Anchor, Memory, Rows
 from ..particles import Cloud, Genealogy, Weights, systematic

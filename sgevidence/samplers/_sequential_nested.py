@@ -20,8 +20,8 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval
 from ..history import Memory, Reservoir
 from ..kernels import Coordinates, sghmc
 from ..particles import Weights, log_sum_exp, systematic

@@ -24,8 +24,8 @@ from functools import partial
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from .._compat import HasMethods, Interval, StrOptions
 from ..history import Memory
 from ..particles import RESAMPLING, Cloud
 from ..targets import Path

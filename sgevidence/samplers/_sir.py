@@ -18,8 +18,8 @@ y_n      ``piece``           the rows of one step
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval
 from ..history import Memory
 from ..particles import Cloud, systematic
 from ..targets import Path

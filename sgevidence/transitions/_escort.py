@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval
 from ..history import Anchor, Reservoir
 from ..particles import EVEN, AffineMap, Weights, spread
 from ..targets import STRAY, Path, SampleEstimate, anchored_at_mode, estimate, gaussian

@@ -17,8 +17,8 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval
 from ..kernels import Coordinates, MoveInfo, hmc
 from ..particles import Cloud
 from ..targets import Path, Target, curvature_coordinates, surrogate_spread

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval
 from ..history import Rows
 from ..models import Model
 from ..targets import Likelihood, Path, Target, find_mode

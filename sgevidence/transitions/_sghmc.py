@@ -10,8 +10,8 @@ Symbols: ``eta`` = η, learning rate, ``alpha`` = α, momentum decay, ``beta_hat
 from numbers import Integral, Real
 
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._compat import Interval, StrOptions
 from ..exceptions import DivergenceError
 from ..kernels import Coordinates, baoab, sghmc, sgnht
 from ..particles import Cloud

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from sgevidence import SGAIS
+from sgevidence.exceptions import DivergenceError
 from sgevidence.history import Rows
 from sgevidence.kernels import hmc
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
-from sgevidence.exceptions import DivergenceError
 from sgevidence.samplers import _sgais
 
 DATA = Path(__file__).parents[1] / "data"
