@@ -100,7 +100,7 @@ def test_parts_of_the_evidence(rng):
 # ----------------------------------------------------------------------------- switches
 
 NO_RESAMPLING = dict(resampling=None, escort=None, mode_search=None)
-#: Mini-batches so large, and steps so short, that d·n·lr/(4α|B|), which heats the published form, is 0.03 nats.
+#: So large mini-batches and short steps that what heats the published form, d·n·lr/(4α|B|), is 0.03 nats.
 PLAIN = dict(
     move=SGHMC(control_variate=False, batch_size=2000, learning_rate=0.01, n_steps=60),
     reservoir_size=None,
