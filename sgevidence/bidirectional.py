@@ -23,9 +23,7 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 
 from ._compat import Interval, StrOptions, validate_params
-from .estimators import BayesianModel
-from .estimators._base import EvidenceEstimator
-from .estimators._input import generator
+from .estimators import BayesianModel, EvidenceEstimator, generator
 from .history import Memory, Rows
 from .kernels import Coordinates, hmc
 from .particles import Cloud, Weights, multinomial
@@ -33,6 +31,8 @@ from .samplers import AIS, SIR, Progress
 from .targets import Likelihood, Path, Target
 from .transitions import HMC, Rung, State, Streams
 
+#: Moves whose coordinates and steps can be used again.
+PILOT = HMC(conditional=False)
 #: Trajectories of a move.
 TRAJECTORIES = 2
 #: Effective sample size, as a fraction of M, below which the bounds by SIR resample.
@@ -260,7 +260,7 @@ class Step(NamedTuple):
             return value, grad @ self.coordinates.L
 
         phi, here = self.coordinates.whiten(theta), None
-        L = HMC().leapfrog_steps(self.eps)
+        L = PILOT.leapfrog_steps(self.eps)
         for _ in range(TRAJECTORIES):
             eps = self.eps * rng.uniform(0.5, 1.2, len(phi))
             phi, info = hmc(phi, value_and_grad, rng, eps=eps, L=L, here=here)
@@ -272,7 +272,7 @@ def _ais_steps(model, rows, M, T, rng) -> list[Step]:
     """Powers of the likelihood: the λ_t of an adaptive pilot, interpolated, with its next kernel for each."""
     pilot: list[Rung] = []
     start = State(Cloud.planted(model.sample_prior(rng, M)), Memory.empty())
-    AIS(M).anneal(pilot.append)(start, Path(model, start.memory, rows), Streams.one(rng))
+    AIS(M, move=PILOT).anneal(pilot.append)(start, Path(model, start.memory, rows), Streams.one(rng))
     position = np.linspace(0, len(pilot), T + 1)
     lams = np.interp(position, np.arange(len(pilot) + 1), np.r_[0.0, [rung.lam for rung in pilot]])
     steps = []
@@ -285,7 +285,7 @@ def _ais_steps(model, rows, M, T, rng) -> list[Step]:
 def _sir_steps(model, rows, M, rng) -> list[Step]:
     """Growing sets of rows, cut as a pilot cuts them."""
     rungs: list[Rung] = []
-    sampler = SIR(M)
+    sampler = SIR(M, move=PILOT)
     walk = sampler.steps(sampler.init(model, rng), model, rows, rng, rungs.append)
     pieces = [piece for _, _, piece in walk]
     return [Step(piece, rung.target, rung.coordinates, rung.eps) for piece, rung in zip(pieces, rungs)]

@@ -22,7 +22,7 @@ from sgevidence import (
 from sgevidence.history import Rows
 from sgevidence.kernels import Coordinates
 from sgevidence.models import LinearModel
-from sgevidence.samplers._target import Likelihood, Target
+from sgevidence.targets import Likelihood, Target
 
 LINEAR = BayesianLinearRegression(noise_std=1.0, sampler=Exact())
 MODEL = LinearModel(1, noise_std=1.0)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sgevidence import HMC, SGAIS, SGHMC, SGNHT, Escort, ModeSearch
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel
 
@@ -56,16 +57,19 @@ def mixture_theta(weights, means, variances) -> np.ndarray:
     return np.concatenate([np.log(len(weights) * weights), np.ravel(means), np.log(np.ravel(variances))])
 
 
-def settings(pairs) -> dict:
-    """``["kernel=sghmc", "n_particles=200"]`` as keyword arguments."""
-    out = {}
+PARTS = {part.__name__.lower(): part for part in (HMC, SGHMC, SGNHT, Escort, ModeSearch)}
+
+
+def default_sampler(pairs) -> SGAIS:
+    """``["move=sghmc", "move__n_steps=40", "escort=None"]``: the default sampler with these parameters."""
+    changed = {}
     for pair in pairs or []:
         key, _, value = pair.partition("=")
         try:
-            out[key] = ast.literal_eval(value)
+            changed[key] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
-            out[key] = value
-    return out
+            changed[key] = PARTS[value.lower()]() if value.lower() in PARTS else value
+    return SGAIS().set_params(**changed)
 
 
 def resident_mb() -> float:

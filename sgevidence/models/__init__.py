@@ -2,8 +2,17 @@
 
 from ._base import Model
 from ._custom import CustomModel, dimension_of
+from ._evaluation import value_and_grad
 from ._linear import LinearModel
 from ._mixture import MixtureModel
 from ._softmax import SoftmaxModel
 
-__all__ = ["CustomModel", "LinearModel", "MixtureModel", "Model", "SoftmaxModel", "dimension_of"]
+__all__ = [
+    "CustomModel",
+    "LinearModel",
+    "MixtureModel",
+    "Model",
+    "SoftmaxModel",
+    "dimension_of",
+    "value_and_grad",
+]

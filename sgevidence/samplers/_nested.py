@@ -31,7 +31,7 @@ from sklearn.base import BaseEstimator
 
 from .._compat import Interval, StrOptions
 from ..exceptions import EvidenceWarning
-from ..models._base import value_and_grad
+from ..models import value_and_grad
 from ..particles import Weights, log_sum_exp, systematic
 from ..transitions import ConstrainedMoves
 from ._base import SILENT, EvidenceResult
