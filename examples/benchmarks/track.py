@@ -8,7 +8,9 @@ Lines are appended, so that a file may be the history of a project.  Each run is
 (``track_one.py``) that sees one checkout, gets its rows as a file, and uses the default samplers through
 ``fit`` or ``partial_fit`` and public attributes only: checkouts whose insides differ can be compared.  With
 several packages they take turns run by run, and who is first changes with the seed, so that a slow spell of
-the machine meets all of them; compare process time, which other work on the machine hardly changes.
+the machine meets all of them.  Compare process time, and of runs taken together: other work that shares
+caches and cores can stretch even that (streams threefold at a load of 14 on two cores; each line has its
+``load``).
 
 A seed stands for data and for a random state of the sampler, other ones in each case.  References are those
 of ``references.py``, computed with the checkout that this script belongs to.
