@@ -80,11 +80,15 @@ def resident_mb() -> float:
     raise OSError("no VmRSS in /proc/self/status")
 
 
-def machine() -> list[str]:
-    """Where, when and with what: lines for under a table."""
+def cpu_name() -> str:
+    """Name of the processor."""
     info = Path("/proc/cpuinfo")
     cpu = [s for s in info.read_text().splitlines() if s.startswith("model name")] if info.exists() else []
-    cpu = cpu[0].split(":", 1)[1].strip() if cpu else platform.processor()
+    return cpu[0].split(":", 1)[1].strip() if cpu else platform.processor()
+
+
+def machine() -> list[str]:
+    """Where, when and with what: lines for under a table."""
     versions = [f"Python {platform.python_version()}"]
     for package in ("sgevidence", "numpy", "scipy", "dynesty", "ultranest", "particles"):
         try:
@@ -93,7 +97,7 @@ def machine() -> list[str]:
             pass
     load = os.getloadavg()[0]
     return [
-        f"Date: {date.today()}. Machine: {os.cpu_count()} cores, {cpu}; "
+        f"Date: {date.today()}. Machine: {os.cpu_count()} cores, {cpu_name()}; "
         f"OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS', 'not set')}, load {load:.1f}.",
         f"Versions: {', '.join(versions)}.",
         f"Command: `{shlex.join(['python', *sys.argv])}`",
