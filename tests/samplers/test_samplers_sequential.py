@@ -11,6 +11,7 @@ from sgevidence import SGAIS, SGHMC, SGNHT, BayesianLinearRegression, EvidenceWa
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.samplers import SequentialState
+from sgevidence.samplers._schedule import chunk_edges
 from sgevidence.transitions import Moved
 from sgevidence.transitions._anchored import AnchoredGradientMoves
 
@@ -101,7 +102,7 @@ def test_error_bar_counts_correlations(rng, monkeypatch):
 
 def test_published_schedule():
     """20 rows up to n = 80, n/4 up to 2000, 500 from there (conference paper, §4)."""
-    edges = np.r_[0.0, SequentialSGMCMC.paper()._edges(44, 10_000)[1:]]
+    edges = np.r_[0.0, chunk_edges(0, 10_000, 20, 0.25, 500)[1:]]
     n, size = edges[:-1], np.diff(edges)
     assert np.all(size[n <= 80] == 20)
     middle = (n > 80) & (n < 2000)
