@@ -7,7 +7,14 @@ from .averaging import EvidenceModelAverager
 from .bidirectional import BidirectionalError, bidirectional_error
 from .estimators import BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
 from .exceptions import DivergenceError, EvidenceWarning
-from .model_selection import FullData, evidence_scorer
+from .model_selection import (
+    FullData,
+    compare,
+    evidence_scorer,
+    evidence_scorers,
+    log_bayes_factor,
+    replicate,
+)
 from .samplers import (
     AIS,
     SGAIS,
@@ -29,7 +36,11 @@ __all__ = [
     "BayesianGMM",
     "BayesianModel",
     "EvidenceModelAverager",
+    "compare",
+    "log_bayes_factor",
+    "replicate",
     "evidence_scorer",
+    "evidence_scorers",
     "FullData",
     "SGAIS",
     "AIS",
