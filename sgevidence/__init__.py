@@ -5,6 +5,16 @@ Log evidences, their standard errors and Bayes factors are in nats throughout.
 
 from .averaging import EvidenceModelAverager
 from .bidirectional import BidirectionalError, bidirectional_error
+from .displays import (
+    CoefficientsDisplay,
+    ComparisonDisplay,
+    EvidenceDisplay,
+    MixtureDisplay,
+    ModelProbabilitiesDisplay,
+    RunDisplay,
+    SurpriseDisplay,
+    WeightsDisplay,
+)
 from .estimators import BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
 from .exceptions import DivergenceError, EvidenceWarning
 from .model_selection import (
@@ -42,6 +52,14 @@ __all__ = [
     "evidence_scorer",
     "evidence_scorers",
     "FullData",
+    "EvidenceDisplay",
+    "ComparisonDisplay",
+    "ModelProbabilitiesDisplay",
+    "RunDisplay",
+    "SurpriseDisplay",
+    "MixtureDisplay",
+    "CoefficientsDisplay",
+    "WeightsDisplay",
     "SGAIS",
     "AIS",
     "SIR",

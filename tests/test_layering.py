@@ -10,7 +10,8 @@ import sgevidence
 PACKAGE = Path(sgevidence.__file__).parent
 TOP = 6
 LAYERS = dict(exceptions=-1, models=0, kernels=1, particles=2, history=3, samplers=4, estimators=5)
-LAYERS |= dict.fromkeys(["averaging", "bidirectional", "model_selection", "monitoring", "plotting"], TOP)
+LAYERS |= dict.fromkeys(["averaging", "bidirectional", "model_selection", "monitoring"], TOP)
+LAYERS |= dict.fromkeys(["displays", "io"], TOP + 1)
 STRANGERS = {frozenset({"models", "kernels"})}
 
 

@@ -1,7 +1,7 @@
 """Decisions between models by their log evidence: comparison, Bayes factors, searches, replicates."""
 
 from ._bayes_factor import LogBayesFactor, log_bayes_factor
-from ._candidates import Candidate, candidates, last_step
+from ._candidates import Candidate, candidates, last_step, named_models
 from ._compare import compare
 from ._probabilities import log_model_prior, probability_interval
 from ._replicate import Replicates, replicate
@@ -23,4 +23,5 @@ __all__ = [
     "candidates",
     "Candidate",
     "last_step",
+    "named_models",
 ]
