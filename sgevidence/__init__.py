@@ -17,6 +17,7 @@ from .displays import (
 )
 from .estimators import BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
 from .exceptions import DivergenceError, EvidenceWarning
+from .io import to_arviz
 from .model_selection import (
     FullData,
     compare,
@@ -60,6 +61,7 @@ __all__ = [
     "MixtureDisplay",
     "CoefficientsDisplay",
     "WeightsDisplay",
+    "to_arviz",
     "SGAIS",
     "AIS",
     "SIR",
