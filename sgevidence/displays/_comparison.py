@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..model_selection import compare
-from ._style import COLORS, FAR, GREY, axes, name_rows
+from ._style import COLORS, FAR, GREY, axes, name_rows, number
 
 
 class ComparisonDisplay:
@@ -111,7 +111,7 @@ class ComparisonDisplay:
         edge = dict(transform=ax.get_yaxis_transform(), color=GREY)
         ax.plot(np.full(len(rows), 0.02), rows, "<", markersize=7, **edge)
         for row, value in zip(rows, difference):
-            ax.text(0.045, row, f"{value:.1f}", va="center", **edge)
+            ax.text(0.045, row, number(value), va="center", **edge)
 
     def _probability(self, k: int) -> str:
         """Of one row, with the interval that the errors leave it."""

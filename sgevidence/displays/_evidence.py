@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..model_selection import last_step, named_models
-from ._style import BAND, FAR, axes, legend, line_style
+from ._style import BAND, FAR, axes, legend, line_style, number
 
 
 class EvidenceDisplay:
@@ -144,7 +144,7 @@ class EvidenceDisplay:
             n, value, std = from_no_rows(path)
             if relative:
                 n, value, std = _less(n, value, std, from_no_rows(self.paths[best]), name == best)
-            label = f"{name} ({value[-1]:.1f})" if relative and name != best else name
+            label = f"{name} ({number(value[-1])})" if relative and name != best else name
             line = ax.plot(n, value, label=label, **(line_style(k) | line_params))[0]
             ax.fill_between(n, value - n_std * std, value + n_std * std, color=line.get_color(), **BAND)
         ax.set(xlabel="rows seen", ylabel="log evidence (nats)")

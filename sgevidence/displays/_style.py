@@ -57,6 +57,11 @@ def marker_style(k: int) -> dict[str, Any]:
     return dict(color=COLORS[k % len(COLORS)], marker=MARKERS[k % len(MARKERS)])
 
 
+def number(value: float) -> str:
+    """With one decimal and the minus sign that axes have."""
+    return f"{value:.1f}".replace("-", "\N{MINUS SIGN}")
+
+
 def legend(ax: Any, n: int) -> None:
     """Inside where few names leave room, otherwise on the right."""
     if n > 1:

@@ -1,4 +1,4 @@
-"""The posterior as ArviZ has it: draws with names and dimensions, the run's record, log likelihoods, evidence."""
+"""The posterior as ArviZ has it: named draws, the run's record, log likelihoods, the evidence."""
 
 from typing import Any
 
@@ -51,6 +51,8 @@ def to_arviz(estimator: Any, X: ArrayLike | None = None, y: ArrayLike | None = N
     ------
     ImportError
         If ArviZ is not installed.
+    TypeError
+        If the estimator has no posterior of its own: an averager.
 
     Notes
     -----
@@ -72,6 +74,8 @@ def to_arviz(estimator: Any, X: ArrayLike | None = None, y: ArrayLike | None = N
     except ImportError as error:
         raise ImportError("to_arviz needs ArviZ: pip install 'sgevidence[arviz]'") from error
     model = last_step(estimator)
+    if not hasattr(model, "posterior_samples"):
+        raise TypeError(f"{type(model).__name__} has no posterior_samples: give one of its models")
     attributes, draws = _attributes(model), _posterior(model)
     groups: dict[str, Any] = {
         "posterior": xarray.Dataset(draws, _coordinates(model, draws), attributes),

@@ -119,7 +119,7 @@ def test_relative_evidence_has_the_error_of_the_difference():
     assert np.ptp(band(ax, 0)[band(ax, 0)[:, 0] == 10, 1]) == pytest.approx(2 * 0.5)
     assert np.ptp(band(ax, 1)[:, 1]) == 0
     assert ax.get_ylim()[0] == -FAR and "minus that of good" in ax.get_ylabel()
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["poor (-100.0)", "good"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["poor (−100.0)", "good"]
     absolute = EvidenceDisplay.from_estimators(models).ax_
     assert absolute.lines[0].get_ydata()[-1] == -112 and absolute.get_ylim()[0] < -112
 
@@ -146,7 +146,7 @@ def test_comparison_has_the_table_on_it():
     points, bars = ax.containers[0][0], ax.containers[0][2][0].get_segments()
     np.testing.assert_array_equal(points.get_xdata(), [0, -2])
     np.testing.assert_allclose(bars[1][:, 0], [-2.5, -1.5])
-    assert ax.get_xlim()[0] > -FAR and "-990.0" in {t.get_text() for t in ax.texts}
+    assert ax.get_xlim()[0] > -FAR and "−990.0" in {t.get_text() for t in ax.texts}
     right = [t.get_text() for t in ax.child_axes[0].get_yticklabels()]
     p, low, high = (table[k].iloc[0] for k in ("probability", "probability_low", "probability_high"))
     assert right[0] == f"{p:.2f} ({low:.2f} to {high:.2f})" and right[2] == "< 0.005"

@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sgevidence import to_arviz
+from sgevidence import EvidenceModelAverager, to_arviz
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*ArviZ is undergoing:FutureWarning")
 
@@ -128,6 +128,12 @@ def test_the_tree_of_later_versions(arviz, tmp_path, monkeypatch):
     with xarray.open_datatree(tmp_path / "fit.nc") as back:
         np.testing.assert_array_equal(back["posterior/coef"].values[0], model.posterior_samples()["coef"])
         assert back.attrs["log_evidence"] == back["posterior"].attrs["log_evidence"] == model.log_evidence_
+
+
+def test_an_averager_has_several_posteriors(arviz):
+    averager = EvidenceModelAverager([("one", estimator("linear"))]).fit(*data("linear"))
+    with pytest.raises(TypeError, match="EvidenceModelAverager has no posterior_samples"):
+        to_arviz(averager)
 
 
 def test_what_is_missing_is_said(monkeypatch):

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from estimator_cases import data, estimator
+from mutants import broken
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
@@ -37,13 +38,15 @@ def evidence(log_Z, std=0.1, n=10, data=1, **more):
     )
 
 
-def test_every_column():
-    models = {
-        "poor": evidence(-15.0, 0.3, warnings_=["look here", "and here"]),
-        "best": evidence(-10.0, 0.4),
-        "near": evidence(-12.0, 0.0),
-    }
-    table = compare(models, model_prior={"poor": 2, "near": 1, "best": 1})
+MODELS = {
+    "poor": evidence(-15.0, 0.3, warnings_=["look here", "and here"]),
+    "best": evidence(-10.0, 0.4),
+    "near": evidence(-12.0, 0.0),
+}
+
+
+def check_every_column(compare):
+    table = compare(MODELS, model_prior={"poor": 2, "near": 1, "best": 1})
     assert list(table.index) == ["best", "near", "poor"]
     assert table["rank"].tolist() == [1, 2, 3]
     assert table["log_evidence"].tolist() == [-10.0, -12.0, -15.0]
@@ -58,6 +61,26 @@ def test_every_column():
     assert np.all(table["probability"] <= table["probability_high"])
     assert table["n_samples"].tolist() == [10, 10, 10]
     assert table["warnings"].tolist() == ["", "", "look here; and here"]
+
+
+def test_every_column():
+    check_every_column(compare)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("np.hypot(std, std[best])", "std"),
+        ("difference / np.log(10)", "difference"),
+        ("probabilities(log_Z + log_prior)", "probabilities(log_Z)"),
+        ("value[order] for", "value for"),
+        ("log_Z - log_Z[best]", "log_Z - log_Z[0]"),
+        ("level=level)", "level=level)[::-1]"),
+    ],
+)
+def test_a_wrong_column_is_seen(right, wrong):
+    with pytest.raises(AssertionError):
+        check_every_column(broken(compare, right, wrong))
 
 
 @pytest.fixture(scope="module")
