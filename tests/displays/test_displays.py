@@ -198,6 +198,21 @@ def test_change_points_come_from_whoever_has_them(linear):
     assert len(SurpriseDisplay.from_estimator(linear).change_points) == 0
 
 
+def test_a_monitor_and_its_series():
+    """A monitor has the log predictive of each row of its last update."""
+    rows = np.arange(30.0)
+    monitor = SimpleNamespace(log_predictive_=-rows[20:], n_samples_seen_=30, change_points_=[22, 25])
+    display = SurpriseDisplay.from_estimator(monitor, series=rows)
+    data = display.ax_.patches[0].get_data()
+    np.testing.assert_array_equal(data.edges, np.arange(20, 31))
+    np.testing.assert_array_equal(data.values, -rows[20:])
+    np.testing.assert_array_equal(display.ax_series_.lines[0].get_ydata(), rows)
+    assert len(display.ax_.lines) == 2 and len(display.ax_series_.lines) == 3
+    assert len(display.ax_series_.get_legend().get_texts()) == 1
+    _, pair = plt.subplots(2)
+    assert display.plot(pair).ax_ is pair[1] and display.ax_series_ is pair[0]
+
+
 def test_ellipses_are_the_components(averager):
     model, (X, _) = averager.named_estimators_["K=2"], data("gmm", n=120)
     ax = MixtureDisplay.from_estimator(model, X, columns=(1, 0)).ax_
