@@ -167,6 +167,11 @@ def replicate(
     --------
     compare : Takes replicates in the place of estimators.
 
+    Notes
+    -----
+    Seeds show the scatter of the estimate, not an error that they all share: a mode that no seed finds, or a
+    bias of the moves.  For that, ask another sampler.
+
     Examples
     --------
     >>> import numpy as np
