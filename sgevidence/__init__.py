@@ -16,7 +16,7 @@ from .displays import (
     WeightsDisplay,
 )
 from .estimators import BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
-from .exceptions import DivergenceError, EvidenceWarning
+from .exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError
 from .io import to_arviz
 from .model_selection import (
     FullData,
@@ -38,6 +38,7 @@ from .samplers import (
     SequentialNestedSampling,
     SequentialSGMCMC,
 )
+from .transitions import HMC, SGHMC, SGNHT, Escort, ModeSearch
 
 __version__ = "0.1.0"
 
@@ -63,6 +64,11 @@ __all__ = [
     "WeightsDisplay",
     "to_arviz",
     "SGAIS",
+    "HMC",
+    "SGHMC",
+    "SGNHT",
+    "Escort",
+    "ModeSearch",
     "AIS",
     "SIR",
     "bidirectional_error",
@@ -76,4 +82,5 @@ __all__ = [
     "Exact",
     "DivergenceError",
     "EvidenceWarning",
+    "ImpossibleRowsError",
 ]

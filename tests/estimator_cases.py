@@ -1,5 +1,8 @@
 """One small data set and one estimator a kind, for the tests of the estimators and of the averager."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import autograd.numpy as anp
 import numpy as np
 
@@ -24,35 +27,73 @@ def slope_model(log_likelihood=slope_log_likelihood, **params):
     return BayesianModel(sample_slope, slope_log_prior, log_likelihood, **params)
 
 
-KINDS = ("linear", "softmax", "gmm", "custom")
+class Case(NamedTuple):
+    """One estimator as all common tests see it; a new estimator is one more entry of CASES."""
+
+    make: Callable  #: the class, or a function that makes one
+    rows: Callable  #: (X (n, 2), rng) -> X, y; y is None for a density
+    posterior: dict[str, tuple[int, ...]]  #: names and shapes of ``posterior_samples``
+    params: dict = {}  #: what makes it a case of its own
+    other: dict = {}  #: parameters of a model that is nearly as good, for the averager
+    first_call: dict = {}  #: what the first partial_fit needs to know
+    kind: str | None = (
+        None  #: "classifier", "regressor", "density": scikit-learn's checks run; None: they don't
+    )
+
+
+def line(X, rng):
+    return X, X @ [1.0, -2.0] + 0.5 + 0.5 * rng.standard_normal(len(X))
+
+
+def three_classes(X, rng):
+    logits = X @ np.array([[2.0, 0.0, -2.0], [0.0, 2.0, -1.0]])
+    return X, np.argmax(logits + rng.gumbel(size=(len(X), 3)), axis=1)
+
+
+def two_clusters(X, rng):
+    return X + np.where(rng.random(len(X)) < 0.4, 4.0, -4.0)[:, None], None
+
+
+CASES = {
+    "linear": Case(
+        BayesianLinearRegression,
+        line,
+        posterior={"coef": (2,), "intercept": (), "noise_std": ()},
+        other=dict(fit_intercept=False),
+        kind="regressor",
+    ),
+    "softmax": Case(
+        BayesianSoftmaxRegression,
+        three_classes,
+        posterior={"coef": (3, 2), "intercept": (3,)},
+        other=dict(coef_scale=0.3),
+        first_call=dict(classes=[0, 1, 2]),
+        kind="classifier",
+    ),
+    "gmm": Case(
+        BayesianGMM,
+        two_clusters,
+        posterior={"weights": (2,), "means": (2, 2), "covariances": (2, 2)},
+        params=dict(n_components=2),
+        other=dict(mean_scale=1.0),
+        kind="density",
+    ),
+    "custom": Case(slope_model, line, posterior={"theta": (1,)}),
+}
+KINDS = tuple(CASES)
+WITH_TARGETS = tuple(kind for kind, case in CASES.items() if case.kind != "density")
 
 
 def estimator(kind, n_particles=30, random_state=0, **params):
     """A fast one; sampler=None is the untouched default, which the scikit-learn checks run."""
-    make = {
-        "linear": BayesianLinearRegression,
-        "softmax": BayesianSoftmaxRegression,
-        "gmm": BayesianGMM,
-        "custom": slope_model,
-    }[kind]
-    if kind == "gmm":
-        params = {"n_components": 2} | params
-    return make(
-        **{"sampler": SGAIS(n_particles=n_particles, max_particles=n_particles), "random_state": random_state}
-        | params
-    )
+    fast = {"sampler": SGAIS(n_particles=n_particles, max_particles=n_particles)}
+    return CASES[kind].make(**fast | {"random_state": random_state} | CASES[kind].params | params)
 
 
 def data(kind, n=90, seed=0):
-    """X (n, 2) and y; three classes, two clusters."""
+    """X (n, 2) and y."""
     rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, 2))
-    if kind == "gmm":
-        return X + np.where(rng.random(n) < 0.4, 4.0, -4.0)[:, None], None
-    if kind == "softmax":
-        logits = X @ np.array([[2.0, 0.0, -2.0], [0.0, 2.0, -1.0]])
-        return X, np.argmax(logits + rng.gumbel(size=(n, 3)), axis=1)
-    return X, X @ [1.0, -2.0] + 0.5 + 0.5 * rng.standard_normal(n)
+    return CASES[kind].rows(rng.standard_normal((n, 2)), rng)
 
 
 def part(kind, start, stop):
@@ -63,7 +104,7 @@ def part(kind, start, stop):
 
 def first_call(kind) -> dict:
     """What the first partial_fit needs to know."""
-    return {"classes": [0, 1, 2]} if kind == "softmax" else {}
+    return CASES[kind].first_call
 
 
 def same_fit(a, b):

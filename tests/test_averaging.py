@@ -7,7 +7,8 @@ import joblib
 import numpy as np
 import pytest
 import sklearn
-from estimator_cases import KINDS, data, estimator, first_call, part, same_fit, slope_model
+from estimator_cases import CASES, KINDS, data, estimator, first_call, part, same_fit, slope_model
+from mutants import broken
 from scipy.special import logsumexp, softmax
 from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
@@ -18,22 +19,19 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sgevidence import SGAIS, EvidenceModelAverager, FullData, evidence_scorer
+from sgevidence.averaging import _weights
 from sgevidence.model_selection import last_step
 from sgevidence.models import Model
 
-OTHER = {
-    "linear": dict(fit_intercept=False),
-    "softmax": dict(coef_scale=0.3),
-    "gmm": dict(mean_scale=1.0),
-    "custom": {},
-}
-PREDICTIVE = pytest.mark.parametrize("kind", ["linear", "softmax"])
+PREDICTIVE = pytest.mark.parametrize(
+    "kind", [kind for kind, case in CASES.items() if case.kind in ("classifier", "regressor")]
+)
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 
 
 def pair(kind):
     """Two models of nearly the same evidence."""
-    return [("a", estimator(kind)), ("b", estimator(kind, random_state=1, **OTHER[kind]))]
+    return [("a", estimator(kind)), ("b", estimator(kind, random_state=1, **CASES[kind].other))]
 
 
 def averager(kind, **params):
@@ -73,6 +71,12 @@ def test_weights_are_prior_times_evidence(kind, prior):
     assert avg.log_evidence_std_ == pytest.approx(np.hypot(*(avg.weights_ * avg.log_evidences_std_)))
     assert avg.n_samples_seen_ == 90 and avg.data_fingerprint_ == alone[0].data_fingerprint_
     assert avg.named_estimators_.b is avg.estimators_[1]
+
+
+@pytest.mark.parametrize("prior", [[1e308, 1e308], [3e-320, 3e-320], {"a": 1.7e308, "b": 1.7e308}])
+def test_a_prior_of_any_size_is_normalised(prior):
+    avg, uniform = averager("linear", model_prior=prior), averager("linear")
+    np.testing.assert_allclose(avg.fit(*data("linear")).weights_, uniform.fit(*data("linear")).weights_)
 
 
 def test_a_hopeless_model_gets_weight_zero_without_a_nan():
@@ -129,6 +133,51 @@ def test_spread_between_models_is_in_the_standard_deviation(rng):
     assert avg.score(X, y) == pytest.approx(1 - residual @ residual / np.sum((y - y.mean()) ** 2))
 
 
+class Prediction(RegressorMixin, BaseEstimator):
+    """A Gaussian that has learnt nothing, and says what it expects."""
+
+    def __init__(self, mean=0.0, std=1.0):
+        self.mean, self.std = mean, std
+
+    def fit(self, X, y):
+        self.n_samples_seen_, self.log_evidence_, self.log_evidence_std_ = len(X), 0.0, 0.0
+        return self
+
+    def predict(self, X, return_std=False):
+        return (np.full(len(X), self.mean), np.full(len(X), self.std)) if return_std else self.mean
+
+    def score_samples(self, X, y=None):
+        return np.full(len(X), -0.5 * np.log(2 * np.pi * np.e) - np.log(self.std))
+
+
+@pytest.mark.parametrize("prior", [[1, 1], [1, 9], [7, 2]])
+@pytest.mark.parametrize("mean, std, slack", [(0, 1, 1e-9), (0.3, 1.2, 0.03), (2, 1, 0.25), (50, 0.1, 1e-6)])
+def test_expected_score_of_regressors_by_quadrature(mean, std, slack, prior):
+    """Exact for predictions that are equal or far apart, and never above the truth."""
+    check_expected_score(mean, std, slack, prior)
+
+
+@pytest.mark.parametrize(
+    "right, wrong", [("np.minimum(told, entropy)", "told"), ("- np.minimum", "- 0 * np.maximum")]
+)
+def test_a_wrong_expected_score_is_seen(right, wrong, monkeypatch):
+    mutant = broken(EvidenceModelAverager._expected_score, right, wrong)
+    monkeypatch.setattr(EvidenceModelAverager, "_expected_score", mutant)
+    with pytest.raises(AssertionError):
+        check_expected_score(50, 0.1, 1e-6, [1, 1])
+
+
+def check_expected_score(mean, std, slack, prior):
+    models = [("a", Prediction()), ("b", Prediction(mean, std))]
+    avg = EvidenceModelAverager(models, model_prior=prior).fit(np.ones((1, 1)), [0.0])
+    y = np.linspace(-12, 62, 2_000_001)
+    density = avg.weights_ @ np.exp(
+        [-0.5 * ((y - m) / s) ** 2 - np.log(s * np.sqrt(2 * np.pi)) for m, s in [(0, 1), (mean, std)]]
+    )
+    score = np.sum(density * np.log(np.maximum(density, 1e-300))) * (y[1] - y[0])
+    assert score - slack - 1e-6 <= avg.score_samples(np.ones((1, 1)))[0] <= score + 1e-6
+
+
 def test_methods_are_those_of_the_kind():
     expected = {
         "linear": {"predict"},
@@ -168,6 +217,43 @@ def test_partial_fit_is_that_of_each_model(kind):
     for model, mine in zip(alone, avg.estimators_):
         same_fit(model.partial_fit(*part(kind, 30, 60)).partial_fit(*part(kind, 60, 90)), mine)
     np.testing.assert_array_equal(path["weights"][2], avg.weights_)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (dict(a__noise_std=2.0), "a__noise_std was None, is 2.0"),
+        (dict(a__sampler__n_particles=31), "a__sampler__n_particles was 30, is 31"),
+        (dict(b=slope_model()), "b was BayesianLinearRegression, is BayesianModel"),
+        (dict(deep__scale__with_mean=False), "deep__scale__with_mean was True, is False"),
+        (dict(estimators=[("a", estimator("linear"))]), "b was BayesianLinearRegression, is None"),
+    ],
+)
+def test_parameters_of_models_do_not_change_in_mid_stream(change, message):
+    avg = EvidenceModelAverager([*pair("linear"), ("deep", scaled(estimator("linear")))])
+    avg.partial_fit(*part("linear", 0, 30)).set_params(**change)
+    before = joblib.hash(vars(avg))
+    with pytest.raises(ValueError, match=f"parameters changed.*{message}.*call fit to start anew"):
+        avg.partial_fit(*part("linear", 30, 60))
+    assert joblib.hash(vars(avg)) == before
+    assert avg.fit(*data("linear")).n_samples_seen_ == 90
+
+
+def test_equal_parameters_and_another_prior_are_no_such_change():
+    avg = averager("linear").partial_fit(*part("linear", 0, 30))
+    avg.set_params(a=clone(avg.estimators[0][1]), b__random_state=7, n_jobs=1, model_prior=[1, 3])
+    other = averager("linear").partial_fit(*part("linear", 0, 30)).partial_fit(*part("linear", 30, 60))
+    odds = np.divide(*avg.partial_fit(*part("linear", 30, 60)).weights_)
+    assert odds == pytest.approx(np.divide(*other.weights_) / 3)
+
+
+def test_the_path_of_a_long_stream_is_thinned(monkeypatch):
+    monkeypatch.setattr(_weights, "PATH_LENGTH", 4)
+    avg = averager("linear")
+    for row in range(6):
+        avg.partial_fit(*part("linear", row, row + 1))
+    assert avg.weights_path_["n_samples"].tolist() == [1, 3, 5, 6]
+    assert avg.weights_path_["weights"].shape == (4, 2)
 
 
 @EVERY_KIND
@@ -369,6 +455,15 @@ def test_the_same_rows_in_other_cuts_are_the_same_rows():
     X, y = data("linear")
     cut = estimator("linear").partial_fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])
     EvidenceModelAverager([("cut", FrozenEstimator(cut)), ("whole", estimator("linear"))]).fit(X, y)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit", "predict"])
+def test_masked_entries_are_refused_before_a_transformer_sees_them(method):
+    X, y = data("linear")
+    avg = EvidenceModelAverager([("deep", scaled(estimator("linear")))]).fit(X, y)
+    args = (np.ma.masked_greater(X, 0), y)
+    with pytest.raises(ValueError, match="X is a masked array with masked entries"):
+        getattr(avg, method)(*args[: 1 if method == "predict" else 2])
 
 
 # -- all or nothing --------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ import numpy as np
 
 from sgevidence.history._rows import Rows
 from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel
-from sgevidence.models._base import design_matrix, value_and_grad
+from sgevidence.models._evaluation import value_and_grad
+from sgevidence.models._regression import design_matrix
 
 
 def linear_by_hand(model, theta, rows):

@@ -1,18 +1,22 @@
 """Bayesian linear regression with a running log evidence."""
 
 from numbers import Real
+from typing import Any
 
 import numpy as np
-from sklearn.base import RegressorMixin, _fit_context
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import validate_data
 
+from .._compat import Interval
 from ..models import LinearModel
-from ._base import ConditionalMixin, EvidenceEstimator, check_prior_pair, learns_online
+from ._base import EvidenceEstimator
+from ._conditional import LinearPredictor
+from ._documentation import documented
+from ._input import check_prior_pair
 
 
-class BayesianLinearRegression(ConditionalMixin, RegressorMixin, EvidenceEstimator):
+@documented
+class BayesianLinearRegression(RegressorMixin, LinearPredictor):
     """Linear regression y ~ N(w·x + b, σ²) whose log evidence grows with every chunk of rows.
 
     The priors are w_j ~ N(0, coef_scale²), b ~ N(0, intercept_scale²) and, if σ is unknown,
@@ -27,50 +31,17 @@ class BayesianLinearRegression(ConditionalMixin, RegressorMixin, EvidenceEstimat
         Prior standard deviations, the papers' values: they suit standardised columns.
     noise_prior : tuple of two floats, default=(1.0, 1.0)
         Shape and scale of the inverse gamma prior of σ²; not used if ``noise_std`` is given.
-    sampler : object or None, default=None
-        Evidence algorithm; None means ``SGAIS()``.  With one that needs all rows at once there is no
-        ``partial_fit``.
-    random_state : int, RandomState instance or None, default=None
-        An int makes every ``fit`` the same.
-    verbose : bool or int, default=False
-        Print a line a chunk.
+    {parameters of every estimator}
 
     Attributes
     ----------
-    log_evidence_ : float
-        log p(y | X) of all rows seen, in nats.
-    log_evidence_std_ : float
-        Its standard error, in nats.
-    evidence_path_ : dict of str to ndarray
-        One entry per chunk: n_samples, log_evidence, log_evidence_std, log_predictive (of the chunk
-        given the rows before it), n_annealing_steps, ess, lambdas (array of arrays), n_refused,
-        n_likelihoods, n_gradients, n_particles, n_moves, n_escorts, n_escorts_refused, acceptance,
-        n_renewals, missed_mode, sample_noise, noise_to_injection, anchor_distance.  At most 4096
-        entries: then every second is dropped.
-    diagnostics_ : dict of str to float
-        How the sampling went: n_particles, ess (of the last weighting), acceptance, n_moves, n_escorts
-        and n_escorts_refused (clouds carried along with the posterior), n_refused (proposals that left
-        the finite numbers), noise_to_injection (gradient noise of SGHMC), sample_noise (nats; what a
-        sub-sample of the history does not know), anchor_distance (posterior widths per √d), n_renewals
-        and missed_mode (mixtures: modes taken from outside, or lost, nats).  Another sampler has more or
-        fewer words of its own.
-    particles_ : ndarray of shape (M, d)
-        Draws from the posterior in the model's unconstrained space.
-    particle_weights_ : ndarray of shape (M,)
-        Their weights, summing to one.
     coef_, coef_std_ : ndarray of shape (n_features,)
         Posterior mean and standard deviation.
     intercept_ : float
         Posterior mean.
     noise_std_ : float
         Posterior mean of σ, or the known σ.
-    n_samples_seen_ : int
-        Rows absorbed, without those of weight zero.
-    data_fingerprint_ : int
-        Running checksum of (y, sample_weight), the same however the rows were cut.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only if X has column names.
+    {attributes of every estimator}
 
     See Also
     --------
@@ -102,6 +73,8 @@ class BayesianLinearRegression(ConditionalMixin, RegressorMixin, EvidenceEstimat
     (10,)
     """
 
+    _model: LinearModel
+
     _parameter_constraints: dict = {
         **EvidenceEstimator._parameter_constraints,
         "noise_std": [Interval(Real, 0, None, closed="neither"), None],
@@ -113,16 +86,16 @@ class BayesianLinearRegression(ConditionalMixin, RegressorMixin, EvidenceEstimat
 
     def __init__(
         self,
-        noise_std=None,
+        noise_std: float | None = None,
         *,
-        fit_intercept=True,
-        coef_scale=1.0,
-        intercept_scale=1.0,
-        noise_prior=(1.0, 1.0),
-        sampler=None,
-        random_state=None,
-        verbose=False,
-    ):
+        fit_intercept: bool = True,
+        coef_scale: float = 1.0,
+        intercept_scale: float = 1.0,
+        noise_prior: tuple[float, float] = (1.0, 1.0),
+        sampler: Any = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
         self.noise_std = noise_std
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
@@ -132,48 +105,7 @@ class BayesianLinearRegression(ConditionalMixin, RegressorMixin, EvidenceEstimat
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Forget what was seen and learn from these rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self : BayesianLinearRegression
-
-        Raises
-        ------
-        ValueError
-            On bad input, and if the likelihood vanishes for all particles; nothing has changed then.
-        DivergenceError
-            If the particles leave the finite numbers; nothing has changed then.
-        """
-        return self._learn(X, y, sample_weight, reset=True)
-
-    @available_if(learns_online)
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, sample_weight=None):
-        """Learn from more rows; the first call starts afresh.  Parameters and errors as in :meth:`fit`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self : BayesianLinearRegression
-        """
-        return self._learn(X, y, sample_weight, reset=self._is_first_call())
-
-    def predict(self, X, return_std=False):
+    def predict(self, X: Any, return_std: bool = False) -> Any:
         """Posterior predictive mean, averaged over particles.
 
         Parameters
@@ -188,47 +120,27 @@ class BayesianLinearRegression(ConditionalMixin, RegressorMixin, EvidenceEstimat
         std : ndarray of shape (n_samples,)
             Only if ``return_std``.
         """
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        mean, covariance, noise_variance = self._moments()
-        X1 = np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
-        y_mean = X1 @ mean
-        if not return_std:
-            return y_mean
-        return y_mean, np.sqrt(noise_variance + np.sum((X1 @ covariance) * X1, axis=1))
-
-    def _moments(self):
-        """Posterior mean and covariance of (w, b), and the posterior mean of σ²."""
-        named, W = self._model.parameters(self.particles_), self.particle_weights_
-        w = np.column_stack([named[name] for name in ("coef", "intercept") if name in named])
-        mean = W @ w
-        noise_variance = (
-            self.noise_std**2 if self.noise_std is not None else float(W @ named["noise_std"] ** 2)
-        )
-        return mean, (W[:, None] * (w - mean)).T @ (w - mean), noise_variance
-
-    def _expected_score(self, X):
-        std = self.predict(X, return_std=True)[1]
-        return -0.5 * np.log(2 * np.pi * np.e * std**2)
+        X, cloud = self._validate_X(X), (self.particles_, self.particle_weights_)
+        mean = self._model.predictive_mean(*cloud, X)
+        return (mean, self._model.predictive_std(*cloud, X)) if return_std else mean
 
     @property
     def noise_std_(self) -> float:
         """Posterior mean of σ, or the known σ."""
-        if self._is_first_call():
-            raise AttributeError("noise_std_ exists only after fit")
+        self._must_have_learnt("noise_std_")
         return (
             self.noise_std
             if self.noise_std is not None
             else float(self._posterior_mean_and_std("noise_std")[0])
         )
 
-    def _validate(self, X, y, reset):
+    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         return validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", y_numeric=True)
 
-    def _encode(self, y, reset, classes):
+    def _encode(self, y: Any, reset: bool, classes: Any) -> np.ndarray:
         return y.astype(np.float64, copy=False)
 
-    def _make_model(self, X, y):
+    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> LinearModel:
         return LinearModel(
             n_features=X.shape[1],
             fit_intercept=self.fit_intercept,

@@ -1,20 +1,25 @@
 """Bayesian softmax regression with a running log evidence."""
 
 from numbers import Real
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context
-from sklearn.utils._param_validation import Interval
+from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
+from .._compat import Interval, fit_context
 from ..history import Rows
 from ..models import SoftmaxModel
-from ._base import ConditionalMixin, EvidenceEstimator, learns_online
+from ._base import EvidenceEstimator
+from ._conditional import LinearPredictor
+from ._documentation import documented
+from ._stream import learns_online
 
 
-class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstimator):
+@documented
+class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
     """Softmax regression p(y = k | x) ∝ exp(w_k·x + b_k) whose log evidence grows with every chunk.
 
     All K weight vectors are kept, with entries N(0, coef_scale²) and b_k ~ N(0, intercept_scale²)
@@ -25,43 +30,16 @@ class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstim
     fit_intercept : bool, default=True
     coef_scale, intercept_scale : float, default=1.0
         Prior standard deviations, the papers' values: they suit standardised columns.
-    sampler : object or None, default=None
-        Evidence algorithm; None means ``SGAIS()``.  With one that needs all rows at once there is no
-        ``partial_fit``.
-    random_state : int, RandomState instance or None, default=None
-        An int makes every ``fit`` the same.
-    verbose : bool or int, default=False
-        Print a line a chunk.
+    {parameters of every estimator}
 
     Attributes
     ----------
-    log_evidence_, log_evidence_std_ : float
-        log p(y | X) of all rows seen and its standard error, in nats.
-    evidence_path_ : dict of str to ndarray
-        One entry per chunk, as in :class:`BayesianLinearRegression`.
     classes_ : ndarray of shape (n_classes,)
     coef_, coef_std_ : ndarray of shape (n_classes, n_features)
         Posterior mean and standard deviation, one row a class, also for two classes.
     intercept_ : ndarray of shape (n_classes,)
         Posterior mean.
-    diagnostics_ : dict of str to float
-        How the sampling went: n_particles, ess (of the last weighting), acceptance, n_moves, n_escorts
-        and n_escorts_refused (clouds carried along with the posterior), n_refused (proposals that left
-        the finite numbers), noise_to_injection (gradient noise of SGHMC), sample_noise (nats; what a
-        sub-sample of the history does not know), anchor_distance (posterior widths per √d), n_renewals
-        and missed_mode (mixtures: modes taken from outside, or lost, nats).  Another sampler has more or
-        fewer words of its own.
-    particles_ : ndarray of shape (M, d)
-        Draws from the posterior.
-    particle_weights_ : ndarray of shape (M,)
-        Their weights, summing to one.
-    n_samples_seen_ : int
-        Rows absorbed, without those of weight zero.
-    data_fingerprint_ : int
-        Running checksum of (y, sample_weight), the same however the rows were cut.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
-        Only if X has column names.
+    {attributes of every estimator}
 
     See Also
     --------
@@ -89,6 +67,8 @@ class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstim
     (150, 3)
     """
 
+    _model: SoftmaxModel
+
     _parameter_constraints: dict = {
         **EvidenceEstimator._parameter_constraints,
         "fit_intercept": ["boolean"],
@@ -99,13 +79,13 @@ class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstim
     def __init__(
         self,
         *,
-        fit_intercept=True,
-        coef_scale=1.0,
-        intercept_scale=1.0,
-        sampler=None,
-        random_state=None,
-        verbose=False,
-    ):
+        fit_intercept: bool = True,
+        coef_scale: float = 1.0,
+        intercept_scale: float = 1.0,
+        sampler: Any = None,
+        random_state: Any = None,
+        verbose: bool | int = False,
+    ) -> None:
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
@@ -113,34 +93,9 @@ class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstim
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y, sample_weight=None):
-        """Forget what was seen and learn from these rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-            Labels of any kind; the classes are those with positive weight.
-        sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self : BayesianSoftmaxRegression
-
-        Raises
-        ------
-        ValueError
-            On bad input; nothing has changed then.
-        DivergenceError
-            If the particles leave the finite numbers; nothing has changed then.
-        """
-        return self._learn(X, y, sample_weight, reset=True)
-
     @available_if(learns_online)
-    @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows; the first call starts afresh.
 
         Parameters
@@ -154,16 +109,16 @@ class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstim
 
         Returns
         -------
-        self : BayesianSoftmaxRegression
+        self : estimator
 
         Raises
         ------
         ValueError
             As in :meth:`fit`, and for a label that is not among the classes.
         """
-        return self._learn(X, y, sample_weight, reset=self._is_first_call(), classes=classes)
+        return self._learn(X, y, sample_weight, reset=False, classes=classes)
 
-    def predict_log_proba(self, X):
+    def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log posterior predictive probabilities, averaged over particles.
 
         Parameters
@@ -174,14 +129,13 @@ class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstim
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        check_is_fitted(self)
-        rows = Rows.of(validate_data(self, X, reset=False, dtype=np.float64))
+        rows = Rows.of(self._validate_X(X))
         log_p = self._average_over_particles(
             rows, lambda theta, block: self._model.log_probabilities(theta, block.X)
         )
         return log_p.T
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """Posterior predictive probabilities.
 
         Parameters
@@ -194,7 +148,7 @@ class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstim
         """
         return np.exp(self.predict_log_proba(X))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Log odds of the averaged prediction for two classes, its log probabilities for more.
 
         Parameters
@@ -208,7 +162,7 @@ class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstim
         log_p = self.predict_log_proba(X)
         return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """The most probable class.
 
         Parameters
@@ -221,19 +175,15 @@ class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstim
         """
         return self._decode(np.argmax(self.predict_log_proba(X), axis=1))
 
-    def _expected_score(self, X):
-        log_p = self.predict_log_proba(X)
-        return np.sum(np.exp(log_p) * log_p, axis=1)
-
-    def _decode(self, y):
+    def _decode(self, y: np.ndarray) -> np.ndarray:
         return self.classes_[y]
 
-    def _validate(self, X, y, reset):
+    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C")
         check_classification_targets(y)
         return X, column_or_1d(y, warn=True)
 
-    def _encode(self, y, reset, classes):
+    def _encode(self, y: Any, reset: bool, classes: Any) -> np.ndarray:
         """Labels as indices into ``classes_``."""
         if reset:
             self.classes_ = np.unique(y) if classes is None else np.unique(classes)
@@ -248,7 +198,7 @@ class BayesianSoftmaxRegression(ConditionalMixin, ClassifierMixin, EvidenceEstim
             )
         return index
 
-    def _make_model(self, X, y):
+    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> SoftmaxModel:
         return SoftmaxModel(
             n_features=X.shape[1],
             n_classes=len(self.classes_),

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils.validation import _num_samples
 
+from .._compat import num_samples
 from ._candidates import last_step
 
 
@@ -122,7 +122,7 @@ class FullData(BaseCrossValidator):
         ------
         train, test : ndarray of shape (n_samples,)
         """
-        rows = np.arange(_num_samples(X))
+        rows = np.arange(num_samples(X))
         yield rows, rows.copy()
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:

@@ -1,9 +1,9 @@
 """What is believed: priors and likelihoods, differentiated by autograd."""
 
 from ._base import Model
-from ._custom import CustomModel
+from ._custom import CustomModel, dimension_of
 from ._linear import LinearModel
 from ._mixture import MixtureModel
 from ._softmax import SoftmaxModel
 
-__all__ = ["CustomModel", "LinearModel", "MixtureModel", "Model", "SoftmaxModel"]
+__all__ = ["CustomModel", "LinearModel", "MixtureModel", "Model", "SoftmaxModel", "dimension_of"]

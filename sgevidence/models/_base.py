@@ -1,4 +1,4 @@
-r"""What a model states, and everything that follows from it.
+r"""What a model states, and everything that samplers and estimators may ask of it.
 
 A model is a prior and a likelihood over a flat vector θ in unconstrained space.
 It knows no data and no sampler.  A cloud of M parameter vectors is an array
@@ -11,182 +11,194 @@ paper     code           meaning
 ========  =============  ==================================================
 θ         ``theta``      cloud of parameters, (M, d)
 M, d      ``M, d``       particles, parameters
+W         ``W``          normalised weights of the cloud, (M,)
 y, x      ``rows``       anything with ``X`` (n, p), ``y`` (n,) or None, ``weight`` (n,)
 w_r       ``rows.weight`` repetition count of a row; multiplies its log-likelihood
 ========  =============  ==================================================
 """
 
 import copy
+from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import autograd.numpy as anp
 import numpy as np
-from autograd.core import make_vjp
 
-# Particles × rows in one block, and its most rows: five components of 200 000 doubles stay within the
-# caches, where the likelihood pass is up to twice as fast.
-BLOCK_ELEMENTS, BLOCK_ROWS = 200_000, 8192
+from ._evaluation import Evaluation, value_and_grad
 
 
-def block_rows(M: int) -> int:
-    """Rows of a block for M particles."""
-    return min(BLOCK_ELEMENTS // M, BLOCK_ROWS)
+class Model(ABC):
+    """Prior and likelihood; sums, gradients and curvature follow from them.
 
-
-# Terms of a log density that single precision resolves to 10⁻³: above it, double is used.  So it is
-# for few rows: they cost nothing, and there weighted rows equal repeated ones to the last digits.
-SINGLE_PRECISION_LIMIT, SINGLE_PRECISION_FROM = 1e4, 65
-
-
-def working_precision(coefficients, features, precise: bool):
-    """float32 where it suffices: it halves the time, and its errors are 10⁻⁷ of the largest term.
-
-    ``precise`` forbids it: for finite differences, and for so many rows that the rounding of the
-    parameters, the same at every row, would add up.
-    """
-    if precise:
-        return np.float64
-    largest = np.abs(coefficients).max() * np.abs(features).max()
-    return np.float32 if largest < SINGLE_PRECISION_LIMIT else np.float64  # nan is a case for double
-
-
-class Model:
-    """Prior and likelihood; sums, gradients and curvature are derived here, once.
-
-    A concrete model defines ``n_params``, :meth:`sample_prior`, :meth:`log_prior`,
-    :meth:`log_likelihood` and :meth:`sample_rows`, the densities in ``autograd.numpy``.
-    A model whose gradient is the hot step also overrides :meth:`_block_log_likelihood`
-    with a fused autograd primitive.
+    A concrete model defines ``n_params``, :meth:`sample_prior`, :meth:`log_prior` and
+    :meth:`log_likelihood`, the densities in ``autograd.numpy``, and as much of the rest as it can say;
+    what it leaves out is refused by name, or has no effect.  A model whose gradient is the hot step also
+    overrides :meth:`_block_log_likelihood` with a fused autograd primitive.
     """
 
-    n_params: int
-    #: Rows up to which sums may be formed in single precision (see :func:`working_precision`).
-    single_precision_rows: int = 0
-    #: (K, q) indices of the parameters of K exchangeable components, or None.
-    slots: np.ndarray | None = None
+    #: How sums over rows are formed (:class:`Evaluation`): blocks and precision.
+    evaluation = Evaluation()
 
+    # -- what is believed -----------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def n_params(self) -> int:
+        """Length d of θ."""
+
+    @abstractmethod
     def sample_prior(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Exact draws from the prior, (size, d)."""
-        raise TypeError(f"{type(self).__name__} does not define sample_prior")
 
-    def log_prior(self, theta):
+    @abstractmethod
+    def log_prior(self, theta: Any) -> Any:
         """Normalised log prior density of the unconstrained θ, Jacobian included, (M,)."""
-        raise TypeError(f"{type(self).__name__} does not define log_prior")
 
-    def log_likelihood(self, theta, rows):
+    @abstractmethod
+    def log_likelihood(self, theta: Any, rows: Any) -> Any:
         """Normalised log p(y_r | θ_m), unweighted, (M, n)."""
-        raise TypeError(f"{type(self).__name__} does not define log_likelihood")
 
-    def canonicalize(self, theta, reference=None):
-        """The same points with exchangeable components in common slots; here there are none."""
-        return theta
+    def sample_rows(self, theta: np.ndarray, X: Any, rng: np.random.Generator) -> Any:
+        """Draws from p(y_r | x_r, θ), one row of θ for each row of X or one θ for all, (n,).
 
-    def slot_reference(self, theta):
-        """What :meth:`canonicalize` needs to put clouds into the slots of this one; None without slots."""
-        return None
+        A density takes the number of rows for ``X`` and gives rows and what is latent in them.
 
-    def is_canonical(self, theta, reference) -> np.ndarray:
-        """Which points :meth:`canonicalize` leaves as they are, (M,)."""
-        return np.ones(len(theta), dtype=bool)
+        Raises
+        ------
+        ValueError
+            If the model does not say how to simulate: the default.
+        """
+        raise ValueError(f"this model cannot simulate: {type(self).__name__} does not define sample_rows")
 
-    def parameters(self, theta) -> dict[str, np.ndarray]:
+    def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
         """Named parameters in their natural space, each with leading axis M."""
         return {"theta": theta}
 
-    def _block_log_likelihood(self, theta, rows, tape, precise=True):
+    def expected_score(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """What the weighted cloud expects log p(y_r | x_r) to be before y_r is seen, (n,), in nats.
+
+        It is minus the entropy of the prediction (of a Gaussian with the predictive variance, for a
+        regression): what :meth:`log_likelihood` averages to if the model is right.
+
+        Raises
+        ------
+        ValueError
+            If the model does not say: the default.
+        """
+        raise ValueError(f"{type(self).__name__} does not define an expected score: give y")
+
+    # -- symmetries and modes -------------------------------------------------------------------
+
+    @property
+    def slots(self) -> np.ndarray | None:
+        """(K, q) indices of the parameters of K exchangeable components, or None (:class:`Exchangeable`)."""
+        return None
+
+    def canonicalize(self, theta: np.ndarray, reference: Any = None) -> np.ndarray:
+        """The same points with exchangeable components in common slots; here there are none."""
+        return theta
+
+    def slot_reference(self, theta: np.ndarray) -> Any:
+        """What :meth:`canonicalize` needs to put clouds into the slots of this one; None without slots."""
+        return None
+
+    def is_canonical(self, theta: np.ndarray, reference: Any) -> np.ndarray:
+        """Which points :meth:`canonicalize` leaves as they are, (M,)."""
+        return np.ones(len(theta), dtype=bool)
+
+    def starts(self, rows: Any, n_starts: int, rng: np.random.Generator) -> np.ndarray:
+        """Points to look for modes of the posterior from, (n_starts, d).
+
+        By default draws from the prior: where there is one mode they all lead to it, and a model that
+        expects several knows better where they are.
+        """
+        return self.sample_prior(rng, n_starts)
+
+    # -- closed forms ---------------------------------------------------------------------------
+
+    def exact_log_evidence(self, rows: Any) -> float:
+        """log p(rows) in closed form, in nats.
+
+        Raises
+        ------
+        ValueError
+            If there is no closed form: the default.
+        """
+        raise ValueError(f"there is no closed form of the evidence of {self!r}")
+
+    def exact_posterior(self, rows: Any, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Independent draws from p(θ | rows), (size, d).
+
+        Raises
+        ------
+        ValueError
+            If there is no closed form: the default.
+        """
+        raise ValueError(f"there is no closed form of the posterior of {self!r}")
+
+    def conditional_move(self, theta: np.ndarray, rows: Any, rng: np.random.Generator) -> np.ndarray | None:
+        """Move every particle so that p(θ) Π_r p(y_r | θ)^{w_r} stays exactly as it is, (M, d).
+
+        Where the model can draw from a conditional of its posterior exactly, no gradient is needed.  The
+        weights need not be whole numbers, so that this holds for every tempered posterior.
+
+        Returns
+        -------
+        ndarray of shape (M, d) or None
+            None if the model knows no such move (the default), or if the rows are too large for it.
+        """
+        return None
+
+    # -- sums over rows: how is the business of ``evaluation`` ------------------------------------
+
+    def _block_log_likelihood(self, theta: Any, rows: Any, tape: list | None, single_below: float = 0.0):
         """Σ_r w_r log p(y_r | θ_m) over one block, (M,), differentiable by autograd.
 
         ``tape`` is a list that a fused primitive fills on its forward pass and reads on its
         backward pass: residuals belong to the call, so that blocks may run in threads.
+        ``single_below``: see :func:`working_precision`.
         """
         return anp.dot(self.log_likelihood(theta, rows), rows.weight)
 
-    def sum_log_likelihood(self, theta, rows) -> np.ndarray:
+    def sum_log_likelihood(self, theta: np.ndarray, rows: Any) -> np.ndarray:
         """ℓ_m = Σ_r w_r log p(y_r | θ_m), (M,)."""
-        total, precise = np.zeros(len(theta)), self._needs_double(rows)
-        with np.errstate(all="ignore"):  # a far-out particle may overflow: it gets weight zero
-            for block in rows.blocks(block_rows(len(theta))):
-                total += self._block_log_likelihood(theta, block, None, precise)
-        return np.where(np.isnan(total), -np.inf, total)
+        return self.evaluation.sum_log_likelihood(self, theta, rows)
 
-    def log_joint(self, theta, rows) -> np.ndarray:
+    def log_joint(self, theta: np.ndarray, rows: Any) -> np.ndarray:
         """Σ_r w_r log p(y_r | θ_m) + log p(θ_m), (M,)."""
-        with np.errstate(all="ignore"):
-            total = self.sum_log_likelihood(theta, rows) + self.log_prior(theta)
-        return np.where(np.isnan(total), -np.inf, total)
+        return self.evaluation.log_joint(self, theta, rows)
 
-    def value_and_grad_log_joint(self, theta, rows) -> tuple[np.ndarray, np.ndarray]:
+    def value_and_grad_log_joint(self, theta: np.ndarray, rows: Any) -> tuple[np.ndarray, np.ndarray]:
         """:meth:`log_joint` and its gradient by autograd, (M,) and (M, d)."""
-        value, grad = self._value_and_grad_log_likelihood(theta, rows, self._needs_double(rows))
-        with np.errstate(all="ignore"):
-            v, g = value_and_grad(self.log_prior, theta)
-            value, grad = value + v, grad + g
-        return np.where(np.isnan(value), -np.inf, value), grad
+        return self.evaluation.value_and_grad_log_joint(self, theta, rows)
 
-    def grad_log_joint(self, theta, rows) -> np.ndarray:
+    def grad_log_joint(self, theta: np.ndarray, rows: Any) -> np.ndarray:
         """∇ log joint, (M, d)."""
         return self.value_and_grad_log_joint(theta, rows)[1]
 
+    def value_and_grad_log_prior(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """log p(θ_m) and its gradient by autograd, (M,) and (M, d)."""
+        return value_and_grad(self.log_prior, theta)
+
+    def _value_and_grad_log_likelihood(self, theta: np.ndarray, rows: Any, single_below: float = 0.0):
+        """ℓ_m as it comes, nan included, and its gradient, (M,) and (M, d)."""
+        return self.evaluation.value_and_grad_log_likelihood(self, theta, rows, single_below)
+
+    def derivatives(self, theta: np.ndarray, rows: Any) -> tuple[float, np.ndarray, np.ndarray]:
+        """Value, gradient and Hessian of Σ_r w_r log p(y_r | θ) at one point (d,): (), (d,), (d, d)."""
+        return self.evaluation.derivatives(self, theta, rows)
+
+    def prior_derivatives(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Value, gradient and Hessian of log p(θ) at one point (d,): (), (d,), (d, d)."""
+        return self.evaluation.prior_derivatives(self, theta)
+
+    def mean_hessian_log_joint(self, theta: np.ndarray, rows: Any) -> np.ndarray:
+        """Average of ∇∇ log joint over a few points (M, d), (d, d)."""
+        return self.evaluation.mean_hessian_log_joint(self, theta, rows)
+
     def in_double_precision(self) -> "Model":
         """The same model, all of whose sums are formed in double precision."""
-        model = copy.copy(self)
-        object.__setattr__(model, "single_precision_rows", 0)
+        model, double = copy.copy(self), replace(self.evaluation, single_precision_rows=0)
+        object.__setattr__(model, "evaluation", double)  # a frozen dataclass, but the copy is ours
         return model
-
-    def _needs_double(self, rows) -> bool:
-        return not SINGLE_PRECISION_FROM <= len(rows) <= self.single_precision_rows
-
-    def derivatives(self, theta, rows) -> tuple[float, np.ndarray, np.ndarray]:
-        """Value, gradient and Hessian of Σ_r w_r log p(y_r | θ) at one point (d,): (), (d,), (d, d)."""
-        S, G, H = self._derivatives(theta[None], rows, self._value_and_grad_log_likelihood)
-        return S[0], G[0], H[0]
-
-    def prior_derivatives(self, theta) -> tuple[float, np.ndarray, np.ndarray]:
-        """Value, gradient and Hessian of log p(θ) at one point (d,): (), (d,), (d, d)."""
-        value, grad, H = self._derivatives(theta[None], None, lambda t, _: value_and_grad(self.log_prior, t))
-        return value[0], grad[0], H[0]
-
-    def mean_hessian_log_joint(self, theta, rows) -> np.ndarray:
-        """Average of ∇∇ log joint over a few points, (d, d)."""
-        return np.mean([self.derivatives(t, rows)[2] + self.prior_derivatives(t)[2] for t in theta], axis=0)
-
-    def _derivatives(self, theta, rows, value_and_grad_of):
-        """Value, gradient and Hessian at each point, the Hessian by central differences of the gradient.
-
-        The 2d displaced points of every particle are one cloud, so this is one batched gradient.  The
-        step balances truncation and rounding for parameters of order one.
-        """
-        M, d = theta.shape
-        h = np.finfo(float).eps ** (1 / 3) * np.maximum(1.0, np.abs(theta))
-        steps = h[:, None, :] * np.eye(d)
-        points = np.concatenate([theta[:, None] + steps, theta[:, None] - steps], axis=1).reshape(-1, d)
-        value, grad = value_and_grad_of(np.concatenate([theta, points]), rows)
-        displaced = grad[M:].reshape(M, 2, d, d)
-        H = (displaced[:, 0] - displaced[:, 1]) / (2 * h[:, :, None])
-        return value[:M], grad[:M], (H + H.transpose(0, 2, 1)) / 2
-
-    def _value_and_grad_log_likelihood(self, theta, rows, precise=True):
-        value, grad = np.zeros(len(theta)), np.zeros(theta.shape)
-        with np.errstate(all="ignore"):
-            for block in rows.blocks(block_rows(len(theta))):
-                v, g = value_and_grad(lambda t, b=block: self._block_log_likelihood(t, b, [], precise), theta)
-                value, grad = value + v, grad + g
-        return value, grad
-
-
-def value_and_grad(f: Any, theta) -> tuple[np.ndarray, np.ndarray]:
-    """f(θ) (M,) and the gradient of each component with respect to its own row of θ (M, d)."""
-    vjp, value = make_vjp(f, np.asarray(theta))  # autograd refuses subclasses, as memory maps are
-    return value, vjp(np.ones_like(value))
-
-
-def gaussian_log_density(theta, scale):
-    """Σ_j log N(θ_j | 0, scale_j²), (M,)."""
-    d = theta.shape[-1]
-    constant = -np.sum(np.log(np.broadcast_to(scale, d))) - 0.5 * d * np.log(2 * np.pi)
-    return constant - 0.5 * anp.sum((theta / scale) ** 2, axis=-1)
-
-
-def design_matrix(X, fit_intercept: bool) -> np.ndarray:
-    """Φ = [X, 1] (n, p + 1), or X itself."""
-    return np.column_stack([X, np.ones(len(X))]) if fit_intercept else X

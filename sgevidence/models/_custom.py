@@ -1,40 +1,154 @@
-"""A user's own model: three functions in ``autograd.numpy``."""
+"""A user's own model: three functions in ``autograd.numpy``, each answer of which is checked.
+
+A wrong shape broadcasts to a wrong number, or to an array of (M, M); it is refused before anything is
+computed with it.  Arrays are handed out as read-only views, so that a function that writes into what it
+is given is told so, and the caller's rows stay as they are.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from ._base import Model
+from ._prior_probe import N_DRAWS, prior_disagreement
+
+#: Draws from the prior and rows, evenly spaced, at which :meth:`CustomModel.check` looks for nan.
+CHECKED_DRAWS, CHECKED_ROWS = 1000, 100
 
 
 @dataclass(frozen=True)
 class CustomModel(Model):
-    """Prior and likelihood from functions.
+    """Prior and likelihood from functions; messages call them by their names in :class:`BayesianModel`.
 
     Parameters
     ----------
     prior_sampler : callable (rng, size) -> (size, d)
     prior_log_density : callable (theta (M, d)) -> (M,)
     row_log_likelihood : callable (theta (M, d), X, y) -> (M, n)
-    n_params : int
+    dimension : int
+        Length d of θ (:func:`dimension_of`).
     row_sampler : callable (theta (n, d), X, rng) -> rows, optional
     """
 
     prior_sampler: Callable
     prior_log_density: Callable
     row_log_likelihood: Callable
-    n_params: int
+    dimension: int
     row_sampler: Callable | None = None
 
+    @property
+    def n_params(self) -> int:
+        return self.dimension
+
     def sample_prior(self, rng, size):
-        return self.prior_sampler(rng, size)
+        """Exact draws from the prior, (size, d): an array of their own, whatever the sampler keeps.
+
+        Raises
+        ------
+        ValueError
+            If the draws have another shape or are not finite, or their density is nan or +inf.
+        """
+        theta = np.array(self.prior_sampler(rng, size), dtype=float)
+        _check_shape(theta, (size, self.dimension), "sample_prior", "(size, d)")
+        if not np.all(np.isfinite(theta)):
+            raise ValueError(f"sample_prior returned {theta[~np.isfinite(theta)][0]}: draws must be finite")
+        with np.errstate(all="ignore"):
+            _refuse_nan(self.log_prior(theta)[:, None], "log_prior")
+        return theta
 
     def log_prior(self, theta):
-        return self.prior_log_density(theta)
+        value = _call("log_prior", self.prior_log_density, theta)
+        _check_shape(value, (len(theta),), "log_prior", "(M,)")
+        return value
 
     def log_likelihood(self, theta, rows):
-        return self.row_log_likelihood(theta, rows.X, rows.y)
+        value = _call("log_likelihood", self.row_log_likelihood, theta, rows.X, rows.y)
+        _check_shape(value, (len(theta), len(rows.X)), "log_likelihood", "(M, n)")
+        return value
 
     def sample_rows(self, theta, X, rng):
         if self.row_sampler is None:
             raise ValueError("this model cannot simulate: it was made without a row_sampler")
-        return self.row_sampler(theta, X, rng)
+        return self.row_sampler(_read_only(theta), _read_only(X), rng)
+
+    def check(self, rows: Any, rng: np.random.Generator) -> str | None:
+        """Try the functions at draws from the prior, before they are relied on.
+
+        Parameters
+        ----------
+        rows : Rows
+            The first ones; a hundred of them, evenly spaced, are tried.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        str or None
+            What speaks against ``log_prior`` being the density of ``sample_prior``, a matter of chance
+            (:func:`prior_disagreement`); None if nothing does.
+
+        Raises
+        ------
+        ValueError
+            If a function returns a wrong shape, or a value that no density has at a draw from the prior:
+            nan or +inf, from the prior at any of 2000 draws, from the likelihood at any of 1000.
+            −inf is a legal value.
+        """
+        theta = self.sample_prior(rng, N_DRAWS)
+        tried = np.unique(np.linspace(0, len(rows) - 1, CHECKED_ROWS).astype(int))
+        with np.errstate(all="ignore"):
+            ell = self.log_likelihood(theta[:CHECKED_DRAWS], rows.take(tried))
+        _refuse_nan(ell, "log_likelihood", tried)
+        return prior_disagreement(theta, self.log_prior, rng)
+
+
+def dimension_of(prior_sampler: Callable, rng: np.random.Generator) -> int:
+    """Length d of θ, from two draws.
+
+    Raises
+    ------
+    ValueError
+        If the draws are not a matrix of two rows.
+    """
+    shape = np.shape(prior_sampler(rng, 2))
+    if len(shape) != 2 or shape[0] != 2 or shape[1] == 0:
+        raise ValueError(f"sample_prior must return the shape (size, d), here (2, d), but returned {shape}")
+    return shape[1]
+
+
+def _call(name: str, function: Callable, *arrays):
+    """The user's function on arrays that it cannot write into."""
+    try:
+        return function(*map(_read_only, arrays))
+    except ValueError as error:
+        if "read-only" not in str(error):
+            raise
+        raise ValueError(f"{name} writes into an array that it is given: let it work on a copy") from error
+
+
+def _read_only(array):
+    """A view that cannot be written through; what is no array (autograd's tracers, None) as it is."""
+    if not isinstance(array, np.ndarray):
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _check_shape(value, expected: tuple[int, ...], name: str, letters: str) -> None:
+    shape = getattr(value, "shape", None)  # autograd's tracers have one
+    if shape != expected:
+        got = f"a {type(value).__name__}" if shape is None else shape
+        raise ValueError(f"{name} must return the shape {letters}, here {expected}, but returned {got}")
+
+
+def _refuse_nan(value: np.ndarray, name: str, rows: np.ndarray | None = None) -> None:
+    """nan and +inf in (M, n) values at draws from the prior are mistakes; −inf says impossible."""
+    bad = np.isnan(value) | (value == np.inf)
+    if np.any(bad):
+        where = "" if rows is None else f", at rows {rows[bad.any(axis=0)][:5].tolist()}"
+        raise ValueError(
+            f"{name} is {value[bad][0]} at {np.sum(bad.any(axis=1))} of {len(value)} draws from the prior"
+            f"{where}: a log density is a number or -inf"
+        )

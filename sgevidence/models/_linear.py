@@ -15,7 +15,9 @@ import numpy as np
 from autograd.extend import defvjp, primitive
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
-from ._base import Model, design_matrix, gaussian_log_density
+from ._base import Model
+from ._conjugate import DEPTH, Conjugate, LogLinear, metropolis
+from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,12 @@ class LinearModel(Model):
         return self.n_features + self.fit_intercept
 
     @property
-    def n_params(self) -> int:  # type: ignore[override]
+    def n_params(self) -> int:
         return self.n_coef + (self.noise_std is None)
 
     @property
     def scales(self) -> np.ndarray:
-        return np.r_[np.full(self.n_features, self.coef_scale), [self.intercept_scale] * self.fit_intercept]
+        return prior_scales(self.n_features, self.fit_intercept, self.coef_scale, self.intercept_scale)
 
     def _split(self, theta):
         """W (M, p + 1) and s = log σ² (M,) or (1,)."""
@@ -78,7 +80,7 @@ class LinearModel(Model):
         r = rows.y - anp.dot(W, design_matrix(rows.X, self.fit_intercept).T)
         return -0.5 * (r**2 * anp.exp(-s)[:, None] + s[:, None] + np.log(2 * np.pi))
 
-    def _block_log_likelihood(self, theta, rows, tape, precise=True):
+    def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         Phi = design_matrix(rows.X, self.fit_intercept)
         log_noise = None if self.noise_std is None else 2 * np.log(self.noise_std)
         return _fused(theta, Phi, rows.y, rows.weight, log_noise, tape)
@@ -95,6 +97,23 @@ class LinearModel(Model):
             named["intercept"] = W[:, -1]
         return named | ({"noise_std": np.exp(s / 2)} if self.noise_std is None else {})
 
+    def predictive_mean(self, theta, W, X) -> np.ndarray:
+        """Mean of the weighted cloud's predictions, (n,)."""
+        return design_matrix(X, self.fit_intercept) @ (W @ self._split(theta)[0])
+
+    def predictive_std(self, theta, W, X) -> np.ndarray:
+        """Standard deviation of the weighted cloud's predictions, noise included, (n,)."""
+        w, s = self._split(theta)
+        deviation = w - W @ w
+        covariance = (W[:, None] * deviation).T @ deviation
+        noise = W @ np.exp(s) if self.noise_std is None else self.noise_std**2
+        Phi = design_matrix(X, self.fit_intercept)
+        return np.sqrt(noise + np.sum((Phi @ covariance) * Phi, axis=1))
+
+    def expected_score(self, theta, W, X):
+        """Minus the entropy of a Gaussian with the predictive variance, −½ log 2πe v, (n,)."""
+        return -0.5 * np.log(2 * np.pi * np.e) - np.log(self.predictive_std(theta, W, X))
+
     def exact_log_evidence(self, rows) -> float:
         """log p(y | X, σ) in closed form from ΦᵀΦ and Φᵀy, in nats.
 
@@ -104,9 +123,9 @@ class LinearModel(Model):
             If σ is unknown: the prior of w does not scale with σ, so there is no closed form.
         """
         A, b, var = self._normal_equations(rows, "exact_log_evidence")
-        factor = cho_factor(A)
+        factor = cho_factor(A, check_finite=False)
         log_det = 2 * np.sum(np.log(np.diag(factor[0]))) + 2 * np.sum(np.log(self.scales))
-        quadratic = np.sum(rows.weight * rows.y**2) / var - b @ cho_solve(factor, b)
+        quadratic = np.sum(rows.weight * rows.y**2) / var - b @ cho_solve(factor, b, check_finite=False)
         return float(-0.5 * (np.sum(rows.weight) * np.log(2 * np.pi * var) + log_det + quadratic))
 
     def exact_posterior(self, rows, rng, size: int) -> np.ndarray:
@@ -120,7 +139,39 @@ class LinearModel(Model):
         A, b, _ = self._normal_equations(rows, "exact_posterior")
         R = np.linalg.cholesky(A)  # A = R Rᵀ
         z = rng.standard_normal((self.n_coef, size))
-        return solve_triangular(R.T, solve_triangular(R, b, lower=True)[:, None] + z).T
+        mean = solve_triangular(R, b, lower=True, check_finite=False)
+        return solve_triangular(R.T, mean[:, None] + z, check_finite=False).T
+
+    def conditional_move(self, theta, rows, rng):
+        """Independent draws of w, given σ² if that is unknown; σ² by one Metropolis step on its marginal.
+
+        *Source*: the marginal of σ² and the conditional of w of :mod:`._conjugate`, Eqs. (1) and (2).  The
+        proposal of σ² does not depend on where the particle is and is all but its marginal, so that all but a
+        few in ten thousand particles are independent draws of the posterior.
+        """
+        Phi = design_matrix(rows.X, self.fit_intercept)
+        with np.errstate(all="ignore"):
+            A = Phi * self.scales
+            if not np.isfinite(np.sum(rows.weight @ A**2) + rows.weight @ rows.y**2):
+                return None
+        given = Conjugate.of(Phi, rows.y, rows.weight, self.scales)
+        if self.noise_std is not None:
+            return given.coefficients(np.full(len(theta), 2 * np.log(self.noise_std)), rng)
+        a, b = self.noise_prior
+
+        def log_p(s):
+            return given.log_evidence(s) + inverse_gamma_log_density(s, a, b)
+
+        s = metropolis(theta[:, -1], log_p, LogLinear.near(log_p, *self._range_of_noise(given)), rng)
+        return np.column_stack([given.coefficients(s, rng), s])
+
+    def _range_of_noise(self, given):
+        """Where log σ² can be: beyond, its density is e^−DEPTH of its top."""
+        a, b = self.noise_prior
+        low = np.log((b + given.R / 2) / (a + given.n / 2))  # the mode if all coefficients were free
+        if_none = b + (given.R + np.sum(given.g * given.v**2)) / 2  # if all of them were zero
+        high = np.log(max(if_none, len(given.g) * given.g[-1]) / a)  # from here it falls as e^−as at least
+        return low - np.log(DEPTH / min(a, 1.0)) - 2, high + 2 * DEPTH / a
 
     def _normal_equations(self, rows, wanted):
         """A, b and σ²."""

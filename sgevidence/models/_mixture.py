@@ -18,12 +18,14 @@ import numpy as np
 from autograd.extend import defvjp, primitive
 from scipy.cluster.vq import kmeans2
 
-from ._base import Model, working_precision
+from ._base import Model
+from ._evaluation import Evaluation, working_precision
+from ._exchangeable import Exchangeable
 from ._linear import inverse_gamma_log_density
 
 
 @dataclass(frozen=True)
-class MixtureModel(Model):
+class MixtureModel(Exchangeable, Model):
     """Diagonal Gaussian mixture.
 
     Parameters
@@ -44,14 +46,14 @@ class MixtureModel(Model):
     variance_prior: tuple[float, float] = (1.0, 1.0)
 
     # rounding a log-weight shifts all rows of its component alike: 20 000 · 10⁻⁷ is still nothing
-    single_precision_rows = 20_000
+    evaluation = Evaluation(single_precision_rows=20_000)
 
     @property
-    def n_params(self) -> int:  # type: ignore[override]
+    def n_params(self) -> int:
         return self.n_components * (1 + 2 * self.n_features)
 
     @property
-    def slots(self) -> np.ndarray:  # type: ignore[override]
+    def slots(self) -> np.ndarray:
         K, p = self.n_components, self.n_features
         blocks = np.arange(K, K + 2 * K * p).reshape(2, K, p)
         return np.column_stack([np.arange(K), blocks[0], blocks[1]])
@@ -99,8 +101,8 @@ class MixtureModel(Model):
         top = np.max(getattr(log_p, "_value", log_p), axis=0)
         return top + anp.log(anp.sum(anp.exp(log_p - top), axis=0))
 
-    def _block_log_likelihood(self, theta, rows, tape, precise=True):
-        return _fused(theta, rows.X, rows.weight, self.n_components, tape, precise)
+    def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
+        return _fused(theta, rows.X, rows.weight, self.n_components, tape, single_below)
 
     def sample_rows(self, theta, n_rows, rng):
         """n_rows draws: (X, labels).  One θ for all rows, or one θ a row."""
@@ -113,56 +115,6 @@ class MixtureModel(Model):
         z, mu, s = self._split(theta)
         pi = np.exp(z - z.max(axis=1, keepdims=True))
         return {"weights": pi / pi.sum(axis=1, keepdims=True), "means": mu, "covariances": np.exp(s)}
-
-    def canonicalize(self, theta, reference=None):
-        """Relabel each particle so that its components sit in the reference's slots.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (M, d)
-        reference : pair of ndarrays of shape (K, 1 + 2p), optional
-            Mean and variance of each slot's parameters; by default found from the cloud itself
-            (:meth:`slot_reference`).
-
-        Notes
-        -----
-        The cost of component k in slot j is Σ (F_k − mean_j)²/var_j + Σ log var_j; the cheapest
-        pair is matched first.  A global greedy choice does not depend on the labels it starts
-        from, so the image is an exact fundamental domain of the relabelling group.
-        """
-        if self.n_components == 1:
-            return theta
-        reference = self.slot_reference(theta) if reference is None else reference
-        out = np.empty_like(theta)
-        order = self._slot_order(theta, reference)
-        out[:, self.slots] = np.take_along_axis(theta[:, self.slots], order[:, :, None], axis=1)
-        return out
-
-    def is_canonical(self, theta, reference):
-        """Which points are in the reference's slots already, (M,)."""
-        if self.n_components == 1:
-            return np.ones(len(theta), dtype=bool)
-        return np.all(self._slot_order(theta, reference) == np.arange(self.n_components), axis=1)
-
-    def _slot_order(self, theta, reference):
-        """The component that goes to each slot, (M, K)."""
-        mean, var = reference
-        F = theta[:, self.slots]  # (M, K, 1 + 2p)
-        cost = np.sum((F[:, :, None, :] - mean) ** 2 / var + np.log(var), axis=3)  # (M, component, slot)
-        return _greedy_assignment(cost)
-
-    def slot_reference(self, theta, n_rounds=5):
-        """Mean and variance of each slot's parameters over the relabelled cloud, each (K, 1 + 2p).
-
-        Alternates relabelling and averaging, from the first particle as it is labelled.
-        """
-        spread = theta[:, self.slots].var(axis=(0, 1)) + 1e-12
-        mean, var = theta[0, self.slots], np.broadcast_to(spread, self.slots.shape)
-        for _ in range(n_rounds):
-            F = self.canonicalize(theta, (mean, var))[:, self.slots]
-            # slots that hold few distinct values would otherwise attract nothing but themselves
-            mean, var = F.mean(axis=0), F.var(axis=0) + 1e-3 * spread
-        return mean, var
 
     def starts(self, rows, n_starts: int, rng) -> np.ndarray:
         """Points to look for modes from, (n_starts, d): K + 3 clusters merged at random into K groups.
@@ -218,28 +170,24 @@ class MixtureModel(Model):
         mu = mean_n + sd * rng.standard_normal(s.shape)
         return np.column_stack([self.sample_prior(rng, size)[:, :1], mu, s])  # one weight: no row sees z
 
+    def conditional_move(self, theta, rows, rng):
+        """Independent draws from the posterior of one component; None for more."""
+        if self.n_components > 1:
+            return None
+        with np.errstate(all="ignore"):
+            moved = self.exact_posterior(rows, rng, len(theta))
+        return moved if np.all(np.isfinite(moved)) else None
+
     def _normal_inverse_gamma(self, rows, wanted):
         """Posterior mean of μ (p,), shape and scale (p,) of σ²."""
         if self.n_components != 1:
             raise ValueError(f"{wanted} of a mixture needs n_components=1")
         (a, b), n = self.variance_prior, np.sum(rows.weight)
         kappa = self.mean_scale**-2.0
-        mean = rows.weight @ rows.X / n
+        mean = rows.weight @ rows.X / max(n, 1e-300)
         scatter = rows.weight @ (rows.X - mean) ** 2
         b_n = b + 0.5 * (scatter + kappa * n / (kappa + n) * mean**2)
         return n * mean / (kappa + n), a + n / 2, b_n
-
-
-def _greedy_assignment(cost):
-    """For each particle the component that goes to each slot: (M, K) from costs (M, component, slot)."""
-    M, K, _ = cost.shape
-    cost, order, particle = cost.copy(), np.empty((M, K), dtype=int), np.arange(M)
-    for _ in range(K):
-        component, slot = np.divmod(cost.reshape(M, -1).argmin(axis=1), K)
-        order[particle, slot] = component
-        cost[particle, component] = np.inf
-        cost[particle, :, slot] = np.inf
-    return order
 
 
 @primitive
@@ -273,7 +221,7 @@ defvjp(_log_prior, _log_prior_vjp, argnums=(0,))
 
 
 @primitive
-def _fused(theta, X, weight, K, tape, precise):
+def _fused(theta, X, weight, K, tape, single_below):
     """Σ_r w_r log Σ_k π_k N(x_r | μ_k, σ²_k): with features [x², x, 1] one matrix product."""
     M, (n, p) = len(theta), X.shape
     center = weight @ X / max(np.sum(weight), 1e-300)  # x² would cancel far from the origin
@@ -289,7 +237,7 @@ def _fused(theta, X, weight, K, tape, precise):
     A[:, :, p : 2 * p] = (mu * precision).transpose(1, 0, 2)
     log_det = theta[:, K + K * p :].reshape(M, K, p)
     A[:, :, -1] = (log_pi - 0.5 * np.sum(mu**2 * precision + log_det + np.log(2 * np.pi), axis=2)).T
-    dtype = working_precision(A, F, precise)
+    dtype = working_precision(A, F, single_below)
     R = (A.reshape(K * M, -1).astype(dtype) @ F.T.astype(dtype)).reshape(K, M, n)
     top = R.max(axis=0)
     R -= top
@@ -303,7 +251,7 @@ def _fused(theta, X, weight, K, tape, precise):
     return total @ weight  # the sum over rows in double precision
 
 
-def _fused_vjp(ans, theta, X, weight, K, tape, precise):
+def _fused_vjp(ans, theta, X, weight, K, tape, single_below):
     R, wF, mu, precision, pi = tape.pop()
     _, M, n = R.shape
     p = mu.shape[2]

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 import autograd.numpy as anp
 import numpy as np
 from autograd.extend import defvjp, primitive
+from scipy.special import xlogy
 
-from ._base import Model, design_matrix, gaussian_log_density, working_precision
+from ._base import Model
+from ._evaluation import Evaluation, working_precision
+from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 
 @dataclass(frozen=True)
@@ -35,19 +38,19 @@ class SoftmaxModel(Model):
     intercept_scale: float = 1.0
 
     # near a mode the gradient cancels what rounding the parameters adds up, so the number of rows is free
-    single_precision_rows = 10**8
+    evaluation = Evaluation(single_precision_rows=10**8)
 
     @property
     def n_inputs(self) -> int:
         return self.n_features + self.fit_intercept
 
     @property
-    def n_params(self) -> int:  # type: ignore[override]
+    def n_params(self) -> int:
         return self.n_classes * self.n_inputs
 
     @property
     def scales(self) -> np.ndarray:
-        one_class = [self.coef_scale] * self.n_features + [self.intercept_scale] * self.fit_intercept
+        one_class = prior_scales(self.n_features, self.fit_intercept, self.coef_scale, self.intercept_scale)
         return np.tile(one_class, self.n_classes)
 
     def sample_prior(self, rng, size):
@@ -69,9 +72,9 @@ class SoftmaxModel(Model):
         labels = (rows.y == np.arange(self.n_classes)[:, None]).astype(float)  # (K, n)
         return anp.sum(log_P * labels[:, None, :], axis=0)
 
-    def _block_log_likelihood(self, theta, rows, tape, precise=True):
+    def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         Phi = design_matrix(rows.X, self.fit_intercept)
-        return _fused(theta, Phi, rows.y, rows.weight, self.n_classes, tape, precise)
+        return _fused(theta, Phi, rows.y, rows.weight, self.n_classes, tape, single_below)
 
     def derivatives(self, theta, rows):
         """Value, gradient and Hessian at one point from one pass over the rows.
@@ -93,7 +96,7 @@ class SoftmaxModel(Model):
             S -= np.log(total) @ w
             P /= total
             G += ((labels - P) * w) @ Phi.T
-            dtype = working_precision(theta, Phi, self._needs_double(rows))
+            dtype = working_precision(theta, Phi, self.evaluation.single_below(rows))
             A = P.astype(dtype)[:, None] * (np.sqrt(w) * Phi).astype(dtype)
             A = A.reshape(K * q, -1)
             B += A @ A.T
@@ -106,6 +109,14 @@ class SoftmaxModel(Model):
     def prior_derivatives(self, theta):
         precision = self.scales**-2.0
         return float(self.log_prior(theta[None])[0]), -precision * theta, -np.diag(precision)
+
+    def expected_score(self, theta, W, X):
+        """Minus the entropy of the averaged prediction, Σ_k p̄_k log p̄_k, (n,)."""
+        size, parts = max(64, self.evaluation.rows_of_block(len(theta) * self.n_classes)), []
+        for start in range(0, len(X), size):
+            p = np.tensordot(W, np.exp(self.log_probabilities(theta, X[start : start + size])), (0, 1))
+            parts.append(np.sum(xlogy(p, p), axis=0))  # p (K, n)
+        return np.concatenate(parts)
 
     def sample_rows(self, theta, X, rng):
         W = np.reshape(theta, (-1, self.n_classes, self.n_inputs))  # one θ for all rows, or one θ a row
@@ -123,10 +134,10 @@ SAFE_EXPONENT = 80.0
 
 
 @primitive
-def _fused(theta, Phi, y, weight, K, tape, precise):
+def _fused(theta, Phi, y, weight, K, tape, single_below):
     """Σ_r w_r log p(y_r | x_r, θ_m) = θ_m·s − Σ_r w_r log Σ_k exp z_krm with s_k = Σ_{y_r = k} w_r φ_r."""
     M, (n, q) = len(theta), Phi.shape
-    dtype = working_precision(theta, Phi, precise)
+    dtype = working_precision(theta, Phi, single_below)
     W = theta.reshape(M, K, q).transpose(1, 0, 2).reshape(K * M, q)
     P = (W.astype(dtype) @ Phi.T.astype(dtype)).reshape(K, M, n)
     top = 0.0
@@ -145,7 +156,7 @@ def _fused(theta, Phi, y, weight, K, tape, precise):
     return theta @ s - total @ weight  # sums over rows in double precision
 
 
-def _fused_vjp(ans, theta, Phi, y, weight, K, tape, precise):
+def _fused_vjp(ans, theta, Phi, y, weight, K, tape, single_below):
     P, wPhi, s = tape.pop()
     _, M, n = P.shape
 

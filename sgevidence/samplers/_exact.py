@@ -8,8 +8,8 @@ from time import perf_counter
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval
 from ..particles import Weights
 from ._base import SILENT, EvidenceResult
 from ._once import answer
@@ -66,16 +66,29 @@ class Exact(BaseEstimator):
         Raises
         ------
         ValueError
-            If there is no formula for the model.
+            If there is no formula for the model, and if the rows are too large to be squared or added: the
+            row of the largest value is named.
         """
         self._validate_params()
         start = perf_counter()
         try:
-            log_Z = model.exact_log_evidence(rows)
-            theta = model.exact_posterior(rows, rng, self.n_particles)
-        except (AttributeError, ValueError) as error:
+            with np.errstate(all="ignore"):
+                log_Z = model.exact_log_evidence(rows)
+                theta = model.exact_posterior(rows, rng, self.n_particles)
+        except np.linalg.LinAlgError:
+            log_Z, theta = np.nan, np.empty((0, model.n_params))
+        except ValueError as error:
             raise ValueError(
                 "there is an exact log evidence only for linear regression with a known noise_std and for a "
                 f"mixture with n_components=1, not for {model!r}: use SGAIS()"
             ) from error
+        if not (np.isfinite(log_Z) and np.all(np.isfinite(theta))):
+            raise ValueError(f"the exact log evidence is not a number: {_largest(rows)}")
         return answer(log_Z, 0.0, theta, Weights.ones(len(theta)), rows, start)
+
+
+def _largest(rows) -> str:
+    """Where the largest value is."""
+    values = rows.X if rows.y is None else np.column_stack([rows.X, rows.y])
+    row, column = np.unravel_index(np.argmax(np.abs(values)), values.shape)
+    return f"row {row} has the value {values[row, column]:.3g}; rescale the rows, or drop it"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from estimator_cases import (
     KINDS,
+    WITH_TARGETS,
     data,
     estimator,
     first_call,
@@ -20,7 +21,7 @@ from estimator_cases import (
 from scipy import sparse
 from scipy.stats import norm
 
-from sgevidence import SGAIS, DivergenceError
+from sgevidence import AIS, SGAIS, DivergenceError
 from sgevidence.models import Model
 
 N = 40
@@ -55,16 +56,16 @@ EVERY_KIND = {
     "all weights zero": ("weight.*zero", dict(sample_weight=lambda d: np.zeros(N))),
     "too few weights": ("sample_weight.shape ==", dict(sample_weight=lambda d: np.ones(N - 1))),
 }
-WITH_TARGETS = {
+OF_TARGETS = {
     "nan in y": ("y contains NaN", dict(y=lambda d: spoilt(d["y"], np.nan))),
     "inf in y": ("y contains infinity", dict(y=lambda d: spoilt(d["y"], np.inf))),
     "too few targets": ("inconsistent numbers of samples", dict(y=lambda d: d["y"][1:])),
 }
 CASES = [(kind, *case) for kind in KINDS for case in EVERY_KIND.values()] + [
-    (kind, *case) for kind in KINDS if kind != "gmm" for case in WITH_TARGETS.values()
+    (kind, *case) for kind in WITH_TARGETS for case in OF_TARGETS.values()
 ]
 CASE_IDS = [f"{kind}-{name}" for kind in KINDS for name in EVERY_KIND] + [
-    f"{kind}-{name}" for kind in KINDS if kind != "gmm" for name in WITH_TARGETS
+    f"{kind}-{name}" for kind in WITH_TARGETS for name in OF_TARGETS
 ]
 
 
@@ -91,6 +92,36 @@ def test_bad_rows(kind, make, message, changes, method):
 def test_sparse_rows(kind):
     for est in (estimator(kind), fitted(kind)):
         refused(est, TypeError, "[Ss]parse", **call(kind, X=lambda d: sparse.csr_array(d["X"])))
+
+
+def masked(array, at):
+    return np.ma.masked_array(array, mask=np.isin(np.arange(np.size(array)).reshape(np.shape(array)), at))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_masked_entries(kind):
+    """scikit-learn would read what is under the mask."""
+    spoilt_weight = dict(sample_weight=lambda d: masked(np.ones(N), 3))
+    for est in (estimator(kind), fitted(kind)):
+        refused(est, ValueError, "X is a masked array", **call(kind, X=lambda d: masked(d["X"], 3)))
+        refused(est, ValueError, "sample_weight is a masked array", **call(kind, **spoilt_weight))
+        if kind in WITH_TARGETS:
+            refused(est, ValueError, "y is a masked array", **call(kind, y=lambda d: masked(d["y"], 3)))
+    X = data(kind)[0]
+    for method in ("predict", "score_samples"):
+        if hasattr(est, method) and (kind != "custom"):
+            with pytest.raises(ValueError, match="X is a masked array with masked entries"):
+                getattr(est, method)(masked(X, 3))
+    unmasked = call(kind, X=lambda d: masked(d["X"], []))
+    assert est.partial_fit(**unmasked).n_samples_seen_ == 45 + N
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+@pytest.mark.parametrize("sampler", [SGAIS, AIS])
+def test_a_class_is_no_sampler(sampler, method):
+    message = rf"sampler must be an object, such as {sampler.__name__}\(\), got the class {sampler.__name__}"
+    refused(estimator("linear", sampler=sampler), TypeError, message, method, **call("linear"))
+    refused(fitted("linear").set_params(sampler=sampler), TypeError, message, method, **call("linear"))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -161,14 +192,10 @@ def far_out(theta, X):
     return (X[:, 0] > 50) & (theta < np.inf)
 
 
-BAD_VALUES = pytest.mark.parametrize("value", [np.nan, -np.inf])
-
-
-@BAD_VALUES
-def test_particles_without_likelihood_get_weight_zero(value):
+def test_particles_without_likelihood_get_weight_zero():
     """With slopes above one ruled out the evidence is that of the truncated posterior."""
     X, y = data("custom", n=20)
-    est = slope_model(SpoiltLikelihood(value, steep), sampler=SGAIS(n_particles=1000)).fit(X, y)
+    est = slope_model(SpoiltLikelihood(-np.inf, steep), sampler=SGAIS(n_particles=1000)).fit(X, y)
     alive = est.particles_[est.particle_weights_ > 0]
     assert np.all(np.isfinite(alive)) and np.all(alive <= 1.0)
     precision = 1 + np.sum(X[:, 0] ** 2)
@@ -179,8 +206,7 @@ def test_particles_without_likelihood_get_weight_zero(value):
     assert np.all(np.isfinite(est.score_samples(X, y)))
 
 
-@BAD_VALUES
-@pytest.mark.parametrize("first", [0, 45])
+@pytest.mark.parametrize("value, first", [(-np.inf, 0), (-np.inf, 45), (np.nan, 45)])
 def test_rows_impossible_for_all_particles_are_named(value, first):
     est = slope_model(SpoiltLikelihood(value, far_out))
     if first:

@@ -3,6 +3,7 @@
 from unittest import SkipTest
 
 import pytest
+from estimator_cases import CASES
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import (
     check_dataframe_column_names_consistency,
@@ -21,9 +22,7 @@ def averager(one, other):
 
 # a scaler would see no weights without metadata routing, which is scikit-learn's rule for every pipeline
 ESTIMATORS = [
-    BayesianLinearRegression(),
-    BayesianSoftmaxRegression(),
-    BayesianGMM(),
+    *(case.make() for case in CASES.values() if case.kind is not None),
     averager(BayesianLinearRegression(), make_pipeline("passthrough", BayesianLinearRegression())),
     averager(BayesianSoftmaxRegression(), make_pipeline("passthrough", BayesianSoftmaxRegression())),
     averager(BayesianGMM(), BayesianGMM(n_components=2)),

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from estimator_cases import KINDS, data, estimator, first_call, part, same_fit
+from estimator_cases import CASES, KINDS, data, estimator, first_call, part, same_fit
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
@@ -69,6 +69,20 @@ def test_clone_is_unfitted_and_set_params_reaches_the_sampler(kind):
     assert (
         len(est.set_params(sampler__n_particles=7, sampler__max_particles=7).fit(*data(kind)).particles_) == 7
     )
+
+
+def test_parameters_of_the_default_sampler_can_be_set_and_searched(kind):
+    small = dict(sampler__n_particles=7, sampler__max_particles=7)
+    default = estimator(kind, sampler=None)
+    assert len(clone(default).set_params(**small).fit(*part(kind, 0, 10)).particles_) == 7
+    assert default.sampler is None
+    search = GridSearchCV(default, {"sampler__max_particles": [5, 6]}, scoring=evidence_scorer, cv=FullData())
+    search.set_params(error_score="raise", estimator__sampler__n_particles=5).fit(*part(kind, 0, 10))
+    assert len(search.best_estimator_.particles_) == search.best_params_["sampler__max_particles"]
+    default = estimator(kind, sampler=None)
+    with pytest.raises(ValueError, match="Invalid parameter 'speed' for estimator SGAIS"):
+        default.set_params(sampler__speed=1)
+    assert default.set_params(sampler__n_particles=9, sampler=None).sampler.n_particles == 9
 
 
 def test_an_int_repeats_and_a_random_state_advances(kind):
@@ -143,7 +157,7 @@ def test_score_samples_averages_densities_and_log_predictive_averages_their_prod
     est = streamed(estimator(kind), kind, 0, 60)
     X, y = part(kind, 60, 90)
     ell = est._model.log_likelihood(est.particles_, Rows.of(X, y)) + np.log(est.particle_weights_)[:, None]
-    args = (X,) if kind == "gmm" else (X, y)
+    args = (X,) if y is None else (X, y)
     np.testing.assert_allclose(est.score_samples(*args), logsumexp(ell, axis=0), rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(est.score_samples(*args), est.score_samples(*args))  # no randomness
     joint = logsumexp(ell.sum(axis=1) - (len(X) - 1) * np.log(est.particle_weights_))
@@ -161,15 +175,7 @@ def test_log_predictive_is_the_gain_in_evidence(kind):
 def test_posterior_samples_are_named_and_equally_weighted(kind):
     est = streamed(estimator(kind), kind, 0, 90)
     shapes = {name: value.shape for name, value in est.posterior_samples().items()}
-    assert (
-        shapes
-        == {
-            "linear": {"coef": (30, 2), "intercept": (30,), "noise_std": (30,)},
-            "softmax": {"coef": (30, 3, 2), "intercept": (30, 3)},
-            "gmm": {"weights": (30, 2), "means": (30, 2, 2), "covariances": (30, 2, 2)},
-            "custom": {"theta": (30, 1)},
-        }[kind]
-    )
+    assert shapes == {name: (30, *shape) for name, shape in CASES[kind].posterior.items()}
 
 
 def test_nothing_is_reported_before_fit(kind):

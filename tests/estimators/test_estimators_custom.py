@@ -1,11 +1,14 @@
 """A user's own model is a full citizen."""
 
+import warnings
+
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from estimator_cases import data, estimator, slope_model
+from estimator_cases import data, estimator, same_fit, slope_log_likelihood, slope_model
 
-from sgevidence import SGAIS, BayesianModel
+from sgevidence import SGAIS, BayesianModel, EvidenceWarning
+from sgevidence.models import CustomModel
 
 
 def test_the_linear_model_in_three_functions_is_the_built_in_one():
@@ -54,3 +57,58 @@ def test_it_simulates_if_it_was_told_how():
     assert np.all(np.abs(draws.mean(axis=1) - 3 * theta) < 5 * draws.std() / np.sqrt(2000))
     with pytest.raises(ValueError, match="cannot simulate"):
         slope_model().fit(X, y).sample_y(X)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_nan_at_draws_from_the_prior_is_refused_before_anything_has_changed(value):
+    X, y = data("custom")
+
+    def sometimes(theta, X, y):
+        return anp.where(theta > 1, value, slope_log_likelihood(theta, X, y))
+
+    est = slope_model(sometimes)
+    for method in (est.fit, est.partial_fit):
+        with pytest.raises(ValueError, match=f"log_likelihood is {value} at .* draws .* at rows"):
+            method(X, y)
+    assert not hasattr(est, "log_evidence_")
+
+
+def forgotten_jacobian():
+    """A rate θ = log λ with λ ~ Gamma(2, 1)."""
+    return BayesianModel(
+        lambda rng, size: np.log(rng.gamma(2.0, size=(size, 1))),
+        lambda theta: theta[:, 0] - anp.exp(theta[:, 0]),
+        lambda theta, X, y: theta * X[:, 0] - anp.exp(theta),
+        sampler=SGAIS(n_particles=30, max_particles=30),
+        random_state=0,
+    )
+
+
+def test_a_prior_that_is_not_its_sampler_s_density_is_warned_of_where_the_user_called():
+    X = np.ones((3, 1))
+    with pytest.warns(EvidenceWarning, match="log_prior does not seem .* a forgotten Jacobian") as caught:
+        est = forgotten_jacobian().partial_fit(X)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", EvidenceWarning)
+        est.partial_fit(X)  # once a fit
+
+
+def test_the_trial_of_the_functions_uses_no_random_number_of_the_sampler(monkeypatch):
+    X, y = data("custom")
+    tried = slope_model(random_state=np.random.RandomState(3)).fit(X, y)
+    monkeypatch.setattr(CustomModel, "check", lambda *a: None)
+    same_fit(tried, slope_model(random_state=np.random.RandomState(3)).fit(X, y))
+
+
+def test_a_likelihood_that_writes_does_not_reach_the_caller_s_rows():
+    X, y = data("custom")
+    before = X.copy()
+
+    def writes(theta, X, y):
+        X -= 1.0
+        return slope_log_likelihood(theta, X, y)
+
+    with pytest.raises(ValueError, match="log_likelihood writes into an array that it is given"):
+        slope_model(writes).fit(X, y)
+    np.testing.assert_array_equal(X, before)

@@ -2,8 +2,12 @@
 
 import pytest
 
+from sgevidence.models import MixtureModel, SoftmaxModel
+from sgevidence.models._evaluation import Evaluation
+
 
 @pytest.fixture(autouse=True)
 def double_precision(request, monkeypatch):
     if "single_precision" not in request.node.name:
-        monkeypatch.setattr("sgevidence.models._base.SINGLE_PRECISION_LIMIT", 0.0)
+        for model in (MixtureModel, SoftmaxModel):
+            monkeypatch.setattr(model, "evaluation", Evaluation())

@@ -20,7 +20,7 @@ CUSTOM = CustomModel(
         -0.125 * theta**2 - np.log(2.0) - 0.5 * np.log(2 * np.pi), axis=1
     ),
     row_log_likelihood=log_likelihood,
-    n_params=2,
+    dimension=2,
 )
 
 

@@ -8,7 +8,7 @@ from autograd.test_util import check_grads
 
 from sgevidence.history._rows import Rows
 from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel
-from sgevidence.models import _base as base
+from sgevidence.models._evaluation import Evaluation, value_and_grad
 
 MODELS = {
     "linear": LinearModel(3, noise_std=0.7),
@@ -53,9 +53,10 @@ def assert_close(a, b, rtol=1e-10):
 @pytest.mark.parametrize("offset", [0.0, 100.0], ids=["centred", "mean 100"])
 @pytest.mark.parametrize("block_elements", [10**9, 1], ids=["one block", "three blocks"])
 def test_fused_equals_plain_autograd(model, offset, block_elements, monkeypatch):
-    monkeypatch.setattr(base, "BLOCK_ELEMENTS", block_elements)  # blocks have at least 64 rows
+    # blocks have at least 64 rows
+    monkeypatch.setattr(type(model), "evaluation", Evaluation(block_elements=block_elements))
     theta, rows = problem(model, offset=offset)
-    value, grad = base.value_and_grad(lambda t: plain_log_joint(model, t, rows), theta)
+    value, grad = value_and_grad(lambda t: plain_log_joint(model, t, rows), theta)
     assert_close(model.log_joint(theta, rows), value)
     assert_close(model.sum_log_likelihood(theta, rows), value - model.log_prior(theta))
     fused_value, fused_grad = model.value_and_grad_log_joint(theta, rows)
@@ -111,7 +112,7 @@ def test_fractional_weights_scale(model):
 def test_without_rows_the_joint_is_the_prior(model):
     theta, rows = problem(model)
     value, grad = model.value_and_grad_log_joint(theta, rows[:0])
-    prior, prior_grad = base.value_and_grad(getattr(model, "plain_log_prior", model.log_prior), theta)
+    prior, prior_grad = value_and_grad(getattr(model, "plain_log_prior", model.log_prior), theta)
     assert_close(value, prior)
     assert_close(grad, prior_grad)
 
@@ -171,11 +172,35 @@ def test_that_test_sees_a_missing_jacobian(name):
     assert box_z_score(model, lambda theta: model.log_prior(theta) - theta[:, -1]) > 8
 
 
-def test_base_model_names_what_is_missing():
-    theta, rows = np.zeros((2, 1)), Rows.of(np.zeros((3, 1)))
-    with pytest.raises(TypeError, match="Model does not define sample_prior"):
-        Model().sample_prior(np.random.default_rng(0), 2)
-    with pytest.raises(TypeError, match="Model does not define log_prior"):
-        Model().log_prior(theta)
-    with pytest.raises(TypeError, match="Model does not define log_likelihood"):
-        Model().log_likelihood(theta, rows)
+def test_what_a_model_must_say_is_named():
+    with pytest.raises(TypeError, match=r"abstract .*log_likelihood.*log_prior.*n_params.*sample_prior"):
+        Model()
+
+
+def test_what_a_model_need_not_say_is_refused_by_name_or_has_no_effect():
+    class Bare(Model):
+        n_params = 1
+
+        def sample_prior(self, rng, size):
+            return rng.standard_normal((size, 1))
+
+        def log_prior(self, theta):
+            return -0.5 * theta[:, 0] ** 2 - 0.5 * np.log(2 * np.pi)
+
+        def log_likelihood(self, theta, rows):
+            return theta * rows.X[:, 0]
+
+    model, rng, rows = Bare(), np.random.default_rng(0), Rows.of(np.ones((3, 1)))
+    theta, W = model.sample_prior(rng, 4), np.full(4, 0.25)
+    assert model.slots is None and model.slot_reference(theta) is None
+    assert model.canonicalize(theta) is theta and model.is_canonical(theta, None).all()
+    assert model.parameters(theta)["theta"] is theta
+    assert model.starts(rows, 7, rng).shape == (7, 1)
+    for refused, message in {
+        lambda: model.sample_rows(theta, rows.X, rng): "cannot simulate: Bare does not define sample_rows",
+        lambda: model.exact_log_evidence(rows): "no closed form of the evidence of .*Bare",
+        lambda: model.exact_posterior(rows, rng, 2): "no closed form of the posterior of .*Bare",
+        lambda: model.expected_score(theta, W, rows.X): "Bare does not define an expected score: give y",
+    }.items():
+        with pytest.raises(ValueError, match=message):
+            refused()

@@ -9,7 +9,7 @@ from scipy import stats
 
 from sgevidence.history._rows import Rows
 from sgevidence.models import LinearModel
-from sgevidence.models._base import design_matrix
+from sgevidence.models._regression import design_matrix
 
 DATA = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 EXACT = [LinearModel(3, True, 2.0, 0.5, noise_std=0.7), LinearModel(3, False, 1.5, noise_std=1.3)]
@@ -133,3 +133,15 @@ def test_parameters_are_in_natural_space():
     named = LinearModel(2).parameters(theta)
     assert {k: v.tolist() for k, v in named.items()} == {"coef": [[1, 2]], "intercept": [3], "noise_std": [2]}
     assert set(LinearModel(2, fit_intercept=False, noise_std=1.0).parameters(theta[:, :2])) == {"coef"}
+
+
+@pytest.mark.parametrize("model", [LinearModel(2, noise_std=0.7), LinearModel(2)], ids=["known", "unknown"])
+def test_predictive_moments_are_those_of_simulated_rows(model):
+    rng, n = np.random.default_rng(5), 200_000
+    theta, W, X = 0.3 * model.sample_prior(rng, 5), rng.dirichlet(np.ones(5)), np.array([[0.5, -2.0]])
+    y = model.sample_rows(theta[rng.choice(5, size=n, p=W)], np.repeat(X, n, axis=0), rng)
+    (mean,), (std,) = model.predictive_mean(theta, W, X), model.predictive_std(theta, W, X)
+    assert abs(y.mean() - mean) < 5 * std / np.sqrt(n)
+    squares = (y - mean) ** 2
+    assert abs(squares.mean() - std**2) < 5 * squares.std() / np.sqrt(n)
+    assert model.expected_score(theta, W, X)[0] == pytest.approx(stats.norm(scale=std).entropy() * -1)

@@ -6,6 +6,7 @@ from scipy import stats
 
 from sgevidence.history._rows import Rows
 from sgevidence.models import SoftmaxModel
+from sgevidence.models._evaluation import Evaluation
 
 MODEL = SoftmaxModel(2, 3, coef_scale=0.5, intercept_scale=2.0)
 
@@ -49,3 +50,16 @@ def test_parameters_are_one_row_a_class():
     named = SoftmaxModel(2, 2).parameters(np.arange(6.0)[None])
     assert {k: v.tolist() for k, v in named.items()} == {"coef": [[[0, 1], [3, 4]]], "intercept": [[2, 5]]}
     assert set(SoftmaxModel(2, 2, fit_intercept=False).parameters(np.zeros((1, 4)))) == {"coef"}
+
+
+def test_expected_score_is_minus_the_entropy_of_the_averaged_prediction():
+    """However many blocks it takes, and where a class is all but impossible."""
+    rng = np.random.default_rng(4)
+    X, theta, W = rng.standard_normal((200, 2)), MODEL.sample_prior(rng, 30), rng.dirichlet(np.ones(30))
+    X[0] *= 1e3
+    p = np.einsum("m,kmn->kn", W, np.exp(MODEL.log_probabilities(theta, X)))
+    expected = -stats.entropy(p, axis=0)
+    np.testing.assert_allclose(MODEL.expected_score(theta, W, X), expected, rtol=1e-12, atol=1e-14)
+    small_blocks = SoftmaxModel(2, MODEL.n_classes)
+    object.__setattr__(small_blocks, "evaluation", Evaluation(block_elements=1))
+    np.testing.assert_allclose(small_blocks.expected_score(theta, W, X), expected, rtol=1e-12, atol=1e-14)

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 from mutants import broken
 from scipy.optimize import minimize
-
-from sgevidence import SGAIS
-from sgevidence.history import Anchor, Reservoir, Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
-from sgevidence.particles import AffineMap, Weights
-from sgevidence.samplers import _escort
 from sgevidence.samplers._escort import anchored_at_mode, escort, gaussian, history_difference
 from sgevidence.samplers._mode import find_mode
 from sgevidence.samplers._monitor import SampleEstimate
-from sgevidence.samplers._records import Tally
 from sgevidence.samplers._state import Streams
 from sgevidence.samplers._target import Likelihood, Target, of_history, sampled
+
+from sgevidence import SGAIS
+from sgevidence.history import Anchor, Reservoir, Rows
+from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel
+from sgevidence.particles import AffineMap, Weights
+from sgevidence.samplers import _escort
+from sgevidence.samplers._records import Tally
 
 MODELS = {
     "linear": LinearModel(2),
@@ -29,7 +29,8 @@ every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def double_precision(request, monkeypatch):
     """Compare to ten digits in double precision; one test looks at single precision."""
     if "single_precision" not in request.node.name:
-        monkeypatch.setattr("sgevidence.models._base.SINGLE_PRECISION_LIMIT", 0.0)
+        for cls in {type(m) for m in MODELS.values()}:
+            monkeypatch.setattr(cls, "evaluation", Model.evaluation)
 
 
 def data(model, n, rng):
@@ -119,7 +120,7 @@ def test_single_precision_is_enough(rng, model):
     problem = Problem(model, rng, 5000, 5000)
     step = problem.escort(np.random.default_rng(1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sgevidence.models._base.SINGLE_PRECISION_LIMIT", 0.0)
+        patch.setattr(type(model), "evaluation", Model.evaluation)
         exact = problem.escort(np.random.default_rng(1))
     np.testing.assert_allclose(step.theta, exact.theta, atol=1e-4)  # the mode is found in doubles or not
     np.testing.assert_allclose(step.increment, exact.increment, atol=0.02)

@@ -1,5 +1,7 @@
 """Exact: the formula's value, draws from the posterior, and a clear no elsewhere."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -20,6 +22,19 @@ def test_value_and_draws(rng, model, rows):
     assert result.theta.shape == (20_000, model.n_params) and np.all(result.weights == 1 / 20_000)
     assert (result.n_likelihoods, result.n_gradients) == (0.0, 0.0)
     assert result.path["n_samples"].tolist() == [8]
+
+
+@pytest.mark.parametrize("value", [1e100, 1e200, -1e300])
+@pytest.mark.parametrize("where", ["X", "y"])
+@pytest.mark.parametrize("model", [LINEAR[0], MIXTURE[0]], ids=["linear", "mixture"])
+def test_rows_too_large_are_named_and_never_an_answer(rng, model, where, value):
+    rows = Rows.of(X.copy(), None if model is MIXTURE[0] else X[:, 0].copy())
+    (rows.X[:, 0] if where == "X" or rows.y is None else rows.y)[3] = value
+    if value == 1e100:  # its square is a double
+        assert np.isfinite(Exact(10).run(model, rows, rng).log_evidence)
+    else:
+        with pytest.raises(ValueError, match=re.escape(f"is not a number: row 3 has the value {value:.3g};")):
+            Exact(10).run(model, rows, rng)
 
 
 @pytest.mark.parametrize(

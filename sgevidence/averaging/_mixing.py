@@ -1,0 +1,223 @@
+r"""Predictions of an average of models: the mixture of their predictive distributions.
+
+    p(y | x, data) = Σ_k w_k p_k(y | x, data)                      (Hoeting et al. 1999, Eq. 1)
+
+The score that the average expects of a row is the mean of log p(y | x) under itself, minus the entropy H
+of the mixture.  For classes it is a sum.  For numbers each model says what it expects, −H_k, and
+
+    −H = −Σ_k w_k H_k − I,     0 ≤ I ≤ H(w),
+
+where I is what y would tell of which model is right, and H(w) the entropy of the weights.  I is taken from
+the predictive moments, ½ [log σ² − Σ_k w_k log σ_k²], with σ² the variance of the mixture, where that is
+below H(w): for Gaussian predictions that agree in variance or mean little, that of the Gaussian of equal
+moments; for predictions far apart, exact.
+
+Symbols
+-------
+=======  =============  ===================================================
+w_k      ``weights_``   posterior probabilities of the models
+m_k, σ_k ``means, stds`` predictive mean and standard deviation of model k
+I        ``told``       information of y about the model
+=======  =============  ===================================================
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import check_feature_names
+from ..estimators._input import refuse_masked
+from ..model_selection import last_step
+from ..particles import log_sum_exp
+from ._pipelines import behind_transformers
+
+
+def _children_have(method: str) -> Callable[[Any], bool]:
+    """The averager has a method if all children have it and they are of one kind that predicts."""
+
+    def check(self: Any) -> bool:
+        children = self._children()
+        return (
+            bool(children)
+            and self._kind(children) in ("classifier", "regressor")
+            and all(hasattr(last_step(child), method) for child in children)
+        )
+
+    return check
+
+
+class MixedPredictions(BaseEstimator):
+    """Methods of the fitted average that predict and score."""
+
+    estimators: Any
+    estimators_: list[Any]
+    weights_: np.ndarray
+    classes_: np.ndarray
+    _copies_are_branches = True  # of a stream, as its models' are
+
+    @available_if(_children_have("predict"))
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Most probable class, or mean, under the average of the models' predictions.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Regressors: also return the standard deviation, spread between models included.
+
+        Returns
+        -------
+        prediction : ndarray of shape (n_samples,)
+        std : ndarray of shape (n_samples,)
+            Only if ``return_std``.
+        """
+        check_is_fitted(self)
+        if self._kind() == "classifier":
+            if return_std:
+                raise ValueError("return_std is for regressors only")
+            return self.classes_[np.argmax(self.predict_log_proba(X), axis=1)]
+        if not return_std:
+            return self.weights_ @ np.array(self._ask("predict", X))
+        means, stds = self._predictive_moments(X)
+        mean = self.weights_ @ means
+        return mean, np.sqrt(self.weights_ @ (stds**2 + (means - mean) ** 2))
+
+    def _predictive_moments(self, X: Any) -> np.ndarray:
+        """Means and standard deviations of all models, (2, K, n)."""
+        return np.array(self._ask("predict", X, return_std=True)).transpose(1, 0, 2)
+
+    @available_if(_children_have("predict_proba"))
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Log of :meth:`predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        check_is_fitted(self)
+        return self._mix(self._ask("predict_log_proba", X))
+
+    @available_if(_children_have("predict_proba"))
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Class probabilities, averaged over models.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    @available_if(_children_have("predict_proba"))
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Log odds of the averaged prediction for two classes, its log probabilities for more.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+        """
+        log_p = self.predict_log_proba(X)
+        return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
+
+    def score_samples(self, X: Any, y: Any = None) -> np.ndarray:
+        """Log predictive density of each row under the mixture of models, in nats.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), optional
+            If None, a classifier or regressor gives the score that it expects: minus the entropy of the
+            averaged prediction.  Of regressors it is the average of what the models expect, less what y
+            would tell of which of them is right, by their means and variances.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        kind = self._kind()
+        if y is None and kind == "classifier":
+            log_p = self.predict_log_proba(X)
+            return np.sum(np.exp(log_p) * log_p, axis=1)
+        if y is None and kind == "regressor":
+            return self._expected_score(X)
+        args = () if y is None or kind == "density_estimator" else (y,)
+        return self._mix(self._ask("score_samples", X, *args))
+
+    def _expected_score(self, X: Any) -> np.ndarray:
+        """Σ_k w_k E_k − I of regressors."""
+        w, (means, stds) = self.weights_, self._predictive_moments(X)
+        variance = w @ (stds**2 + (means - w @ means) ** 2)
+        told = 0.5 * np.log(variance) - w @ np.log(stds)
+        entropy = -np.sum(w[w > 0] * np.log(w[w > 0]))
+        return w @ np.array(self._ask("score_samples", X)) - np.minimum(told, entropy)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy of a classifier, R² of a regressor, otherwise mean of :meth:`score_samples`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), optional
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        check_is_fitted(self)
+        metrics = {"classifier": accuracy_score, "regressor": r2_score}
+        if (kind := self._kind()) in metrics:
+            return metrics[kind](y, self.predict(X), sample_weight=sample_weight)
+        return float(np.average(self.score_samples(X, y), weights=sample_weight))
+
+    def _ask(self, method: str, X: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        """The answers of all models, each to X as its pipeline transforms it."""
+        refuse_masked(X=X)
+        check_feature_names(self, X, reset=False)
+        answers = []
+        for child in self.estimators_:
+            model, X_in = behind_transformers(child, X)
+            answers.append(getattr(model, method)(X_in, *args, **kwargs))
+        return answers
+
+    def _mix(self, logs: list[np.ndarray]) -> np.ndarray:
+        """log Σ_k weight_k exp(logs_k); a weight that underflows is no model."""
+        alive = self.weights_ > 0
+        log_weights = np.log(self.weights_[alive])
+        mixed = np.array([log for log, a in zip(logs, alive) if a])
+        return log_sum_exp(mixed + log_weights.reshape(-1, *[1] * (mixed.ndim - 1)), axis=0)
+
+    def _children(self) -> list[Any]:
+        """The models, or an empty list if ``estimators`` is not a list of pairs."""
+        if hasattr(self, "estimators_"):
+            return self.estimators_
+        try:
+            return [child for _, child in self.estimators]
+        except (TypeError, ValueError):
+            return []
+
+    def _kind(self, children: list[Any] | None = None) -> str | None:
+        """ "classifier", "regressor", "density_estimator", or None with a custom model among them."""
+        try:
+            kinds = {get_tags(child).estimator_type for child in children or self._children()}
+        except (AttributeError, TypeError, ValueError):
+            return None
+        return kinds.pop() if len(kinds) == 1 else None

@@ -1,0 +1,98 @@
+"""A stream through the models of an average, pipelines among them.
+
+scikit-learn's pipelines have no ``partial_fit``.  Here their transformers are fitted on the first chunk
+and kept, and the last step sees the chunks as they transform them.
+"""
+
+import copy
+from typing import Any
+
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils.metadata_routing import process_routing
+from sklearn.utils.random import sample_without_replacement
+
+from ._routing import routing_enabled
+
+
+def seed(children: list[Any], rng: Any) -> None:
+    """Distinct seeds for every random_state of every child."""
+    places = [
+        (child, key)
+        for child in children
+        for key in sorted(child.get_params(deep=True))
+        if key == "random_state" or key.endswith("__random_state")
+    ]
+    seeds = sample_without_replacement(2**31 - 1, len(places), random_state=rng)
+    for (child, key), value in zip(places, seeds):
+        child.set_params(**{key: int(value)})
+
+
+def is_online(child: Any) -> bool:
+    """Can it learn from rows as they come?  A frozen model does not learn."""
+    if isinstance(child, Pipeline):
+        return is_online(child.steps[-1][1])
+    return not isinstance(child, FrozenEstimator) and hasattr(child, "partial_fit")
+
+
+def behind_transformers(child: Any, X: Any) -> tuple[Any, Any]:
+    """The model at the end of a pipeline, and X as it sees it."""
+    while isinstance(child, Pipeline | FrozenEstimator):
+        if isinstance(child, Pipeline):
+            for _, transformer in child.steps[:-1]:
+                X = X if _does_nothing(transformer) else transformer.transform(X)
+            child = child.steps[-1][1]
+        else:
+            child = child.estimator
+    return child, X
+
+
+def fit_child(child: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
+    """The child fitted on the rows."""
+    return child.fit(X, y, **params)
+
+
+def partial_fit_child(
+    child: Any, X: Any, y: Any, params: dict[str, Any], extra: dict[str, Any], first: bool
+) -> Any:
+    """A copy of the child that has absorbed the rows; the child itself stays as it was.
+
+    ``params`` are metadata, ``extra`` goes to the model at the end as it is.
+    """
+    if isinstance(child, Pipeline):
+        return _partial_fit_pipeline(child, X, y, params, extra, first)
+    shallow = getattr(child, "_copies_are_branches", False)  # our own, whose states are immutable
+    child = copy.copy(child) if shallow else copy.deepcopy(child)
+    return child.partial_fit(X, y, **extra, **params)
+
+
+def _partial_fit_pipeline(
+    pipeline: Pipeline, X: Any, y: Any, params: dict[str, Any], extra: dict[str, Any], first: bool
+) -> Pipeline:
+    routed = process_routing(pipeline, "fit", **params) if routing_enabled() and params else None
+    steps = []
+    for name, step in pipeline.steps[:-1]:
+        if not _does_nothing(step):
+            if first:
+                step, X = _fit_transform(step, X, y, {} if routed is None else routed[name])
+            else:
+                X = step.transform(X)
+        steps.append((name, step))
+    name, last = pipeline.steps[-1]
+    if routed is not None:
+        last_params = routed[name]["fit"]
+    else:
+        last_params = {key.removeprefix(f"{name}__"): value for key, value in params.items()}
+    pipeline = copy.copy(pipeline)
+    pipeline.steps = [*steps, (name, partial_fit_child(last, X, y, last_params, extra, first))]
+    return pipeline
+
+
+def _does_nothing(step: Any) -> bool:
+    return step is None or step == "passthrough"
+
+
+def _fit_transform(transformer: Any, X: Any, y: Any, params: Any) -> tuple[Any, Any]:
+    if hasattr(transformer, "fit_transform"):
+        return transformer, transformer.fit_transform(X, y, **params.get("fit_transform", {}))
+    return transformer, transformer.fit(X, y, **params.get("fit", {})).transform(X)

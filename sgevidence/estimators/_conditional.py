@@ -1,0 +1,139 @@
+"""Estimators of y given X: fit, scores of pairs, simulated targets; coefficients, if there are some."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .._compat import fit_context
+from ._base import EvidenceEstimator
+from ._input import check_count, generator
+from ._stream import learns_online
+
+
+class ConditionalEstimator(EvidenceEstimator):
+    """Base of regressors and classifiers."""
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget what was seen and learn from these rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+            Of a classifier labels of any kind; the classes are those with positive weight.
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        ValueError
+            On bad input, and if the likelihood vanishes for all particles; nothing has changed then.
+        DivergenceError
+            If the particles leave the finite numbers; nothing has changed then.
+        """
+        return self._learn(X, y, sample_weight, reset=True)
+
+    @available_if(learns_online)
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from more rows; the first call starts afresh.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        ValueError
+            As in :meth:`fit`, and if parameters of the model or the sampler have changed since the first
+            call.
+        DivergenceError
+            As in :meth:`fit`.
+        """
+        return self._learn(X, y, sample_weight, reset=False)
+
+    def score_samples(self, X: Any, y: Any = None) -> np.ndarray:
+        """Log predictive density of each row, in nats.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), optional
+            If None, the score that the model itself expects: minus the entropy of its prediction
+            (of a Gaussian with the predictive variance, for a linear regression).
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        check_is_fitted(self)
+        if y is None:
+            return self._model.expected_score(self.particles_, self.particle_weights_, self._validate_X(X))
+        return self._score_rows(self._rows_to_score(X, y))
+
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
+        """Draws from the posterior predictive distribution.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        n_samples : int, default=1
+        random_state : int, RandomState instance or None, default=None
+            By default the estimator's own.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_samples)
+            Each entry from a particle of its own.
+        """
+        X = self._validate_X(X)
+        check_count(n_samples, "n_samples")
+        rng = generator(self.random_state if random_state is None else random_state)
+        draws = []
+        for _ in range(n_samples):
+            theta = self.particles_[rng.choice(len(self.particles_), size=len(X), p=self.particle_weights_)]
+            draws.append(self._model.sample_rows(theta, X, rng))
+        return self._decode(np.column_stack(draws))
+
+    def _decode(self, y: np.ndarray) -> np.ndarray:
+        """Targets as they came."""
+        return y
+
+
+class LinearPredictor(ConditionalEstimator):
+    """Estimators whose model names its parameters ``coef`` and ``intercept``."""
+
+    fit_intercept: bool
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Posterior mean of the coefficients."""
+        self._must_have_learnt("coef_")
+        return self._posterior_mean_and_std("coef")[0]
+
+    @property
+    def coef_std_(self) -> np.ndarray:
+        """Posterior standard deviation of the coefficients."""
+        self._must_have_learnt("coef_std_")
+        return self._posterior_mean_and_std("coef")[1]
+
+    @property
+    def intercept_(self) -> Any:
+        """Posterior mean of the intercept; 0.0 without one."""
+        if not self.fit_intercept:
+            return 0.0
+        self._must_have_learnt("intercept_")
+        return self._posterior_mean_and_std("intercept")[0]

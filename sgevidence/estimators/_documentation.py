@@ -1,0 +1,54 @@
+"""What all estimators document alike, written once and put into their docstrings."""
+
+from textwrap import indent
+
+PARAMETERS = """\
+sampler : object or None, default=None
+    Evidence algorithm; None means ``SGAIS()``.  With one that needs all rows at once there is no
+    ``partial_fit``.
+random_state : int, RandomState instance or None, default=None
+    An int makes every ``fit`` the same.
+verbose : bool or int, default=False
+    Print a line a chunk."""
+
+ATTRIBUTES = """\
+log_evidence_, log_evidence_std_ : float
+    log p(y | X), of a density log p(X), of all rows seen and its standard error, in nats.
+evidence_path_ : dict of str to ndarray
+    One entry per chunk: n_samples, log_evidence, log_evidence_std, log_predictive (of the chunk
+    given the rows before it), n_annealing_steps, ess, lambdas (array of arrays), n_refused,
+    n_likelihoods, n_gradients, n_particles, n_moves, n_escorts, n_escorts_refused, acceptance,
+    n_renewals, missed_mode, sample_noise, noise_to_injection, anchor_distance.  At most 4096
+    entries: then every second is dropped.
+diagnostics_ : dict of str to float
+    How the sampling went: n_particles, ess (of the last weighting), acceptance, n_moves, n_escorts
+    and n_escorts_refused (clouds carried along with the posterior), n_refused (proposals that left
+    the finite numbers), noise_to_injection (gradient noise of SGHMC), sample_noise (nats; what a
+    sub-sample of the history does not know), anchor_distance (posterior widths per √d), n_renewals
+    and missed_mode (mixtures: modes taken from outside, or lost, nats).  Another sampler has more or
+    fewer words of its own.
+particles_ : ndarray of shape (M, d)
+    Draws from the posterior in the model's unconstrained space.
+particle_weights_ : ndarray of shape (M,)
+    Their weights, summing to one.
+n_samples_seen_ : int
+    Rows absorbed, without those of weight zero.
+data_fingerprint_ : int
+    Running checksum of sample_weight and y, or X where there is no y, the same however the rows were
+    cut.
+n_features_in_ : int
+feature_names_in_ : ndarray of shape (n_features_in_,)
+    Only if X has column names."""
+
+#: Lines of a class docstring that stand for the text above.
+PLACES = {"{parameters of every estimator}": PARAMETERS, "{attributes of every estimator}": ATTRIBUTES}
+
+
+def documented(cls: type) -> type:
+    """Put what all estimators have in common into the docstring of one; ``python -OO`` has none."""
+    lines = (cls.__doc__ or "").splitlines()
+    for i, line in enumerate(lines):
+        if (place := line.strip()) in PLACES:
+            lines[i] = indent(PLACES[place], line[: line.index(place)])
+    cls.__doc__ = "\n".join(lines) or None
+    return cls

@@ -1,0 +1,114 @@
+"""What is read off a weighted cloud: paths, diagnostics, draws, averages over particles."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from ..history import Rows
+from ..models import Model
+from ..particles import log_sum_exp, spread
+from ..samplers import EvidenceResult, diagnostics, evidence_path
+from ._stream import Stream
+
+#: Particles × rows of one block of an average.
+BLOCK = 200_000
+
+
+class PosteriorReports(BaseEstimator):
+    """What a fitted estimator reports of its posterior; it says of itself how rows are validated."""
+
+    log_evidence_: float
+    log_evidence_std_: float
+    particles_: np.ndarray
+    particle_weights_: np.ndarray
+    _model: Model
+    _stream: Stream | None
+    _result: EvidenceResult | None
+
+    def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
+        raise TypeError(f"{type(self).__name__} does not say what its rows are")
+
+    @property
+    def evidence_path_(self) -> dict[str, np.ndarray]:
+        """One entry per chunk: see the class's Attributes."""
+        self._must_have_learnt("evidence_path_")
+        if self._result is not None:
+            return self._result.path
+        assert self._stream is not None
+        return evidence_path(self._stream.records)
+
+    @property
+    def diagnostics_(self) -> dict[str, float]:
+        """How the sampling went: see the class's Attributes."""
+        self._must_have_learnt("diagnostics_")
+        if self._result is not None:
+            return self._result.diagnostics
+        assert self._stream is not None
+        return diagnostics(self._stream.records)
+
+    def posterior_samples(self) -> dict[str, np.ndarray]:
+        """Equally weighted draws from the posterior.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Named parameters in their natural space, each with leading axis M = n_particles.
+            Weighted particles are repeated in proportion to their weight, without randomness.
+        """
+        check_is_fitted(self)
+        theta = self.particles_[spread(self.particle_weights_, len(self.particles_))]
+        return self._model.parameters(self._model.canonicalize(theta))
+
+    def log_predictive(self, X: Any, y: Any = None) -> float:
+        """Joint log predictive density of rows, log p(rows | rows seen), in nats.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), optional
+            Not used by density models.
+
+        Returns
+        -------
+        float
+            log Σ_i W_i Π_r p(y_r | θ_i).
+        """
+        rows = self._rows_to_score(X, y)
+        ell = self._model.sum_log_likelihood(self.particles_, rows)
+        return float(log_sum_exp(self._log_weights() + ell))
+
+    def _score_rows(self, rows: Rows) -> np.ndarray:
+        """log Σ_i W_i p(y_r | θ_i) for each row."""
+        return self._average_over_particles(
+            rows, lambda theta, block: self._model.log_likelihood(theta, block)
+        )
+
+    def _average_over_particles(
+        self, rows: Rows, log_f: Callable[[np.ndarray, Rows], np.ndarray]
+    ) -> np.ndarray:
+        """log Σ_i W_i exp(log_f(θ_i, row)) for log_f of shape (..., M, n), in blocks of rows; (..., n)."""
+        log_W = self._log_weights()[:, None]
+        size = max(1, BLOCK // len(self.particles_))
+        parts = [log_sum_exp(log_f(self.particles_, block) + log_W, axis=-2) for block in rows.blocks(size)]
+        return np.concatenate(parts, axis=-1)
+
+    def _log_weights(self) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.log(self.particle_weights_)
+
+    def _posterior_mean_and_std(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Of a named parameter, exchangeable components in common slots."""
+        values = self._model.parameters(self._model.canonicalize(self.particles_))[name]
+        mean = np.tensordot(self.particle_weights_, values, axes=1)
+        return mean, np.sqrt(np.tensordot(self.particle_weights_, (values - mean) ** 2, axes=1))
+
+    def _is_first_call(self) -> bool:
+        return not hasattr(self, "log_evidence_")
+
+    def _must_have_learnt(self, name: str) -> None:
+        """An attribute that is computed exists, as the others do, only after fit."""
+        if self._is_first_call():
+            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")

@@ -1,0 +1,62 @@
+"""Parameters may not change in mid-stream: the rows before were learnt with the old ones.
+
+A sampler's state, the model inside it and the evidence so far all belong to the parameters of the first
+call.  With others the next rows would give the evidence of neither model.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..samplers import SGAIS
+
+#: These change nothing of what has been learnt.
+FREE = {"verbose", "n_jobs", "random_state"}
+
+
+def settings(estimator: Any) -> dict[str, Any]:
+    """Values of all parameters by name, of those that are objects the class; None as sampler is SGAIS()."""
+    found: dict[str, Any] = {}
+    for name, value in estimator.get_params(deep=True).items():
+        *_, last = name.split("__")
+        if last == "sampler" and value is None:
+            value = SGAIS()
+            found |= {f"{name}__{key}": _value(v) for key, v in value.get_params(deep=True).items()}
+        if last not in FREE:
+            found[name] = _value(value)
+    return found
+
+
+def _value(value: Any) -> Any:
+    """What stays as it is when the parameter is changed in place, and can be compared by ``==``."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, float) and np.isnan(value):
+        return "nan"  # is not equal to itself
+    if isinstance(value, list | tuple):
+        return tuple(map(_value, value))
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return type(value)
+    return dict(value) if isinstance(value, dict) else value
+
+
+def refuse_changes(before: dict[str, Any], now: dict[str, Any]) -> None:
+    """Say what is no longer as it was.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameters with their old and new values.
+    """
+    changed = [name for name in before | now if before.get(name, None) != now.get(name, None)]
+    others = [name for name in changed if not any(name.startswith(f"{c}__") for c in changed)]
+    if others:
+        words = [f"{name} was {_word(before.get(name))}, is {_word(now.get(name))}" for name in others]
+        raise ValueError(
+            f"parameters changed since the rows before were learnt: {'; '.join(words[:5])}"
+            f"{f'; and {len(words) - 5} more' if len(words) > 5 else ''}: call fit to start anew"
+        )
+
+
+def _word(value: Any) -> str:
+    return value.__name__ if isinstance(value, type) else repr(value)
