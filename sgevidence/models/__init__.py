@@ -3,15 +3,19 @@
 from ._base import Model
 from ._custom import CustomModel, dimension_of
 from ._evaluation import value_and_grad
+from ._glm import Family, GLMModel, Poisson
 from ._linear import LinearModel
 from ._mixture import MixtureModel
 from ._softmax import SoftmaxModel
 
 __all__ = [
     "CustomModel",
+    "Family",
+    "GLMModel",
     "LinearModel",
     "MixtureModel",
     "Model",
+    "Poisson",
     "SoftmaxModel",
     "dimension_of",
     "value_and_grad",
