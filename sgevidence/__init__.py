@@ -6,7 +6,7 @@ Log evidences, their standard errors and Bayes factors are in nats throughout.
 from .averaging import EvidenceModelAverager
 from .bidirectional import BidirectionalError, bidirectional_error
 from .estimators import BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
-from .exceptions import DivergenceError, EvidenceWarning
+from .exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError
 from .model_selection import FullData, evidence_scorer
 from .samplers import (
     AIS,
@@ -20,6 +20,7 @@ from .samplers import (
     SequentialNestedSampling,
     SequentialSGMCMC,
 )
+from .transitions import HMC, SGHMC, SGNHT, Escort, ModeSearch
 
 __version__ = "0.1.0"
 
@@ -32,6 +33,11 @@ __all__ = [
     "evidence_scorer",
     "FullData",
     "SGAIS",
+    "HMC",
+    "SGHMC",
+    "SGNHT",
+    "Escort",
+    "ModeSearch",
     "AIS",
     "SIR",
     "bidirectional_error",
@@ -45,4 +51,5 @@ __all__ = [
     "Exact",
     "DivergenceError",
     "EvidenceWarning",
+    "ImpossibleRowsError",
 ]

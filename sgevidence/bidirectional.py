@@ -26,13 +26,12 @@ from ._compat import Interval, StrOptions, validate_params
 from .estimators import BayesianModel
 from .estimators._base import EvidenceEstimator
 from .estimators._input import generator
-from .history import Rows
+from .history import Memory, Rows
 from .kernels import Coordinates, hmc
-from .particles import Weights, multinomial
+from .particles import Cloud, Weights, multinomial
 from .samplers import AIS, SIR, Progress
-from .samplers._moves import LENGTH, MAX_LEAPFROG
-from .samplers._records import Tally
-from .samplers._target import Likelihood, Target
+from .targets import Likelihood, Path, Target
+from .transitions import HMC, Rung, State, Streams
 
 #: Trajectories of a move.
 TRAJECTORIES = 2
@@ -261,7 +260,7 @@ class Step(NamedTuple):
             return value, grad @ self.coordinates.L
 
         phi, here = self.coordinates.whiten(theta), None
-        L = int(np.clip(round(LENGTH / self.eps), 1, MAX_LEAPFROG))
+        L = HMC().leapfrog_steps(self.eps)
         for _ in range(TRAJECTORIES):
             eps = self.eps * rng.uniform(0.5, 1.2, len(phi))
             phi, info = hmc(phi, value_and_grad, rng, eps=eps, L=L, here=here)
@@ -271,24 +270,25 @@ class Step(NamedTuple):
 
 def _ais_steps(model, rows, M, T, rng) -> list[Step]:
     """Powers of the likelihood: the λ_t of an adaptive pilot, interpolated, with its next kernel for each."""
-    pilot = list(AIS(M)._anneal(model, rows, rng, Tally(M)))
+    pilot: list[Rung] = []
+    start = State(Cloud.planted(model.sample_prior(rng, M)), Memory.empty())
+    AIS(M).anneal(pilot.append)(start, Path(model, start.memory, rows), Streams.one(rng))
     position = np.linspace(0, len(pilot), T + 1)
-    lams = np.interp(position, np.arange(len(pilot) + 1), np.r_[0.0, [lam for _, lam, _ in pilot]])
+    lams = np.interp(position, np.arange(len(pilot) + 1), np.r_[0.0, [rung.lam for rung in pilot]])
     steps = []
     for last, lam, k in zip(lams, lams[1:], np.ceil(position[1:]).astype(int) - 1):
-        state, _, coordinates = pilot[k]
         target = Target(model, Likelihood(rows.scaled(lam)))
-        steps.append(Step(rows.scaled(lam - last), target, coordinates, np.exp(state.log_eps)))
+        steps.append(Step(rows.scaled(lam - last), target, pilot[k].coordinates, pilot[k].eps))
     return steps
 
 
 def _sir_steps(model, rows, M, rng) -> list[Step]:
     """Growing sets of rows, cut as a pilot cuts them."""
+    rungs: list[Rung] = []
     sampler = SIR(M)
-    return [
-        Step(piece, Target(model, Likelihood(state.history.rows)), coordinates, np.exp(state.log_eps))
-        for state, _, piece, coordinates in sampler._absorb(sampler.init(model, rng), model, rows, rng)
-    ]
+    walk = sampler.steps(sampler.init(model, rng), model, rows, rng, rungs.append)
+    pieces = [piece for _, _, piece in walk]
+    return [Step(piece, rung.target, rung.coordinates, rung.eps) for piece, rung in zip(pieces, rungs)]
 
 
 def _forward(steps, model, M, rng, threshold=RESAMPLE, path=None) -> float:

@@ -1,5 +1,7 @@
 """What goes wrong, by name."""
 
+import numpy as np
+
 
 class DivergenceError(RuntimeError):
     """The particles left the region where the model can be evaluated; the message says what to change."""
@@ -7,3 +9,58 @@ class DivergenceError(RuntimeError):
 
 class EvidenceWarning(UserWarning):
     """The answer should not be trusted as it is; the message says what to change."""
+
+
+class ImpossibleRowsError(ValueError):
+    """The likelihood of rows is zero, infinite or not a number for all particles: there is no log evidence.
+
+    Parameters
+    ----------
+    rows : Rows
+        Those that are impossible one by one; empty if only all together are.
+    n_before : int
+        Rows seen before the chunk that they came in.
+    """
+
+    def __init__(self, rows, n_before: int, where: str = ""):
+        self.rows, self.n_before = rows, n_before
+        super().__init__(
+            "the likelihood is zero, infinite or not a number for all particles"
+            f"{where or self._described()}: no log evidence can be given"
+        )
+
+    def __reduce__(self):
+        return type(self), (self.rows, self.n_before)
+
+    def _described(self) -> str:
+        if not len(self.rows):
+            return f" of the rows that follow row {self.n_before} together"
+        X, y = self.rows.X[0], self.rows.y
+        values = f"X = {X}" + ("" if y is None else f", y = {y[0]}")
+        return f" at {len(self.rows)} row(s) that follow row {self.n_before}, the first with {values}"
+
+    def among(self, rows, sample_weight=None) -> "ImpossibleRowsError":
+        """The same error with the places of the rows among those that the caller gave.
+
+        Parameters
+        ----------
+        rows : Rows
+            Those of positive weight.
+        sample_weight : array-like or None
+            Weights of all.
+
+        Returns
+        -------
+        ImpossibleRowsError
+        """
+        if not len(self.rows):
+            return self
+        same = (rows.X[:, None] == self.rows.X[None, :10]).all(axis=2)
+        if rows.y is not None:
+            same &= rows.y[:, None] == self.rows.y[None, :10]
+        places = np.flatnonzero(same.any(axis=1))[:10]
+        if not len(places):
+            return self
+        if sample_weight is not None and np.ndim(sample_weight):
+            places = np.flatnonzero(np.asarray(sample_weight) > 0)[places]
+        return type(self)(self.rows, self.n_before, f" at rows {places.tolist()} of those given")

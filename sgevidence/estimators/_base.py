@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import HasMethods, check_sample_weight
-from ..exceptions import EvidenceWarning
+from ..exceptions import EvidenceWarning, ImpossibleRowsError
 from ..history import Rows
 from ..models import Model
 from ..samplers import SGAIS, EvidenceResult, Progress, complaints, thinned
@@ -89,10 +89,13 @@ class EvidenceEstimator(PosteriorReports):
                 self._model, self._settings = self._make_model(rows.X, rows.y), parameters
                 self.n_samples_seen_, self.data_fingerprint_ = 0, 0
             progress = Progress(type(self).__name__, self.verbose)
-            if is_online(self):
-                self._update(sampler, rows, reset, progress)
-            else:
-                self._run(sampler, rows, progress)
+            try:
+                if is_online(self):
+                    self._update(sampler, rows, reset, progress)
+                else:
+                    self._run(sampler, rows, progress)
+            except ImpossibleRowsError as error:
+                raise error.among(rows, sample_weight) from None
             self.n_samples_seen_ += len(rows)
             data = rows.X if rows.y is None else rows.y
             self.data_fingerprint_ = fingerprint(data, rows.weight, self.data_fingerprint_)
@@ -138,7 +141,7 @@ class EvidenceEstimator(PosteriorReports):
         records = thinned(records + new)
         self._stream, self._result = Stream(rng, state, records), None
         self._report(state, state.all_weights.W)
-        for complaint in complaints(new):
+        for complaint in complaints(new, sampler):
             warnings.warn(complaint, EvidenceWarning, stacklevel=5)
 
     def _report(self, answer: Any, weights: np.ndarray) -> None:

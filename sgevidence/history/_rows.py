@@ -49,6 +49,10 @@ class Rows:
         """A view of consecutive rows."""
         return Rows(self.X[part], None if self.y is None else self.y[part], self.weight[part])
 
+    def copy(self) -> "Rows":
+        """The same rows in arrays of their own: the caller's may be a buffer that is filled again."""
+        return Rows(self.X.copy(), None if self.y is None else self.y.copy(), self.weight.copy())
+
     def scaled(self, factor: float) -> "Rows":
         """The same rows, each counting ``factor`` times as much."""
         return Rows(self.X, self.y, factor * self.weight)

@@ -137,6 +137,19 @@ class Model(ABC):
         """
         raise ValueError(f"there is no closed form of the posterior of {self!r}")
 
+    def conditional_move(self, theta: np.ndarray, rows: Any, rng: np.random.Generator) -> np.ndarray | None:
+        """Move every particle so that p(θ) Π_r p(y_r | θ)^{w_r} stays exactly as it is, (M, d).
+
+        Where the model can draw from a conditional of its posterior exactly, no gradient is needed.  The
+        weights need not be whole numbers, so that this holds for every tempered posterior.
+
+        Returns
+        -------
+        ndarray of shape (M, d) or None
+            None if the model knows no such move (the default), or if the rows are too large for it.
+        """
+        return None
+
     # -- sums over rows: how is the business of ``evaluation`` ------------------------------------
 
     def _block_log_likelihood(self, theta: Any, rows: Any, tape: list | None, single_below: float = 0.0):

@@ -16,6 +16,7 @@ from autograd.extend import defvjp, primitive
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from ._base import Model
+from ._conjugate import DEPTH, Conjugate, LogLinear, metropolis
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 
@@ -140,6 +141,37 @@ class LinearModel(Model):
         z = rng.standard_normal((self.n_coef, size))
         mean = solve_triangular(R, b, lower=True, check_finite=False)
         return solve_triangular(R.T, mean[:, None] + z, check_finite=False).T
+
+    def conditional_move(self, theta, rows, rng):
+        """Independent draws of w, given σ² if that is unknown; σ² by one Metropolis step on its marginal.
+
+        *Source*: the marginal of σ² and the conditional of w of :mod:`._conjugate`, Eqs. (1) and (2).  The
+        proposal of σ² does not depend on where the particle is and is all but its marginal, so that all but a
+        few in ten thousand particles are independent draws of the posterior.
+        """
+        Phi = design_matrix(rows.X, self.fit_intercept)
+        with np.errstate(all="ignore"):
+            A = Phi * self.scales
+            if not np.isfinite(np.sum(rows.weight @ A**2) + rows.weight @ rows.y**2):
+                return None
+        given = Conjugate.of(Phi, rows.y, rows.weight, self.scales)
+        if self.noise_std is not None:
+            return given.coefficients(np.full(len(theta), 2 * np.log(self.noise_std)), rng)
+        a, b = self.noise_prior
+
+        def log_p(s):
+            return given.log_evidence(s) + inverse_gamma_log_density(s, a, b)
+
+        s = metropolis(theta[:, -1], log_p, LogLinear.near(log_p, *self._range_of_noise(given)), rng)
+        return np.column_stack([given.coefficients(s, rng), s])
+
+    def _range_of_noise(self, given):
+        """Where log σ² can be: beyond, its density is e^−DEPTH of its top."""
+        a, b = self.noise_prior
+        low = np.log((b + given.R / 2) / (a + given.n / 2))  # the mode if all coefficients were free
+        if_none = b + (given.R + np.sum(given.g * given.v**2)) / 2  # if all of them were zero
+        high = np.log(max(if_none, len(given.g) * given.g[-1]) / a)  # from here it falls as e^−as at least
+        return low - np.log(DEPTH / min(a, 1.0)) - 2, high + 2 * DEPTH / a
 
     def _normal_equations(self, rows, wanted):
         """A, b and σ²."""

@@ -170,13 +170,21 @@ class MixtureModel(Exchangeable, Model):
         mu = mean_n + sd * rng.standard_normal(s.shape)
         return np.column_stack([self.sample_prior(rng, size)[:, :1], mu, s])  # one weight: no row sees z
 
+    def conditional_move(self, theta, rows, rng):
+        """Independent draws from the posterior of one component; None for more."""
+        if self.n_components > 1:
+            return None
+        with np.errstate(all="ignore"):
+            moved = self.exact_posterior(rows, rng, len(theta))
+        return moved if np.all(np.isfinite(moved)) else None
+
     def _normal_inverse_gamma(self, rows, wanted):
         """Posterior mean of μ (p,), shape and scale (p,) of σ²."""
         if self.n_components != 1:
             raise ValueError(f"{wanted} of a mixture needs n_components=1")
         (a, b), n = self.variance_prior, np.sum(rows.weight)
         kappa = self.mean_scale**-2.0
-        mean = rows.weight @ rows.X / n
+        mean = rows.weight @ rows.X / max(n, 1e-300)
         scatter = rows.weight @ (rows.X - mean) ** 2
         b_n = b + 0.5 * (scatter + kappa * n / (kappa + n) * mean**2)
         return n * mean / (kappa + n), a + n / 2, b_n

@@ -1,13 +1,16 @@
 """What a cloud is: weights, effective sample size, resampling, the annealing step, transport."""
 
 from ._annealing import next_step
+from ._cloud import EVEN, Cloud
 from ._resampling import RESAMPLING, multinomial, spread, systematic
 from ._transport import AffineMap
 from ._weights import Genealogy, Weights, ess, log_sum_exp
 
 __all__ = [
+    "EVEN",
     "RESAMPLING",
     "AffineMap",
+    "Cloud",
     "Genealogy",
     "Weights",
     "ess",

@@ -18,8 +18,7 @@ def next_step(ell: np.ndarray, log_w: np.ndarray, remaining: float, target_ess: 
     Parameters
     ----------
     ell : ndarray of shape (M,)
-        Log-likelihoods, −inf allowed.  Particles with ω = 0 or ℓ = −inf cannot come back, so the
-        target is a fraction of the others.
+        Log-likelihoods, −inf allowed.
     log_w : ndarray of shape (M,)
     remaining : float
         1 − λ.
@@ -29,12 +28,12 @@ def next_step(ell: np.ndarray, log_w: np.ndarray, remaining: float, target_ess: 
     Returns
     -------
     float
-        Δ; ``remaining`` if the target is met there, and 0.0 if ω is below target already: then
-        resample and move first.
+        Δ; ``remaining`` if the target is met there.  0.0 if ω is below target already, or if no Δ > 0
+        meets it because too many particles have ω = 0 or ℓ = −inf: then let those go, resample and move.
     """
+    target = target_ess * len(ell)
     alive = np.isfinite(ell) & np.isfinite(log_w)
     ell, log_w = ell[alive], log_w[alive]
-    target = target_ess * len(ell)
 
     def excess(delta):
         return ess(log_w + delta * ell) - target

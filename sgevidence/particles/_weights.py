@@ -27,8 +27,10 @@ class Weights(NamedTuple):
         return cls(np.zeros(M))
 
     def add(self, increment: np.ndarray | float) -> "Weights":
-        """ω_i ← ω_i exp(increment_i) (Alg. 8, line 8).  A −inf weight stays −inf."""
-        return Weights(self.log_w + increment)
+        """ω_i ← ω_i exp(increment_i) (Alg. 8, line 8).  A −inf weight stays −inf, whatever the increment."""
+        with np.errstate(invalid="ignore"):
+            log_w = self.log_w + increment
+        return Weights(np.where(self.log_w == -np.inf, -np.inf, log_w))
 
     @property
     def M(self) -> int:

@@ -12,7 +12,6 @@ from ._sequential import SequentialSGMCMC, SequentialState
 from ._sequential_nested import SequentialNestedSampling, SequentialNestedState
 from ._sgais import SGAIS
 from ._sir import SIR
-from ._state import SGAISState
 
 __all__ = [
     "SGAIS",
@@ -29,7 +28,6 @@ __all__ = [
     "ChunkRecord",
     "EvidenceResult",
     "Progress",
-    "SGAISState",
     "SequentialNestedState",
     "SequentialState",
     "complaints",

@@ -8,8 +8,7 @@ Symbols
 -------
 =======  ==================  ====================================================
 θ_i      ``theta``           particles, (M, d)
-w_i      ``state.weights``   their weights since the last resampling
-Ẑ        ``state.log_Z``     log of the mean weights folded in at resamplings
+w_i      ``cloud.weights``   their weights since the last resampling
 ℓ_i      ``ell``             log p(D | θ_i)
 λ, Δ     ``lam, delta``      annealing parameter and its step
 n        ``n``               rows, by total weight
@@ -21,27 +20,21 @@ from time import perf_counter
 
 import numpy as np
 from scipy.special import expit
-from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from ..exceptions import DivergenceError
-from ..history import Reservoir
-from ..kernels import Coordinates, baoab, sghmc
-from ..particles import RESAMPLING, Genealogy, Weights, next_step
-from ._base import SILENT, EvidenceResult
-from ._moves import move_hmc
+from .._compat import HasMethods, Interval, StrOptions
+from ..history import Memory
+from ..particles import RESAMPLING, Cloud
+from ..targets import Path
+from ..transitions import HMC, SGHMC, Anneal, Rung, State, Streams
+from ._base import SILENT, EvidenceResult, Parts
 from ._once import warn_of_few
-from ._preconditioner import curvature_coordinates
-from ._records import Tally
-from ._sgais import MAX_ANNEALING_STEPS
-from ._state import SGAISState, check_likelihood, resample
-from ._target import Likelihood, Target
+from ._records import ChunkRecord
 
 #: Half width of the sigmoidal schedule, as Grosse et al. (2015) have it: both ends get small steps.
 SLOPE = 4.0
 
 
-class AIS(BaseEstimator):
+class AIS(Parts):
     """Annealed importance sampling (thesis Alg. 6): the evidence of all rows, from prior to posterior.
 
     Parameters
@@ -53,24 +46,15 @@ class AIS(BaseEstimator):
         the first steps must be about 1/n, which equal steps are only if there are n of them.
     n_temperatures : int, default=1000
         T of the linear and the sigmoidal schedule.
-    kernel : {"hmc", "sghmc"}, default="hmc"
-        HMC with a Metropolis test, which leaves f_t invariant exactly; or ``n_steps`` of SGHMC with the
-        gradient of all rows, which does so for Gaussians only.
+    move : HMC, SGHMC or SGNHT, default=HMC()
+        HMC with a Metropolis test, which leaves f_t invariant exactly; or SGHMC with the gradient of all
+        rows, which does so for Gaussians only.
     target_ess : float, default=0.8
         ESS*, as a fraction of M: smaller steps cost less than the particles that they save.  With resampling
         also the criterion to resample on a fixed schedule.
     resampling : {"systematic", "multinomial"} or None, default="systematic"
         None is AIS as published: the weights of all steps multiply, so that the largest carries the estimate
         unless target_ess is about 0.99, and the same error then takes four times the time.
-    learning_rate : float, default=0.1
-        Of SGHMC: the squared step in posterior widths, lr/n without a preconditioner.
-    momentum_decay : float, default=0.2
-        α of SGHMC.
-    n_steps : int, default=20
-        SGHMC steps after each annealing step.
-    preconditioner : {"curvature"} or None, default="curvature"
-        Coordinates of unit width of f_t.  SGHMC then takes the splitting that is exact for Gaussians; with
-        None it is Alg. 4 as published.
 
     Notes
     -----
@@ -109,13 +93,9 @@ class AIS(BaseEstimator):
         "n_particles": [Interval(Integral, 2, None, closed="left")],
         "schedule": [StrOptions({"adaptive", "linear", "sigmoidal"})],
         "n_temperatures": [Interval(Integral, 1, None, closed="left")],
-        "kernel": [StrOptions({"hmc", "sghmc"})],
+        "move": [HasMethods(["along"])],
         "target_ess": [Interval(Real, 0, 1, closed="neither")],
         "resampling": [StrOptions(set(RESAMPLING)), None],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "momentum_decay": [Interval(Real, 0, 1, closed="right")],
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
-        "preconditioner": [StrOptions({"curvature"}), None],
     }
 
     def __init__(
@@ -123,25 +103,16 @@ class AIS(BaseEstimator):
         n_particles=1000,
         schedule="adaptive",
         n_temperatures=1000,
-        kernel="hmc",
         target_ess=0.8,
         resampling="systematic",
-        *,
-        learning_rate=0.1,
-        momentum_decay=0.2,
-        n_steps=20,
-        preconditioner="curvature",
+        move=HMC(),  # noqa: B008  (each sampler gets its own: see Parts)
     ):
         self.n_particles = n_particles
         self.schedule = schedule
         self.n_temperatures = n_temperatures
-        self.kernel = kernel
         self.target_ess = target_ess
         self.resampling = resampling
-        self.learning_rate = learning_rate
-        self.momentum_decay = momentum_decay
-        self.n_steps = n_steps
-        self.preconditioner = preconditioner
+        self.move = self._own("move", move)
 
     @classmethod
     def paper(cls) -> "AIS":
@@ -153,7 +124,8 @@ class AIS(BaseEstimator):
             M = 10, ESS* = 5, SGHMC with η = 0.1/n, α = 0.2, β̂ = 0, 20 steps, no resampling, no
             preconditioner.
         """
-        return cls(n_particles=10, kernel="sghmc", target_ess=0.5, resampling=None, preconditioner=None)
+        move = SGHMC(preconditioner=None, control_variate=False)
+        return cls(n_particles=10, target_ess=0.5, resampling=None, move=move)
 
     def run(self, model, rows, rng: np.random.Generator, progress=SILENT) -> EvidenceResult:
         """Log evidence of all rows.
@@ -178,66 +150,39 @@ class AIS(BaseEstimator):
             If SGHMC diverges, or annealing gets nowhere.
         """
         self._validate_params()
-        start, tally = perf_counter(), Tally(self.n_particles)
-        for state, lam, _ in self._anneal(model, rows, rng, tally):
-            progress(f"λ = {lam:.3g}, log evidence so far {state.log_evidence:.2f}")
+        start = perf_counter()
+
+        def note(rung: Rung):
+            progress(f"λ = {rung.lam:.3g}, log evidence so far {rung.cloud.log_evidence:.2f}")
+
+        before = State(Cloud.planted(model.sample_prior(rng, self.n_particles)), Memory.empty())  # lines 1, 2
+        step = self.anneal(note)(before, Path(model, before.memory, rows), Streams.one(rng))
         advice = "raise n_particles, or use resampling='systematic'"
-        warn_of_few(state.all_weights, "raise n_particles" if self.resampling else advice)
-        record = tally.record(_planted(state.theta), state)._replace(n_samples=len(rows))
-        return EvidenceResult.of(state, [record], start)
+        warn_of_few(step.state.all_weights, "raise n_particles" if self.resampling else advice)
+        record = ChunkRecord.of(before, step.state, [step.info])._replace(n_samples=len(rows))
+        return EvidenceResult.of(step.state, [record], start)
 
-    def _anneal(self, model, rows, rng, tally):
-        """States after each temperature (Alg. 6), with their λ and the coordinates of the move."""
-        M, n = self.n_particles, rows.total_weight
-        state = _planted(model.sample_prior(rng, M))  # lines 1, 2
-        lam, t, fixed = 0.0, 0, self._fixed_schedule()
-        while lam < 1.0:  # line 4
-            ell = model.sum_log_likelihood(state.theta, rows)
-            tally.n_likelihoods += M * len(rows)
-            check_likelihood(ell, state, model, rows)
-            before = lam
-            if fixed is None:
-                log_w = state.weights.log_w if self.resampling else np.zeros(M)
-                delta = next_step(ell, log_w, 1.0 - lam, self.target_ess)  # line 5, Eq. (3.42)
-                lam = min(max(lam + delta, np.nextafter(lam, 1.0)), 1.0)  # line 6
-            else:
-                lam = fixed[t]
-            state = state._replace(weights=state.weights.add((lam - before) * ell))  # line 7
-            tally.weighted(state.weights, lam)
-            target = Target(model, Likelihood(rows.scaled(lam)))
-            coordinates = Coordinates(np.eye(state.theta.shape[1]) / np.sqrt(n))
-            if self.preconditioner is not None:
-                coordinates = curvature_coordinates(target, state.theta, state.weights.W)
-            if self.resampling and (fixed is None or state.weights.ess < self.target_ess * M):
-                state = resample(state, RESAMPLING[self.resampling], M, rng)
-            theta, log_eps, info = self._move(state, target, coordinates, rng)  # line 8
-            state = state._replace(theta=theta, log_eps=log_eps)
-            tally.moved(info, M, len(rows))
-            yield state, lam, coordinates
-            t += 1
-            if fixed is None and t == MAX_ANNEALING_STEPS:
-                raise DivergenceError(
-                    f"annealing did not reach the posterior in {MAX_ANNEALING_STEPS} steps: check the model "
-                    "and the data for extreme values"
-                )
+    def anneal(self, watch=None) -> Anneal:
+        """Alg. 6, lines 4 to 8, as a transition.
 
-    def _move(self, state, target, coordinates, rng):
-        """Particles moved on f_t: theta, log_eps, MoveInfo."""
-        if self.kernel == "hmc":
-            canonical = target.model.canonicalize
-            return move_hmc(state.theta, target, coordinates, state.log_eps, rng, canonical)
-        phi, lr = coordinates.whiten(state.theta), self.learning_rate
-        grad = coordinates.gradient(lambda theta: target.value_and_grad(theta)[1])
-        if self.preconditioner is None:
-            phi, info = sghmc(phi, grad, rng, eta=lr, alpha=self.momentum_decay, n_steps=self.n_steps)
-        else:
-            phi, info = baoab(phi, grad, rng, eps=lr**0.5, c=1 - self.momentum_decay, n_steps=self.n_steps)
-        if info.n_refused > (0 if self.preconditioner is None else len(phi) // 2):
-            raise DivergenceError(
-                f"SGHMC diverged for {info.n_refused} of {len(phi)} particles: lower learning_rate, "
-                "standardise the columns, or use kernel='hmc'"
-            )
-        return coordinates.unwhiten(phi), state.log_eps, info
+        Parameters
+        ----------
+        watch : callable, optional
+            Called with each :class:`~sgevidence.transitions.Rung`.
+
+        Returns
+        -------
+        Anneal
+        """
+        return Anneal(
+            self.move,
+            self.target_ess,
+            None if self.resampling is None else RESAMPLING[self.resampling],
+            n_particles=lambda n: self.n_particles,
+            schedule=self._fixed_schedule(),
+            last_move=True,
+            watch=watch,
+        )
 
     def _fixed_schedule(self):
         """λ_1 … λ_T, or None if they are chosen on the way."""
@@ -248,9 +193,3 @@ class AIS(BaseEstimator):
             return t
         low, high = expit(-SLOPE), expit(SLOPE)
         return np.append((expit(SLOPE * (2 * t[:-1] - 1)) - low) / (high - low), 1.0)
-
-
-def _planted(theta) -> SGAISState:
-    """Particles of unit weight."""
-    M = len(theta)
-    return SGAISState(theta, Weights.ones(M), 0.0, Genealogy.planted(M), 0.0, Reservoir(None))

@@ -7,12 +7,13 @@ state is a value, never changed in place, with ``theta`` and ``all_weights`` (dr
 posterior), ``log_evidence`` and ``log_evidence_std``.
 """
 
+import inspect
 import warnings
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from ..exceptions import EvidenceWarning
 from ._records import complaints, diagnostics, evidence_path
@@ -67,6 +68,24 @@ class Progress:
 SILENT = Progress("", verbose=False)
 
 
+class Parts(BaseEstimator):
+    """For samplers with parts that are objects with parameters of their own.
+
+    A part that is the signature's default is cloned, so that no two samplers share one: ``set_params`` of a
+    part changes this sampler only.
+    """
+
+    def _own(self, name: str, part):
+        default = inspect.signature(type(self).__init__).parameters[name].default
+        return clone(part) if part is default and part is not None else part
+
+    def _validate_params(self):
+        super()._validate_params()
+        for part in self.get_params(deep=False).values():
+            if isinstance(part, BaseEstimator):
+                part._validate_params()
+
+
 class OnlineSampler(BaseEstimator):
     """:meth:`run` for samplers that learn from rows as they come."""
 
@@ -86,6 +105,20 @@ class OnlineSampler(BaseEstimator):
         """
         start = perf_counter()
         state, records = self.update(self.init(model, rng), model, rows, rng, progress)
-        for complaint in complaints(records):
+        for complaint in complaints(records, self):
             warnings.warn(complaint, EvidenceWarning, stacklevel=2)
         return EvidenceResult.of(state, records, start)
+
+
+def check_history(move, reservoir_size: int | None) -> None:
+    """Plain mini-batches of a sample of the history have an error that nothing shows.
+
+    Raises
+    ------
+    ValueError
+    """
+    if reservoir_size is not None and not move.needs_anchor:
+        raise ValueError(
+            f"{move!r} sees the history by plain mini-batches, and a sample of it would bias them without a "
+            "sign: give it control_variate=True, or set reservoir_size=None"
+        )

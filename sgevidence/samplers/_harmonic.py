@@ -11,16 +11,16 @@ from time import perf_counter
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval
 from ..exceptions import EvidenceWarning
+from ..history import Memory
 from ..particles import Weights, systematic
+from ..targets import Path
+from ..transitions import HMC, Streams, Tuned
 from ._base import SILENT, EvidenceResult
-from ._moves import move_hmc
 from ._once import answer
-from ._preconditioner import curvature_coordinates
 from ._sgais import SGAIS
-from ._target import Likelihood, Target
 
 
 class HarmonicMean(BaseEstimator):
@@ -113,15 +113,15 @@ class HarmonicMean(BaseEstimator):
             return model.exact_posterior(rows, rng, M), {}
         except (AttributeError, ValueError):
             pass  # no formula
-        sampler = SGAIS(n_particles=M, max_particles=M, reservoir_size=None, escort=False)
+        sampler = SGAIS(n_particles=M, max_particles=M, reservoir_size=None, escort=None)
         state, records = sampler.update(sampler.init(model, rng), model, rows, rng, progress)
-        W, target = state.all_weights.W, Target(model, Likelihood(rows))
-        coordinates = curvature_coordinates(target, state.theta, W)
-        theta = state.theta[systematic(W, rng)]
-        theta, _, info = move_hmc(theta, target, coordinates, 0.0, rng, model.canonicalize)
-        return theta, dict(
+        move = HMC().along(Path(model, Memory.empty(), rows), Streams.one(rng))
+        coordinates = move.coordinates(state.seen, 1.0)
+        theta = state.theta[systematic(state.all_weights.W, rng)]
+        moved = move(theta, 1.0, coordinates, Tuned())
+        return moved.theta, dict(
             n_moves=1 + sum(r.n_moves for r in records),
-            acceptance=info.acceptance,
+            acceptance=moved.acceptance,
             n_likelihoods=sum(r.n_likelihoods for r in records),
-            n_gradients=sum(r.n_gradients for r in records) + M * info.n_gradients * len(rows),
+            n_gradients=sum(r.n_gradients for r in records) + moved.n_gradients,
         )

@@ -13,13 +13,11 @@ from time import perf_counter
 import numpy as np
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval
+from ..targets import Likelihood, Target, find_mode, importance_draws, sampled
 from ._base import SILENT, EvidenceResult
-from ._basin import basin
-from ._mode import find_mode
 from ._once import answer, warn_of_few
-from ._target import Likelihood, Target, sampled
 
 #: Rows on which modes are sought; only the best is then sought on all.
 SEARCH_ROWS = 1000
@@ -114,7 +112,7 @@ class Laplace(BaseEstimator):
         half_log_det = np.sum(np.log(np.diag(np.linalg.cholesky(P))))
         laplace = float(target.value(a[None])[0] + 0.5 * d * np.log(2 * np.pi) - half_log_det + log_copies)
         progress(f"Laplace approximation {laplace:.2f}, weighting {M} draws around the mode")
-        theta, weights = basin(target, a, P, log_copies, M, rng)
+        theta, weights = importance_draws(target, a, P, log_copies, M, rng)
         if model.slots is not None:
             widths = np.diag(np.linalg.inv(P))[model.slots]
             inside = model.is_canonical(theta, (a[model.slots], widths))

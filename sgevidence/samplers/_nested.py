@@ -28,13 +28,13 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import kstest
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval, StrOptions
 
+from .._compat import Interval, StrOptions
 from ..exceptions import EvidenceWarning
 from ..models._base import value_and_grad
 from ..particles import Weights, log_sum_exp, systematic
+from ..transitions import ConstrainedMoves
 from ._base import SILENT, EvidenceResult
-from ._constrained import ConstrainedMoves
 from ._once import answer
 
 #: Most posterior draws of a result; of more a systematic sample is kept.

@@ -10,8 +10,8 @@ from time import perf_counter
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval
 from ..particles import Weights
 from ._base import SILENT, EvidenceResult
 from ._once import answer, warn_of_few

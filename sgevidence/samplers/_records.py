@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._monitor import TOO_NOISY
-from ._state import anchor_distance
+from ..targets import TOO_NOISY
+from ..transitions import State
 
 
 class ChunkRecord(NamedTuple):
@@ -34,60 +34,79 @@ class ChunkRecord(NamedTuple):
     n_likelihoods: float = 0.0  #: likelihood evaluations, particles × rows
     n_gradients: float = 0.0  #: gradient evaluations, particles × rows
 
+    @classmethod
+    def of(cls, before: State, after: State, infos=()) -> "ChunkRecord":
+        """What one chunk did, from the states around it and the words of the transitions that it took."""
 
-class Tally:
-    """What happened to one piece of rows."""
+        def words(name):
+            known = [getattr(info, name) for info in infos if hasattr(info, name)]
+            return [value for value in known if not np.any(np.isnan(value))]
 
-    def __init__(self, M):
-        self.ess, self.lambdas = float(M), []
-        self.n_refused = self.n_escorts = self.n_escorts_refused = self.n_moves = 0
-        self.n_likelihoods = self.n_gradients = 0.0
-        self.missed_mode, self.n_renewals = 0.0, 0
-        self.acceptance = self.sample_noise = self.noise_to_injection = np.nan
-
-    def weighted(self, weights, lam):
-        self.ess = min(self.ess, weights.ess)
-        self.lambdas.append(lam)
-
-    def moved(self, info, M, n_rows):
-        self.n_moves += 1
-        self.n_refused += info.n_refused
-        self.acceptance = info.acceptance
-        self.n_gradients += float(M * info.n_gradients * n_rows)
-
-    def record(self, before, after) -> ChunkRecord:
-        return ChunkRecord(
+        lambdas = np.array([lam for some in words("lambdas") for lam in some])
+        return cls(
             n_samples=after.n_rows,
             log_evidence=after.log_evidence,
             log_evidence_std=after.log_evidence_std,
             log_predictive=after.log_evidence - before.log_evidence,
-            n_annealing_steps=len(self.lambdas),
-            ess=self.ess,
-            lambdas=np.array(self.lambdas),
-            n_particles=len(after.theta),
-            n_moves=self.n_moves,
-            n_escorts=self.n_escorts,
-            n_escorts_refused=self.n_escorts_refused,
-            acceptance=self.acceptance,
-            sample_noise=self.sample_noise,
-            missed_mode=self.missed_mode,
-            n_renewals=self.n_renewals,
-            noise_to_injection=self.noise_to_injection,
-            anchor_distance=anchor_distance(after),
-            n_refused=self.n_refused,
-            n_likelihoods=float(self.n_likelihoods),
-            n_gradients=self.n_gradients,
+            n_annealing_steps=len(lambdas),
+            ess=min([float(before.cloud.M), *words("ess")]),
+            lambdas=lambdas,
+            n_particles=after.cloud.M,
+            sample_noise=after.tuned.sample_noise,
+            anchor_distance=after.memory.anchor_distance(after.seen.mean),
+            missed_mode=max(words("missed_mode"), default=0.0),
+            **{name: (words(name) or [np.nan])[-1] for name in ("acceptance", "noise_to_injection")},
+            **{name: sum(words(name)) for name in COUNTS},
+        )
+
+    def __str__(self):
+        return (
+            f"{self.n_samples} rows, log evidence {self.log_evidence:.2f} "
+            f"± {self.log_evidence_std:.2f} nats, {self.n_annealing_steps} annealing steps"
+        )
+
+    def after(self, earlier: "ChunkRecord") -> "ChunkRecord":
+        """Two chunks as one: what adds up is added, the worst is kept, the rest is the later one's."""
+
+        def known(name):
+            value = getattr(self, name)
+            return getattr(earlier, name) if np.isnan(value) else value
+
+        more = {name: getattr(self, name) + getattr(earlier, name) for name in (*COUNTS, *SUMS)}
+        return self._replace(
+            ess=min(self.ess, earlier.ess),
+            missed_mode=max(self.missed_mode, earlier.missed_mode),
+            sample_noise=float(np.fmax(self.sample_noise, earlier.sample_noise)),
+            acceptance=known("acceptance"),
+            noise_to_injection=known("noise_to_injection"),
+            **more,
         )
 
 
-#: Most entries of an evidence path: when it is full every second one is dropped.
+#: What adds up over chunks beside the counts.
+SUMS = ("log_predictive", "n_annealing_steps")
+#: What adds up over the transitions of a chunk.
+COUNTS = (
+    "n_moves",
+    "n_escorts",
+    "n_escorts_refused",
+    "n_renewals",
+    "n_refused",
+    "n_likelihoods",
+    "n_gradients",
+)
+
+
+#: Most entries of an evidence path: when it is full each two become one.
 PATH_LENGTH = 4096
 
 
 def thinned(records: list[ChunkRecord]) -> list[ChunkRecord]:
     """At most PATH_LENGTH records, the newest among them."""
     while len(records) > PATH_LENGTH:
-        records = records[-1::-2][::-1]
+        odd = len(records) % 2
+        pairs = zip(records[odd::2], records[odd + 1 :: 2])
+        records = records[:odd] + [later.after(earlier) for earlier, later in pairs]
     return records
 
 
@@ -106,32 +125,49 @@ def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
     return out
 
 
-def complaints(records: list[ChunkRecord]) -> list[str]:
-    """Why the answer after these records should not be trusted, and what to change."""
+#: Draws below which a weighting says nothing of its own error, and the share of the particles.
+FEW, FEW_OF_ALL = 20.0, 0.1
+
+
+def complaints(records: list[ChunkRecord], sampler=None) -> list[str]:
+    """Why the answer after these records should not be trusted, and what of the sampler to change."""
+    names = {} if sampler is None else sampler.get_params()
     last, refused = records[-1], sum(r.n_refused for r in records)
     moved = sum(r.n_moves * r.n_particles for r in records)
     noise = max((r.sample_noise for r in records if not np.isnan(r.sample_noise)), default=0.0)
+    few = min(records, key=lambda r: r.ess / min(FEW, FEW_OF_ALL * r.n_particles))
+    missed = max(r.missed_mode for r in records)
+
+    def raising(*wanted, lower=False):
+        here = [name for name in wanted if name in names]
+        return f": {'lower' if lower else 'raise'} the sampler's {' or '.join(here)}" if here else ""
+
     out = []
     if last.log_evidence_std > 1.0:
         out.append(
-            f"the log evidence is uncertain by {last.log_evidence_std:.1f} nats: raise the sampler's "
-            "n_particles and max_particles"
+            f"the log evidence is uncertain by {last.log_evidence_std:.1f} nats"
+            + raising("n_particles", "max_particles")
+        )
+    if few.ess < min(FEW, FEW_OF_ALL * few.n_particles):
+        out.append(
+            f"only {few.ess:.1f} of the particles counted after {few.n_samples} rows, so the error of the "
+            "log evidence may be far larger than reported" + raising("n_particles", "max_particles")
         )
     if noise > TOO_NOISY:
         out.append(
             f"the reservoir is too small a part of the history, its noise spreads the particles by "
-            f"{noise:.1f} nats: raise the sampler's reservoir_size"
+            f"{noise:.1f} nats" + raising("reservoir_size")
         )
-    missed = max(r.missed_mode for r in records)
     if missed > 0.0:
         out.append(
             f"the particles missed a mode that is better by {missed:.0f} nats, so the log evidence is too "
-            "low: raise the sampler's max_particles or reservoir_size, or try another random_state"
+            "low" + raising("max_particles", "reservoir_size") + ", or try another random_state"
         )
     if moved and refused > 0.1 * moved:
         out.append(
-            f"{refused} proposals were refused because they left the finite numbers: lower the sampler's "
-            "learning_rate, or look for extreme values in the data"
+            f"{refused} proposals were refused because they left the finite numbers"
+            + raising("learning_rate", "move__learning_rate", lower=True)
+            + "; look for extreme values in the data"
         )
     return out
 
@@ -140,5 +176,5 @@ def evidence_path(records: list[ChunkRecord]) -> dict[str, np.ndarray]:
     """Records as a dictionary of arrays of equal length; ``lambdas`` is an array of arrays."""
     columns: dict[str, Any] = {name: [getattr(r, name) for r in records] for name in ChunkRecord._fields}
     lambdas = np.empty(len(records), dtype=object)
-    lambdas[:] = columns.pop("lambdas")
+    lambdas[:] = [lam.copy() for lam in columns.pop("lambdas")]
     return {name: np.asarray(values) for name, values in columns.items()} | {"lambdas": lambdas}

@@ -11,8 +11,6 @@ import numpy as np
 from ..history import Rows
 
 FIRST_CHUNK = 100
-#: Rows from which modes are looked for: fewer have few that count.
-FIRST_SEARCH = 250
 #: Particles of a regression while the rows are few, by default.
 PARTICLES = 2000
 
@@ -58,13 +56,3 @@ def particles(model, n: float, n_particles: int, max_particles: int | None, even
     ratio = PLENTY_UNTIL / max(n, PLENTY_UNTIL)
     M = max(n_particles, most * ratio) if even else max(4 * n_particles, most * ratio**0.5)
     return max(n_particles, min(int(M), most))
-
-
-def worth_a_search(model, n_before: float, n: float) -> bool:
-    """Whether to look for modes now: of a mixture, when n passes 250, 500, 1000, …"""
-    several = model.slots is not None and len(model.slots) > 1
-    return several and n >= FIRST_SEARCH and _doublings(n) > _doublings(n_before)
-
-
-def _doublings(n):
-    return np.floor(np.log2(max(n, 1.0) / FIRST_SEARCH))

@@ -27,17 +27,15 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
+from .._compat import HasMethods, Interval
 from ..exceptions import EvidenceWarning
-from ..history import Anchor, Reservoir, Rows
-from ..particles import Weights, systematic
-from ._base import SILENT, OnlineSampler
-from ._escort import STRAY, anchored_at_mode
-from ._moves import AnchoredGradientMoves, StochasticGradientMoves
-from ._preconditioner import curvature_coordinates
-from ._records import Tally
-from ._state import Streams, anchor_distance, check_likelihood
+from ..history import Anchor, Memory, Rows
+from ..particles import Cloud, Genealogy, Weights, systematic
+from ..targets import STRAY, Path, anchored_at_mode
+from ..transitions import SGHMC, Streams, Tuned, check_likelihood
+from ._base import SILENT, OnlineSampler, Parts, check_history
+from ._records import ChunkRecord
 
 #: Rows whose evidence ``initial`` gives, as published.
 INITIAL_ROWS = 100
@@ -50,25 +48,23 @@ FEW = 5.0
 class SequentialState(NamedTuple):
     """Everything the next rows need; a value, never changed in place."""
 
-    theta: np.ndarray  #: draws from the posterior of the rows in ``history``
+    theta: np.ndarray  #: draws from the posterior of the rows in ``memory``
     weights: Weights  #: likelihood of the rows in ``pending``
     log_Z: float
     deviation: np.ndarray  #: U_i, (M,)
     initial_var: float  #: variance of log Ẑ from ``initial``
-    history: Reservoir
+    memory: Memory
     pending: Rows | None = None  #: the chunk that is not yet complete
-    anchor: Anchor | None = None  #: sums over the history at one point
-    reference: tuple | None = None  #: slots of its labelling
 
     @property
     def n_rows(self) -> int:
         """Rows seen."""
-        return self.history.n_rows + (0 if self.pending is None else len(self.pending))
+        return self.memory.n_rows + (0 if self.pending is None else len(self.pending))
 
     @property
     def n(self) -> float:
         """Their total weight."""
-        return self.history.n + (0.0 if self.pending is None else self.pending.total_weight)
+        return self.memory.n + (0.0 if self.pending is None else self.pending.total_weight)
 
     @property
     def all_weights(self) -> Weights:
@@ -92,7 +88,7 @@ class SequentialState(NamedTuple):
         return float(np.sqrt(self.initial_var + np.sum(self.deviations**2) / (M * (M - 1))))
 
 
-class SequentialSGMCMC(OnlineSampler):
+class SequentialSGMCMC(Parts, OnlineSampler):
     """Product of mean predictives, with SGHMC between chunks (thesis §4.1, Eqs. 4.3–4.5).
 
     Parameters
@@ -107,29 +103,17 @@ class SequentialSGMCMC(OnlineSampler):
         the variance of one mean is about (e^(d·growth) − 1)/M.
     chunk_size : int, default=500
         Most rows of a chunk.
-    batch_size : int, default=500
-        Rows of a mini-batch.
-    learning_rate : float, default=0.1
-        Of SGHMC: η = lr/n, or with a preconditioner the squared step in posterior widths.
-    momentum_decay : float, default=0.4
-        α of SGHMC.  With steps of √0.1 it leaves a hundredth of the start after 20 steps; 0.2, as
-        published, leaves a tenth, and the evidence of 200 rows is then off by 0.2 nats.
-    gradient_noise : float, default=0.0
-        β̂ of SGHMC without control variates; with them it is measured.
-    n_steps : int, default=20
-        SGHMC steps after each chunk.
-    preconditioner : {"curvature"} or None, default="curvature"
-        Coordinates of unit posterior width.
     reservoir_size : int or None, default=100000
         Rows of the past to keep; None keeps all.
     initial : sampler or None, default=None
         Whose evidence of the first 100 rows takes the place of the first terms, and whose posterior
         draws the chains start from: the hybrid of §5.3.  Any object with ``run``, such as
         ``NestedSampling()``.  While there are fewer rows, it is run anew at each call.
-    kernel : {"sghmc", "sgnht"}, default="sghmc"
-    control_variate : bool, default=True
-        Mini-batches see only what anchored sums over all rows leave out.  Without, their noise moves
-        the cloud as a whole, by about n·lr/(4α·batch_size) squared posterior widths: see Notes.
+    move : SGHMC or SGNHT, default=SGHMC(momentum_decay=0.4)
+        Moves after each chunk.  With steps of √0.1 widths and α = 0.4 they leave a hundredth of the start
+        after 20 steps; 0.2, as published, leaves a tenth, and the evidence of 200 rows is then off by 0.2
+        nats.  Without control variates the noise of the mini-batches moves the cloud as a whole, by about
+        n·lr/(4α·batch_size) squared posterior widths: see Notes.
 
     Notes
     -----
@@ -173,16 +157,9 @@ class SequentialSGMCMC(OnlineSampler):
         "first_chunk": [Interval(Integral, 1, None, closed="left")],
         "growth": [Interval(Real, 0, None, closed="neither"), None],
         "chunk_size": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "momentum_decay": [Interval(Real, 0, 1, closed="right")],
-        "gradient_noise": [Interval(Real, 0, None, closed="left")],
-        "n_steps": [Interval(Integral, 1, None, closed="left")],
-        "preconditioner": [StrOptions({"curvature"}), None],
         "reservoir_size": [Interval(Integral, 1, None, closed="left"), None],
         "initial": [HasMethods("run"), None],
-        "kernel": [StrOptions({"sghmc", "sgnht"})],
-        "control_variate": ["boolean"],
+        "move": [HasMethods("along")],
     }
 
     def __init__(
@@ -191,32 +168,18 @@ class SequentialSGMCMC(OnlineSampler):
         first_chunk=1,
         growth=None,
         chunk_size=500,
-        batch_size=500,
-        learning_rate=0.1,
-        momentum_decay=0.4,
-        gradient_noise=0.0,
-        n_steps=20,
-        preconditioner="curvature",
         reservoir_size=100_000,
         *,
         initial=None,
-        kernel="sghmc",
-        control_variate=True,
+        move=SGHMC(momentum_decay=0.4),  # noqa: B008  (each sampler gets its own: see Parts)
     ):
         self.n_particles = n_particles
         self.first_chunk = first_chunk
         self.growth = growth
         self.chunk_size = chunk_size
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.momentum_decay = momentum_decay
-        self.gradient_noise = gradient_noise
-        self.n_steps = n_steps
-        self.preconditioner = preconditioner
         self.reservoir_size = reservoir_size
         self.initial = initial
-        self.kernel = kernel
-        self.control_variate = control_variate
+        self.move = self._own("move", move)
 
     @classmethod
     def paper(cls, initial=None) -> "SequentialSGMCMC":
@@ -237,11 +200,9 @@ class SequentialSGMCMC(OnlineSampler):
             n_particles=10,
             first_chunk=20,
             growth=GROWTH,
-            momentum_decay=0.2,
-            preconditioner=None,
             reservoir_size=None,
             initial=initial,
-            control_variate=False,
+            move=SGHMC(preconditioner=None, control_variate=False),
         )
 
     def init(self, model, rng: np.random.Generator) -> SequentialState:
@@ -259,7 +220,9 @@ class SequentialSGMCMC(OnlineSampler):
         self._validate_params()
         M = self.n_particles
         theta = model.sample_prior(rng, M)
-        return SequentialState(theta, Weights.ones(M), 0.0, np.zeros(M), 0.0, Reservoir(self.reservoir_size))
+        return SequentialState(
+            theta, Weights.ones(M), 0.0, np.zeros(M), 0.0, Memory.empty(self.reservoir_size)
+        )
 
     def update(self, state: SequentialState, model, rows, rng: np.random.Generator, progress=SILENT):
         """Absorb rows, chunk by chunk.
@@ -287,14 +250,15 @@ class SequentialSGMCMC(OnlineSampler):
             If rows are impossible under every particle.
         """
         self._validate_params()
-        streams, records = Streams(rng, rng, rng), []
+        streams, records = Streams.one(rng), []
         edges = self._edges(model.n_params, state.n + rows.total_weight) - 1e-9
         for piece in rows.cut(edges - state.n):
-            before, tally = state, Tally(self.n_particles)
-            state = self._weighed(state, model, piece, rng, tally)
-            if np.any((edges > before.history.n) & (edges <= state.n)):
-                state = self._moved(state, model, streams, tally)
-            records.append(tally.record(before, state))
+            before = state
+            state, words = self._weighed(state, model, piece, rng)
+            if np.any((edges > before.memory.n) & (edges <= state.n)):
+                state, more = self._moved(state, model, streams)
+                words |= more
+            records.append(self._record(before, state, words))
             progress(
                 f"{state.n_rows} rows, log evidence {state.log_evidence:.2f} ± {state.log_evidence_std:.2f}"
             )
@@ -316,50 +280,75 @@ class SequentialSGMCMC(OnlineSampler):
             edges.append(edges[-1] + max(self.first_chunk, np.floor(growth * edges[-1])))
         return np.r_[edges, np.arange(edges[-1] + self.chunk_size, last + self.chunk_size, self.chunk_size)]
 
-    def _weighed(self, state, model, piece, rng, tally):
-        """The terms of Eq. (4.4), or the answer of ``initial`` while there are few rows."""
-        pending = piece if state.pending is None else state.pending.join(piece)
-        if self.initial is not None and state.history.rows is None:
+    def _weighed(self, state, model, piece, rng):
+        """The terms of Eq. (4.4), or the answer of ``initial`` while there are few rows; and what it took."""
+        pending = piece.copy() if state.pending is None else state.pending.join(piece)
+        if self.initial is not None and state.memory.n_rows == 0:
             result = self.initial.run(model, pending, rng)
-            tally.n_likelihoods, tally.n_gradients = result.n_likelihoods, result.n_gradients
-            return state._replace(
+            state = state._replace(
                 theta=result.theta[systematic(result.weights, rng, self.n_particles)],
                 log_Z=result.log_evidence,
                 initial_var=result.log_evidence_std**2,
                 pending=pending,
             )
-        log_p = state.weights.log_w + model.sum_log_likelihood(state.theta, piece)
-        check_likelihood(log_p, state, model, pending)
-        tally.n_likelihoods += len(state.theta) * len(piece)
-        tally.weighted(Weights(log_p), 1.0)
-        return state._replace(weights=Weights(log_p), pending=pending)
+            return state, dict(n_likelihoods=result.n_likelihoods, n_gradients=result.n_gradients)
+        weights = state.weights.add(model.sum_log_likelihood(state.theta, piece))
+        M, path = self.n_particles, Path(model, state.memory, pending)
+        check_likelihood(weights.log_w, Cloud.planted(state.theta), path)
+        words = dict(
+            n_likelihoods=float(M * len(piece)), ess=weights.ess, lambdas=np.ones(1), n_annealing_steps=1
+        )
+        return state._replace(weights=weights, pending=pending), words
 
-    def _moved(self, state, model, rng, tally):
-        """From p(θ | y_<n) to p(θ | y_≤n), and the chunk becomes history."""
-        chunk, coordinates = state.pending, None
-        moves = AnchoredGradientMoves if self.control_variate else StochasticGradientMoves
-        move = moves(state, model, chunk, self, rng)
-        if self.preconditioner is not None:
-            coordinates = curvature_coordinates(move.target(1.0), state.theta, state.weights.W)
-        state = move(state, 1.0, coordinates, tally)._replace(
-            weights=Weights.ones(len(state.theta)),
+    def _moved(self, state, model, rng):
+        """From p(θ | y_<n) to p(θ | y_≤n), and the chunk becomes history; and what it took."""
+        path = Path(model, state.memory, state.pending)
+        move = self.move.along(path, rng)
+        cloud = Cloud(state.theta, state.weights, 0.0, Genealogy.planted(self.n_particles))
+        moved = move(state.theta, 1.0, move.coordinates(cloud, 1.0), Tuned())
+        after = state._replace(
+            theta=moved.theta,
+            weights=Weights.ones(self.n_particles),
             log_Z=state.log_evidence,
             deviation=state.deviations,
             pending=None,
         )
-        if self.control_variate:
-            state = self._anchored(state, model, chunk, rng)
-        return state._replace(history=state.history.absorb(chunk, rng.rows))
+        anchor, labels = None, None
+        if self.move.needs_anchor:
+            after, anchor, labels = self._anchored(after, path, rng)
+        words = dict(
+            n_moves=1,
+            n_refused=moved.n_refused,
+            n_gradients=moved.n_gradients,
+            acceptance=moved.acceptance,
+            noise_to_injection=moved.noise_to_injection,
+        )
+        return after._replace(memory=state.memory.absorb(path.chunk, rng.rows, anchor, labels)), words
 
-    def _anchored(self, state, model, chunk, rng):
+    def _anchored(self, state, path, rng):
         """Sums over history and chunk, at the old anchor while the cloud is near it, else near the mode."""
-        if state.anchor is not None:
-            theta = model.canonicalize(state.theta, state.reference)
-            sums = state.anchor.plus(Anchor.of(model, state.anchor.a, chunk))
-            near = state._replace(theta=theta, anchor=sums)
-            if anchor_distance(near) ** 2 < STRAY:
-                return near
-        reference = model.slot_reference(state.theta)
-        theta = model.canonicalize(state.theta, reference)
-        _, anchor = anchored_at_mode(model, theta.mean(axis=0), state.history, state.anchor, chunk, rng.rows)
-        return state._replace(theta=theta, reference=reference, anchor=anchor)
+        model, memory, chunk = path
+        if memory.anchor is not None:
+            theta = model.canonicalize(state.theta, memory.labels)
+            sums = memory.anchor.plus(Anchor.of(model, memory.anchor.a, chunk))
+            if memory._replace(anchor=sums).anchor_distance(theta.mean(axis=0)) ** 2 < STRAY:
+                return state._replace(theta=theta), sums, memory.labels
+        labels = model.slot_reference(state.theta)
+        theta = model.canonicalize(state.theta, labels)
+        _, anchor = anchored_at_mode(path, theta.mean(axis=0), rng.rows)
+        return state._replace(theta=theta), anchor, labels
+
+    def _record(self, before, after, words) -> ChunkRecord:
+        return ChunkRecord(
+            n_samples=after.n_rows,
+            log_evidence=after.log_evidence,
+            log_evidence_std=after.log_evidence_std,
+            log_predictive=after.log_evidence - before.log_evidence,
+            n_particles=self.n_particles,
+            anchor_distance=after.memory.anchor_distance(after.all_weights.W @ after.theta),
+            **dict(n_annealing_steps=0, ess=float(self.n_particles), lambdas=np.zeros(0)) | words,
+        )
+
+    def _validate_params(self):
+        super()._validate_params()
+        check_history(self.move, self.reservoir_size)

@@ -20,18 +20,17 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from ..history import Reservoir
+from .._compat import Interval
+from ..history import Memory, Reservoir
 from ..kernels import Coordinates, sghmc
 from ..particles import Weights, log_sum_exp, systematic
+from ..targets import Likelihood, Path, Target
+from ..transitions import HMC, ConstrainedMoves, covariance
 from ._base import SILENT, OnlineSampler
-from ._constrained import ConstrainedMoves, covariance
-from ._moves import energy_rows, move_hmc
 from ._nested import descend, evidence
 from ._records import ChunkRecord
 from ._schedule import pieces
-from ._target import Likelihood, Target
 
 
 class SequentialNestedState(NamedTuple):
@@ -229,9 +228,10 @@ class SequentialNestedSampling(OnlineSampler):
         log_Z, var, _ = evidence(*(np.concatenate(part) for part in zip(*totals)))
         kept = model.canonicalize(kept)
         if stochastic:
+            path = Path(model, Memory(state.history), chunk)
 
             def grad_all(theta):
-                rows = energy_rows(state.history, chunk, 1.0, self.batch_size, rng)
+                rows = path.batch(1.0, self.batch_size, rng)
                 return model.grad_log_joint(theta, rows)
 
             kept, info = sghmc(kept, grad_all, rng, eta=eta, alpha=self.momentum_decay, n_steps=self.n_steps)
@@ -240,7 +240,7 @@ class SequentialNestedSampling(OnlineSampler):
             rows = chunk if first else state.history.rows.join(chunk)
             coordinates = Coordinates.from_covariance(covariance(kept))
             target = Target(model, Likelihood(rows))
-            kept, log_eps, info = move_hmc(kept, target, coordinates, state.log_eps, rng, model.canonicalize)
+            kept, log_eps, info = HMC().trajectories(kept, target, coordinates, state.log_eps, rng)
             n_rows = len(rows)
         after = SequentialNestedState(
             theta=kept,

@@ -9,8 +9,7 @@ Symbols
 -------
 =======  ==================  ====================================================
 θ_i      ``theta``           particles, (M, d)
-w_i      ``state.weights``   their weights since the last resampling
-Ẑ        ``state.log_Z``     log of the mean weights folded in at resamplings
+w_i      ``cloud.weights``   their weights since the last resampling
 y_n      ``piece``           the rows of one step
 ℓ_i      ``ell``             log p(y_n | θ_i)
 =======  ==================  ====================================================
@@ -19,16 +18,15 @@ y_n      ``piece``           the rows of one step
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from ..history import Reservoir
-from ..particles import Genealogy, Weights, systematic
+from .._compat import Interval
+from ..history import Memory
+from ..particles import Cloud, systematic
+from ..targets import Path
+from ..transitions import HMC, Anneal, State, Streams
 from ._base import SILENT, OnlineSampler
-from ._moves import ExactMoves
-from ._preconditioner import curvature_coordinates
-from ._records import Tally
+from ._records import ChunkRecord
 from ._schedule import pieces
-from ._state import SGAISState, Streams, check_likelihood, resample
 
 
 class SIR(OnlineSampler):
@@ -47,9 +45,8 @@ class SIR(OnlineSampler):
     Notes
     -----
     A chunk that would leave an effective sample size of less than half of the target is cut in two until it
-    does not, or until it is one row.  So the particles do not degenerate, unless a single row (or one with a
-    large weight) is too much: then the standard error tells.  :class:`SGAIS` anneals inside a chunk
-    instead, which works for any row, and does not need all rows for its moves.
+    does not, or until it is one row.  A single row (or one with a large weight) that is still too much is let
+    in by powers of its likelihood, as :class:`SGAIS` does with any chunk.
 
     All rows are kept in memory.  Ẑ is unbiased but for what is adapted to the particles (cuts, resampling,
     step sizes), which is of the order of 1/M.  The standard error is that of the ancestors' shares.
@@ -90,7 +87,7 @@ class SIR(OnlineSampler):
         self.target_ess = target_ess
         self.chunk_size = chunk_size
 
-    def init(self, model, rng: np.random.Generator) -> SGAISState:
+    def init(self, model, rng: np.random.Generator) -> State:
         """M particles from the prior with unit weights (Alg. 7, lines 1 and 2).
 
         Parameters
@@ -100,19 +97,17 @@ class SIR(OnlineSampler):
 
         Returns
         -------
-        SGAISState
+        State
         """
         self._validate_params()
-        M = self.n_particles
-        theta = model.sample_prior(rng, M)
-        return SGAISState(theta, Weights.ones(M), 0.0, Genealogy.planted(M), 0.0, Reservoir(None))
+        return State(Cloud.planted(model.sample_prior(rng, self.n_particles)), Memory.empty())
 
-    def update(self, state: SGAISState, model, rows, rng: np.random.Generator, progress=SILENT):
+    def update(self, state: State, model, rows, rng: np.random.Generator, progress=SILENT):
         """Absorb rows, chunk by chunk (Alg. 7, line 3).
 
         Parameters
         ----------
-        state : SGAISState
+        state : State
             Not changed.
         model : Model
         rows : Rows
@@ -121,7 +116,7 @@ class SIR(OnlineSampler):
 
         Returns
         -------
-        state : SGAISState
+        state : State
         records : list of ChunkRecord
 
         Raises
@@ -131,34 +126,58 @@ class SIR(OnlineSampler):
         """
         self._validate_params()
         records = []
-        for after, record, *_ in self._absorb(state, model, rows, rng):
-            state = after
-            records.append(record)
-            progress(f"{record.n_samples} rows, log evidence {record.log_evidence:.2f}")
+        for step, before, _ in self.steps(state, model, rows, rng):
+            state = step.state
+            records.append(ChunkRecord.of(before, state, [step.info]))
+            progress(f"{records[-1].n_samples} rows, log evidence {records[-1].log_evidence:.2f}")
         return state, records
 
-    def _absorb(self, state, model, rows, rng):
-        """States after each piece, with their record, the piece and the coordinates of the move."""
-        streams = Streams(*rng.spawn(3))
+    def steps(self, state: State, model, rows, rng, watch=None):
+        """Each piece, cut until its weights are even enough, with the state before it.
+
+        Parameters
+        ----------
+        state : State
+        model : Model
+        rows : Rows
+        rng : numpy.random.Generator
+        watch : callable, optional
+            Called with each :class:`~sgevidence.transitions.Rung`.
+
+        Yields
+        ------
+        step : Step
+        before : State
+        piece : Rows
+        """
+        streams = Streams.spawned(rng)
+        anneal = Anneal(
+            HMC(),
+            self.target_ess,
+            systematic,
+            n_particles=lambda n: self.n_particles,
+            schedule=np.ones(1),
+            last_move=True,
+            watch=watch,
+        )
         queue = list(pieces(rows, state.n, self.chunk_size, False, streams.rows))
         while queue:
-            before, tally, piece = state, Tally(len(state.theta)), queue.pop(0)
+            before, piece, cost = state, queue.pop(0), 0.0
             while True:
                 ell = model.sum_log_likelihood(state.theta, piece)
-                tally.n_likelihoods += len(ell) * len(piece)
-                weights = state.weights.add(ell)  # Alg. 7, line 4
+                cost += len(ell) * len(piece)
+                weights = state.cloud.weights.add(ell)  # Alg. 7, line 4
                 if len(piece) == 1 or weights.ess >= 0.5 * self.target_ess * len(ell):
                     break
                 half = len(piece) // 2
                 piece, rest = piece[:half], piece[half:]
                 queue.insert(0, rest)
-            check_likelihood(ell, state, model, piece)
-            state = state._replace(weights=weights)
-            tally.weighted(weights, 1.0)
-            move = ExactMoves(state, model, piece, streams)
-            coordinates = curvature_coordinates(move.target(1.0), state.theta, weights.W)
-            if weights.ess < self.target_ess * len(ell):  # line 5
-                state = resample(state, systematic, len(ell), streams.resampling)  # lines 6, 7
-            state = move(state, 1.0, coordinates, tally)  # line 9
-            state = state._replace(history=state.history.absorb(piece, streams.rows))
-            yield state, tally.record(before, state), piece, coordinates
+            path = Path(model, state.memory, piece)
+            too_much = weights.ess < 0.5 * self.target_ess * len(ell)  # a single row: let in by powers
+            way = anneal._replace(schedule=None) if too_much else anneal
+            step = way(state._replace(ell=ell), path, streams)  # lines 5 to 9
+            memory = state.memory.absorb(piece, streams.rows)
+            info = step.info._replace(n_likelihoods=cost)
+            step = step._replace(state=step.state._replace(memory=memory), info=info)
+            yield step, before, piece
+            state = step.state

@@ -76,12 +76,18 @@ def test_zero_when_below_target_already(rng):
     assert next_step(skewed(rng), log_w, 1.0, 0.5) == 0.0
 
 
-def test_impossible_particles_do_not_count(rng):
-    """They cannot come back, so the target is a fraction of the others, whatever makes them impossible."""
-    ell, log_w = skewed(rng), rng.normal(scale=0.2, size=M)
-    dead_ell, dead_w = np.r_[ell, -np.inf, np.nan, 0.0], np.r_[log_w, 0.0, 0.0, -np.inf]
-    delta = check_meets_target(next_step, ell, log_w, 0.5)
-    assert next_step(dead_ell, dead_w, 1.0, 0.5) == pytest.approx(delta, rel=1e-9)
+def test_dead_particles_count_as_lost(rng):
+    """Whatever ruled them out: the step is shorter than for the others alone, and none if those are few."""
+    ell, log_w = skewed(rng), np.zeros(M)
+    alone = next_step(ell, log_w, 1.0, 0.5)
+    some = np.r_[ell, np.full(M // 4, -np.inf)]
+    delta = next_step(some, np.zeros(len(some)), 1.0, 0.5)
+    assert 0 < delta < alone
+    assert naive_ess((delta * some)[:M]) == pytest.approx(0.5 * len(some), rel=1e-6)
+    assert next_step(np.r_[ell, 0.0], np.r_[log_w, -np.inf], 1.0, 0.5) < alone
+    most = np.r_[ell, np.full(2 * M, -np.inf)]
+    assert next_step(most, np.zeros(len(most)), 1.0, 0.5) == 0.0
+    assert next_step(np.r_[0.0, np.full(999, -np.inf)], np.zeros(1000), 1.0, 0.5) == 0.0
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1e3, 1e9, 1e15])

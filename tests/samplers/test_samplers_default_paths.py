@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sgevidence import AIS, SGAIS, SIR
+from sgevidence import AIS, SGAIS, SGHMC, SGNHT, SIR
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
 
@@ -25,18 +25,18 @@ CASES = {
     "linear, calls of 37": (KNOWN, "sim_L", 1500, 37, SGAIS()),
     "linear, unknown noise": (UNKNOWN, "sim_L", 1500, 500, SGAIS()),
     "linear, beyond the reservoir": (KNOWN, "sim_L", 3000, 300, SGAIS(reservoir_size=400)),
-    "linear, no escort": (KNOWN, "sim_L", 1500, 500, SGAIS(escort=False)),
-    "linear, no resampling": (KNOWN, "sim_L", 500, 500, SGAIS(resampling=None, target_ess=0.9)),
-    "linear, sghmc": (KNOWN, "sim_L", 3000, 500, SGAIS(kernel="sghmc")),
-    "linear, sghmc beyond": (KNOWN, "sim_L", 3000, 300, SGAIS(kernel="sghmc", reservoir_size=700, escort=False)),
-    "linear, sgnht": (KNOWN, "sim_L", 1000, 500, SGAIS(kernel="sgnht")),
+    "linear, no escort": (KNOWN, "sim_L", 1500, 500, SGAIS(escort=None)),
+    "linear, no resampling": (KNOWN, "sim_L", 500, 500, SGAIS(resampling=None, target_ess=0.9, escort=None, mode_search=None)),
+    "linear, sghmc": (KNOWN, "sim_L", 3000, 500, SGAIS(move=SGHMC())),
+    "linear, sghmc beyond": (KNOWN, "sim_L", 3000, 300, SGAIS(move=SGHMC(), reservoir_size=700, escort=None)),
+    "linear, sgnht": (KNOWN, "sim_L", 1000, 500, SGAIS(move=SGNHT())),
     "linear, 50 000 rows": (KNOWN, "sim_L", 50_000, 5000, SGAIS()),
     "softmax": (SOFTMAX, "sim_S", 1000, 1000, SGAIS(n_particles=25)),
     "softmax, calls of 300": (SOFTMAX, "sim_S", 1500, 300, SGAIS(n_particles=25, reservoir_size=700)),
     "mixture": (MixtureModel(3, 2), "sim_G", 1500, 1500, SGAIS(n_particles=25)),
     "mixture, overlapping": (MixtureModel(3, 2), "sim_G_overlap", 700, 200, SGAIS(n_particles=25)),
     "mixture, beyond the reservoir": (MixtureModel(2, 2), "sim_G", 2000, 400, SGAIS(reservoir_size=500)),
-    "mixture, particles alone": (MixtureModel(3, 2), "sim_G", 700, 350, SGAIS(n_particles=25, renew=False)),
+    "mixture, particles alone": (MixtureModel(3, 2), "sim_G", 700, 350, SGAIS(n_particles=25, mode_search=None)),
     "one component": (MixtureModel(1, 2), "sim_G", 1500, 500, SGAIS()),
 }  # fmt: skip
 
@@ -45,7 +45,7 @@ CASES = {
 ONCE = {
     "AIS": (UNKNOWN, "sim_L", 300, AIS(200)),
     "AIS, fixed": (SOFTMAX, "sim_S", 100, AIS(100, schedule="sigmoidal", n_temperatures=50)),
-    "AIS, sghmc": (KNOWN, "sim_L", 300, AIS(200, kernel="sghmc")),
+    "AIS, sghmc": (KNOWN, "sim_L", 300, AIS(200, move=SGHMC())),
     "AIS, paper": (KNOWN, "sim_L", 300, AIS.paper()),
     "SIR": (UNKNOWN, "sim_L", 500, SIR(200)),
     "SIR, mixture": (MixtureModel(2, 2), "sim_G", 300, SIR(200, chunk_size=50)),

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 from mutants import broken
 from scipy.optimize import minimize
+from sgevidence.samplers._escort import anchored_at_mode, escort, gaussian, history_difference
+from sgevidence.samplers._mode import find_mode
+from sgevidence.samplers._monitor import SampleEstimate
+from sgevidence.samplers._state import Streams
+from sgevidence.samplers._target import Likelihood, Target, of_history, sampled
 
 from sgevidence import SGAIS
 from sgevidence.history import Anchor, Reservoir, Rows
 from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel
 from sgevidence.particles import AffineMap, Weights
 from sgevidence.samplers import _escort
-from sgevidence.samplers._escort import anchored_at_mode, escort, gaussian, history_difference
-from sgevidence.samplers._mode import find_mode
-from sgevidence.samplers._monitor import SampleEstimate
 from sgevidence.samplers._records import Tally
-from sgevidence.samplers._state import Streams
-from sgevidence.samplers._target import Likelihood, Target, of_history, sampled
 
 MODELS = {
     "linear": LinearModel(2),

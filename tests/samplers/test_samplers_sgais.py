@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from sgevidence import SGAIS
+from sgevidence.exceptions import DivergenceError
 from sgevidence.history import Rows
 from sgevidence.kernels import hmc
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
-from sgevidence.exceptions import DivergenceError
-from sgevidence.samplers import _moves, _sgais
+from sgevidence.samplers import _sgais
 
 DATA = Path(__file__).parents[1] / "data"
 MAKE = runpy.run_path(str(DATA / "make_data.py"))

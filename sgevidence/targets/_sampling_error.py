@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..history import Anchor
+from ._path import Path
 
 N_BLOCKS = 16
 #: Spread of the sampling error over particles, in nats, above which an answer is flagged.
@@ -43,11 +44,41 @@ def remainder(model, theta, own: Anchor, rows) -> np.ndarray:
     return model.sum_log_likelihood(theta, rows) - own(theta)
 
 
-def surrogate_spread(model, theta, history, anchor: Anchor, size: int, rng) -> float:
-    """Standard deviation over particles, in nats, of the error of a sample's log-likelihood."""
+def surrogate_spread(path: Path, theta, rng) -> float:
+    """Standard deviation over particles, in nats, of the error of the reservoir's log-likelihood."""
+    model, history, anchor = path.model, path.memory.reservoir, path.memory.sums
     values, weights = [], []
-    for part in np.array_split(rng.permutation(len(history))[:size], N_BLOCKS):
+    for part in np.array_split(rng.permutation(len(history))[: history.capacity], N_BLOCKS):
         rows = history.rows.take(np.sort(part))
         values.append(remainder(model, theta, Anchor.of(model, anchor.a, rows), rows))
         weights.append(rows.total_weight)
     return float(np.sqrt(SampleEstimate.from_blocks(values, weights, history.n).spread_var))
+
+
+def estimate(
+    model, of, history, anchor, rng, *, first_rows: int, whole_rows: int, noise: float
+) -> SampleEstimate:
+    """``of`` log L_hist from the anchor, its remainder from as many rows as the noise asks for.
+
+    ``of`` is linear, and takes a function of θ to values of shape (M,).  The sample grows fourfold from
+    ``first_rows`` until what it adds to log Ẑ, from 16 disjoint blocks, is below ``noise`` nats; all rows at
+    hand are the limit.  A complete history is used whole up to ``whole_rows``, or if half of it would not do.
+    """
+    rows, size, done, weights, values = history.rows, first_rows, 0, [], []
+    if history.complete and len(rows) <= whole_rows:
+        return SampleEstimate(of(lambda t: model.sum_log_likelihood(t, rows)), 0.0, 0.0)
+    order = rng.permutation(len(rows))
+    while True:
+        size = min(len(rows), size)
+        for part in np.array_split(order[done:size], N_BLOCKS):
+            block = rows.take(np.sort(part))
+            own = Anchor.of(model, anchor.a, block)
+            values.append(of(lambda t: remainder(model, t, own, block)))  # noqa: B023
+            weights.append(block.total_weight)
+        result = SampleEstimate.from_blocks(values, weights, history.n)
+        variance = result.common_var + (result.spread_var / 2) ** 2
+        if size == len(rows) or variance < noise**2:
+            return result._replace(value=of(anchor) + result.value)
+        if history.complete and 2 * size * max(variance, 4 * noise**2) > noise**2 * len(rows):
+            return SampleEstimate(of(lambda t: model.sum_log_likelihood(t, rows)), 0.0, 0.0)
+        done, size = size, 4 * size

@@ -12,7 +12,9 @@ from scipy.linalg import solve_triangular
 from ..particles import Weights
 
 
-def basin(target, a, P, log_copies: float, M: int, rng, nu: float = 5.0) -> tuple[np.ndarray, Weights]:
+def importance_draws(
+    target, a, P, log_copies: float, M: int, rng, nu: float = 5.0
+) -> tuple[np.ndarray, Weights]:
     """M draws from q and their weights: the mean weight estimates ``exp(log_copies)`` times the basin's mass.
 
     ``log_copies`` = log K! for the labellings of K exchangeable components.

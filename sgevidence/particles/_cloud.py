@@ -1,0 +1,82 @@
+r"""A weighted cloud and what it says of the evidence: what every sampler of particles carries.
+
+    log Ẑ = log_Z + log (1/M) Σ_i w_i                                             (Alg. 8, line 13)
+
+Symbols
+-------
+=======  ============  ====================================================
+θ_i      ``theta``     particles, (M, d)
+w_i      ``weights``   since the last resampling, which left them equal
+Ẑ        ``log_Z``     log of the mean weights folded in at resamplings
+M        ``M``         number of particles
+=======  ============  ====================================================
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ._weights import Genealogy, Weights
+
+#: Share of the effective sample size from which nothing is gained by resampling, or lost by a map.
+EVEN = 0.9
+
+
+class Cloud(NamedTuple):
+    """Particles, their weights and their past; a value, never changed in place."""
+
+    theta: np.ndarray
+    weights: Weights
+    log_Z: float
+    genealogy: Genealogy
+    shared_var: float = 0.0  #: variance of log Ẑ that all particles share, from sub-samples of the rows
+
+    @classmethod
+    def planted(cls, theta: np.ndarray) -> "Cloud":
+        """Independent draws of unit weight (Alg. 8, lines 1 and 2)."""
+        M = len(theta)
+        return cls(theta, Weights.ones(M), 0.0, Genealogy.planted(M))
+
+    @property
+    def M(self) -> int:
+        return len(self.theta)
+
+    @property
+    def W(self) -> np.ndarray:
+        """Normalised weights."""
+        return self.weights.W
+
+    @property
+    def mean(self) -> np.ndarray:
+        """Of the particles, (d,)."""
+        return self.W @ self.theta
+
+    @property
+    def is_even(self) -> bool:
+        """Nothing is gained by resampling."""
+        return self.weights.ess >= EVEN * self.M
+
+    @property
+    def log_evidence(self) -> float:
+        """log Ẑ, nats."""
+        return self.log_Z + self.weights.log_mean
+
+    @property
+    def log_evidence_std(self) -> float:
+        """From the spread of the weight over ancestors, and the noise of sub-samples, nats."""
+        return float(np.sqrt(self.genealogy.variance(self.W) + self.shared_var))
+
+    def weighted(self, increment: np.ndarray | float) -> "Cloud":
+        """w_i ← w_i exp(increment_i)."""
+        return self._replace(weights=self.weights.add(increment))
+
+    def resampled(self, scheme: Callable, M: int, rng: np.random.Generator) -> "Cloud":
+        """M particles in proportion to w_i, then w_i ← 1; the mean weight is folded into Ẑ."""
+        parents = scheme(self.W, rng, M)
+        return self._replace(
+            theta=self.theta[parents],
+            weights=Weights.ones(M),
+            log_Z=self.log_Z + self.weights.log_mean,
+            genealogy=self.genealogy.descend(parents, self.W),
+        )

@@ -1,0 +1,29 @@
+"""What is followed: tempered posteriors, their modes and widths, and what a sample of the rows can know."""
+
+from ._anchoring import STRAY, anchored_at_mode, gaussian
+from ._importance import importance_draws
+from ._newton import find_mode
+from ._path import Path, Tempered
+from ._preconditioner import curvature_coordinates
+from ._sampling_error import TOO_NOISY, SampleEstimate, estimate, remainder, surrogate_spread
+from ._target import Likelihood, Target, of_history, sampled
+
+__all__ = [
+    "STRAY",
+    "TOO_NOISY",
+    "Likelihood",
+    "Path",
+    "SampleEstimate",
+    "Target",
+    "Tempered",
+    "anchored_at_mode",
+    "curvature_coordinates",
+    "estimate",
+    "find_mode",
+    "gaussian",
+    "importance_draws",
+    "of_history",
+    "remainder",
+    "sampled",
+    "surrogate_spread",
+]

@@ -1,0 +1,80 @@
+r"""The path from one posterior to the next: the rows of a chunk are let in by a power λ of their likelihood.
+
+    log f_λ(θ) = λ log p(y_n | θ) + log L_hist(θ) + log p(θ),    0 ≤ λ ≤ 1         (4.12)
+
+Symbols
+-------
+=======  ============  ====================================================
+y_n      ``chunk``     the rows to absorb
+L_hist   ``memory``    likelihood of the rows before them
+ℓ_i      ``ell``       log p(y_n | θ_i), from :meth:`Path.increment`
+λ        ``lam``       annealing parameter
+B        ``batch``     rows of a mini-batch
+=======  ============  ====================================================
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..history import Anchor, Memory, Rows
+from ..models import Model
+from ._target import Likelihood, Target, of_history, sampled
+
+
+class Path(NamedTuple):
+    """From p(θ | y_<n) to p(θ | y_≤n)."""
+
+    model: Model
+    memory: Memory
+    chunk: Rows
+
+    @property
+    def n(self) -> float:
+        """Total weight of the rows at its end."""
+        return self.memory.n + self.chunk.total_weight
+
+    @property
+    def n_at_hand(self) -> int:
+        """Rows that are here: of the memory, and of the chunk."""
+        return len(self.memory.reservoir) + len(self.chunk)
+
+    def increment(self, theta: np.ndarray) -> np.ndarray:
+        """ℓ_i = log p(y_n | θ_i), (M,)."""
+        return self.model.sum_log_likelihood(theta, self.chunk)
+
+    def on_rows(self, size: int | None, rng: np.random.Generator) -> "Tempered":
+        """The path on rows that stay the same, at most ``size`` of history and of chunk, and their anchor.
+
+        With all rows at hand and None nothing is approximated.  A chunk is only thinned where there is an
+        anchor to make up for it.
+        """
+        model, (reservoir, anchor, *_), chunk = self
+        size = self.n_at_hand if size is None else size
+        past, new = of_history(model, reservoir, anchor, size, rng), Likelihood(chunk)
+        if len(chunk) > size and anchor is not None:
+            new = sampled(model, chunk, Anchor.of(model, anchor.a, chunk), size, rng)
+        return Tempered(model, new, past)
+
+    def batch(self, lam: float, batch_size: int, rng: np.random.Generator) -> Rows:
+        """The rows of Û (Eq. 4.14) as one weighted set: λ times the chunk, n/|B| times a new mini-batch."""
+        if len(self.memory.reservoir) == 0:
+            return self.chunk.scaled(lam)
+        return self.chunk.scaled(lam).join(self.memory.reservoir.draw(batch_size, rng))
+
+
+class Tempered(NamedTuple):
+    """f_λ for any λ, on fixed rows."""
+
+    model: Model
+    new: Likelihood
+    past: Likelihood | None
+
+    def at(self, lam: float) -> Target:
+        """log f_λ."""
+        return Target(self.model, self.new.scaled(lam).plus(self.past))
+
+    @property
+    def is_exact(self) -> bool:
+        """Nothing is approximated by an anchor and a sample of the history."""
+        return self.past is None or self.past.correction is None

@@ -1,0 +1,44 @@
+"""How a cloud crosses from one posterior to the next, and how particles move on the way."""
+
+from ._anneal import Anneal, Annealed, Rung
+from ._base import Moved, State, Step, Streams, Transition, Tuned, check_likelihood, check_rows
+from ._constrained import ConstrainedMoves, covariance
+from ._escort import Escort, Escorted, Refresh, Refreshed
+from ._hmc import HMC, ExactMoves
+from ._mode_search import Mode, ModeSearch
+from ._modes import ModeImportance, Renewed
+from ._reweight import Reweight, Weighed
+from ._settle import settled
+from ._sghmc import SGHMC, SGNHT, StochasticGradientMoves
+
+__all__ = [
+    "HMC",
+    "SGHMC",
+    "SGNHT",
+    "Anneal",
+    "Annealed",
+    "ConstrainedMoves",
+    "Escort",
+    "Escorted",
+    "ExactMoves",
+    "Mode",
+    "ModeImportance",
+    "ModeSearch",
+    "Moved",
+    "Refresh",
+    "Refreshed",
+    "Renewed",
+    "Reweight",
+    "Rung",
+    "State",
+    "Step",
+    "StochasticGradientMoves",
+    "Streams",
+    "Transition",
+    "Tuned",
+    "Weighed",
+    "check_likelihood",
+    "check_rows",
+    "covariance",
+    "settled",
+]

@@ -1,0 +1,109 @@
+r"""Stochastic gradients with control variates: the mini-batch sees only what the anchor leaves out.
+
+The sums about the anchor are those of all rows, λ times the chunk's included, so that mini-batches are drawn
+from history and chunk alike,
+
+    ∇Û(θ) = −∇ log p(θ) − ∇ anchor(θ) − (n/B) Σ_{r∈B} [∇ log p(y_r | θ) − its linear form about a].
+
+What noise V is left is measured and taken off the injected one, in a splitting (BAOAB) that does not inflate
+the width; the thermostat makes up for it unmeasured.
+
+Symbols: ``eps`` = √η in posterior widths, ``c`` = 1 − α, ``V`` = variance of the gradient's noise (d,),
+``phi`` = θ in coordinates of unit width, ``lam`` = λ.
+"""
+
+import numpy as np
+
+from ..exceptions import DivergenceError
+from ..history import Anchor, Reservoir
+from ..kernels import Coordinates
+from ..particles import Cloud
+from ..targets import Likelihood, Path, Target, curvature_coordinates, surrogate_spread
+from ._base import Moved, Streams, Tuned
+
+#: Mini-batches from which V is estimated: its relative error is then √(2/5), averaged over M particles.
+N_DRAWS = 6
+#: Most gradient noise as a part of the injected one; where particles are far from the anchor, as in another
+#: mode, it would exceed it, and mini-batches grow until it does not.
+TOLERATED = 0.5
+
+
+class AnchoredGradientMoves:
+    """:class:`SGHMC` or :class:`SGNHT` with control variates on one path."""
+
+    advice = ": lower learning_rate, or check the model and the data for extreme values"
+
+    def __init__(self, settings, path: Path, rng: Streams):
+        self.settings, self.path, self.rng = settings, path, rng
+        self.batch_size, memory = settings.batch_size, path.memory
+        small = path.n_at_hand <= settings.batch_size and memory.complete
+        self.exact = small or memory.anchor is None
+        if not self.exact:
+            self.chunk_anchor = Anchor.of(path.model, memory.sums.a, path.chunk)
+            whole = Reservoir(None)
+            self.chunk_reservoir = whole.absorb(path.chunk, rng.rows) if len(path.chunk) else whole
+
+    def target(self, lam: float) -> Target:
+        """log f_λ on new mini-batches, or on all rows while they are few."""
+        model, memory, chunk = self.path
+        reservoir = memory.reservoir
+        if self.exact:
+            past = None if reservoir.rows is None else Likelihood(reservoir.rows)
+            return Target(model, Likelihood(chunk.scaled(lam)).plus(past))
+        batch_size, rng = self.batch_size, self.rng.rows
+        rows = reservoir.draw(batch_size, rng)
+        if len(self.chunk_reservoir):
+            rows = self.chunk_reservoir.draw(batch_size, rng).scaled(lam).join(rows)
+        sums = memory.sums.plus(self.chunk_anchor, lam)
+        return Target(model, Likelihood(rows, sums.plus(Anchor.of(model, sums.a, rows), -1.0)))
+
+    def coordinates(self, cloud: Cloud, lam: float) -> Coordinates:
+        """Of unit width of the tempered posterior; without a preconditioner those in which η = lr/n."""
+        if self.settings.preconditioner is None:
+            return Coordinates(np.eye(cloud.theta.shape[1]) / np.sqrt(self.path.n))
+        return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)
+
+    def __call__(self, theta, lam: float, coordinates: Coordinates, tuned: Tuned) -> Moved:
+        grad = coordinates.gradient(lambda theta: self.target(lam).value_and_grad(theta)[1])
+        phi, V, ratio = coordinates.whiten(theta), 0.0, np.nan
+        if self.settings.measures_noise:
+            V = self._gradient_noise(phi, grad)
+            ratio = np.nan if self.exact else float(np.mean(self._ratio(V)))
+        try:
+            phi, info = self.settings.splitting(phi, grad, self.rng.noise, V)
+        except ValueError as error:
+            raise DivergenceError(f"after {self.path.memory.n_rows} rows {error}") from error
+        if info.n_refused > len(phi) // 2:
+            raise DivergenceError(
+                f"SGHMC diverged for {info.n_refused} of {len(phi)} particles "
+                f"after {self.path.memory.n_rows} rows{self.advice}"
+            )
+        theta = coordinates.unwhiten(phi)
+        if not self.exact and not self.path.memory.complete and np.isnan(tuned.sample_noise):
+            tuned = tuned._replace(sample_noise=surrogate_spread(self.path, theta, self.rng.rows))
+        n_rows = min(2 * self.batch_size, self.path.memory.n_rows + len(self.path.chunk))
+        return Moved(
+            theta,
+            tuned,
+            float(len(phi) * info.n_gradients * n_rows),
+            info.n_refused,
+            info.acceptance,
+            ratio,
+        )
+
+    def _ratio(self, V):
+        """The variance of the gradient's kicks over that of the injected noise, (d,)."""
+        eps, c = self.settings.learning_rate**0.5, 1 - self.settings.momentum_decay
+        return eps**2 * V / (1 - c**2)
+
+    def _gradient_noise(self, phi, grad):
+        """V of mini-batches that grow until it is tolerable; 0 when they have become all rows."""
+        V, at_hand = 0.0, self.path.n_at_hand
+        while not self.exact:
+            V = np.mean(np.var([grad(phi) for _ in range(N_DRAWS)], axis=0, ddof=1), axis=0)
+            excess = np.max(self._ratio(V)) / TOLERATED
+            if not excess > 1 or self.batch_size >= at_hand:
+                break
+            self.batch_size = int(min(1.5 * excess * self.batch_size, at_hand)) + 1
+            self.exact = self.batch_size >= at_hand and self.path.memory.complete
+        return 0.0 if self.exact else V

@@ -1,0 +1,142 @@
+r"""The tempering loop: p(θ | y_<n) → p(θ | y_≤n) by powers of the new rows' likelihood (thesis Alg. 8).
+
+    ESS(Δ) = (Σ ω_i)² / Σ ω_i²,    ω_i = w_i p(y_n | θ_i)^Δ                        (4.15)
+
+It is the only one: with nothing in the memory it is annealed importance sampling (Alg. 6), with a schedule
+of one step, λ = 1, sequential importance resampling (Alg. 7).
+
+Symbols
+-------
+=======  ==============  ====================================================
+θ_i, w_i ``cloud``       particles and their weights
+ℓ_i      ``ell``         log p(y_n | θ_i)
+λ, Δ     ``lam, delta``  annealing parameter and its step
+ESS*     ``target_ess``  as a fraction of the particles
+M        ``M``           particles, after the rows
+=======  ==============  ====================================================
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..exceptions import DivergenceError
+from ..kernels import Coordinates
+from ..particles import Cloud, Weights, next_step
+from ..targets import Path, Target
+from ._base import State, Step, Streams, Tuned, check_likelihood
+
+
+class Rung(NamedTuple):
+    """One temperature, as it was crossed: what is needed to do it again, or to say how far one is."""
+
+    lam: float
+    cloud: Cloud  #: after the move
+    target: Target
+    coordinates: Coordinates
+    tuned: Tuned
+
+    @property
+    def eps(self) -> float:
+        """Step of HMC in posterior widths."""
+        return float(np.exp(self.tuned.log_eps))
+
+
+class Annealed(NamedTuple):
+    """Annealing steps and the moves between them."""
+
+    lambdas: tuple
+    ess: float
+    n_likelihoods: float
+    n_moves: int
+    n_gradients: float
+    n_refused: int
+    acceptance: float = np.nan
+    noise_to_injection: float = np.nan
+
+
+class Anneal(NamedTuple):
+    """Reweight by a little, resample, move, until λ = 1; never declines.
+
+    Parameters
+    ----------
+    move : HMC, SGHMC or SGNHT
+    target_ess : float
+        ESS*, as a fraction of the particles.
+    resampling : callable or None
+        Scheme; None lets the weights accumulate, and Δ looks at the increments alone, as published.
+    n_particles : callable
+        M after rows of this total weight.
+    schedule : ndarray or None
+        λ_1, …, λ_T = 1; None chooses each so that ESS(Δ) = ESS* (Eq. 4.15).  With a schedule the cloud is
+        only resampled when its ESS is below target.
+    last_move : bool
+        Move at λ = 1 too; lazy annealing leaves that to the next rows.
+    max_steps : int
+        A chunk of 10⁶ nats takes about 500; ten times as many mean that it goes nowhere.
+    watch : callable or None
+        Called with the :class:`Rung` after each move.
+    """
+
+    move: Any
+    target_ess: float
+    resampling: Callable | None
+    n_particles: Callable[[float], int]
+    schedule: np.ndarray | None = None
+    last_move: bool = False
+    max_steps: int = 5000
+    watch: Callable[[Rung], Any] | None = None
+
+    def __call__(self, state: State, path: Path, rng: Streams) -> Step:
+        cloud, tuned, ell = state.cloud, state.tuned, state.ell
+        lambdas: list[float] = []
+        ess, moves, n_likelihoods = float(cloud.M), [], 0.0
+        lam, move = 0.0, self.move.along(path, rng)  # line 4
+        while lam < 1.0:  # line 5
+            if ell is None:
+                ell = path.increment(cloud.theta)
+                n_likelihoods += cloud.M * len(path.chunk)
+            check_likelihood(ell, cloud, path)
+            log_w = cloud.weights.log_w if self.resampling else np.zeros(cloud.M)
+            if self.schedule is None:
+                delta = next_step(ell, log_w, 1.0 - lam, self.target_ess)  # line 6, Eq. (4.15)
+                lam = min(max(lam + delta, np.nextafter(lam, 1.0)), 1.0)  # line 7
+            else:
+                delta = self.schedule[len(lambdas)] - lam
+                lam = self.schedule[len(lambdas)]
+            increment = delta * ell if delta > 0.0 else np.where(ell > -np.inf, 0.0, -np.inf)  # Δ → 0
+            cloud = cloud.weighted(increment)  # line 8
+            lambdas.append(lam)
+            ess = min(ess, Weights(log_w + increment).ess)
+            if lam == 1.0 and not self.last_move:
+                break  # the next chunk will ask for a move, if one is needed
+            cloud, tuned, moved = self.renewed(cloud, move, lam, tuned, path, rng)
+            moves.append(moved)
+            ell = None
+            if len(lambdas) == self.max_steps:
+                raise DivergenceError(
+                    f"annealing did not reach the posterior in {self.max_steps} steps{move.advice}"
+                )
+        info = Annealed(
+            lambdas=tuple(lambdas),
+            ess=ess,
+            n_likelihoods=n_likelihoods,
+            n_moves=len(moves),
+            n_gradients=sum(m.n_gradients for m in moves),
+            n_refused=sum(m.n_refused for m in moves),
+            acceptance=moves[-1].acceptance if moves else np.nan,
+            noise_to_injection=moves[-1].noise_to_injection if moves else np.nan,
+        )
+        return Step(state._replace(cloud=cloud, tuned=tuned, ell=None), info)
+
+    def renewed(self, cloud, move, lam, tuned, path, rng):
+        """The cloud resampled, and moved at p(θ | y_<n) p(y_n | θ)^λ (lines 9 and 10)."""
+        coordinates = move.coordinates(cloud, lam)  # of the tempered posterior, before resampling
+        if self.resampling and (self.schedule is None or cloud.weights.ess < self.target_ess * cloud.M):
+            cloud = cloud.resampled(self.resampling, self.n_particles(path.n), rng.resampling)  # line 9
+        moved = move(cloud.theta, lam, coordinates, tuned)  # line 10
+        cloud = cloud._replace(theta=moved.theta)
+        if self.watch is not None:
+            self.watch(Rung(lam, cloud, move.target(lam), coordinates, moved.tuned))
+        return cloud, moved.tuned, moved

@@ -1,0 +1,164 @@
+r"""What a transition is: a way to carry a weighted cloud from one posterior to the next.
+
+A transition takes (state, path, rng) and gives a :class:`Step`.  Either the cloud has crossed, and follows
+the posterior at the end of the path, or the transition declines; then the next one is tried, from the state
+that it leaves.  All are right by their importance weights: in which order they are tried only costs variance.
+
+What decides anything later is part of the state (``tuned``, ``memory``); ``info`` only reports, in the
+transition's own words, which are names of fields of a record of the run.
+
+Symbols
+-------
+=======  =================  ====================================================
+θ_i, w_i ``state.cloud``    particles and their weights
+y_<n     ``state.memory``   the rows before
+y_n      ``path.chunk``     the rows to absorb
+ℓ_i      ``state.ell``      log p(y_n | θ_i) where it is known
+=======  =================  ====================================================
+"""
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ..exceptions import ImpossibleRowsError
+from ..history import Anchor, Memory, Rows
+from ..particles import Cloud, Weights
+from ..targets import Path
+
+
+class Streams(NamedTuple):
+    """Separate random streams, so that the number of draws from one never shifts another."""
+
+    noise: np.random.Generator
+    resampling: np.random.Generator
+    rows: np.random.Generator
+
+    @classmethod
+    def spawned(cls, rng: np.random.Generator) -> "Streams":
+        return cls(*rng.spawn(3))
+
+    @classmethod
+    def one(cls, rng: np.random.Generator) -> "Streams":
+        """The same generator for all."""
+        return cls(rng, rng, rng)
+
+
+class Tuned(NamedTuple):
+    """What was learnt on the way and decides what comes."""
+
+    log_eps: float = 0.0  #: step of HMC in posterior widths
+    #: spread over particles of the error of a sub-sample of the history, nats: it decides whether the
+    #: reservoir grows; nan where none was used
+    sample_noise: float = np.nan
+    even: bool = False  #: a map kept the weights even: the posterior is Gaussian, fewer particles will do
+
+
+class State(NamedTuple):
+    """Everything the next rows need; a value, never changed in place."""
+
+    cloud: Cloud
+    memory: Memory
+    tuned: Tuned = Tuned()
+    pending: Rows | None = None  #: rows that weigh on the cloud already, but are not in the memory yet
+    #: log-likelihood at each particle, of ``pending``; on the way of the chunk to absorb.  None: not known
+    ell: np.ndarray | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows seen."""
+        return self.memory.n_rows + (0 if self.pending is None else len(self.pending))
+
+    @property
+    def n(self) -> float:
+        """Their total weight."""
+        return self.memory.n + (0.0 if self.pending is None else self.pending.total_weight)
+
+    @property
+    def seen(self) -> Cloud:
+        """The cloud as a sample of the posterior of all rows seen."""
+        return self.cloud if self.ell is None else self.cloud.weighted(self.ell)
+
+    @property
+    def theta(self) -> np.ndarray:
+        return self.cloud.theta
+
+    @property
+    def all_weights(self) -> Weights:
+        """Weights of the particles as a sample of the posterior of all rows seen."""
+        return self.seen.weights
+
+    @property
+    def log_evidence(self) -> float:
+        """log Ẑ of all rows seen, nats."""
+        return self.seen.log_evidence
+
+    @property
+    def log_evidence_std(self) -> float:
+        """Its standard error, nats."""
+        return self.seen.log_evidence_std
+
+
+class Step(NamedTuple):
+    """What a transition returns."""
+
+    state: State
+    info: Any = None  #: what happened, in the transition's own words
+    crossed: bool = True
+    anchor: Anchor | None = None  #: sums over history and chunk near the new mode, where the step knows them
+
+
+class Transition(Protocol):
+    """A way across."""
+
+    def __call__(self, state: State, path: Path, rng: Streams) -> Step: ...
+
+
+class Moved(NamedTuple):
+    """What a move of the particles did."""
+
+    theta: np.ndarray
+    tuned: Tuned
+    n_gradients: float  #: particles × rows
+    n_refused: int = 0  #: particles left where they were, because they left the finite numbers
+    acceptance: float = np.nan  #: of the last Metropolis test; nan without
+    noise_to_injection: float = np.nan  #: variance of the gradient's kicks over that of the injected noise
+
+
+def check_rows(rows: Rows, state: State, path: Path) -> None:
+    """Rows that no particle can explain are refused before anything else is done with them.
+
+    One particle that can explain them all is enough, and costs next to nothing.
+
+    Raises
+    ------
+    ImpossibleRowsError
+    """
+    best = int(np.argmax(state.all_weights.log_w))
+    if np.isfinite(path.model.sum_log_likelihood(state.theta[best : best + 1], rows)[0]):
+        return
+    suspect = rows
+    for particles in (slice(best, best + 1), slice(None)):  # all particles only for the rows that need it
+        theta = state.theta[particles]
+        with np.errstate(all="ignore"):
+            each = np.concatenate([path.model.log_likelihood(theta, b) for b in suspect.blocks(500)], axis=1)
+        suspect = suspect.take(np.flatnonzero(~np.isfinite(each).any(axis=0) | (each == np.inf).any(axis=0)))
+        if not len(suspect):
+            return
+    raise ImpossibleRowsError(suspect, state.n_rows)
+
+
+def check_likelihood(ell: np.ndarray, cloud: Cloud, path: Path) -> None:
+    """Rows that are impossible under every particle have no evidence: say which.
+
+    Raises
+    ------
+    ImpossibleRowsError
+    """
+    possible = np.isfinite(ell) & np.isfinite(cloud.weights.log_w)
+    if possible.any() and not np.any(ell == np.inf):
+        return
+    with np.errstate(all="ignore"):
+        each = path.model.log_likelihood(cloud.theta, path.chunk)
+    bad = ~np.isfinite(each).any(axis=0) | (each == np.inf).any(axis=0)
+    raise ImpossibleRowsError(path.chunk.take(np.flatnonzero(bad)), path.memory.n_rows)

@@ -1,0 +1,230 @@
+r"""Carry the cloud with the posterior over a whole chunk (escorted free-energy estimation).
+
+The posterior before the chunk is near N(m₁, P₁⁻¹), the one after it near N(m₂, P₂⁻¹).  The map T
+between them takes every particle along, and its weight is multiplied by
+
+    exp[ ℓ_C(Tθ) + log L_hist(Tθ) − log L_hist(θ) + log p(Tθ) − log p(θ) + log |det T| ].
+
+Whatever the map, the estimate stays consistent: a bad map only costs effective sample size
+(Vaikuntanathan and Jarzynski 2008).
+
+Symbols: ``a`` = anchor, ``m, P`` = mode and precision, 1 before and 2 after the chunk, ``T`` = the map.
+"""
+
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._compat import Interval
+from ..history import Anchor, Reservoir
+from ..particles import EVEN, AffineMap, Weights, spread
+from ..targets import STRAY, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
+from ._anneal import Anneal
+from ._base import State, Step, Streams
+
+
+class Carried(NamedTuple):
+    """A proposal of the map."""
+
+    theta: np.ndarray  #: where the map takes the cloud, (M, d)
+    increment: np.ndarray  #: of the log-weights, (M,)
+    anchor: Anchor  #: of history and chunk together
+    chunk_anchor: Anchor  #: of the chunk
+    noise_var: float  #: variance that the sub-sample of the history adds to log Ẑ
+    spread: float  #: standard deviation over particles of its error, nats
+
+
+class Escorted(NamedTuple):
+    """An escort, taken or refused."""
+
+    n_escorts: int = 0
+    n_escorts_refused: int = 0
+    n_likelihoods: float = 0.0
+    ess: float = np.inf
+    lambdas: tuple = ()
+
+
+class Escort(BaseEstimator):
+    """An affine map that takes the cloud along with a posterior that is nearly Gaussian.
+
+    Parameters
+    ----------
+    min_ess : float, default=0.5
+        Effective sample size that it must leave, as a fraction of M.  From even weights the square of it will
+        do: an escort takes the place of several annealing steps and may cost as much as two.
+    max_lost : float, default=0.02
+        Share of the particles that it may take out of their labelling; their weight is zero.
+    max_excess : float, default=4.0
+        Standard errors by which the evidence that the cloud claims without the map may exceed the one with
+        it: a map that leaves the posterior for a place where its density is small everywhere keeps the
+        weights even.
+    n_probes : int, default=32
+        Particles that are asked for it, where the chunk was not weighed before.
+    first_rows : int, default=512
+        Rows of history or chunk that it looks at first.
+    whole_rows : int, default=2500
+        So few that it may as well take all of them.
+    max_noise : float, default=0.01
+        Nats that a sub-sample of history or chunk may add to log Ẑ: the standard deviation that particles
+        share, and half the variance of what differs between them, which is a bias.
+
+    References
+    ----------
+    S. Vaikuntanathan, C. Jarzynski (2008), Escorted free energy simulations, Physical Review Letters 100.
+
+    Examples
+    --------
+    >>> from sgevidence import SGAIS, Escort
+    >>> SGAIS(escort=Escort(min_ess=0.7)).escort
+    Escort(min_ess=0.7)
+    """
+
+    _parameter_constraints: dict = {
+        "min_ess": [Interval(Real, 0, 1, closed="right")],
+        "max_lost": [Interval(Real, 0, 1, closed="both")],
+        "max_excess": [Interval(Real, 0, None, closed="neither")],
+        "n_probes": [Interval(Integral, 2, None, closed="left")],
+        "first_rows": [Interval(Integral, 16, None, closed="left")],
+        "whole_rows": [Interval(Integral, 1, None, closed="left")],
+        "max_noise": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(
+        self,
+        min_ess=0.5,
+        max_lost=0.02,
+        max_excess=4.0,
+        n_probes=32,
+        first_rows=512,
+        whole_rows=2500,
+        max_noise=0.01,
+    ):
+        self.min_ess = min_ess
+        self.max_lost = max_lost
+        self.max_excess = max_excess
+        self.n_probes = n_probes
+        self.first_rows = first_rows
+        self.whole_rows = whole_rows
+        self.max_noise = max_noise
+
+    def __call__(self, state: State, path: Path, rng: Streams) -> Step:
+        """Take the map over the whole chunk, if its weights are even enough and better than plain ones."""
+        carried = None if path.memory.anchor is None else self.carried(path, state.theta, rng.rows)
+        if carried is None:
+            return Step(state, Escorted(), crossed=False)
+        cloud, cost = state.cloud, 2.0 * state.cloud.M * len(path.chunk)
+        inside = path.model.is_canonical(carried.theta, path.memory.labels)
+        weights = cloud.weights.add(np.where(inside, carried.increment, -np.inf))
+        plain = 0.0 if state.ell is None else cloud.weights.add(state.ell).ess
+        least = self.min_ess ** (2 if cloud.is_even else 1) * cloud.M
+        lost = inside.mean() < 1 - self.max_lost or weights.ess < max(least, plain)
+        if lost or self._leaves_mass_behind(state, path, carried, weights, rng.rows):
+            return Step(state, Escorted(n_escorts_refused=1, n_likelihoods=cost), crossed=False)
+        tuned = state.tuned._replace(
+            sample_noise=carried.spread, even=weights.ess >= EVEN * cloud.weights.ess
+        )
+        cloud = cloud._replace(
+            theta=np.where(inside[:, None], carried.theta, cloud.theta),
+            weights=weights,
+            shared_var=cloud.shared_var + carried.noise_var,
+        )
+        info = Escorted(n_escorts=1, n_likelihoods=cost, ess=weights.ess, lambdas=(1.0,))
+        return Step(state._replace(cloud=cloud, tuned=tuned, ell=None), info, anchor=carried.anchor)
+
+    def carried(self, path: Path, theta: np.ndarray, rng: np.random.Generator) -> Carried | None:
+        """The map and what it does to the weights; None where there is no Gaussian to follow.
+
+        ``theta`` is the cloud in the labelling of the memory's anchor.
+        """
+        model, memory, chunk = path
+        try:
+            sums = memory.sums
+            m1, P1 = gaussian(model, sums)
+            after, m2 = None, m1
+            if chunk.total_weight < memory.n / 4:
+                new = Anchor.of(model, sums.a, chunk)
+                after = sums.plus(new)
+                m2, P2 = gaussian(model, after)
+            if after is None or (m2 - sums.a) @ P2 @ (m2 - sums.a) > STRAY * len(m2):
+                new, after = anchored_at_mode(path, m2, rng)
+                m2, P2 = gaussian(model, after)
+            T = AffineMap.between(m1, P1, m2, P2)
+        except np.linalg.LinAlgError:
+            return None
+        moved = T(theta)
+        whole = Reservoir(None, chunk, len(chunk), chunk.total_weight)
+        with np.errstate(all="ignore"):  # −∞ less −∞, of a particle that weighs nothing already
+            chunk_part = self._sum(model, lambda L: L(moved), whole, new, rng)
+            history_part = self._sum(model, lambda L: L(moved) - L(theta), memory.reservoir, sums, rng)
+            prior = model.log_prior(moved) - model.log_prior(theta)
+            increment = chunk_part.value + history_part.value + prior + T.log_det
+        increment = np.where(np.isnan(increment), -np.inf, increment)
+        common_var = chunk_part.common_var + history_part.common_var
+        spread_var = chunk_part.spread_var + history_part.spread_var
+        return Carried(moved, increment, after, new, common_var, spread_var**0.5)
+
+    def _leaves_mass_behind(self, state, path, carried, weights, rng) -> bool:
+        """Whether the cloud had more evidence where it was than the map claims there is.
+
+        Even weights do not show that a map has left the posterior for a place where its density is small
+        everywhere.  The estimate without the map is hardly ever much too high (Eq. 3.10): its excess does.
+        """
+        cloud, claimed = state.cloud, weights.log_mean
+        if state.ell is not None:
+            plain = cloud.weights.add(state.ell)
+        else:  # as few particles in proportion to their weights, which then are even
+            theta = cloud.theta[spread(cloud.W, min(self.n_probes, cloud.M))]
+            whole = Reservoir(None, path.chunk, len(path.chunk), path.chunk.total_weight)
+            plain = Weights(self._sum(path.model, lambda L: L(theta), whole, carried.chunk_anchor, rng).value)
+            claimed -= cloud.weights.log_mean
+        if plain.ess == 0.0:
+            return False
+        std = np.sqrt(plain.relative_variance + weights.relative_variance)
+        return bool(plain.log_mean - claimed > self.max_excess * std)
+
+    def _sum(self, model, of, rows: Reservoir, anchor: Anchor, rng) -> SampleEstimate:
+        """``of`` the log-likelihood of rows, from their anchor and as few of them as will do."""
+        size = dict(first_rows=self.first_rows, whole_rows=self.whole_rows, noise=self.max_noise)
+        return estimate(model, of, rows, anchor, rng, **size)
+
+
+class Refresh(NamedTuple):
+    """Even weights and one move at the posterior of the history, then the escort again.
+
+    Earlier chunks may have left weights so uneven that no map can keep the effective sample size.  Nothing of
+    the chunk is let in before; if the escort is refused again, the next transition goes on from there.
+    """
+
+    anneal: Anneal
+    escort: Escort
+
+    def __call__(self, state: State, path: Path, rng: Streams) -> Step:
+        if state.cloud.is_even or path.memory.anchor is None:
+            return Step(state, crossed=False)
+        # no row of the chunk at all: at λ = 0 one that is impossible would weigh 0 · −∞
+        move = self.anneal.move.along(path._replace(chunk=path.chunk[:0]), rng)
+        cloud, tuned, moved = self.anneal.renewed(state.cloud, move, 0.0, state.tuned, path, rng)
+        theta = path.model.canonicalize(cloud.theta, path.memory.labels)
+        fresh = state._replace(cloud=cloud._replace(theta=theta), tuned=tuned, ell=None)
+        step = self.escort(fresh, path, rng)
+        return step._replace(info=Refreshed.of(step.info, moved))
+
+
+class Refreshed(NamedTuple):
+    """An escort after one move of the cloud."""
+
+    n_escorts: int
+    n_escorts_refused: int
+    n_likelihoods: float
+    ess: float
+    lambdas: tuple
+    n_gradients: float
+    n_refused: int
+    acceptance: float
+    n_moves: int = 1
+
+    @classmethod
+    def of(cls, escorted: Escorted, moved) -> "Refreshed":
+        return cls(*escorted, moved.n_gradients, moved.n_refused, moved.acceptance)

@@ -1,0 +1,183 @@
+r"""Hamiltonian Monte Carlo with a Metropolis test (thesis Alg. 2), as a move of the cloud along a path.
+
+The test is on all rows, or where the history has outgrown its reservoir on a fixed sample of them with their
+anchor: the same rows in force and test.
+
+Symbols
+-------
+=======  =================  ====================================================
+ε        ``eps``            step size in posterior widths, ``log_eps`` adapted
+L        ``L``              leapfrog steps
+φ        ``phi``            θ in coordinates of unit width
+ρ        ``correlation``    of the cloud with its start
+=======  =================  ====================================================
+"""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._compat import Interval
+from ..kernels import Coordinates, MoveInfo, hmc
+from ..particles import Cloud
+from ..targets import Path, Target, curvature_coordinates, surrogate_spread
+from ._base import Moved, Streams, Tuned
+
+
+class HMC(BaseEstimator):
+    """Hamiltonian Monte Carlo with a Metropolis test (thesis Alg. 2): exact on the rows at hand.
+
+    Parameters
+    ----------
+    n_steps : int, default=16
+        Most leapfrog steps of a trajectory, L.
+    trajectory_length : float, default=1.5
+        Of the first trajectory, in posterior widths: a quarter turn on a Gaussian.  While the cloud remembers
+        its start each next one is twice as long, for directions wider than the coordinates know.
+    target_acceptance : float, default=0.8
+        Of the Metropolis test; the step is adapted to it between trajectories.
+    min_trajectories, max_trajectories : int, default=2, 5
+        Trajectories of a move.
+    max_correlation : float, default=0.3
+        Between the cloud and its start, particle by particle, mean over coordinates: below it the start
+        counts as forgotten.
+    guide_rows : int, default=5000
+        With more than four times as many rows, trajectories follow a sample of so many and their anchored
+        sums, and only their ends are tested on all rows: as exact, and several times cheaper.
+    min_guided : float, default=0.5
+        Acceptance below which the guide, not the step, is to blame, and is not followed.
+
+    Notes
+    -----
+    The step is jittered per particle by U(0.5, 1.2), so that no period of the target is met for ever.
+
+    References
+    ----------
+    R. M. Neal (2011), MCMC using Hamiltonian dynamics, Handbook of Markov Chain Monte Carlo.
+
+    Examples
+    --------
+    >>> from sgevidence import HMC, SGAIS
+    >>> SGAIS(move=HMC(n_steps=32)).get_params()["move__n_steps"]
+    32
+    """
+
+    _parameter_constraints: dict = {
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "trajectory_length": [Interval(Real, 0, None, closed="neither")],
+        "target_acceptance": [Interval(Real, 0, 1, closed="neither")],
+        "min_trajectories": [Interval(Integral, 1, None, closed="left")],
+        "max_trajectories": [Interval(Integral, 1, None, closed="left")],
+        "max_correlation": [Interval(Real, 0, 1, closed="right")],
+        "guide_rows": [Interval(Integral, 1, None, closed="left")],
+        "min_guided": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    needs_anchor = True  #: beyond the reservoir
+
+    def __init__(
+        self,
+        n_steps=16,
+        trajectory_length=1.5,
+        target_acceptance=0.8,
+        min_trajectories=2,
+        max_trajectories=5,
+        max_correlation=0.3,
+        guide_rows=5000,
+        min_guided=0.5,
+    ):
+        self.n_steps = n_steps
+        self.trajectory_length = trajectory_length
+        self.target_acceptance = target_acceptance
+        self.min_trajectories = min_trajectories
+        self.max_trajectories = max_trajectories
+        self.max_correlation = max_correlation
+        self.guide_rows = guide_rows
+        self.min_guided = min_guided
+
+    def along(self, path: Path, rng: Streams) -> "ExactMoves":
+        """The move for one path."""
+        return ExactMoves(self, path, rng)
+
+    def leapfrog_steps(self, eps: float, repeat: int = 1) -> int:
+        """L of trajectory number ``repeat``."""
+        return int(np.clip(round(self.trajectory_length * 2.0 ** (repeat - 1) / eps), 1, self.n_steps))
+
+    def trajectories(
+        self,
+        theta,
+        target: Target,
+        coordinates: Coordinates,
+        log_eps: float,
+        rng,
+        guide: Target | None = None,
+    ) -> tuple[np.ndarray, float, MoveInfo]:
+        """The cloud moved on a target, along the gradients of a ``guide`` if there is one."""
+        canonical = target.model.canonicalize
+        phi, start = coordinates.whiten(theta), canonical(theta)
+        n_gradients = n_refused = 0
+        here = None
+
+        def value_and_grad(phi):
+            value, grad = (guide or target).value_and_grad(coordinates.unwhiten(phi))
+            return value, grad @ coordinates.L
+
+        def log_target(phi):
+            return target.value(coordinates.unwhiten(phi))
+
+        for repeat in range(1, self.max_trajectories + 1):
+            eps = np.exp(log_eps)
+            L = self.leapfrog_steps(eps, repeat)
+            test = None if guide is None else log_target
+            jitter = rng.uniform(0.5, 1.2, len(phi))
+            phi, info = hmc(phi, value_and_grad, rng, eps=eps * jitter, L=L, here=here, log_target=test)
+            here = info.here
+            if guide is not None and info.acceptance < self.min_guided:
+                guide = here = None
+            n_gradients += info.n_gradients
+            n_refused += info.n_refused
+            log_eps = log_eps + (info.acceptance - self.target_acceptance)
+            log_eps = float(np.clip(log_eps, np.log(1e-3), np.log(1.8)))
+            rho = correlation(start, canonical(coordinates.unwhiten(phi)))
+            if repeat >= self.min_trajectories and rho < self.max_correlation:
+                break
+        return coordinates.unwhiten(phi), log_eps, MoveInfo(n_gradients, info.acceptance, n_refused, 1.0)
+
+
+def correlation(a, b) -> float:
+    """Mean over coordinates of the correlation between two clouds, particle by particle."""
+    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
+    norm = np.sqrt(np.sum(a**2, axis=0) * np.sum(b**2, axis=0))
+    return float(np.mean(np.sum(a * b, axis=0) / np.maximum(norm, 1e-300)))
+
+
+class ExactMoves:
+    """:class:`HMC` on one path: all rows at hand, or a fixed sample of them with their anchor."""
+
+    advice = ": check the model and the data for extreme values"
+
+    def __init__(self, settings: HMC, path: Path, rng: Streams):
+        self.settings, self.path, self.rng = settings, path, rng
+        self.rows = path.on_rows(path.memory.reservoir.capacity, rng.rows)
+        self.guide = None
+        if path.memory.anchor is not None and path.n_at_hand > 4 * settings.guide_rows:
+            self.guide = path.on_rows(settings.guide_rows, rng.rows)
+
+    def target(self, lam: float) -> Target:
+        return self.rows.at(lam)
+
+    def coordinates(self, cloud: Cloud, lam: float) -> Coordinates:
+        """Of unit width of the tempered posterior."""
+        return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)
+
+    def __call__(self, theta, lam: float, coordinates: Coordinates, tuned: Tuned) -> Moved:
+        target, guide = self.target(lam), None if self.guide is None else self.guide.at(lam)
+        theta, log_eps, info = self.settings.trajectories(
+            theta, target, coordinates, tuned.log_eps, self.rng.noise, guide
+        )
+        n_gradients = float(len(theta) * info.n_gradients * len(target.likelihood.rows))
+        tuned = tuned._replace(log_eps=log_eps)
+        if not self.rows.is_exact and np.isnan(tuned.sample_noise):
+            tuned = tuned._replace(sample_noise=surrogate_spread(self.path, theta, self.rng.rows))
+        return Moved(theta, tuned, n_gradients, info.n_refused, info.acceptance)

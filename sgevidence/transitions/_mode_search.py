@@ -1,0 +1,181 @@
+r"""Modes of a mixture, found from outside: Newton ascent from merged k-means solutions.
+
+A mixture with too few components has several modes, each a different way to merge groups.  The one that is
+best in the end may hold a millionth of the posterior after a hundred rows: then no particle is there.
+
+Symbols: ``a, P`` = mode and its precision, ``r`` = squared distance in posterior widths per parameter.
+"""
+
+from numbers import Integral, Real
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from .._compat import Interval
+from ..history import Rows
+from ..models import Model
+from ..targets import Likelihood, Path, Target, find_mode
+
+
+class Mode(NamedTuple):
+    """A maximum of the posterior of at most ``compare_rows`` rows, and the region around it."""
+
+    a: np.ndarray
+    P: np.ndarray
+    value: float  #: log joint there, nats
+    radius: float  #: of the region that counts as its own
+
+    def distance(self, model, theta) -> np.ndarray:
+        """r of the labelling that is next to it, (M,)."""
+        u = model.canonicalize(theta, self.reference(model)) - self.a
+        return np.sum((u @ self.P) * u, axis=1) / len(self.a)
+
+    def near(self, model, theta) -> np.ndarray:
+        """Which points are in its own region, (M,)."""
+        return self.distance(model, theta) < self.radius
+
+    def reference(self, model):
+        return self.a[model.slots], np.ones(model.slots.shape)
+
+
+class ModeSearch(BaseEstimator):
+    """Look for modes of a mixture now and then, and take their share of the evidence from outside.
+
+    Parameters
+    ----------
+    first_rows : int, default=250
+        Rows from which modes are looked for, and again whenever they have doubled: fewer have few that count.
+    search_rows, compare_rows : int, default=1000, 10_000
+        Rows for the search, and most rows for the comparison of what was found.
+    n_starts : int, default=24
+        Starts of Newton's method, the best of twenty times as many merged k-means solutions.
+    max_climbs, max_modes : int, default=8, 4
+        How many of what was found are climbed on the larger sample, and kept.
+    negligible : float, default=8.0
+        Nats below the best mode at which a mode no longer counts: its width may make up for a few.
+    significant : float, default=3.0
+        Nats by which a mode must be better to be reported as missed; standard errors by which the evidence of
+        its region alone must exceed that of the particles to call them wrong.
+    radius : float, default=4.0
+        r of the region that counts as a mode's own, beyond all of a Gaussian's mass for d > 10.
+    small_radii : tuple of floats, default=(1.0, 1.5, 2.0)
+        r of smaller regions, in which the posterior is nearer to Gaussian.
+    min_effective, min_draws : float, default=0.1, 20
+        Share of importance weights that must be effective for their variance to be believed, and number.
+    precise : float, default=0.05
+        Standard error of a region's log evidence, nats, that more draws are taken for.
+    max_rounds, trial_rounds : int, default=16, 4
+        How many times M draws are taken for it, and before importance sampling is given up.
+    good_enough : float, default=0.1
+        Standard error of log Z, nats, below which particles at the mode need no help.
+    max_outside : float, default=0.02
+        Share of the evidence that may depend on particles that were weighted by new rows but not moved.
+
+    References
+    ----------
+    S. Frühwirth-Schnatter (2004), Estimating marginal likelihoods for mixture and Markov switching models
+    using bridge sampling techniques, The Econometrics Journal 7, 143.
+
+    Examples
+    --------
+    >>> from sgevidence import SGAIS, ModeSearch
+    >>> SGAIS(mode_search=ModeSearch(n_starts=48)).mode_search
+    ModeSearch(n_starts=48)
+    """
+
+    _parameter_constraints: dict = {
+        "first_rows": [Interval(Integral, 1, None, closed="left")],
+        "search_rows": [Interval(Integral, 1, None, closed="left")],
+        "compare_rows": [Interval(Integral, 1, None, closed="left")],
+        "n_starts": [Interval(Integral, 1, None, closed="left")],
+        "max_climbs": [Interval(Integral, 1, None, closed="left")],
+        "max_modes": [Interval(Integral, 1, None, closed="left")],
+        "negligible": [Interval(Real, 0, None, closed="neither")],
+        "significant": [Interval(Real, 0, None, closed="neither")],
+        "radius": [Interval(Real, 0, None, closed="neither")],
+        "small_radii": [tuple],
+        "min_effective": [Interval(Real, 0, 1, closed="both")],
+        "min_draws": [Interval(Real, 0, None, closed="neither")],
+        "precise": [Interval(Real, 0, None, closed="neither")],
+        "max_rounds": [Interval(Integral, 1, None, closed="left")],
+        "trial_rounds": [Interval(Integral, 1, None, closed="left")],
+        "good_enough": [Interval(Real, 0, None, closed="neither")],
+        "max_outside": [Interval(Real, 0, 1, closed="both")],
+    }
+
+    def __init__(
+        self,
+        first_rows=250,
+        search_rows=1000,
+        compare_rows=10_000,
+        n_starts=24,
+        max_climbs=8,
+        max_modes=4,
+        negligible=8.0,
+        significant=3.0,
+        radius=4.0,
+        small_radii=(1.0, 1.5, 2.0),
+        min_effective=0.1,
+        min_draws=20,
+        precise=0.05,
+        max_rounds=16,
+        trial_rounds=4,
+        good_enough=0.1,
+        max_outside=0.02,
+    ):
+        self.first_rows = first_rows
+        self.search_rows = search_rows
+        self.compare_rows = compare_rows
+        self.n_starts = n_starts
+        self.max_climbs = max_climbs
+        self.max_modes = max_modes
+        self.negligible = negligible
+        self.significant = significant
+        self.radius = radius
+        self.small_radii = small_radii
+        self.min_effective = min_effective
+        self.min_draws = min_draws
+        self.precise = precise
+        self.max_rounds = max_rounds
+        self.trial_rounds = trial_rounds
+        self.good_enough = good_enough
+        self.max_outside = max_outside
+
+    def is_due(self, path: Path) -> bool:
+        """Whether to look for modes now: of a mixture, when n passes 250, 500, 1000, …"""
+        several = path.model.slots is not None and len(path.model.slots) > 1
+        return (
+            several and path.n >= self.first_rows and self._doublings(path.n) > self._doublings(path.memory.n)
+        )
+
+    def _doublings(self, n):
+        return np.floor(np.log2(max(n, 1.0) / self.first_rows))
+
+    def find(self, model: Model, rows: Rows, rng: np.random.Generator) -> list[Mode]:
+        """Distinct modes within ``negligible`` nats of the best, best first."""
+        few, many = some(rows, self.search_rows, rng), some(rows, self.compare_rows, rng)
+        search, compare = Target(model, Likelihood(few)), Target(model, Likelihood(many))
+        starts = model.starts(few, 20 * self.n_starts, rng)  # only the best of them are climbed from
+        value = search.value(starts)
+        distinct = np.unique(np.round(value, 1), return_index=True)[1]
+        best = distinct[np.argsort(-value[distinct])][: self.n_starts]
+        found = np.array([find_mode(search, start)[0] for start in starts[best]])
+        value = compare.value(found)
+        modes: list[Mode] = []
+        for start in found[np.argsort(-value)][: self.max_climbs]:
+            if any(mode.near(model, start[None])[0] for mode in modes):
+                continue
+            a, P = find_mode(compare, start)
+            if P is not None:
+                mode = Mode(a, P, float(compare.value(a[None])[0]), self.radius)
+                modes += [] if any(other.near(model, a[None])[0] for other in modes) else [mode]
+            if len(modes) == self.max_modes:
+                break
+        modes.sort(key=lambda mode: -mode.value)
+        return [mode for mode in modes if mode.value > modes[0].value - self.negligible]
+
+
+def some(rows: Rows, most: int, rng: np.random.Generator) -> Rows:
+    """At most so many of the rows."""
+    return rows.take(rng.choice(len(rows), most, replace=False)) if most < len(rows) else rows

@@ -1,0 +1,23 @@
+"""When the cloud has crossed, the chunk becomes history: its rows, its sums, and the labels they are in.
+
+Symbols: ``a`` = anchor, ``y_n`` = ``path.chunk``.
+"""
+
+from ..targets import TOO_NOISY, Path, anchored_at_mode
+from ._base import State, Step, Streams
+
+
+def settled(step: Step, path: Path, rng: Streams, keep_anchor: bool) -> State:
+    """The state with the chunk in its memory.
+
+    Where the step does not know the sums near the new mode they are taken there, and the cloud is put into
+    common slots.  The reservoir grows if it was found too noisy.
+    """
+    cloud, tuned = step.state.cloud, step.state.tuned
+    anchor, labels = step.anchor, path.memory.labels
+    if anchor is None and keep_anchor:
+        labels = path.model.slot_reference(cloud.theta)
+        cloud = cloud._replace(theta=path.model.canonicalize(cloud.theta, labels))
+        anchor = anchored_at_mode(path, cloud.mean, rng.rows)[1]
+    noisy = tuned.sample_noise > TOO_NOISY
+    return State(cloud, path.memory.absorb(path.chunk, rng.rows, anchor, labels, grow=noisy), tuned)

@@ -1,0 +1,231 @@
+r"""Moves by stochastic gradients: SGHMC (thesis Alg. 4), and the same with a Nosé–Hoover thermostat.
+
+Each has two forms.  With control variates the mini-batch sees only what the anchor leaves out
+(:mod:`._anchored`); without them it is the published one, here: Û of Eq. (4.14), a new mini-batch a step.
+
+Symbols: ``eta`` = η, learning rate, ``alpha`` = α, momentum decay, ``beta_hat`` = β̂ = ½·Var[∇Û],
+``eps`` = √η in posterior widths, ``c`` = 1 − α, ``phi`` = θ in coordinates of unit width.
+"""
+
+from numbers import Integral, Real
+
+from sklearn.base import BaseEstimator
+
+from .._compat import Interval, StrOptions
+from ..exceptions import DivergenceError
+from ..kernels import Coordinates, baoab, sghmc, sgnht
+from ..particles import Cloud
+from ..targets import Likelihood, Path, Target, curvature_coordinates
+from ._anchored import AnchoredGradientMoves
+from ._base import Moved, Streams, Tuned
+
+STOCHASTIC: dict = {
+    "n_steps": [Interval(Integral, 1, None, closed="left")],
+    "learning_rate": [Interval(Real, 0, None, closed="neither")],
+    "momentum_decay": [Interval(Real, 0, 1, closed="right")],
+    "batch_size": [Interval(Integral, 1, None, closed="left")],
+    "preconditioner": [StrOptions({"curvature"}), None],
+    "control_variate": ["boolean"],
+}
+
+
+class SGHMC(BaseEstimator):
+    """Stochastic gradient Hamiltonian Monte Carlo (thesis Alg. 4), the kernel that gives SGAIS its name.
+
+    Parameters
+    ----------
+    n_steps : int, default=20
+        Steps of a move; 20 steps of √lr = 0.3 widths decorrelate.
+    learning_rate : float, default=0.1
+        Squared step in posterior widths; without a preconditioner per observation, η = lr/n.
+    momentum_decay : float, default=0.2
+        α.
+    batch_size : int, default=500
+        Rows per mini-batch, drawn i.i.d., anew at each step.
+    preconditioner : {"curvature"} or None, default="curvature"
+        Coordinates of unit posterior width.  Without them the step is the same in all directions and
+        SGHMC diverges on columns that are not centred or scaled.
+    control_variate : bool, default=True
+        Mini-batches see only what anchored sums over all rows leave out.  The noise that is left is measured
+        and taken off the injected noise, in a splitting that does not inflate the width (BAOAB).  Without, it
+        is Alg. 4 as published, whose noise heats the cloud, and it needs the whole history.
+    gradient_noise : float, default=0.0
+        β̂ = ½·Var[∇Û] of the published form; with control variates it is measured, and must be 0 here.
+
+    References
+    ----------
+    T. Chen, E. Fox, C. Guestrin (2014), Stochastic gradient Hamiltonian Monte Carlo, ICML.
+
+    Examples
+    --------
+    >>> from sgevidence import SGAIS, SGHMC
+    >>> SGAIS(move=SGHMC(learning_rate=0.05)).move
+    SGHMC(learning_rate=0.05)
+    """
+
+    _parameter_constraints: dict = STOCHASTIC | {
+        "gradient_noise": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_steps=20,
+        learning_rate=0.1,
+        momentum_decay=0.2,
+        batch_size=500,
+        preconditioner="curvature",
+        control_variate=True,
+        gradient_noise=0.0,
+    ):
+        self.n_steps = n_steps
+        self.learning_rate = learning_rate
+        self.momentum_decay = momentum_decay
+        self.batch_size = batch_size
+        self.preconditioner = preconditioner
+        self.control_variate = control_variate
+        self.gradient_noise = gradient_noise
+
+    def _validate_params(self):
+        super()._validate_params()
+        if self.control_variate and self.gradient_noise:
+            raise ValueError(
+                f"gradient_noise={self.gradient_noise} is for control_variate=False: with control variates "
+                "the noise of the gradient is measured"
+            )
+
+    @property
+    def needs_anchor(self) -> bool:
+        return self.control_variate
+
+    def along(self, path: Path, rng: Streams) -> "StochasticGradientMoves | AnchoredGradientMoves":
+        """The move for one path."""
+        moves = AnchoredGradientMoves if self.control_variate else StochasticGradientMoves
+        return moves(self, path, rng)
+
+    def kernel(self, theta, grad_log_target, rng, eta):
+        """Alg. 4 as published."""
+        settings = dict(alpha=self.momentum_decay, beta_hat=self.gradient_noise, n_steps=self.n_steps)
+        return sghmc(theta, grad_log_target, rng, eta=eta, **settings)
+
+    measures_noise = True
+
+    def splitting(self, phi, grad_log_target, rng, V):
+        """BAOAB, less the measured noise."""
+        eps, c = self.learning_rate**0.5, 1 - self.momentum_decay
+        return baoab(phi, grad_log_target, rng, eps=eps, c=c, n_steps=self.n_steps, V=V)
+
+
+class SGNHT(BaseEstimator):
+    """SGHMC with a Nosé–Hoover thermostat, which need not be told the noise of the mini-batches.
+
+    Parameters
+    ----------
+    n_steps : int, default=20
+        Steps of a move.
+    learning_rate : float, default=0.1
+        Squared step in posterior widths; without a preconditioner per observation, η = lr/n.
+    momentum_decay : float, default=0.2
+        α; the thermostat wants it below 1.
+    batch_size : int, default=500
+        Rows per mini-batch, drawn i.i.d., anew at each step.
+    preconditioner : {"curvature"} or None, default="curvature"
+        Coordinates of unit posterior width.
+    control_variate : bool, default=True
+        Mini-batches see only what anchored sums over all rows leave out.
+
+    References
+    ----------
+    N. Ding et al. (2014), Bayesian sampling using stochastic gradient thermostats, NeurIPS.
+
+    Examples
+    --------
+    >>> from sgevidence import SGAIS, SGNHT
+    >>> SGAIS(move=SGNHT(n_steps=40)).move
+    SGNHT(n_steps=40)
+    """
+
+    _parameter_constraints: dict = STOCHASTIC
+
+    def __init__(
+        self,
+        n_steps=20,
+        learning_rate=0.1,
+        momentum_decay=0.2,
+        batch_size=500,
+        preconditioner="curvature",
+        control_variate=True,
+    ):
+        self.n_steps = n_steps
+        self.learning_rate = learning_rate
+        self.momentum_decay = momentum_decay
+        self.batch_size = batch_size
+        self.preconditioner = preconditioner
+        self.control_variate = control_variate
+
+    @property
+    def needs_anchor(self) -> bool:
+        return self.control_variate
+
+    def along(self, path: Path, rng: Streams) -> "StochasticGradientMoves | AnchoredGradientMoves":
+        """The move for one path."""
+        moves = AnchoredGradientMoves if self.control_variate else StochasticGradientMoves
+        return moves(self, path, rng)
+
+    def kernel(self, theta, grad_log_target, rng, eta):
+        """The thermostat in coordinates in which η = ε²."""
+        settings = dict(eps=eta**0.5, c=1 - self.momentum_decay, n_steps=self.n_steps)
+        return sgnht(theta, grad_log_target, rng, **settings)
+
+    measures_noise = False  # the thermostat makes up for it
+
+    def splitting(self, phi, grad_log_target, rng, V):
+        """The thermostat."""
+        return self.kernel(phi, grad_log_target, rng, self.learning_rate)
+
+
+class StochasticGradientMoves:
+    """Û of Eq. (4.14) with a new mini-batch at each step, as published.
+
+    In coordinates of unit width the learning rate is lr, otherwise lr/n.
+    """
+
+    def __init__(self, settings: SGHMC | SGNHT, path: Path, rng: Streams):
+        self.settings, self.path, self.rng = settings, path, rng
+        self.advice = ": lower learning_rate, or check the model and the data for extreme values"
+        if settings.preconditioner is None:
+            self.advice = (
+                ": the step is too long for the scale of the data. Standardise the columns, "
+                "lower learning_rate, or use preconditioner='curvature'"
+            )
+
+    def target(self, lam: float) -> Target:
+        """log f_λ on a new mini-batch."""
+        rows = self.path.batch(lam, self.settings.batch_size, self.rng.rows)
+        return Target(self.path.model, Likelihood(rows))
+
+    def coordinates(self, cloud: Cloud, lam: float) -> Coordinates | None:
+        """Of unit width of the tempered posterior, or none."""
+        if self.settings.preconditioner is None:
+            return None
+        return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)
+
+    def __call__(self, theta, lam: float, coordinates: Coordinates | None, tuned: Tuned) -> Moved:
+        def grad_log_target(theta):
+            return self.target(lam).value_and_grad(theta)[1]
+
+        settings, path, noise = self.settings, self.path, self.rng.noise
+        if coordinates is None:
+            theta, info = settings.kernel(theta, grad_log_target, noise, settings.learning_rate / path.n)
+        else:
+            phi, grad = coordinates.whiten(theta), coordinates.gradient(grad_log_target)
+            phi, info = settings.kernel(phi, grad, noise, settings.learning_rate)
+            theta = coordinates.unwhiten(phi)
+        if info.n_refused > (0 if coordinates is None else len(theta) // 2):
+            raise DivergenceError(
+                f"SGHMC diverged for {info.n_refused} of {len(theta)} particles "
+                f"after {path.memory.n_rows} rows{self.advice}"
+            )
+        n_rows = len(path.chunk) + min(settings.batch_size, len(path.memory.reservoir))
+        return Moved(
+            theta, tuned, float(len(theta) * info.n_gradients * n_rows), info.n_refused, info.acceptance
+        )
