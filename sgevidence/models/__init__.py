@@ -2,8 +2,19 @@
 
 from ._base import Model
 from ._custom import CustomModel, dimension_of
+from ._glm import Family, GLMModel, Poisson
 from ._linear import LinearModel
 from ._mixture import MixtureModel
 from ._softmax import SoftmaxModel
 
-__all__ = ["CustomModel", "LinearModel", "MixtureModel", "Model", "SoftmaxModel", "dimension_of"]
+__all__ = [
+    "CustomModel",
+    "Family",
+    "GLMModel",
+    "LinearModel",
+    "MixtureModel",
+    "Model",
+    "Poisson",
+    "SoftmaxModel",
+    "dimension_of",
+]
