@@ -11,12 +11,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._compat import BaseComposition, check_feature_names, check_n_features, fit_context, raise_for_params
-from ..estimators import all_or_nothing, refuse_changes, refuse_masked, settings
+from ..estimators import all_or_nothing, refuse_changes, refuse_masked, settings_of_all
 from ..model_selection import last_step
 from ._mixing import MixedPredictions
 from ._pipelines import fit_child, is_online, partial_fit_child, seed
 from ._routing import route, router
-from ._weights import ModelWeights, check_evidences, check_kinds, extended, log_model_prior, what_all_share
+from ._weights import ModelWeights, check_kinds, check_pairs, extended, log_model_prior, what_all_share
 
 
 def _children_are_online(self: "EvidenceModelAverager") -> bool:
@@ -115,12 +115,7 @@ class EvidenceModelAverager(MetaEstimatorMixin, MixedPredictions, BaseCompositio
     _settings: dict[str, Any]  #: parameters of the models at the first call
 
     def __init__(
-        self,
-        estimators: Any,
-        *,
-        model_prior: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
+        self, estimators: Any, *, model_prior: Any = None, n_jobs: int | None = None, random_state: Any = None
     ) -> None:
         self.estimators = estimators
         self.model_prior = model_prior
@@ -190,7 +185,7 @@ class EvidenceModelAverager(MetaEstimatorMixin, MixedPredictions, BaseCompositio
             refuse_masked(X=X, y=y, sample_weight=sample_weight)
             first = not hasattr(self, "estimators_")
             if not first:
-                refuse_changes(self._settings, self._settings_of_models())
+                refuse_changes(self._settings, settings_of_all(self.estimators))
             children = self._start() if first else list(self.named_estimators_.items())
             params = route(self, "partial_fit", children, sample_weight, {})
             extra = {} if classes is None else {"classes": classes}
@@ -204,36 +199,24 @@ class EvidenceModelAverager(MetaEstimatorMixin, MixedPredictions, BaseCompositio
     def _start(self) -> list[tuple[str, Any]]:
         """Clones of the models, named, with seeds of their own."""
         self._validate_estimators()
-        self._settings, self._path = self._settings_of_models(), []
+        self._settings, self._path = settings_of_all(self.estimators), []
         children = [(name, clone(child)) for name, child in self.estimators]
         if self.random_state is not None:
             seed([child for _, child in children], check_random_state(self.random_state))
         return children
 
     def _validate_estimators(self) -> None:
-        pairs = self.estimators
-        if not pairs or not all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs):
-            raise ValueError(f"estimators must be a non-empty list of (name, estimator) pairs, got {pairs!r}")
-        names, children = zip(*pairs)
+        check_pairs(self.estimators)
+        names, children = zip(*self.estimators)
         self._validate_names(names)
         self._check_estimators_are_instances(children)
-        check_kinds(pairs)
+        check_kinds(self.estimators)
         log_model_prior(self.model_prior, names)
-
-    def _settings_of_models(self) -> dict[str, Any]:
-        """Parameters of all models, ``name__param``."""
-        found = {name: type(child) for name, child in self.estimators}
-        return found | {
-            f"{name}__{key}": value
-            for name, child in self.estimators
-            for key, value in settings(child).items()
-        }
 
     def _store(self, fitted: list[Any], X: Any, reset: bool) -> None:
         """Check that the evidences are of the same rows, then weigh the models."""
         names = [name for name, _ in self.estimators] if reset else list(self.named_estimators_)
         models = [last_step(child) for child in fitted]
-        check_evidences(names, models)
         self.__dict__ |= what_all_share(names, models)
         check_feature_names(self, X, reset=reset)
         if reset:

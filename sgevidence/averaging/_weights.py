@@ -68,6 +68,20 @@ def log_model_prior(prior: Any, names: Sequence[str]) -> np.ndarray:
     return np.log(prior) - log_sum_exp(np.log(prior))
 
 
+def check_pairs(estimators: Any) -> None:
+    """The list of models is one of names and models.
+
+    Raises
+    ------
+    ValueError
+        Showing what was given.
+    """
+    if not estimators or not all(isinstance(p, list | tuple) and len(p) == 2 for p in estimators):
+        raise ValueError(
+            f"estimators must be a non-empty list of (name, estimator) pairs, got {estimators!r}"
+        )
+
+
 def check_kinds(named_models: Sequence[tuple[str, Any]]) -> None:
     """All models are regressors, all classifiers or all densities, as far as they say what they are.
 
@@ -109,8 +123,9 @@ def what_all_share(names: Sequence[str], models: Sequence[Any]) -> dict[str, Any
     Raises
     ------
     ValueError
-        Naming two models that differ, and in what.
+        Naming a model without a finite evidence, or two that differ, and in what.
     """
+    check_evidences(names, models)
     shared = {}
     for attribute, meaning in [
         ("n_samples_seen_", "has seen another number of rows"),

@@ -5,7 +5,7 @@ from ._custom import BayesianModel
 from ._gmm import BayesianGMM
 from ._input import generator, refuse_masked
 from ._linear_regression import BayesianLinearRegression
-from ._settings import refuse_changes, settings
+from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._transaction import all_or_nothing
 
@@ -20,4 +20,5 @@ __all__ = [
     "refuse_changes",
     "refuse_masked",
     "settings",
+    "settings_of_all",
 ]

@@ -4,6 +4,7 @@ A sampler's state, the model inside it and the evidence so far all belong to the
 call.  With others the next rows would give the evidence of neither model.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,14 @@ def settings(estimator: Any) -> dict[str, Any]:
             found |= {f"{name}__{key}": _value(v) for key, v in value.get_params(deep=True).items()}
         if last not in FREE:
             found[name] = _value(value)
+    return found
+
+
+def settings_of_all(models: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Of named models, as ``name__param``."""
+    found: dict[str, Any] = {}
+    for name, model in models:
+        found |= {name: type(model)} | {f"{name}__{key}": value for key, value in settings(model).items()}
     return found
 
 

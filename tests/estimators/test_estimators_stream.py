@@ -20,7 +20,7 @@ EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 
 
 def in_tens(kind, reuse: bool, n=300):
-    """The rows ten at a time, each in arrays of its own or all in the same ones."""
+    """The rows ten at a time, each in arrays of its own or all in the same ones; enough for some to wait."""
     X, y = data(kind, n=n)
     weight = np.linspace(0.5, 1.5, len(X))
     est, buffers = estimator(kind), None
@@ -42,10 +42,24 @@ def test_a_buffer_that_is_filled_again_changes_nothing(kind):
 
 
 @EVERY_KIND
-def test_without_copies_it_would(kind, monkeypatch):
+def test_samplers_get_arrays_of_their_own(kind, monkeypatch):
+    seen, update = [], SGAIS.update
+
+    def spy(self, state, model, rows, *args):
+        seen.append(rows)
+        return update(self, state, model, rows, *args)
+
+    monkeypatch.setattr(SGAIS, "update", spy)
+    (X, y), weight = part(kind, 0, 10), np.ones(10)
+    estimator(kind).partial_fit(X, y, sample_weight=weight, **first_call(kind))
+    for mine, given in [(seen[0].X, X), (seen[0].y, y), (seen[0].weight, weight)]:
+        assert given is None or not np.shares_memory(mine, given)
+
+
+def test_without_copies_they_would_not(monkeypatch):
     monkeypatch.setattr(_base, "owned", lambda array, given: array)
     with pytest.raises(AssertionError):
-        same_fit(in_tens(kind, reuse=True), in_tens(kind, reuse=False))
+        test_samplers_get_arrays_of_their_own("linear", monkeypatch)
 
 
 def test_a_map_opened_for_reading_is_not_copied(tmp_path, monkeypatch):
