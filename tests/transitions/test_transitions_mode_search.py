@@ -36,7 +36,7 @@ def test_several_modes_are_found(rng, n):
     modes = ModeSearch().find(model, rows, rng)
     assert len(modes) > 1
     check_modes(model, rows, modes, 8.0)
-    first, second = (m.a for m in modes[:2])
+    first = modes[0].a
     mirrored = first[np.array([0, 1, 3, 2, 5, 4, 7, 6, 9, 8])]  # the columns of means and variances exchanged
     assert modes[1].near(model, mirrored[None])[0] and not modes[0].near(model, mirrored[None])[0]
     assert modes[0].value == pytest.approx(modes[1].value, abs=0.05)
