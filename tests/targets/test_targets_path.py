@@ -13,9 +13,8 @@ def test_all_rows_make_the_tempered_posterior(rng, model, lam):
     problem = Problem(model, rng, 300, 100, M=5)
     target = problem.path.on_rows(None, rng).at(lam)
     before, theta = problem.rows[:300], problem.theta
-    exact = problem.full_log_joint(theta, before) + lam * model.log_likelihood(theta, problem.chunk).sum(
-        axis=1
-    )
+    new = model.log_likelihood(theta, problem.chunk).sum(axis=1)
+    exact = problem.full_log_joint(theta, before) + lam * new
     np.testing.assert_allclose(target.value(theta), exact, rtol=1e-10)
     assert problem.path.on_rows(None, rng).is_exact
     np.testing.assert_allclose(problem.path.increment(theta), new, rtol=1e-10)
