@@ -19,8 +19,9 @@ PATHS = DATA / "default_paths.json"
 MAKE = runpy.run_path(str(DATA / "make_data.py"))
 KNOWN, UNKNOWN, SOFTMAX = LinearModel(5, noise_std=1.0), LinearModel(5), SoftmaxModel(10, 4)
 
-#: model, data, rows, rows a call, sampler
 UNADORNED = dict(resampling=None, escort=None, mode_search=None)
+
+#: model, data, rows, rows a call, sampler
 CASES = {
     "linear": (KNOWN, "sim_L", 4000, 4000, SGAIS()),
     "linear, calls of 37": (KNOWN, "sim_L", 1500, 37, SGAIS()),

@@ -13,8 +13,8 @@ from sgevidence.transitions import Escort, _anneal, _hmc
 SMALL_RESERVOIR = dict(reservoir_size=400)
 FROM_SAMPLES = SMALL_RESERVOIR | dict(escort=None, chunk_size=300)  # moves see 400 rows of the history
 FROM_BATCHES = FROM_SAMPLES | dict(move=SGHMC(batch_size=100))
-#: The published mini-batches, so large and with so short steps that they heat the cloud by little; a history
-#: of no more rows is used whole.
+#: The published mini-batches, so large and with so short steps that they heat the cloud by little.
+#: A history of no more rows is used whole.
 PLAIN_BATCHES = dict(
     move=SGHMC(control_variate=False, batch_size=1000, learning_rate=0.005, n_steps=80),
     reservoir_size=None,
