@@ -8,8 +8,8 @@ import pytest
 import sgevidence
 
 PACKAGE = Path(sgevidence.__file__).parent
-TOP = 6
-LAYERS = dict(exceptions=-1, models=0, kernels=1, particles=2, history=3, samplers=4, estimators=5)
+TOP = 7
+LAYERS = dict(exceptions=-1, models=0, kernels=1, particles=2, history=3, targets=4, samplers=5, estimators=6)
 LAYERS |= dict.fromkeys(["averaging", "bidirectional", "model_selection", "monitoring", "plotting"], TOP)
 STRANGERS = {frozenset({"models", "kernels"})}
 

@@ -37,8 +37,8 @@ NOTHING = 60.0
 #: Step of the grid on which maxima are looked for: log p(y, s) is analytic for |Im s| < π, and so varies on a
 #: scale of one.
 COARSE = 0.1
-#: Cells of the grid for the integral, at first and at least: over 2·√120 widths they are 0.005 widths each, so
-#: that a density that is linear within them is right to 10⁻⁵.
+#: Cells of the grid for the integral, at first and at least: over 2·√120 widths they are 0.005 widths each,
+#: and a density that is linear within them is right to 10⁻⁵.
 CELLS = 4096
 #: How often the step is halved at most.  One mode needs one, as proof; two, D apart, about log2(D √n / 500).
 HALVINGS = 11

@@ -1,0 +1,1 @@
+"""What is followed: paths of posteriors, and evidence that needs no path."""
