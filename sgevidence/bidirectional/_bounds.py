@@ -66,7 +66,9 @@ def ais_steps(model, rows, M, T, rng) -> list[Step]:
     steps = []
     for last, lam, k in zip(lams, lams[1:], np.ceil(position[1:]).astype(int) - 1):
         target = Target(model, Likelihood(rows.scaled(lam)))
-        steps.append(Step(rows.scaled(lam - last), target, pilot[k].coordinates, pilot[k].eps))
+        coordinates = pilot[k].coordinates
+        assert coordinates is not None  # the pilot moves by trajectories
+        steps.append(Step(rows.scaled(lam - last), target, coordinates, pilot[k].eps))
     return steps
 
 
@@ -76,7 +78,11 @@ def sir_steps(model, rows, M, rng) -> list[Step]:
     sampler = SIR(M, move=PILOT)
     walk = sampler.steps(sampler.init(model, rng), model, rows, rng, rungs.append)
     pieces = [piece for _, _, piece in walk]
-    return [Step(piece, rung.target, rung.coordinates, rung.eps) for piece, rung in zip(pieces, rungs)]
+    return [
+        Step(piece, rung.target, rung.coordinates, rung.eps)
+        for piece, rung in zip(pieces, rungs)
+        if rung.coordinates is not None  # as it is of trajectories
+    ]
 
 
 def forward(steps, model, M, rng, threshold=RESAMPLE, path=None) -> float:

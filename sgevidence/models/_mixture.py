@@ -170,6 +170,10 @@ class MixtureModel(Exchangeable, Model):
         mu = mean_n + sd * rng.standard_normal(s.shape)
         return np.column_stack([self.sample_prior(rng, size)[:, :1], mu, s])  # one weight: no row sees z
 
+    @property
+    def has_conditional_move(self) -> bool:  # type: ignore[override]
+        return self.n_components == 1
+
     def conditional_move(self, theta, rows, rng):
         """Independent draws from the posterior of one component; None for more."""
         if self.n_components > 1:

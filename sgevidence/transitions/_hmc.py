@@ -167,6 +167,7 @@ class ExactMoves:
     def __init__(self, settings: HMC, path: Path, rng: Streams):
         self.settings, self.path, self.rng = settings, path, rng
         self.rows = path.on_rows(path.memory.reservoir.capacity, rng.rows)
+        self.conditional = settings.conditional and path.model.has_conditional_move and self.rows.is_exact
         self.guide = None
         if path.memory.anchor is not None and path.n_at_hand > 4 * settings.guide_rows:
             self.guide = path.on_rows(settings.guide_rows, rng.rows)
@@ -174,16 +175,20 @@ class ExactMoves:
     def target(self, lam: float) -> Target:
         return self.rows.at(lam)
 
-    def coordinates(self, cloud: Cloud, lam: float) -> Coordinates:
-        """Of unit width of the tempered posterior."""
+    def coordinates(self, cloud: Cloud, lam: float) -> Coordinates | None:
+        """Of unit width of the tempered posterior; none where the model draws from it."""
+        if self.conditional:
+            return None
         return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)
 
-    def __call__(self, theta, lam: float, coordinates: Coordinates, tuned: Tuned) -> Moved:
+    def __call__(self, theta, lam: float, coordinates: Coordinates | None, tuned: Tuned) -> Moved:
         target, guide = self.target(lam), None if self.guide is None else self.guide.at(lam)
-        if self.settings.conditional and self.rows.is_exact:
+        if self.conditional:
             drawn = target.model.conditional_move(theta, target.likelihood.rows, self.rng.noise)
             if drawn is not None:
                 return Moved(drawn, tuned, float(len(target.likelihood.rows)))
+        if coordinates is None:
+            coordinates = curvature_coordinates(target, theta, np.full(len(theta), 1 / len(theta)))
         theta, log_eps, info = self.settings.trajectories(
             theta, target, coordinates, tuned.log_eps, self.rng.noise, guide
         )
