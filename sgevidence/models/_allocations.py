@@ -105,16 +105,16 @@ def sample_parameters(model: MixtureModel, T: np.ndarray, origin: np.ndarray, rn
 
 
 def sample_allocations(c: np.ndarray, F: np.ndarray, rng) -> tuple[np.ndarray, np.ndarray]:
-    """z ~ p(z | θ, x) for M points and n unweighted rows F: (M, n), and log p(z | θ, x), (M,)."""
+    """z ~ p(z | θ, x) for M points and n rows, (M, n), and Σ_r ω_r log p(z_r | θ, x_r), (M,)."""
     K, M, q = c.shape
-    R = (c.reshape(K * M, q) @ F.T).reshape(K, M, -1)
+    R = (c.reshape(K * M, q) @ (F / F[:, -1:]).T).reshape(K, M, -1)
     R -= R.max(axis=0)
     P = np.exp(R.astype(np.float32))  # only which component it is hangs on it
     C = np.cumsum(P, axis=0)
     u = rng.random(C.shape[1:], dtype=np.float32) * C[-1]
     z = np.minimum(np.sum(C <= u, axis=0), K - 1)
     log_p = np.log(np.take_along_axis(P, z[None], axis=0)[0] / C[-1] + 1e-30)
-    return z, log_p.sum(axis=1, dtype=float)
+    return z, log_p @ F[:, -1]
 
 
 def log_conditionals(model: MixtureModel, theta, T, log_c, origin, parents) -> np.ndarray:

@@ -17,7 +17,6 @@ Symbols: ``z`` = allocations (C, n), ``T`` = their statistics (K, C, 2p + 1), ``
 from typing import NamedTuple
 
 import numpy as np
-from scipy.cluster.vq import kmeans2
 
 from ..models._allocations import (
     coefficients,
@@ -36,7 +35,7 @@ ROUNDS, STAY = 8, 8
 APART, MORE = 3.0, 5
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
 NEGLIGIBLE = 15.0
-#: Clusters beyond K of the k-means solutions whose random mergers are the starts.
+#: Clusters beyond K whose random mergers are the starts.
 EXTRA = 3
 
 
@@ -98,10 +97,9 @@ def _sweeps(model, z, F, origin, n_sweeps, rng):
     """(z after so many sweeps, mean score, statistics of all z in the second half)."""
     K = model.n_components
     T, score, kept = statistics(z, F, K), np.zeros(len(z)), []
-    unweighted = F / F[:, -1:]
     for i in range(n_sweeps):
         c = coefficients(model, sample_parameters(model, T, origin, rng), origin)
-        z, log_p = sample_allocations(c, unweighted, rng)
+        z, log_p = sample_allocations(c, F, rng)
         T = statistics(z, F, K)
         if i >= SWEEPS // 2:
             score += log_complete_evidence(model, T, origin) - log_p
@@ -110,17 +108,26 @@ def _sweeps(model, z, F, origin, n_sweeps, rng):
 
 
 def _starts(X, K, rng):
-    """(CHAINS, n): k-means clusters merged at random, from another solution every eight; or random ones."""
-    if len(np.unique(X, axis=0)) <= K + EXTRA:
-        return rng.integers(K, size=(CHAINS, len(X)))
-    z = []
-    scale = X.std(axis=0) + 1e-300
+    """(CHAINS, n): clusters merged at random, from other clusters every four."""
+    x, z = _scaled(X), []
     for i in range(CHAINS):
-        if i % 8 == 0:
-            clusters = kmeans2(X / scale, K + EXTRA, minit="++", seed=rng, iter=5)[1]
+        if i % 4 == 0:
+            clusters = _clusters(x, K + EXTRA, rng)
         group = rng.permutation(np.r_[np.arange(K), rng.integers(K, size=EXTRA)])
         z.append(group[clusters])
     return np.array(z)
+
+
+def _clusters(x, k, rng):
+    """At most k clusters (n,) around rows that are far apart: the start of k-means++ (Arthur et al. 2007)."""
+    far, clusters = np.full(len(x), 1.0), np.zeros(len(x), dtype=int)
+    for j in range(k):
+        distance = np.sum((x - x[rng.choice(len(x), p=far / far.sum())]) ** 2, axis=1)
+        nearer = (distance < far) | (j == 0)
+        clusters[nearer], far[nearer] = j, distance[nearer]
+        if not far.any():
+            break
+    return clusters
 
 
 def _merged_and_split(z, X, K, rng):
@@ -129,7 +136,13 @@ def _merged_and_split(z, X, K, rng):
     z = np.where(z == free, kept, z)
     split = z[rng.integers(len(z))]  # components by their size
     members = np.flatnonzero(z == split)
-    x = X[members] / (X[members].std(axis=0) + 1e-300)
+    x = _scaled(X[members])
     first, second = x[rng.choice(len(x), 2)]
     z[members[np.sum((x - second) ** 2, axis=1) < np.sum((x - first) ** 2, axis=1)]] = free
     return z
+
+
+def _scaled(X):
+    """X standardised; a constant column stays constant."""
+    scale = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)

@@ -116,11 +116,11 @@ def allocation_evidence(model: MixtureModel, rows, rng: np.random.Generator) -> 
     True
     """
     rows = rows.take(np.flatnonzero(rows.weight > 0))
-    n_copies = np.ceil(rows.weight - 1e-9).astype(int)
+    n_copies = np.ceil(rows.weight * (1 - 1e-12))
     cost = np.sum(n_copies) * model.n_components * (2 * model.n_features + 1)
     if not 0 < cost <= MOST or model.n_components > MOST_COMPONENTS:
         return None
-    problem = _Problem.of(model, rows, n_copies)
+    problem = _Problem.of(model, rows, n_copies.astype(int))
     rngs = rng.spawn(2)
     found = searched_together(model, problem.X, problem.F, problem.origin, rngs)
     halves = [problem.proposal(one, g) for one, g in zip(found, rngs)]
@@ -215,5 +215,5 @@ class _Problem(NamedTuple):
     def grown(self, T, sample: _Sample, rng) -> np.ndarray:
         """T and allocations of draws from a sample, resampled by weight."""
         theta = sample.theta[systematic(sample.weights.W, rng, NEW)]
-        z, _ = sample_allocations(coefficients(self.model, theta, self.origin), self.F / self.F[:, -1:], rng)
+        z, _ = sample_allocations(coefficients(self.model, theta, self.origin), self.F, rng)
         return np.concatenate([T, statistics(z, self.F, self.model.n_components)], axis=1)
