@@ -171,6 +171,10 @@ class MixtureModel(Exchangeable, Model):
         return np.column_stack([self.sample_prior(rng, size)[:, :1], mu, s])  # one weight: no row sees z
 
     @property
+    def has_allocations(self) -> bool:  # type: ignore[override]
+        return self.n_components > 1
+
+    @property
     def has_conditional_move(self) -> bool:  # type: ignore[override]
         return self.n_components == 1
 

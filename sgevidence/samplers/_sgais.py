@@ -20,6 +20,7 @@ M(n)     ``_particles``    particles after n rows
 =======  ================  ==========================================================
 """
 
+from collections.abc import Iterator
 from functools import partial
 from numbers import Integral, Real
 
@@ -32,13 +33,16 @@ from ..targets import Path
 from ..transitions import (
     HMC,
     SGHMC,
+    Allocate,
     Anneal,
     Escort,
     ModeImportance,
     ModeSearch,
     Refresh,
+    Renewed,
     Reweight,
     State,
+    Step,
     Streams,
     check_rows,
     settled,
@@ -217,18 +221,31 @@ class SGAIS(Parts, OnlineSampler):
         streams, records = Streams.spawned(rng), []
         if self.precision == "double":
             model = model.in_double_precision()
-        shuffled = self.chunk_size is None
-        for piece in pieces(rows, state.n, self.chunk_size, shuffled, streams.rows):
-            state, record = self._extend(state, model, piece, streams)
+        after = state
+        for after, record in self._extended(state, model, rows, streams):
             records.append(record)
             progress.done(str(record))
-        return state, records
+        return after, records
 
-    def _extend(self, state: State, model, piece, rng: Streams) -> tuple[State, ChunkRecord]:
+    def _extended(self, state: State, model, rows, rng: Streams) -> Iterator[tuple[State, ChunkRecord]]:
+        """States after each piece of the rows; at once where the allocations of a mixture will do."""
+        path = self._path(state, model, rows)
+        if self.chunk_size is None and rows.total_weight >= state.n and self._allocate is not None:
+            check_rows(rows, state, path)
+            step = self._allocate(state._replace(pending=None, ell=None), path, rng)
+            if step.crossed:
+                after = self._settled(step, path, rng)
+                yield after, ChunkRecord.of(state, after, [step.info])
+                return
+            state = state._replace(tuned=step.state.tuned)
+        for piece in pieces(rows, state.n, self.chunk_size, self.chunk_size is None, rng.rows):
+            state, record = self._crossed(state, model, piece, rng)
+            yield state, record
+
+    def _crossed(self, state: State, model, piece, rng: Streams) -> tuple[State, ChunkRecord]:
         """From the posterior before these rows to that after them, by the first transition that crosses."""
-        before, infos = state, []
+        before, infos, path = state, [], self._path(state, model, piece)
         state = state._replace(tuned=state.tuned._replace(sample_noise=np.nan, even=False))
-        path = Path(model, state.memory, piece if state.pending is None else state.pending.join(piece))
         check_rows(piece, before, path)
         modes = None
         if self.mode_search is not None and self.mode_search.is_due(path):
@@ -240,12 +257,14 @@ class SGAIS(Parts, OnlineSampler):
             if step.crossed:
                 break
         if state.pending is None:
-            if modes is not None and transition is not modes:
+            if modes is not None and not isinstance(step.info, Renewed):
                 step = modes.renewed(step)
                 infos.append(step.info)
-            keep_anchor = self.escort is not None or self.move.needs_anchor
-            state = self._thinned(settled(step, path, rng, keep_anchor), model, rng)
+            state = self._settled(step, path, rng)
         return state, ChunkRecord.of(before, state, infos)
+
+    def _path(self, state: State, model, rows) -> Path:
+        return Path(model, state.memory, rows if state.pending is None else state.pending.join(rows))
 
     def _transitions(self, model, modes):
         """In the order in which they are tried; the last one never declines."""
@@ -256,10 +275,23 @@ class SGAIS(Parts, OnlineSampler):
             yield Reweight(self.target_ess, for_escort=self.escort is not None)
         if self.escort is not None:
             yield self.escort
+        if self._allocate is not None:
+            yield self._allocate
+        if self.escort is not None:
             yield Refresh(anneal, self.escort)
         if modes is not None:
             yield modes
         yield anneal
+
+    @property
+    def _allocate(self) -> Allocate | None:
+        first = None if self.mode_search is None else self.mode_search.first_allocation
+        return None if first is None else Allocate(first)
+
+    def _settled(self, step: Step, path: Path, rng: Streams) -> State:
+        """The chunk in the memory, and no particles that are not needed any more."""
+        state = settled(step, path, rng, self.escort is not None or self.move.needs_anchor)
+        return self._thinned(state, path.model, rng)
 
     def _thinned(self, state: State, model, rng: Streams) -> State:
         """The state without particles that are not needed any more."""

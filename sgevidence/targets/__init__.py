@@ -1,5 +1,6 @@
 """What is followed: tempered posteriors, their modes and widths, and what a sample of the rows can know."""
 
+from ._allocations import AllocationEvidence, allocation_evidence
 from ._anchoring import STRAY, anchored_at_mode, gaussian
 from ._importance import importance_draws
 from ._newton import find_mode
@@ -11,11 +12,13 @@ from ._target import Likelihood, Target, of_history, sampled
 __all__ = [
     "STRAY",
     "TOO_NOISY",
+    "AllocationEvidence",
     "Likelihood",
     "Path",
     "SampleEstimate",
     "Target",
     "Tempered",
+    "allocation_evidence",
     "anchored_at_mode",
     "curvature_coordinates",
     "estimate",

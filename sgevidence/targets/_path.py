@@ -39,6 +39,11 @@ class Path(NamedTuple):
         """Rows that are here: of the memory, and of the chunk."""
         return len(self.memory.reservoir) + len(self.chunk)
 
+    @property
+    def all_rows(self) -> Rows:
+        """Those of the memory, weighted to stand for all that were seen, and those of the chunk."""
+        return self.memory.sample.join(self.chunk) if self.memory.n_rows else self.chunk
+
     def increment(self, theta: np.ndarray) -> np.ndarray:
         """ℓ_i = log p(y_n | θ_i), (M,)."""
         return self.model.sum_log_likelihood(theta, self.chunk)

@@ -1,5 +1,6 @@
 """How a cloud crosses from one posterior to the next, and how particles move on the way."""
 
+from ._allocate import Allocate
 from ._anneal import Anneal, Annealed, Rung
 from ._base import Moved, State, Step, Streams, Transition, Tuned, check_likelihood, check_rows
 from ._constrained import ConstrainedMoves, covariance
@@ -15,6 +16,7 @@ __all__ = [
     "HMC",
     "SGHMC",
     "SGNHT",
+    "Allocate",
     "Anneal",
     "Annealed",
     "ConstrainedMoves",

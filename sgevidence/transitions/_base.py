@@ -51,6 +51,9 @@ class Tuned(NamedTuple):
     #: spread over particles of the error of a sub-sample of the history, nats: it decides whether the
     #: reservoir grows; nan where none was used
     sample_noise: float = np.nan
+    allocations_failed: bool = (
+        False  #: those of a mixture do not carry its uncertainty: they are not asked again
+    )
     even: bool = False  #: a map kept the weights even: the posterior is Gaussian, fewer particles will do
 
 

@@ -44,6 +44,10 @@ class ModeSearch(BaseEstimator):
 
     Parameters
     ----------
+    first_allocation : int or None, default=50
+        Rows from which the evidence is taken from the allocations of rows to components, while that is
+        precise and the rows are at hand (:class:`~sgevidence.transitions.Allocate`); on fewer, particles
+        do as well.  None never does.
     first_rows : int, default=250
         Rows from which modes are looked for, and again whenever they have doubled: fewer have few that count.
     search_rows, compare_rows : int, default=1000, 10_000
@@ -85,6 +89,7 @@ class ModeSearch(BaseEstimator):
     """
 
     _parameter_constraints: dict = {
+        "first_allocation": [Interval(Integral, 1, None, closed="left"), None],
         "first_rows": [Interval(Integral, 1, None, closed="left")],
         "search_rows": [Interval(Integral, 1, None, closed="left")],
         "compare_rows": [Interval(Integral, 1, None, closed="left")],
@@ -106,6 +111,7 @@ class ModeSearch(BaseEstimator):
 
     def __init__(
         self,
+        first_allocation=50,
         first_rows=250,
         search_rows=1000,
         compare_rows=10_000,
@@ -124,6 +130,7 @@ class ModeSearch(BaseEstimator):
         good_enough=0.1,
         max_outside=0.02,
     ):
+        self.first_allocation = first_allocation
         self.first_rows = first_rows
         self.search_rows = search_rows
         self.compare_rows = compare_rows

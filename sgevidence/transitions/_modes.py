@@ -65,8 +65,7 @@ class ModeImportance:
     @cached_property
     def rows(self) -> Rows:
         """All rows at hand, weighted to stand for all that were seen."""
-        memory, chunk = self.path.memory, self.path.chunk
-        return memory.sample.join(chunk) if memory.n_rows else chunk
+        return self.path.all_rows
 
     @cached_property
     def modes(self) -> list[Mode]:

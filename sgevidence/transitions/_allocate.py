@@ -1,0 +1,57 @@
+"""The posterior of a mixture from its allocations, in the place of the particles.
+
+Where all rows are at hand and not too many, :func:`~sgevidence.targets.allocation_evidence` knows the
+evidence of all of them to hundredths of a nat, whatever the cloud was.  So it crosses from anywhere; it
+declines where few of its draws are effective, as for overlapping components and many rows, and is not asked
+again.
+
+Symbols: ``draws`` = weighted draws from q, whose mean weight is Ẑ, ``M`` = particles.
+"""
+
+from typing import NamedTuple, cast
+
+from ..models import MixtureModel
+from ..particles import Cloud, Weights, systematic
+from ..targets import Path, allocation_evidence
+from ._base import State, Step, Streams
+from ._modes import Renewed, siblings
+
+
+class Allocate(NamedTuple):
+    """Take evidence and particles of a mixture from its allocations.
+
+    Parameters
+    ----------
+    first_rows : int
+        Rows from which it is tried: on fewer the particles do as well, and faster.
+    min_effective : float
+        Least share of its draws that must be effective, below which annealing is the better answer.
+    """
+
+    first_rows: int = 50
+    min_effective: float = 0.05
+
+    def applies(self, state: State, path: Path) -> bool:
+        """To a mixture of several components, all of whose rows are at hand, until it has failed."""
+        here = path.memory.complete and path.n >= self.first_rows
+        return bool(path.model.has_allocations and here and not state.tuned.allocations_failed)
+
+    def __call__(self, state: State, path: Path, rng: Streams) -> Step:
+        if not self.applies(state, path):
+            return Step(state, crossed=False)
+        found = allocation_evidence(cast(MixtureModel, path.model), path.all_rows, rng.noise)
+        good = found is not None and found.reliable and found.ess > self.min_effective * len(found.theta)
+        if found is None or not good:
+            spent = 0.0 if found is None else found.n_likelihoods
+            failed = state._replace(tuned=state.tuned._replace(allocations_failed=True))
+            return Step(failed, Renewed(n_likelihoods=spent), crossed=False)
+        weights, M = Weights(found.log_weights), state.cloud.M
+        parents = systematic(weights.W, rng.noise, M)
+        cloud = Cloud(
+            found.theta[parents],
+            Weights.ones(M),
+            found.log_evidence,
+            siblings(parents, found.log_evidence_std**2),
+        )
+        info = Renewed(n_renewals=1, n_likelihoods=found.n_likelihoods)
+        return Step(state._replace(cloud=cloud, ell=None), info)
