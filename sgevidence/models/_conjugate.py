@@ -120,21 +120,26 @@ class LogLinear(NamedTuple):
         return np.where(k == 0, self.s[0] + tail, np.where(k == len(mass) - 1, self.s[-1] + tail, x))
 
 
-def _mean_exponential(rise):
+def _mean_exponential(rise: np.ndarray) -> np.ndarray:
     """∫₀¹ e^(rise·t) dt."""
     small = np.abs(rise) < 1e-6
     safe = np.where(small, 1.0, rise)
     return np.where(small, 1 + rise / 2, np.expm1(safe) / safe)
 
 
-def _fraction(rise, u):
+def _fraction(rise: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Quantile u of the density ∝ e^(rise·t) on (0, 1)."""
     small = np.abs(rise) < 1e-6
     safe = np.where(small, 1.0, rise)
     return np.where(small, u, np.log1p(u * np.expm1(safe)) / safe)
 
 
-def metropolis(x: np.ndarray, log_p, proposal: LogLinear, rng: np.random.Generator) -> np.ndarray:
+def metropolis(
+    x: np.ndarray,
+    log_p: Callable[[np.ndarray], np.ndarray],
+    proposal: LogLinear,
+    rng: np.random.Generator,
+) -> np.ndarray:
     """One independence-Metropolis step for each of x (M,): exactly invariant, however coarse the grid."""
     new = proposal.draw(rng, len(x))
     with np.errstate(all="ignore"):

@@ -66,7 +66,7 @@ def prior_disagreement(theta: np.ndarray, log_density: Callable, rng: np.random.
     str or None
     """
 
-    def log_p(points):
+    def log_p(points: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             value = np.asarray(log_density(points), dtype=float)
         return np.where(np.isnan(value), -np.inf, value)
@@ -115,7 +115,9 @@ def robust_gaussian(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return median, scale, (1 - shrinkage) * correlation + shrinkage * np.eye(d)
 
 
-def moved_z_score(pairs, here, log_p, j: int, m: float, shift: float, log_stretch: float) -> float:
+def moved_z_score(
+    pairs: np.ndarray, here: np.ndarray, log_p: Callable, j: int, m: float, shift: float, log_stretch: float
+) -> float:
     """Standard errors by which (1) fails for p and p moved along one coordinate.
 
     ``pairs`` are the draws, twice; column j is written to and restored, which spares most of the copying.
@@ -130,12 +132,18 @@ def moved_z_score(pairs, here, log_p, j: int, m: float, shift: float, log_stretc
     return _z_score(difference.mean(), difference.std() / np.sqrt(n))
 
 
-def gaussian_z_score(theta, here, log_p, gaussian, rng) -> tuple[float, float]:
+def gaussian_z_score(
+    theta: np.ndarray,
+    here: np.ndarray,
+    log_p: Callable,
+    gaussian: tuple[np.ndarray, np.ndarray, np.ndarray],
+    rng: np.random.Generator,
+) -> tuple[float, float]:
     """Standard errors by which (1) fails for p and a Gaussian, and log p's constant that would mend it."""
     median, scale, L = gaussian
     n, d = theta.shape
 
-    def log_q(u):
+    def log_q(u: np.ndarray) -> np.ndarray:
         return -0.5 * np.sum(u**2, axis=1) - np.sum(np.log(np.diag(L) * scale)) - d / 2 * np.log(2 * np.pi)
 
     u = rng.standard_normal((n, d))
@@ -144,7 +152,7 @@ def gaussian_z_score(theta, here, log_p, gaussian, rng) -> tuple[float, float]:
     of_p, of_q = expit(delta_p), expit(-delta_q)
     z = _z_score(of_p.mean() - of_q.mean(), np.sqrt((of_p.var() + of_q.var()) / n))
 
-    def imbalance(c):
+    def imbalance(c: float) -> float:
         return np.mean(expit(delta_p + c)) - np.mean(expit(-delta_q - c))
 
     delta = np.concatenate([delta_p, delta_q])
