@@ -157,7 +157,9 @@ class Model(ABC):
 
     # -- sums over rows: how is the business of ``evaluation`` ------------------------------------
 
-    def _block_log_likelihood(self, theta: Any, rows: Any, tape: list | None, single_below: float = 0.0):
+    def _block_log_likelihood(
+        self, theta: Any, rows: Any, tape: list | None, single_below: float = 0.0
+    ) -> Any:
         """Σ_r w_r log p(y_r | θ_m) over one block, (M,), differentiable by autograd.
 
         ``tape`` is a list that a fused primitive fills on its forward pass and reads on its
@@ -186,7 +188,9 @@ class Model(ABC):
         """log p(θ_m) and its gradient by autograd, (M,) and (M, d)."""
         return value_and_grad(self.log_prior, theta)
 
-    def _value_and_grad_log_likelihood(self, theta: np.ndarray, rows: Any, single_below: float = 0.0):
+    def _value_and_grad_log_likelihood(
+        self, theta: np.ndarray, rows: Any, single_below: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
         """ℓ_m as it comes, nan included, and its gradient, (M,) and (M, d)."""
         return self.evaluation.value_and_grad_log_likelihood(self, theta, rows, single_below)
 

@@ -42,7 +42,7 @@ class CustomModel(Model):
     def n_params(self) -> int:
         return self.dimension
 
-    def sample_prior(self, rng, size):
+    def sample_prior(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Exact draws from the prior, (size, d): an array of their own, whatever the sampler keeps.
 
         Raises
@@ -58,17 +58,17 @@ class CustomModel(Model):
             _refuse_nan(self.log_prior(theta)[:, None], "log_prior")
         return theta
 
-    def log_prior(self, theta):
+    def log_prior(self, theta: Any) -> Any:
         value = _call("log_prior", self.prior_log_density, theta)
         _check_shape(value, (len(theta),), "log_prior", "(M,)")
         return value
 
-    def log_likelihood(self, theta, rows):
+    def log_likelihood(self, theta: Any, rows: Any) -> Any:
         value = _call("log_likelihood", self.row_log_likelihood, theta, rows.X, rows.y)
         _check_shape(value, (len(theta), len(rows.X)), "log_likelihood", "(M, n)")
         return value
 
-    def sample_rows(self, theta, X, rng):
+    def sample_rows(self, theta: np.ndarray, X: Any, rng: np.random.Generator) -> Any:
         if self.row_sampler is None:
             raise ValueError("this model cannot simulate: it was made without a row_sampler")
         return self.row_sampler(_read_only(theta), _read_only(X), rng)
@@ -117,7 +117,7 @@ def dimension_of(prior_sampler: Callable, rng: np.random.Generator) -> int:
     return shape[1]
 
 
-def _call(name: str, function: Callable, *arrays):
+def _call(name: str, function: Callable, *arrays: Any) -> Any:
     """The user's function on arrays that it cannot write into."""
     try:
         return function(*map(_read_only, arrays))
@@ -127,7 +127,7 @@ def _call(name: str, function: Callable, *arrays):
         raise ValueError(f"{name} writes into an array that it is given: let it work on a copy") from error
 
 
-def _read_only(array):
+def _read_only(array: Any) -> Any:
     """A view that cannot be written through; what is no array (autograd's tracers, None) as it is."""
     if not isinstance(array, np.ndarray):
         return array
@@ -136,7 +136,7 @@ def _read_only(array):
     return view
 
 
-def _check_shape(value, expected: tuple[int, ...], name: str, letters: str) -> None:
+def _check_shape(value: Any, expected: tuple[int, ...], name: str, letters: str) -> None:
     shape = getattr(value, "shape", None)  # autograd's tracers have one
     if shape != expected:
         got = f"a {type(value).__name__}" if shape is None else shape

@@ -61,12 +61,12 @@ class Evaluation:
         """Rows of a block for M particles."""
         return min(self.block_elements // M, self.block_rows)
 
-    def single_below(self, rows) -> float:
+    def single_below(self, rows: Any) -> float:
         """Size of the largest term up to which these rows may be summed in single precision; 0 forbids it."""
         allowed = self.single_precision_from <= len(rows) <= self.single_precision_rows
         return self.single_precision_limit if allowed else 0.0
 
-    def sum_log_likelihood(self, model, theta: np.ndarray, rows) -> np.ndarray:
+    def sum_log_likelihood(self, model: Any, theta: np.ndarray, rows: Any) -> np.ndarray:
         """ℓ_m = Σ_r w_r log p(y_r | θ_m), (M,)."""
         total, single_below = np.zeros(len(theta)), self.single_below(rows)
         with np.errstate(all="ignore"):
@@ -74,7 +74,9 @@ class Evaluation:
                 total += model._block_log_likelihood(theta, block, None, single_below)
         return np.where(np.isnan(total), -np.inf, total)
 
-    def value_and_grad_log_likelihood(self, model, theta, rows, single_below=0.0):
+    def value_and_grad_log_likelihood(
+        self, model: Any, theta: np.ndarray, rows: Any, single_below: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Σ_r w_r log p(y_r | θ_m) as it comes, nan included, and its gradient, (M,) and (M, d)."""
         value, grad = np.zeros(len(theta)), np.zeros(theta.shape)
         with np.errstate(all="ignore"):
@@ -87,13 +89,15 @@ class Evaluation:
                 value, grad = value + v, grad + g
         return value, grad
 
-    def log_joint(self, model, theta: np.ndarray, rows) -> np.ndarray:
+    def log_joint(self, model: Any, theta: np.ndarray, rows: Any) -> np.ndarray:
         """Σ_r w_r log p(y_r | θ_m) + log p(θ_m), (M,)."""
         with np.errstate(all="ignore"):
             total = model.sum_log_likelihood(theta, rows) + model.log_prior(theta)
         return np.where(np.isnan(total), -np.inf, total)
 
-    def value_and_grad_log_joint(self, model, theta, rows) -> tuple[np.ndarray, np.ndarray]:
+    def value_and_grad_log_joint(
+        self, model: Any, theta: np.ndarray, rows: Any
+    ) -> tuple[np.ndarray, np.ndarray]:
         """:meth:`log_joint` and its gradient by autograd, (M,) and (M, d)."""
         value, grad = model._value_and_grad_log_likelihood(theta, rows, self.single_below(rows))
         with np.errstate(all="ignore"):
@@ -101,15 +105,15 @@ class Evaluation:
             value, grad = value + v, grad + g
         return np.where(np.isnan(value), -np.inf, value), grad
 
-    def derivatives(self, model, theta, rows) -> tuple[float, np.ndarray, np.ndarray]:
+    def derivatives(self, model: Any, theta: np.ndarray, rows: Any) -> tuple[float, np.ndarray, np.ndarray]:
         """Value, gradient and Hessian of Σ_r w_r log p(y_r | θ) at one point (d,): (), (d,), (d, d)."""
         return central_differences(lambda t: model._value_and_grad_log_likelihood(t, rows), theta)
 
-    def prior_derivatives(self, model, theta) -> tuple[float, np.ndarray, np.ndarray]:
+    def prior_derivatives(self, model: Any, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Value, gradient and Hessian of log p(θ) at one point (d,): (), (d,), (d, d)."""
         return central_differences(lambda t: value_and_grad(model.log_prior, t), theta)
 
-    def mean_hessian_log_joint(self, model, theta, rows) -> np.ndarray:
+    def mean_hessian_log_joint(self, model: Any, theta: np.ndarray, rows: Any) -> np.ndarray:
         """Average of ∇∇ log joint over a few points (M, d), (d, d)."""
         return np.mean([model.derivatives(t, rows)[2] + model.prior_derivatives(t)[2] for t in theta], axis=0)
 
@@ -125,13 +129,15 @@ def working_precision(coefficients: np.ndarray, features: np.ndarray, single_bel
     return np.float32 if largest < single_below else np.float64  # nan is a case for double
 
 
-def value_and_grad(f: Callable[[Any], Any], theta) -> tuple[np.ndarray, np.ndarray]:
+def value_and_grad(f: Callable[[Any], Any], theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """f(θ) (M,) and the gradient of each component with respect to its own row of θ (M, d)."""
     vjp, value = make_vjp(f, np.asarray(theta))  # autograd refuses subclasses, as memory maps are
     return value, vjp(np.ones_like(value))
 
 
-def central_differences(value_and_grad_of: Callable, theta) -> tuple[float, np.ndarray, np.ndarray]:
+def central_differences(
+    value_and_grad_of: Callable, theta: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray]:
     """Value, gradient and Hessian at one point (d,), the Hessian by central differences of the gradient.
 
     The 2d displaced points are one cloud, so this is one batched gradient.  The step balances truncation

@@ -40,16 +40,16 @@ class Family(Protocol):
 class Poisson:
     """Counts with the log link: y ~ Poisson(e^η)."""
 
-    def log_density(self, eta, y):
+    def log_density(self, eta: Any, y: np.ndarray) -> Any:
         return y * eta - anp.exp(eta) - gammaln(y + 1)
 
-    def score(self, eta, y):
+    def score(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
         return y - np.exp(eta)
 
-    def mean(self, eta):
+    def mean(self, eta: np.ndarray) -> np.ndarray:
         return np.exp(eta)
 
-    def simulate(self, eta, rng):
+    def simulate(self, eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return rng.poisson(np.exp(eta))
 
 
@@ -98,43 +98,45 @@ class GLMModel(Model):
     def scales(self) -> np.ndarray:
         return prior_scales(self.n_features, self.fit_intercept, self.coef_scale, self.intercept_scale)
 
-    def sample_prior(self, rng, size):
+    def sample_prior(self, rng: np.random.Generator, size: int) -> np.ndarray:
         return rng.standard_normal((size, self.n_params)) * self.scales
 
-    def log_prior(self, theta):
+    def log_prior(self, theta: Any) -> Any:
         return gaussian_log_density(theta, self.scales)
 
-    def _design(self, X):
+    def _design(self, X: np.ndarray) -> tuple[np.ndarray, Any]:
         """Φ (n, d) and the offset (n,) or 0."""
         offset = X[:, self.n_features] if self.has_offset else 0.0
         return design_matrix(X[:, : self.n_features], self.fit_intercept), offset
 
-    def linear_predictor(self, theta, X):
+    def linear_predictor(self, theta: Any, X: np.ndarray) -> Any:
         """η, (M, n)."""
         Phi, offset = self._design(X)
         return anp.dot(theta, Phi.T) + offset
 
-    def log_likelihood(self, theta, rows):
+    def log_likelihood(self, theta: Any, rows: Any) -> Any:
         return self.family.log_density(self.linear_predictor(theta, rows.X), rows.y)
 
-    def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
+    def _block_log_likelihood(
+        self, theta: Any, rows: Any, tape: list | None, single_below: float = 0.0
+    ) -> Any:
         return _fused(theta, *self._design(rows.X), rows.y, rows.weight, self.family, tape)
 
-    def predictive_mean(self, theta, W, X) -> np.ndarray:
+    def predictive_mean(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Mean of the weighted cloud's predictions, (n,)."""
         return W @ self.family.mean(self.linear_predictor(theta, X))
 
-    def sample_rows(self, theta, X, rng):
+    def sample_rows(self, theta: np.ndarray, X: Any, rng: np.random.Generator) -> np.ndarray:
         Phi, offset = self._design(X)
         return self.family.simulate(np.sum(np.atleast_2d(theta) * Phi, axis=1) + offset, rng)
 
-    def parameters(self, theta):
+    def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
         named = {"coef": theta[:, : self.n_features]}
         return named | ({"intercept": theta[:, -1]} if self.fit_intercept else {})
 
 
 @primitive
-def _fused(theta, Phi, offset, y, weight, family, tape):
+def _fused(theta: Any, Phi: Any, offset: Any, y: Any, weight: Any, family: Family, tape: Any) -> Any:
     """Σ_r w_r log p(y_r | η_r), (M,): its gradient is one more matrix product."""
     eta = theta @ Phi.T + offset
     if tape is not None:
@@ -142,10 +144,12 @@ def _fused(theta, Phi, offset, y, weight, family, tape):
     return family.log_density(eta, y) @ weight
 
 
-def _fused_vjp(ans, theta, Phi, offset, y, weight, family, tape):
+def _fused_vjp(
+    ans: Any, theta: Any, Phi: Any, offset: Any, y: Any, weight: Any, family: Family, tape: Any
+) -> Any:
     score = family.score(tape.pop(), y)
 
-    def vjp(g):
+    def vjp(g: np.ndarray) -> np.ndarray:
         return g[:, None] * (score @ (weight[:, None] * Phi))
 
     return vjp

@@ -44,7 +44,10 @@ SHIFT, LOG_STRETCH = 0.7, 0.4
 #: Coordinates that are moved: of a longer θ evenly spaced ones, for the time it takes.
 MOST_COORDINATES = 25
 #: Numbers in all the points of one kind of move, and draws at least: what bounds the time of a long θ.
-MOST_NUMBERS, LEAST_DRAWS = 800_000, 500
+MOST_NUMBERS, LEAST_DRAWS = 800_000, 1000
+#: Events that may be expected and yet not happen, with probability e⁻¹²: where p and q hardly overlap, one
+#: mean of (1) may rest on draws so rare that none was seen.  The other must be larger by more than so many.
+UNSEEN = 12.0
 #: A constant smaller than this is not worth a warning, nats.
 SMALL_CONSTANT = 0.1
 
@@ -66,7 +69,7 @@ def prior_disagreement(theta: np.ndarray, log_density: Callable, rng: np.random.
     str or None
     """
 
-    def log_p(points):
+    def log_p(points: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
             value = np.asarray(log_density(points), dtype=float)
         return np.where(np.isnan(value), -np.inf, value)
@@ -115,7 +118,9 @@ def robust_gaussian(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return median, scale, (1 - shrinkage) * correlation + shrinkage * np.eye(d)
 
 
-def moved_z_score(pairs, here, log_p, j: int, m: float, shift: float, log_stretch: float) -> float:
+def moved_z_score(
+    pairs: np.ndarray, here: np.ndarray, log_p: Callable, j: int, m: float, shift: float, log_stretch: float
+) -> float:
     """Standard errors by which (1) fails for p and p moved along one coordinate.
 
     ``pairs`` are the draws, twice; column j is written to and restored, which spares most of the copying.
@@ -127,24 +132,30 @@ def moved_z_score(pairs, here, log_p, j: int, m: float, shift: float, log_stretc
     pairs[:, j] = column
     with np.errstate(invalid="ignore"):
         difference = expit(log_stretch + there[0] - here) - expit(there[1] - here - log_stretch)
-    return _z_score(difference.mean(), difference.std() / np.sqrt(n))
+    return _z_score(difference.mean(), difference.std(), n)
 
 
-def gaussian_z_score(theta, here, log_p, gaussian, rng) -> tuple[float, float]:
+def gaussian_z_score(
+    theta: np.ndarray,
+    here: np.ndarray,
+    log_p: Callable,
+    gaussian: tuple[np.ndarray, np.ndarray, np.ndarray],
+    rng: np.random.Generator,
+) -> tuple[float, float]:
     """Standard errors by which (1) fails for p and a Gaussian, and log p's constant that would mend it."""
     median, scale, L = gaussian
     n, d = theta.shape
 
-    def log_q(u):
+    def log_q(u: np.ndarray) -> np.ndarray:
         return -0.5 * np.sum(u**2, axis=1) - np.sum(np.log(np.diag(L) * scale)) - d / 2 * np.log(2 * np.pi)
 
     u = rng.standard_normal((n, d))
     delta_q = log_q(u) - log_p(median + scale * (u @ L.T))
     delta_p = log_q(np.linalg.solve(L, ((theta - median) / scale).T).T) - here
     of_p, of_q = expit(delta_p), expit(-delta_q)
-    z = _z_score(of_p.mean() - of_q.mean(), np.sqrt((of_p.var() + of_q.var()) / n))
+    z = _z_score(of_p.mean() - of_q.mean(), np.sqrt(of_p.var() + of_q.var()), n)
 
-    def imbalance(c):
+    def imbalance(c: float) -> float:
         return np.mean(expit(delta_p + c)) - np.mean(expit(-delta_q - c))
 
     delta = np.concatenate([delta_p, delta_q])
@@ -152,6 +163,7 @@ def gaussian_z_score(theta, here, log_p, gaussian, rng) -> tuple[float, float]:
     return z, brentq(imbalance, -far, far) if abs(z) > 3 else 0.0
 
 
-def _z_score(mean: float, error: float) -> float:
-    """An error of zero is certainty: all draws say the same."""
-    return mean / error if error > 0 else np.inf * np.sign(mean) if mean else 0.0
+def _z_score(mean: float, spread: float, n: int) -> float:
+    """Standard errors from zero, of what unseen draws cannot explain; no spread is certainty."""
+    excess = np.sign(mean) * max(abs(mean) - UNSEEN / n, 0.0)
+    return excess * np.sqrt(n) / spread if spread > 0 else np.inf * np.sign(mean) if excess else 0.0

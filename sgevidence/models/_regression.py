@@ -1,5 +1,7 @@
 """What regressions share: the design matrix Φ, and independent Gaussian priors of their coefficients."""
 
+from typing import Any
+
 import autograd.numpy as anp
 import numpy as np
 
@@ -16,7 +18,7 @@ def prior_scales(
     return np.array([coef_scale] * n_features + [intercept_scale] * fit_intercept, dtype=float)
 
 
-def gaussian_log_density(theta, scale):
+def gaussian_log_density(theta: Any, scale: np.ndarray) -> Any:
     """Σ_j log N(θ_j | 0, scale_j²), (M,)."""
     d = theta.shape[-1]
     constant = -np.sum(np.log(np.broadcast_to(scale, d))) - 0.5 * d * np.log(2 * np.pi)

@@ -221,11 +221,12 @@ class SGAIS(Parts, OnlineSampler):
         streams, records = Streams.spawned(rng), []
         if self.precision == "double":
             model = model.in_double_precision()
-        after = state
+        states = [state]
         for after, record in self._extended(state, model, rows, streams):
+            states[0] = after
             records.append(record)
             progress.done(str(record))
-        return after, records
+        return states[0], records
 
     def _extended(self, state: State, model, rows, rng: Streams) -> Iterator[tuple[State, ChunkRecord]]:
         """States after each piece of the rows; at once where the allocations of a mixture will do."""
