@@ -5,7 +5,13 @@ Log evidences, their standard errors and Bayes factors are in nats throughout.
 
 from .averaging import EvidenceModelAverager
 from .bidirectional import BidirectionalError, bidirectional_error
-from .estimators import BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
+from .estimators import (
+    BayesianGLM,
+    BayesianGMM,
+    BayesianLinearRegression,
+    BayesianModel,
+    BayesianSoftmaxRegression,
+)
 from .exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError
 from .model_selection import FullData, evidence_scorer
 from .samplers import (
@@ -27,6 +33,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BayesianLinearRegression",
     "BayesianSoftmaxRegression",
+    "BayesianGLM",
     "BayesianGMM",
     "BayesianModel",
     "EvidenceModelAverager",
