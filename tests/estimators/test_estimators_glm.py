@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from scipy.integrate import quad
-from scipy.stats import norm, poisson
+from scipy.optimize import minimize
+from scipy.stats import multivariate_t, norm, poisson
 
 from sgevidence import SGAIS, BayesianGLM, EvidenceWarning
 
@@ -48,6 +49,27 @@ def test_log_evidence_by_quadrature(exposure):
 def test_a_lost_offset_is_seen():
     with pytest.raises(AssertionError):
         check_evidence(one_coefficient().fit(X, Y), by_quadrature(EXPOSURE))
+
+
+def test_five_coefficients_by_importance_sampling(rng):
+    """A Student-t around the mode, whose draws nearly all count."""
+    X = rng.standard_normal((60, 4))
+    y = rng.poisson(np.exp(X @ [0.5, -0.5, 0.3, 0.0] + 0.7))
+    Phi = np.column_stack([X, np.ones(60)])
+
+    def log_joint(W):
+        return poisson.logpmf(y, np.exp(W @ Phi.T)).sum(axis=1) + norm.logpdf(W).sum(axis=1)
+
+    mode = minimize(lambda w: -log_joint(w[None])[0], np.zeros(5)).x
+    curvature = Phi.T @ (np.exp(Phi @ mode)[:, None] * Phi) + np.eye(5)
+    proposal = multivariate_t(mode, np.linalg.inv(curvature), df=8)
+    W = proposal.rvs(20_000, random_state=rng)
+    log_w = log_joint(W) - proposal.logpdf(W)
+    w = np.exp(log_w - log_w.max())
+    exact, error = log_w.max() + np.log(w.mean()), w.std() / w.mean() / np.sqrt(len(w))
+    assert error < 0.01
+    est = BayesianGLM(sampler=SGAIS(n_particles=1000), random_state=2).fit(X, y)
+    check_evidence(est, exact)
 
 
 @pytest.fixture(scope="module")
