@@ -20,12 +20,15 @@ from sgevidence import (
     BayesianGMM,
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
+    EvidenceDisplay,
     EvidenceModelAverager,
+    compare,
 )
 
 # More particles than by default once there are some hundred rows, for a smaller standard error.
 SAMPLER = SGAIS(n_particles=400)
 CHUNK = 25
+COLUMNS = ["log_evidence", "log_evidence_std", "probability", "probability_low", "probability_high"]
 rng = np.random.default_rng(0)
 
 
@@ -52,28 +55,20 @@ def stream(models, X, y=None, **first_call):
 
 def report(question, averager):
     """Log evidence ± standard error, posterior probability, and the range that the errors leave it."""
-    names = [name for name, _ in averager.estimators]
-    log_Z, std = np.asarray(averager.log_evidences_), np.asarray(averager.log_evidences_std_)
-    draws = log_Z + std * rng.standard_normal((10_000, len(names)))
-    p = np.exp(draws - draws.max(axis=1, keepdims=True))
-    low, high = np.quantile(p / p.sum(axis=1, keepdims=True), [0.05, 0.95], axis=0)
+    table = compare(averager)
     print(f"\n{question}\n{'-' * 79}")
     print(f"{'model':<38}{'log evidence':>15}{'probability':>13}   (90 % by the errors)")
-    for name, z, s, w, a, b in zip(names, log_Z, std, averager.weights_, low, high):
-        print(f"{name:<38}{z:>8.2f} ± {s:.2f}{w:>10.3f}   ({a:.3f} to {b:.3f})")
+    for name, *row in zip(table.index, *(table[column] for column in COLUMNS)):
+        print("{:<38}{:>8.2f} ± {:.2f}{:>10.3f}   ({:.3f} to {:.3f})".format(name, *row))
 
 
 def report_held_out(averager, X, y):
     """Mean log predictive density of rows not learned from, by each model and by the average."""
     print(f"\nHeld out: {len(X)} patients                   log predictive density a row")
     for name, model in averager.named_estimators_.items():
-        X_in = model[:-1].transform(X) if isinstance(model, Pipeline) else X
-        print(f"{name:<38}{np.mean(last_step(model).score_samples(X_in, y)):>8.3f}")
+        X_in, last = (model[:-1].transform(X), model[-1]) if isinstance(model, Pipeline) else (X, model)
+        print(f"{name:<38}{np.mean(last.score_samples(X_in, y)):>8.3f}")
     print(f"{'the average':<38}{np.mean(averager.score_samples(X, y)):>8.3f}")
-
-
-def last_step(model):
-    return model[-1] if isinstance(model, Pipeline) else model
 
 
 def picture(panels, path):
@@ -88,17 +83,8 @@ def picture(panels, path):
 
     figure, axes = plt.subplots(1, 3, figsize=(12, 4.8), layout="constrained", sharey=True)
     for ax, (title, averager) in zip(axes, panels.items()):
-        paths = [last_step(model).evidence_path_ for model in averager.named_estimators_.values()]
-        best = paths[np.argmax(averager.log_evidences_)]["log_evidence"]
-        for (name, _), path_ in zip(averager.estimators, paths):
-            n, gap, error = (
-                np.r_[0, a]
-                for a in (path_["n_samples"], path_["log_evidence"] - best, 2 * path_["log_evidence_std"])
-            )
-            line = ax.plot(n, gap, lw=1.6, label=f"{name} ({gap[-1]:.1f})" if gap[-1] else name)[0]
-            ax.fill_between(n, gap - error, gap + error, color=line.get_color(), alpha=0.25, lw=0)
-        ax.set(title=title, xlabel="rows seen", ylim=(-12, 9), xlim=(0, n[-1]))
-        ax.spines[["top", "right"]].set_visible(False)
+        EvidenceDisplay.from_estimators(averager, relative=True, ax=ax)
+        ax.set(title=title, ylabel="", ylim=(-12, 9))
         ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(0, -0.16))
     axes[0].set_ylabel("log evidence minus the best model's\n(nats, ± 2 standard errors)")
     figure.savefig(path, dpi=110)

@@ -5,6 +5,16 @@ Log evidences, their standard errors and Bayes factors are in nats throughout.
 
 from .averaging import EvidenceModelAverager
 from .bidirectional import BidirectionalError, bidirectional_error
+from .displays import (
+    CoefficientsDisplay,
+    ComparisonDisplay,
+    EvidenceDisplay,
+    MixtureDisplay,
+    ModelProbabilitiesDisplay,
+    RunDisplay,
+    SurpriseDisplay,
+    WeightsDisplay,
+)
 from .estimators import (
     BayesianGLM,
     BayesianGMM,
@@ -13,7 +23,15 @@ from .estimators import (
     BayesianSoftmaxRegression,
 )
 from .exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError
-from .model_selection import FullData, evidence_scorer
+from .io import to_arviz
+from .model_selection import (
+    FullData,
+    compare,
+    evidence_scorer,
+    evidence_scorers,
+    log_bayes_factor,
+    replicate,
+)
 from .samplers import (
     AIS,
     SGAIS,
@@ -37,8 +55,21 @@ __all__ = [
     "BayesianGMM",
     "BayesianModel",
     "EvidenceModelAverager",
+    "compare",
+    "log_bayes_factor",
+    "replicate",
     "evidence_scorer",
+    "evidence_scorers",
     "FullData",
+    "EvidenceDisplay",
+    "ComparisonDisplay",
+    "ModelProbabilitiesDisplay",
+    "RunDisplay",
+    "SurpriseDisplay",
+    "MixtureDisplay",
+    "CoefficientsDisplay",
+    "WeightsDisplay",
+    "to_arviz",
     "SGAIS",
     "HMC",
     "SGHMC",

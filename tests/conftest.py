@@ -16,3 +16,10 @@ SEED = int(os.environ.get("SGEVIDENCE_TEST_SEED", "0"))
 def rng(request) -> np.random.Generator:
     """Set SGEVIDENCE_TEST_SEED for other draws: tolerances are error bars, so every seed must pass."""
     return np.random.default_rng([SEED, zlib.crc32(request.node.name.encode())])
+
+
+@pytest.fixture
+def double_precision(request, monkeypatch):
+    """To compare to ten digits; a test of single precision says so in its name."""
+    if "single_precision" not in request.node.name:
+        monkeypatch.setattr("sgevidence.models._base.SINGLE_PRECISION_LIMIT", 0.0)

@@ -8,8 +8,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from sgevidence.particles import Weights
-from sgevidence.samplers._mode import find_mode
-from sgevidence.samplers._target import Likelihood, Target
+from sgevidence.targets import Likelihood, Target, find_mode
 
 
 def log_evidence(model, rows, rng, n=20_000, dof=60.0, rounds=3):

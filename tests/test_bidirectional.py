@@ -16,14 +16,15 @@ from sgevidence import (
     BayesianModel,
     BayesianSoftmaxRegression,
     Exact,
-    bidirectional,
     bidirectional_error,
 )
+from sgevidence.bidirectional import _bounds
 from sgevidence.history import Rows
 from sgevidence.kernels import Coordinates
 from sgevidence.models import LinearModel
-from sgevidence.samplers._target import Likelihood, Target
+from sgevidence.targets import Likelihood, Target
 
+SLOW = pytest.mark.slow
 LINEAR = BayesianLinearRegression(noise_std=1.0, sampler=Exact())
 MODEL = LinearModel(1, noise_std=1.0)
 X = np.linspace(-1, 1, 12)[:, None]
@@ -33,7 +34,7 @@ EXACT = MODEL.exact_log_evidence(ROWS)
 
 def step(new, target):
     """A kernel that forgets only a part, so that the order of kernels matters."""
-    return bidirectional.Step(new, Target(MODEL, Likelihood(target)), Coordinates(0.4 * np.eye(2)), 0.9)
+    return _bounds.Step(new, Target(MODEL, Likelihood(target)), Coordinates(0.4 * np.eye(2)), 0.9)
 
 
 @pytest.fixture(scope="module")
@@ -54,21 +55,21 @@ def check_mean(ratio):
 
 
 def check_forward(steps, rng):
-    check_mean(np.exp([bidirectional._forward(steps, MODEL, 500, rng, 0.0) - EXACT for _ in range(40)]))
+    check_mean(np.exp([_bounds.forward(steps, MODEL, 500, rng, 0.0) - EXACT for _ in range(40)]))
 
 
 def check_reverse(steps, rng):
     """Independent exact draws in place of copies of one, to have an error bar."""
     draws = MODEL.exact_posterior(ROWS, rng, 20_000).reshape(40, 500, 2)
-    check_mean(np.exp([EXACT - bidirectional._reverse(steps, MODEL, x, 1, rng) for x in draws]))
+    check_mean(np.exp([EXACT - _bounds.reverse(steps, MODEL, x, 1, rng) for x in draws]))
 
 
 def check_conditional(steps, rng):
     """E[1/Ẑ] = 1/Z for any M."""
     ratio = []
     for x in MODEL.exact_posterior(ROWS, rng, 200):
-        path = bidirectional._path(steps, x[None], rng)
-        ratio.append(EXACT - bidirectional._forward(steps, MODEL, 4, rng, 0.8, path))
+        path = _bounds.backward_path(steps, x[None], rng)
+        ratio.append(EXACT - _bounds.forward(steps, MODEL, 4, rng, 0.8, path))
     check_mean(np.exp(ratio))
 
 
@@ -88,24 +89,31 @@ def test_conditional_run_is_unbiased_for_the_reciprocal(rng, by_powers):
 @pytest.mark.parametrize(
     "function, right, wrong, check, steps",
     [
-        ("_reverse", "reversed(steps)", "steps", check_reverse, "by_powers"),
+        ("reverse", "reversed(steps)", "steps", check_reverse, "by_powers"),
         (
-            "_reverse",
+            "reverse",
             "theta = step.move(theta, rng)",
             "weights = weights.add(-step.log_ratio(theta)); theta = step.move(theta, rng); continue",
             check_reverse,
             "by_powers",
         ),
-        pytest.param("_path", "path[::-1]", "path", check_conditional, "by_powers", marks=pytest.mark.slow),
         pytest.param(
-            "_path", "reversed(steps)", "steps", check_conditional, "by_powers", marks=pytest.mark.slow
+            "backward_path", "path[::-1]", "path", check_conditional, "by_powers", marks=pytest.mark.slow
         ),
-        ("_forward", "theta[0] = path[t]", "pass", check_conditional, "by_powers"),
+        pytest.param(
+            "backward_path",
+            "reversed(steps)",
+            "steps",
+            check_conditional,
+            "by_powers",
+            marks=pytest.mark.slow,
+        ),
+        ("forward", "theta[0] = path[t]", "pass", check_conditional, "by_powers"),
     ],
     ids=["order", "weight before the move", "path backwards", "path by other kernels", "path not kept"],
 )
 def test_a_mistake_is_seen(rng, monkeypatch, request, function, right, wrong, check, steps):
-    monkeypatch.setattr(bidirectional, function, broken(getattr(bidirectional, function), right, wrong))
+    monkeypatch.setattr(_bounds, function, broken(getattr(_bounds, function), right, wrong))
     with pytest.raises(AssertionError):
         check(request.getfixturevalue(steps), rng)
 

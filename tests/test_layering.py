@@ -1,4 +1,7 @@
-"""The layer rule of the house: a layer imports only from layers below it, and never the whole package."""
+"""The layer rule of the house: a layer imports only from layers below it, and never the whole package.
+
+What a folder offers to others stands in its ``__init__``: its underscore modules are its own.
+"""
 
 import ast
 from pathlib import Path
@@ -11,7 +14,8 @@ PACKAGE = Path(sgevidence.__file__).parent
 ORDER = ["models", "kernels", "particles", "history", "targets", "transitions", "samplers", "estimators"]
 TOP = len(ORDER)
 LAYERS = dict.fromkeys(["exceptions", "_compat"], -1) | {name: place for place, name in enumerate(ORDER)}
-LAYERS |= dict.fromkeys(["averaging", "bidirectional", "model_selection", "monitoring", "plotting"], TOP)
+LAYERS |= dict.fromkeys(["averaging", "bidirectional", "model_selection", "monitoring"], TOP)
+LAYERS |= dict.fromkeys(["displays", "io"], TOP + 1)
 STRANGERS = {frozenset({"models", "kernels"})}
 
 
@@ -40,7 +44,14 @@ def faults(source: str, module: str) -> list[str]:
             found.append(f"{where}; {layer} may import only from {[k for k in LAYERS if allowed(layer, k)]}")
         elif frozenset({layer, target}) in STRANGERS:
             found.append(f"{where}; {layer} and {target} do not know each other")
+        elif is_private(name):
+            found.append(f"{where}; import from sgevidence.{target}, its underscore modules are its own")
     return found
+
+
+def is_private(name: str) -> bool:
+    """Is it an underscore module of a layer, something in one, or a private name?"""
+    return any(part.startswith("_") for part in name.split(".")[2:])
 
 
 def allowed(layer, target):
@@ -69,6 +80,10 @@ def test_every_module_keeps_to_its_layer():
         ("sgevidence.samplers._sgais", "import sgevidence"),
         ("sgevidence.estimators._gmm", "from ..averaging import EvidenceModelAverager"),
         ("sgevidence.averaging._mixing", "from sgevidence import SGAIS"),
+        ("sgevidence.samplers._sgais", "from ..transitions._hmc import HMC"),
+        ("sgevidence.samplers._sgais", "from ..transitions import _hmc"),
+        ("sgevidence.transitions._hmc", "import sgevidence.targets._path"),
+        ("sgevidence.bidirectional", "from .samplers._sir import SIR"),
     ],
 )
 def test_a_forbidden_import_is_caught(module, source):
@@ -85,6 +100,10 @@ def test_a_forbidden_import_is_caught(module, source):
         (
             "sgevidence.averaging._averager",
             "from ..estimators import BayesianGMM\nfrom ..model_selection import FullData",
+        ),
+        (
+            "sgevidence.transitions._modes",
+            "from ..targets import Path\nfrom ._mode_search import Mode\nfrom . import _base",
         ),
     ],
 )

@@ -15,7 +15,7 @@ import csv
 from time import perf_counter
 
 import numpy as np
-from common import MODELS, check_one_thread, make_case, number, report, seconds, settings
+from common import MODELS, check_one_thread, default_sampler, make_case, number, report, seconds
 from newton import newton_laplace_softmax
 from references import reference
 
@@ -58,7 +58,7 @@ def newton_times(case):
 
 def records(args):
     """One dictionary a run."""
-    samplers = {"default": SGAIS(**settings(args.set))}
+    samplers = {"default": default_sampler(args.set)}
     if args.paper:
         samplers["paper"] = SGAIS.paper()
     for seed in range(args.first_seed, args.first_seed + args.seeds):

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sgevidence import HMC, SGAIS, SGHMC, SGNHT, Escort, ModeSearch
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel
 
@@ -56,16 +57,19 @@ def mixture_theta(weights, means, variances) -> np.ndarray:
     return np.concatenate([np.log(len(weights) * weights), np.ravel(means), np.log(np.ravel(variances))])
 
 
-def settings(pairs) -> dict:
-    """``["kernel=sghmc", "n_particles=200"]`` as keyword arguments."""
-    out = {}
+PARTS = {part.__name__.lower(): part for part in (HMC, SGHMC, SGNHT, Escort, ModeSearch)}
+
+
+def default_sampler(pairs) -> SGAIS:
+    """``["move=sghmc", "move__n_steps=40", "escort=None"]``: the default sampler with these parameters."""
+    changed = {}
     for pair in pairs or []:
         key, _, value = pair.partition("=")
         try:
-            out[key] = ast.literal_eval(value)
+            changed[key] = ast.literal_eval(value)
         except (ValueError, SyntaxError):
-            out[key] = value
-    return out
+            changed[key] = PARTS[value.lower()]() if value.lower() in PARTS else value
+    return SGAIS().set_params(**changed)
 
 
 def resident_mb() -> float:
@@ -76,11 +80,15 @@ def resident_mb() -> float:
     raise OSError("no VmRSS in /proc/self/status")
 
 
-def machine() -> list[str]:
-    """Where, when and with what: lines for under a table."""
+def cpu_name() -> str:
+    """Name of the processor."""
     info = Path("/proc/cpuinfo")
     cpu = [s for s in info.read_text().splitlines() if s.startswith("model name")] if info.exists() else []
-    cpu = cpu[0].split(":", 1)[1].strip() if cpu else platform.processor()
+    return cpu[0].split(":", 1)[1].strip() if cpu else platform.processor()
+
+
+def machine() -> list[str]:
+    """Where, when and with what: lines for under a table."""
     versions = [f"Python {platform.python_version()}"]
     for package in ("sgevidence", "numpy", "scipy", "dynesty", "ultranest", "particles"):
         try:
@@ -89,7 +97,7 @@ def machine() -> list[str]:
             pass
     load = os.getloadavg()[0]
     return [
-        f"Date: {date.today()}. Machine: {os.cpu_count()} cores, {cpu}; "
+        f"Date: {date.today()}. Machine: {os.cpu_count()} cores, {cpu_name()}; "
         f"OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS', 'not set')}, load {load:.1f}.",
         f"Versions: {', '.join(versions)}.",
         f"Command: `{shlex.join(['python', *sys.argv])}`",

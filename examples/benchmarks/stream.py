@@ -12,10 +12,10 @@ import gc
 from time import perf_counter
 
 import numpy as np
-from common import MODELS, check_one_thread, make_case, number, report, resident_mb, seconds, settings
+from common import MODELS, check_one_thread, default_sampler, make_case, number, report, resident_mb, seconds
 from references import reference
 
-from sgevidence import SGAIS, BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression
+from sgevidence import BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression
 
 FACTOR, FLOOR = 3.0, 4e-3  # the bar: three times the one-shot time or 4 ms a call, whichever is larger
 
@@ -70,9 +70,7 @@ def main():
     make_estimator(case, None, 0).fit(case.rows.X[:200], None if case.rows.y is None else case.rows.y[:200])
     gc.collect()
     base = resident_mb()
-    records = stream(
-        case, make_estimator(case, SGAIS(**settings(args.set)), args.seed), args.call_size, marks
-    )
+    records = stream(case, make_estimator(case, default_sampler(args.set), args.seed), args.call_size, marks)
     body = [
         [n, number(value), number(std), *map(seconds, times), number(mb - base, 1)]
         for n, value, std, *times, mb in records
@@ -90,7 +88,7 @@ def main():
         f"log evidence {answer(value, std)}."
     ]
     if args.one_shot:
-        estimator = make_estimator(case, SGAIS(**settings(args.set)), args.seed)
+        estimator = make_estimator(case, default_sampler(args.set), args.seed)
         start = perf_counter()
         estimator.fit(case.rows.X, case.rows.y)
         once = perf_counter() - start

@@ -2,4 +2,4 @@
 
 from common import sensitivity
 
-sensitivity(__doc__, {f"{n} steps": {"n_steps": n} for n in (5, 10, 20, 50)})
+sensitivity(__doc__, {f"{n} steps": {"move__n_steps": n} for n in (5, 10, 20, 50)})

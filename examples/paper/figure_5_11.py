@@ -2,4 +2,4 @@
 
 from common import sensitivity
 
-sensitivity(__doc__, {f"|B| = {B}": {"batch_size": B, "chunk_size": B} for B in (100, 200, 500, 1000)})
+sensitivity(__doc__, {f"|B| = {B}": {"move__batch_size": B, "chunk_size": B} for B in (100, 200, 500, 1000)})

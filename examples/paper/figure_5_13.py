@@ -2,4 +2,4 @@
 
 from common import sensitivity
 
-sensitivity(__doc__, {f"lr = {lr:g}": {"learning_rate": lr} for lr in (0.01, 0.03, 0.1, 0.3, 1.0)})
+sensitivity(__doc__, {f"lr = {lr:g}": {"move__learning_rate": lr} for lr in (0.01, 0.03, 0.1, 0.3, 1.0)})

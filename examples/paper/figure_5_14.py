@@ -3,4 +3,7 @@
 from common import sensitivity
 
 pairs = {0.01: 200, 0.02: 100, 0.1: 20, 0.2: 10, 1.0: 2}
-sensitivity(__doc__, {f"lr = {a:g}, {n} steps": {"learning_rate": a, "n_steps": n} for a, n in pairs.items()})
+settings = {
+    f"lr = {a:g}, {n} steps": {"move__learning_rate": a, "move__n_steps": n} for a, n in pairs.items()
+}
+sensitivity(__doc__, settings)

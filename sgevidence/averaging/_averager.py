@@ -11,9 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._compat import BaseComposition, check_feature_names, check_n_features, fit_context, raise_for_params
-from ..estimators._input import refuse_masked
-from ..estimators._settings import refuse_changes, settings_of_all
-from ..estimators._transaction import all_or_nothing
+from ..estimators import all_or_nothing, refuse_changes, refuse_masked, settings_of_all
 from ..model_selection import last_step
 from ._mixing import MixedPredictions
 from ._pipelines import fit_child, is_online, partial_fit_child, seed

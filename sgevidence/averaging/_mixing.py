@@ -32,7 +32,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import check_feature_names
-from ..estimators._input import refuse_masked
+from ..estimators import refuse_masked
 from ..model_selection import last_step
 from ..particles import log_sum_exp
 from ._pipelines import behind_transformers

@@ -1,10 +1,14 @@
 """The scikit-learn face: fit, partial_fit, predict, log_evidence_."""
 
+from ._base import EvidenceEstimator
 from ._custom import BayesianModel
 from ._glm import BayesianGLM
 from ._gmm import BayesianGMM
+from ._input import generator, refuse_masked
 from ._linear_regression import BayesianLinearRegression
+from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
+from ._transaction import all_or_nothing
 
 __all__ = [
     "BayesianGLM",
@@ -12,4 +16,11 @@ __all__ = [
     "BayesianLinearRegression",
     "BayesianModel",
     "BayesianSoftmaxRegression",
+    "EvidenceEstimator",
+    "all_or_nothing",
+    "generator",
+    "refuse_changes",
+    "refuse_masked",
+    "settings",
+    "settings_of_all",
 ]

@@ -2,6 +2,7 @@
 
 from ._base import Model
 from ._custom import CustomModel, dimension_of
+from ._evaluation import value_and_grad
 from ._glm import Family, GLMModel, Poisson
 from ._linear import LinearModel
 from ._mixture import MixtureModel
@@ -17,4 +18,5 @@ __all__ = [
     "Poisson",
     "SoftmaxModel",
     "dimension_of",
+    "value_and_grad",
 ]

@@ -137,6 +137,9 @@ class Model(ABC):
         """
         raise ValueError(f"there is no closed form of the posterior of {self!r}")
 
+    #: Whether :meth:`conditional_move` is there.
+    has_conditional_move: bool = False
+
     def conditional_move(self, theta: np.ndarray, rows: Any, rng: np.random.Generator) -> np.ndarray | None:
         """Move every particle so that p(θ) Π_r p(y_r | θ)^{w_r} stays exactly as it is, (M, d).
 

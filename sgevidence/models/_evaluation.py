@@ -79,9 +79,11 @@ class Evaluation:
         value, grad = np.zeros(len(theta)), np.zeros(theta.shape)
         with np.errstate(all="ignore"):
             for block in rows.blocks(self.rows_of_block(len(theta))):
-                v, g = value_and_grad(
-                    lambda t, b=block: model._block_log_likelihood(t, b, [], single_below), theta
-                )
+
+                def of_block(t, b=block):
+                    return model._block_log_likelihood(t, b, [], single_below)
+
+                v, g = value_and_grad(of_block, theta)
                 value, grad = value + v, grad + g
         return value, grad
 

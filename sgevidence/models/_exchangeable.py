@@ -55,7 +55,7 @@ class Exchangeable(ABC):
         if len(slots) == 1:
             return theta
         order = _slot_order(theta[:, slots], self.slot_reference(theta) if reference is None else reference)
-        out = np.empty_like(theta)
+        out = theta.copy()  # there may be parameters that belong to no component
         out[:, slots] = np.take_along_axis(theta[:, slots], order[:, :, None], axis=1)
         return out
 

@@ -16,7 +16,7 @@ from autograd.extend import defvjp, primitive
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from ._base import Model
-from ._conjugate import DEPTH, Conjugate, LogLinear, metropolis
+from ._linear_marginal import NoiseMarginal
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 
@@ -117,12 +117,12 @@ class LinearModel(Model):
     def exact_log_evidence(self, rows) -> float:
         """log p(y | X, σ) in closed form from ΦᵀΦ and Φᵀy, in nats.
 
-        Raises
-        ------
-        ValueError
-            If σ is unknown: the prior of w does not scale with σ, so there is no closed form.
+        With σ unknown, log p(y | X) by quadrature over log σ² to 1e-6 nats, the coefficients integrated out
+        in closed form (:meth:`noise_marginal`).
         """
-        A, b, var = self._normal_equations(rows, "exact_log_evidence")
+        if self.noise_std is None:
+            return self.noise_marginal(rows).log_evidence()
+        A, b, var = self._normal_equations(rows)
         factor = cho_factor(A, check_finite=False)
         log_det = 2 * np.sum(np.log(np.diag(factor[0]))) + 2 * np.sum(np.log(self.scales))
         quadratic = np.sum(rows.weight * rows.y**2) / var - b @ cho_solve(factor, b, check_finite=False)
@@ -131,52 +131,37 @@ class LinearModel(Model):
     def exact_posterior(self, rows, rng, size: int) -> np.ndarray:
         """Independent draws of w ~ N(A⁻¹b, A⁻¹), A = ΦᵀΦ/σ² + S⁻², b = Φᵀy/σ², (size, d).
 
-        Raises
-        ------
-        ValueError
-            If σ is unknown.
+        With σ unknown, log σ² is drawn from its marginal first (distribution function right to 1e-5).
         """
-        A, b, _ = self._normal_equations(rows, "exact_posterior")
+        if self.noise_std is None:
+            marginal = self.noise_marginal(rows)
+            s = marginal.sample(rng, size)
+            return np.column_stack([marginal.sample_coefficients(s, rng), s])
+        A, b, _ = self._normal_equations(rows)
         R = np.linalg.cholesky(A)  # A = R Rᵀ
         z = rng.standard_normal((self.n_coef, size))
         mean = solve_triangular(R, b, lower=True, check_finite=False)
         return solve_triangular(R.T, mean[:, None] + z, check_finite=False).T
 
-    def conditional_move(self, theta, rows, rng):
-        """Independent draws of w, given σ² if that is unknown; σ² by one Metropolis step on its marginal.
+    has_conditional_move = True
 
-        *Source*: the marginal of σ² and the conditional of w of :mod:`._conjugate`, Eqs. (1) and (2).  The
-        proposal of σ² does not depend on where the particle is and is all but its marginal, so that all but a
-        few in ten thousand particles are independent draws of the posterior.
-        """
+    def conditional_move(self, theta, rows, rng):
+        """Independent draws from the posterior (:meth:`exact_posterior`), which takes weights as they are."""
         Phi = design_matrix(rows.X, self.fit_intercept)
         with np.errstate(all="ignore"):
-            A = Phi * self.scales
-            if not np.isfinite(np.sum(rows.weight @ A**2) + rows.weight @ rows.y**2):
+            if not np.isfinite(np.sum(rows.weight @ (Phi * self.scales) ** 2) + rows.weight @ rows.y**2):
                 return None
-        given = Conjugate.of(Phi, rows.y, rows.weight, self.scales)
-        if self.noise_std is not None:
-            return given.coefficients(np.full(len(theta), 2 * np.log(self.noise_std)), rng)
-        a, b = self.noise_prior
+        return self.exact_posterior(rows, rng, len(theta))
 
-        def log_p(s):
-            return given.log_evidence(s) + inverse_gamma_log_density(s, a, b)
+    def noise_marginal(self, rows) -> NoiseMarginal:
+        """p(y, log σ²) with the coefficients integrated out, for unknown σ; one pass over the rows."""
+        return NoiseMarginal.of(
+            lambda X: design_matrix(X, self.fit_intercept), rows, self.scales, self.noise_prior
+        )
 
-        s = metropolis(theta[:, -1], log_p, LogLinear.near(log_p, *self._range_of_noise(given)), rng)
-        return np.column_stack([given.coefficients(s, rng), s])
-
-    def _range_of_noise(self, given):
-        """Where log σ² can be: beyond, its density is e^−DEPTH of its top."""
-        a, b = self.noise_prior
-        low = np.log((b + given.R / 2) / (a + given.n / 2))  # the mode if all coefficients were free
-        if_none = b + (given.R + np.sum(given.g * given.v**2)) / 2  # if all of them were zero
-        high = np.log(max(if_none, len(given.g) * given.g[-1]) / a)  # from here it falls as e^−as at least
-        return low - np.log(DEPTH / min(a, 1.0)) - 2, high + 2 * DEPTH / a
-
-    def _normal_equations(self, rows, wanted):
+    def _normal_equations(self, rows):
         """A, b and σ²."""
-        if self.noise_std is None:
-            raise ValueError(f"{wanted} needs a known noise_std; with noise_std=None there is no closed form")
+        assert self.noise_std is not None
         Phi, var = design_matrix(rows.X, self.fit_intercept), self.noise_std**2
         A = (Phi.T * rows.weight) @ Phi / var + np.diag(self.scales**-2.0)
         return A, Phi.T @ (rows.weight * rows.y) / var, var

@@ -170,6 +170,10 @@ class MixtureModel(Exchangeable, Model):
         mu = mean_n + sd * rng.standard_normal(s.shape)
         return np.column_stack([self.sample_prior(rng, size)[:, :1], mu, s])  # one weight: no row sees z
 
+    @property
+    def has_conditional_move(self) -> bool:  # type: ignore[override]
+        return self.n_components == 1
+
     def conditional_move(self, theta, rows, rng):
         """Independent draws from the posterior of one component; None for more."""
         if self.n_components > 1:
@@ -238,7 +242,7 @@ def _fused(theta, X, weight, K, tape, single_below):
     log_det = theta[:, K + K * p :].reshape(M, K, p)
     A[:, :, -1] = (log_pi - 0.5 * np.sum(mu**2 * precision + log_det + np.log(2 * np.pi), axis=2)).T
     dtype = working_precision(A, F, single_below)
-    R = (A.reshape(K * M, -1).astype(dtype) @ F.T.astype(dtype)).reshape(K, M, n)
+    R: np.ndarray = (A.reshape(K * M, -1).astype(dtype) @ F.T.astype(dtype)).reshape(K, M, n)
     top = R.max(axis=0)
     R -= top
     np.exp(R, out=R)

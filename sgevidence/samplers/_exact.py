@@ -18,7 +18,8 @@ from ._once import answer
 class Exact(BaseEstimator):
     """Log evidence by formula, with standard error 0, and independent draws from the posterior.
 
-    There is a formula for linear regression with a known ``noise_std`` and for a mixture of one component.
+    There is a formula for linear regression and for a mixture of one component.  With an unknown noise it
+    leaves an integral over σ² alone, which is done by quadrature to 1e-6 nats.
 
     Parameters
     ----------
@@ -28,8 +29,9 @@ class Exact(BaseEstimator):
 
     Notes
     -----
-    *Source*: thesis §5.2.1, where it is the reference of the linear model, and the normal–inverse-gamma
-    formula for one component.
+    *Source*: thesis §5.2.1, where it is the reference of the linear model; with unknown noise the same
+    Gaussian integral at each σ², and the trapezoid rule over log σ²; the normal–inverse-gamma formula for one
+    component.
 
     *Cost*: one pass over the rows, n d² + d³.
 
@@ -79,8 +81,8 @@ class Exact(BaseEstimator):
             log_Z, theta = np.nan, np.empty((0, model.n_params))
         except ValueError as error:
             raise ValueError(
-                "there is an exact log evidence only for linear regression with a known noise_std and for a "
-                f"mixture with n_components=1, not for {model!r}: use SGAIS()"
+                "there is an exact log evidence only for linear regression and for a mixture with "
+                f"n_components=1, not for {model!r}: use SGAIS()"
             ) from error
         if not (np.isfinite(log_Z) and np.all(np.isfinite(theta))):
             raise ValueError(f"the exact log evidence is not a number: {_largest(rows)}")

@@ -56,3 +56,11 @@ def particles(model, n: float, n_particles: int, max_particles: int | None, even
     ratio = PLENTY_UNTIL / max(n, PLENTY_UNTIL)
     M = max(n_particles, most * ratio) if even else max(4 * n_particles, most * ratio**0.5)
     return max(n_particles, min(int(M), most))
+
+
+def chunk_edges(start: float, last: float, first: int, growth: float, most: int) -> np.ndarray:
+    """Rows at which chunks are complete: ``first`` more, later ``growth`` times those seen, to ``most``."""
+    edges = [float(start)]
+    while edges[-1] <= last and max(first, growth * edges[-1]) < most:
+        edges.append(edges[-1] + max(first, np.floor(growth * edges[-1])))
+    return np.r_[edges, np.arange(edges[-1] + most, last + most, most)]

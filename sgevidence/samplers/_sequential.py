@@ -24,18 +24,19 @@ of U_i over √M is the standard error, with all correlations from chunk to chun
 
 import warnings
 from numbers import Integral, Real
-from typing import NamedTuple
 
 import numpy as np
 
 from .._compat import HasMethods, Interval
 from ..exceptions import EvidenceWarning
-from ..history import Anchor, Memory, Rows
+from ..history import Anchor, Memory
 from ..particles import Cloud, Genealogy, Weights, systematic
 from ..targets import STRAY, Path, anchored_at_mode
 from ..transitions import SGHMC, Streams, Tuned, check_likelihood
 from ._base import SILENT, OnlineSampler, Parts, check_history
 from ._records import ChunkRecord
+from ._schedule import chunk_edges
+from ._sequential_state import SequentialState
 
 #: Rows whose evidence ``initial`` gives, as published.
 INITIAL_ROWS = 100
@@ -43,49 +44,6 @@ INITIAL_ROWS = 100
 GROWTH = 0.25
 #: A chunk whose mean rests on fewer particles is too low by more than 1/(2·5), 0.1 nats.
 FEW = 5.0
-
-
-class SequentialState(NamedTuple):
-    """Everything the next rows need; a value, never changed in place."""
-
-    theta: np.ndarray  #: draws from the posterior of the rows in ``memory``
-    weights: Weights  #: likelihood of the rows in ``pending``
-    log_Z: float
-    deviation: np.ndarray  #: U_i, (M,)
-    initial_var: float  #: variance of log Ẑ from ``initial``
-    memory: Memory
-    pending: Rows | None = None  #: the chunk that is not yet complete
-
-    @property
-    def n_rows(self) -> int:
-        """Rows seen."""
-        return self.memory.n_rows + (0 if self.pending is None else len(self.pending))
-
-    @property
-    def n(self) -> float:
-        """Their total weight."""
-        return self.memory.n + (0.0 if self.pending is None else self.pending.total_weight)
-
-    @property
-    def all_weights(self) -> Weights:
-        """Weights of the cloud as a sample of the posterior of all rows seen."""
-        return self.weights
-
-    @property
-    def log_evidence(self) -> float:
-        """Of all rows seen, nats."""
-        return self.log_Z + self.weights.log_mean
-
-    @property
-    def deviations(self) -> np.ndarray:
-        """U_i with the chunk that is coming in."""
-        return self.deviation + self.weights.M * self.weights.W - 1.0
-
-    @property
-    def log_evidence_std(self) -> float:
-        """From the spread of U_i, nats."""
-        M = self.weights.M
-        return float(np.sqrt(self.initial_var + np.sum(self.deviations**2) / (M * (M - 1))))
 
 
 class SequentialSGMCMC(Parts, OnlineSampler):
@@ -251,7 +209,10 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         """
         self._validate_params()
         streams, records = Streams.one(rng), []
-        edges = self._edges(model.n_params, state.n + rows.total_weight) - 1e-9
+        growth = min(GROWTH, 1 / model.n_params) if self.growth is None else self.growth
+        start = 0 if self.initial is None else INITIAL_ROWS
+        last = state.n + rows.total_weight
+        edges = chunk_edges(start, last, self.first_chunk, growth, self.chunk_size) - 1e-9
         for piece in rows.cut(edges - state.n):
             before = state
             state, words = self._weighed(state, model, piece, rng)
@@ -271,14 +232,6 @@ class SequentialSGMCMC(Parts, OnlineSampler):
                 stacklevel=2,
             )
         return state, records
-
-    def _edges(self, d, last) -> np.ndarray:
-        """Row counts at which a chunk is complete."""
-        growth = min(GROWTH, 1 / d) if self.growth is None else self.growth
-        edges = [0.0 if self.initial is None else float(INITIAL_ROWS)]
-        while edges[-1] <= last and max(self.first_chunk, growth * edges[-1]) < self.chunk_size:
-            edges.append(edges[-1] + max(self.first_chunk, np.floor(growth * edges[-1])))
-        return np.r_[edges, np.arange(edges[-1] + self.chunk_size, last + self.chunk_size, self.chunk_size)]
 
     def _weighed(self, state, model, piece, rng):
         """The terms of Eq. (4.4), or the answer of ``initial`` while there are few rows; and what it took."""

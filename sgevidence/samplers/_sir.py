@@ -19,17 +19,17 @@ from numbers import Integral, Real
 
 import numpy as np
 
-from .._compat import Interval
+from .._compat import HasMethods, Interval
 from ..history import Memory
 from ..particles import Cloud, systematic
 from ..targets import Path
 from ..transitions import HMC, Anneal, State, Streams
-from ._base import SILENT, OnlineSampler
+from ._base import SILENT, OnlineSampler, Parts
 from ._records import ChunkRecord
 from ._schedule import pieces
 
 
-class SIR(OnlineSampler):
+class SIR(Parts, OnlineSampler):
     """Sequential importance resampling (thesis Alg. 7): evidence by Bayesian updating, with HMC on all rows.
 
     Parameters
@@ -41,6 +41,8 @@ class SIR(OnlineSampler):
         that Alg. 7 leaves open.
     chunk_size : int or None, default=None
         Rows weighted at a time (``sample_weight`` counts); None: as many as were seen before, from 100.
+    move : HMC, default=HMC()
+        How particles move on all rows seen.
 
     Notes
     -----
@@ -80,12 +82,20 @@ class SIR(OnlineSampler):
         "n_particles": [Interval(Integral, 2, None, closed="left")],
         "target_ess": [Interval(Real, 0, 1, closed="neither")],
         "chunk_size": [Interval(Integral, 1, None, closed="left"), None],
+        "move": [HasMethods(["along"])],
     }
 
-    def __init__(self, n_particles=1000, target_ess=0.5, chunk_size=None):
+    def __init__(
+        self,
+        n_particles=1000,
+        target_ess=0.5,
+        chunk_size=None,
+        move=HMC(),  # noqa: B008  (each sampler gets its own: see Parts)
+    ):
         self.n_particles = n_particles
         self.target_ess = target_ess
         self.chunk_size = chunk_size
+        self.move = self._own("move", move)
 
     def init(self, model, rng: np.random.Generator) -> State:
         """M particles from the prior with unit weights (Alg. 7, lines 1 and 2).
@@ -152,7 +162,7 @@ class SIR(OnlineSampler):
         """
         streams = Streams.spawned(rng)
         anneal = Anneal(
-            HMC(),
+            self.move,
             self.target_ess,
             systematic,
             n_particles=lambda n: self.n_particles,

@@ -77,4 +77,4 @@ class Tempered(NamedTuple):
     @property
     def is_exact(self) -> bool:
         """Nothing is approximated by an anchor and a sample of the history."""
-        return self.past is None or self.past.correction is None
+        return all(part is None or part.correction is None for part in (self.past, self.new))

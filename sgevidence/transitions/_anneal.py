@@ -34,7 +34,7 @@ class Rung(NamedTuple):
     lam: float
     cloud: Cloud  #: after the move
     target: Target
-    coordinates: Coordinates
+    coordinates: Coordinates | None  #: None where the model drew from the target itself
     tuned: Tuned
 
     @property

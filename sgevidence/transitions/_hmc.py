@@ -42,6 +42,10 @@ class HMC(BaseEstimator):
     max_correlation : float, default=0.3
         Between the cloud and its start, particle by particle, mean over coordinates: below it the start
         counts as forgotten.
+    conditional : bool, default=True
+        Take the model's own exact move in place of trajectories, where it has one and all rows are at hand
+        (:meth:`Model.conditional_move`): linear regression and one component draw from the tempered
+        posterior itself.
     guide_rows : int, default=5000
         With more than four times as many rows, trajectories follow a sample of so many and their anchored
         sums, and only their ends are tested on all rows: as exact, and several times cheaper.
@@ -70,6 +74,7 @@ class HMC(BaseEstimator):
         "min_trajectories": [Interval(Integral, 1, None, closed="left")],
         "max_trajectories": [Interval(Integral, 1, None, closed="left")],
         "max_correlation": [Interval(Real, 0, 1, closed="right")],
+        "conditional": ["boolean"],
         "guide_rows": [Interval(Integral, 1, None, closed="left")],
         "min_guided": [Interval(Real, 0, 1, closed="both")],
     }
@@ -84,6 +89,7 @@ class HMC(BaseEstimator):
         min_trajectories=2,
         max_trajectories=5,
         max_correlation=0.3,
+        conditional=True,
         guide_rows=5000,
         min_guided=0.5,
     ):
@@ -93,6 +99,7 @@ class HMC(BaseEstimator):
         self.min_trajectories = min_trajectories
         self.max_trajectories = max_trajectories
         self.max_correlation = max_correlation
+        self.conditional = conditional
         self.guide_rows = guide_rows
         self.min_guided = min_guided
 
@@ -160,6 +167,7 @@ class ExactMoves:
     def __init__(self, settings: HMC, path: Path, rng: Streams):
         self.settings, self.path, self.rng = settings, path, rng
         self.rows = path.on_rows(path.memory.reservoir.capacity, rng.rows)
+        self.conditional = settings.conditional and path.model.has_conditional_move and self.rows.is_exact
         self.guide = None
         if path.memory.anchor is not None and path.n_at_hand > 4 * settings.guide_rows:
             self.guide = path.on_rows(settings.guide_rows, rng.rows)
@@ -167,12 +175,20 @@ class ExactMoves:
     def target(self, lam: float) -> Target:
         return self.rows.at(lam)
 
-    def coordinates(self, cloud: Cloud, lam: float) -> Coordinates:
-        """Of unit width of the tempered posterior."""
+    def coordinates(self, cloud: Cloud, lam: float) -> Coordinates | None:
+        """Of unit width of the tempered posterior; none where the model draws from it."""
+        if self.conditional:
+            return None
         return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)
 
-    def __call__(self, theta, lam: float, coordinates: Coordinates, tuned: Tuned) -> Moved:
+    def __call__(self, theta, lam: float, coordinates: Coordinates | None, tuned: Tuned) -> Moved:
         target, guide = self.target(lam), None if self.guide is None else self.guide.at(lam)
+        if self.conditional:
+            drawn = target.model.conditional_move(theta, target.likelihood.rows, self.rng.noise)
+            if drawn is not None:
+                return Moved(drawn, tuned, float(len(target.likelihood.rows)))
+        if coordinates is None:
+            coordinates = curvature_coordinates(target, theta, np.full(len(theta), 1 / len(theta)))
         theta, log_eps, info = self.settings.trajectories(
             theta, target, coordinates, tuned.log_eps, self.rng.noise, guide
         )

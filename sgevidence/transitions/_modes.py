@@ -136,7 +136,8 @@ class ModeImportance:
     def draws(self, mode: Mode, M: int) -> Draws:
         """Draws around a mode, as many as precision asks for; their mean weight estimates Z_B."""
         model, search = self.path.model, self.search
-        target, log_copies = Target(model, Likelihood(self.rows)), lgamma(len(model.slots) + 1)
+        target = Target(model, Likelihood(self.rows))
+        log_copies = lgamma(len(model.slots) + 1)  # type: ignore[arg-type]
         a, P = find_mode(target, mode.a)
         parts: list[Draws] = []
         while len(parts) < search.max_rounds:

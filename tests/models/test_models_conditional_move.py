@@ -6,8 +6,8 @@ from mutants import broken
 from scipy import stats
 
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel, _conjugate
-from sgevidence.models._conjugate import Conjugate, LogLinear, metropolis
+from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.models._linear_marginal import NoiseMarginal
 from sgevidence.models._regression import design_matrix
 
 M = 10_000
@@ -94,11 +94,11 @@ def test_linear_with_known_noise():
 @pytest.mark.parametrize(
     "owner, method, right, wrong",
     [
-        (Conjugate, "coefficients", "np.sqrt(shrunk)", "shrunk"),
-        (Conjugate, "coefficients", "(1 - shrunk) * self.v", "self.v"),
-        (Conjugate, "log_evidence", "+ log_det", ""),
-        (Conjugate, "log_evidence", "self.R * precision", "0"),
-        (Conjugate, "log_evidence", "self.g * precision[..., None]", "self.g * precision[..., None] ** 2"),
+        (NoiseMarginal, "sample_coefficients", "np.sqrt(v / (self.lam + v))", "v / (self.lam + v)"),
+        (NoiseMarginal, "sample_coefficients", "self.gamma / (self.lam + v)", "self.gamma / self.lam"),
+        (NoiseMarginal, "log_joint", "np.log1p(lam / v)", "0"),
+        (NoiseMarginal, "log_joint", "+ self.residual / v", ""),
+        (NoiseMarginal, "log_joint", "gamma**2 / (lam + v)", "gamma / (lam + v)"),
     ],
 )
 def test_mutants_are_caught(owner, method, right, wrong, monkeypatch):
@@ -110,49 +110,6 @@ def test_mutants_are_caught(owner, method, right, wrong, monkeypatch):
         stats.kstest(standardised(model, rows, moved[:1000]).ravel(), "norm").pvalue,
     ]
     assert min(p_values) < 1e-6
-
-
-def coarse_chain(n_nodes, monkeypatch, step=metropolis):
-    """Six steps for exact draws, when the grid is far too coarse for the density."""
-    monkeypatch.setattr(_conjugate, "N_NODES", n_nodes)
-    monkeypatch.setattr(_conjugate, "MOST_ROUNDS", 1)
-
-    def log_p(s):
-        return 2 * s - np.exp(s)
-
-    rng = np.random.default_rng(3)
-    x, proposal = np.log(rng.gamma(2.0, size=M)), LogLinear.near(log_p, -10.0, 5.0)
-    for _ in range(6):
-        x = step(x, log_p, proposal, rng)
-    return stats.kstest(np.exp(x), stats.gamma(2.0).cdf).pvalue, proposal, log_p
-
-
-def test_a_coarse_grid_is_made_exact_by_the_metropolis_test(monkeypatch):
-    assert coarse_chain(6, monkeypatch)[0] > 1e-4
-    for right, wrong in {
-        "(log_p(x) - proposal.log_density(x))": "(log_p(x) + proposal.log_density(x))",
-        "- proposal.log_density(new) -": "-",
-        "np.nan_to_num(log_ratio, nan=np.inf)": "np.inf",
-    }.items():
-        assert coarse_chain(6, monkeypatch, broken(metropolis, right, wrong))[0] < 1e-6
-
-
-@pytest.mark.parametrize("n_nodes", [6, 40])
-def test_the_proposal_s_draws_have_its_density(n_nodes, monkeypatch):
-    _, proposal, _ = coarse_chain(n_nodes, monkeypatch)
-    s = np.linspace(-60, 40, 400_001)
-    p = np.exp(proposal.log_density(s))
-    mass = np.cumsum(p) / p.sum()
-    draws = proposal.draw(np.random.default_rng(4), M)
-    assert stats.kstest(draws, lambda x: np.interp(x, s, mass)).pvalue > 1e-4
-
-
-def test_almost_every_proposal_is_accepted():
-    """So that a particle is an independent draw, whatever it was."""
-    for model, rows in LINEAR.values():
-        theta = model.conditional_move(np.zeros((M, model.n_params)), rows, np.random.default_rng(5))
-        again = model.conditional_move(theta, rows, np.random.default_rng(6))
-        assert np.mean(again[:, -1] == theta[:, -1]) < 1e-3
 
 
 @pytest.mark.parametrize("lam", [0.3, 1.0])

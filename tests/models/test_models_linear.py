@@ -101,11 +101,6 @@ def test_exact_evidence_of_the_reference_cases(case):
     assert evidence == pytest.approx(DATA["GOLD"][case]["logZ"], abs=1e-8)
 
 
-def test_exact_evidence_refuses_unknown_noise():
-    with pytest.raises(ValueError, match="needs a known noise_std"):
-        LinearModel(3).exact_log_evidence(regression_rows())
-
-
 @pytest.mark.parametrize("model", EXACT, ids=["intercept", "no intercept"])
 def test_exact_posterior_has_the_moments_of_bayes_rule(model):
     """By Kalman's steps from row to row, weights as repetitions."""
@@ -121,11 +116,6 @@ def test_exact_posterior_has_the_moments_of_bayes_rule(model):
     assert np.all(np.abs(u.mean(axis=1)) < 5 / np.sqrt(n))
     np.testing.assert_allclose(u @ u.T / n, np.eye(model.n_coef), atol=5 * np.sqrt(2 / n))
     assert stats.kstest(u.ravel(), "norm").pvalue > 1e-3
-
-
-def test_exact_posterior_refuses_unknown_noise():
-    with pytest.raises(ValueError, match="exact_posterior needs a known noise_std"):
-        LinearModel(3).exact_posterior(regression_rows(), np.random.default_rng(0), 1)
 
 
 def test_parameters_are_in_natural_space():

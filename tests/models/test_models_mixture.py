@@ -1,7 +1,6 @@
 """The mixture: normalised, an exact Dirichlet prior, exact at K = 1, and label-free when canonical."""
 
 import runpy
-from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -210,17 +209,6 @@ def test_exact_posterior_refuses_more_components():
         MixtureModel(2, 1).exact_posterior(Rows.of([[0.0]]), np.random.default_rng(0), 1)
 
 
-# relabelling
-
-
-def relabelled(model, theta, rng):
-    """Each particle with its components in a random order."""
-    out = theta.copy()
-    for row, values in zip(out, theta):
-        row[model.slots] = values[model.slots[rng.permutation(model.n_components)]]
-    return out
-
-
 def test_slots_agree_with_the_named_parameters():
     model = MixtureModel(3, 2)
     theta = model.sample_prior(np.random.default_rng(8), 4)
@@ -231,40 +219,3 @@ def test_slots_agree_with_the_named_parameters():
     )
     np.testing.assert_array_equal(mu, named["means"])
     np.testing.assert_array_equal(np.exp(s), named["covariances"])
-
-
-@pytest.mark.parametrize("K", [1, 2, 4])
-def test_canonicalize_changes_neither_likelihood_nor_prior(K):
-    model, rng = MixtureModel(K, 2), np.random.default_rng(9)
-    theta, rows = model.sample_prior(rng, 50), Rows.of(rng.standard_normal((20, 2)))
-    canonical = model.canonicalize(theta)
-    np.testing.assert_allclose(model.log_prior(canonical), model.log_prior(theta), rtol=1e-10)
-    np.testing.assert_allclose(
-        model.sum_log_likelihood(canonical, rows), model.sum_log_likelihood(theta, rows), rtol=1e-10
-    )
-    np.testing.assert_array_equal(np.sort(canonical, axis=1), np.sort(theta, axis=1))
-    assert K == 1 or not np.array_equal(canonical, theta)
-
-
-def test_canonicalize_is_a_fundamental_domain_for_a_fixed_reference():
-    """Overlapping prior draws: all 4! labellings of a particle have one image, and it stays there."""
-    model, rng = MixtureModel(4, 2), np.random.default_rng(10)
-    theta = model.sample_prior(rng, 100)
-    reference = model.slot_reference(theta)
-    canonical = model.canonicalize(theta, reference)
-    for order in permutations(range(4)):
-        permuted = theta.copy()
-        permuted[:, model.slots] = theta[:, model.slots[list(order)]]
-        np.testing.assert_array_equal(model.canonicalize(permuted, reference), canonical)
-    np.testing.assert_array_equal(model.canonicalize(canonical, reference), canonical)
-
-
-def test_canonicalize_finds_common_slots_of_a_relabelled_cloud():
-    """Well separated components, each particle labelled at random, come back as they were made."""
-    model, rng = MixtureModel(4, 2), np.random.default_rng(11)
-    centre = np.concatenate([np.zeros(4), [-9, -9, 9, -9, -9, 9, 9, 9], np.zeros(8)])
-    cloud = centre + 0.3 * rng.standard_normal((200, model.n_params))
-    shuffled = relabelled(model, cloud, rng)
-    shuffled[0] = cloud[0]  # the reference starts from the first particle as it is labelled
-    np.testing.assert_array_equal(model.canonicalize(shuffled), cloud)
-    assert not np.array_equal(shuffled, cloud)

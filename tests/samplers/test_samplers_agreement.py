@@ -9,6 +9,8 @@ import pytest
 from sgevidence import (
     AIS,
     SGAIS,
+    SGHMC,
+    SGNHT,
     SIR,
     Exact,
     HarmonicMean,
@@ -38,13 +40,13 @@ SAMPLERS = {
     "SequentialNestedSampling": SequentialNestedSampling(200),
     "AIS": AIS(),
     "AIS, sigmoidal": AIS(300, schedule="sigmoidal", n_temperatures=100),
-    "AIS by SGHMC": AIS(kernel="sghmc"),
+    "AIS by SGHMC": AIS(move=SGHMC()),
     "SIR": SIR(),
     "SequentialSGMCMC": SequentialSGMCMC(1000),
     "SequentialSGMCMC, hybrid": SequentialSGMCMC(initial=NestedSampling(200)),
     "SGAIS": SGAIS(),
-    "SGAIS by SGHMC": SGAIS(kernel="sghmc"),
-    "SGAIS by SGNHT": SGAIS(kernel="sgnht"),
+    "SGAIS by SGHMC": SGAIS(move=SGHMC()),
+    "SGAIS by SGNHT": SGAIS(move=SGNHT()),
 }
 
 

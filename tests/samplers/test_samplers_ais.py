@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence import AIS, BayesianLinearRegression, DivergenceError, EvidenceWarning
+from sgevidence import AIS, SGHMC, BayesianLinearRegression, DivergenceError, EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.transitions import Anneal
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 pytestmark = pytest.mark.filterwarnings("ignore:only .* draws count")
@@ -19,7 +20,7 @@ ROWS = Rows.of(X, X @ [1.5, -0.5] + np.cos(7 * np.arange(40)))
 EXACT = MODEL.exact_log_evidence(ROWS)
 WAYS = {
     "default": dict(),
-    "sghmc": dict(kernel="sghmc"),
+    "sghmc": dict(move=SGHMC()),
     "linear": dict(schedule="linear", n_temperatures=40),
     "sigmoidal": dict(schedule="sigmoidal", n_temperatures=30),
     "as published, small steps": dict(resampling=None, target_ess=0.97),
@@ -55,24 +56,27 @@ def test_unbiased(rng):
     check_unbiased(rng)
 
 
-WEIGHTING = "state = state._replace(weights=state.weights.add((lam - before) * ell))"
+WEIGHTING = "cloud = cloud.weighted(increment)"
 MOVE_FIRST = (
-    "state = state._replace(theta=self._move(state, Target(model, Likelihood(rows.scaled(lam))), "
-    "Coordinates(0.15 * np.eye(3)), rng)[0]); ell = model.sum_log_likelihood(state.theta, rows); "
+    "cloud = cloud._replace(theta=move(cloud.theta, lam, Coordinates(0.15 * np.eye(3)), tuned).theta); "
+    "increment = delta * path.increment(cloud.theta); "
 )
 
 
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("(lam - before) * ell", "(np.append(fixed, 1.0)[t + 1] - lam) * ell"),
+        (
+            "delta = self.schedule[len(lambdas)] - lam",
+            "delta = np.append(self.schedule, 1.0)[len(lambdas) + 1] - self.schedule[len(lambdas)]",
+        ),
         (WEIGHTING, MOVE_FIRST + WEIGHTING),
-        ("rows.scaled(lam)", "rows.scaled(before)"),
+        ("self.renewed(cloud, move, lam,", "self.renewed(cloud, move, lam - delta,"),
     ],
     ids=["the step of another λ", "weight after the move", "move at the λ before"],
 )
 def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(AIS, "_anneal", broken(AIS._anneal, right, wrong))
+    monkeypatch.setattr(Anneal, "__call__", broken(Anneal.__call__, right, wrong))
     with pytest.raises(AssertionError, match="biased"):
         check_unbiased(rng)
 

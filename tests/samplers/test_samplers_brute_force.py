@@ -10,13 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mutants import broken
 
-from sgevidence import SGAIS
+from sgevidence import HMC, SGAIS
 from sgevidence.history import Rows
 from sgevidence.kernels import Coordinates, hmc
 from sgevidence.models import MixtureModel
 from sgevidence.particles import Weights
-from sgevidence.samplers import _moves, _sgais
+from sgevidence.transitions import _hmc
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 ROWS = Rows.of(MAKE["sim_G_overlap"](10)["X"])
@@ -81,16 +82,17 @@ def cross_labels(monkeypatch, model):
         theta = model.canonicalize(slots["coordinates"].unwhiten(phi), slots["reference"])
         return slots["coordinates"].whiten(theta), info._replace(here=None)
 
-    monkeypatch.setattr(_sgais, "curvature_coordinates", covariance_of_slots)
-    monkeypatch.setattr(_moves, "hmc", relabelled_hmc)
-    monkeypatch.setattr(_moves, "REPEATS", (8, 8))  # the bias grows with the number of moves
-    monkeypatch.setattr(_moves, "GROWTH", 1.0)
+    monkeypatch.setattr(_hmc, "curvature_coordinates", covariance_of_slots)
+    monkeypatch.setattr(_hmc, "hmc", relabelled_hmc)
+    # the bias grows with the number of moves, all of one length
+    monkeypatch.setattr(HMC, "leapfrog_steps", broken(HMC.leapfrog_steps, " * 2.0 ** (repeat - 1)", ""))
+    return HMC(min_trajectories=8, max_trajectories=8)
 
 
 @pytest.mark.slow
 def test_crossing_labels_is_caught(rng, monkeypatch):
     """K = 5, where the trap is worth +0.1 nats here (K = 3: +0.02, too little to see; K = 2: −0.08)."""
     model = MixtureModel(5, 2)
-    cross_labels(monkeypatch, model)
+    move = cross_labels(monkeypatch, model)
     with pytest.raises(AssertionError, match=r"biased: 0\.\d"):
-        check_mean(model, REFERENCE[5], rng, 10, **CAREFUL)
+        check_mean(model, REFERENCE[5], rng, 10, move=move, **CAREFUL)

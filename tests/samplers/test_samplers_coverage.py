@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from softmax_reference import log_evidence
 
-from sgevidence import SGAIS
+from sgevidence import SGAIS, SGHMC
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
 
@@ -54,7 +54,7 @@ def test_few_seeds(rng):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "settings",
-    [dict(), dict(chunk_size=500), dict(reservoir_size=400), dict(escort=False), dict(kernel="sghmc")],
+    [dict(), dict(chunk_size=500), dict(reservoir_size=400), dict(escort=None), dict(move=SGHMC())],
     ids=["default", "chunks of 500", "small reservoir", "no escort", "sghmc"],
 )
 def test_linear(rng, settings):

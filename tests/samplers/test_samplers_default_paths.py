@@ -1,4 +1,4 @@
-"""The default engine, step by step, as it was: a change of digits is meant, measured and in a commit of its own.
+"""The default engine, step by step, as it was: a change of digits is a commit of its own, and measured.
 
 ``python tests/samplers/test_samplers_default_paths.py`` stores the paths of today.
 """
@@ -19,6 +19,8 @@ PATHS = DATA / "default_paths.json"
 MAKE = runpy.run_path(str(DATA / "make_data.py"))
 KNOWN, UNKNOWN, SOFTMAX = LinearModel(5, noise_std=1.0), LinearModel(5), SoftmaxModel(10, 4)
 
+UNADORNED = dict(resampling=None, escort=None, mode_search=None)
+
 #: model, data, rows, rows a call, sampler
 CASES = {
     "linear": (KNOWN, "sim_L", 4000, 4000, SGAIS()),
@@ -26,7 +28,7 @@ CASES = {
     "linear, unknown noise": (UNKNOWN, "sim_L", 1500, 500, SGAIS()),
     "linear, beyond the reservoir": (KNOWN, "sim_L", 3000, 300, SGAIS(reservoir_size=400)),
     "linear, no escort": (KNOWN, "sim_L", 1500, 500, SGAIS(escort=None)),
-    "linear, no resampling": (KNOWN, "sim_L", 500, 500, SGAIS(resampling=None, target_ess=0.9, escort=None, mode_search=None)),
+    "linear, no resampling": (KNOWN, "sim_L", 500, 500, SGAIS(target_ess=0.9, **UNADORNED)),
     "linear, sghmc": (KNOWN, "sim_L", 3000, 500, SGAIS(move=SGHMC())),
     "linear, sghmc beyond": (KNOWN, "sim_L", 3000, 300, SGAIS(move=SGHMC(), reservoir_size=700, escort=None)),
     "linear, sgnht": (KNOWN, "sim_L", 1000, 500, SGAIS(move=SGNHT())),
@@ -36,7 +38,9 @@ CASES = {
     "mixture": (MixtureModel(3, 2), "sim_G", 1500, 1500, SGAIS(n_particles=25)),
     "mixture, overlapping": (MixtureModel(3, 2), "sim_G_overlap", 700, 200, SGAIS(n_particles=25)),
     "mixture, beyond the reservoir": (MixtureModel(2, 2), "sim_G", 2000, 400, SGAIS(reservoir_size=500)),
-    "mixture, particles alone": (MixtureModel(3, 2), "sim_G", 700, 350, SGAIS(n_particles=25, mode_search=None)),
+    "mixture, particles alone": (
+        MixtureModel(3, 2), "sim_G", 700, 350, SGAIS(n_particles=25, mode_search=None)
+    ),
     "one component": (MixtureModel(1, 2), "sim_G", 1500, 500, SGAIS()),
 }  # fmt: skip
 

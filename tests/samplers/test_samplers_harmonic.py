@@ -5,11 +5,10 @@ import pytest
 from mutants import broken
 from scipy.stats import kstest
 
-from sgevidence import EvidenceWarning, Exact, HarmonicMean
+from sgevidence import HMC, EvidenceWarning, Exact, HarmonicMean
 from sgevidence.history import Rows
 from sgevidence.kernels import MoveInfo
 from sgevidence.models import LinearModel, MixtureModel
-from sgevidence.samplers import _harmonic
 
 pytestmark = pytest.mark.filterwarnings("ignore:the harmonic mean")
 
@@ -71,11 +70,11 @@ def test_a_cloud_in_one_place_is_seen(rng, monkeypatch):
     """The check above notices draws that are not from the posterior."""
     with pytest.raises(AssertionError):
         with monkeypatch.context() as patch:
-            patch.setattr(_harmonic, "move_hmc", gather)
+            patch.setattr(HMC, "trajectories", gather)
             test_draws_by_hmc_are_from_the_posterior(rng, patch)
 
 
-def gather(theta, *_):
+def gather(self, theta, *_):
     """All particles at the first."""
     return theta[:1] + 0 * theta, 0.0, MoveInfo(1, 1.0, 0, 1.0)
 

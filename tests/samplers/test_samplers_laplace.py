@@ -11,9 +11,9 @@ from test_samplers_coverage import check_coverage, z_scores
 from sgevidence import EvidenceWarning, Laplace, PriorSampling
 from sgevidence.history import Rows
 from sgevidence.models import CustomModel, LinearModel, MixtureModel
-from sgevidence.samplers import _basin, _laplace
+from sgevidence.samplers import _laplace
 from sgevidence.samplers._laplace import climb
-from sgevidence.samplers._mode import find_mode
+from sgevidence.targets import find_mode, importance_draws
 
 GOLD_TEST = runpy.run_path(str(Path(__file__).parents[1] / "test_gold.py"))
 problem, GOLD = GOLD_TEST["problem"], GOLD_TEST["GOLD"]
@@ -55,7 +55,7 @@ def test_covers_the_exact_value(rng, problem):
 )
 @pytest.mark.filterwarnings("ignore:only")
 def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(_laplace, "basin", broken(_basin.basin, right, wrong))
+    monkeypatch.setattr(_laplace, "importance_draws", broken(importance_draws, right, wrong))
     with pytest.raises(AssertionError, match=r"claimed|outliers"):
         check_covers(rng, *CORRELATED, 20)
 

@@ -14,7 +14,8 @@ from sgevidence import EvidenceWarning, NestedSampling
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
 from sgevidence.models._base import Model
-from sgevidence.samplers import _constrained, _nested
+from sgevidence.samplers import _nested
+from sgevidence.transitions import _constrained
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 GOLD = MAKE["GOLD"]

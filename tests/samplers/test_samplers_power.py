@@ -2,15 +2,26 @@
 
 import pytest
 from mutants import broken
-from test_samplers_sgais import LINEAR, check_against, rows_of
+from test_samplers_sgais import LINEAR, check_against, rows_of, sgais
 
-from sgevidence import SGAIS
+from sgevidence import HMC, SGAIS, SGHMC
 from sgevidence.history import Reservoir
-from sgevidence.samplers import _moves, _sgais, _target
+from sgevidence.particles import Cloud
+from sgevidence.targets import _path, _target
+from sgevidence.transitions import Escort, _anneal, _hmc
 
-SMALL_RESERVOIR = dict(reservoir_size=400, max_reservoir_size=400)
-FROM_SAMPLES = SMALL_RESERVOIR | dict(escort=False, chunk_size=300)  # moves see 400 rows of the history
-FROM_BATCHES = FROM_SAMPLES | dict(kernel="sghmc", batch_size=100)
+SMALL_RESERVOIR = dict(reservoir_size=400)
+FROM_SAMPLES = SMALL_RESERVOIR | dict(escort=None, chunk_size=300)  # moves see 400 rows of the history
+FROM_BATCHES = FROM_SAMPLES | dict(move=SGHMC(batch_size=100))
+#: The published mini-batches, so large and with so short steps that they heat the cloud by little.
+#: A history of no more rows is used whole.
+PLAIN_BATCHES = dict(
+    move=SGHMC(control_variate=False, batch_size=1000, learning_rate=0.005, n_steps=80),
+    reservoir_size=None,
+    max_particles=400,
+    escort=None,
+    chunk_size=300,
+)
 
 
 def mutate(monkeypatch, owner, name, right, wrong):
@@ -19,8 +30,8 @@ def mutate(monkeypatch, owner, name, right, wrong):
 
 #: name: settings that the mistake concerns, object, attribute, right, wrong
 MUTANTS = {
-    "sign of the Jacobian": (dict(), _sgais, "escort", "+ T.log_det", "- T.log_det"),
-    "no Jacobian": (dict(), _sgais, "escort", "+ T.log_det", ""),
+    "sign of the Jacobian": (dict(), Escort, "carried", "+ T.log_det", "- T.log_det"),
+    "no Jacobian": (dict(), Escort, "carried", "+ T.log_det", ""),
     "no control variate": (
         FROM_SAMPLES,
         _target,
@@ -35,54 +46,47 @@ MUTANTS = {
         "anchor.plus(Anchor.of(model, anchor.a, rows), -1.0)",
         "anchor",
     ),
-    "factor of the sample missing": (
-        FROM_SAMPLES | dict(control_variate=False),
-        _target,
-        "sampled",
-        "rows.scaled(n / rows.total_weight)",
-        "rows",
-    ),
     "factor of the mini-batch missing": (
-        FROM_BATCHES | dict(control_variate=False),
+        PLAIN_BATCHES,
         Reservoir,
         "draw",
         "self.n / batch_size",
         "1.0",
     ),
-    "sign of the ESS": (dict(), _sgais, "next_step", "ess(log_w + delta * ell) - target", "target"),
+    "sign of the ESS": (dict(), _anneal, "next_step", "ess(log_w + delta * ell) - target", "target"),
     "steps without moves": (
-        dict(escort=False),
-        _moves,
-        "move_hmc",
+        dict(escort=None),
+        HMC,
+        "trajectories",
         "return coordinates.unwhiten(phi),",
         "return theta,",
     ),
     "no Metropolis test": (
-        dict(escort=False),
-        _moves,
+        dict(escort=None),
+        _hmc,
         "hmc",
         "np.log1p(-rng.random(len(theta))) < log_ratio",
         "log_ratio > -1e9",
     ),
     "mean weight not folded in": (
         dict(),
-        _sgais,
-        "resample",
-        "state.log_Z + state.weights.log_mean",
-        "state.log_Z",
+        Cloud,
+        "resampled",
+        "self.log_Z + self.weights.log_mean",
+        "self.log_Z",
     ),
 }
 
 
 def check(settings, rng, n_seeds=3):
     rows = rows_of("sim_L", 3000)
-    results = [SGAIS(**settings).run(LINEAR, rows, g) for g in rng.spawn(n_seeds)]
+    results = [sgais(**settings).run(LINEAR, rows, g) for g in rng.spawn(n_seeds)]
     check_against(LINEAR.exact_log_evidence(rows), results)
     n_escorts = sum(r.path["n_escorts"].sum() for r in results) / n_seeds
     assert n_escorts >= 3 or not settings.get("escort", True), f"only {n_escorts} escorts"
 
 
-@pytest.mark.parametrize("settings", [dict(), SMALL_RESERVOIR, FROM_SAMPLES, FROM_BATCHES])
+@pytest.mark.parametrize("settings", [dict(), SMALL_RESERVOIR, FROM_SAMPLES, FROM_BATCHES, PLAIN_BATCHES])
 def test_unbroken(rng, settings):
     """The same settings without the mistake pass the same check."""
     check(settings, rng)
@@ -92,7 +96,7 @@ def test_unbroken(rng, settings):
 def test_broken_sampler_is_caught(rng, monkeypatch, settings, owner, name, right, wrong):
     mutate(monkeypatch, owner, name, right, wrong)
     if owner is _target:  # imported by name
-        monkeypatch.setattr(_moves, name, getattr(owner, name))
+        monkeypatch.setattr(_path, name, getattr(owner, name))
     with pytest.raises((AssertionError, RuntimeError), match=r"off by|standard error|annealing did not"):
         check(settings, rng)
 
@@ -112,16 +116,16 @@ REFUSED = {
 @pytest.mark.parametrize("right, wrong", REFUSED.values(), ids=REFUSED)
 def test_broken_escort_is_refused_or_caught(rng, monkeypatch, right, wrong):
     """Uneven weights give a mistake away: the sampler falls back on annealing, or the answer is off."""
-    mutate(monkeypatch, _sgais, "escort", right, wrong)
+    mutate(monkeypatch, Escort, "carried", right, wrong)
     with pytest.raises(AssertionError, match=r"off by|standard error|escorts"):
         check(dict(), rng)
 
 
 @pytest.mark.parametrize("right, wrong", REFUSED.values(), ids=REFUSED)
 def test_broken_escort_is_caught_where_it_is_not_refused(rng, monkeypatch, right, wrong):
-    refusal = "weights.ess < max(least * len(inside), plain)", "False"
-    mutate(monkeypatch, _sgais, "escort", right, wrong)
-    monkeypatch.setattr(SGAIS, "_escorted", broken(SGAIS._escorted, *refusal))
+    refusal = "weights.ess < max(least, plain)", "False"
+    mutate(monkeypatch, Escort, "carried", right, wrong)
+    mutate(monkeypatch, Escort, "__call__", *refusal)
     with pytest.raises(AssertionError, match=r"off by|standard error"):
         check(dict(), rng)
 
@@ -129,16 +133,15 @@ def test_broken_escort_is_caught_where_it_is_not_refused(rng, monkeypatch, right
 def check_guided(monkeypatch, rng):
     """Trajectories that follow 150 rows of up to 1500, and the whole where they are tested."""
     guided = []
-    follow = _moves.move_hmc
+    follow = HMC.trajectories
 
     def noted(*args):
         guided.append(args[-1] is not None)
         return follow(*args)
 
-    monkeypatch.setattr(_moves, "GUIDE_ROWS", 150)
-    monkeypatch.setattr(_moves, "move_hmc", noted)
+    monkeypatch.setattr(HMC, "trajectories", noted)
     rows = rows_of("sim_L", 1500)
-    results = [SGAIS(escort=False).run(LINEAR, rows, g) for g in rng.spawn(3)]
+    results = [SGAIS(move=HMC(guide_rows=150), escort=None).run(LINEAR, rows, g) for g in rng.spawn(3)]
     assert sum(guided) > 3
     check_against(LINEAR.exact_log_evidence(rows), results)
 
@@ -150,5 +153,5 @@ def test_moves_guided_by_a_sample_follow_all_rows(monkeypatch, rng):
 def test_a_guide_without_its_anchor_is_dropped(monkeypatch, rng):
     """The guide is then useless: few proposals pass, and the moves go back to all rows."""
     mutate(monkeypatch, _target, "sampled", "anchor.plus(Anchor.of(model, anchor.a, rows), -1.0)", "None")
-    monkeypatch.setattr(_moves, "sampled", _target.sampled)
+    monkeypatch.setattr(_path, "sampled", _target.sampled)
     check_guided(monkeypatch, rng)

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from test_samplers_coverage import check_coverage
 
-from sgevidence import SGAIS, BayesianLinearRegression, EvidenceWarning, SequentialSGMCMC
+from sgevidence import SGAIS, SGHMC, SGNHT, BayesianLinearRegression, EvidenceWarning, SequentialSGMCMC
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.samplers import SequentialState
-from sgevidence.samplers import _sequential as module
+from sgevidence.samplers._schedule import chunk_edges
+from sgevidence.transitions import Moved
+from sgevidence.transitions._anchored import AnchoredGradientMoves
 
 pytestmark = pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")  # few particles, on purpose
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
@@ -41,7 +43,7 @@ def test_against_closed_form(rng):
 
 
 def test_thermostat(rng):
-    check(SequentialSGMCMC(n_particles=300, kernel="sgnht"), 40, rng, 4)
+    check(SequentialSGMCMC(n_particles=300, move=SGNHT()), 40, rng, 4)
 
 
 @pytest.mark.slow
@@ -67,25 +69,26 @@ def test_mean_of_logs_fails(rng, monkeypatch):
 
 
 def test_particles_that_stand_still_fail(rng, monkeypatch):
-    monkeypatch.setattr(module, "AnchoredGradientMoves", standing_still())
+    stand_still(monkeypatch)
     with pytest.raises(AssertionError):
         check(SequentialSGMCMC(n_particles=300), 60, rng, 4)
 
 
-def standing_still():
-    class StandingStill(module.AnchoredGradientMoves):
-        def __call__(self, state, lam, coordinates, tally):
-            return state
+def stand_still(monkeypatch):
+    """Moves that do nothing."""
 
-    return StandingStill
+    def unmoved(self, theta, lam, coordinates, tuned):
+        return Moved(theta, tuned, 0.0)
+
+    monkeypatch.setattr(AnchoredGradientMoves, "__call__", unmoved)
 
 
 def test_error_bar_counts_correlations(rng, monkeypatch):
     """Chains that never move are as correlated as can be: the spread over seeds is still as reported."""
-    monkeypatch.setattr(module, "AnchoredGradientMoves", standing_still())
+    stand_still(monkeypatch)
     model, n_seeds = LinearModel(1, noise_std=5.0), 100
     rows = Rows.of(rng.standard_normal((12, 1)), 3.0 + rng.standard_normal(12))
-    sampler = SequentialSGMCMC(n_particles=500, preconditioner=None)
+    sampler = SequentialSGMCMC(n_particles=500, move=SGHMC(preconditioner=None))
     results = [sampler.run(model, rows, g) for g in rng.spawn(n_seeds)]
     spread = np.std([r.log_evidence for r in results], ddof=1)
     reported = np.mean([r.log_evidence_std for r in results])
@@ -99,7 +102,7 @@ def test_error_bar_counts_correlations(rng, monkeypatch):
 
 def test_published_schedule():
     """20 rows up to n = 80, n/4 up to 2000, 500 from there (conference paper, §4)."""
-    edges = np.r_[0.0, SequentialSGMCMC.paper()._edges(44, 10_000)[1:]]
+    edges = np.r_[0.0, chunk_edges(0, 10_000, 20, 0.25, 500)[1:]]
     n, size = edges[:-1], np.diff(edges)
     assert np.all(size[n <= 80] == 20)
     middle = (n > 80) & (n < 2000)
@@ -143,7 +146,7 @@ def test_impossible_rows(rng):
     sampler = SequentialSGMCMC(n_particles=20)
     state = sampler.init(MODEL, rng)
     bad = Rows.of(rows.X, np.r_[rows.y[:9], np.inf])
-    with pytest.raises(ValueError, match="at rows"):
+    with pytest.raises(ValueError, match=r"at 1 row\(s\) that follow row 9"):
         sampler.update(state, MODEL, bad, rng)
     assert state.n_rows == 0 and state.log_evidence == 0.0
 

@@ -10,6 +10,7 @@ from mutants import broken
 from sgevidence import SIR, BayesianLinearRegression
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.transitions import Anneal
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 MODEL = LinearModel(2, noise_std=1.0)
@@ -33,16 +34,21 @@ def test_against_the_closed_form(rng, chunk_size):
 
 
 @pytest.mark.parametrize(
-    "right, wrong",
+    "owner, name, right, wrong",
     [
-        ("queue.insert(0, rest)", "pass"),
-        ("ExactMoves(state, model, piece, streams)", "ExactMoves(state, model, piece.scaled(9.0), streams)"),
-        ("state.weights.add(ell)", "Weights(ell)"),
+        (SIR, "steps", "queue.insert(0, rest)", "pass"),
+        (
+            SIR,
+            "steps",
+            "path = Path(model, state.memory, piece)",
+            "path = Path(model, state.memory, piece.scaled(9.0))",
+        ),
+        (Anneal, "__call__", "cloud.weighted(increment)", "cloud._replace(weights=Weights(increment))"),
     ],
     ids=["rows are lost", "moves on another target", "weights are forgotten"],
 )
-def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(SIR, "_absorb", broken(SIR._absorb, right, wrong))
+def test_a_mistake_is_seen(rng, monkeypatch, owner, name, right, wrong):
+    monkeypatch.setattr(owner, name, broken(getattr(owner, name), right, wrong))
     with pytest.raises(AssertionError, match="errors are"):
         check(rng)
 

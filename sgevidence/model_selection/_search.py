@@ -1,21 +1,16 @@
-"""Selection by evidence in scikit-learn's searches: a scorer, and a split that trains on all rows."""
+"""Selection by evidence in scikit-learn's searches: scorers, and a split that trains on all rows."""
+
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.pipeline import Pipeline
 
-from ._compat import num_samples
-
-
-def last_step(estimator):
-    """The model itself: what is behind pipelines and frozen estimators."""
-    while isinstance(estimator, (Pipeline, FrozenEstimator)):
-        estimator = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator.steps[-1][1]
-    return estimator
+from .._compat import num_samples
+from ._candidates import last_step
 
 
-def evidence_scorer(estimator, X, y=None) -> float:
+def evidence_scorer(estimator: Any, X: Any, y: Any = None) -> float:
     """Log evidence of the rows that an estimator was fitted on, as a scorer for ``GridSearchCV``.
 
     Parameters
@@ -39,6 +34,7 @@ def evidence_scorer(estimator, X, y=None) -> float:
     See Also
     --------
     FullData : The split to use it with.
+    evidence_scorers : Keeps the error bar too, for :func:`compare`.
 
     Notes
     -----
@@ -57,14 +53,44 @@ def evidence_scorer(estimator, X, y=None) -> float:
     >>> search.fit(X).best_params_
     {'n_components': 2}
     """
+    return _read(estimator, "log_evidence_")
+
+
+def _evidence_std_scorer(estimator: Any, X: Any, y: Any = None) -> float:
+    """Standard error of the log evidence, nats."""
+    return _read(estimator, "log_evidence_std_")
+
+
+def _n_samples_scorer(estimator: Any, X: Any, y: Any = None) -> float:
+    """Rows that the evidence is of."""
+    return _read(estimator, "n_samples_seen_")
+
+
+def _fingerprint_scorer(estimator: Any, X: Any, y: Any = None) -> float:
+    """Checksum of these rows, 32 bits, which a double holds exactly."""
+    return _read(estimator, "data_fingerprint_")
+
+
+def _read(estimator: Any, attribute: str) -> float:
     model = last_step(estimator)
     try:
-        return float(model.log_evidence_)
+        return float(getattr(model, attribute))
     except AttributeError:
         raise TypeError(
-            f"{type(model).__name__} has no log_evidence_: evidence_scorer needs a fitted estimator of "
+            f"{type(model).__name__} has no {attribute}: evidence_scorer needs a fitted estimator of "
             "sgevidence, alone or as the last step of a pipeline"
         ) from None
+
+
+#: Scorers for ``GridSearchCV(..., scoring=evidence_scorers, refit="log_evidence", cv=FullData())`` that keep
+#: what a comparison needs: the evidence, its error bar, and which rows it is of.  A single scorer cannot keep
+#: the error bar: with one split ``std_test_score`` is 0, which reads as certainty.
+evidence_scorers = {
+    "log_evidence": evidence_scorer,
+    "log_evidence_std": _evidence_std_scorer,
+    "n_samples_seen": _n_samples_scorer,
+    "data_fingerprint": _fingerprint_scorer,
+}
 
 
 class FullData(BaseCrossValidator):
@@ -83,7 +109,7 @@ class FullData(BaseCrossValidator):
     [([0, 1, 2], [0, 1, 2])]
     """
 
-    def split(self, X, y=None, groups=None):
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Indices of all rows, twice.
 
         Parameters
@@ -99,7 +125,7 @@ class FullData(BaseCrossValidator):
         rows = np.arange(num_samples(X))
         yield rows, rows.copy()
 
-    def get_n_splits(self, X=None, y=None, groups=None) -> int:
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """One.
 
         Parameters

@@ -22,21 +22,11 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 
-from ._compat import Interval, StrOptions, validate_params
-from .estimators import BayesianModel
-from .estimators._base import EvidenceEstimator
-from .estimators._input import generator
-from .history import Memory, Rows
-from .kernels import Coordinates, hmc
-from .particles import Cloud, Weights, multinomial
-from .samplers import AIS, SIR, Progress
-from .targets import Likelihood, Path, Target
-from .transitions import HMC, Rung, State, Streams
-
-#: Trajectories of a move.
-TRAJECTORIES = 2
-#: Effective sample size, as a fraction of M, below which the bounds by SIR resample.
-RESAMPLE = 0.5
+from .._compat import Interval, StrOptions, validate_params
+from ..estimators import BayesianModel, EvidenceEstimator, generator
+from ..history import Rows
+from ..samplers import Progress
+from ._bounds import ais_steps, backward_path, forward, reverse, sir_steps
 
 
 class BidirectionalError(NamedTuple):
@@ -191,14 +181,14 @@ def bidirectional_error(
         exact = model.sample_prior(simulation, 1)
         rows = _simulated(blank, model, exact, n_rows, X, n_features, simulation)
         if method == "ais":
-            steps = _ais_steps(model, rows, n_particles, n_temperatures, bounds)
-            lower = _forward(steps, model, n_particles, bounds, threshold=0.0)
-            upper = _reverse(steps, model, exact, n_particles, bounds)
+            steps = ais_steps(model, rows, n_particles, n_temperatures, bounds)
+            lower = forward(steps, model, n_particles, bounds, threshold=0.0)
+            upper = reverse(steps, model, exact, n_particles, bounds)
         else:
-            steps = _sir_steps(model, rows, n_particles, bounds)
-            lower = _forward(steps, model, n_particles, bounds)
-            path = _path(steps, exact, bounds)
-            upper = _forward(steps, model, n_particles, bounds, path=path)
+            steps = sir_steps(model, rows, n_particles, bounds)
+            lower = forward(steps, model, n_particles, bounds)
+            path = backward_path(steps, exact, bounds)
+            upper = forward(steps, model, n_particles, bounds, path=path)
         blank.set_params(random_state=int(fit.integers(2**31)))
         classes = np.arange(n_classes) if is_classifier(blank) else None
         fitted = blank._learn(rows.X, rows.y, None, reset=True, classes=classes)
@@ -235,91 +225,3 @@ def _simulated(blank, model, exact, n_rows, X, n_features, rng) -> Rows:
     if len(X) != n_rows:
         raise ValueError(f"X has {len(X)} rows, n_rows is {n_rows}")
     return Rows.of(X, model.sample_rows(np.repeat(exact, n_rows, axis=0), X, rng))
-
-
-# -- a sequence of distributions with fixed kernels ----------------------------------------------
-
-
-class Step(NamedTuple):
-    """From f_{t−1} to f_t, and a kernel that leaves f_t invariant and is its own reverse."""
-
-    new: Rows  # f_t = f_{t−1} · p(new | θ)
-    target: Target
-    coordinates: Coordinates
-    eps: float
-
-    def log_ratio(self, theta):
-        """log f_t − log f_{t−1}, (M,)."""
-        return self.target.model.sum_log_likelihood(theta, self.new)
-
-    def move(self, theta, rng):
-        """Equal trajectories: in reverse order they are the same."""
-
-        def value_and_grad(phi):
-            value, grad = self.target.value_and_grad(self.coordinates.unwhiten(phi))
-            return value, grad @ self.coordinates.L
-
-        phi, here = self.coordinates.whiten(theta), None
-        L = HMC().leapfrog_steps(self.eps)
-        for _ in range(TRAJECTORIES):
-            eps = self.eps * rng.uniform(0.5, 1.2, len(phi))
-            phi, info = hmc(phi, value_and_grad, rng, eps=eps, L=L, here=here)
-            here = info.here
-        return self.coordinates.unwhiten(phi)
-
-
-def _ais_steps(model, rows, M, T, rng) -> list[Step]:
-    """Powers of the likelihood: the λ_t of an adaptive pilot, interpolated, with its next kernel for each."""
-    pilot: list[Rung] = []
-    start = State(Cloud.planted(model.sample_prior(rng, M)), Memory.empty())
-    AIS(M).anneal(pilot.append)(start, Path(model, start.memory, rows), Streams.one(rng))
-    position = np.linspace(0, len(pilot), T + 1)
-    lams = np.interp(position, np.arange(len(pilot) + 1), np.r_[0.0, [rung.lam for rung in pilot]])
-    steps = []
-    for last, lam, k in zip(lams, lams[1:], np.ceil(position[1:]).astype(int) - 1):
-        target = Target(model, Likelihood(rows.scaled(lam)))
-        steps.append(Step(rows.scaled(lam - last), target, pilot[k].coordinates, pilot[k].eps))
-    return steps
-
-
-def _sir_steps(model, rows, M, rng) -> list[Step]:
-    """Growing sets of rows, cut as a pilot cuts them."""
-    rungs: list[Rung] = []
-    sampler = SIR(M)
-    walk = sampler.steps(sampler.init(model, rng), model, rows, rng, rungs.append)
-    pieces = [piece for _, _, piece in walk]
-    return [Step(piece, rung.target, rung.coordinates, rung.eps) for piece, rung in zip(pieces, rungs)]
-
-
-def _forward(steps, model, M, rng, threshold=RESAMPLE, path=None) -> float:
-    """log Ẑ from the prior; with a path, that of a run in which the first particle follows it."""
-    theta, weights, log_Z = model.sample_prior(rng, M), Weights.ones(M), 0.0
-    for t, step in enumerate(steps):
-        if path is not None:
-            theta[0] = path[t]
-        weights = weights.add(step.log_ratio(theta))
-        if weights.ess < threshold * M:
-            parents = multinomial(weights.W, rng)
-            if path is not None:
-                parents = np.r_[0, multinomial(weights.W, rng, M - 1)]
-            theta, log_Z, weights = theta[parents], log_Z + weights.log_mean, Weights.ones(M)
-        theta = step.move(theta, rng)
-    return log_Z + weights.log_mean
-
-
-def _reverse(steps, model, exact, M, rng) -> float:
-    """−log mean 1/w of chains from the exact draw back to the prior."""
-    theta, weights = np.repeat(exact, M, axis=0), Weights.ones(M)
-    for step in reversed(steps):
-        theta = step.move(theta, rng)
-        weights = weights.add(-step.log_ratio(theta))
-    return -weights.log_mean
-
-
-def _path(steps, exact, rng) -> list[np.ndarray]:
-    """θ_0 … θ_{T−1} of one reverse chain from the exact draw."""
-    theta, path = exact, []
-    for step in reversed(steps):
-        theta = step.move(theta, rng)
-        path.append(theta[0])
-    return path[::-1]

@@ -1,0 +1,21 @@
+"""Pictures in scikit-learn's form: ``from_estimator`` or ``from_estimators``, ``plot``, ``ax_``."""
+
+from ._coefficients import CoefficientsDisplay
+from ._comparison import ComparisonDisplay
+from ._evidence import EvidenceDisplay
+from ._mixture import MixtureDisplay
+from ._probabilities import ModelProbabilitiesDisplay
+from ._run import RunDisplay
+from ._surprise import SurpriseDisplay
+from ._weights import WeightsDisplay
+
+__all__ = [
+    "EvidenceDisplay",
+    "ComparisonDisplay",
+    "ModelProbabilitiesDisplay",
+    "RunDisplay",
+    "SurpriseDisplay",
+    "MixtureDisplay",
+    "CoefficientsDisplay",
+    "WeightsDisplay",
+]

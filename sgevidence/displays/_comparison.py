@@ -1,0 +1,123 @@
+"""The table of a comparison as a picture."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..model_selection import compare
+from ._style import COLORS, FAR, GREY, axes, name_rows, number
+
+
+class ComparisonDisplay:
+    """Differences in log evidence to the best model with error bars, and the models' probabilities.
+
+    Parameters
+    ----------
+    table : DataFrame or Table
+        As :func:`compare` makes it.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    See Also
+    --------
+    compare : The numbers.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from sgevidence import BayesianLinearRegression, ComparisonDisplay, Exact
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> X, y = scale(X), scale(y)
+    >>> fits = {str(p): BayesianLinearRegression(0.7, sampler=Exact()).fit(X[:, :p], y) for p in (3, 4, 9)}
+    >>> display = ComparisonDisplay.from_estimators(fits)
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['9', '4', '3']
+    """
+
+    def __init__(self, *, table: Any):
+        self.table = table
+
+    @classmethod
+    def from_estimators(
+        cls,
+        estimators: Any,
+        *,
+        model_prior: ArrayLike | Mapping[str, float] | None = None,
+        ax: Any = None,
+        n_std: float = 2.0,
+    ) -> "ComparisonDisplay":
+        """Compare models and draw the result.
+
+        Parameters
+        ----------
+        estimators : mapping, sequence, EvidenceModelAverager, GridSearchCV or its ``cv_results_``
+            As for :func:`compare`.
+        model_prior : array-like of shape (n_models,), dict or None, default=None
+            As for :func:`compare`.
+        ax : matplotlib Axes, optional
+        n_std : float, default=2.0
+            Half the length of the error bars, in standard errors of the difference.
+
+        Returns
+        -------
+        ComparisonDisplay
+        """
+        return cls(table=compare(estimators, model_prior=model_prior)).plot(ax, n_std=n_std)
+
+    def plot(self, ax: Any = None, *, n_std: float = 2.0) -> "ComparisonDisplay":
+        """Draw; models more than 20 nats behind are arrows with their number.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default of a new figure.
+        n_std : float, default=2.0
+            Half the length of the error bars, in standard errors of the difference.
+
+        Returns
+        -------
+        ComparisonDisplay
+        """
+        names = [str(name) for name in self.table.index]
+        ax = axes(self, ax, figsize=(6.4, 1.2 + 0.4 * len(names)))
+        rows, difference = np.arange(len(names)), np.asarray(self.table["difference"])
+        bars = n_std * np.asarray(self.table["difference_std"])
+        ax.axvline(0, color=GREY, linewidth=0.8, linestyle=":")
+        near = difference >= -FAR
+        style = dict(color=COLORS[0], markersize=6, capsize=3, elinewidth=1.4)
+        ax.errorbar(difference[near], rows[near], xerr=bars[near], fmt="o", **style)
+        self._draw_far(ax, rows[~near], difference[~near])
+        name_rows(ax, names)
+        right = ax.secondary_yaxis("right")
+        right.set_yticks(rows, [self._probability(k) for k in range(len(names))])
+        right.tick_params(length=0)
+        right.spines["right"].set_visible(False)
+        ax.text(1.02, 1.01, "probability", transform=ax.transAxes, color=GREY)
+        ax.set_xlabel(f"log evidence minus that of {names[0]} (nats, ± {n_std:g} standard errors)")
+        return self
+
+    @staticmethod
+    def _draw_far(ax: Any, rows: np.ndarray, difference: np.ndarray) -> None:
+        """Models that are out of the race, as arrows at the left edge, so that the others have room."""
+        if not len(rows):
+            return
+        ax.set_xlim(left=min(1.25 * ax.get_xlim()[0], -1.0))
+        edge = dict(transform=ax.get_yaxis_transform(), color=GREY)
+        ax.plot(np.full(len(rows), 0.02), rows, "<", markersize=7, **edge)
+        for row, value in zip(rows, difference):
+            ax.text(0.045, row, number(value), va="center", **edge)
+
+    def _probability(self, k: int) -> str:
+        """Of one row, with the interval that the errors leave it."""
+        p, low, high = (
+            np.asarray(self.table[key])[k] for key in ("probability", "probability_low", "probability_high")
+        )
+        if high < 0.005:
+            return "< 0.005"
+        return f"{p:.2f}" if f"{low:.2f}" == f"{high:.2f}" else f"{p:.2f} ({low:.2f} to {high:.2f})"

@@ -1,0 +1,179 @@
+"""Log evidence against rows seen, with its error."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..model_selection import last_step, named_models
+from ._style import BAND, FAR, axes, legend, line_style, number
+
+
+class EvidenceDisplay:
+    """Log evidence of one or several models against the rows seen, with a band of standard errors.
+
+    Parameters
+    ----------
+    paths : dict of str to dict of str to ndarray
+        For each name an ``evidence_path_``: ``n_samples``, ``log_evidence`` and ``log_evidence_std``.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    See Also
+    --------
+    ComparisonDisplay : The evidences of all rows.
+    SurpriseDisplay : The growth of the evidence, row by row.
+
+    Notes
+    -----
+    A call of ``partial_fit`` that is cut in pieces takes them in random order, so that two models have the
+    same rows only where calls end.  An averager knows where that is, and only these entries are drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sgevidence import BayesianLinearRegression, EvidenceDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.standard_normal((60, 2)), rng.standard_normal(60)
+    >>> models = {s: BayesianLinearRegression(s, random_state=0) for s in (0.5, 1.0)}
+    >>> for start in range(0, 60, 20):
+    ...     for model in models.values():
+    ...         model = model.partial_fit(X[start : start + 20], y[start : start + 20])
+    >>> display = EvidenceDisplay.from_estimators(models, relative=True)
+    >>> display.ax_.get_xlabel()
+    'rows seen'
+    """
+
+    def __init__(self, *, paths: Mapping[str, Mapping[str, np.ndarray]]):
+        self.paths = paths
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        name: str | None = None,
+        ax: Any = None,
+        n_std: float = 2.0,
+        **line_params: Any,
+    ) -> "EvidenceDisplay":
+        """Draw one fitted estimator's path.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            With ``evidence_path_``, alone, frozen or at the end of a pipeline.
+        name : str, optional
+            By default its class's.
+        ax : matplotlib Axes, optional
+        n_std : float, default=2.0
+            Half the width of the band, in standard errors.
+        **line_params : dict
+            For ``Axes.plot``.
+
+        Returns
+        -------
+        EvidenceDisplay
+        """
+        model = last_step(estimator)
+        paths = {name or type(model).__name__: model.evidence_path_}
+        return cls(paths=paths).plot(ax, n_std=n_std, **line_params)
+
+    @classmethod
+    def from_estimators(
+        cls,
+        estimators: Mapping[str, Any] | Sequence[Any] | Any,
+        *,
+        relative: bool = False,
+        ax: Any = None,
+        n_std: float = 2.0,
+        **line_params: Any,
+    ) -> "EvidenceDisplay":
+        """Draw several models.
+
+        Parameters
+        ----------
+        estimators : mapping, sequence or EvidenceModelAverager
+            Fitted estimators.
+        relative : bool, default=False
+            Draw differences to the model that is best in the end, see :meth:`plot`.
+        ax : matplotlib Axes, optional
+        n_std : float, default=2.0
+            Half the width of the band, in standard errors.
+        **line_params : dict
+            For ``Axes.plot``.
+
+        Returns
+        -------
+        EvidenceDisplay
+        """
+        paths = {name: last_step(model).evidence_path_ for name, model in named_models(estimators).items()}
+        if hasattr(estimators, "weights_path_"):
+            paths = {
+                name: _where(path, estimators.weights_path_["n_samples"]) for name, path in paths.items()
+            }
+        return cls(paths=paths).plot(ax, relative=relative, n_std=n_std, **line_params)
+
+    def plot(
+        self, ax: Any = None, *, relative: bool = False, n_std: float = 2.0, **line_params: Any
+    ) -> "EvidenceDisplay":
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default of a new figure.
+        relative : bool, default=False
+            Draw differences to the model that is best in the end, with the band of the difference, and down
+            to −20 nats; the names tell the last difference.
+        n_std : float, default=2.0
+            Half the width of the band, in standard errors.
+        **line_params : dict
+            For ``Axes.plot``.
+
+        Returns
+        -------
+        EvidenceDisplay
+        """
+        ax = axes(self, ax, figsize=(6.4, 4.0))
+        best = max(self.paths, key=lambda name: self.paths[name]["log_evidence"][-1])
+        for k, (name, path) in enumerate(self.paths.items()):
+            n, value, std = from_no_rows(path)
+            if relative:
+                n, value, std = _less(n, value, std, from_no_rows(self.paths[best]), name == best)
+            label = f"{name} ({number(value[-1])})" if relative and name != best else name
+            line = ax.plot(n, value, label=label, **(line_style(k) | line_params))[0]
+            ax.fill_between(n, value - n_std * std, value + n_std * std, color=line.get_color(), **BAND)
+        ax.set(xlabel="rows seen", ylabel="log evidence (nats)")
+        if relative:
+            ax.set_ylabel(f"log evidence minus that of {best} (nats)")
+            ax.set_ylim(bottom=max(ax.get_ylim()[0], -FAR))
+        ax.set_xlim(left=0)
+        legend(ax, len(self.paths))
+        return self
+
+
+def _where(path: Mapping[str, np.ndarray], n_samples: np.ndarray) -> dict[str, np.ndarray]:
+    """The entries at these numbers of rows."""
+    kept = np.isin(path["n_samples"], n_samples)
+    return {key: np.asarray(values)[kept] for key, values in path.items()}
+
+
+def from_no_rows(path: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, log evidence and its error, beginning with no rows, whose evidence is one."""
+    n, value, std = (
+        np.concatenate([[0.0], path[key]]) for key in ("n_samples", "log_evidence", "log_evidence_std")
+    )
+    return n, value, std
+
+
+def _less(
+    n: np.ndarray, value: np.ndarray, std: np.ndarray, best: tuple[np.ndarray, ...], itself: bool
+) -> Any:
+    """Differences to the best where both paths have an entry; long paths are thinned."""
+    shared, mine, its = np.intersect1d(n, best[0], return_indices=True)
+    error = np.zeros(len(shared)) if itself else np.hypot(std[mine], best[2][its])
+    return shared, value[mine] - best[1][its], error

@@ -1,0 +1,87 @@
+"""How all displays look: axes made late, colours that the colour-blind tell apart, lines that print in grey.
+
+The colours are those of M. Okabe and K. Ito (2008), Color Universal Design; line styles and markers repeat
+the distinction without colour.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+#: Okabe and Ito's, without their yellow, which is too light for a line on white.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.2, 1, 1.2)), (0, (9, 2)))
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+GREY = "0.45"
+#: Bands must not hide each other.
+BAND = dict(alpha=0.2, linewidth=0)
+#: Nats beyond which a model is out of the race, and only its number is of interest: one in 5 · 10⁸.
+FAR = 20.0
+
+
+def pyplot(display: object) -> Any:
+    """``matplotlib.pyplot``, imported when something is drawn.
+
+    Raises
+    ------
+    ImportError
+        With the command that installs it.
+    """
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"{type(display).__name__} needs matplotlib: pip install 'sgevidence[plot]'"
+        ) from error
+    return plt
+
+
+def axes(display: Any, ax: Any, **figure_params: Any) -> Any:
+    """``ax``, or the axes of a new figure; stored as ``ax_`` and ``figure_``."""
+    plt = pyplot(display)
+    if ax is None:
+        _, ax = plt.subplots(layout="constrained", **figure_params)
+    display.ax_, display.figure_ = ax, ax.figure
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def line_style(k: int) -> dict[str, Any]:
+    """Colour and dashes of the k-th line."""
+    return dict(color=COLORS[k % len(COLORS)], linestyle=DASHES[k % len(DASHES)], linewidth=1.6)
+
+
+def marker_style(k: int) -> dict[str, Any]:
+    """Colour and marker of the k-th group of points."""
+    return dict(color=COLORS[k % len(COLORS)], marker=MARKERS[k % len(MARKERS)])
+
+
+def number(value: float) -> str:
+    """With one decimal and the minus sign that axes have."""
+    return f"{value:.1f}".replace("-", "\N{MINUS SIGN}")
+
+
+def legend(ax: Any, n: int) -> None:
+    """Inside where few names leave room, otherwise on the right."""
+    if n > 1:
+        beside: dict[str, Any] = dict(loc="upper left", bbox_to_anchor=(1.0, 1.0)) if n > 5 else {}
+        ax.legend(frameon=False, **beside)
+
+
+def intervals(ax: Any, draws: np.ndarray, places: np.ndarray, label: str | None, **style: Any) -> None:
+    """Posterior mean, 50 % interval (thick) and 90 % interval (thin) of each column of draws (M, n)."""
+    marker, color = style.pop("marker"), style["color"]
+    low, q1, q3, high = np.quantile(draws, [0.05, 0.25, 0.75, 0.95], axis=0)
+    ax.hlines(places, low, high, linewidth=1.2, **style)
+    ax.hlines(places, q1, q3, linewidth=3.5, **style)
+    ax.plot(draws.mean(axis=0), places, marker, color=color, mec="white", markersize=7, label=label)
+
+
+def name_rows(ax: Any, names: Sequence[str], margin: float = 0.6) -> None:
+    """Rows of a dot plot, the first on top."""
+    ax.set_yticks(np.arange(len(names)), names)
+    ax.set_ylim(len(names) - 1 + margin, -margin)
+    ax.tick_params(axis="y", length=0)
+    ax.grid(axis="x", color="0.9", linewidth=0.8)
+    ax.set_axisbelow(True)

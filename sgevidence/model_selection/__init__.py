@@ -1,0 +1,27 @@
+"""Decisions between models by their log evidence: comparison, Bayes factors, searches, replicates."""
+
+from ._bayes_factor import LogBayesFactor, log_bayes_factor
+from ._candidates import Candidate, candidates, last_step, named_models
+from ._compare import compare
+from ._probabilities import log_model_prior, probability_interval
+from ._replicate import Replicates, replicate
+from ._search import FullData, evidence_scorer, evidence_scorers
+from ._table import Table
+
+__all__ = [
+    "compare",
+    "Table",
+    "log_bayes_factor",
+    "LogBayesFactor",
+    "replicate",
+    "Replicates",
+    "evidence_scorer",
+    "evidence_scorers",
+    "FullData",
+    "probability_interval",
+    "log_model_prior",
+    "candidates",
+    "Candidate",
+    "last_step",
+    "named_models",
+]

@@ -1,0 +1,212 @@
+"""What may be compared: named evidences of the same rows, whoever holds them.
+
+A mapping or a list of fitted estimators, an averager, a finished grid search or its ``cv_results_`` become
+one list of :class:`Candidate`; one check says whether their evidences are of the same data.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+#: Parameters that make a fit another draw of the same model: no part of a model's name.
+NOT_THE_MODEL = {"random_state", "verbose", "sampler"}
+
+
+class Candidate(NamedTuple):
+    """One model's evidence and what it is the evidence of; what is not known is None."""
+
+    name: str
+    log_evidence: float  #: nats
+    log_evidence_std: float  #: nats
+    n_samples: int | None  #: rows seen
+    fingerprint: int | None  #: their checksum
+    kind: str | None = None  #: "regressor", "classifier", "density_estimator"
+    classes: tuple[Any, ...] | None = None  #: of a classifier
+    warnings: tuple[str, ...] = ()
+
+
+def last_step(estimator: Any) -> Any:
+    """The model itself: what is behind pipelines and frozen estimators."""
+    while isinstance(estimator, (Pipeline, FrozenEstimator)):
+        estimator = estimator.estimator if isinstance(estimator, FrozenEstimator) else estimator.steps[-1][1]
+    return estimator
+
+
+def named_models(models: Any) -> dict[str, Any]:
+    """Fitted models by name: of an averager, of a mapping, or of a list, whose names are made up.
+
+    Parameters
+    ----------
+    models : averager, mapping or sequence of fitted estimators
+
+    Raises
+    ------
+    TypeError
+        For anything else.
+    ValueError
+        If there is none.
+    """
+    if hasattr(models, "named_estimators_"):
+        found = dict(models.named_estimators_)
+    elif isinstance(models, Mapping):
+        found = {str(name): model for name, model in models.items()}
+    elif isinstance(models, Sequence) and not isinstance(models, str):
+        found = dict(zip(_names(models), models))
+    else:
+        raise TypeError(
+            f"{type(models).__name__} is not a mapping or list of fitted estimators, a fitted "
+            "EvidenceModelAverager, a fitted search or its cv_results_"
+        )
+    if not found:
+        raise ValueError("there is no model to compare")
+    return found
+
+
+def candidates(models: Any) -> list[Candidate]:
+    """The evidences of several models, checked to be of the same rows.
+
+    Parameters
+    ----------
+    models : mapping or sequence of fitted estimators, averager, search or its ``cv_results_``
+
+    Returns
+    -------
+    list of Candidate
+
+    Raises
+    ------
+    TypeError, ValueError
+        See :func:`compare`.
+    """
+    results = getattr(models, "cv_results_", models)
+    if isinstance(results, Mapping) and "params" in results:
+        found = _of_search(results)
+    else:
+        found = [candidate(name, model) for name, model in named_models(models).items()]
+    check_comparable(found)
+    return found
+
+
+def candidate(name: str, estimator: Any) -> Candidate:
+    """One fitted estimator's evidence.
+
+    Raises
+    ------
+    TypeError
+        If it has no ``log_evidence_``.
+    """
+    model = last_step(estimator)
+    if not hasattr(model, "log_evidence_"):
+        raise TypeError(f"{name!r} ({type(model).__name__}) has no log_evidence_: is it fitted?")
+    classes = getattr(model, "classes_", None)
+    return Candidate(
+        name,
+        float(model.log_evidence_),
+        float(getattr(model, "log_evidence_std_", np.nan)),
+        getattr(model, "n_samples_seen_", None),
+        getattr(model, "data_fingerprint_", None),
+        _kind(model),
+        None if classes is None else tuple(np.asarray(classes).tolist()),
+        tuple(getattr(model, "warnings_", ())),
+    )
+
+
+def check_comparable(found: Iterable[Candidate]) -> None:
+    """Refuse evidences that are not finite or not of the same data.
+
+    What a candidate does not know about itself is not held against it.
+
+    Raises
+    ------
+    ValueError
+        Names the model that differs, and how.
+    """
+    for one in (found := list(found)):
+        if not np.isfinite(one.log_evidence):
+            raise ValueError(f"{one.name!r} has the log evidence {one.log_evidence}")
+    for field, difference in [
+        ("kind", "is another kind of model"),
+        ("n_samples", "has seen another number of rows"),
+        ("classes", "has other classes"),
+        ("fingerprint", "has seen other data (of y; of X for a density)"),
+    ]:
+        known = [(one.name, getattr(one, field)) for one in found if getattr(one, field) is not None]
+        for name, value in known[1:]:
+            if value != known[0][1]:
+                raise ValueError(
+                    f"{name!r} {difference} than {known[0][0]!r}: {value} and {known[0][1]}; their evidences "
+                    "cannot be compared"
+                )
+
+
+def _kind(model: Any) -> str | None:
+    """What scikit-learn calls it; None for a custom model, or what is no scikit-learn estimator."""
+    return get_tags(model).estimator_type if hasattr(model, "__sklearn_tags__") else None
+
+
+def _of_search(results: Mapping[str, Any]) -> list[Candidate]:
+    """The rows of a search's ``cv_results_``, scored by ``evidence_scorers``."""
+    if "mean_test_log_evidence" not in results or "mean_test_log_evidence_std" not in results:
+        raise ValueError(
+            "the search has not kept the error bars: give it scoring=evidence_scorers, "
+            'refit="log_evidence" and cv=FullData()'
+        )
+    if "split1_test_log_evidence" in results:
+        raise ValueError(
+            "the search has averaged evidences of different rows over its splits: give it cv=FullData()"
+        )
+    n = len(results["params"])
+    n_samples, fingerprints = (
+        [_whole(value) for value in results.get(f"mean_test_{key}", [np.nan] * n)]
+        for key in ("n_samples_seen", "data_fingerprint")
+    )
+    names = _unique([_spell(params) for params in results["params"]])
+    log_Z, std = results["mean_test_log_evidence"], results["mean_test_log_evidence_std"]
+    return [
+        Candidate(names[k], float(log_Z[k]), float(std[k]), n_samples[k], fingerprints[k]) for k in range(n)
+    ]
+
+
+def _whole(value: float) -> int | None:
+    return None if np.isnan(value) else int(value)
+
+
+def _names(models: Sequence[Any]) -> list[str]:
+    """Type names, with the parameters in which models of one type differ."""
+    lasts = [last_step(model) for model in models]
+    names = []
+    for last in lasts:
+        peers = [other for other in lasts if type(other) is type(last)]
+        names.append(type(last).__name__ + _differing(last, peers))
+    return _unique(names)
+
+
+def _differing(model: Any, peers: list[Any]) -> str:
+    if not hasattr(model, "get_params"):
+        return ""
+    params = {k: v for k, v in model.get_params(deep=False).items() if k not in NOT_THE_MODEL}
+    differing = {
+        key: value
+        for key, value in params.items()
+        if len({repr(peer.get_params(deep=False)[key]) for peer in peers}) > 1
+    }
+    return f"({_spell(differing)})" if differing else ""
+
+
+def _spell(params: Mapping[str, Any]) -> str:
+    """``a=1, b=2``, by the last part of scikit-learn's ``step__parameter`` where that is clear."""
+    short = [key.rsplit("__", 1)[-1] for key in params]
+    keys = short if len(set(short)) == len(short) else list(params)
+    return ", ".join(f"{key}={value}" for key, value in zip(keys, params.values())) or "no parameters"
+
+
+def _unique(names: list[str]) -> list[str]:
+    """Repeated names are numbered."""
+    out = []
+    for i, name in enumerate(names):
+        out.append(name if names.count(name) == 1 else f"{name} #{names[: i + 1].count(name)}")
+    return out

@@ -1,0 +1,124 @@
+"""Models side by side: a table of evidences, Bayes factors and probabilities, each with its error.
+
+Δ_k = log Z_k − log Z_best,   std_k² + std_best²,   log₁₀ B = Δ_k / log 10,   p_k = π_k Z_k / Σ_j π_j Z_j
+"""
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._bayes_factor import in_words
+from ._candidates import candidates
+from ._probabilities import log_model_prior, probabilities, probability_interval
+from ._table import Table
+
+
+def compare(
+    models: Any, *, model_prior: ArrayLike | Mapping[str, float] | None = None, level: float = 0.9
+) -> Any:
+    """Rank models of the same rows by their evidence.
+
+    Parameters
+    ----------
+    models : mapping, sequence, EvidenceModelAverager, GridSearchCV or its ``cv_results_``
+        Fitted estimators by name, or in a list (named by the parameters in which they differ); pipelines and
+        frozen estimators are looked through.  Of an averager, its models.  A search needs
+        ``scoring=evidence_scorers``, ``refit="log_evidence"`` and ``cv=FullData()``.
+    model_prior : array-like of shape (n_models,), dict or None, default=None
+        Positive prior weights of the models, in their order or by name.  None is uniform, or an averager's
+        own.  It changes the probabilities only: evidences and Bayes factors do not depend on it.
+    level : float, default=0.9
+        Probability of the interval of ``probability``, half of the rest on each side.
+
+    Returns
+    -------
+    pandas.DataFrame, or Table where pandas is not installed
+        A row a model, the best first, with the columns
+
+        * ``rank``, by log evidence;
+        * ``log_evidence``, ``log_evidence_std``: nats;
+        * ``difference``, ``difference_std``: log evidence minus the best's, and its standard error, nats;
+        * ``log10_bayes_factor``: the same against the best, to base ten;
+        * ``evidence_against``: the Bayes factor of the best over this one, in words (Kass and Raftery 1995);
+        * ``probability``, ``probability_low``, ``probability_high``: posterior probability, and the interval
+          that the standard errors leave it;
+        * ``n_samples``: rows seen;
+        * ``warnings``: what the fit warned of, joined.
+
+    Raises
+    ------
+    TypeError
+        If a model is not fitted, or has no evidence.
+    ValueError
+        If the evidences are of different rows, targets, classes or kinds of models, or not finite: the
+        message says which; if a search has not kept the error bars.
+
+    See Also
+    --------
+    log_bayes_factor : Two models.
+    ComparisonDisplay : The table as a picture.
+    replicate : Is the standard error true?
+
+    Notes
+    -----
+    The interval says how far the probabilities are uncertain because the evidences are; it draws
+    log Z_k ~ N(log_evidence, log_evidence_std²) with a fixed seed.  The words are for the estimate as it is:
+    read them beside ``difference_std``.
+
+    References
+    ----------
+    R. E. Kass, A. E. Raftery (1995), Bayes Factors, Journal of the American Statistical Association 90, 773.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from sgevidence import BayesianLinearRegression, Exact, compare
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> X, y = scale(X), scale(y)
+    >>> sampler = Exact()
+    >>> fits = {f"noise {s}": BayesianLinearRegression(s, sampler=sampler).fit(X, y) for s in (0.6, 0.7, 0.8)}
+    >>> table = compare(fits)
+    >>> list(table.index)
+    ['noise 0.7', 'noise 0.8', 'noise 0.6']
+    >>> [round(float(p), 3) for p in table["probability"]]
+    [0.999, 0.001, 0.0]
+    """
+    found = candidates(models)
+    names = [one.name for one in found]
+    if model_prior is None and hasattr(models, "named_estimators_"):
+        model_prior = getattr(models, "model_prior", None)
+    log_prior = log_model_prior(model_prior, names)
+    log_Z, std = np.array([(one.log_evidence, one.log_evidence_std) for one in found]).T
+    order = np.argsort(-log_Z, kind="stable")
+    best = order[0]
+    difference = log_Z - log_Z[best]
+    difference_std = np.where(np.arange(len(found)) == best, 0.0, np.hypot(std, std[best]))
+    low, high = probability_interval(log_Z, std, log_prior, level=level)
+    columns = {
+        "log_evidence": log_Z,
+        "log_evidence_std": std,
+        "difference": difference,
+        "difference_std": difference_std,
+        "log10_bayes_factor": difference / np.log(10),
+        "evidence_against": np.array([in_words(d) if k != best else "" for k, d in enumerate(difference)]),
+        "probability": probabilities(log_Z + log_prior),
+        "probability_low": low,
+        "probability_high": high,
+        "n_samples": np.array([one.n_samples if one.n_samples is not None else "unknown" for one in found]),
+        "warnings": np.array(["; ".join(one.warnings) for one in found]),
+    }
+    ranked = {"rank": np.arange(1, len(found) + 1)} | {key: value[order] for key, value in columns.items()}
+    return _table(ranked, [names[k] for k in order])
+
+
+def _table(columns: dict[str, np.ndarray], names: list[str]) -> Any:
+    """A DataFrame where pandas is installed."""
+    if find_spec("pandas") is None:
+        return Table(columns, names)
+    from pandas import DataFrame, Index
+
+    return DataFrame(columns, index=Index(names, name="model"))

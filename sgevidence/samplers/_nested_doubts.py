@@ -1,0 +1,53 @@
+"""Are the constrained draws of nested sampling what they should be?
+
+New points must rank among the live ones as draws from the same distribution do (Fowlie, Handley and Su 2020),
+and must not be copies that hardly moved, which rank like their parents.
+
+Symbols: ``ranks`` = insertion ranks in (0, 1), ``ell`` = log L of live points (M,).
+"""
+
+import numpy as np
+from scipy.stats import kstest
+
+#: p-value of the insertion ranks below which the draws are called wrong.  Draws that are right but
+#: remember their parents a little give 10⁻³ about once in a hundred runs.
+WRONG_RANKS = 1e-5
+#: Share of the moves that may end where they began.
+STUCK = 0.1
+#: Mean correlation of a draw's log L with that of the point it started from.  Copies that hardly move
+#: pass the test of ranks, since they rank like their parents.
+REMEMBERED = 0.5
+
+
+def insertion_ranks(ell, new, rng) -> np.ndarray:
+    """Where each new log L falls among those above the contour, those that came before it included.
+
+    If all are independent draws from one distribution, so are the ranks, uniform on (0, 1) (Fowlie,
+    Handley and Su 2020).  A point among its equals gets a random place.
+    """
+    i = np.arange(len(new))
+    earlier = i < i[:, None]
+    less = np.sum(ell < new[:, None], axis=1) + np.sum((new < new[:, None]) & earlier, axis=1)
+    equal = np.sum(ell == new[:, None], axis=1) + np.sum((new == new[:, None]) & earlier, axis=1)
+    return (less + rng.random(len(new)) * (1 + equal)) / (len(ell) + i + 1)
+
+
+def doubts(ranks, moves) -> list[str]:
+    """Why the draws inside the contours may not be what they should."""
+    out = []
+    if len(ranks) and (p := kstest(ranks, "uniform").pvalue) < WRONG_RANKS:
+        out.append(
+            f"the constrained draws are not draws from the prior (insertion ranks, p = {p:.0e}): "
+            "raise n_steps or n_live"
+        )
+    if (memory := float(np.mean(moves.memory))) > REMEMBERED:
+        out.append(
+            f"the constrained draws remember the likelihood they started from (correlation {memory:.2f}), "
+            "and the log evidence is more uncertain than it says: raise n_steps"
+        )
+    if moves.n_stuck > STUCK * moves.n_moved:
+        out.append(
+            f"{moves.n_stuck} of {moves.n_moved} moves ended where they began, and the log evidence is "
+            "probably too low: lower learning_rate, or leave it at None"
+        )
+    return out

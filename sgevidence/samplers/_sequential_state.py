@@ -1,0 +1,56 @@
+r"""What the sequential sampler carries from one set of rows to the next, and what it says of the evidence.
+
+    log Ẑ = Σ_n log (1/M) Σ_i p(y_n | θ_i)                                        (4.4)
+
+Symbols: ``U_i`` = Σ_n [M W_i − 1], a particle's share of the error of all means so far, (M,).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..history import Memory, Rows
+from ..particles import Weights
+
+
+class SequentialState(NamedTuple):
+    """Everything the next rows need; a value, never changed in place."""
+
+    theta: np.ndarray  #: draws from the posterior of the rows in ``memory``
+    weights: Weights  #: likelihood of the rows in ``pending``
+    log_Z: float
+    deviation: np.ndarray  #: U_i, (M,)
+    initial_var: float  #: variance of log Ẑ from ``initial``
+    memory: Memory
+    pending: Rows | None = None  #: the chunk that is not yet complete
+
+    @property
+    def n_rows(self) -> int:
+        """Rows seen."""
+        return self.memory.n_rows + (0 if self.pending is None else len(self.pending))
+
+    @property
+    def n(self) -> float:
+        """Their total weight."""
+        return self.memory.n + (0.0 if self.pending is None else self.pending.total_weight)
+
+    @property
+    def all_weights(self) -> Weights:
+        """Weights of the cloud as a sample of the posterior of all rows seen."""
+        return self.weights
+
+    @property
+    def log_evidence(self) -> float:
+        """Of all rows seen, nats."""
+        return self.log_Z + self.weights.log_mean
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """U_i with the chunk that is coming in."""
+        return self.deviation + self.weights.M * self.weights.W - 1.0
+
+    @property
+    def log_evidence_std(self) -> float:
+        """From the spread of U_i, nats."""
+        M = self.weights.M
+        return float(np.sqrt(self.initial_var + np.sum(self.deviations**2) / (M * (M - 1))))

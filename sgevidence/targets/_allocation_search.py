@@ -1,0 +1,135 @@
+r"""Gibbs chains over the allocations of a mixture that find its basins by merging and splitting.
+
+A sweep is z | θ, then θ | z, for all chains at once (Diebolt and Robert 1994).  It does not leave a basin, so
+between rounds of sweeps only the best third of the chains stays, and the others become copies of them with
+two components merged and another split (Ueda et al. 2000).  Which is best is judged by
+
+    score = log p(x, z') − log p(z' | θ, x),    z' ~ p(z | θ, x),  θ ~ p(θ | z, x),
+
+Chib's (1995) identity log p(x) = log p(x, z') − log p(z' | x) with one θ in the place of its posterior: the
+log evidence of a basin, labelled, to a nat or two, where log p(x, z') alone would not count its allocations.
+The search need not be reversible: what it finds only shapes a proposal density.
+
+Symbols: ``z`` = allocations (C, n), ``T`` = their statistics (K, C, 2p + 1), ``F`` = features of rows
+(n, 2p + 1).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.cluster.vq import kmeans2
+
+from ..models._allocations import (
+    coefficients,
+    log_complete_evidence,
+    sample_allocations,
+    sample_parameters,
+    statistics,
+)
+
+#: Chains, and sweeps of a round, in the second half of which they are judged.
+CHAINS, SWEEPS = 24, 15
+#: Rounds of merging and splitting, and chains that stay.  On digits (K = 4, 8 principal components) one of 48
+#: chains without them came to the best basin known; with them most searches of 24 did (K = 4, 5, 6).
+ROUNDS, STAY = 8, 8
+#: Nats that scores err by: searches that differ by more have not found the same; and how often they go on.
+APART, MORE = 3.0, 5
+#: Nats below the best at which a basin adds nothing: scores err by two or three.
+NEGLIGIBLE = 15.0
+#: Clusters beyond K of the k-means solutions whose random mergers are the starts.
+EXTRA = 3
+
+
+class Found(NamedTuple):
+    """Where a search stands: its chains (CHAINS, n), the best score in nats, what it has spent in sweeps."""
+
+    z: np.ndarray
+    score: float
+    n_sweeps: int
+
+
+def searched_together(model, X, F, origin, rngs) -> list[Found]:
+    """Independent searches that go on while one of them scores less than another.
+
+    Parameters
+    ----------
+    model : MixtureModel
+    X : ndarray of shape (n, p)
+    F : ndarray of shape (n, 2p + 1)
+        Features of the same rows, weighted.
+    origin : ndarray of shape (p,)
+        Where the features are measured from.
+    rngs : list of numpy.random.Generator
+        One for each search.
+    """
+    found = [search(model, X, F, origin, rng, _starts(X, model.n_components, rng)) for rng in rngs]
+    for _ in range(MORE):
+        scores = [one.score for one in found]
+        worst = int(np.argmin(scores))
+        if max(scores) - scores[worst] < APART:
+            break
+        # it learns that there is something better, but not where
+        more = search(model, X, F, origin, rngs[worst], found[worst].z)
+        found[worst] = more._replace(n_sweeps=more.n_sweeps + found[worst].n_sweeps)
+    return found
+
+
+def search(model, X, F, origin, rng, z) -> Found:
+    """ROUNDS of merging and splitting from allocations z; only chains near the best are left."""
+    K = model.n_components
+    for round in range(ROUNDS + 1):
+        z, score, _ = _sweeps(model, z, F, origin, SWEEPS, rng)
+        best = np.argsort(-score)
+        if round < ROUNDS and K > 1:
+            stay = z[best[:STAY]]
+            changed = [_merged_and_split(stay[i % STAY], X, K, rng) for i in range(CHAINS - STAY)]
+            z = np.concatenate([stay, changed])
+    alive = best[score[best] > score[best[0]] - NEGLIGIBLE]
+    return Found(z[np.resize(alive, CHAINS)], float(score.max()), CHAINS * SWEEPS * (ROUNDS + 1))
+
+
+def sampled_allocations(model, found: Found, F, origin, size: int, rng) -> np.ndarray:
+    """Statistics of so many allocations from the chains of a search, (K, size, 2p + 1)."""
+    _, _, T = _sweeps(model, found.z, F, origin, SWEEPS, rng)
+    return T[:, -size:]
+
+
+def _sweeps(model, z, F, origin, n_sweeps, rng):
+    """(z after so many sweeps, mean score, statistics of all z in the second half)."""
+    K = model.n_components
+    T, score, kept = statistics(z, F, K), np.zeros(len(z)), []
+    unweighted = F / F[:, -1:]
+    for i in range(n_sweeps):
+        c = coefficients(model, sample_parameters(model, T, origin, rng), origin)
+        z, log_p = sample_allocations(c, unweighted, rng)
+        T = statistics(z, F, K)
+        if i >= SWEEPS // 2:
+            score += log_complete_evidence(model, T, origin) - log_p
+            kept.append(T)
+    return z, score / len(kept), np.concatenate(kept, axis=1)
+
+
+def _starts(X, K, rng):
+    """(CHAINS, n): k-means clusters merged at random, from another solution every eight; or random ones."""
+    if len(np.unique(X, axis=0)) <= K + EXTRA:
+        return rng.integers(K, size=(CHAINS, len(X)))
+    z = []
+    scale = X.std(axis=0) + 1e-300
+    for i in range(CHAINS):
+        if i % 8 == 0:
+            clusters = kmeans2(X / scale, K + EXTRA, minit="++", seed=rng, iter=5)[1]
+        group = rng.permutation(np.r_[np.arange(K), rng.integers(K, size=EXTRA)])
+        z.append(group[clusters])
+    return np.array(z)
+
+
+def _merged_and_split(z, X, K, rng):
+    """One allocation (n,) with two components merged, and another split between two of its rows."""
+    kept, free = rng.choice(K, 2, replace=False)
+    z = np.where(z == free, kept, z)
+    split = z[rng.integers(len(z))]  # components by their size
+    members = np.flatnonzero(z == split)
+    x = X[members] / (X[members].std(axis=0) + 1e-300)
+    first, second = x[rng.choice(len(x), 2)]
+    z[members[np.sum((x - second) ** 2, axis=1) < np.sum((x - first) ** 2, axis=1)]] = free
+    return z

@@ -1,0 +1,219 @@
+r"""The evidence of a mixture from its allocations (Frühwirth-Schnatter 2004; Lee and Robert 2016).
+
+Given the allocations of rows to components the posterior of a mixture is known.  So draw from a mixture of
+such conditionals, for S allocations z_s of all basins that Gibbs chains find,
+
+    q(θ) = (1/S) Σ_s (1/K!) Σ_π p(θ | x, π z_s),    Ẑ = (1/M) Σ_m p(x | θ_m) p(θ_m) / q(θ_m),    θ_m ~ q,
+
+which has no bias, whatever the allocations.  The sum over the labellings π is done in full, as a permanent.
+Therefore nothing has to be known of basins and labels: where components are far apart one labelling counts,
+where they overlap or are empty several do, and basins of one mixture q are never counted twice.
+
+The chains hold basins in any proportion.  So a pilot run of draws is resampled by weight, and each gives an
+allocation z ~ p(z | θ, x): population Monte Carlo (Cappé et al. 2004).  Draws whose weights stand out, where
+q was too thin, give several.  This is repeated where too few draws are effective.  It is done by two halves
+that know nothing of each other, so that a basin that is easily missed shows.
+
+Symbols
+-------
+=======  ============  ==============================================================
+math     code          meaning
+=======  ============  ==============================================================
+T        ``T``         statistics of the S allocations, (K, S, 2p + 1)
+π z_s    ``terms``     log p(θ_m | x, {z_s}) / (S p(θ_m)), labels summed over, (M, S)
+ω_m      ``log_w``     p(x | θ_m) p(θ_m) / q(θ_m), (M,)
+=======  ============  ==============================================================
+
+References
+----------
+S. Frühwirth-Schnatter (2004), Estimating marginal likelihoods for mixture and Markov switching models using
+bridge sampling techniques; J. E. Lee and C. P. Robert (2016), Importance sampling schemes for evidence
+approximation in mixture models; O. Cappé et al. (2004), Population Monte Carlo.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..history import Rows
+from ..models import MixtureModel
+from ..models._allocations import (
+    coefficients,
+    features,
+    log_conditionals,
+    sample_allocations,
+    sample_parameters,
+    statistics,
+)
+from ..particles import Weights, log_sum_exp, systematic
+from ._allocation_search import Found, sampled_allocations, searched_together
+
+#: Allocations of a half from its chains; those that stay after its pilot, and new ones then and each time.
+FOUND, OLD, NEW = 150, 50, 100
+#: Draws of each half's pilot run, and of the estimate.
+PILOT, DRAWS = 500, 2000
+#: Effective draws that are enough: an error of 4 %.  And how often q may grow for them.
+ENOUGH, GROWTHS = 500, 2
+#: Effective draws below which their variance is not believed, and nats that the halves may differ by.
+FEW, APART = 100, 1.0
+#: Rows · components · numbers of each beyond which the answer would take more than about ten seconds.
+MOST = 400_000
+#: Components beyond which the sum over labellings would.
+MOST_COMPONENTS = 10
+
+
+class AllocationEvidence(NamedTuple):
+    """Evidence of a mixture and weighted draws from its posterior.
+
+    ``log_evidence_std`` is the larger of what the weights vary by and of half of what two independent halves
+    differ by, in nats.  The mean of exp(``log_weights``) (M,) is the evidence, ``theta`` (M, d) are the
+    points that they belong to, and ``ess`` of them are effective.  Where these are few, or the halves are too
+    far apart, neither value nor error bar can be trusted and ``reliable`` is False.  ``n_likelihoods`` counts
+    points times rows.
+    """
+
+    log_evidence: float
+    log_evidence_std: float
+    theta: np.ndarray
+    log_weights: np.ndarray
+    ess: float
+    reliable: bool
+    n_likelihoods: float
+
+
+def allocation_evidence(model: MixtureModel, rows, rng: np.random.Generator) -> AllocationEvidence | None:
+    """Log evidence of all rows, or None where it would cost too much.
+
+    Parameters
+    ----------
+    model : MixtureModel
+    rows : Rows
+        Weights mean repetition and need not be integers: a row that counts ω times is shared by up to ⌈ω⌉
+        components.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    AllocationEvidence or None
+        None if Σ⌈ω⌉ · K (2p + 1) exceeds MOST or K exceeds MOST_COMPONENTS.
+
+    Notes
+    -----
+    *Cost*: 24 chains in each half for some 150 sweeps of n K (2p + 1), and about a million pairs of a point
+    and an allocation, each K² (2p + 1) + K 2ᴷ.
+
+    *When not to use it*: where components overlap and rows are many, allocations carry little of the
+    uncertainty: each conditional is then much narrower than the posterior, and few draws are effective.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sgevidence.history import Rows
+    >>> from sgevidence.models import MixtureModel
+    >>> rows = Rows.of(np.linspace(-1, 1, 20)[:, None] ** 3)
+    >>> found = allocation_evidence(MixtureModel(1, 1), rows, np.random.default_rng(0))
+    >>> bool(abs(found.log_evidence - MixtureModel(1, 1).exact_log_evidence(rows)) < 1e-6)
+    True
+    """
+    rows = rows.take(np.flatnonzero(rows.weight > 0))
+    n_copies = np.ceil(rows.weight - 1e-9).astype(int)
+    cost = np.sum(n_copies) * model.n_components * (2 * model.n_features + 1)
+    if not 0 < cost <= MOST or model.n_components > MOST_COMPONENTS:
+        return None
+    problem = _Problem.of(model, rows, n_copies)
+    rngs = rng.spawn(2)
+    found = searched_together(model, problem.X, problem.F, problem.origin, rngs)
+    halves = [problem.proposal(one, g) for one, g in zip(found, rngs)]
+    n_draws = 2 * PILOT
+    for growths in range(GROWTHS + 1):
+        sample = problem.draw(np.concatenate(halves, axis=1), DRAWS, rng)
+        n_draws += DRAWS
+        parts = sample.halves()
+        if growths == GROWTHS or sample.weights.ess > ENOUGH:
+            break
+        halves = [problem.grown(T, part, rng) for T, part in zip(halves, parts)]
+    weights = sample.weights
+    apart = abs(parts[0].weights.log_mean - parts[1].weights.log_mean)
+    return AllocationEvidence(
+        log_evidence=weights.log_mean,
+        log_evidence_std=float(np.sqrt(max(weights.relative_variance, (apart / 2) ** 2))),
+        theta=sample.theta,
+        log_weights=sample.log_w,
+        ess=weights.ess,
+        reliable=bool(weights.ess > FEW and apart < APART),
+        n_likelihoods=float(n_draws * len(rows) + sum(one.n_sweeps for one in found) * len(problem.F)),
+    )
+
+
+class _Sample(NamedTuple):
+    """Draws from q, with what each allocation contributes to q there."""
+
+    theta: np.ndarray
+    log_likelihood: np.ndarray
+    terms: np.ndarray
+    parents: np.ndarray
+
+    @property
+    def log_w(self) -> np.ndarray:
+        return self.log_likelihood - log_sum_exp(self.terms, axis=1)
+
+    @property
+    def weights(self) -> Weights:
+        return Weights(self.log_w)
+
+    def halves(self) -> tuple["_Sample", "_Sample"]:
+        """The draws of the first and of the last allocations, each as if there were no others."""
+        half = self.terms.shape[1] // 2
+        first = self.parents < half
+        return (
+            _Sample(
+                self.theta[first],
+                self.log_likelihood[first],
+                self.terms[first, :half] + np.log(2),
+                self.parents[first],
+            ),
+            _Sample(
+                self.theta[~first],
+                self.log_likelihood[~first],
+                self.terms[~first, half:] + np.log(2),
+                self.parents[~first] - half,
+            ),
+        )
+
+
+class _Problem(NamedTuple):
+    """Model and rows, and the rows in equal parts (n, p) that may go to different components."""
+
+    model: MixtureModel
+    rows: Rows
+    X: np.ndarray
+    F: np.ndarray
+    origin: np.ndarray
+
+    @classmethod
+    def of(cls, model, rows, n_copies) -> "_Problem":
+        copies = np.repeat(np.arange(len(rows)), n_copies)
+        origin = rows.weight @ rows.X / rows.total_weight
+        F = features(rows.X[copies], (rows.weight / n_copies)[copies], origin)
+        return cls(model, rows, rows.X[copies], F, origin)
+
+    def proposal(self, found: Found, rng) -> np.ndarray:
+        """T of one half: allocations in the posterior's proportions, as far as a pilot run knows them."""
+        T = sampled_allocations(self.model, found, self.F, self.origin, FOUND, rng)
+        pilot = self.draw(T, PILOT, rng)
+        return self.grown(T[:, rng.permutation(FOUND)[:OLD]], pilot, rng)
+
+    def draw(self, T, M, rng) -> _Sample:
+        """M draws from q."""
+        S = T.shape[1]
+        parents = systematic(np.full(S, 1 / S), rng, M)
+        theta = sample_parameters(self.model, T[:, parents], self.origin, rng)
+        log_c = np.full(S, -np.log(S))
+        terms = log_conditionals(self.model, theta, T, log_c, self.origin, parents)
+        return _Sample(theta, self.model.sum_log_likelihood(theta, self.rows), terms, parents)
+
+    def grown(self, T, sample: _Sample, rng) -> np.ndarray:
+        """T and allocations of draws from a sample, resampled by weight."""
+        theta = sample.theta[systematic(sample.weights.W, rng, NEW)]
+        z, _ = sample_allocations(coefficients(self.model, theta, self.origin), self.F / self.F[:, -1:], rng)
+        return np.concatenate([T, statistics(z, self.F, self.model.n_components)], axis=1)

@@ -1,0 +1,153 @@
+"""Pooled seeds: an unbiased value, an error that covers, a test of the claims with its level and power."""
+
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from estimator_cases import data, estimator
+from joblib import parallel_config
+from mutants import broken
+from scipy.stats import kstest
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from sgevidence import BayesianLinearRegression, EvidenceWarning, Exact, compare, replicate
+from sgevidence.model_selection import _replicate
+
+
+class Lottery(BaseEstimator):
+    """An unbiased evidence exp(−10) with a lognormal error of ``error`` nats, which it calls ``claim``."""
+
+    def __init__(self, error=0.3, claim=0.3, random_state=None):
+        self.error, self.claim, self.random_state = error, claim, random_state
+
+    def fit(self, X, y=None, sample_weight=None):
+        noise = np.random.default_rng(self.random_state).standard_normal()
+        self.log_evidence_ = -10.0 - 0.5 * self.error**2 + self.error * noise
+        self.log_evidence_std_, self.n_samples_seen_, self.data_fingerprint_ = self.claim, len(X), 1
+        return self
+
+
+def draws(rng, size, errors=(0.3, 0.5, 0.2, 0.4, 0.3)):
+    """(size, n) unbiased log evidences of truth 0 and their errors."""
+    s = np.array(errors)
+    return s * rng.standard_normal((size, len(s))) - 0.5 * s**2, s
+
+
+def fits(log_Z, s):
+    return [SimpleNamespace(log_evidence_=z, log_evidence_std_=e) for z, e in zip(log_Z, s)]
+
+
+def test_the_mean_of_evidences_by_hand():
+    pool = _replicate.pooled(fits([np.log(2.0), np.log(4.0)], [0.5, 0.25]))
+    assert pool.log_evidence_ == pytest.approx(np.log(3.0))
+    u = np.array([1 / 3, 2 / 3])
+    x = np.log([2.0, 4.0]) + np.array([0.125, 0.03125])
+    Q = (x[1] - x[0]) ** 2 / (0.25 + 0.0625)  # two values: difference over its error
+    assert _replicate.disagreement(np.log([2.0, 4.0]), np.array([0.5, 0.25])) == pytest.approx(Q)
+    claimed = np.sqrt((u[0] * 0.5) ** 2 + (u[1] * 0.25) ** 2)
+    assert pool.log_evidence_std_ == pytest.approx(claimed * max(1, np.sqrt(Q)))
+    assert pool.disagreement_ == pytest.approx(np.log(2.0) / np.sqrt(2))
+    assert pool.claimed_ == pytest.approx(np.sqrt((0.25 + 0.0625) / 2))
+
+
+def bias_in_errors(pooled, rng, size=1000):
+    """Mean of the pooled evidence minus the truth, 1, in standard errors."""
+    log_Z, s = draws(rng, size)
+    found = np.exp([pooled(fits(z, s)).log_evidence_ for z in log_Z])
+    return (found.mean() - 1) / (found.std() / np.sqrt(size))
+
+
+def test_the_pool_is_unbiased_and_its_error_covers(rng):
+    assert abs(bias_in_errors(_replicate.pooled, rng)) < 4
+    log_Z, s = draws(rng, 1000)
+    pools = [_replicate.pooled(fits(z, s)) for z in log_Z]
+    z = np.array([pool.log_evidence_ / pool.log_evidence_std_ for pool in pools])
+    assert 0.75 < z.std() < 1.1  # not above one; below, because the scale factor never shrinks an error
+
+
+def test_a_wrong_pool_is_seen(rng):
+    for wrong in ("float(np.sum(log_Z))", "float(log_sum_exp(log_Z + np.log(s**-2 / np.mean(s**-2)))) + 0.1"):
+        mutant = broken(_replicate.pooled, "float(log_sum_exp(log_Z))", wrong)
+        assert abs(bias_in_errors(mutant, rng)) > 4
+
+
+def test_the_p_value_is_uniform_if_the_claims_are_true(rng):
+    log_Z, s = draws(rng, 1000)
+    assert kstest([_replicate.pooled(fits(z, s)).p_value_ for z in log_Z], "uniform").pvalue > 1e-3
+    mutant = broken(_replicate.pooled, "chi2.sf(Q, n - 1)", "chi2.sf(Q, n)")
+    assert kstest([mutant(fits(z, s)).p_value_ for z in log_Z], "uniform").pvalue < 1e-3
+
+
+def test_power_that_the_documentation_promises(rng):
+    log_Z, s = draws(rng, 1000, errors=(0.3,) * 5)
+    caught = np.mean([_replicate.pooled(fits(z, s / 3)).p_value_ < _replicate.DOUBTFUL for z in log_Z])
+    assert 0.76 < caught < 0.9
+
+
+def test_a_seed_that_missed_a_mode_does_not_pull_the_pool_down():
+    """It claims least and is lowest: weighted by 1/s² the pool would be its −36."""
+    pool = _replicate.pooled(fits([0.0, 0.1, -36.0], [0.3, 0.3, 0.05]))
+    assert pool.log_evidence_ == pytest.approx(np.log((1 + np.exp(0.1)) / 3), abs=1e-9)
+    assert pool.p_value_ < 1e-10 and pool.log_evidence_std_ > 5
+    assert "seeds disagree by 20.8" in pool.warnings_[0]
+
+
+def test_seeds_are_distinct_and_repeatable_however_many_run_at_a_time():
+    model, (X, y) = estimator("linear"), data("linear")
+    one = replicate(model, X, y, n=3, random_state=5)
+    with parallel_config("threading"):
+        two = replicate(model, X, y, n=3, random_state=5, n_jobs=2)
+    np.testing.assert_array_equal(one.log_evidences_, two.log_evidences_)
+    assert len(set(one.log_evidences_.tolist())) == 3
+    assert not hasattr(model, "log_evidence_") and model.random_state == 0
+    again = clone(model).set_params(random_state=one.estimators_[1].random_state).fit(X, y)
+    assert again.log_evidence_ == one.log_evidences_[1]
+
+
+def test_replicates_of_a_regression_agree_with_the_closed_form():
+    X, y = data("linear")
+    weight = np.arange(90) % 3
+    params = dict(n=4, random_state=1, sample_weight=weight)
+    exact = BayesianLinearRegression(0.5, sampler=Exact()).fit(X, y, weight)
+    model = estimator("linear", noise_std=0.5, n_particles=1000)
+    for one in (model, make_pipeline(FunctionTransformer(), make_pipeline("passthrough", model))):
+        pool = replicate(one, X, y, **params)
+        assert abs(pool.log_evidence_ - exact.log_evidence_) < 3 * pool.log_evidence_std_ < 1.5
+        assert pool.n_samples_seen_ == 60
+        table = compare({"pool": pool, "exact": exact})
+        assert table["log_evidence_std"]["pool"] == pool.log_evidence_std_
+
+
+def test_honest_seeds_are_silent_and_overconfident_ones_are_told():
+    X = np.zeros((5, 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        quiet = replicate(Lottery(), X, n=6, random_state=2)
+        replicate(BayesianLinearRegression(1.0, sampler=Exact()), X, np.zeros(5), n=2)
+    assert quiet.p_value_ > _replicate.DOUBTFUL and quiet.warnings_ == []
+    with pytest.warns(EvidenceWarning, match=r"6 seeds disagree by \d.* where their errors claim 0.01"):
+        loud = replicate(Lottery(claim=0.01), X, n=6, random_state=2)
+    honest = loud.disagreement_ / np.sqrt(6)  # the error of a mean of six
+    assert 0.5 * honest < loud.log_evidence_std_ < 2 * honest
+    assert compare({"a": loud})["warnings"].iloc[0] == loud.warnings_[0]
+
+
+def test_it_prints_what_matters():
+    lines = repr(_replicate.pooled(fits([-1.0, -1.1], [0.1, 0.2]))).splitlines()
+    assert lines[0] == "Replicates of SimpleNamespace, 2 seeds"
+    assert lines[1].split() == ["log", "evidence", "-1.049", "±", "0.109", "nats"]
+    assert "-1.00 ± 0.10, -1.10 ± 0.20" in lines[2] and "0.071 nats, claimed 0.158 (p = " in lines[3]
+
+
+@pytest.mark.parametrize("n", [1, 0, 2.5, None])
+def test_one_seed_is_no_replicate(n):
+    with pytest.raises(ValueError, match="n must be an integer of at least 2"):
+        replicate(Lottery(), np.zeros((3, 1)), n=n)
+
+
+def test_what_has_no_seed_is_refused():
+    with pytest.raises(ValueError, match="FunctionTransformer has no random_state"):
+        replicate(FunctionTransformer(), np.zeros((3, 1)))

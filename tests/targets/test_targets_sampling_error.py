@@ -1,0 +1,127 @@
+"""Sums over the history from a sample of it: unbiased, and as noisy as they say."""
+
+import numpy as np
+import pytest
+from mutants import broken
+from path_problem import MODELS, Problem
+
+from sgevidence.history import Reservoir
+from sgevidence.models import LinearModel
+from sgevidence.particles import AffineMap
+from sgevidence.targets import SampleEstimate, _sampling_error, estimate, gaussian
+
+pytestmark = pytest.mark.usefixtures("double_precision")
+
+#: As the escort has them.
+SIZES = dict(first_rows=512, whole_rows=2500, noise=0.01)
+
+
+def of_difference(moved, theta):
+    """log L_hist(Tθ) − log L_hist(θ), as a function of log L_hist."""
+    return lambda L: L(moved) - L(theta)
+
+
+def moved_cloud(problem):
+    """Half a posterior width away, and narrower."""
+    m, P = gaussian(problem.model, problem.anchor)
+    shift = np.linalg.solve(np.linalg.cholesky(P).T, np.full(len(m), 0.5))
+    return AffineMap.between(m, P, m + shift, 1.5 * P)(problem.theta)
+
+
+def differences(problem, moved, rng, capacity, repetitions, difference=of_difference, estimate=estimate):
+    """Errors at each particle over reservoirs of the same rows (R, M), and the variances reported (R, 2)."""
+    model, theta, rows = problem.model, problem.theta, problem.rows[: problem.history.n_rows]
+    true = model.sum_log_likelihood(moved, rows) - model.sum_log_likelihood(theta, rows)
+    errors, reported = [], []
+    for _ in range(repetitions):
+        history = Reservoir(capacity).absorb(rows, rng)
+        found = estimate(model, difference(moved, theta), history, problem.anchor, rng, **SIZES)
+        errors.append(found.value - true)
+        reported.append([found.common_var, found.spread_var])
+    return np.array(errors), np.array(reported)
+
+
+def check_noise(model, rng, difference=of_difference, estimate=estimate):
+    """Unbiased over reservoirs; what all particles share, and what differs, spread as they say."""
+    problem = Problem(model, rng, n=4000, c=10, M=10)
+    moved = problem.theta + 3 * (moved_cloud(problem) - problem.theta)
+    errors, reported = differences(problem, moved, rng, 640, 120, difference, estimate)
+    common, n = errors.mean(axis=1), len(errors)
+    own = np.mean((errors - common[:, None]) ** 2)
+    spread = common.std(ddof=1)
+    z = errors.mean(axis=0) / (errors.std(axis=0) / np.sqrt(n))
+    assert np.all(np.abs(z) < 5), f"biased by {z} standard errors"
+    # the blocks are drawn without replacement from a finite history, which makes them safe by 1/√(1 − f)
+    ratios = np.sqrt(np.array([spread**2, own]) / (reported.mean(axis=0) * (1 - 640 / 4000) + 1e-300))
+    assert np.all((0.75 < ratios) & (ratios < 1.3)), f"noise off: spread over reported {ratios}"
+
+
+@pytest.mark.parametrize("model", [MODELS["softmax"], MODELS["mixture"]], ids=["softmax", "mixture"])
+def test_difference_from_a_sample(rng, model):
+    check_noise(model, rng)
+
+
+def test_difference_is_exact_for_a_quadratic(rng):
+    """Any sample of a linear model with known noise: third-order remainders vanish."""
+    model = LinearModel(2, noise_std=1.0)
+    problem = Problem(model, rng, n=4000, c=10, M=10)
+    errors, reported = differences(problem, moved_cloud(problem), rng, 100, 3)
+    np.testing.assert_allclose(errors, 0.0, atol=1e-5)
+    assert np.all(reported < 1e-10)
+
+
+@pytest.mark.parametrize(
+    "where, right, wrong",
+    [
+        ("remainder", " - own(theta)", ""),
+        ("estimate", "of(anchor) + result.value", "result.value"),
+        ("difference", "L(moved) - L(theta)", "L(theta) - L(moved)"),
+        ("blocks", "values * (n / weights)[:, None]", "values"),
+        ("blocks", "np.sum(common**2)", "np.sum(common) ** 2"),
+        ("blocks", "share[:, None] * (estimates", "(estimates"),
+        ("blocks", "(error - common) ** 2", "error**2"),
+    ],
+    ids=[
+        "anchor not taken off",
+        "no anchor",
+        "sign",
+        "factor missing",
+        "squares",
+        "shares",
+        "common in spread",
+    ],
+)
+def test_broken_differences_are_caught(rng, monkeypatch, where, right, wrong):
+    difference, mutant = of_difference, estimate
+    if where == "difference":
+        difference = broken(of_difference, right, wrong)
+    elif where == "estimate":
+        mutant = broken(estimate, right, wrong)
+    elif where == "remainder":
+        monkeypatch.setattr(_sampling_error, "remainder", broken(_sampling_error.remainder, right, wrong))
+    else:
+        monkeypatch.setattr(SampleEstimate, "from_blocks", broken(SampleEstimate.from_blocks, right, wrong))
+    with pytest.raises(AssertionError, match=r"biased|noise off"):
+        check_noise(MODELS["softmax"], rng, difference, mutant)
+
+
+def test_sample_grows_until_it_is_quiet(rng, monkeypatch):
+    """With a loose tolerance it stops early; the variance it reports is below the tolerance squared."""
+    problem = Problem(MODELS["softmax"], rng, n=4000, c=10, M=20)
+    moved, seen = moved_cloud(problem), []
+    of = of_difference(moved, problem.theta)
+    arguments = problem.model, of, problem.history, problem.anchor, rng
+    count = type(problem.model)._block_log_likelihood
+
+    def counting(self, theta, rows, *rest):
+        seen.append(len(rows))
+        return count(self, theta, rows, *rest)
+
+    monkeypatch.setattr(type(problem.model), "_block_log_likelihood", counting)
+    used = []
+    for noise in (10.0, 0.05, 0.0):
+        seen.clear()
+        found = estimate(*arguments, **SIZES | dict(noise=noise))
+        assert found.common_var + (found.spread_var / 2) ** 2 <= noise**2
+        used.append(sum(seen))
+    assert used[0] < used[2] and used[0] <= used[1] <= used[2]

@@ -1,0 +1,89 @@
+"""Where modes are looked for, when, and that all of them are found that count."""
+
+import numpy as np
+import pytest
+from mixture_mode import MODEL, near
+from mutants import broken
+
+from sgevidence import ModeSearch
+from sgevidence.history import Memory, Rows
+from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.targets import Likelihood, Path, Target, find_mode
+
+
+def test_a_mode_is_a_region_in_all_labellings(mode, rng):
+    assert mode.near(MODEL, near(mode, 500, rng)).mean() > 0.99
+    assert not mode.near(MODEL, MODEL.sample_prior(rng, 500)).any()
+
+
+def symmetric_rows(rng, n, spread=3.0):
+    """n rows in groups on the corners of a square, and the same with their two columns exchanged."""
+    corners = spread * np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]])
+    X = corners[rng.integers(4, size=n)] + rng.standard_normal((n, 2))
+    return Rows.of(np.r_[X, X[:, ::-1]])
+
+
+#: A search on a thousand of them sees one way to be better by tens of nats, and climbs from nowhere else.
+ON_A_SAMPLE = pytest.mark.xfail(
+    reason="beyond search_rows one of two equal modes is found, in 21 of 24 data sets"
+)
+
+
+@pytest.mark.parametrize("n", [60, 200, 400, pytest.param(1000, marks=ON_A_SAMPLE)])
+def test_several_modes_are_found(rng, n):
+    """Two components for four groups: left and right, or above and below, and neither is the better."""
+    model, rows = MixtureModel(2, 2), symmetric_rows(rng, n)
+    modes = ModeSearch().find(model, rows, rng)
+    assert len(modes) > 1
+    check_modes(model, rows, modes, 8.0)
+    first = modes[0].a
+    mirrored = first[np.array([0, 1, 3, 2, 5, 4, 7, 6, 9, 8])]  # the columns of means and variances exchanged
+    assert modes[1].near(model, mirrored[None])[0] and not modes[0].near(model, mirrored[None])[0]
+    assert modes[0].value == pytest.approx(modes[1].value, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("if any(mode.near(model, start[None])[0] for mode in modes):", "if modes:"),
+        ("> modes[0].value - self.negligible", "> modes[0].value - 1e-9"),
+        (
+            "modes += [] if any(other.near(model, a[None])[0] for other in modes) else [mode]",
+            "modes += [mode] * 2",
+        ),
+    ],
+    ids=["one is enough", "all but the best are negligible", "each twice"],
+)
+def test_a_search_that_finds_too_few_or_too_many_is_seen(rng, monkeypatch, right, wrong):
+    monkeypatch.setattr(ModeSearch, "find", broken(ModeSearch.find, right, wrong))
+    with pytest.raises(AssertionError):
+        test_several_modes_are_found(rng, 200)
+
+
+def check_modes(model, rows, modes, negligible):
+    """Maxima, best first, within so many nats of the best, none in the region of another."""
+    values = [mode.value for mode in modes]
+    assert values == sorted(values, reverse=True) and values[-1] > values[0] - negligible
+    assert not any(a.near(model, b.a[None])[0] for a in modes for b in modes if a is not b)
+    target = Target(model, Likelihood(rows))
+    for mode in modes:
+        a, P = find_mode(target, mode.a)
+        assert P is not None and target.value(a[None])[0] == pytest.approx(mode.value, abs=0.02)
+
+
+def weighing(n):
+    """Two rows of this total weight."""
+    return Rows.of(np.zeros((2, 2)), weight=np.full(2, n / 2))
+
+
+def is_due(model, before, after, **settings):
+    rng = np.random.default_rng(0)
+    memory = Memory.empty() if before == 0 else Memory.empty().absorb(weighing(before), rng)
+    return ModeSearch(**settings).is_due(Path(model, memory, weighing(after - before)))
+
+
+def test_a_search_is_worth_it_at_250_rows_and_each_time_they_have_doubled():
+    pairs = [(0, 240), (200, 400), (400, 480), (400, 800), (800, 900), (0, 9000)]
+    assert [is_due(MODEL, *pair) for pair in pairs] == [False, True, False, True, False, True]
+    assert not is_due(MixtureModel(1, 2), 0, 1e6) and not is_due(LinearModel(2), 0, 1e6)
+    assert is_due(MODEL, 200, 400, first_rows=300) and not is_due(MODEL, 200, 400, first_rows=500)
