@@ -15,7 +15,13 @@ from .displays import (
     SurpriseDisplay,
     WeightsDisplay,
 )
-from .estimators import BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
+from .estimators import (
+    BayesianGLM,
+    BayesianGMM,
+    BayesianLinearRegression,
+    BayesianModel,
+    BayesianSoftmaxRegression,
+)
 from .exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError
 from .io import to_arviz
 from .model_selection import (
@@ -45,6 +51,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BayesianLinearRegression",
     "BayesianSoftmaxRegression",
+    "BayesianGLM",
     "BayesianGMM",
     "BayesianModel",
     "EvidenceModelAverager",

@@ -6,7 +6,14 @@ from typing import NamedTuple
 import autograd.numpy as anp
 import numpy as np
 
-from sgevidence import SGAIS, BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
+from sgevidence import (
+    SGAIS,
+    BayesianGLM,
+    BayesianGMM,
+    BayesianLinearRegression,
+    BayesianModel,
+    BayesianSoftmaxRegression,
+)
 
 
 def sample_slope(rng, size):
@@ -54,6 +61,10 @@ def two_clusters(X, rng):
     return X + np.where(rng.random(len(X)) < 0.4, 4.0, -4.0)[:, None], None
 
 
+def counts(X, rng):
+    return X, rng.poisson(np.exp(np.clip(X @ [0.5, -0.5] + 1.0, -5, 3))).astype(float)
+
+
 CASES = {
     "linear": Case(
         BayesianLinearRegression,
@@ -77,6 +88,13 @@ CASES = {
         params=dict(n_components=2),
         other=dict(mean_scale=1.0),
         kind="density",
+    ),
+    "glm": Case(
+        BayesianGLM,
+        counts,
+        posterior={"coef": (2,), "intercept": ()},
+        other=dict(fit_intercept=False),
+        kind="regressor",
     ),
     "custom": Case(slope_model, line, posterior={"theta": (1,)}),
 }

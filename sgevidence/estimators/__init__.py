@@ -2,6 +2,7 @@
 
 from ._base import EvidenceEstimator
 from ._custom import BayesianModel
+from ._glm import BayesianGLM
 from ._gmm import BayesianGMM
 from ._input import generator, refuse_masked
 from ._linear_regression import BayesianLinearRegression
@@ -10,6 +11,7 @@ from ._softmax_regression import BayesianSoftmaxRegression
 from ._transaction import all_or_nothing
 
 __all__ = [
+    "BayesianGLM",
     "BayesianGMM",
     "BayesianLinearRegression",
     "BayesianModel",

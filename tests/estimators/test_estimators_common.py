@@ -19,7 +19,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from sgevidence import FullData, evidence_scorer
-from sgevidence.history import Rows
 
 pytestmark = pytest.mark.parametrize("kind", KINDS)
 
@@ -156,7 +155,8 @@ def test_evidence_path_tells_the_whole_story(kind):
 def test_score_samples_averages_densities_and_log_predictive_averages_their_product(kind):
     est = streamed(estimator(kind), kind, 0, 60)
     X, y = part(kind, 60, 90)
-    ell = est._model.log_likelihood(est.particles_, Rows.of(X, y)) + np.log(est.particle_weights_)[:, None]
+    rows = est._rows_to_score(X, y)
+    ell = est._model.log_likelihood(est.particles_, rows) + np.log(est.particle_weights_)[:, None]
     args = (X,) if y is None else (X, y)
     np.testing.assert_allclose(est.score_samples(*args), logsumexp(ell, axis=0), rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(est.score_samples(*args), est.score_samples(*args))  # no randomness

@@ -1,0 +1,126 @@
+"""Counts against quadrature, an offset that is an exposure, and predictions that are those of the cloud."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.optimize import minimize
+from scipy.stats import multivariate_t, norm, poisson
+
+from sgevidence import SGAIS, BayesianGLM, EvidenceWarning
+
+RNG = np.random.default_rng(5)
+X = RNG.standard_normal((40, 1))
+EXPOSURE = RNG.uniform(0.5, 5.0, 40)
+Y = RNG.poisson(EXPOSURE * np.exp(0.7 * X[:, 0]))
+
+
+def one_coefficient(**params):
+    return BayesianGLM(fit_intercept=False, sampler=SGAIS(n_particles=1000), random_state=1, **params)
+
+
+def by_quadrature(exposure):
+    """log ∫ Π_r Poisson(y_r | exposure_r e^{w x_r}) N(w | 0, 1) dw."""
+
+    def log_joint(w):
+        return poisson.logpmf(Y, exposure * np.exp(w * X[:, 0])).sum() + norm.logpdf(w)
+
+    grid = np.linspace(-2, 3, 2001)
+    top = max(map(log_joint, grid))
+    w = grid[np.argmax([log_joint(g) for g in grid])]
+    return top + np.log(quad(lambda v: np.exp(log_joint(v) - top), w - 1.5, w + 1.5, epsabs=1e-12)[0])
+
+
+def check_evidence(est, exact):
+    assert abs(est.log_evidence_ - exact) <= 4 * est.log_evidence_std_
+    assert est.log_evidence_std_ < 0.15
+
+
+@pytest.mark.parametrize("exposure", [EXPOSURE, np.ones(40)], ids=["offset", "none"])
+def test_log_evidence_by_quadrature(exposure):
+    offset = None if np.all(exposure == 1) else np.log(exposure)
+    check_evidence(one_coefficient().fit(X, Y, offset=offset), by_quadrature(exposure))
+    streamed = one_coefficient()
+    for start in range(0, 40, 10):
+        rows = slice(start, start + 10)
+        streamed.partial_fit(X[rows], Y[rows], offset=None if offset is None else offset[rows])
+    check_evidence(streamed, by_quadrature(exposure))
+
+
+def test_a_lost_offset_is_seen():
+    with pytest.raises(AssertionError):
+        check_evidence(one_coefficient().fit(X, Y), by_quadrature(EXPOSURE))
+
+
+def test_five_coefficients_by_importance_sampling(rng):
+    """A Student-t around the mode, whose draws nearly all count."""
+    X = rng.standard_normal((60, 4))
+    y = rng.poisson(np.exp(X @ [0.5, -0.5, 0.3, 0.0] + 0.7))
+    Phi = np.column_stack([X, np.ones(60)])
+
+    def log_joint(W):
+        return poisson.logpmf(y, np.exp(W @ Phi.T)).sum(axis=1) + norm.logpdf(W).sum(axis=1)
+
+    mode = minimize(lambda w: -log_joint(w[None])[0], np.zeros(5)).x
+    curvature = Phi.T @ (np.exp(Phi @ mode)[:, None] * Phi) + np.eye(5)
+    proposal = multivariate_t(mode, np.linalg.inv(curvature), df=8)
+    W = proposal.rvs(20_000, random_state=rng)
+    log_w = log_joint(W) - proposal.logpdf(W)
+    w = np.exp(log_w - log_w.max())
+    exact, error = log_w.max() + np.log(w.mean()), w.std() / w.mean() / np.sqrt(len(w))
+    assert error < 0.01
+    est = BayesianGLM(sampler=SGAIS(n_particles=1000), random_state=2).fit(X, y)
+    check_evidence(est, exact)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return one_coefficient().fit(X, Y, offset=np.log(EXPOSURE))
+
+
+def test_predictions_are_averages_over_particles(fitted):
+    rates = EXPOSURE * np.exp(fitted.particles_ * X[:, 0])
+    W = fitted.particle_weights_
+    mean, std = fitted.predict(X, return_std=True, offset=np.log(EXPOSURE))
+    np.testing.assert_allclose(mean, W @ rates, rtol=1e-9)
+    np.testing.assert_allclose(std**2, W @ (rates + rates**2) - (W @ rates) ** 2, rtol=1e-9)
+    scores = fitted.score_samples(X, Y, offset=np.log(EXPOSURE))
+    np.testing.assert_allclose(np.exp(scores), W @ poisson.pmf(Y, rates), rtol=1e-6)
+    y = np.arange(400)[:, None, None]
+    p = np.einsum("m,ymn->yn", W, poisson.pmf(y, rates[None]))
+    entropy = -np.sum(p * np.log(np.maximum(p, 1e-300)), axis=0)
+    np.testing.assert_allclose(fitted.score_samples(X, offset=np.log(EXPOSURE)), -entropy, atol=0.01)
+    residual = Y - mean
+    r2 = 1 - residual @ residual / np.sum((Y - Y.mean()) ** 2)
+    assert fitted.score(X, Y, offset=np.log(EXPOSURE)) == pytest.approx(r2)
+    draws = fitted.sample_y(X, 2000, random_state=0, offset=np.log(EXPOSURE))
+    assert np.all(np.abs(draws.mean(axis=1) - mean) < 5 * std / np.sqrt(2000))
+    joint = W @ np.exp(poisson.logpmf(Y[:5], rates[:, :5]).sum(axis=1))
+    log_offset = np.log(EXPOSURE[:5])
+    assert fitted.log_predictive(X[:5], Y[:5], offset=log_offset) == pytest.approx(np.log(joint))
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (dict(y=-Y - 1.0), "y must be counts, but has the negative value"),
+        (dict(offset=np.zeros(39)), "inconsistent numbers of samples"),
+        (dict(offset=np.zeros((40, 2))), "offset must have one number a row"),
+        (dict(offset=np.full(40, np.nan)), "offset contains NaN"),
+        (dict(offset=np.ma.masked_array(np.zeros(40), mask=np.arange(40) == 1)), "offset is a masked array"),
+    ],
+)
+def test_bad_input(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        one_coefficient().fit(**dict(X=X, y=Y) | arguments)
+
+
+def test_what_are_no_counts_is_warned_of():
+    with pytest.warns(EvidenceWarning, match="not counts"):
+        one_coefficient().fit(X, Y + 0.5)
+
+
+def test_rows_of_weight_zero_take_their_offset_with_them():
+    weight = np.arange(40) % 2
+    one = one_coefficient().fit(X, Y, sample_weight=weight, offset=np.log(EXPOSURE))
+    other = one_coefficient().fit(X[1::2], Y[1::2], offset=np.log(EXPOSURE[1::2]))
+    assert one.log_evidence_ == other.log_evidence_
