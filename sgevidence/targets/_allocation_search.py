@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..models._allocations import (
+from ..models.allocations import (
     coefficients,
     log_complete_evidence,
     sample_allocations,

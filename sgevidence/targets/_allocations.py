@@ -37,7 +37,7 @@ import numpy as np
 
 from ..history import Rows
 from ..models import MixtureModel
-from ..models._allocations import (
+from ..models.allocations import (
     coefficients,
     features,
     log_conditionals,

@@ -9,8 +9,8 @@ from mutants import broken
 from scipy import stats
 
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel, _allocations
-from sgevidence.models._allocations import (
+from sgevidence.models import MixtureModel, allocations
+from sgevidence.models.allocations import (
     coefficients,
     features,
     log_complete_evidence,
@@ -106,9 +106,9 @@ def test_conditional_density_is_the_average_over_labellings(rng):
     ],
 )
 def test_power_of_the_conditional_density(rng, monkeypatch, name, right, wrong):
-    monkeypatch.setattr(_allocations, name, broken(getattr(_allocations, name), right, wrong))
+    monkeypatch.setattr(allocations, name, broken(getattr(allocations, name), right, wrong))
     if name == "log_conditionals":
-        monkeypatch.setitem(globals(), name, getattr(_allocations, name))
+        monkeypatch.setitem(globals(), name, getattr(allocations, name))
     with pytest.raises(AssertionError):
         check_conditionals(rng)
 

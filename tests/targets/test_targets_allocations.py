@@ -9,7 +9,7 @@ import pytest
 from sklearn.datasets import load_wine
 
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel, _allocations
+from sgevidence.models import MixtureModel, allocations
 from sgevidence.targets import _allocation_search
 from sgevidence.targets import _allocations as target
 from sgevidence.targets._allocations import allocation_evidence
@@ -92,9 +92,7 @@ def test_evidence_is_the_sum_over_all_allocations(rng, case):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "case", ["overlapping", "separated, three to spare", "four components", "weights", "far"]
-)
+@pytest.mark.parametrize("case", ["overlapping", "separated, three to spare", "four components", "weights"])
 def test_error_bars_are_true(rng, case):
     """Twenty seeds: the error bar is at least as large as the errors, and not ten times as large."""
     K, rows = CASES[case]
@@ -139,7 +137,7 @@ def test_any_allocations_will_do(rng, monkeypatch, K):
     """What is searched changes the variance alone: here allocations are drawn blindly."""
 
     def blind(model, found, F, origin, size, rng):
-        return _allocations.statistics(rng.integers(K, size=(size, len(F))), F, K)
+        return allocations.statistics(rng.integers(K, size=(size, len(F))), F, K)
 
     monkeypatch.setattr(target, "sampled_allocations", blind)
     rows, model = Rows.of(few(6)), MixtureModel(K, 1)
@@ -151,9 +149,7 @@ def test_any_allocations_will_do(rng, monkeypatch, K):
 )
 def test_power_one_labelling_is_not_enough(rng, monkeypatch, case):
     """Z of one labelling times K!, right for separated components alone, is seen to be wrong elsewhere."""
-    monkeypatch.setattr(
-        _allocations, "permanent", lambda A: np.prod([A[k, k] for k in range(len(A))], axis=0)
-    )
+    monkeypatch.setattr(allocations, "permanent", lambda A: np.prod([A[k, k] for k in range(len(A))], axis=0))
     with pytest.raises(AssertionError):
         test_evidence_is_the_sum_over_all_allocations(rng, case)
 
@@ -197,7 +193,7 @@ def test_a_basin_that_one_half_has_missed_shows(rng, monkeypatch):
         return [found[0], found[1]._replace(z=lost)]
 
     def frozen(model, found, F, origin, size, rng):
-        return _allocations.statistics(np.resize(found.z, (size, len(F))), F, 2)
+        return allocations.statistics(np.resize(found.z, (size, len(F))), F, 2)
 
     monkeypatch.setattr(target, "searched_together", one_is_lost)
     monkeypatch.setattr(target, "sampled_allocations", frozen)
