@@ -56,6 +56,8 @@ PILOT, DRAWS = 500, 2000
 ENOUGH, GROWTHS = 500, 2
 #: Effective draws below which their variance is not believed, and nats that the halves may differ by.
 FEW, APART = 100, 1.0
+#: Effective draws from which more rounds are worth their time where these are too few, and how many in all.
+HOPE, MORE_GROWTHS = 20, 6
 #: Rows · components · numbers of each beyond which the answer would take more than about ten seconds.
 MOST = 400_000
 #: Components beyond which the sum over labellings would.
@@ -125,11 +127,12 @@ def allocation_evidence(model: MixtureModel, rows, rng: np.random.Generator) -> 
     found = searched_together(model, problem.X, problem.F, problem.origin, rngs)
     halves = [problem.proposal(one, g) for one, g in zip(found, rngs)]
     n_draws = 2 * PILOT
-    for growths in range(GROWTHS + 1):
+    for growths in range(MORE_GROWTHS + 1):
         sample = problem.draw(np.concatenate(halves, axis=1), DRAWS, rng)
         n_draws += DRAWS
         parts = sample.halves()
-        if growths == GROWTHS or sample.weights.ess > ENOUGH:
+        ess = sample.weights.ess
+        if ess > ENOUGH or (growths >= GROWTHS and not HOPE < ess < FEW):
             break
         halves = [problem.grown(T, part, rng) for T, part in zip(halves, parts)]
     weights = sample.weights

@@ -28,7 +28,7 @@ class Allocate(NamedTuple):
         Least share of its draws that must be effective, below which annealing is the better answer.
     """
 
-    first_rows: int = 50
+    first_rows: int = 20
     min_effective: float = 0.05
 
     def applies(self, state: State, path: Path) -> bool:

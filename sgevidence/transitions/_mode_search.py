@@ -44,7 +44,7 @@ class ModeSearch(BaseEstimator):
 
     Parameters
     ----------
-    first_allocation : int or None, default=50
+    first_allocation : int or None, default=20
         Rows from which the evidence is taken from the allocations of rows to components, while that is
         precise and the rows are at hand (:class:`~sgevidence.transitions.Allocate`); on fewer, particles
         do as well.  None never does.
@@ -111,7 +111,7 @@ class ModeSearch(BaseEstimator):
 
     def __init__(
         self,
-        first_allocation=50,
+        first_allocation=20,
         first_rows=250,
         search_rows=1000,
         compare_rows=10_000,
