@@ -24,12 +24,15 @@ class Allocate(NamedTuple):
     ----------
     first_rows : int
         Rows from which it is tried: on fewer the particles do as well, and faster.
-    min_effective : float
-        Least share of its draws that must be effective, below which annealing is the better answer.
+    max_attempts : int
+        Searches that may miss a basin that another one finds.
+    hopeless : float
+        Effective draws below which another search would do no better.
     """
 
     first_rows: int = 20
-    min_effective: float = 0.05
+    max_attempts: int = 3
+    hopeless: float = 20.0
 
     def applies(self, state: State, path: Path) -> bool:
         """To a mixture of several components, all of whose rows are at hand, until it has failed."""
@@ -39,10 +42,13 @@ class Allocate(NamedTuple):
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         if not self.applies(state, path):
             return Step(state, crossed=False)
-        found = allocation_evidence(cast(MixtureModel, path.model), path.all_rows, rng.noise)
-        good = found is not None and found.reliable and found.ess > self.min_effective * len(found.theta)
-        if found is None or not good:
-            spent = 0.0 if found is None else found.n_likelihoods
+        model, rows, spent = cast(MixtureModel, path.model), path.all_rows, 0.0
+        for _ in range(self.max_attempts):
+            found = allocation_evidence(model, rows, rng.noise)
+            spent += 0.0 if found is None else found.n_likelihoods
+            if found is None or found.reliable or found.ess < self.hopeless:
+                break
+        if found is None or not found.reliable:
             failed = state._replace(tuned=state.tuned._replace(allocations_failed=True))
             return Step(failed, Renewed(n_likelihoods=spent), crossed=False)
         weights, M = Weights(found.log_weights), state.cloud.M
@@ -53,5 +59,5 @@ class Allocate(NamedTuple):
             found.log_evidence,
             siblings(parents, found.log_evidence_std**2),
         )
-        info = Renewed(n_renewals=1, n_likelihoods=found.n_likelihoods)
+        info = Renewed(n_renewals=1, n_likelihoods=spent)
         return Step(state._replace(cloud=cloud, ell=None), info)
