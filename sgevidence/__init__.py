@@ -8,6 +8,7 @@ from .bidirectional import BidirectionalError, bidirectional_error
 from .estimators import BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
 from .exceptions import DivergenceError, EvidenceWarning
 from .model_selection import FullData, evidence_scorer
+from .monitoring import EvidenceMonitor
 from .samplers import (
     AIS,
     SGAIS,
@@ -29,6 +30,7 @@ __all__ = [
     "BayesianGMM",
     "BayesianModel",
     "EvidenceModelAverager",
+    "EvidenceMonitor",
     "evidence_scorer",
     "FullData",
     "SGAIS",

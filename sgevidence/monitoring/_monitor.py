@@ -1,0 +1,216 @@
+"""The scikit-learn face of change-point detection by evidence."""
+
+import copy
+from collections.abc import Callable
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import validate_data
+
+from ._detection import Detection
+from ._normal import NormalSegment
+from ._watch import RowWatch, Watched
+
+
+class EvidenceMonitor(BaseEstimator):
+    """Change points of a stream, declared as rows arrive, by the evidence of the segments between them.
+
+    The stream is cut into segments by changes that come with probability ``hazard`` at each row; within
+    a segment the rows follow ``model`` with parameters of their own.  The posterior of the last change
+    is computed exactly for conjugate models (Adams and MacKay 2007).
+
+    Parameters
+    ----------
+    model : segment model or None, default=None
+        What a segment looks like; None means ``NormalSegment()``: :class:`~sgevidence.monitoring.NormalSegment`,
+        :class:`~sgevidence.monitoring.RegressionSegment`.
+    hazard : float, default=1/250
+        Prior probability of a change at a row: one over the expected length of a segment.
+    threshold : float, default=0.9
+        A change is declared when the posterior probability of one since the last declared change
+        passes it.  On a stream without changes there are at most hazard · (1 − threshold) / threshold
+        false alarms a row, 1/2250 by default.
+    max_runs : int, default=100
+        Hypotheses about the last change that are followed; memory and the cost of a row are
+        proportional to it.  The least probable one makes room for the new one.
+    reaction : {"none", "restart"} or callable, default="none"
+        What follows a declared change.  "none" keeps all hypotheses, so that evidence and posterior
+        stay exact and a false alarm can be outlived.  "restart" drops the segments that began before
+        the declared place for good.  A callable is called as ``reaction(monitor, detection)`` when
+        the update is complete.
+
+    Attributes
+    ----------
+    change_points_ : ndarray of shape (n_detections,)
+        Index of the first row of each new segment that was declared, counted from 0 over the stream.
+    detections_ : list of Detection
+        ``row`` at which it was declared, ``place``, ``probability``, ``log_bayes_factor`` (nats).
+    drift_detected : bool
+        Did the last update declare a change?  The name is river's.
+    run_length_posterior_ : dict of str to ndarray
+        ``start``, ``run_length`` and ``probability`` of each hypothesis about the present segment.
+    log_evidence_ : float
+        Log probability density of all rows under the segmented model, in nats, summed over all
+        segmentations; after a "restart", the sum of the log predictive densities.
+    log_predictive_ : ndarray
+        Log predictive density, given the rows before, of each row of the last update.
+    change_probability_ : ndarray
+        After each row of the last update, the probability of a change since the last declared one.
+    pruned_mass_ : float
+        Sum of the posterior probabilities of the hypotheses that made room: the expected error of the
+        posterior is at most this.
+    n_samples_seen_, n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only if X has column names.
+
+    See Also
+    --------
+    segment : All rows at hand: the posterior of the changes given the whole series.
+
+    Notes
+    -----
+    With r rows since the last declared change, ``log_bayes_factor`` is the log posterior odds of a change
+    since less the log prior odds, log[(1 − (1 − hazard)^r) / (1 − hazard)^r].
+
+    References
+    ----------
+    R. P. Adams, D. J. C. MacKay (2007), Bayesian Online Changepoint Detection, arXiv:0710.3742.
+
+    P. Fearnhead, Z. Liu (2007), On-line inference for multiple changepoint problems, Journal of the
+    Royal Statistical Society B 69, 589.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sgevidence import EvidenceMonitor
+    >>> from sgevidence.monitoring import NormalSegment
+    >>> rng = np.random.default_rng(0)
+    >>> monitor = EvidenceMonitor(NormalSegment())
+    >>> for x in np.concatenate([rng.normal(0, 1, 300), rng.normal(3, 1, 50)]):
+    ...     monitor = monitor.partial_fit([[x]])
+    ...     if monitor.drift_detected:
+    ...         found = monitor.detections_[-1]
+    ...         print(f"at row {found.row}: a change at row {found.place}")
+    at row 301: a change at row 300
+    """
+
+    _parameter_constraints: dict = {
+        "model": [BaseEstimator, None],
+        "hazard": [Interval(Real, 0, 1, closed="neither")],
+        "threshold": [Interval(Real, 0.5, 1, closed="left")],
+        "max_runs": [Interval(Integral, 2, None, closed="left")],
+        "reaction": [StrOptions({"none", "restart"}), callable],
+    }
+
+    detections_: list[Detection]
+    n_samples_seen_: int
+
+    def __init__(
+        self,
+        model: BaseEstimator | None = None,
+        *,
+        hazard: float = 1 / 250,
+        threshold: float = 0.9,
+        max_runs: int = 100,
+        reaction: str | Callable = "none",
+    ) -> None:
+        self.model = model
+        self.hazard = hazard
+        self.threshold = threshold
+        self.max_runs = max_runs
+        self.reaction = reaction
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Forget what was seen and watch these rows as if they arrived one after the other.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), optional
+            Needed if the model is one of y given X.
+
+        Returns
+        -------
+        self : EvidenceMonitor
+
+        Raises
+        ------
+        ValueError
+            On bad input; nothing has changed then.
+        """
+        return self._absorb(X, y, reset=True)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None):
+        """Watch more rows, one or a chunk.  Parameters and errors as in :meth:`fit`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self : EvidenceMonitor
+        """
+        return self._absorb(X, y, reset=not hasattr(self, "_watch"))
+
+    def _absorb(self, X, y, reset: bool) -> "EvidenceMonitor":
+        before = self.__dict__.copy()
+        try:
+            watch = self._make_watch() if reset else copy.deepcopy(self._watch)
+            X, y = self._validate(X, y, watch, reset)
+            found = watch.learn(X, y)
+        except BaseException:  # all or nothing: also after a keyboard interrupt
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        self._store(watch, found, len(X), reset)
+        if callable(self.reaction):
+            for detection in found.detections:
+                self.reaction(self, detection)
+        return self
+
+    def _make_watch(self) -> RowWatch:
+        model = NormalSegment() if self.model is None else clone(self.model)
+        return RowWatch(model, self.hazard, self.threshold, self.max_runs, self.reaction == "restart")
+
+    def _validate(self, X, y, watch: RowWatch, reset: bool):
+        """Copies of the rows: the caller may go on using the buffers."""
+        if not watch.model.needs_y:
+            return validate_data(self, X, reset=reset, dtype=np.float64, order="C", copy=True), None
+        if y is None:
+            raise ValueError(
+                f"{type(watch.model).__name__} is a model of y given X: requires y to be passed, "
+                "but the target y is None"
+            )
+        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", copy=True, y_numeric=True)
+        return X, y.astype(np.float64)
+
+    def _store(self, watch: RowWatch, found: Watched, n_rows: int, reset: bool) -> None:
+        self._watch = watch
+        old = [] if reset else self.detections_
+        self.detections_ = [*old, *found.detections]
+        self.change_points_ = np.array([d.place for d in self.detections_], dtype=np.int64)
+        self._detected_now = bool(found.detections)
+        self.log_predictive_ = found.log_predictive
+        self.change_probability_ = found.change_probability
+        self.log_evidence_ = watch.log_evidence
+        self.pruned_mass_ = watch.pruned
+        self.n_samples_seen_ = n_rows + (0 if reset else self.n_samples_seen_)
+
+    @property
+    def drift_detected(self) -> bool:
+        """Did the last update declare a change?"""
+        return getattr(self, "_detected_now", False)
+
+    @property
+    def run_length_posterior_(self) -> dict[str, np.ndarray]:
+        """First row, length and probability of each hypothesis about the present segment, longest first."""
+        if not hasattr(self, "_watch"):
+            raise AttributeError("EvidenceMonitor has no run_length_posterior_ before it has seen rows")
+        start, probability, n_seen = self._watch.posterior()
+        return {"start": start.copy(), "run_length": n_seen - start, "probability": probability}
