@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import validate_data
 
 from ._detection import Detection
-from ._normal import NormalSegment
+from ._series import SeriesSegment
 from ._watch import RowWatch, Watched
 
 
@@ -24,15 +24,17 @@ class EvidenceMonitor(BaseEstimator):
     Parameters
     ----------
     model : segment model or None, default=None
-        What a segment looks like; None means ``NormalSegment()``: :class:`~sgevidence.monitoring.NormalSegment`,
-        :class:`~sgevidence.monitoring.RegressionSegment`.
+        What a segment looks like.  None means :class:`~sgevidence.monitoring.SeriesSegment`: numbers in
+        any units, with a level, a trend, an autoregression or a random walk.  Others with a closed
+        form: :class:`~sgevidence.monitoring.NormalSegment` (many times faster, scaled rows) and
+        :class:`~sgevidence.monitoring.RegressionSegment` (y given X).
     hazard : float, default=1/250
         Prior probability of a change at a row: one over the expected length of a segment.
     threshold : float, default=0.9
         A change is declared when the posterior probability of one since the last declared change
         passes it.  On a stream without changes there are at most hazard · (1 − threshold) / threshold
         false alarms a row, 1/2250 by default.
-    max_runs : int, default=100
+    max_runs : int, default=50
         Hypotheses about the last change that are followed; memory and the cost of a row are
         proportional to it.  The least probable one makes room for the new one.
     reaction : {"none", "restart"} or callable, default="none"
@@ -113,7 +115,7 @@ class EvidenceMonitor(BaseEstimator):
         *,
         hazard: float = 1 / 250,
         threshold: float = 0.9,
-        max_runs: int = 100,
+        max_runs: int = 50,
         reaction: str | Callable = "none",
     ) -> None:
         self.model = model
@@ -175,7 +177,7 @@ class EvidenceMonitor(BaseEstimator):
         return self
 
     def _make_watch(self) -> RowWatch:
-        model = NormalSegment() if self.model is None else clone(self.model)
+        model = SeriesSegment() if self.model is None else clone(self.model)
         return RowWatch(model, self.hazard, self.threshold, self.max_runs, self.reaction == "restart")
 
     def _validate(self, X, y, watch: RowWatch, reset: bool):

@@ -122,7 +122,7 @@ class NormalSegment(BaseEstimator):
 
 def log_gamma_ratio(a: np.ndarray) -> np.ndarray:
     """log Γ(a + ½) − log Γ(a) for a > 0: five steps up, then Stirling's series (error below 1e-9)."""
-    up, half = a.copy(), a + 0.5
+    up, half = a + 0.0, a + 0.5
     for k in range(1, 5):
         up *= a + k
         half *= a + (k + 0.5)
