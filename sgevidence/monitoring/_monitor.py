@@ -7,11 +7,15 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
 from ._detection import Detection
+from ._estimators import ChunkWatch, known_classes, watches_by_estimator
 from ._series import SeriesSegment
 from ._watch import RowWatch, Watched
+
+DEFAULT_RUNS = 50  # in closed form; twice as many change nothing that was measured
+DEFAULT_ESTIMATORS = 5
 
 
 class EvidenceMonitor(BaseEstimator):
@@ -23,20 +27,22 @@ class EvidenceMonitor(BaseEstimator):
 
     Parameters
     ----------
-    model : segment model or None, default=None
+    model : segment model, estimator or None, default=None
         What a segment looks like.  None means :class:`~sgevidence.monitoring.SeriesSegment`: numbers in
         any units, with a level, a trend, an autoregression or a random walk.  Others with a closed
         form: :class:`~sgevidence.monitoring.NormalSegment` (many times faster, scaled rows) and
-        :class:`~sgevidence.monitoring.RegressionSegment` (y given X).
+        :class:`~sgevidence.monitoring.RegressionSegment` (y given X).  Or any estimator of this package,
+        or an averager: then each call of ``partial_fit`` is one step.
     hazard : float, default=1/250
         Prior probability of a change at a row: one over the expected length of a segment.
     threshold : float, default=0.9
         A change is declared when the posterior probability of one since the last declared change
         passes it.  On a stream without changes there are at most hazard · (1 − threshold) / threshold
         false alarms a row, 1/2250 by default.
-    max_runs : int, default=50
+    max_runs : int or None, default=None
         Hypotheses about the last change that are followed; memory and the cost of a row are
-        proportional to it.  The least probable one makes room for the new one.
+        proportional to it.  None means 50 in closed form, and 5 estimators.
+        The least probable one makes room for the new one.
     reaction : {"none", "restart"} or callable, default="none"
         What follows a declared change.  "none" keeps all hypotheses, so that evidence and posterior
         stay exact and a false alarm can be outlived.  "restart" drops the segments that began before
@@ -57,7 +63,8 @@ class EvidenceMonitor(BaseEstimator):
         Log probability density of all rows under the segmented model, in nats, summed over all
         segmentations; after a "restart", the sum of the log predictive densities.
     log_predictive_ : ndarray
-        Log predictive density, given the rows before, of each row of the last update.
+        Log predictive density, given the rows before, of each row of the last update, or of
+        the chunk where the model is an estimator.
     change_probability_ : ndarray
         After each row of the last update, the probability of a change since the last declared one.
     pruned_mass_ : float
@@ -102,7 +109,7 @@ class EvidenceMonitor(BaseEstimator):
         "model": [BaseEstimator, None],
         "hazard": [Interval(Real, 0, 1, closed="neither")],
         "threshold": [Interval(Real, 0.5, 1, closed="left")],
-        "max_runs": [Interval(Integral, 2, None, closed="left")],
+        "max_runs": [Interval(Integral, 2, None, closed="left"), None],
         "reaction": [StrOptions({"none", "restart"}), callable],
     }
 
@@ -115,7 +122,7 @@ class EvidenceMonitor(BaseEstimator):
         *,
         hazard: float = 1 / 250,
         threshold: float = 0.9,
-        max_runs: int = 50,
+        max_runs: int | None = None,
         reaction: str | Callable = "none",
     ) -> None:
         self.model = model
@@ -146,25 +153,30 @@ class EvidenceMonitor(BaseEstimator):
         return self._absorb(X, y, reset=True)
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X, y=None):
+    def partial_fit(self, X, y=None, classes=None):
         """Watch more rows, one or a chunk.  Parameters and errors as in :meth:`fit`.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), optional
+        classes : array-like of shape (n_classes,), optional
+            For a classifier, at the first call: all labels that may ever come.
 
         Returns
         -------
         self : EvidenceMonitor
         """
-        return self._absorb(X, y, reset=not hasattr(self, "_watch"))
+        return self._absorb(X, y, reset=not hasattr(self, "_watch"), classes=classes)
 
-    def _absorb(self, X, y, reset: bool) -> "EvidenceMonitor":
+    def _absorb(self, X, y, reset: bool, classes=None) -> "EvidenceMonitor":
         before = self.__dict__.copy()
         try:
-            watch = self._make_watch() if reset else copy.deepcopy(self._watch)
+            # an estimator is copied before it learns, the arrays of a closed form are not
+            watch = self._make_watch() if reset else self._copied()
             X, y = self._validate(X, y, watch, reset)
+            if isinstance(watch, ChunkWatch) and reset:
+                watch.classes = known_classes(watch.model, y, classes)
             found = watch.learn(X, y)
         except BaseException:  # all or nothing: also after a keyboard interrupt
             self.__dict__.clear()
@@ -176,12 +188,27 @@ class EvidenceMonitor(BaseEstimator):
                 self.reaction(self, detection)
         return self
 
-    def _make_watch(self) -> RowWatch:
+    def _make_watch(self) -> RowWatch | ChunkWatch:
         model = SeriesSegment() if self.model is None else clone(self.model)
-        return RowWatch(model, self.hazard, self.threshold, self.max_runs, self.reaction == "restart")
+        kind: type[RowWatch] | type[ChunkWatch] = RowWatch
+        if watches_by_estimator(model):
+            if not hasattr(model, "partial_fit"):
+                raise TypeError(
+                    f"{type(model).__name__} cannot be watched: it is no segment model and has no partial_fit"
+                )
+            kind = ChunkWatch
+        default = DEFAULT_ESTIMATORS if kind is ChunkWatch else DEFAULT_RUNS
+        max_runs = default if self.max_runs is None else self.max_runs
+        return kind(model, self.hazard, self.threshold, max_runs, self.reaction == "restart")
 
-    def _validate(self, X, y, watch: RowWatch, reset: bool):
+    def _copied(self) -> RowWatch | ChunkWatch:
+        return copy.copy(self._watch) if isinstance(self._watch, ChunkWatch) else copy.deepcopy(self._watch)
+
+    def _validate(self, X, y, watch: RowWatch | ChunkWatch, reset: bool):
         """Copies of the rows: the caller may go on using the buffers."""
+        if isinstance(watch, ChunkWatch):
+            X = validate_data(self, X, reset=reset, dtype=np.float64, order="C", copy=True)
+            return X, None if y is None else column_or_1d(y, warn=True).copy()
         if not watch.model.needs_y:
             return validate_data(self, X, reset=reset, dtype=np.float64, order="C", copy=True), None
         if y is None:
@@ -192,7 +219,7 @@ class EvidenceMonitor(BaseEstimator):
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", copy=True, y_numeric=True)
         return X, y.astype(np.float64)
 
-    def _store(self, watch: RowWatch, found: Watched, n_rows: int, reset: bool) -> None:
+    def _store(self, watch: RowWatch | ChunkWatch, found: Watched, n_rows: int, reset: bool) -> None:
         self._watch = watch
         old = [] if reset else self.detections_
         self.detections_ = [*old, *found.detections]
@@ -203,6 +230,26 @@ class EvidenceMonitor(BaseEstimator):
         self.log_evidence_ = watch.log_evidence
         self.pruned_mass_ = watch.pruned
         self.n_samples_seen_ = n_rows + (0 if reset else self.n_samples_seen_)
+
+    def update(self, x, y=None) -> None:
+        """One row, as river's drift detectors take it: then ask ``drift_detected``.
+
+        Parameters
+        ----------
+        x : float, dict of str to float or array-like of shape (n_features,)
+            The features of a dict are the same at each call.
+        y : float, optional
+            Needed if the model is one of y given X.
+        """
+        if isinstance(x, dict):
+            names = getattr(self, "_names", None) or sorted(x)
+            if set(names) != set(x):
+                raise ValueError(f"the row has the features {sorted(x)}, the rows before had {names}")
+            row = [x[name] for name in names]
+        else:
+            names, row = None, x
+        self.partial_fit(np.asarray(row, dtype=np.float64).reshape(1, -1), None if y is None else [y])
+        self._names = names
 
     @property
     def drift_detected(self) -> bool:

@@ -157,10 +157,9 @@ class SeriesSegment(BaseEstimator):
         shape = (capacity, n_features, len(self.models), len(NOISES) * len(OUTLIERS))
         table = np.zeros((capacity, n_features))
         none = np.zeros(n_features)
-        members = (np.zeros(shape) for _ in range(8))
-        return SeriesRuns(
-            np.zeros(capacity), table, table.copy(), *members, Past(none, none, 0, 0, none, none)
-        )
+        members = [np.zeros(shape) for _ in range(8)]
+        past = Past(none, none, 0, 0, none, none)
+        return SeriesRuns._make([np.zeros(capacity), table, table.copy(), *members, past])
 
     def settle(self, runs: SeriesRuns, X: np.ndarray) -> None:
         """Find the first units from the rows of the warm-up."""
