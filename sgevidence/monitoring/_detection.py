@@ -15,7 +15,8 @@ when the odds pass τ/(1 − τ), :math:`E[T] = E[S_T] \ge \tau/((1-\tau)h)`: on
 
 .. math:: h\,(1 - \tau)/\tau
 
-false alarms a row at most.  (Pollak 1985; the threshold is overshot, so the true rate is a little lower.)
+false alarms a row at most (Pollak 1985).  The threshold is not met but overshot, so the true rate is a
+fraction of this; a segment model's ``overshoot`` is that fraction, measured.
 """
 
 import math

@@ -58,7 +58,7 @@ class EstimatorRun:
 class ChunkWatch:
     """At most ``max_runs`` estimators, and the posterior over them."""
 
-    needs_y = False  # the estimator knows
+    overshoot = 1.0  # the bound: it has not been measured
 
     def __init__(
         self, model: BaseEstimator, hazard: float, threshold: float, max_runs: int, forget: bool

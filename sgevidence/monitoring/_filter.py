@@ -46,6 +46,7 @@ class SegmentModel(Protocol):
 
     needs_y: bool
     warm_up: int
+    overshoot: float  # false alarms on stationary rows, as a fraction of the martingale's bound
 
     def allocate(self, capacity: int, n_features: int) -> Any:
         """Arrays with the slot in front, in a NamedTuple."""

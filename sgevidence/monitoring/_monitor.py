@@ -38,7 +38,7 @@ class EvidenceMonitor(BaseEstimator):
     threshold : float, default=0.9
         A change is declared when the posterior probability of one since the last declared change
         passes it.  On a stream without changes there are at most hazard · (1 − threshold) / threshold
-        false alarms a row, 1/2250 by default.
+        false alarms a row: 1/2250 by default, and in fact 1/9000 (``false_alarm_rate_``).
     max_runs : int or None, default=None
         Hypotheses about the last change that are followed; memory and the cost of a row are
         proportional to it.  None means 50 in closed form, and 5 estimators.
@@ -67,6 +67,9 @@ class EvidenceMonitor(BaseEstimator):
         the chunk where the model is an estimator.
     change_probability_ : ndarray
         After each row of the last update, the probability of a change since the last declared one.
+    false_alarm_rate_ : float
+        False alarms a row to be expected on Gaussian rows without a change: the bound above, times
+        the fraction of it that was measured for the segment model (1 for estimators).
     pruned_mass_ : float
         Sum of the posterior probabilities of the hypotheses that made room: the expected error of the
         posterior is at most this.
@@ -228,6 +231,7 @@ class EvidenceMonitor(BaseEstimator):
         self.log_predictive_ = found.log_predictive
         self.change_probability_ = found.change_probability
         self.log_evidence_ = watch.log_evidence
+        self.false_alarm_rate_ = watch.overshoot * self.hazard * (1.0 - self.threshold) / self.threshold
         self.pruned_mass_ = watch.pruned
         self.n_samples_seen_ = n_rows + (0 if reset else self.n_samples_seen_)
 

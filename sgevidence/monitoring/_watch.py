@@ -32,6 +32,7 @@ class RowWatch:
         self, model: SegmentModel, hazard: float, threshold: float, max_runs: int, forget: bool
     ) -> None:
         self.model, self.hazard, self.max_runs, self.forget = model, hazard, max_runs, forget
+        self.overshoot = model.overshoot
         self.alarm = Alarm(threshold, hazard)
         self.filter: RunFilter | None = None
         self.held: list[tuple[np.ndarray, np.ndarray | None]] = []

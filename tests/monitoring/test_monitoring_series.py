@@ -11,7 +11,7 @@ from scipy.stats import multivariate_t, t
 from segment_cases import enumerate_segmentations
 
 from sgevidence import EvidenceMonitor
-from sgevidence.monitoring import SeriesSegment, _series
+from sgevidence.monitoring import NormalSegment, SeriesSegment, _series
 from sgevidence.monitoring._filter import RunFilter
 
 NILE = json.loads((Path(__file__).parents[1] / "data" / "nile.json").read_text())
@@ -177,8 +177,13 @@ def test_an_outlier_is_no_change(rng):
 
 
 @pytest.mark.slow
-def test_false_alarms_are_as_rare_as_wanted(rng):
-    """hazard (1 − threshold) / threshold a row: 1/2250, on 100 streams of 900 rows without a change."""
-    alarms = sum(len(EvidenceMonitor().fit(rng.normal(size=(900, 1))).detections_) for _ in range(100))
-    wanted = 100 * 900 / 2250
-    assert alarms <= wanted + 3 * np.sqrt(wanted)
+@pytest.mark.parametrize("model, length", [(None, 1000), (NormalSegment(), 4000)])
+def test_false_alarms_are_as_rare_as_wanted(model, length, rng):
+    """Within a factor of 1.5, on 100 streams without a change, at a threshold that gives enough of them."""
+    alarms = 0
+    for _ in range(100):
+        monitor = EvidenceMonitor(model, threshold=0.5).fit(rng.normal(size=(length, 1)))
+        alarms += len(monitor.detections_)
+    wanted = monitor.false_alarm_rate_ * 100 * length
+    error = 3 * np.sqrt(alarms)
+    assert wanted / 1.5 - error <= alarms <= 1.5 * wanted + error
