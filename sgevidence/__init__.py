@@ -32,6 +32,7 @@ from .model_selection import (
     log_bayes_factor,
     replicate,
 )
+from .monitoring import EvidenceMonitor
 from .samplers import (
     AIS,
     SGAIS,
@@ -58,6 +59,7 @@ __all__ = [
     "compare",
     "log_bayes_factor",
     "replicate",
+    "EvidenceMonitor",
     "evidence_scorer",
     "evidence_scorers",
     "FullData",

@@ -1,0 +1,18 @@
+"""Change points of streams and series, by evidence."""
+
+from ._detection import Detection
+from ._monitor import EvidenceMonitor
+from ._normal import NormalSegment
+from ._regression import RegressionSegment
+from ._segment import Segmentation, segment
+from ._series import SeriesSegment
+
+__all__ = [
+    "EvidenceMonitor",
+    "Detection",
+    "segment",
+    "Segmentation",
+    "NormalSegment",
+    "RegressionSegment",
+    "SeriesSegment",
+]

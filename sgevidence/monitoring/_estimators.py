@@ -1,0 +1,196 @@
+r"""A stream watched in chunks by any estimator that has a running ``log_evidence_``.
+
+A run is an estimator that began with a chunk C; what its ``log_evidence_`` grows by is log p(C | run).
+With a hazard h per row, c rows in the chunk, and g rows since a run could last have begun (g ≥ c),
+
+.. math::
+    w_r \leftarrow w_r\,(1-h)^c\,p(C \mid r), \qquad
+    w_{new} = \bigl(1 - (1-h)^g\bigr)\,\textstyle\sum_r w_r\;p(C).
+
+A fresh estimator costs a fit, so runs begin only where there is reason to: at chunks that the leading
+run predicts worse than its recent ones, and at rows 2, 4, 8, … times the first chunk, which catches
+what comes too slowly to surprise.  A run whose weight falls below 10⁻⁶ is dropped.
+
+**Place within a chunk.**  A few chunks of rows are stored.  When a change is declared, the rows around it
+are scored by the estimator that led before (which has not seen them) and by the new one, and the place
+is the cut that gives the greatest sum of old scores before it and new ones after it.  The new run is
+then fitted again to the rows after the place, so that it has nothing of the old segment in it.
+"""
+
+import copy
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.pipeline import Pipeline
+
+from ._detection import Alarm, Detection
+from ._watch import Watched
+
+RECENT = 12  # chunks that "recent" means
+FEWEST = 3  # recent chunks before a chunk can be called poor
+POOR = 2.5  # standard deviations below the mean of the recent ones
+STORED = 4  # chunks of rows for finding the place
+NEGLIGIBLE = math.log(1e-6)
+
+
+class Chunk(NamedTuple):
+    """Rows of one update, and the index of the first."""
+
+    first: int
+    X: np.ndarray
+    y: np.ndarray | None
+
+
+@dataclass
+class EstimatorRun:
+    """An estimator that began with row ``start``, and the one that led until then."""
+
+    start: int
+    estimator: Any
+    log_weight: float
+    rival: Any = None
+    scores: list[float] = field(default_factory=list)  # log predictive per row, one a chunk, not the first
+
+
+class ChunkWatch:
+    """At most ``max_runs`` estimators, and the posterior over them."""
+
+    overshoot = 1.0  # the bound: it has not been measured
+
+    def __init__(
+        self, model: BaseEstimator, hazard: float, threshold: float, max_runs: int, forget: bool
+    ) -> None:
+        self.model, self.hazard, self.max_runs, self.forget = model, hazard, max_runs, forget
+        self.alarm = Alarm(threshold, hazard)
+        self.runs: list[EstimatorRun] = []
+        self.stored: list[Chunk] = []
+        self.classes: np.ndarray | None = None
+        self.n_seen = self.last_start = self.next_grid = 0
+        self.log_evidence = self.pruned = 0.0
+
+    def posterior(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """First row and probability of each run, and the rows absorbed."""
+        runs = sorted(self.runs, key=lambda run: run.start)
+        weight = np.exp([run.log_weight for run in runs])
+        return np.array([run.start for run in runs], dtype=np.int64), weight / weight.sum(), self.n_seen
+
+    def learn(self, X: np.ndarray, y: np.ndarray | None) -> Watched:
+        """Absorb one chunk."""
+        chunk = Chunk(self.n_seen, X, y)
+        self.stored = [*self.stored, chunk][-STORED:]
+        log_z = self._weigh(chunk)
+        self.log_evidence += log_z
+        self.n_seen += len(X)
+        start, weight, _ = self.posterior()
+        p, found = self.alarm.check(start, weight[None], self.n_seen - 1)
+        found = [self._place(detection) for detection in found]
+        if found and self.forget:
+            kept = [run for run in self.runs if run.start >= found[-1].place]
+            total = np.logaddexp.reduce([run.log_weight for run in kept])
+            self.runs = [_with(run, log_weight=run.log_weight - total) for run in kept]
+        return Watched(np.array([log_z]), p, found)
+
+    def _weigh(self, chunk: Chunk) -> float:
+        """All runs learn the chunk, perhaps a new one begins with it; its log predictive density."""
+        c = len(chunk.X)
+        leader = max(self.runs, key=lambda run: run.log_weight, default=None)
+        runs = []
+        for run in self.runs:
+            estimator = copy.deepcopy(run.estimator)
+            log_p = self._absorb(estimator, chunk)
+            log_weight = run.log_weight + c * math.log1p(-self.hazard) + log_p
+            scores = [*run.scores, log_p / c][-RECENT - 1 :]
+            runs.append(_with(run, estimator=estimator, log_weight=log_weight, scores=scores))
+        poor = leader is not None and _is_poor(runs[self.runs.index(leader)].scores)
+        if leader is None or poor or chunk.first >= self.next_grid:
+            runs.append(self._begin(chunk, leader))
+            self.last_start = chunk.first + c
+            if not poor:
+                self.next_grid = 2 * max(chunk.first, c)
+        log_z = float(np.logaddexp.reduce([run.log_weight for run in runs]))
+        self._keep([_with(run, log_weight=run.log_weight - log_z) for run in runs])
+        return log_z
+
+    def _begin(self, chunk: Chunk, leader: EstimatorRun | None) -> EstimatorRun:
+        estimator = clone(self.model)
+        log_p = self._absorb(estimator, chunk)
+        gap = chunk.first + len(chunk.X) - self.last_start
+        log_prior = 0.0 if leader is None else math.log(-math.expm1(gap * math.log1p(-self.hazard)))
+        return EstimatorRun(chunk.first, estimator, log_prior + log_p, leader and leader.estimator)
+
+    def _absorb(self, estimator, chunk: Chunk) -> float:
+        """What the log evidence grows by."""
+        before = getattr(estimator, "log_evidence_", 0.0)
+        arguments: dict = {}
+        if self.classes is not None and before == 0.0:
+            arguments = {"classes": self.classes}
+        estimator.partial_fit(chunk.X, chunk.y, **arguments)
+        growth = float(estimator.log_evidence_) - before
+        if not math.isfinite(growth):
+            raise ValueError(f"log_evidence_ of {estimator!r} is {before + growth} after the chunk")
+        return growth
+
+    def _keep(self, runs: list[EstimatorRun]) -> None:
+        runs = sorted(runs, key=lambda run: -run.log_weight)
+        kept = [r for i, r in enumerate(runs) if i < self.max_runs and r.log_weight > NEGLIGIBLE]
+        self.pruned += sum(math.exp(run.log_weight) for run in runs[len(kept) :])
+        self.runs = kept
+
+    def _place(self, detection: Detection) -> Detection:
+        """The detection at its best row; the run begins there if the rows from there on are stored."""
+        found = next(run for run in self.runs if run.start == detection.place)
+        rows = [chunk for chunk in self.stored if chunk.first + len(chunk.X) >= found.start]
+        if found.rival is None or rows[0].first > found.start:
+            return detection
+        X = np.concatenate([chunk.X for chunk in rows])
+        y = None if rows[0].y is None else np.concatenate([chunk.y for chunk in rows])
+        gain = row_scores(found.estimator, X, y) - row_scores(found.rival, X, y)
+        place = max(rows[0].first + int(np.cumsum(gain[::-1])[::-1].argmax()), 1)
+        if place != found.start and place < self.n_seen:
+            estimator = clone(self.model)
+            i = place - rows[0].first
+            self._absorb(estimator, Chunk(place, X[i:], None if y is None else y[i:]))
+            moved = _with(found, start=place, estimator=estimator, scores=[])
+            self.runs = [moved if run is found else run for run in self.runs]
+        self.alarm.boundary = max(self.alarm.boundary, place)
+        return detection._replace(place=place)
+
+
+def _with(run: EstimatorRun, **changes) -> EstimatorRun:
+    return EstimatorRun(**{**vars(run), **changes})
+
+
+def _is_poor(scores: list[float]) -> bool:
+    """Is the last score worse than those before it let expect?"""
+    *before, last = scores
+    if len(before) < FEWEST:
+        return False
+    # the prediction error of the mean of few scores, too
+    std = np.std(before, ddof=1) * math.sqrt(1.0 + 1.0 / len(before))
+    return bool(last < np.mean(before) - POOR * std)
+
+
+def row_scores(estimator, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
+    """Log predictive density of each row, averaged over models where there are several."""
+    if hasattr(estimator, "estimators_"):
+        parts = np.array([row_scores(child, X, y) for child in estimator.estimators_])
+        with np.errstate(divide="ignore"):
+            return np.logaddexp.reduce(parts + np.log(estimator.weights_)[:, None], axis=0)
+    if isinstance(estimator, Pipeline):
+        X, estimator = estimator[:-1].transform(X), estimator[-1]
+    return estimator.score_samples(X) if y is None else estimator.score_samples(X, y)
+
+
+def watches_by_estimator(model) -> bool:
+    """Is the model an estimator, rather than a segment model in closed form?"""
+    return not hasattr(model, "absorb")
+
+
+def known_classes(model, y, classes) -> np.ndarray | None:
+    """All labels that may come, for classifiers."""
+    if not is_classifier(model):
+        return None
+    return np.unique(y if classes is None else classes)

@@ -1,0 +1,155 @@
+r"""The posterior of the last change, row by row (Adams and MacKay 2007).
+
+A *run* began at row s and has seen the rows since.  With a hazard h per row,
+
+.. math::
+    w_s \leftarrow w_s\,(1-h)\,p(y_t \mid y_{s:t}), \qquad
+    w_t = h\,\textstyle\sum_s w_s\;p(y_t), \qquad
+    p(y_t \mid y_{<t}) = \textstyle\sum_s w_s,
+
+normalised after each row: w is the posterior of the row at which the present segment began, and the
+product of the normalisers is the evidence of the whole segmented model, summed over all segmentations.
+
+Memory is bounded.  After every ``BLOCK`` rows, counted over the stream and not over a chunk, only the
+most probable runs are kept.  The weight of the others is lost and *not* shared out: the evidence can
+only be too low.  Under the model's own predictive the weight that a run will have is a martingale, so
+the sum of the weights lost bounds the expected error of the posterior.
+
+Between two prunings the rows are taken together: the weights of row t are those before the block,
+times predictive densities that do not depend on the weights; only the normalisers need a loop.
+
+Symbols
+-------
+======  =================  ==================================================
+here    code               meaning
+======  =================  ==================================================
+s       ``start``          row at which a run began
+w       ``log_weight``     log posterior probability of the run
+h       ``hazard``         prior probability of a change at a row
+R       ``count``          runs that are followed
+Z       ``log_Z``          log normaliser since the beginning of the block
+======  =================  ==================================================
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+BLOCK = 20  # rows between two prunings
+NEGLIGIBLE = math.log(1e-12)  # a run less probable than this is dropped even where there is room
+
+
+class SegmentModel(Protocol):
+    """A conjugate model of a segment, for many runs at once; its statistics live in slots of arrays."""
+
+    needs_y: bool
+    warm_up: int
+    overshoot: float  # false alarms on stationary rows, as a fraction of the martingale's bound
+
+    def allocate(self, capacity: int, n_features: int) -> Any:
+        """Arrays with the slot in front, in a NamedTuple."""
+        ...
+
+    def absorb(self, runs: Any, R: int, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
+        """Runs 0 … R − 1 learn b rows, run R + i begins with row i; log p of row i in [i, :R + i + 1]."""
+        ...
+
+    def settle(self, runs: Any, X: np.ndarray) -> None:
+        """Find the units of measurement from the first ``warm_up`` rows; not called where that is 0."""
+        ...
+
+
+class Block(NamedTuple):
+    """What happened at each of b rows: log predictive density, and the posterior (b, R + b)."""
+
+    log_predictive: np.ndarray
+    log_p: np.ndarray
+    weight: np.ndarray
+
+
+class RunFilter:
+    """Runs in order of their beginnings, and the posterior over them."""
+
+    def __init__(self, model: SegmentModel, hazard: float, max_runs: int, n_features: int) -> None:
+        self.model, self.hazard, self.max_runs = model, hazard, max_runs
+        self.runs = model.allocate(max_runs + BLOCK, n_features)
+        self.start = np.zeros(max_runs + BLOCK, dtype=np.int64)
+        self.log_weight = np.full(max_runs + BLOCK, -np.inf)
+        self.count = 0
+        self.n_seen = 0
+        self.log_evidence = 0.0
+        self.pruned = 0.0
+
+    def room(self) -> int:
+        """How many rows may come before the next pruning."""
+        return BLOCK - self.n_seen % BLOCK
+
+    def absorb(self, X: np.ndarray, y: np.ndarray | None) -> Block:
+        """Learn at most :meth:`room` rows."""
+        b, R = len(X), self.count
+        log_p = self.model.absorb(self.runs, R, X, y)
+        log_joint, log_Z = self._weigh(log_p)
+        weight = np.exp(log_joint - log_Z[:, None])
+        self.start[R : R + b] = np.arange(self.n_seen, self.n_seen + b)
+        self.log_weight[: R + b] = log_joint[-1] - log_Z[-1]
+        self.count, self.n_seen = R + b, self.n_seen + b
+        self.log_evidence += log_Z[-1]
+        return Block(log_Z - np.append(0.0, log_Z[:-1]), log_p, weight)
+
+    def _weigh(self, log_p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Log weights not normalised since the block began, (b, R + b), and log Z after each row, (b,)."""
+        b, R = len(log_p), self.count
+        stay, change = math.log1p(-self.hazard), math.log(self.hazard)
+        log_joint = np.cumsum(log_p + stay, axis=0)
+        old, new = log_joint[:, :R], log_joint[:, R:]
+        old += self.log_weight[:R]
+        new[~np.tri(b, dtype=bool)] = -np.inf
+        # what the cumulative sum had before the run began, and one 1 - h too many, is taken back
+        new -= stay * np.arange(1, b + 1)
+        log_old = old.max(1, initial=-np.inf)
+        if R:
+            log_old += np.log(np.exp(old - log_old[:, None]).sum(1))
+        log_Z: list[float] = []
+        log_new: list[float] = []  # plain floats: twenty of them are faster without numpy
+        for i, (row, total) in enumerate(zip(new.tolist(), log_old.tolist())):
+            # the first segment begins with the first row, surely
+            log_new.append(log_Z[-1] + change if i else change if R else 0.0)
+            terms = [total, *(log_p_run + w for log_p_run, w in zip(row, log_new))]
+            top = max(terms)
+            log_Z.append(top + math.log(sum(math.exp(t - top) for t in terms)))
+        new += log_new
+        return log_joint, np.array(log_Z)
+
+    def prune(self) -> None:
+        """Keep the most probable runs, if a block is complete."""
+        if self.n_seen % BLOCK:
+            return
+        log_weight = self.log_weight[: self.count]
+        chosen = log_weight > NEGLIGIBLE
+        if chosen.sum() > self.max_runs:
+            chosen[np.argpartition(log_weight, -self.max_runs)[: -self.max_runs]] = False
+        self.pruned += float(np.exp(log_weight[~chosen]).sum())
+        self._compress(chosen)
+
+    def condition(self, chosen: np.ndarray) -> None:
+        """Forget all runs but the chosen, (R,) of bool, as if they were known to be wrong."""
+        self._compress(chosen)
+        log_weight = self.log_weight[: self.count]
+        log_weight -= np.logaddexp.reduce(log_weight)
+
+    def _compress(self, chosen: np.ndarray) -> None:
+        kept = np.flatnonzero(chosen)
+        for array in (self.start, self.log_weight, *self._model_arrays()):
+            array[: len(kept)] = array[kept]
+        self.count = len(kept)
+
+    def _model_arrays(self) -> Iterator[np.ndarray]:
+        """The model's arrays, all with the slots in front."""
+        return (v for v in self.runs if isinstance(v, np.ndarray))
+
+    def posterior(self) -> tuple[np.ndarray, np.ndarray]:
+        """First row and probability of each run that is followed."""
+        weight = np.exp(self.log_weight[: self.count])
+        return self.start[: self.count], weight / weight.sum()

@@ -1,0 +1,269 @@
+"""The scikit-learn face of change-point detection by evidence."""
+
+import copy
+from collections.abc import Callable
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from ._detection import Detection
+from ._estimators import ChunkWatch, known_classes, watches_by_estimator
+from ._series import SeriesSegment
+from ._watch import RowWatch, Watched
+
+DEFAULT_RUNS = 50  # in closed form; twice as many change nothing that was measured
+DEFAULT_ESTIMATORS = 5
+
+
+class EvidenceMonitor(BaseEstimator):
+    """Change points of a stream, declared as rows arrive, by the evidence of the segments between them.
+
+    The stream is cut into segments by changes that come with probability ``hazard`` at each row; within
+    a segment the rows follow ``model`` with parameters of their own.  The posterior of the last change
+    is computed exactly for conjugate models (Adams and MacKay 2007).
+
+    Parameters
+    ----------
+    model : segment model, estimator or None, default=None
+        What a segment looks like.  None means :class:`~sgevidence.monitoring.SeriesSegment`: numbers in
+        any units, with a level, a trend, an autoregression or a random walk.  Others with a closed
+        form: :class:`~sgevidence.monitoring.NormalSegment` (many times faster, scaled rows) and
+        :class:`~sgevidence.monitoring.RegressionSegment` (y given X).  Or any estimator of this package,
+        or an averager: then each call of ``partial_fit`` is one step.
+    hazard : float, default=1/250
+        Prior probability of a change at a row: one over the expected length of a segment.
+    threshold : float, default=0.9
+        A change is declared when the posterior probability of one since the last declared change
+        passes it.  On a stream without changes there are at most hazard · (1 − threshold) / threshold
+        false alarms a row: 1/2250 by default, and in fact 1/9000 (``false_alarm_rate_``).
+    max_runs : int or None, default=None
+        Hypotheses about the last change that are followed; memory and the cost of a row are
+        proportional to it.  None means 50 in closed form, and 5 estimators.
+        The least probable one makes room for the new one.
+    reaction : {"none", "restart"} or callable, default="none"
+        What follows a declared change.  "none" keeps all hypotheses, so that evidence and posterior
+        stay exact and a false alarm can be outlived.  "restart" drops the segments that began before
+        the declared place for good.  A callable is called as ``reaction(monitor, detection)`` when
+        the update is complete.
+
+    Attributes
+    ----------
+    change_points_ : ndarray of shape (n_detections,)
+        Index of the first row of each new segment that was declared, counted from 0 over the stream.
+    detections_ : list of Detection
+        ``row`` at which it was declared, ``place``, ``probability``, ``log_bayes_factor`` (nats).
+    drift_detected : bool
+        Did the last update declare a change?  The name is river's.
+    run_length_posterior_ : dict of str to ndarray
+        ``start``, ``run_length`` and ``probability`` of each hypothesis about the present segment.
+    log_evidence_ : float
+        Log probability density of all rows under the segmented model, in nats, summed over all
+        segmentations; after a "restart", the sum of the log predictive densities.
+    log_predictive_ : ndarray
+        Log predictive density, given the rows before, of each row of the last update, or of
+        the chunk where the model is an estimator.
+    change_probability_ : ndarray
+        After each row of the last update, the probability of a change since the last declared one.
+    false_alarm_rate_ : float
+        False alarms a row to be expected on Gaussian rows without a change: the bound above, times
+        the fraction of it that was measured for the segment model (1 for estimators).
+    pruned_mass_ : float
+        Sum of the posterior probabilities of the hypotheses that made room: the expected error of the
+        posterior is at most this.
+    n_samples_seen_, n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only if X has column names.
+
+    See Also
+    --------
+    segment : All rows at hand: the posterior of the changes given the whole series.
+
+    Notes
+    -----
+    With r rows since the last declared change, ``log_bayes_factor`` is the log posterior odds of a change
+    since less the log prior odds, log[(1 − (1 − hazard)^r) / (1 − hazard)^r].
+
+    References
+    ----------
+    R. P. Adams, D. J. C. MacKay (2007), Bayesian Online Changepoint Detection, arXiv:0710.3742.
+
+    P. Fearnhead, Z. Liu (2007), On-line inference for multiple changepoint problems, Journal of the
+    Royal Statistical Society B 69, 589.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sgevidence import EvidenceMonitor
+    >>> from sgevidence.monitoring import NormalSegment
+    >>> rng = np.random.default_rng(0)
+    >>> monitor = EvidenceMonitor(NormalSegment())
+    >>> for x in np.concatenate([rng.normal(0, 1, 300), rng.normal(3, 1, 50)]):
+    ...     monitor = monitor.partial_fit([[x]])
+    ...     if monitor.drift_detected:
+    ...         found = monitor.detections_[-1]
+    ...         print(f"at row {found.row}: a change at row {found.place}")
+    at row 301: a change at row 300
+    """
+
+    _parameter_constraints: dict = {
+        "model": [BaseEstimator, None],
+        "hazard": [Interval(Real, 0, 1, closed="neither")],
+        "threshold": [Interval(Real, 0.5, 1, closed="left")],
+        "max_runs": [Interval(Integral, 2, None, closed="left"), None],
+        "reaction": [StrOptions({"none", "restart"}), callable],
+    }
+
+    detections_: list[Detection]
+    n_samples_seen_: int
+
+    def __init__(
+        self,
+        model: BaseEstimator | None = None,
+        *,
+        hazard: float = 1 / 250,
+        threshold: float = 0.9,
+        max_runs: int | None = None,
+        reaction: str | Callable = "none",
+    ) -> None:
+        self.model = model
+        self.hazard = hazard
+        self.threshold = threshold
+        self.max_runs = max_runs
+        self.reaction = reaction
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None):
+        """Forget what was seen and watch these rows as if they arrived one after the other.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), optional
+            Needed if the model is one of y given X.
+
+        Returns
+        -------
+        self : EvidenceMonitor
+
+        Raises
+        ------
+        ValueError
+            On bad input; nothing has changed then.
+        """
+        return self._absorb(X, y, reset=True)
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X, y=None, classes=None):
+        """Watch more rows, one or a chunk.  Parameters and errors as in :meth:`fit`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), optional
+        classes : array-like of shape (n_classes,), optional
+            For a classifier, at the first call: all labels that may ever come.
+
+        Returns
+        -------
+        self : EvidenceMonitor
+        """
+        return self._absorb(X, y, reset=not hasattr(self, "_watch"), classes=classes)
+
+    def _absorb(self, X, y, reset: bool, classes=None) -> "EvidenceMonitor":
+        before = self.__dict__.copy()
+        try:
+            # an estimator is copied before it learns, the arrays of a closed form are not
+            watch = self._make_watch() if reset else self._copied()
+            X, y = self._validate(X, y, watch, reset)
+            if isinstance(watch, ChunkWatch) and reset:
+                watch.classes = known_classes(watch.model, y, classes)
+            found = watch.learn(X, y)
+        except BaseException:  # all or nothing: also after a keyboard interrupt
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        self._store(watch, found, len(X), reset)
+        if callable(self.reaction):
+            for detection in found.detections:
+                self.reaction(self, detection)
+        return self
+
+    def _make_watch(self) -> RowWatch | ChunkWatch:
+        model = SeriesSegment() if self.model is None else clone(self.model)
+        kind: type[RowWatch] | type[ChunkWatch] = RowWatch
+        if watches_by_estimator(model):
+            if not hasattr(model, "partial_fit"):
+                raise TypeError(
+                    f"{type(model).__name__} cannot be watched: it is no segment model and has no partial_fit"
+                )
+            kind = ChunkWatch
+        default = DEFAULT_ESTIMATORS if kind is ChunkWatch else DEFAULT_RUNS
+        max_runs = default if self.max_runs is None else self.max_runs
+        return kind(model, self.hazard, self.threshold, max_runs, self.reaction == "restart")
+
+    def _copied(self) -> RowWatch | ChunkWatch:
+        return copy.copy(self._watch) if isinstance(self._watch, ChunkWatch) else copy.deepcopy(self._watch)
+
+    def _validate(self, X, y, watch: RowWatch | ChunkWatch, reset: bool):
+        """Copies of the rows: the caller may go on using the buffers."""
+        if isinstance(watch, ChunkWatch):
+            X = validate_data(self, X, reset=reset, dtype=np.float64, order="C", copy=True)
+            return X, None if y is None else column_or_1d(y, warn=True).copy()
+        if not watch.model.needs_y:
+            return validate_data(self, X, reset=reset, dtype=np.float64, order="C", copy=True), None
+        if y is None:
+            raise ValueError(
+                f"{type(watch.model).__name__} is a model of y given X: requires y to be passed, "
+                "but the target y is None"
+            )
+        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", copy=True, y_numeric=True)
+        return X, y.astype(np.float64)
+
+    def _store(self, watch: RowWatch | ChunkWatch, found: Watched, n_rows: int, reset: bool) -> None:
+        self._watch = watch
+        old = [] if reset else self.detections_
+        self.detections_ = [*old, *found.detections]
+        self.change_points_ = np.array([d.place for d in self.detections_], dtype=np.int64)
+        self._detected_now = bool(found.detections)
+        self.log_predictive_ = found.log_predictive
+        self.change_probability_ = found.change_probability
+        self.log_evidence_ = watch.log_evidence
+        self.false_alarm_rate_ = watch.overshoot * self.hazard * (1.0 - self.threshold) / self.threshold
+        self.pruned_mass_ = watch.pruned
+        self.n_samples_seen_ = n_rows + (0 if reset else self.n_samples_seen_)
+
+    def update(self, x, y=None) -> None:
+        """One row, as river's drift detectors take it: then ask ``drift_detected``.
+
+        Parameters
+        ----------
+        x : float, dict of str to float or array-like of shape (n_features,)
+            The features of a dict are the same at each call.
+        y : float, optional
+            Needed if the model is one of y given X.
+        """
+        if isinstance(x, dict):
+            names = getattr(self, "_names", None) or sorted(x)
+            if set(names) != set(x):
+                raise ValueError(f"the row has the features {sorted(x)}, the rows before had {names}")
+            row = [x[name] for name in names]
+        else:
+            names, row = None, x
+        self.partial_fit(np.asarray(row, dtype=np.float64).reshape(1, -1), None if y is None else [y])
+        self._names = names
+
+    @property
+    def drift_detected(self) -> bool:
+        """Did the last update declare a change?"""
+        return getattr(self, "_detected_now", False)
+
+    @property
+    def run_length_posterior_(self) -> dict[str, np.ndarray]:
+        """First row, length and probability of each hypothesis about the present segment, longest first."""
+        if not hasattr(self, "_watch"):
+            raise AttributeError("EvidenceMonitor has no run_length_posterior_ before it has seen rows")
+        start, probability, n_seen = self._watch.posterior()
+        return {"start": start.copy(), "run_length": n_seen - start, "probability": probability}

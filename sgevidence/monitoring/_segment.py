@@ -1,0 +1,148 @@
+r"""All rows at hand: the posterior of the changes given the whole series, and the best segmentation.
+
+The filter gives :math:`w_t(s)`, the probability that the segment of row t began at s, given the rows up
+to t.  A segment that ends with row t began at s with that probability *whatever comes after*, so
+backwards (Fearnhead 2006)
+
+.. math:: P(\text{change at } s) = w_{n-1}(s) + \sum_{t>s} P(\text{change at } t)\, w_{t-1}(s).
+
+The most probable segmentation comes from the same recursion with a maximum in the place of the sum:
+:math:`M_t(s)`, the log joint density of the best segmentation in which the segment of row t began at s.
+"""
+
+import math
+from numbers import Integral, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils._param_validation import Interval, validate_params
+from sklearn.utils.validation import check_array, check_X_y
+
+from ._estimators import watches_by_estimator
+from ._filter import RunFilter
+from ._series import SeriesSegment
+
+
+class Segmentation(NamedTuple):
+    """Changes of a series at hand.
+
+    Attributes
+    ----------
+    change_points : ndarray of shape (n_changes,)
+        First rows of the segments but the first, in the most probable segmentation.
+    probability : ndarray of shape (n_samples,)
+        Posterior probability of a change at each row, given all rows.
+    log_evidence : float
+        Log probability density of the rows, summed over all segmentations, in nats.
+    """
+
+    change_points: np.ndarray
+    probability: np.ndarray
+    log_evidence: float
+
+
+@validate_params(
+    {
+        "X": ["array-like"],
+        "y": ["array-like", None],
+        "model": [BaseEstimator, None],
+        "hazard": [Interval(Real, 0, 1, closed="neither")],
+        "max_runs": [Interval(Integral, 2, None, closed="left")],
+    },
+    prefer_skip_nested_validation=True,
+)
+def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 200) -> Segmentation:
+    """Changes of a series at hand, from its past and its future.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+    y : array-like of shape (n_samples,), optional
+        Needed if the model is one of y given X.
+    model : segment model or None, default=None
+        As in :class:`EvidenceMonitor`, in closed form.
+    hazard : float, default=1/250
+        Prior probability of a change at a row.
+    max_runs : int, default=200
+        Hypotheses about the last change that are followed; exact where it is at least n_samples.
+
+    Returns
+    -------
+    segmentation : Segmentation
+        ``change_points`` of the most probable segmentation, ``probability`` of a change at each row,
+        ``log_evidence``.
+
+    Raises
+    ------
+    ValueError
+        On bad input, and for a model without a closed form.
+
+    References
+    ----------
+    P. Fearnhead (2006), Exact and efficient Bayesian inference for multiple changepoint problems,
+    Statistics and Computing 16, 203.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sgevidence.monitoring import segment
+    >>> rng = np.random.default_rng(0)
+    >>> series = np.concatenate([rng.normal(0, 1, 100), rng.normal(4, 1, 100)])
+    >>> segment(series.reshape(-1, 1)).change_points
+    array([100])
+    """
+    chosen: Any = SeriesSegment() if model is None else clone(model)
+    if watches_by_estimator(chosen):
+        raise ValueError(f"segment needs a segment model in closed form, got {type(chosen).__name__}")
+    if chosen.needs_y:
+        X, y = check_X_y(X, y, dtype=np.float64, order="C", y_numeric=True)
+    else:
+        X, y = check_array(X, dtype=np.float64, order="C"), None
+    runs = RunFilter(chosen, hazard, max_runs, X.shape[1])
+    if chosen.warm_up:
+        chosen.settle(runs.runs, X[: chosen.warm_up])
+    posteriors, before, place = _forward(runs, X, y)
+    changes = []
+    while place:
+        changes.append(place)
+        place = before[place]
+    return Segmentation(np.array(changes[::-1], dtype=np.int64), _backward(posteriors), runs.log_evidence)
+
+
+def _forward(runs: RunFilter, X: np.ndarray, y: np.ndarray | None):
+    """Posterior (starts, weights) after each row; the best predecessor of each start; the best last start."""
+    stay, change = math.log1p(-runs.hazard), math.log(runs.hazard)
+    posteriors: list[tuple[np.ndarray, np.ndarray]] = []
+    before = np.zeros(len(X), dtype=np.int64)
+    best = np.zeros(0)  # M of each run that is followed
+    done = 0
+    while done < len(X):
+        stop = min(len(X), done + runs.room())
+        R = runs.count
+        block = runs.absorb(X[done:stop], None if y is None else y[done:stop])
+        start = runs.start[: runs.count].copy()
+        for i, t in enumerate(range(done, stop)):
+            new = 0.0
+            if t:
+                leader = int(best.argmax())
+                before[t], new = start[leader], best[leader] + change
+            best = np.append(best + stay, new) + block.log_p[i, : R + i + 1]
+            weight = block.weight[i, : R + i + 1]
+            posteriors.append((start[: R + i + 1], weight / weight.sum()))
+        runs.prune()
+        best = best[np.isin(start, runs.start[: runs.count])]
+        done = stop
+    return posteriors, before, int(runs.start[: runs.count][best.argmax()])
+
+
+def _backward(posteriors: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Probability of a change at each row, given all."""
+    n = len(posteriors)
+    p = np.zeros(n + 1)
+    p[n] = 1.0  # after the last row the segment surely ends
+    for t in range(n, 0, -1):
+        start, weight = posteriors[t - 1]
+        p[start] += p[t] * weight
+    p[0] = 0.0  # the first row begins a segment without a change
+    return p[:n]

@@ -1,0 +1,88 @@
+"""A stream watched row by row: the filter, the alarm, and the rows held until the units are known."""
+
+import copy
+import itertools
+from typing import NamedTuple
+
+import numpy as np
+
+from ._detection import Alarm, Detection
+from ._filter import RunFilter, SegmentModel
+
+
+class Watched(NamedTuple):
+    """What an update found: one number a row (or a chunk), and the changes declared."""
+
+    log_predictive: np.ndarray
+    change_probability: np.ndarray
+    detections: list[Detection]
+
+    @classmethod
+    def together(cls, parts: list["Watched"]) -> "Watched":
+        if not parts:
+            return cls(np.zeros(0), np.zeros(0), [])
+        log_z, p, found = zip(*parts)
+        return cls(np.concatenate(log_z), np.concatenate(p), list(itertools.chain(*found)))
+
+
+class RowWatch:
+    """Conjugate segment models: every row is a step of its own, so it does not matter how they are cut."""
+
+    def __init__(
+        self, model: SegmentModel, hazard: float, threshold: float, max_runs: int, forget: bool
+    ) -> None:
+        self.model, self.hazard, self.max_runs, self.forget = model, hazard, max_runs, forget
+        self.overshoot = model.overshoot
+        self.alarm = Alarm(threshold, hazard)
+        self.filter: RunFilter | None = None
+        self.held: list[tuple[np.ndarray, np.ndarray | None]] = []
+
+    @property
+    def log_evidence(self) -> float:
+        """Of the rows absorbed, those still held not among them."""
+        return self.filter.log_evidence if self.filter else 0.0
+
+    @property
+    def pruned(self) -> float:
+        """Posterior probability lost to pruning, summed over rows."""
+        return self.filter.pruned if self.filter else 0.0
+
+    def posterior(self) -> tuple[np.ndarray, np.ndarray, int]:
+        """First row and probability of each run, and the rows absorbed."""
+        if self.filter is None:
+            return np.zeros(0, dtype=np.int64), np.zeros(0), 0
+        return *self.filter.posterior(), self.filter.n_seen
+
+    def learn(self, X: np.ndarray, y: np.ndarray | None) -> Watched:
+        """Absorb rows, one after the other."""
+        if self.filter is None:
+            self.held.append((X, y))
+            if sum(len(x) for x, _ in self.held) < self.model.warm_up:
+                return Watched.together([])
+            X = np.concatenate([x for x, _ in self.held])
+            y = None if y is None else np.concatenate([z for _, z in self.held])
+            self.held = []
+            self.filter = RunFilter(self.model, self.hazard, self.max_runs, X.shape[1])
+            if self.model.warm_up:
+                self.model.settle(self.filter.runs, X[: self.model.warm_up])
+        parts, done = [], 0
+        while done < len(X):
+            stop = min(len(X), done + self.filter.room())
+            parts.append(self._block(X[done:stop], None if y is None else y[done:stop]))
+            done += len(parts[-1].log_predictive)
+        return Watched.together(parts)
+
+    def _block(self, X: np.ndarray, y: np.ndarray | None) -> Watched:
+        """Rows up to the next pruning, or to the first detection if that forgets."""
+        assert self.filter is not None
+        before = copy.deepcopy((self.filter, self.alarm)) if self.forget else None
+        block, first = self.filter.absorb(X, y), self.filter.n_seen - len(X)
+        p, found = self.alarm.check(self.filter.start[: self.filter.count], block.weight, first)
+        if found and before is not None:
+            n = found[0].row - first + 1
+            if n < len(X):  # the rows after it are to be seen without the past
+                self.filter, self.alarm = before
+                return self._block(X[:n], None if y is None else y[:n])
+            self.filter.condition(self.filter.start[: self.filter.count] >= found[0].place)
+        self.filter.prune()
+        return Watched(block.log_predictive, p, found)

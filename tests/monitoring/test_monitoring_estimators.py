@@ -1,0 +1,175 @@
+"""Estimators, averagers and pipelines as the runs of a monitor, and river's protocol."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from sgevidence import (
+    SGAIS,
+    BayesianGMM,
+    BayesianLinearRegression,
+    BayesianSoftmaxRegression,
+    EvidenceModelAverager,
+    EvidenceMonitor,
+)
+from sgevidence.monitoring import NormalSegment, _estimators
+
+FAST = SGAIS(n_particles=30, max_particles=30)
+
+
+def gmm():
+    return BayesianGMM(1, sampler=SGAIS(n_particles=300, max_particles=300), random_state=0)
+
+
+def linear():
+    return BayesianLinearRegression(sampler=FAST, random_state=0)
+
+
+def softmax():
+    return BayesianSoftmaxRegression(sampler=FAST, random_state=0)
+
+
+def regression_stream(rng, n=400, change=230):
+    X = rng.normal(size=(n, 2))
+    w = np.where(np.arange(n)[:, None] < change, [1.0, -1.0], [-1.0, 1.0])
+    return X, (w * X).sum(1) + 0.5 * rng.normal(size=n)
+
+
+def watch(monitor, X, y=None, size=50, **first):
+    for i in range(0, len(X), size):
+        monitor.partial_fit(X[i : i + size], None if y is None else y[i : i + size], **first)
+        first = {}
+    return monitor
+
+
+def averager():
+    wide = make_pipeline(FunctionTransformer(), BayesianLinearRegression(coef_scale=3.0, sampler=FAST))
+    return EvidenceModelAverager([("one", linear()), ("two", wide)], random_state=0)
+
+
+@pytest.mark.parametrize("model", [linear(), averager()], ids=["estimator", "averager"])
+def test_a_change_within_a_chunk_is_found_and_placed(model, rng):
+    X, y = regression_stream(rng)
+    monitor = watch(EvidenceMonitor(model), X, y)
+    assert len(monitor.detections_) == 1
+    assert abs(monitor.change_points_[0] - 230) <= 5
+    assert 230 <= monitor.detections_[0].row < 330
+    assert monitor.run_length_posterior_["probability"].sum() == pytest.approx(1.0)
+
+
+def test_class_balance(rng):
+    X = rng.normal(size=(600, 1))
+    y = (rng.random(600) < np.where(np.arange(600) < 300, 0.2, 0.8)).astype(int)
+    monitor = watch(EvidenceMonitor(softmax()), X, y, classes=[0, 1])
+    assert len(monitor.change_points_) == 1
+    assert abs(monitor.change_points_[0] - 300) <= 30
+
+
+def test_evidence_is_the_sum_over_the_runs_that_were_begun(rng, monkeypatch):
+    """A run with every chunk, against the same sum with exact evidences of one Gaussian."""
+    monkeypatch.setattr(_estimators, "_is_poor", lambda scores: True)
+    X = rng.normal(size=(40, 1))
+    X[20:] += 2.0
+    hazard = 0.03
+    monitor = watch(EvidenceMonitor(gmm(), hazard=hazard, threshold=1 - 1e-12, max_runs=10), X, size=10)
+    log_Z, log_w = [0.0], None
+
+    def evidence(s, e):
+        return EvidenceMonitor(NormalSegment(), hazard=1e-300).fit(X[s:e]).log_evidence_
+
+    for e in (10, 20, 30, 40):
+        log_w = [
+            log_Z[s // 10]
+            + (np.log(1 - (1 - hazard) ** 10) if s else 0.0)
+            + (e - s - 10) * np.log1p(-hazard)
+            + evidence(s, e)
+            for s in range(0, e, 10)
+        ]
+        log_Z.append(np.logaddexp.reduce(log_w))
+    error = 4 * gmm().fit(X).log_evidence_std_ + 0.2
+    assert abs(monitor.log_evidence_ - log_Z[-1]) < error
+    posterior = monitor.run_length_posterior_
+    np.testing.assert_array_equal(posterior["start"], [0, 10, 20, 30])
+    np.testing.assert_allclose(posterior["probability"], np.exp(np.array(log_w) - log_Z[-1]), atol=0.15)
+
+
+def test_a_poor_chunk():
+    rng = np.random.default_rng(0)
+    scores = list(rng.normal(size=12))
+    assert _estimators._is_poor([*scores, -8.0])
+    assert not _estimators._is_poor([*scores, 0.0])
+    assert not _estimators._is_poor([*scores, 8.0])
+    assert not _estimators._is_poor([0.0, 0.1, -8.0])
+
+
+def test_a_pickle_goes_on_bit_for_bit_and_an_error_changes_nothing(rng):
+    X, y = regression_stream(rng)
+    monitor = watch(EvidenceMonitor(linear()), X[:250], y[:250])
+    other = pickle.loads(pickle.dumps(monitor))
+    with pytest.raises(ValueError, match="NaN"):
+        monitor.partial_fit(X[:3], [0.0, np.nan, 1.0])
+    with pytest.raises(ValueError, match="features"):
+        monitor.partial_fit(X[:3, :1], y[:3])
+    watch(monitor, X[250:], y[250:])
+    watch(other, X[250:], y[250:])
+    assert monitor.log_evidence_ == other.log_evidence_
+    assert monitor.detections_ == other.detections_
+    assert monitor.n_samples_seen_ == other.n_samples_seen_ == 400
+
+
+def test_restart_and_bounded_runs(rng):
+    X, y = regression_stream(rng)
+    monitor = watch(EvidenceMonitor(linear(), reaction="restart", max_runs=2), X, y)
+    assert len(monitor.run_length_posterior_["start"]) <= 2
+    assert monitor.run_length_posterior_["start"].min() == monitor.change_points_[0]
+
+
+def test_what_cannot_be_watched():
+    with pytest.raises(TypeError, match="partial_fit"):
+        EvidenceMonitor(LinearRegression()).fit([[0.0]], [0.0])
+
+
+# -- river's protocol -------------------------------------------------------------------------------
+
+
+def test_one_row_at_a_time(rng):
+    series = np.append(rng.normal(size=100), rng.normal(size=30) + 5.0)
+    monitor, alarms = EvidenceMonitor(NormalSegment()), []
+    for i, x in enumerate(series):
+        monitor.update(x)
+        if monitor.drift_detected:
+            alarms.append(i)
+    assert alarms == [d.row for d in monitor.detections_] and alarms[-1] >= 100
+    assert monitor.log_evidence_ == pytest.approx(
+        EvidenceMonitor(NormalSegment()).fit(series[:, None]).log_evidence_
+    )
+
+
+def test_rows_of_dicts(rng):
+    monitor = EvidenceMonitor(NormalSegment())
+    monitor.update({"a": 1.0, "b": 2.0})
+    monitor.update({"b": 2.5, "a": 0.0})
+    other = EvidenceMonitor(NormalSegment()).fit([[1.0, 2.0], [0.0, 2.5]])
+    assert monitor.log_evidence_ == pytest.approx(other.log_evidence_)
+    with pytest.raises(ValueError, match="features"):
+        monitor.update({"a": 1.0})
+
+
+def test_in_a_pipeline_of_river(rng):
+    drift = pytest.importorskip("river.drift")
+    from river.naive_bayes import GaussianNB
+
+    model = drift.DriftRetrainingClassifier(
+        GaussianNB(), EvidenceMonitor(NormalSegment()), train_in_background=False
+    )
+    right = []
+    for i in range(600):
+        x = rng.normal()
+        y = bool((x > 0) == (i < 300))
+        right.append(model.predict_one({"x": x}) == y)
+        model.learn_one({"x": x}, y)
+    assert np.mean(right[-100:]) > 0.8

@@ -1,0 +1,189 @@
+"""The default for a series of numbers: against regressions written out one by one, and what it promises."""
+
+import functools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mutants import broken
+from scipy.stats import multivariate_t, t
+from segment_cases import enumerate_segmentations
+
+from sgevidence import EvidenceMonitor
+from sgevidence.monitoring import NormalSegment, SeriesSegment, _series
+from sgevidence.monitoring._filter import RunFilter
+
+NILE = json.loads((Path(__file__).parents[1] / "data" / "nile.json").read_text())
+PRIORS = {  # mean of (constant, slope) and their variances where σ is one; in units of σ² by `noise`
+    "level": ([0, 0], lambda noise: [noise**-2, 0]),
+    "trend": ([0, 0], lambda noise: [noise**-2, noise**-2]),
+    "autoregression": ([0, 0.5], lambda noise: [noise**-2, 0.25 * noise**-2]),
+    "walk": ([0, 0], lambda noise: [1, 0]),
+    "momentum": ([0, 0.5], lambda noise: [1, 0.25 * noise**-2]),
+}
+
+
+def units(x, s, warm_up):
+    rows = x[: max(s, warm_up)]
+    return rows.mean(), rows.std()
+
+
+def design(x, name, s, e, unit):
+    """Features and targets of rows s .. e − 1 of a run that began at s."""
+    Phi, target = [], []
+    for i in range(s, e):
+        last = (x[i - 1] - unit[0]) / unit[1] if i else 0.0
+        step = (x[i - 1] - x[i - 2]) / unit[1] if i > 1 else 0.0
+        u = {"trend": (i - s) / 100, "autoregression": last, "momentum": step}.get(name, 0.0)
+        Phi.append([1.0, u])
+        target.append((x[i] - unit[0]) / unit[1] - (last if name in ("walk", "momentum") else 0.0))
+    return np.array(Phi), np.array(target)
+
+
+def member_evidence(x, name, noise, epsilon, s, e, unit):
+    """Row by row with matrices: log p of a segment under one member."""
+    m, V = np.array(PRIORS[name][0], float), np.diag(PRIORS[name][1](noise)).astype(float)
+    a, b, total = 1.0, noise**2, 0.0
+    for i, (phi, target) in enumerate(zip(*design(x, name, s, e, unit)), start=s):
+        z = (x[i] - unit[0]) / unit[1]
+        q = 1 + phi @ V @ phi
+        first = i == 0 and name in ("autoregression", "walk", "momentum")
+        p = t.pdf(z, 2, 0, np.sqrt(2)) if first else t.pdf(target, 2 * a, phi @ m, np.sqrt(b / a * q))
+        both = (1 - epsilon) * p + epsilon * t.pdf(z, 1, 0, 5.0)
+        r = 0.0 if first else (1 - epsilon) * p / both
+        total += np.log(both / unit[1])
+        if r > 0:  # r rows: the same row with its noise divided by r
+            gain = V @ phi / (phi @ V @ phi + 1 / r)
+            error = target - phi @ m
+            b += 0.5 * error**2 / (phi @ V @ phi + 1 / r)
+            m, V, a = m + gain * error, V - np.outer(gain, phi @ V), a + 0.5 * r
+    return total
+
+
+def segment_evidence(x, s, e, warm_up, models):
+    unit = units(x, s, warm_up)
+    members = [
+        member_evidence(x, name, noise, epsilon, s, e, unit)
+        for name in models
+        for noise in _series.NOISES
+        for epsilon in _series.OUTLIERS
+    ]
+    return np.logaddexp.reduce(members) - np.log(len(members))
+
+
+def check_against_enumeration(X, models):
+    n, warm_up, hazard = len(X), 4, 0.1
+
+    @functools.cache  # the same segments are asked for again and again
+    def evidence(s, e):
+        return sum(segment_evidence(x, s, e, warm_up, models) for x in X.T)
+
+    log_Z, last, _, _ = enumerate_segmentations(n, hazard, evidence)
+    monitor = EvidenceMonitor(SeriesSegment(models, warm_up), hazard=hazard, threshold=1 - 1e-12)
+    for rows in (slice(0, 3), slice(3, 5), slice(5, None)):
+        monitor.partial_fit(X[rows])
+    np.testing.assert_allclose(monitor.log_evidence_, log_Z, atol=1e-7)
+    posterior = monitor.run_length_posterior_
+    np.testing.assert_allclose(posterior["probability"], last[posterior["start"]], rtol=1e-6, atol=1e-10)
+
+
+def example(rng, n=7, columns=2):
+    X = rng.normal(size=(n, columns))
+    X[4:] += 5.0
+    return 3.0 + 20.0 * X
+
+
+@pytest.mark.parametrize("models", [_series.MODELS, *((name,) for name in _series.MODELS)])
+def test_evidence_and_posterior_are_those_of_all_segmentations(models, rng):
+    # evidence() is asked for the same segments again and again: few rows for the whole family
+    check_against_enumeration(
+        example(rng, 7 if len(models) == 1 else 6, 2 if len(models) == 1 else 1), models
+    )
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("r = np.exp(log_clean - log_p)", "r = np.ones_like(log_p)"),
+        ("v12 -= g * Vx1 * Vx2", "v12 += g * Vx1 * Vx2"),
+        ("g = r / (1.0 + r * q1)", "g = r / (1.0 + q1)"),
+        ("(log_z - np.log(runs.unit[:R])).sum(1)", "log_z.sum(1)"),
+        ("follows is not None:  # the first", "False:  # the first"),
+    ],
+)
+def test_a_wrong_step_is_noticed(right, wrong, rng, monkeypatch):
+    monkeypatch.setattr(SeriesSegment, "_learn", broken(SeriesSegment._learn, right, wrong))
+    with pytest.raises(AssertionError):
+        for name in ("autoregression", "trend"):
+            check_against_enumeration(example(rng), (name,))
+
+
+@pytest.mark.parametrize("name", ["level", "trend", "walk", "autoregression", "momentum"])
+def test_without_outliers_a_segment_has_its_closed_form(name, rng, monkeypatch):
+    """The rows from the second on, given the first: one multivariate t a member."""
+    monkeypatch.setattr(_series, "OUTLIERS", (0.0,))
+    monkeypatch.setattr(_series, "NOISES", (0.3,))
+    x = np.cumsum(rng.normal(size=30))
+    segment = SeriesSegment((name,), 10)
+    filter = RunFilter(segment, 1e-15, 40, 1)
+    segment.settle(filter.runs, x[:10, None])
+    for rows in (slice(0, 20), slice(20, 30)):
+        filter.absorb(x[rows, None], None)
+    unit = units(x, 0, 10)
+    Phi, target = design(x, name, 0, 30, unit)
+    mean, V = np.array(PRIORS[name][0]), np.diag(PRIORS[name][1](0.3))
+    first = 1 if name in ("walk", "autoregression", "momentum") else 0
+    Phi, target = Phi[first:], target[first:]
+    exact = multivariate_t.logpdf(target, Phi @ mean, 0.3**2 * (np.eye(30 - first) + Phi @ V @ Phi.T), df=2)
+    exact += first * t.logpdf((x[0] - unit[0]) / unit[1], 2, 0, np.sqrt(2)) - 30 * np.log(unit[1])
+    np.testing.assert_allclose(filter.log_evidence, exact, atol=1e-7)
+
+
+def test_units_do_not_matter(rng):
+    X = rng.normal(size=(300, 1))
+    X[150:] += 3.0
+    one = EvidenceMonitor().fit(X)
+    other = EvidenceMonitor().fit(1e6 - 250.0 * X)
+    np.testing.assert_array_equal(one.change_points_, other.change_points_)
+    assert other.log_evidence_ == pytest.approx(one.log_evidence_ - 300 * np.log(250.0), abs=1e-5)
+
+
+def test_the_past_is_not_touched_by_what_comes(rng):
+    X = rng.normal(size=(80, 2))
+    short, long = EvidenceMonitor().fit(X[:47]), EvidenceMonitor().fit(X)
+    np.testing.assert_allclose(long.log_predictive_[:47], short.log_predictive_, atol=1e-9)
+
+
+def test_the_nile_changed_in_1898():
+    nile = np.array(NILE["series"][0]["raw"], float).reshape(-1, 1)
+    found = EvidenceMonitor().fit(nile).change_points_
+    assert len(found) == 1 and abs(1871 + found[0] - 1899) <= 2
+
+
+def test_constant_rows_have_a_finite_evidence():
+    for level in (0.0, 5.0):
+        X = np.full((100, 1), level)
+        X[60:] += 1.0
+        monitor = EvidenceMonitor().fit(X)
+        assert np.isfinite(monitor.log_evidence_)
+        assert monitor.change_points_[0] == 60
+
+
+def test_an_outlier_is_no_change(rng):
+    X = rng.normal(size=(300, 1))
+    X[[100, 200]] += 12.0
+    assert len(EvidenceMonitor().fit(X).change_points_) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model, length", [(None, 1000), (NormalSegment(), 4000)])
+def test_false_alarms_are_as_rare_as_wanted(model, length, rng):
+    """Within a factor of 1.5, on 100 streams without a change, at a threshold that gives enough of them."""
+    alarms = 0
+    for _ in range(100):
+        monitor = EvidenceMonitor(model, threshold=0.5).fit(rng.normal(size=(length, 1)))
+        alarms += len(monitor.detections_)
+    wanted = monitor.false_alarm_rate_ * 100 * length
+    error = 3 * np.sqrt(alarms)
+    assert wanted / 1.5 - error <= alarms <= 1.5 * wanted + error
