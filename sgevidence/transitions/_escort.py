@@ -60,8 +60,9 @@ class Escort(BaseEstimator):
         Standard errors by which the evidence that the cloud claims without the map may exceed the one with
         it: a map that leaves the posterior for a place where its density is small everywhere keeps the
         weights even.
-    n_probes : int, default=32
-        Particles that are asked for it, where the chunk was not weighed before.
+    n_probes : int, default=128
+        Particles that are asked for it, where the chunk was not weighed before: enough to see a mode of a
+        half lost (log 2 at 0.1).
     first_rows : int, default=512
         Rows of history or chunk that it looks at first.
     whole_rows : int, default=2500
@@ -96,7 +97,7 @@ class Escort(BaseEstimator):
         min_ess=0.5,
         max_lost=0.02,
         max_excess=4.0,
-        n_probes=32,
+        n_probes=128,
         first_rows=512,
         whole_rows=2500,
         max_noise=0.01,
