@@ -34,7 +34,6 @@ from ..particles import Cloud, Genealogy, Weights, systematic
 from ..targets import STRAY, Path, anchored_at_mode
 from ..transitions import SGHMC, Streams, Tuned, check_likelihood
 from ._base import SILENT, OnlineSampler, Parts, check_history
-from ._records import ChunkRecord
 from ._schedule import chunk_edges
 from ._sequential_state import SequentialState
 
@@ -219,7 +218,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
             if np.any((edges > before.memory.n) & (edges <= state.n)):
                 state, more = self._moved(state, model, streams)
                 words |= more
-            records.append(self._record(before, state, words))
+            records.append(state.record(before, words))
             progress(
                 f"{state.n_rows} rows, log evidence {state.log_evidence:.2f} ± {state.log_evidence_std:.2f}"
             )
@@ -290,17 +289,6 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         theta = model.canonicalize(state.theta, labels)
         _, anchor = anchored_at_mode(path, theta.mean(axis=0), rng.rows)
         return state._replace(theta=theta), anchor, labels
-
-    def _record(self, before, after, words) -> ChunkRecord:
-        return ChunkRecord(
-            n_samples=after.n_rows,
-            log_evidence=after.log_evidence,
-            log_evidence_std=after.log_evidence_std,
-            log_predictive=after.log_evidence - before.log_evidence,
-            n_particles=self.n_particles,
-            anchor_distance=after.memory.anchor_distance(after.all_weights.W @ after.theta),
-            **dict(n_annealing_steps=0, ess=float(self.n_particles), lambdas=np.zeros(0)) | words,
-        )
 
     def _validate_params(self):
         super()._validate_params()

@@ -226,22 +226,9 @@ class SequentialNestedSampling(OnlineSampler):
             kept, log_W = weighted_reservoir(kept, log_W, shell.theta, shell.log_p, rng)
             totals.append((shell.ell, shell.log_w, shell.n_live))
         log_Z, var, _ = evidence(*(np.concatenate(part) for part in zip(*totals)))
-        kept = model.canonicalize(kept)
-        if stochastic:
-            path = Path(model, Memory(state.history), chunk)
-
-            def grad_all(theta):
-                rows = path.batch(1.0, self.batch_size, rng)
-                return model.grad_log_joint(theta, rows)
-
-            kept, info = sghmc(kept, grad_all, rng, eta=eta, alpha=self.momentum_decay, n_steps=self.n_steps)
-            log_eps, n_rows = state.log_eps, len(chunk) + self.batch_size
-        else:
-            rows = chunk if first else state.history.rows.join(chunk)
-            coordinates = Coordinates.from_covariance(covariance(kept))
-            target = Target(model, Likelihood(rows))
-            kept, log_eps, info = HMC().trajectories(kept, target, coordinates, state.log_eps, rng)
-            n_rows = len(rows)
+        kept, log_eps, n_gradients = self._moved(
+            model.canonicalize(kept), Path(model, Memory(state.history), chunk), state.log_eps, rng
+        )
         after = SequentialNestedState(
             theta=kept,
             log_evidence=state.log_evidence + log_Z,
@@ -258,9 +245,26 @@ class SequentialNestedSampling(OnlineSampler):
             n_moves=moves.n_moves,
             acceptance=moves.acceptance,
             n_likelihoods=moves.n_likelihoods,
-            n_gradients=moves.n_gradients + spent + M * info.n_gradients * n_rows,
+            n_gradients=moves.n_gradients + spent + n_gradients,
         )
         return after, record
+
+    def _moved(self, theta, path, log_eps, rng):
+        """Draws moved apart, at p(θ | y_≤n): theta, log_eps and gradients, particles × rows."""
+        model, memory, chunk = path
+        if self.batch_size is not None and memory.n_rows:
+
+            def grad_all(theta):
+                return model.grad_log_joint(theta, path.batch(1.0, self.batch_size, rng))
+
+            eta, n_rows = self.learning_rate / path.n, len(chunk) + self.batch_size
+            settings = dict(eta=eta, alpha=self.momentum_decay, n_steps=self.n_steps)
+            theta, info = sghmc(theta, grad_all, rng, **settings)
+        else:
+            coordinates, n_rows = Coordinates.from_covariance(covariance(theta)), path.n_at_hand
+            target = Target(model, Likelihood(chunk if not memory.n_rows else path.all_rows))
+            theta, log_eps, info = HMC().trajectories(theta, target, coordinates, log_eps, rng)
+        return theta, log_eps, len(theta) * info.n_gradients * n_rows
 
 
 def weighted_reservoir(kept, log_W, theta, log_w, rng) -> tuple[np.ndarray, float]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..history import Memory, Rows
 from ..particles import Weights
+from ._records import ChunkRecord
 
 
 class SequentialState(NamedTuple):
@@ -54,3 +55,16 @@ class SequentialState(NamedTuple):
         """From the spread of U_i, nats."""
         M = self.weights.M
         return float(np.sqrt(self.initial_var + np.sum(self.deviations**2) / (M * (M - 1))))
+
+    def record(self, before: "SequentialState", words: dict) -> ChunkRecord:
+        """Of the chunk from the state before to this one."""
+        still = dict(n_annealing_steps=0, ess=float(self.weights.M), lambdas=np.zeros(0))
+        return ChunkRecord(
+            n_samples=self.n_rows,
+            log_evidence=self.log_evidence,
+            log_evidence_std=self.log_evidence_std,
+            log_predictive=self.log_evidence - before.log_evidence,
+            n_particles=self.weights.M,
+            anchor_distance=self.memory.anchor_distance(self.weights.W @ self.theta),
+            **still | words,
+        )

@@ -29,24 +29,7 @@ import numpy as np
 from .._compat import HasMethods, Interval, StrOptions
 from ..history import Memory
 from ..particles import RESAMPLING, Cloud
-from ..targets import Path
-from ..transitions import (
-    HMC,
-    SGHMC,
-    Allocate,
-    Anneal,
-    Escort,
-    ModeImportance,
-    ModeSearch,
-    Refresh,
-    Renewed,
-    Reweight,
-    State,
-    Step,
-    Streams,
-    check_rows,
-    settled,
-)
+from ..transitions import HMC, SGHMC, Anneal, Crossing, Escort, ModeSearch, State, Streams
 from ._base import SILENT, OnlineSampler, Parts, check_history
 from ._records import ChunkRecord
 from ._schedule import particles, pieces
@@ -221,83 +204,33 @@ class SGAIS(Parts, OnlineSampler):
         streams, records = Streams.spawned(rng), []
         if self.precision == "double":
             model = model.in_double_precision()
-        states = [state]
-        for after, record in self._extended(state, model, rows, streams):
-            states[0] = after
-            records.append(record)
-            progress.done(str(record))
-        return states[0], records
+        before = state
+        for after, infos in self._steps(state, model, rows, streams):
+            records.append(ChunkRecord.of(before, after, infos))
+            progress.done(str(records[-1]))
+            before = after
+        return before, records
 
-    def _extended(self, state: State, model, rows, rng: Streams) -> Iterator[tuple[State, ChunkRecord]]:
-        """States after each piece of the rows; at once where the allocations of a mixture will do."""
-        path = self._path(state, model, rows)
-        if self.chunk_size is None and rows.total_weight >= state.n and self._allocate is not None:
-            check_rows(rows, state, path)
-            step = self._allocate(state._replace(pending=None, ell=None), path, rng)
-            if step.crossed:
-                after = self._settled(step, path, rng)
-                yield after, ChunkRecord.of(state, after, [step.info])
-                return
-            state = state._replace(tuned=step.state.tuned)
-        for piece in pieces(rows, state.n, self.chunk_size, self.chunk_size is None, rng.rows):
-            state, record = self._crossed(state, model, piece, rng)
-            yield state, record
-
-    def _crossed(self, state: State, model, piece, rng: Streams) -> tuple[State, ChunkRecord]:
-        """From the posterior before these rows to that after them, by the first transition that crosses."""
-        before, infos, path = state, [], self._path(state, model, piece)
-        state = state._replace(tuned=state.tuned._replace(sample_noise=np.nan, even=False))
-        check_rows(piece, before, path)
-        modes = None
-        if self.mode_search is not None and self.mode_search.is_due(path):
-            modes = ModeImportance(self.mode_search, path, rng)
-        for transition in self._transitions(model, modes):
-            step = transition(state, path, rng)
-            state = step.state
-            infos.append(step.info)
-            if step.crossed:
-                break
-        if state.pending is None:
-            if modes is not None and not isinstance(step.info, Renewed):
-                step = modes.renewed(step)
-                infos.append(step.info)
-            state = self._settled(step, path, rng)
-        return state, ChunkRecord.of(before, state, infos)
-
-    def _path(self, state: State, model, rows) -> Path:
-        return Path(model, state.memory, rows if state.pending is None else state.pending.join(rows))
-
-    def _transitions(self, model, modes):
-        """In the order in which they are tried; the last one never declines."""
+    def _steps(self, state: State, model, rows, rng: Streams) -> Iterator[tuple[State, list]]:
+        """States after each piece of the rows, and what happened on the way to them."""
         scheme = None if self.resampling is None else RESAMPLING[self.resampling]
         M = partial(self._particles, model)
         anneal = Anneal(self.move, self.target_ess, scheme, M, last_move=scheme is None)
-        if scheme is not None:
-            yield Reweight(self.target_ess, for_escort=self.escort is not None)
-        if self.escort is not None:
-            yield self.escort
-        if self._allocate is not None:
-            yield self._allocate
-        if self.escort is not None:
-            yield Refresh(anneal, self.escort)
-        if modes is not None:
-            yield modes
-        yield anneal
-
-    @property
-    def _allocate(self) -> Allocate | None:
-        first = None if self.mode_search is None else self.mode_search.first_allocation
-        return None if first is None else Allocate(first)
-
-    def _settled(self, step: Step, path: Path, rng: Streams) -> State:
-        """The chunk in the memory, and no particles that are not needed any more."""
-        state = settled(step, path, rng, self.escort is not None or self.move.needs_anchor)
-        return self._thinned(state, path.model, rng)
+        crossing = Crossing(anneal, self.escort, self.mode_search)
+        if self.chunk_size is None and rows.total_weight >= state.n:
+            state, infos = crossing.at_once(state, state.path(model, rows), rng)
+            if infos:
+                yield self._thinned(state, model, rng), infos
+                return
+        for piece in pieces(rows, state.n, self.chunk_size, self.chunk_size is None, rng.rows):
+            state, infos = crossing(state, state.path(model, piece), rng)
+            state = self._thinned(state, model, rng)
+            yield state, infos
 
     def _thinned(self, state: State, model, rng: Streams) -> State:
         """The state without particles that are not needed any more."""
         M = self._particles(model, state.n, state.tuned.even)
-        if 2 * M > state.cloud.M:
+        if state.pending is not None or 2 * M > state.cloud.M:
             return state
         # of nearly equal weights: no duplicates to move apart
         return state._replace(cloud=state.cloud.resampled(RESAMPLING[self.resampling], M, rng.resampling))

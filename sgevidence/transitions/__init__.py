@@ -4,6 +4,7 @@ from ._allocate import Allocate
 from ._anneal import Anneal, Annealed, Rung
 from ._base import Moved, State, Step, Streams, Transition, Tuned, check_likelihood, check_rows
 from ._constrained import ConstrainedMoves, covariance
+from ._crossing import Crossing
 from ._escort import Escort, Escorted, Refresh, Refreshed
 from ._hmc import HMC, ExactMoves
 from ._mode_search import Mode, ModeSearch
@@ -20,6 +21,7 @@ __all__ = [
     "Anneal",
     "Annealed",
     "ConstrainedMoves",
+    "Crossing",
     "Escort",
     "Escorted",
     "ExactMoves",

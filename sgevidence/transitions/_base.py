@@ -77,6 +77,10 @@ class State(NamedTuple):
         """Their total weight."""
         return self.memory.n + (0.0 if self.pending is None else self.pending.total_weight)
 
+    def path(self, model, rows: Rows) -> Path:
+        """From the rows in the memory to those that are pending, and these."""
+        return Path(model, self.memory, rows if self.pending is None else self.pending.join(rows))
+
     @property
     def seen(self) -> Cloud:
         """The cloud as a sample of the posterior of all rows seen."""

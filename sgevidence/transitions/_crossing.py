@@ -1,0 +1,93 @@
+"""From one posterior to the next, by the first transition that crosses.
+
+The order is that of their price: weights alone, a map that carries the cloud along, a mixture's allocations,
+the map again from a fresh cloud, modes from outside, and annealing, which never declines.
+
+Symbols: ``y_n`` = ``path.chunk``; ``infos`` = what each transition that was tried has to say.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..targets import Path
+from ._allocate import Allocate
+from ._anneal import Anneal
+from ._base import State, Step, Streams, check_rows
+from ._escort import Escort, Refresh
+from ._mode_search import ModeSearch
+from ._modes import ModeImportance, Renewed
+from ._reweight import Reweight
+from ._settle import settled
+
+
+class Crossing(NamedTuple):
+    """The ways across a chunk.
+
+    Parameters
+    ----------
+    anneal : Anneal
+    escort : Escort or None
+    mode_search : ModeSearch or None
+    """
+
+    anneal: Anneal
+    escort: Escort | None = None
+    mode_search: ModeSearch | None = None
+
+    def __call__(self, state: State, path: Path, rng: Streams) -> tuple[State, list[Any]]:
+        """The state after the chunk, in which its rows are history, or still pending."""
+        check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
+        state = state._replace(tuned=state.tuned._replace(sample_noise=np.nan, even=False))
+        modes, infos = self._modes(path, rng), []
+        for transition in self._transitions(modes):
+            step = transition(state, path, rng)
+            state = step.state
+            infos.append(step.info)
+            if step.crossed:
+                break
+        if state.pending is not None:
+            return state, infos
+        if modes is not None and not isinstance(step.info, Renewed):
+            step = modes.renewed(step)
+            infos.append(step.info)
+        return self._settled(step, path, rng), infos
+
+    def at_once(self, state: State, path: Path, rng: Streams) -> tuple[State, list[Any]]:
+        """However many rows, by the allocations of a mixture; no infos if they will not do."""
+        if self.allocate is None:
+            return state, []
+        check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
+        step = self.allocate(state._replace(pending=None, ell=None), path, rng)
+        if not step.crossed:
+            return state._replace(tuned=step.state.tuned), []
+        return self._settled(step, path, rng), [step.info]
+
+    @property
+    def allocate(self) -> Allocate | None:
+        """None where it is switched off."""
+        first = None if self.mode_search is None else self.mode_search.first_allocation
+        return None if first is None else Allocate(first)
+
+    def _modes(self, path: Path, rng: Streams) -> ModeImportance | None:
+        if self.mode_search is None or not self.mode_search.is_due(path):
+            return None
+        return ModeImportance(self.mode_search, path, rng)
+
+    def _transitions(self, modes) -> Iterator[Any]:
+        """In the order in which they are tried."""
+        if self.anneal.resampling is not None:
+            yield Reweight(self.anneal.target_ess, for_escort=self.escort is not None)
+        if self.escort is not None:
+            yield self.escort
+        if self.allocate is not None:
+            yield self.allocate
+        if self.escort is not None:
+            yield Refresh(self.anneal, self.escort)
+        if modes is not None:
+            yield modes
+        yield self.anneal
+
+    def _settled(self, step: Step, path: Path, rng: Streams) -> State:
+        return settled(step, path, rng, self.escort is not None or self.anneal.move.needs_anchor)
