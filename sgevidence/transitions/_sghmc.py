@@ -119,16 +119,13 @@ class SGHMC(BaseEstimator):
         Parameters
         ----------
         theta : ndarray of shape (M, d)
-        grad_log_target : callable
-            (M, d) -> (M, d), new noise at each call.
+        grad_log_target : callable, (M, d) -> (M, d)
         rng : numpy.random.Generator
         eta : float
-            η.
 
         Returns
         -------
-        theta : ndarray of shape (M, d)
-        info : MoveInfo
+        theta, info : (ndarray of shape (M, d), MoveInfo)
         """
         settings = dict(alpha=self.momentum_decay, beta_hat=self.gradient_noise, n_steps=self.n_steps)
         return sghmc(theta, grad_log_target, rng, eta=eta, **settings)
@@ -141,17 +138,13 @@ class SGHMC(BaseEstimator):
         Parameters
         ----------
         phi : ndarray of shape (M, d)
-            Particles in coordinates of unit width.
-        grad_log_target : callable
-            (M, d) -> (M, d), new noise at each call.
+        grad_log_target : callable, (M, d) -> (M, d)
         rng : numpy.random.Generator
         V : ndarray of shape (d,) or float
-            Variance of the gradient's noise.
 
         Returns
         -------
-        phi : ndarray of shape (M, d)
-        info : MoveInfo
+        phi, info : (ndarray of shape (M, d), MoveInfo)
         """
         eps, c = self.learning_rate**0.5, 1 - self.momentum_decay
         return baoab(phi, grad_log_target, rng, eps=eps, c=c, n_steps=self.n_steps, V=V)
@@ -230,16 +223,13 @@ class SGNHT(BaseEstimator):
         Parameters
         ----------
         theta : ndarray of shape (M, d)
-        grad_log_target : callable
-            (M, d) -> (M, d), new noise at each call.
+        grad_log_target : callable, (M, d) -> (M, d)
         rng : numpy.random.Generator
         eta : float
-            η.
 
         Returns
         -------
-        theta : ndarray of shape (M, d)
-        info : MoveInfo
+        theta, info : (ndarray of shape (M, d), MoveInfo)
         """
         settings = dict(eps=eta**0.5, c=1 - self.momentum_decay, n_steps=self.n_steps)
         return sgnht(theta, grad_log_target, rng, **settings)
@@ -252,17 +242,14 @@ class SGNHT(BaseEstimator):
         Parameters
         ----------
         phi : ndarray of shape (M, d)
-            Particles in coordinates of unit width.
-        grad_log_target : callable
-            (M, d) -> (M, d), new noise at each call.
+        grad_log_target : callable, (M, d) -> (M, d)
         rng : numpy.random.Generator
         V : ndarray of shape (d,) or float
             Not used: the thermostat makes up for the noise.
 
         Returns
         -------
-        phi : ndarray of shape (M, d)
-        info : MoveInfo
+        phi, info : (ndarray of shape (M, d), MoveInfo)
         """
         return self.kernel(phi, grad_log_target, rng, self.learning_rate)
 
