@@ -20,6 +20,8 @@ class ImpossibleRowsError(ValueError):
         Those that are impossible one by one; empty if only all together are.
     n_before : int
         Rows seen before the chunk that they came in.
+    where : str, default=""
+        Their place in words; by default what is known of it from the two.
     """
 
     def __init__(self, rows, n_before: int, where: str = ""):

@@ -46,15 +46,15 @@ class AIS(Parts):
         the first steps must be about 1/n, which equal steps are only if there are n of them.
     n_temperatures : int, default=1000
         T of the linear and the sigmoidal schedule.
-    move : HMC, SGHMC or SGNHT, default=HMC()
-        HMC with a Metropolis test, which leaves f_t invariant exactly; or SGHMC with the gradient of all
-        rows, which does so for Gaussians only.
     target_ess : float, default=0.8
         ESS*, as a fraction of M: smaller steps cost less than the particles that they save.  With resampling
         also the criterion to resample on a fixed schedule.
     resampling : {"systematic", "multinomial"} or None, default="systematic"
         None is AIS as published: the weights of all steps multiply, so that the largest carries the estimate
         unless target_ess is about 0.99, and the same error then takes four times the time.
+    move : HMC, SGHMC or SGNHT, default=HMC()
+        HMC with a Metropolis test, which leaves f_t invariant exactly; or SGHMC with the gradient of all
+        rows, which does so for Gaussians only.
 
     Notes
     -----

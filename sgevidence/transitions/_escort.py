@@ -137,7 +137,16 @@ class Escort(BaseEstimator):
     def carried(self, path: Path, theta: np.ndarray, rng: np.random.Generator) -> Carried | None:
         """The map and what it does to the weights; None where there is no Gaussian to follow.
 
-        ``theta`` is the cloud in the labelling of the memory's anchor.
+        Parameters
+        ----------
+        path : Path
+        theta : ndarray of shape (M, d)
+            The cloud, in the labelling of the memory's anchor.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        Carried or None
         """
         model, memory, chunk = path
         try:

@@ -104,11 +104,33 @@ class HMC(BaseEstimator):
         self.min_guided = min_guided
 
     def along(self, path: Path, rng: Streams) -> "ExactMoves":
-        """The move for one path."""
+        """The move for one path.
+
+        Parameters
+        ----------
+        path : Path
+        rng : Streams
+
+        Returns
+        -------
+        ExactMoves
+        """
         return ExactMoves(self, path, rng)
 
     def leapfrog_steps(self, eps: float, repeat: int = 1) -> int:
-        """L of trajectory number ``repeat``."""
+        """L of trajectory number ``repeat``.
+
+        Parameters
+        ----------
+        eps : float
+            Step in posterior widths.
+        repeat : int, default=1
+            Each trajectory is twice as long as the one before.
+
+        Returns
+        -------
+        int
+        """
         return int(np.clip(round(self.trajectory_length * 2.0 ** (repeat - 1) / eps), 1, self.n_steps))
 
     def trajectories(
@@ -120,7 +142,28 @@ class HMC(BaseEstimator):
         rng,
         guide: Target | None = None,
     ) -> tuple[np.ndarray, float, MoveInfo]:
-        """The cloud moved on a target, along the gradients of a ``guide`` if there is one."""
+        """The cloud moved on a target, along the gradients of a ``guide`` if there is one.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (M, d)
+        target : Target
+            Of the Metropolis test.
+        coordinates : Coordinates
+            In which the target has about unit width.
+        log_eps : float
+            Log step, posterior widths.
+        rng : numpy.random.Generator
+        guide : Target, optional
+            Cheaper than ``target``; dropped where too few ends pass the test.
+
+        Returns
+        -------
+        theta : ndarray of shape (M, d)
+        log_eps : float
+            The step for the next move.
+        info : MoveInfo
+        """
         canonical = target.model.canonicalize
         phi, start = coordinates.whiten(theta), canonical(theta)
         n_gradients = n_refused = 0

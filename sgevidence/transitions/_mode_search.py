@@ -150,7 +150,16 @@ class ModeSearch(BaseEstimator):
         self.max_outside = max_outside
 
     def is_due(self, path: Path) -> bool:
-        """Whether to look for modes now: of a mixture, when n passes 250, 500, 1000, …"""
+        """Whether to look for modes now: of a mixture, when n passes 250, 500, 1000, …
+
+        Parameters
+        ----------
+        path : Path
+
+        Returns
+        -------
+        bool
+        """
         several = path.model.slots is not None and len(path.model.slots) > 1
         return (
             several and path.n >= self.first_rows and self._doublings(path.n) > self._doublings(path.memory.n)
@@ -160,7 +169,18 @@ class ModeSearch(BaseEstimator):
         return np.floor(np.log2(max(n, 1.0) / self.first_rows))
 
     def find(self, model: Model, rows: Rows, rng: np.random.Generator) -> list[Mode]:
-        """Distinct modes within ``negligible`` nats of the best, best first."""
+        """Distinct modes within ``negligible`` nats of the best, best first.
+
+        Parameters
+        ----------
+        model : Model
+        rows : Rows
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        list of Mode
+        """
         few, many = some(rows, self.search_rows, rng), some(rows, self.compare_rows, rng)
         search, compare = Target(model, Likelihood(few)), Target(model, Likelihood(many))
         starts = model.starts(few, 20 * self.n_starts, rng)  # only the best of them are climbed from

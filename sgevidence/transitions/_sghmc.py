@@ -95,22 +95,57 @@ class SGHMC(BaseEstimator):
 
     @property
     def needs_anchor(self) -> bool:
+        """Whether sums over all rows must be kept, so that a bounded history will do."""
         return self.control_variate
 
     def along(self, path: Path, rng: Streams) -> "StochasticGradientMoves | AnchoredGradientMoves":
-        """The move for one path."""
+        """The move for one path.
+
+        Parameters
+        ----------
+        path : Path
+        rng : Streams
+
+        Returns
+        -------
+        StochasticGradientMoves or AnchoredGradientMoves
+        """
         moves = AnchoredGradientMoves if self.control_variate else StochasticGradientMoves
         return moves(self, path, rng)
 
     def kernel(self, theta, grad_log_target, rng, eta):
-        """Alg. 4 as published."""
+        """Alg. 4 as published.
+
+        Parameters
+        ----------
+        theta : ndarray of shape (M, d)
+        grad_log_target : callable, (M, d) -> (M, d)
+        rng : numpy.random.Generator
+        eta : float
+
+        Returns
+        -------
+        theta, info : (ndarray of shape (M, d), MoveInfo)
+        """
         settings = dict(alpha=self.momentum_decay, beta_hat=self.gradient_noise, n_steps=self.n_steps)
         return sghmc(theta, grad_log_target, rng, eta=eta, **settings)
 
     measures_noise = True
 
     def splitting(self, phi, grad_log_target, rng, V):
-        """BAOAB, less the measured noise."""
+        """BAOAB, less the measured noise.
+
+        Parameters
+        ----------
+        phi : ndarray of shape (M, d)
+        grad_log_target : callable, (M, d) -> (M, d)
+        rng : numpy.random.Generator
+        V : ndarray of shape (d,) or float
+
+        Returns
+        -------
+        phi, info : (ndarray of shape (M, d), MoveInfo)
+        """
         eps, c = self.learning_rate**0.5, 1 - self.momentum_decay
         return baoab(phi, grad_log_target, rng, eps=eps, c=c, n_steps=self.n_steps, V=V)
 
@@ -164,22 +199,58 @@ class SGNHT(BaseEstimator):
 
     @property
     def needs_anchor(self) -> bool:
+        """Whether sums over all rows must be kept, so that a bounded history will do."""
         return self.control_variate
 
     def along(self, path: Path, rng: Streams) -> "StochasticGradientMoves | AnchoredGradientMoves":
-        """The move for one path."""
+        """The move for one path.
+
+        Parameters
+        ----------
+        path : Path
+        rng : Streams
+
+        Returns
+        -------
+        StochasticGradientMoves or AnchoredGradientMoves
+        """
         moves = AnchoredGradientMoves if self.control_variate else StochasticGradientMoves
         return moves(self, path, rng)
 
     def kernel(self, theta, grad_log_target, rng, eta):
-        """The thermostat in coordinates in which η = ε²."""
+        """The thermostat in coordinates in which η = ε².
+
+        Parameters
+        ----------
+        theta : ndarray of shape (M, d)
+        grad_log_target : callable, (M, d) -> (M, d)
+        rng : numpy.random.Generator
+        eta : float
+
+        Returns
+        -------
+        theta, info : (ndarray of shape (M, d), MoveInfo)
+        """
         settings = dict(eps=eta**0.5, c=1 - self.momentum_decay, n_steps=self.n_steps)
         return sgnht(theta, grad_log_target, rng, **settings)
 
     measures_noise = False  # the thermostat makes up for it
 
     def splitting(self, phi, grad_log_target, rng, V):
-        """The thermostat."""
+        """The thermostat.
+
+        Parameters
+        ----------
+        phi : ndarray of shape (M, d)
+        grad_log_target : callable, (M, d) -> (M, d)
+        rng : numpy.random.Generator
+        V : ndarray of shape (d,) or float
+            Not used: the thermostat makes up for the noise.
+
+        Returns
+        -------
+        phi, info : (ndarray of shape (M, d), MoveInfo)
+        """
         return self.kernel(phi, grad_log_target, rng, self.learning_rate)
 
 
