@@ -161,11 +161,11 @@ def by_monitor(model, **params) -> Callable:
 
 
 def pelt(x: np.ndarray) -> list[tuple[int, float]]:
-    """Offline: it declares at the end.  Penalty 3 log n, Gaussian cost, at least five rows a segment."""
+    """Offline: it declares at the end.  Penalty 3 log n, Gaussian cost, places to five rows."""
     import ruptures
 
     warnings.simplefilter("ignore")  # about a bias for constant segments, at each call
-    places = ruptures.Pelt("normal", min_size=5, jump=1).fit(x).predict(pen=3 * np.log(len(x)))[:-1]
+    places = ruptures.Pelt("normal", min_size=5, jump=5).fit(x).predict(pen=3 * np.log(len(x)))[:-1]
     return [(len(x) - 1, place) for place in places]
 
 
@@ -184,6 +184,9 @@ def detectors() -> dict[str, Callable]:
     return out
 
 
+NOISES = ["Gaussian", "AR(1), 0.7", "Student-t, 3"]
+
+
 def noise(kind: str, n: int, rng) -> np.ndarray:
     e = rng.normal(size=n)
     if kind == "AR(1), 0.7":
@@ -193,9 +196,9 @@ def noise(kind: str, n: int, rng) -> np.ndarray:
 
 
 def false_alarms(args) -> None:
-    streams, n = 100, 1000
+    streams, n = args.streams or 100, 1000
     body = []
-    for kind in ("Gaussian", "AR(1), 0.7", "Student-t, 3"):
+    for kind in args.noise:
         for name, run in detectors().items():
             rng = np.random.default_rng(args.seed)
             alarms = sum(len(run(noise(kind, n, rng))) for _ in range(streams))
@@ -221,7 +224,7 @@ SHIFTS: dict[str, tuple[tuple[float, ...], Callable]] = {
 
 
 def delay(args) -> None:
-    streams, n, change = 30, 600, 300
+    streams, n, change = args.streams or 30, 600, 300
     body = []
     for kind, (sizes, make) in SHIFTS.items():
         for size in sizes:
@@ -291,6 +294,8 @@ def main() -> None:
     )
     parser.add_argument("--tcpd", type=Path, metavar="FOLDER")
     parser.add_argument("--false-alarms", action="store_true")
+    parser.add_argument("--noise", nargs="+", default=NOISES, choices=NOISES, help="for --false-alarms")
+    parser.add_argument("--streams", type=int, help="for --false-alarms (100) and --delay (30)")
     parser.add_argument("--delay", action="store_true")
     parser.add_argument("--thesis", type=int, default=0, metavar="SEEDS")
     parser.add_argument("--components", type=int, nargs="+", default=[3], metavar="K", help="for --thesis")

@@ -76,11 +76,15 @@ class Alarm:
     def _declare(self, start: np.ndarray, weight: np.ndarray, p: float, row: int) -> Detection:
         new = start > self.boundary
         place = int(start[np.where(new, weight, -1.0).argmax()])
-        none = (row - self.boundary) * math.log1p(-self.hazard)  # log prior probability of no change since
-        log_prior_odds = math.log(-math.expm1(none)) - none
         log_odds = math.log(weight[new].sum()) - math.log(max(weight[~new].sum(), TINY))
+        log_bayes_factor = log_odds - self.log_prior_odds(row)
         self.boundary = max(place, last_plausible(start, weight))
-        return Detection(row, place, p, log_odds - log_prior_odds)
+        return Detection(row, place, p, log_bayes_factor)
+
+    def log_prior_odds(self, row: int) -> float:
+        """Of a change since the last declared one, up to ``row``."""
+        none = (row - self.boundary) * math.log1p(-self.hazard)  # log prior probability of none
+        return math.log(-math.expm1(none)) - none
 
 
 def last_plausible(start: np.ndarray, weight: np.ndarray) -> int:

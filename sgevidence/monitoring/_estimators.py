@@ -15,6 +15,12 @@ what comes too slowly to surprise.  A run whose weight falls below 10⁻⁶ is d
 are scored by the estimator that led before (which has not seen them) and by the new one, and the place
 is the cut that gives the greatest sum of old scores before it and new ones after it.  The new run is
 then fitted again to the rows after the place, so that it has nothing of the old segment in it.
+
+**Wrong models.**  A model that is wrong takes its own evidence too seriously: three clusters fitted to
+five can be fitted in several ways, and which is best for 250 rows is a matter of chance, worth 15 nats
+and more on streams without any change.  If the rows were drawn again, the log odds would scatter by √n
+times the standard deviation of the rows' gains, new score less old (Huggins and Miller 2023 average the
+posterior over that).  Log odds that do not exceed this have to wait for the next chunk.
 """
 
 import copy
@@ -85,8 +91,17 @@ class ChunkWatch:
         self.log_evidence += log_z
         self.n_seen += len(X)
         start, weight, _ = self.posterior()
-        p, found = self.alarm.check(start, weight[None], self.n_seen - 1)
-        found = [self._place(detection) for detection in found]
+        before = self.alarm.boundary
+        log_odds, log_prior_odds = self._log_odds(), self.alarm.log_prior_odds(self.n_seen - 1)
+        p, declared = self.alarm.check(start, weight[None], self.n_seen - 1)
+        found = []
+        for detection in declared:
+            exact = detection._replace(log_bayes_factor=log_odds - log_prior_odds)
+            placed = self._place(exact, log_odds)
+            if placed is None:
+                self.alarm.boundary = before  # not yet: the next chunk will tell
+            else:
+                found.append(placed)
         if found and self.forget:
             kept = [run for run in self.runs if run.start >= found[-1].place]
             total = np.logaddexp.reduce([run.log_weight for run in kept])
@@ -135,12 +150,26 @@ class ChunkWatch:
 
     def _keep(self, runs: list[EstimatorRun]) -> None:
         runs = sorted(runs, key=lambda run: -run.log_weight)
-        kept = [r for i, r in enumerate(runs) if i < self.max_runs and r.log_weight > NEGLIGIBLE]
-        self.pruned += sum(math.exp(run.log_weight) for run in runs[len(kept) :])
-        self.runs = kept
+        # what a change is measured against stays until one is declared
+        old = next((run for run in runs if run.start <= self.alarm.boundary), runs[0])
+        kept = [run for run in runs if run is not old and run.log_weight > NEGLIGIBLE][: self.max_runs - 1]
+        dropped = [run for run in runs if run is not old and not any(run is other for other in kept)]
+        self.pruned += sum(math.exp(run.log_weight) for run in dropped)
+        self.runs = [old, *kept]
 
-    def _place(self, detection: Detection) -> Detection:
-        """The detection at its best row; the run begins there if the rows from there on are stored."""
+    def _log_odds(self) -> float:
+        """Posterior log odds of a change since the last declared one, whatever has become negligible."""
+        news: list[float] = []
+        old: list[float] = []
+        for run in self.runs:
+            (news if run.start > self.alarm.boundary else old).append(run.log_weight)
+        return float(np.logaddexp.reduce(news) - np.logaddexp.reduce(old)) if news and old else 0.0
+
+    def _place(self, detection: Detection, log_odds: float) -> Detection | None:
+        """The detection at its best row, where the run begins from now on; None if it does not stand out.
+
+        Once the rows before the run are no longer stored, the detection stays as it is.
+        """
         found = next(run for run in self.runs if run.start == detection.place)
         rows = [chunk for chunk in self.stored if chunk.first + len(chunk.X) >= found.start]
         if found.rival is None or rows[0].first > found.start:
@@ -148,7 +177,10 @@ class ChunkWatch:
         X = np.concatenate([chunk.X for chunk in rows])
         y = None if rows[0].y is None else np.concatenate([chunk.y for chunk in rows])
         gain = row_scores(found.estimator, X, y) - row_scores(found.rival, X, y)
-        place = max(rows[0].first + int(np.cumsum(gain[::-1])[::-1].argmax()), 1)
+        cut = int(np.cumsum(gain[::-1])[::-1].argmax())
+        if log_odds <= _scatter(gain[cut:]):
+            return None
+        place = max(rows[0].first + cut, 1)
         if place != found.start and place < self.n_seen:
             estimator = clone(self.model)
             i = place - rows[0].first
@@ -161,6 +193,11 @@ class ChunkWatch:
 
 def _with(run: EstimatorRun, **changes) -> EstimatorRun:
     return EstimatorRun(**{**vars(run), **changes})
+
+
+def _scatter(gain: np.ndarray) -> float:
+    """Standard deviation of the sum of the gains if the rows were drawn again."""
+    return math.sqrt(len(gain)) * float(gain.std())
 
 
 def _is_poor(scores: list[float]) -> bool:
