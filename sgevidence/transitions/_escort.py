@@ -56,13 +56,13 @@ class Escort(BaseEstimator):
         do: an escort takes the place of several annealing steps and may cost as much as two.
     max_lost : float, default=0.02
         Share of the particles that it may take out of their labelling; their weight is zero.
-    max_excess : float, default=4.0
+    max_excess : float, default=3.0
         Standard errors by which the evidence that the cloud claims without the map may exceed the one with
         it: a map that leaves the posterior for a place where its density is small everywhere keeps the
         weights even.
-    n_probes : int, default=128
+    n_probes : int, default=256
         Particles that are asked for it, where the chunk was not weighed before: enough to see a mode of a
-        half lost (log 2 at 0.1).
+        half lost (log 2 at 0.1 to 0.2).
     first_rows : int, default=512
         Rows of history or chunk that it looks at first.
     whole_rows : int, default=2500
@@ -96,8 +96,8 @@ class Escort(BaseEstimator):
         self,
         min_ess=0.5,
         max_lost=0.02,
-        max_excess=4.0,
-        n_probes=128,
+        max_excess=3.0,
+        n_probes=256,
         first_rows=512,
         whole_rows=2500,
         max_noise=0.01,

@@ -1,4 +1,4 @@
-"""A map is one Gaussian's: it may not take the cloud out of a mode, or away from the posterior, and keep still."""
+"""A map is one Gaussian's: it may not take the cloud out of a mode, or from the posterior, unseen."""
 
 import numpy as np
 import pytest
