@@ -57,7 +57,8 @@ class NoiseMarginal(NamedTuple):
     n: float
     a: float
     b: float
-    basis: np.ndarray  #: S U, coefficients in the coordinates where they are independent given v, (d, d)
+    scales: np.ndarray  #: S, (d,)
+    U: np.ndarray  #: coordinates of w/S in which they are independent given v, (d, d)
 
     @classmethod
     def of(cls, features, rows, scales, prior) -> "NoiseMarginal":
@@ -84,7 +85,7 @@ class NoiseMarginal(NamedTuple):
         gamma = L.T @ R[:d, d]
         total = float(np.sum(rows.weight))
         a, b = map(float, prior)
-        return cls(singular**2, gamma, float(R[d, d] ** 2), total, a, b, scales[:, None] * Ut.T)
+        return cls(singular**2, gamma, float(R[d, d] ** 2), total, a, b, scales, Ut.T)
 
     def log_joint(self, s) -> np.ndarray:
         """log p(y, s), normalised in y and in s = log σ², nats, for s of shape (m,)."""
@@ -116,10 +117,15 @@ class NoiseMarginal(NamedTuple):
         return s[cell] + t * (s[cell + 1] - s[cell])
 
     def sample_coefficients(self, s: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """One exact draw of w | y, σ² for each s, (len(s), d)."""
+        """One exact draw of w | y, σ² for each s, (len(s), d).
+
+        The standard normals go through the symmetric root U √· Uᵀ, which does not depend on the signs and the
+        order of U: rows with weights and the same rows repeated give the same draws.
+        """
         v = np.exp(s)[:, None]
         u = np.sqrt(self.lam) * self.gamma / (self.lam + v)
-        return (u + np.sqrt(v / (self.lam + v)) * rng.standard_normal(u.shape)) @ self.basis.T
+        z = rng.standard_normal(u.shape) @ self.U
+        return (u + np.sqrt(v / (self.lam + v)) * z) @ self.U.T * self.scales
 
     def _grid(self) -> tuple[np.ndarray, np.ndarray, float]:
         """Grid s over all that counts, log p(y, s) on it, and the log of the integral."""

@@ -17,7 +17,9 @@ def rows(rng, n, weight=None):
 def test_nothing_seen_yet():
     memory = Memory.empty(100, 1000)
     assert memory.n == 0 and memory.n_rows == 0 and memory.complete
-    assert memory.sample is None and memory.anchor is None and memory.labels is None
+    assert memory.anchor is None and memory.labels is None
+    with pytest.raises(ValueError, match="no anchor"):
+        _ = memory.sums
     assert np.isnan(memory.anchor_distance(np.zeros(3)))
 
 
@@ -62,11 +64,9 @@ def test_distance_in_posterior_widths(rng):
 )
 def test_it_grows_by_doubling(rng, capacity, largest, sizes):
     memory = Memory.empty(capacity, largest)
-    assert memory.can_grow == (largest is not None)
     for size in sizes:
         memory = memory.absorb(rows(rng, 500), rng, grow=True)
         assert memory.reservoir.capacity == size and memory.largest == largest
-    assert not memory.can_grow
     assert memory.absorb(rows(rng, 500), rng).reservoir.capacity == sizes[-1]
 
 

@@ -9,8 +9,8 @@ from scipy.special import gammaln
 from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
-from sgevidence.models._base import design_matrix
 from sgevidence.models._linear_marginal import NoiseMarginal
+from sgevidence.models._regression import design_matrix
 
 
 def problem(n, d, scale=1.0, noise=1.0, collinear=False, weighted=False, seed=0, **prior):
