@@ -8,7 +8,7 @@ import pytest
 from gaussian_target import N_SIGMA, check_normal
 from mutants import broken
 
-from sgevidence import SGAIS
+from sgevidence import SGAIS, SGHMC, SGNHT, Escort
 from sgevidence.history import Rows
 from sgevidence.kernels import baoab, sgnht
 from sgevidence.models import LinearModel
@@ -145,25 +145,25 @@ def sgais_errors(settings, n, rng, n_seeds):
 
 
 def test_sgais(rng):
-    error, std = sgais_errors(dict(kernel="sgnht"), 600, rng, 6)
+    error, std = sgais_errors(dict(move=SGNHT()), 600, rng, 6)
     assert np.mean((error / std) ** 2) < 1 + N_SIGMA * np.sqrt(2 / 6)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("escort", [True, False])
+@pytest.mark.parametrize("escort", [Escort(), None], ids=["escort", "none"])
 def test_sgais_coverage(rng, escort):
     """Without escorts the particles are moved at all n, with mini-batches of the history from 500 rows."""
-    error, std = sgais_errors(dict(kernel="sgnht", escort=escort), 2000, rng, 24)
+    error, std = sgais_errors(dict(move=SGNHT(), escort=escort), 2000, rng, 24)
     spread = np.sqrt(np.mean((error / std) ** 2))
     assert 0.8 - 3 / np.sqrt(48) < spread < 1.25 + 3 / np.sqrt(48)
-    error, std = sgais_errors(dict(kernel="sgnht", escort=escort), 10_000, rng, 6)
+    error, std = sgais_errors(dict(move=SGNHT(), escort=escort), 10_000, rng, 6)
     assert np.all(np.abs(error) < 4.5 * std)
 
 
 @pytest.mark.slow
 def test_raw_mini_batches_bias_sgais_less_than_sghmc(rng):
     """Without control variates the noise at 10⁴ rows is five times what is injected."""
-    raw = dict(control_variate=False, escort=False)
-    cooled, _ = sgais_errors(raw | dict(kernel="sgnht"), 10_000, rng, 4)
-    heated, _ = sgais_errors(raw | dict(kernel="sghmc"), 10_000, rng, 10)
+    raw = dict(escort=None, reservoir_size=None)
+    cooled, _ = sgais_errors(raw | dict(move=SGNHT(control_variate=False)), 10_000, rng, 4)
+    heated, _ = sgais_errors(raw | dict(move=SGHMC(control_variate=False)), 10_000, rng, 10)
     assert heated.mean() < -2.0 and np.mean(cooled**2) < np.mean(heated**2)

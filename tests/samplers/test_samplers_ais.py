@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence import AIS, SGHMC, BayesianLinearRegression, DivergenceError, EvidenceWarning
+from sgevidence import AIS, HMC, SGHMC, BayesianLinearRegression, DivergenceError, EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
 from sgevidence.transitions import Anneal
@@ -98,7 +98,7 @@ def test_the_adaptive_schedule_keeps_the_target(rng):
 
 
 def test_counts_and_draws(rng):
-    result = AIS(3000).run(MODEL, ROWS, rng)
+    result = AIS(3000, move=HMC(conditional=False)).run(MODEL, ROWS, rng)
     steps = result.path["n_annealing_steps"][0]
     assert result.n_likelihoods == 3000 * 40 * steps and result.n_gradients > result.n_likelihoods
     exact = MODEL.exact_posterior(ROWS, rng, 3000)
