@@ -6,9 +6,9 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context, clone
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from .._compat import Interval, StrOptions
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes, watches_by_estimator
 from ._series import SeriesSegment

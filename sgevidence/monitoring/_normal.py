@@ -26,7 +26,8 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
+
+from .._compat import Interval
 
 LOG_2PI = math.log(2.0 * math.pi)
 

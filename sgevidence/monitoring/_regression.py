@@ -25,8 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval
 from ._normal import LOG_2PI, check_pair, log_gamma_ratio
 
 

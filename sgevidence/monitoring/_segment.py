@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils._param_validation import Interval, validate_params
 from sklearn.utils.validation import check_array, check_X_y
 
+from .._compat import Interval, validate_params
 from ._estimators import watches_by_estimator
 from ._filter import RunFilter
 from ._series import SeriesSegment

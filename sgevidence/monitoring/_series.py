@@ -47,8 +47,8 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils._param_validation import Interval
 
+from .._compat import Interval
 from ._normal import LOG_2PI, log_gamma_ratio
 
 MODELS = ("level", "trend", "autoregression", "walk", "momentum")
@@ -122,7 +122,7 @@ class SeriesSegment(BaseEstimator):
     -----
     "level" has a mean, "trend" a straight line, "autoregression" a pull towards a mean, "walk" a drift and
     "momentum" a step that takes after the last one.  The widths of the priors were chosen by the evidence
-    of fifteen published series, without a look at where their changes are.
+    of fifteen published series, with their annotated changes in view.
 
     Examples
     --------
