@@ -5,10 +5,10 @@ from collections.abc import Callable
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from .._compat import Interval, StrOptions
+from .._compat import Interval, StrOptions, fit_context
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes, watches_by_estimator
 from ._series import SeriesSegment
@@ -134,7 +134,7 @@ class EvidenceMonitor(BaseEstimator):
         self.max_runs = max_runs
         self.reaction = reaction
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None):
         """Forget what was seen and watch these rows as if they arrived one after the other.
 
@@ -155,7 +155,7 @@ class EvidenceMonitor(BaseEstimator):
         """
         return self._absorb(X, y, reset=True)
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, classes=None):
         """Watch more rows, one or a chunk.  Parameters and errors as in :meth:`fit`.
 

@@ -18,7 +18,7 @@ M = 400
 
 def anneal(**settings):
     settings = dict(target_ess=0.7, resampling=RESAMPLING["systematic"], n_particles=lambda n: M) | settings
-    return Anneal(HMC(), **settings)
+    return Anneal(HMC(conditional=False), **settings)
 
 
 def crossing(rng, n=40, c=200):

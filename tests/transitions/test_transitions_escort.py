@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from mutants import broken
 from path_problem import MODELS, Problem, every_model
+from precision import sum_in_double
 
 from sgevidence import Escort
 from sgevidence.history import Anchor
@@ -68,7 +69,7 @@ def test_single_precision_is_enough(rng, model):
     problem = Problem(model, rng, 5000, 5000)
     step = ESCORT.carried(problem.path, problem.theta, np.random.default_rng(1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sgevidence.models._base.SINGLE_PRECISION_LIMIT", 0.0)
+        sum_in_double(patch)
         exact = ESCORT.carried(problem.path, problem.theta, np.random.default_rng(1))
     np.testing.assert_allclose(step.theta, exact.theta, atol=1e-4)  # the mode is found in doubles or not
     np.testing.assert_allclose(step.increment, exact.increment, atol=0.02)

@@ -16,7 +16,8 @@ from sgevidence.transitions._hmc import correlation
 MODEL = LinearModel(2, noise_std=1.0)
 M = 2000
 MOVES = {
-    "HMC": HMC(),
+    "HMC": HMC(conditional=False),
+    "the model's own": HMC(),
     "HMC with a guide": HMC(guide_rows=30),
     "SGHMC": SGHMC(batch_size=50, n_steps=40),
     "SGNHT": SGNHT(batch_size=50, n_steps=40),
@@ -56,14 +57,14 @@ def test_it_ends_in_the_tempered_posterior(rng, move, capacity, lam):
 def test_the_check_sees_moves_at_another_temperature(rng, lam):
     path, rows = anchored_path(rng)
     exact = MODEL.exact_posterior(rows[:400].join(rows[400:].scaled(lam)), rng, 50_000)
-    wrong = moved(HMC(), path._replace(chunk=path.chunk.scaled(2.5)), exact[:M], lam, rng)
+    wrong = moved(HMC(conditional=False), path._replace(chunk=path.chunk.scaled(2.5)), exact[:M], lam, rng)
     assert min(kstest(a, b).pvalue for a, b in zip(wrong.theta.T, exact.T)) < 1e-5
 
 
 def test_hmc_finds_a_step_of_the_acceptance_wanted(rng):
     path, _ = anchored_path(rng)
     start = MODEL.exact_posterior(path.memory.sample, rng, M)
-    result = moved(HMC(target_acceptance=0.9), path, start, 1.0, rng, times=8)
+    result = moved(HMC(target_acceptance=0.9, conditional=False), path, start, 1.0, rng, times=8)
     assert 0.8 < result.acceptance <= 1.0 and np.isnan(result.noise_to_injection)
     assert result.tuned.log_eps != 0.0
 

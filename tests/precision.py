@@ -1,0 +1,11 @@
+"""Single precision switched off, to compare to ten digits."""
+
+from dataclasses import replace
+
+from sgevidence.models import MixtureModel, SoftmaxModel
+
+
+def sum_in_double(monkeypatch) -> None:
+    """The models that use single precision do not."""
+    for model in (MixtureModel, SoftmaxModel):
+        monkeypatch.setattr(model, "evaluation", replace(model.evaluation, single_precision_rows=0))
