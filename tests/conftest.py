@@ -23,4 +23,6 @@ def rng(request) -> np.random.Generator:
 def double_precision(request, monkeypatch):
     """To compare to ten digits; a test of single precision says so in its name."""
     if "single_precision" not in request.node.name:
+        from precision import sum_in_double  # after SCIPY_ARRAY_API is set
+
         sum_in_double(monkeypatch)
