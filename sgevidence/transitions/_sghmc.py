@@ -255,10 +255,7 @@ class SGNHT(BaseEstimator):
 
 
 class StochasticGradientMoves:
-    """Û of Eq. (4.14) with a new mini-batch at each step, as published.
-
-    In coordinates of unit width the learning rate is lr, otherwise lr/n.
-    """
+    """Û of Eq. (4.14), a new mini-batch at each step; the learning rate is lr in widths, or else lr/n."""
 
     def __init__(self, settings: SGHMC | SGNHT, path: Path, rng: Streams):
         self.settings, self.path, self.rng = settings, path, rng
