@@ -29,7 +29,7 @@ import numpy as np
 
 from .._compat import HasMethods, Interval
 from ..exceptions import EvidenceWarning
-from ..history import Anchor, Memory
+from ..history import N_BLOCKS, Anchor, Memory
 from ..particles import Cloud, Genealogy, Weights, systematic
 from ..targets import STRAY, Path, anchored_at_mode
 from ..transitions import SGHMC, Streams, Tuned, check_likelihood
@@ -114,7 +114,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         "first_chunk": [Interval(Integral, 1, None, closed="left")],
         "growth": [Interval(Real, 0, None, closed="neither"), None],
         "chunk_size": [Interval(Integral, 1, None, closed="left")],
-        "reservoir_size": [Interval(Integral, 1, None, closed="left"), None],
+        "reservoir_size": [Interval(Integral, N_BLOCKS, None, closed="left"), None],
         "initial": [HasMethods("run"), None],
         "move": [HasMethods("along")],
     }
@@ -275,7 +275,8 @@ class SequentialSGMCMC(Parts, OnlineSampler):
             acceptance=moved.acceptance,
             noise_to_injection=moved.noise_to_injection,
         )
-        return after._replace(memory=state.memory.absorb(path.chunk, rng.rows, anchor, labels)), words
+        memory = state.memory.absorb(path.chunk, rng.rows, anchor, labels, condensed=model.condensed)
+        return after._replace(memory=memory), words
 
     def _anchored(self, state, path, rng):
         """Sums over history and chunk, at the old anchor while the cloud is near it, else near the mode."""

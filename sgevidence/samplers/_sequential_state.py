@@ -52,9 +52,10 @@ class SequentialState(NamedTuple):
 
     @property
     def log_evidence_std(self) -> float:
-        """From the spread of U_i, nats."""
+        """From the spread of U_i, and what a sample of the rows has left in the anchored sums, nats."""
         M = self.weights.M
-        return float(np.sqrt(self.initial_var + np.sum(self.deviations**2) / (M * (M - 1))))
+        shared_var = self.initial_var + self.memory.doubt_var(self.theta, self.weights.W)
+        return float(np.sqrt(shared_var + np.sum(self.deviations**2) / (M * (M - 1))))
 
     def record(self, before: "SequentialState", words: dict) -> ChunkRecord:
         """Of the chunk from the state before to this one."""

@@ -27,7 +27,7 @@ from numbers import Integral, Real
 import numpy as np
 
 from .._compat import HasMethods, Interval, StrOptions
-from ..history import Memory
+from ..history import N_BLOCKS, Memory
 from ..particles import RESAMPLING, Cloud
 from ..transitions import HMC, SGHMC, Anneal, Crossing, Escort, ModeSearch, State, Streams
 from ._base import SILENT, OnlineSampler, Parts, check_history
@@ -60,7 +60,8 @@ class SGAIS(Parts, OnlineSampler):
         Rows of the past to keep, a uniform sample once there are more; None keeps all.  Until it is full
         nothing is approximated.  A hundred thousand rows pin down overlapping mixtures and take
         megabytes.  If its noise spreads the particles by more than half a nat it grows, to ten times as
-        many.
+        many.  At least 16: its noise is read from so many parts.  A linear regression and a mixture of one
+        component need no sample, since a few weighted rows say the same as all (:meth:`Model.condensed`).
     move : HMC, SGHMC or SGNHT, default=HMC()
         How particles move between annealing steps.
     escort : Escort or None, default=Escort()
@@ -107,7 +108,7 @@ class SGAIS(Parts, OnlineSampler):
         "target_ess": [Interval(Real, 0, 1, closed="neither")],
         "chunk_size": [Interval(Integral, 1, None, closed="left"), None],
         "resampling": [StrOptions(set(RESAMPLING)), None],
-        "reservoir_size": [Interval(Integral, 1, None, closed="left"), None],
+        "reservoir_size": [Interval(Integral, N_BLOCKS, None, closed="left"), None],
         "move": [HasMethods(["along"])],
         "escort": [Escort, None],
         "mode_search": [ModeSearch, None],

@@ -103,7 +103,8 @@ class State(NamedTuple):
     @property
     def log_evidence_std(self) -> float:
         """Its standard error, nats."""
-        return self.seen.log_evidence_std
+        seen = self.seen
+        return float(np.hypot(seen.log_evidence_std, self.memory.doubt_var(seen.theta, seen.W) ** 0.5))
 
 
 class Step(NamedTuple):
