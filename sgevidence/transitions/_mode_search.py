@@ -17,6 +17,9 @@ from ..history import Rows
 from ..models import Model
 from ..targets import Likelihood, Path, Target, find_mode
 
+#: r within which two ends of Newton's method are one maximum: each errs by 0.02/d (its tolerance).
+SAME = 0.1
+
 
 class Mode(NamedTuple):
     """A maximum of the posterior of at most ``compare_rows`` rows, and the region around it."""
@@ -55,7 +58,7 @@ class ModeSearch(BaseEstimator):
     n_starts : int, default=24
         Starts of Newton's method, the best of twenty times as many merged k-means solutions.
     max_climbs, max_modes : int, default=8, 4
-        How many of what was found are climbed on the larger sample, and kept.
+        How many of the distinct maxima that were found are climbed on the larger sample, and kept.
     negligible : float, default=8.0
         Nats below the best mode at which a mode no longer counts: its width may make up for a few.
     significant : float, default=3.0
@@ -187,10 +190,10 @@ class ModeSearch(BaseEstimator):
         value = search.value(starts)
         distinct = np.unique(np.round(value, 1), return_index=True)[1]
         best = distinct[np.argsort(-value[distinct])][: self.n_starts]
-        found = np.array([find_mode(search, start)[0] for start in starts[best]])
-        value = compare.value(found)
+        found = [find_mode(search, start) for start in starts[best]]
+        value = compare.value(np.array([a for a, _ in found]))
         modes: list[Mode] = []
-        for start in found[np.argsort(-value)][: self.max_climbs]:
+        for start in each_once(model, [found[i] for i in np.argsort(-value)])[: self.max_climbs]:
             if any(mode.near(model, start[None])[0] for mode in modes):
                 continue
             a, P = find_mode(compare, start)
@@ -201,6 +204,22 @@ class ModeSearch(BaseEstimator):
                 break
         modes.sort(key=lambda mode: -mode.value)
         return [mode for mode in modes if mode.value > modes[0].value - self.negligible]
+
+
+def each_once(model: Model, found: list[tuple[np.ndarray, np.ndarray | None]]) -> list[np.ndarray]:
+    """Points (d,) in their order, each maximum once in whichever labelling it was found.
+
+    Most starts lead to the best mode of the search rows: its repetitions must not use up ``max_climbs``.
+    """
+    points: list[np.ndarray] = []
+    maxima: list[Mode] = []
+    for a, P in found:
+        if any(mode.near(model, a[None])[0] for mode in maxima):
+            continue
+        points.append(a)
+        if P is not None:
+            maxima.append(Mode(a, P, np.nan, SAME))
+    return points
 
 
 def some(rows: Rows, most: int, rng: np.random.Generator) -> Rows:
