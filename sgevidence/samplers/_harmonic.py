@@ -15,9 +15,9 @@ from sklearn.base import BaseEstimator
 from .._compat import Interval
 from ..exceptions import EvidenceWarning
 from ..history import Memory
-from ..particles import Weights, systematic
+from ..particles import Cloud, Weights, systematic
 from ..targets import Path
-from ..transitions import HMC, Streams, Tuned
+from ..transitions import HMC, State, Streams, Tuned, check_rows
 from ._base import SILENT, EvidenceResult
 from ._once import answer
 from ._sgais import SGAIS
@@ -88,8 +88,8 @@ class HarmonicMean(BaseEstimator):
 
         Raises
         ------
-        ValueError
-            If the rows are impossible under every draw from the prior.
+        ImpossibleRowsError
+            If rows are impossible under every draw: it names them.
         """
         self._validate_params()
         start, M = perf_counter(), self.n_particles
@@ -109,10 +109,11 @@ class HarmonicMean(BaseEstimator):
     def _posterior(self, model, rows, rng, progress):
         """M equally weighted draws, and what they cost."""
         M = self.n_particles
-        try:
+        if model.has_exact_posterior:
+            prior = State(Cloud.planted(model.sample_prior(rng.spawn(1)[0], M)), Memory.empty())
+            with np.errstate(all="ignore"):  # the formulas would overflow without a word of which row
+                check_rows(rows, prior, prior.path(model, rows))
             return model.exact_posterior(rows, rng, M), {}
-        except (AttributeError, ValueError):
-            pass  # no formula
         sampler = SGAIS(n_particles=M, max_particles=M, reservoir_size=None, escort=None)
         state, records = sampler.update(sampler.init(model, rng), model, rows, rng, progress)
         move = HMC().along(Path(model, Memory.empty(), rows), Streams.one(rng))
