@@ -29,16 +29,17 @@ class Mode(NamedTuple):
     value: float  #: log joint there, nats
     radius: float  #: of the region that counts as its own
 
-    def distance(self, model, theta) -> np.ndarray:
+    def distance(self, model: Model, theta: np.ndarray) -> np.ndarray:
         """r of the labelling that is next to it, (M,)."""
         u = model.canonicalize(theta, self.reference(model)) - self.a
         return np.sum((u @ self.P) * u, axis=1) / len(self.a)
 
-    def near(self, model, theta) -> np.ndarray:
+    def near(self, model: Model, theta: np.ndarray) -> np.ndarray:
         """Which points are in its own region, (M,)."""
         return self.distance(model, theta) < self.radius
 
-    def reference(self, model):
+    def reference(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
+        assert model.slots is not None  # only mixtures are searched
         return self.a[model.slots], np.ones(model.slots.shape)
 
 
@@ -114,25 +115,25 @@ class ModeSearch(BaseEstimator):
 
     def __init__(
         self,
-        first_allocation=20,
-        first_rows=250,
-        search_rows=1000,
-        compare_rows=10_000,
-        n_starts=24,
-        max_climbs=8,
-        max_modes=4,
-        negligible=8.0,
-        significant=3.0,
-        radius=4.0,
-        small_radii=(1.0, 1.5, 2.0),
-        min_effective=0.1,
-        min_draws=20,
-        precise=0.05,
-        max_rounds=16,
-        trial_rounds=4,
-        good_enough=0.1,
-        max_outside=0.02,
-    ):
+        first_allocation: int | None = 20,
+        first_rows: int = 250,
+        search_rows: int = 1000,
+        compare_rows: int = 10_000,
+        n_starts: int = 24,
+        max_climbs: int = 8,
+        max_modes: int = 4,
+        negligible: float = 8.0,
+        significant: float = 3.0,
+        radius: float = 4.0,
+        small_radii: tuple[float, ...] = (1.0, 1.5, 2.0),
+        min_effective: float = 0.1,
+        min_draws: float = 20,
+        precise: float = 0.05,
+        max_rounds: int = 16,
+        trial_rounds: int = 4,
+        good_enough: float = 0.1,
+        max_outside: float = 0.02,
+    ) -> None:
         self.first_allocation = first_allocation
         self.first_rows = first_rows
         self.search_rows = search_rows
@@ -168,7 +169,7 @@ class ModeSearch(BaseEstimator):
             several and path.n >= self.first_rows and self._doublings(path.n) > self._doublings(path.memory.n)
         )
 
-    def _doublings(self, n):
+    def _doublings(self, n: float) -> float:
         return np.floor(np.log2(max(n, 1.0) / self.first_rows))
 
     def find(self, model: Model, rows: Rows, rng: np.random.Generator) -> list[Mode]:

@@ -162,8 +162,8 @@ class SGHMC(StochasticGradients):
         -------
         theta, info : (ndarray of shape (M, d), MoveInfo)
         """
-        settings = dict(alpha=self.momentum_decay, beta_hat=self.gradient_noise, n_steps=self.n_steps)
-        return sghmc(theta, grad_log_target, rng, eta=eta, **settings)
+        alpha, beta_hat, n_steps = self.momentum_decay, self.gradient_noise, self.n_steps
+        return sghmc(theta, grad_log_target, rng, eta=eta, alpha=alpha, beta_hat=beta_hat, n_steps=n_steps)
 
     def splitting(
         self, phi: np.ndarray, grad_log_target: Gradient, rng: np.random.Generator, V: np.ndarray | float
