@@ -137,6 +137,8 @@ class Model(ABC):
         """
         raise ValueError(f"there is no closed form of the posterior of {self!r}")
 
+    #: Whether :meth:`exact_posterior` is there.
+    has_exact_posterior: bool = False
     #: Whether it is a mixture whose complete-data posterior is known.
     has_allocations: bool = False
     #: Whether :meth:`conditional_move` is there.

@@ -129,6 +129,8 @@ class LinearModel(Model):
         quadratic = np.sum(rows.weight * rows.y**2) / var - b @ cho_solve(factor, b, check_finite=False)
         return float(-0.5 * (np.sum(rows.weight) * np.log(2 * np.pi * var) + log_det + quadratic))
 
+    has_exact_posterior = True
+
     def exact_posterior(self, rows, rng, size: int) -> np.ndarray:
         """Independent draws of w ~ N(A⁻¹b, A⁻¹), A = ΦᵀΦ/σ² + S⁻², b = Φᵀy/σ², (size, d).
 

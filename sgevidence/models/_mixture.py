@@ -179,6 +179,10 @@ class MixtureModel(Exchangeable, Model):
     def has_conditional_move(self) -> bool:  # type: ignore[override]
         return self.n_components == 1
 
+    @property
+    def has_exact_posterior(self) -> bool:  # type: ignore[override]
+        return self.n_components == 1
+
     def conditional_move(self, theta, rows, rng):
         """Independent draws from the posterior of one component; None for more."""
         if self.n_components > 1:

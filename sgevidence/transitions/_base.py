@@ -23,6 +23,7 @@ import numpy as np
 
 from ..exceptions import ImpossibleRowsError
 from ..history import Anchor, Memory, Rows
+from ..models import Model
 from ..particles import Cloud, Weights
 from ..targets import Path
 
@@ -77,7 +78,7 @@ class State(NamedTuple):
         """Their total weight."""
         return self.memory.n + (0.0 if self.pending is None else self.pending.total_weight)
 
-    def path(self, model, rows: Rows) -> Path:
+    def path(self, model: Model, rows: Rows) -> Path:
         """From the rows in the memory to those that are pending, and these."""
         return Path(model, self.memory, rows if self.pending is None else self.pending.join(rows))
 
