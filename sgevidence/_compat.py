@@ -6,6 +6,7 @@ else is imported from scikit-learn where it is used.
 """
 
 from sklearn.base import _fit_context as fit_context
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
 from sklearn.utils.metadata_routing import _raise_for_params as raise_for_params
 from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
@@ -25,5 +26,6 @@ __all__ = [
     "fit_context",
     "num_samples",
     "raise_for_params",
+    "safe_indexing",
     "validate_params",
 ]

@@ -10,22 +10,8 @@ from typing import Any
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import process_routing
-from sklearn.utils.random import sample_without_replacement
 
 from ._routing import routing_enabled
-
-
-def seed(children: list[Any], rng: Any) -> None:
-    """Distinct seeds for every random_state of every child."""
-    places = [
-        (child, key)
-        for child in children
-        for key in sorted(child.get_params(deep=True))
-        if key == "random_state" or key.endswith("__random_state")
-    ]
-    seeds = sample_without_replacement(2**31 - 1, len(places), random_state=rng)
-    for (child, key), value in zip(places, seeds):
-        child.set_params(**{key: int(value)})
 
 
 def is_online(child: Any) -> bool:

@@ -38,13 +38,13 @@ from scipy.stats import chi2
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.random import sample_without_replacement
 
 from ..exceptions import EvidenceWarning
 from ..particles import log_sum_exp
 from ._candidates import candidate, last_step
+from ._seeding import seed
 
 #: p-value below which a warning is given: one false alarm in a hundred sets of honest replicates.
 DOUBTFUL = 0.01
@@ -184,7 +184,8 @@ def replicate(
     if not isinstance(n, Integral) or n < 2:
         raise ValueError(f"n must be an integer of at least 2, got {n!r}")
     clones = [clone(estimator) for _ in range(n)]
-    _seed(clones, random_state)
+    if not seed(clones, random_state):
+        raise ValueError(f"{type(estimator).__name__} has no random_state: its replicates would be one fit")
     params = {} if sample_weight is None else {_weight_name(estimator): sample_weight}
     fits = Parallel(n_jobs=n_jobs)(delayed(_fit)(one, X, y, params) for one in clones)
     found = pooled(fits)
@@ -223,21 +224,6 @@ def disagreement(log_Z: np.ndarray, s: np.ndarray) -> float:
     s = np.maximum(s, 1e-9 * np.maximum(1.0, np.abs(log_Z)))
     x = log_Z + 0.5 * s**2
     return float(np.sum((x - np.average(x, weights=s**-2.0)) ** 2 / s**2))
-
-
-def _seed(clones: Sequence[Any], random_state: Any) -> None:
-    """Distinct seeds for every ``random_state`` parameter of every clone."""
-    places = [
-        (one, key)
-        for one in clones
-        for key in sorted(one.get_params(deep=True))
-        if key == "random_state" or key.endswith("__random_state")
-    ]
-    if not places:
-        raise ValueError(f"{type(clones[0]).__name__} has no random_state: its replicates would be one fit")
-    rng = check_random_state(random_state)
-    for (one, key), seed in zip(places, sample_without_replacement(2**31 - 1, len(places), random_state=rng)):
-        one.set_params(**{key: int(seed)})
 
 
 def _weight_name(estimator: Any) -> str:
