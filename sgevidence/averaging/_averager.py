@@ -10,6 +10,7 @@ from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import BaseComposition, Interval, StrOptions, fit_context
+from ..model_selection import last_step
 from ._fitting import Fitting
 from ._learning import METHODS
 from ._mixing import MixedPredictions
@@ -221,6 +222,16 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
     def weights_interval_(self) -> np.ndarray:
         """Bounds of the weights: see Attributes."""
         return self._must_have_learnt("weights_interval_").weighing.interval
+
+    @property
+    def warnings_(self) -> list[str]:
+        """Of the weights and the models: see Attributes."""
+        standing = self._must_have_learnt("warnings_")
+        return standing.weighing.complaints + [
+            f"{name}: {words}"
+            for name, child in standing.children
+            for words in getattr(last_step(child), "warnings_", ())
+        ]
 
     # -- scikit-learn ------------------------------------------------------------------------------
 

@@ -122,7 +122,7 @@ class Fitting(BaseEstimator):
         check_feature_names(self, X, reset=reset)
         if reset:
             check_n_features(self, X, reset=True)
-        names, self.estimators_ = map(list, zip(*standing.children))
+        self.estimators_ = [child for _, child in standing.children]
         self.named_estimators_ = Bunch(**dict(standing.children))
         models = [last_step(child) for child in self.estimators_]
         self.log_evidences_, self.log_evidences_std_ = evidences(models)
@@ -130,11 +130,6 @@ class Fitting(BaseEstimator):
         self.log_evidence_, self.log_evidence_std_ = weighing.log_evidence, weighing.log_evidence_std
         self.weights_ = weighing.weights
         self._standing = standing
-        self.warnings_ = weighing.complaints + [
-            f"{name}: {complaint}"
-            for name, model in zip(names, models)
-            for complaint in getattr(model, "warnings_", ())
-        ]
 
     def _must_have_learnt(self, name: str) -> Standing:
         """An attribute that is computed exists, as the others do, only after fit."""

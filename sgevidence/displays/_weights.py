@@ -55,7 +55,8 @@ class WeightsDisplay:
         Parameters
         ----------
         estimator : EvidenceModelAverager or BayesianGMM
-            Of an averager, the models' weights and their ``weights_interval_``; of a mixture, the components' shares, and their posterior.
+            Of an averager, the models' weights and their ``weights_interval_``; of a mixture, the
+            components' shares, and their posterior.
         ax : matplotlib Axes, optional
 
         Returns

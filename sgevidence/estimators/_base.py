@@ -16,7 +16,7 @@ from .._compat import HasMethods, check_sample_weight
 from ..exceptions import EvidenceWarning, ImpossibleRowsError
 from ..history import Rows
 from ..models import Model
-from ..samplers import SGAIS, EvidenceResult, Progress, complaints, thinned
+from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ._input import fingerprint, generator, owned, refuse_masked
 from ._reporting import PosteriorReports
 from ._settings import refuse_changes, settings
@@ -82,7 +82,9 @@ class EvidenceEstimator(PosteriorReports):
         with all_or_nothing(self):
             sampler, parameters = self._sampler(), settings(self)
             reset = reset or self._is_first_call()
-            if not reset:
+            if reset:
+                self._doubts = []
+            else:
                 refuse_changes(self._settings, parameters)
             rows = self._rows(X, y, sample_weight, reset, classes)
             if reset:
@@ -141,8 +143,13 @@ class EvidenceEstimator(PosteriorReports):
         records = thinned(records + new)
         self._stream, self._result = Stream(rng, state, records), None
         self._report(state, state.all_weights.W)
-        for complaint in complaints(new, sampler):
+        for complaint in sampler.complaints(new):
             warnings.warn(complaint, EvidenceWarning, stacklevel=5)
+
+    def _doubt(self, words: str, stacklevel: int) -> None:
+        """Warn of the model or the rows, now and in ``warnings_``; ``stacklevel`` as if it warned itself."""
+        self._doubts = list(dict.fromkeys([*self._doubts, words]))
+        warnings.warn(words, EvidenceWarning, stacklevel=stacklevel + 1)
 
     def _report(self, answer: Any, weights: np.ndarray) -> None:
         self.log_evidence_ = answer.log_evidence

@@ -27,6 +27,8 @@ diagnostics_ : dict of str to float
     sub-sample of the history does not know), anchor_distance (posterior widths per √d), n_renewals
     and missed_mode (mixtures: modes taken from outside, or lost, nats).  Another sampler has more or
     fewer words of its own.
+warnings_ : list of str
+    Why the answer should not be trusted as it is, of all rows seen: what ``EvidenceWarning`` was given of.
 particles_ : ndarray of shape (M, d)
     Draws from the posterior in the model's unconstrained space.
 particle_weights_ : ndarray of shape (M,)

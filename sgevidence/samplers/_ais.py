@@ -27,7 +27,7 @@ from ..particles import RESAMPLING, Cloud
 from ..targets import Path
 from ..transitions import HMC, SGHMC, Anneal, Rung, State, Streams
 from ._base import SILENT, EvidenceResult, Parts
-from ._once import warn_of_few
+from ._once import doubts_of_few
 from ._records import ChunkRecord
 
 #: Half width of the sigmoidal schedule, as Grosse et al. (2015) have it: both ends get small steps.
@@ -158,9 +158,9 @@ class AIS(Parts):
         before = State(Cloud.planted(model.sample_prior(rng, self.n_particles)), Memory.empty())  # lines 1, 2
         step = self.anneal(note)(before, Path(model, before.memory, rows), Streams.one(rng))
         advice = "raise n_particles, or use resampling='systematic'"
-        warn_of_few(step.state.all_weights, "raise n_particles" if self.resampling else advice)
+        doubts = doubts_of_few(step.state.all_weights, "raise n_particles" if self.resampling else advice)
         record = ChunkRecord.of(before, step.state, [step.info])._replace(n_samples=len(rows))
-        return EvidenceResult.of(step.state, [record], start)
+        return EvidenceResult.of(step.state, [record], start).doubted(doubts)
 
     def anneal(self, watch=None) -> Anneal:
         """Alg. 6, lines 4 to 8, as a transition.

@@ -1,22 +1,24 @@
 """What every evidence algorithm shares: its answer, its errors, and how it says how far it is.
 
 A sampler is an object with scikit-learn parameters.  It has ``run(model, rows, rng, progress)``; one
-that can learn from rows as they come also has ``init(model, rng)``, which gives a state, and
-``update(state, model, rows, rng, progress)``, which gives a new state and a list of records.  A
-state is a value, never changed in place, with ``theta`` and ``all_weights`` (draws from the
+that can learn from rows as they come also has ``init(model, rng)``, which gives a state,
+``update(state, model, rows, rng, progress)``, which gives a new state and a list of records, and
+``complaints(records)``, why the answer should not be trusted: the last comes from :class:`OnlineSampler`.
+A state is a value, never changed in place, with ``theta`` and ``all_weights`` (draws from the
 posterior), ``log_evidence`` and ``log_evidence_std``.
 """
 
 import inspect
 import warnings
+from collections.abc import Sequence
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from ..exceptions import EvidenceWarning
-from ._records import complaints, diagnostics, evidence_path
+from ._records import ChunkRecord, complaints, diagnostics, evidence_path
 
 
 class EvidenceResult(NamedTuple):
@@ -31,6 +33,7 @@ class EvidenceResult(NamedTuple):
     n_gradients: float  #: particles × rows
     wall_time: float  #: seconds
     diagnostics: dict[str, Any] = {}  #: how the sampling went, in the algorithm's own terms
+    warnings: tuple[str, ...] = ()  #: why it should not be trusted as it is
 
     @classmethod
     def of(cls, state, records, start: float, **more) -> "EvidenceResult":
@@ -46,6 +49,12 @@ class EvidenceResult(NamedTuple):
             wall_time=perf_counter() - start,
             diagnostics=diagnostics(records) | more,
         )
+
+    def doubted(self, doubts: Sequence[str]) -> Self:
+        """With these doubts, of each of which the caller of the caller is warned."""
+        for doubt in doubts:
+            warnings.warn(doubt, EvidenceWarning, stacklevel=3)
+        return self._replace(warnings=(*self.warnings, *doubts))
 
 
 class Progress:
@@ -105,9 +114,24 @@ class OnlineSampler(BaseEstimator):
         """
         start = perf_counter()
         state, records = self.update(self.init(model, rng), model, rows, rng, progress)
-        for complaint in complaints(records, self):
-            warnings.warn(complaint, EvidenceWarning, stacklevel=2)
-        return EvidenceResult.of(state, records, start)
+        return EvidenceResult.of(state, records, start).doubted(self.complaints(records))
+
+    def complaints(self, records: list[ChunkRecord]) -> list[str]:
+        """Why the answer after these records should not be trusted, and what to change.
+
+        Parameters
+        ----------
+        records : list of ChunkRecord
+
+        Returns
+        -------
+        list of str
+        """
+        return complaints(records, self) + self._own_complaints(records)
+
+    def _own_complaints(self, records: list[ChunkRecord]) -> list[str]:
+        """What others need not complain of."""
+        return []
 
 
 def check_history(move, reservoir_size: int | None) -> None:

@@ -22,18 +22,17 @@ chains do not interact, so the U_i are independent however slowly each chain for
 of U_i over √M is the standard error, with all correlations from chunk to chunk.
 """
 
-import warnings
 from numbers import Integral, Real
 
 import numpy as np
 
 from .._compat import HasMethods, Interval
-from ..exceptions import EvidenceWarning
 from ..history import Anchor, Memory
 from ..particles import Cloud, Genealogy, Weights, systematic
 from ..targets import STRAY, Path, anchored_at_mode
 from ..transitions import SGHMC, Streams, Tuned, check_likelihood
 from ._base import SILENT, OnlineSampler, Parts, check_history
+from ._records import ChunkRecord
 from ._schedule import chunk_edges
 from ._sequential_state import SequentialState
 
@@ -222,15 +221,16 @@ class SequentialSGMCMC(Parts, OnlineSampler):
             progress(
                 f"{state.n_rows} rows, log evidence {state.log_evidence:.2f} ± {state.log_evidence_std:.2f}"
             )
-        if min((r.ess for r in records), default=np.inf) < FEW:
-            warnings.warn(
-                "the mean predictive of a chunk rests on fewer than five particles, so the log evidence is "
-                "too low, by more than its reported error: raise n_particles, lower first_chunk and growth, "
-                "or give an initial sampler",
-                EvidenceWarning,
-                stacklevel=2,
-            )
         return state, records
+
+    def _own_complaints(self, records: list[ChunkRecord]) -> list[str]:
+        if min((r.ess for r in records), default=np.inf) >= FEW:
+            return []
+        return [
+            "the mean predictive of a chunk rests on fewer than five particles, so the log evidence is "
+            "too low, by more than its reported error: raise n_particles, lower first_chunk and growth, "
+            "or give an initial sampler"
+        ]
 
     def _weighed(self, state, model, piece, rng):
         """The terms of Eq. (4.4), or the answer of ``initial`` while there are few rows; and what it took."""
