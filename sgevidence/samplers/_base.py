@@ -91,7 +91,7 @@ class Parts(BaseEstimator):
     def _validate_params(self):
         super()._validate_params()
         for part in self.get_params(deep=False).values():
-            if isinstance(part, BaseEstimator):
+            if hasattr(part, "_parameter_constraints"):  # not of a user's own
                 part._validate_params()
 
 
