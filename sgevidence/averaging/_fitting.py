@@ -4,21 +4,21 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Bunch
-from sklearn.utils.parallel import Parallel, delayed
 
 from .._compat import check_feature_names, check_n_features, raise_for_params
-from ..estimators import all_or_nothing, refuse_changes, refuse_masked, settings_of_all
+from ..estimators import FitTasks, all_or_nothing, fit_tasks, refuse_changes, refuse_masked, settings_of_all
 from ..model_selection import last_step, log_model_prior, seed
 from ._checks import check_kinds, check_online, check_pairs
 from ._chunks import Chunk, chunks
 from ._learning import METHODS, Standing
-from ._pipelines import fit_child
+from ._pipelines import fit_child, named
 from ._prequential import evidences
 from ._routing import route
 
 
-class Fitting(BaseEstimator):
+class Fitting(CallbackSupportMixin, BaseEstimator):
     """Methods of the average that learn."""
 
     estimators: Any
@@ -33,31 +33,31 @@ class Fitting(BaseEstimator):
     _kind: Any
     _validate_names: Any
     _check_estimators_are_instances: Any
+    _named: str  #: by an average that it is one model of
     _standing: Standing
     _settings: dict[str, Any]  #: parameters of the first call
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Self:
         raise_for_params(fit_params, self, "fit")
-        with all_or_nothing(self):
+        with all_or_nothing(self), fit_tasks(self, "fit", X, y) as tasks:
             refuse_masked(X=X, y=y, sample_weight=sample_weight)
             standing = self._start()
-            if self.method != "bma":
-                if fit_params:
-                    raise ValueError(
-                        f"method={self.method!r} learns chunk by chunk and takes no metadata but "
-                        f"sample_weight, got {sorted(fit_params)}"
-                    )
-                self._store(self._learnt(standing, X, y, None, sample_weight), X, reset=True)
-                return self
-            params = route(self, "fit", standing.children, sample_weight, fit_params)
-            fitted = Parallel(n_jobs=self.n_jobs)(
-                delayed(fit_child)(child, X, y, params[name]) for name, child in standing.children
-            )
-            self._store(standing.after(fitted), X, reset=True)
+            if self.method == "bma":
+                params = route(self, "fit", standing.children, sample_weight, fit_params)
+                calls = [(child, X, y, params[name]) for name, child in standing.children]
+                standing = standing.after(standing.fitted(self, fit_child, calls, tasks))
+            elif fit_params:
+                raise ValueError(
+                    f"method={self.method!r} learns chunk by chunk and takes no metadata but "
+                    f"sample_weight, got {sorted(fit_params)}"
+                )
+            else:
+                standing = self._learnt(standing, X, y, None, sample_weight, tasks)
+            self._store(standing, X, reset=True)
         return self
 
     def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        with all_or_nothing(self):
+        with all_or_nothing(self), fit_tasks(self, "partial_fit", X, y) as tasks:
             refuse_masked(X=X, y=y, sample_weight=sample_weight)
             first = not hasattr(self, "_standing")
             if first:
@@ -67,23 +67,26 @@ class Fitting(BaseEstimator):
                 standing = self._standing
                 if self.method == "bma":
                     standing = standing._replace(weighing=self._weighing())
-            self._store(self._learnt(standing, X, y, classes, sample_weight), X, reset=first)
+            self._store(self._learnt(standing, X, y, classes, sample_weight, tasks), X, reset=first)
         return self
 
-    def _learnt(self, standing: Standing, X: Any, y: Any, classes: Any, sample_weight: Any) -> Standing:
+    def _learnt(
+        self, standing: Standing, X: Any, y: Any, classes: Any, sample_weight: Any, tasks: FitTasks | None
+    ) -> Standing:
         """After the rows of a call: at once, or chunk by chunk."""
         if self.method == "bma":
             extra = {} if classes is None else {"classes": classes}
-            return standing.learning(self, [Chunk(X, y, sample_weight)], extra)
+            return standing.learning(self, [Chunk(X, y, sample_weight)], extra, tasks)
         kind = self._kind([child for _, child in standing.children])
         if classes is None and kind == "classifier" and not standing.shared:
             counts = Chunk(X, y, sample_weight).weight > 0  # the first chunk may not have them all
             classes = np.unique(np.asarray(y)[counts])
         n_before = standing.shared.get("n_samples_seen_", 0)
-        pieces = chunks(
-            X, None if kind == "density_estimator" else y, sample_weight, n_before, self.chunk_size
-        )
-        return standing.learning(self, pieces, {} if classes is None else {"classes": classes})
+        y = None if kind == "density_estimator" else y
+        pieces = list(chunks(X, y, sample_weight, n_before, self.chunk_size))
+        if tasks is not None:
+            tasks.expect(len(pieces))
+        return standing.learning(self, pieces, {} if classes is None else {"classes": classes}, tasks)
 
     def _start(self) -> Standing:
         """Clones of the models, named, with seeds of their own."""
@@ -97,6 +100,8 @@ class Fitting(BaseEstimator):
         weighing = self._weighing()
         self._settings = self._what_must_stay()
         children = [(name, clone(child)) for name, child in self.estimators]
+        for name, child in children:
+            named(child, f"{self._named}, {name}" if hasattr(self, "_named") else name)
         if self.random_state is not None:
             seed([child for _, child in children], self.random_state)
         return Standing(children, weighing)

@@ -1,11 +1,12 @@
 """Models learn from chunks of rows, and their weights with them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
+from ..estimators import FitTasks
 from ..model_selection import last_step
 from ._checks import what_all_share
 from ._chunks import Chunk
@@ -42,10 +43,12 @@ class Standing(NamedTuple):
         entry = Entry(shared["n_samples_seen_"], now.weights, now.log_evidence, now.log_evidence_std)
         return type(self)(list(zip(names, fitted)), now, extended(self.path, entry), shared)
 
-    def learning(self, owner: Any, chunks: Iterable[Chunk], extra: dict[str, Any]) -> Self:
+    def learning(
+        self, owner: Any, chunks: Iterable[Chunk], extra: dict[str, Any], tasks: FitTasks | None
+    ) -> Self:
         """After these rows; stacking asks the models for the scores of a chunk before they learn from it.
 
-        ``owner`` is the average, ``extra`` goes to the models at the first chunk.
+        ``owner`` is the average, ``extra`` goes to the models at the first chunk, ``tasks`` are told.
         """
         standing = self
         for X, y, sample_weight in chunks:
@@ -55,12 +58,22 @@ class Standing(NamedTuple):
                 weight = Chunk(X, y, sample_weight).weight
                 rows = RowScores.of(standing.scores(X, y), weight, standing.shared["n_samples_seen_"])
             params = route(owner, "partial_fit", standing.children, sample_weight, {})
-            fitted = Parallel(n_jobs=owner.n_jobs)(
-                delayed(partial_fit_child)(child, X, y, params[name], extra if first else {}, first)
+            calls = [
+                (child, X, y, params[name], extra if first else {}, first)
                 for name, child in standing.children
-            )
-            standing = standing.after(fitted, rows)
+            ]
+            standing = standing.after(standing.fitted(owner, partial_fit_child, calls, tasks), rows)
         return standing
+
+    def fitted(self, owner: Any, call: Callable[..., Any], arguments: list[tuple], tasks: Any) -> list[Any]:
+        """Results of a call for each model, side by side, each a task."""
+        watched = [(None, None)] * len(arguments)
+        if tasks is not None:
+            watched = [(owner, leaf) for leaf in tasks.leaves([name for name, _ in self.children])]
+        found = Parallel(n_jobs=owner.n_jobs)(delayed(call)(*a, *b) for a, b in zip(arguments, watched))
+        if tasks is not None:
+            tasks.part()
+        return found
 
     def scores(self, X: Any, y: Any) -> np.ndarray:
         """Log predictive density of each row by each model, (n, K)."""

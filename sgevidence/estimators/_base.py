@@ -10,6 +10,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import HasMethods, check_sample_weight
@@ -17,6 +18,7 @@ from ..exceptions import EvidenceWarning, ImpossibleRowsError
 from ..history import Rows
 from ..models import Model
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
+from ._callbacks import fit_tasks
 from ._input import fingerprint, generator, owned, refuse_masked
 from ._reporting import PosteriorReports
 from ._settings import refuse_changes, settings
@@ -24,7 +26,7 @@ from ._stream import Stream, is_online
 from ._transaction import all_or_nothing
 
 
-class EvidenceEstimator(PosteriorReports):
+class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     """Base of the estimators; a concrete one makes its model and reads its own attributes off the cloud.
 
     :class:`ConditionalEstimator` and :class:`DensityEstimator` add ``fit`` and ``partial_fit``.
@@ -36,6 +38,7 @@ class EvidenceEstimator(PosteriorReports):
     n_samples_seen_: int
     _settings: dict[str, Any]  #: parameters of the first call
     data_fingerprint_: int
+    _named: str  #: by an average, for the lines of progress
 
     _copies_are_branches = True  # of a stream: states are values, so that a shallow copy goes on by itself
 
@@ -90,17 +93,20 @@ class EvidenceEstimator(PosteriorReports):
             if reset:
                 self._model, self._settings = self._make_model(rows.X, rows.y), parameters
                 self.n_samples_seen_, self.data_fingerprint_ = 0, 0
-            progress = Progress(type(self).__name__, self.verbose)
-            try:
-                if is_online(self):
-                    self._update(sampler, rows, reset, progress)
-                else:
-                    self._run(sampler, rows, progress)
-            except ImpossibleRowsError as error:
-                raise error.among(rows, sample_weight) from None
-            self.n_samples_seen_ += len(rows)
-            data = rows.X if rows.y is None else rows.y
-            self.data_fingerprint_ = fingerprint(data, rows.weight, self.data_fingerprint_)
+            call = "fit" if reset else "partial_fit"
+            with fit_tasks(self, call, X, y) as tasks:
+                name, total = getattr(self, "_named", type(self).__name__), self.n_samples_seen_ + len(rows)
+                progress = Progress(name, self.verbose, n_rows=total, watcher=tasks)
+                try:
+                    if is_online(self):
+                        self._update(sampler, rows, reset, progress)
+                    else:
+                        self._run(sampler, rows, progress)
+                except ImpossibleRowsError as error:
+                    raise error.among(rows, sample_weight) from None
+                self.n_samples_seen_ += len(rows)
+                data = rows.X if rows.y is None else rows.y
+                self.data_fingerprint_ = fingerprint(data, rows.weight, self.data_fingerprint_)
         return self
 
     def _sampler(self) -> Any:

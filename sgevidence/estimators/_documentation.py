@@ -9,7 +9,8 @@ sampler : object or None, default=None
 random_state : int, RandomState instance or None, default=None
     An int makes every ``fit`` the same.
 verbose : bool or int, default=False
-    Print a line a chunk."""
+    Print a line a chunk, with the time so far and what is left at the pace of that chunk, and a note every
+    two seconds inside a long one.  ``set_callbacks(sklearn.callback.ProgressBar())`` shows bars instead."""
 
 ATTRIBUTES = """\
 log_evidence_, log_evidence_std_ : float

@@ -25,9 +25,10 @@ from .._compat import HasMethods, Interval, StrOptions
 from ..history import Memory
 from ..particles import RESAMPLING, Cloud
 from ..targets import Path
-from ..transitions import HMC, SGHMC, Anneal, Rung, State, Streams
+from ..transitions import HMC, SGHMC, Anneal, State, Streams
 from ._base import SILENT, EvidenceResult, Parts
 from ._once import doubts_of_few
+from ._progress import rung_of
 from ._records import ChunkRecord
 
 #: Half width of the sigmoidal schedule, as Grosse et al. (2015) have it: both ends get small steps.
@@ -151,12 +152,8 @@ class AIS(Parts):
         """
         self._validate_params()
         start = perf_counter()
-
-        def note(rung: Rung):
-            progress(f"λ = {rung.lam:.3g}, log evidence so far {rung.cloud.log_evidence:.2f}")
-
         before = State(Cloud.planted(model.sample_prior(rng, self.n_particles)), Memory.empty())  # lines 1, 2
-        step = self.anneal(note)(before, Path(model, before.memory, rows), Streams.one(rng))
+        step = self.anneal(rung_of(progress))(before, Path(model, before.memory, rows), Streams.one(rng))
         advice = "raise n_particles, or use resampling='systematic'"
         doubts = doubts_of_few(step.state.all_weights, "raise n_particles" if self.resampling else advice)
         record = ChunkRecord.of(before, step.state, [step.info])._replace(n_samples=len(rows))

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from ..exceptions import EvidenceWarning
+from ._progress import SILENT, Progress
 from ._records import ChunkRecord, complaints, diagnostics, evidence_path
 
 
@@ -55,26 +56,6 @@ class EvidenceResult(NamedTuple):
         for doubt in doubts:
             warnings.warn(doubt, EvidenceWarning, stacklevel=3)
         return self._replace(warnings=(*self.warnings, *doubts))
-
-
-class Progress:
-    """Prints how far a run is: notes on the way at most every ``interval`` seconds, results always."""
-
-    def __init__(self, name: str, verbose: Any = True, interval: float = 2.0):
-        self.name, self.verbose, self.interval = name, bool(verbose), interval
-        self._last = perf_counter()
-
-    def __call__(self, note: str) -> None:
-        if self.verbose and perf_counter() - self._last > self.interval:
-            self.done(note)
-
-    def done(self, result: str) -> None:
-        if self.verbose:
-            self._last = perf_counter()
-            print(f"[{self.name}] {result}", flush=True)
-
-
-SILENT = Progress("", verbose=False)
 
 
 class Parts(BaseEstimator):

@@ -218,9 +218,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
                 state, more = self._moved(state, model, streams)
                 words |= more
             records.append(state.record(before, words))
-            progress(
-                f"{state.n_rows} rows, log evidence {state.log_evidence:.2f} ± {state.log_evidence_std:.2f}"
-            )
+            progress.chunk(records[-1], before.n_rows, is_small=True)
         return state, records
 
     def _own_complaints(self, records: list[ChunkRecord]) -> list[str]:

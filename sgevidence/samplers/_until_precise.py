@@ -101,7 +101,7 @@ class UntilPrecise(Parts):
         batch = 1
         while batch:
             results += Parallel(n_jobs=self.n_jobs)(
-                delayed(self.sampler.run)(model, rows, one, progress) for one in rng.spawn(batch)
+                delayed(self.sampler.run)(model, rows, one, progress.alone()) for one in rng.spawn(batch)
             )
             found = pool(*np.array([(r.log_evidence, r.log_evidence_std) for r in results]).T)
             progress.done(
