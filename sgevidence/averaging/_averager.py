@@ -66,9 +66,11 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
         Bounds of 90 % for the weights: what the standard errors of the evidences leave of them; of
         ``"stacking"``, what the choice of rows leaves (Bayesian bootstrap, computed when asked for).
     log_evidence_, log_evidence_std_ : float
-        Log score of the average, Σ log Σ_k weight_k p_k(chunk | rows before) with the weights before each
-        chunk, and its standard error (delta method; of ``"stacking"`` without that of the weights), in nats.
-        Of ``"bma"`` it is the log evidence of the mixture of models, log Σ_k prior_k Z_k.
+        What the average said of the rows before it learnt from them, with the weights before each chunk, and
+        its standard error (delta method), in nats.  Of ``"bma"`` the log evidence of the mixture of models,
+        log Σ_k prior_k Z_k; of ``"dynamic"`` Σ log Σ_k weight_k p_k(chunk | rows before) over chunks; of
+        ``"stacking"`` Σ log Σ_k weight_k p_k(row | chunks before) over rows after the first chunk, its
+        error without that of the weights.  All are log densities of the rows, and can be compared.
     log_evidences_, log_evidences_std_ : ndarray of shape (n_models,)
         Of each model.
     weights_path_ : dict of str to ndarray

@@ -36,7 +36,8 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import nnls
 
-from ._prequential import Prequential, evidences
+from ..particles import log_sum_exp
+from ._prequential import evidences
 
 #: Rows whose scores are kept.  The weights of five models are then within 5e-4 nats a row of the best.
 KEPT = 4096
@@ -73,6 +74,8 @@ class RowScores(NamedTuple):
 
 def stacking_weights(log_p: np.ndarray, weight: np.ndarray, start: np.ndarray) -> np.ndarray:
     """The weights (K,) of the mixture with the best log score; of several such, one near ``start``."""
+    if not len(log_p):
+        return start
     P = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     v = weight / weight.sum()
     w = 0.99 * start + 0.01 / len(start)  # a weight of zero may have become wrong
@@ -105,38 +108,46 @@ def _bounded_newton(H: np.ndarray, g: np.ndarray, w: np.ndarray) -> np.ndarray:
 
 
 class Stacking(NamedTuple):
-    """Weights by the rows' scores."""
+    """Weights by the rows' scores, and the score of the mixture with the weights before each chunk."""
 
     weights: np.ndarray
     rows: RowScores
-    score: Prequential
+    log_evidence: float  #: log Σ_k prior_k p_k(first chunk) + Σ_r v_r log Σ_k w_k p_kr of the rows after it
+    score_var: float
+    var: np.ndarray  #: variances of the models' log evidences so far
 
     @classmethod
     def start(cls, log_prior: np.ndarray, forgetting: float) -> "Stacking":
         """Before the first row."""
         K = len(log_prior)
         none = RowScores(np.empty((0, K)), np.empty(0), np.empty(0))
-        return cls(np.exp(log_prior), none, Prequential.start(K))
+        return cls(np.exp(log_prior), none, 0.0, 0.0, np.zeros(K))
 
     def after(self, models: Sequence[Any], n_rows: int, rows: RowScores | None) -> "Stacking":
         """Of models that have learnt from ``n_rows`` more rows, which they had given the scores ``rows``."""
-        with np.errstate(divide="ignore"):
-            score, _ = self.score.after(*evidences(models), np.log(self.weights), 0.0)
-        kept = self.rows if rows is None else self.rows.join(rows)
-        weights = self.weights
-        if len(kept.key):
-            weights = stacking_weights(kept.log_p, kept.weight, weights)
-        return type(self)(weights, kept, score)
+        log_Z, std = evidences(models)
+        if rows is None:  # the first chunk, as a whole
+            gain, share = self._gain(log_Z[None], np.ones(1))
+            kept, weights = self.rows, self.weights
+        else:
+            gain, share = self._gain(rows.log_p, rows.weight)
+            kept = self.rows.join(rows)
+            weights = stacking_weights(kept.log_p, kept.weight, self.weights)
+        score_var = self.score_var + float(np.sum(share**2 * (std**2 - self.var)))
+        return type(self)(weights, kept, self.log_evidence + gain, score_var, std**2)
 
-    @property
-    def log_evidence(self) -> float:
-        """Σ_t log Σ_k w_kt p_k(y_t | y_<t), with the weights before each chunk."""
-        return self.score.score
+    def _gain(self, log_p: np.ndarray, weight: np.ndarray) -> tuple[float, np.ndarray]:
+        """Log score of rows, and the share in it of a model's error, were it the same in all of them."""
+        with np.errstate(divide="ignore"):
+            joint = log_p + np.log(self.weights)
+        mixed = log_sum_exp(joint, axis=1)
+        share = weight @ np.exp(joint - mixed[:, None]) / max(weight.sum(), 1e-300)
+        return float(weight @ mixed), share
 
     @property
     def log_evidence_std(self) -> float:
         """Its standard error, the weights taken as given."""
-        return self.score.std
+        return float(np.sqrt(np.maximum(self.score_var, 0.0)))
 
     @property
     def interval(self) -> np.ndarray:

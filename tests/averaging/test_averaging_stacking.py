@@ -9,7 +9,7 @@ from scipy.stats import kstest
 
 from sgevidence import EvidenceModelAverager
 from sgevidence.averaging import _stacking
-from sgevidence.averaging._stacking import RowScores, stacking_weights
+from sgevidence.averaging._stacking import RowScores, Stacking, stacking_weights
 
 
 def value(w, log_p, v):
@@ -90,20 +90,44 @@ def test_rows_count_as_often_as_their_weight(rng):
     assert average.n_samples_seen_ == len(kept)
 
 
-def test_the_score_is_that_of_the_weights_before_each_chunk(rng):
+def check_score(rng, size):
     y = rng.normal(0.3, 1.5, 40)
-    average = stream(constants(-1.0, 1.5, errors=(0.1, 0.2), method="stacking"), y)
+    average = stream(constants(-1.0, 1.5, errors=(0.1, 0.2), method="stacking"), y, size)
     path = average.weights_path_
-    p = np.exp([model.score_samples(None, y) for model in average.estimators_])
-    before = np.vstack([[0.5, 0.5], path["weights"][:-1]]).T
-    assert average.log_evidence_ == pytest.approx(np.sum(np.log(np.sum(before * p, axis=0))))
-    after = before * p / np.sum(before * p, axis=0)
-    assert average.log_evidence_std_ == pytest.approx(np.sqrt(np.sum(after**2 * [[0.01], [0.04]])))
-    np.testing.assert_allclose(
-        path["weights"][-1],
-        stacking_weights(np.log(p[:, 1:].T), np.ones(39), np.array([0.5, 0.5])),
-        atol=1e-5,
-    )
+    log_p = np.column_stack([model.score_samples(None, y) for model in average.estimators_])
+    first = 0.5 * np.exp(log_p[:size].sum(axis=0))
+    before = np.repeat(path["weights"][:-1], size, axis=0)
+    joint = before * np.exp(log_p[size:])
+    score = np.log(first.sum()) + np.sum(np.log(joint.sum(axis=1)))
+    assert average.log_evidence_ == pytest.approx(score)
+    shares = (joint / joint.sum(axis=1, keepdims=True)).reshape(-1, size, 2).mean(axis=1)
+    shares = np.vstack([first / first.sum(), shares])
+    assert average.log_evidence_std_ == pytest.approx(np.sqrt(size * np.sum(shares**2 * [0.01, 0.04])))
+    weights = stacking_weights(log_p[size:], np.ones(40 - size), np.array([0.5, 0.5]))
+    np.testing.assert_allclose(path["weights"][-1], weights, atol=1e-5)
+
+
+@pytest.mark.parametrize("size", [1, 5, 10])
+def test_the_score_is_that_of_the_mixture_with_the_weights_before_each_chunk(size, rng):
+    check_score(rng, size)
+
+
+@pytest.mark.parametrize(
+    "method, right, wrong",
+    [
+        (
+            "after",
+            "self._gain(rows.log_p, rows.weight)",
+            "self._gain(rows.log_p.sum(axis=0)[None], np.ones(1))",
+        ),
+        ("after", "std**2 - self.var", "std**2"),
+        ("_gain", "np.log(self.weights)", "np.log(0.5 + 0 * self.weights)"),
+    ],
+)
+def test_a_wrong_score_is_seen(method, right, wrong, rng, monkeypatch):
+    monkeypatch.setattr(Stacking, method, broken(getattr(Stacking, method), right, wrong))
+    with pytest.raises(AssertionError):
+        check_score(rng, 5)
 
 
 def test_the_interval_covers_the_best_weight(rng, monkeypatch):
