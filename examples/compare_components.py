@@ -1,4 +1,8 @@
-"""How many components?  A grid search that ranks mixtures by log evidence instead of held-out score.
+"""
+How many components?  A grid search by evidence
+===============================================
+
+Mixtures are ranked by log evidence instead of a held-out score.
 
 The evidence charges a model for its complexity, so that all rows both train and score: ``FullData`` is
 the one split, and ``evidence_scorers`` keep each evidence with its error bar, which ``compare`` reads.

@@ -1,4 +1,8 @@
-"""Models weighted anew after every chunk of a stream: a straight line, until the rows show the bend.
+"""
+A stream, and models weighted anew after every chunk
+====================================================
+
+A straight line, until the rows show the bend.
 
 A weight is a posterior probability: it moves only as far as the rows seen so far can move it.
 """

@@ -61,6 +61,8 @@ def reference(model, rows, args) -> dict[int, Line]:
     """The default sampler, one run at each N."""
     lines = {}
     for n in args.n:
+        if n > args.reference_rows:
+            break
         start = process_time()
         result = SGAIS().run(model, rows[:n], np.random.default_rng(args.seed))
         seconds = process_time() - start
@@ -77,11 +79,11 @@ def table(figure: str, truth: str, known: dict[int, Line], model, rows, args) ->
         if label == "NS":
             nested = {line.n: line.seconds for line in lines if not line.extrapolated}
         for line in lines:
-            if line.n not in known or line.extrapolated:
+            if line.n not in args.n or line.extrapolated:
                 continue
             chunks = -(-line.n // sampler.chunk_size) if hasattr(sampler, "update") else np.nan
             steps = sum(s.n_annealing_steps for s in lines if s.n <= line.n) / chunks
-            error = line.log_evidence - known[line.n].log_evidence
+            error = line.log_evidence - known[line.n].log_evidence if line.n in known else np.nan
             faster = nested.get(line.n, np.nan) / line.seconds
             out.append((figure, truth, *line[:6], error, faster, steps))
     return out
@@ -92,6 +94,7 @@ def main() -> None:
     parser.add_argument("--figures", nargs="+", default=["5.6", "5.7", *SENSITIVITY])
     parser.add_argument("--truths", nargs="+", default=TRUTHS)
     parser.add_argument("-n", type=int, nargs="+", default=[10_000], help="numbers of rows")
+    parser.add_argument("--reference-rows", type=int, default=10_000, help="most rows of the default's runs")
     parser.add_argument("--seed", type=int, default=0, help="of the samplers")
     parser.add_argument("--max-seconds", type=float, default=60.0, help="of one run")
     parser.add_argument("--out", type=Path, default=Path("figures/truths.csv"))
