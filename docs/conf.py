@@ -68,7 +68,7 @@ html_theme_options = {
     "pygments_light_style": "default",
     "footer_end": [],
 }
-html_sidebars = {"index": [], "user_guide": [], "changelog": [], "literature": [], "reproduction": []}
+html_sidebars = {"**": [], "api": ["sidebar-nav-bs"], "generated/sgevidence*": ["sidebar-nav-bs"]}
 
 
 LINK = re.compile(r"\[`?([^\]`]+)`?\]\(\.\./([^)#]+)\)")  # [text](../file), out of docs/

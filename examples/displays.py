@@ -38,17 +38,16 @@ mixture = averager.named_estimators_["K = 3"]
 # The evidence of each against the rows seen, relative to the best in the end, with bands of two standard
 # errors; and the posterior probabilities that follow from it.
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
-EvidenceDisplay.from_estimators(averager, relative=True, ax=left)
-ModelProbabilitiesDisplay.from_estimator(averager, ax=right, stacked=True)
+figure, (above, below) = plt.subplots(2, 1, sharex=True, figsize=(6.4, 6.4), layout="constrained")
+EvidenceDisplay.from_estimators(averager, relative=True, ax=above)
+ModelProbabilitiesDisplay.from_estimator(averager, ax=below, stacked=True)
 
 # %%
 # Models in the end
 # -----------------
 
-figure, (left, right) = plt.subplots(1, 2, figsize=(11, 3.0), layout="constrained")
-ComparisonDisplay.from_estimators(averager, ax=left)
-WeightsDisplay.from_estimator(averager, ax=right)
+ComparisonDisplay.from_estimators(averager)
+WeightsDisplay.from_estimator(averager)
 
 # %%
 # One mixture on its rows

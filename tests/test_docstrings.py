@@ -85,7 +85,7 @@ def test_every_public_name_has_its_page():
 def test_every_document_is_in_the_navigation():
     index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
     pages = index.partition("{toctree}")[2].split()
-    assert {page.stem for page in ROOT.glob("docs/*.md")} - {"index"} <= set(pages)
+    assert {f"<{page.stem}>" for page in ROOT.glob("docs/*.md")} - {"<index>"} <= set(pages)
 
 
 def test_links_in_the_documents_lead_somewhere():
