@@ -8,6 +8,8 @@ import sgevidence
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # examples have their own parallelism
 
+DOCS = Path(__file__).parent
+
 project = "sgevidence"
 author = "The sgevidence developers"
 version = release = sgevidence.__version__
@@ -47,6 +49,7 @@ sphinx_gallery_conf = {
     "reference_url": {"sgevidence": None},
     "backreferences_dir": "generated/gallery",
     "remove_config_comments": True,
+    "capture_repr": ("_repr_html_",),  # a display's repr says nothing beside its picture
     "show_memory": False,
     "show_signature": False,
     "abort_on_example_error": True,
@@ -68,11 +71,11 @@ html_theme_options = {
     "pygments_light_style": "default",
     "footer_end": [],
 }
-html_sidebars = {"**": [], "api": ["sidebar-nav-bs"], "generated/sgevidence*": ["sidebar-nav-bs"]}
+# the API has a sidebar, pages without neighbours have none
+html_sidebars = {page.stem: [] for page in DOCS.glob("*.md") if page.stem != "api"} | {"auto_examples/*": []}
 
 
 LINK = re.compile(r"\[`?([^\]`]+)`?\]\(\.\./([^)#]+)\)")  # [text](../file), out of docs/
-DOCS = Path(__file__).parent
 SOURCES = DOCS / "generated" / "source"
 
 

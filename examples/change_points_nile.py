@@ -35,8 +35,11 @@ for year, volume in zip(years, flow):
         )
 
 # %%
-# How badly each year was predicted by the years before it, with the change that was found:
+# A change of 2 standard deviations is sure after some years; that it took so long is the price of asking
+# whether a slow drift, or a year that remembers the one before, would explain it as well.  Rows given at once
+# are taken one by one too.  How each year was predicted by those before it, with the change that was found:
 
+monitor = EvidenceMonitor().fit(flow[:, None])
 SurpriseDisplay.from_estimator(monitor, series=flow)
 
 # %%

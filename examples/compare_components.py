@@ -12,7 +12,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 
-from sgevidence import BayesianGMM, FullData, compare, evidence_scorers
+from sgevidence import BayesianGMM, FullData, MixtureDisplay, compare, evidence_scorers
 
 X = scale(load_iris().data[:, 2:])
 search = GridSearchCV(
@@ -29,3 +29,7 @@ print(compare(search)[columns].round(3).to_string())
 best = search.best_estimator_
 print(f"\nBest: K = {best.n_components}, {best.log_evidence_:.2f} ± {best.log_evidence_std_:.2f} nats, at")
 print(best.means_.round(2))
+
+# %%
+
+MixtureDisplay.from_estimator(best, X)

@@ -10,6 +10,7 @@ Here a regression with Student-t errors against one with Gaussian errors, on row
 """
 
 import autograd.numpy as np
+import matplotlib.pyplot as plt
 from autograd.scipy.special import gammaln
 
 from sgevidence import BayesianModel, compare
@@ -65,6 +66,13 @@ for name, model in models.items():
     theta = model.posterior_samples()["theta"]
     intercept, slope, sigma = theta[:, 0].mean(), theta[:, 1].mean(), np.exp(theta[:, 2]).mean()
     print(f"{name:10} intercept {intercept:.2f}, slope {slope:.2f}, scale {sigma:.2f}")
+
+    grid = np.linspace(X.min(), X.max(), 2)
+    plt.plot(grid, intercept + slope * grid, label=f"{name}, ± scale")
+    plt.fill_between(grid, intercept + slope * grid - sigma, intercept + slope * grid + sigma, alpha=0.2)
+plt.plot(X[:, 0], y, ".", color="0.3")
+plt.legend(frameon=False)
+plt.show()
 
 # %%
 # The functions are tried before they are relied on: a wrong shape is refused by name, and a prior whose draws
