@@ -88,7 +88,7 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
     classes_ : ndarray of shape (n_classes,)
         Classifiers only.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Only if X has column names.
 
     See Also

@@ -40,7 +40,7 @@ data_fingerprint_ : int
     Running checksum of sample_weight and y, or X where there is no y, the same however the rows were
     cut.
 n_features_in_ : int
-feature_names_in_ : ndarray of shape (n_features_in_,)
+feature_names_in_ : ndarray of shape (`n_features_in_`,)
     Only if X has column names."""
 
 #: Lines of a class docstring that stand for the text above.

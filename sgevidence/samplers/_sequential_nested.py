@@ -29,9 +29,9 @@ from ..particles import Weights, log_sum_exp, systematic
 from ..targets import Likelihood, Path, Target
 from ..transitions import HMC, ConstrainedMoves, covariance
 from ._base import SILENT, OnlineSampler, Progress
-from ._nested import descend, evidence
 from ._records import ChunkRecord
 from ._schedule import pieces
+from ._shells import descend, evidence
 
 
 class SequentialNestedState(NamedTuple):
