@@ -67,6 +67,13 @@ def test_notes_and_small_chunks_come_every_two_seconds(clock, capsys):
     assert 2 <= len(capsys.readouterr().out.splitlines()) <= 6
 
 
+def test_a_result_is_printed_at_once(capsys):
+    progress = Progress("Name", interval=1e9)
+    progress("a note")
+    progress.done("a result")
+    assert capsys.readouterr().out.splitlines() == ["[Name] a result"]
+
+
 def test_silence(capsys):
     quiet = Progress("x", verbose=0)
     quiet("note")
