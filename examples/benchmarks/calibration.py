@@ -15,6 +15,7 @@ import argparse
 import fnmatch
 import json
 import os
+import subprocess
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -63,6 +64,13 @@ def records(cells: Sequence[Cell], done: list[dict], args: argparse.Namespace) -
             yield record
 
 
+def engine() -> str | None:
+    """Short hash of the last commit that changed the package, ``+`` after it for changes that have none."""
+    command = ["git", "-C", str(HERE), "log", "-1", "--format=%h", "--", "sgevidence"]
+    last = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    return last + "+" * (commit_of(HERE) or "").endswith("+") if last else None
+
+
 def cost(record: dict) -> float:
     return record["seconds"] + record.get("reference_seconds", 0.0)
 
@@ -105,7 +113,7 @@ def main() -> None:
         print(f"{args.page} and its picture are written from {len(done)} lines")
         return
     check_one_thread()
-    about = {"commit": commit_of(HERE), "machine": f"{os.cpu_count()} cores, {cpu_name()}"}
+    about = {"commit": engine(), "machine": f"{os.cpu_count()} cores, {cpu_name()}"}
     for record in records(cells, done, args):
         print(sentence(record), flush=True)
         now = {"date": datetime.now().astimezone().isoformat(timespec="seconds")}

@@ -13,7 +13,7 @@ Symbols
 -------
 =========  ==========  =================================================================
 z          ``z``       component of each row, (runs · particles, rows so far)
-n_k, Σx    ``count``   rows of each component, and their sums and sums of squares
+n_k, Σx    ``counts``  rows of each component, and their sums and sums of squares
 =========  ==========  =================================================================
 """
 
@@ -31,7 +31,7 @@ KAPPA, SHAPE, SCALE = 0.25, 1.0, 1.0
 class Statistics(NamedTuple):
     """What a component's rows amount to, for P particles and K components."""
 
-    count: np.ndarray  #: (P, K)
+    counts: np.ndarray  #: (P, K)
     sums: np.ndarray  #: (p, P, K): columns first, so that products run over long axes
     squares: np.ndarray  #: (p, P, K)
 
@@ -42,14 +42,14 @@ class Statistics(NamedTuple):
     def move(self, x: np.ndarray, k: np.ndarray, sign: float) -> None:
         """Put a row into component ``k`` (P,) of each particle, or take it out."""
         at = np.arange(len(k)), k
-        self.count[at] += sign
+        self.counts[at] += sign
         for j, value in enumerate(x):
             self.sums[j][at] += sign * value
             self.squares[j][at] += sign * value**2
 
     def log_joint(self, x: np.ndarray) -> np.ndarray:
         """log p(x, z = k | rows so far), (P, K)."""
-        n = self.count
+        n = self.counts
         total = n[0].sum()
         kappa, a = KAPPA + n, SHAPE + 0.5 * n
         # what depends on the number of rows alone is looked up
@@ -65,7 +65,7 @@ class Statistics(NamedTuple):
         return out
 
     def taken(self, who: np.ndarray) -> "Statistics":
-        return Statistics(self.count[who], self.sums[:, who], self.squares[:, who])
+        return Statistics(self.counts[who], self.sums[:, who], self.squares[:, who])
 
 
 def by_particles(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from calibration_cell import Cell, Data
@@ -68,7 +69,7 @@ def softmax_cell(
     calls: int | None = None,
     sampler: SGAIS | None = None,
     slow: bool = False,
-    **how,
+    **how: Any,
 ) -> Cell:
     """With ``how`` as in :func:`labels`."""
     return Cell(
@@ -111,7 +112,7 @@ def poisson_cell(
     difficulty: str = "",
     calls: int | None = None,
     sampler: SGAIS | None = None,
-    **how,
+    **how: Any,
 ) -> Cell:
     """With ``how`` as in :func:`counts`."""
     return Cell(

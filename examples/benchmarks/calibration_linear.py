@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from calibration_cell import Cell, Data
@@ -114,7 +115,7 @@ def cell(
     calls: int | None = None,
     sampler: SGAIS | None = None,
     slow: bool = False,
-    **how: Callable,
+    **how: Any,
 ) -> Cell:
     """With ``how`` as in :func:`rows`."""
     return Cell(

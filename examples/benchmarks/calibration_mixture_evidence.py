@@ -35,7 +35,7 @@ class Theta(NamedTuple):
     means: np.ndarray
     variances: np.ndarray
 
-    def __getitem__(self, part):  # draws, not fields
+    def only(self, part: slice) -> "Theta":
         return Theta(self.weights[part], self.means[:, part], self.variances[:, part])
 
 
@@ -63,21 +63,21 @@ def mixture(
 
 def conditional(stats: Statistics) -> tuple:
     """κ, m, a, b of normal–inverse-gamma conditionals: (S, K), (p, S, K), (S, K), (p, S, K)."""
-    kappa, a = KAPPA + stats.count, SHAPE + 0.5 * stats.count
+    kappa, a = KAPPA + stats.counts, SHAPE + 0.5 * stats.counts
     m = stats.sums / kappa
     return kappa, m, a, SCALE + 0.5 * (stats.squares - kappa * m**2)
 
 
 def weighted_draws(X: np.ndarray, stats: Statistics, size: int, rng: np.random.Generator) -> tuple:
     """Draws of q and log p(x | θ) p(θ) / q(θ)."""
-    one = stats.taken(rng.integers(len(stats.count), size=size))
+    one = stats.taken(rng.integers(len(stats.counts), size=size))
     kappa, m, a, b = conditional(one)
-    gamma = rng.gamma(1 + one.count)
+    gamma = rng.gamma(1 + one.counts)
     variances = b / rng.gamma(np.broadcast_to(a, b.shape))
     means = m + np.sqrt(variances / kappa) * rng.standard_normal(m.shape)
     theta = Theta(gamma / gamma.sum(axis=1, keepdims=True), means, variances)
-    log_q = np.concatenate([log_proposal(t, stats) for t in _blocks(theta, stats.count.size * len(m))])
-    prior = Statistics.of_nothing(1, one.count.shape[1], len(m))
+    log_q = np.concatenate([log_proposal(t, stats) for t in _blocks(theta, stats.counts.size * len(m))])
+    prior = Statistics.of_nothing(1, one.counts.shape[1], len(m))
     log_w = log_likelihood(X, theta) + log_proposal(theta, prior) - log_q
     return theta, log_w
 
@@ -99,17 +99,19 @@ def allocated(X: np.ndarray, theta: Theta, chosen: np.ndarray, rng: np.random.Ge
     """Statistics of one z ~ p(z | x, θ) for each chosen θ."""
     counts, sums, squares = [], [], []
     for t in chosen:
-        log_p = log_terms(X, theta[t : t + 1])[0]
+        log_p = log_terms(X, theta.only(slice(t, t + 1)))[0]
         z = np.argmax(log_p + rng.gumbel(size=log_p.shape), axis=1)
         one = np.eye(log_p.shape[1])[z]
-        counts.append(one.sum(axis=0)), sums.append(X.T @ one), squares.append((X**2).T @ one)
+        counts.append(one.sum(axis=0))
+        sums.append(X.T @ one)
+        squares.append((X**2).T @ one)
     return Statistics(np.array(counts), np.stack(sums, axis=1), np.stack(squares, axis=1))
 
 
 def log_proposal(theta: Theta, stats: Statistics) -> np.ndarray:
     """log q(θ), all labellings averaged, (M,)."""
     kappa, m, a, b = conditional(stats)
-    n, K = stats.count, stats.count.shape[1]
+    n, K = stats.counts, stats.counts.shape[1]
     A = (
         n[None, :, None, :] * np.log(theta.weights)[:, None, :, None]
     )  # of θ's component k under z_s' component l
@@ -138,4 +140,4 @@ def log_permanent(A: np.ndarray) -> np.ndarray:
 
 def _blocks(theta: Theta, numbers: int) -> list[Theta]:
     size = max(1, BLOCK // numbers)
-    return [theta[i : i + size] for i in range(0, len(theta.weights), size)]
+    return [theta.only(slice(i, i + size)) for i in range(0, len(theta.weights), size)]

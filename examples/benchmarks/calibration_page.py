@@ -36,9 +36,10 @@ Each answer is compared with a reference that shares no code with the sampler: c
 (linear regression, one Gaussian, custom models), importance sampling at the mode, annealed where that is
 poor (softmax, Poisson), all allocations one by one (mixtures of a few rows), sequential Monte Carlo over
 allocations with importance sampling from its ends (mixtures), importance sampling at the mode with the
-package's own likelihood (mixtures of 5000 rows and more, far apart). z = error / √(std² + the reference's std²): a true error bar gives z with
-mean 0 and standard deviation 1. A fit that gave a warning, be it half-way through a stream, is *warned*,
-one that raised *refused*; z is that of the others, the *silent* ones.
+package's own likelihood (mixtures of 5000 rows and more, far apart). z = error / √(std² + the reference's
+std²): a true error bar gives z with mean 0 and standard deviation 1. A fit that gave a warning, be it
+half-way through a stream, is *warned*, one that raised *refused*; z is that of the others, the *silent*
+ones.
 """
 
 MEASURED = """## What came out
