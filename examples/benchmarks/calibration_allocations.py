@@ -69,7 +69,7 @@ class Statistics(NamedTuple):
 
 
 def by_particles(
-    X: np.ndarray, K: int, rng: np.random.Generator, runs: int = 6, particles: int = 100, sweeps: int = 2
+    X: np.ndarray, K: int, rng: np.random.Generator, runs: int, particles: int, sweeps: int = 1
 ) -> tuple[Reference, Statistics, np.ndarray]:
     """Log evidence by ``runs`` independent sequential runs, all in one array; their particles and weights."""
     (n, p), P = X.shape, runs * particles

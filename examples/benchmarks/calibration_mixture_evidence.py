@@ -39,9 +39,7 @@ class Theta(NamedTuple):
         return Theta(self.weights[part], self.means[:, part], self.variances[:, part])
 
 
-def mixture(
-    X: np.ndarray, K: int, rng: np.random.Generator, runs: int = 6, particles: int = 100
-) -> Reference:
+def mixture(X: np.ndarray, K: int, rng: np.random.Generator, runs: int = 4, particles: int = 80) -> Reference:
     """All allocations one by one if these are few, else sequential runs and importance sampling from them."""
     if K ** len(X) < 70_000:
         return by_enumeration(X, K)
