@@ -20,10 +20,10 @@ H        ``information``  Σ p_k log(λ_k/Ẑ), p_k = λ_k w_k/Ẑ, nats
 """
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import kstest
@@ -31,15 +31,13 @@ from sklearn.base import BaseEstimator
 
 from .._compat import Interval, StrOptions
 from ..exceptions import EvidenceWarning
-from ..models import value_and_grad
-from ..particles import Weights, log_sum_exp, systematic
+from ..history import Rows
+from ..models import Model, value_and_grad
+from ..particles import Weights, log_sum_exp
 from ..transitions import ConstrainedMoves
-from ._base import SILENT, EvidenceResult
+from ._base import SILENT, EvidenceResult, Progress
 from ._nested_doubts import doubts, insertion_ranks
-from ._once import answer
-
-#: Most posterior draws of a result; of more a systematic sample is kept.
-MAX_DRAWS = 5000
+from ._once import answer, thinned_draws
 
 
 class Shell(NamedTuple):
@@ -57,7 +55,16 @@ class Shell(NamedTuple):
         return self.ell + self.log_w
 
 
-def descend(theta, ell, draw, k, tolerance, rng, progress=SILENT, published=False) -> Iterator[Shell]:
+def descend(
+    theta: np.ndarray,
+    ell: np.ndarray,
+    draw: Callable[..., Any],
+    k: int,
+    tolerance: float,
+    rng: np.random.Generator,
+    progress: Progress = SILENT,
+    published: bool = False,
+) -> Iterator[Shell]:
     """Shells of the prior from the outermost inwards (Alg. 5).
 
     ``draw(theta, ell, k, floor, log_X)`` gives k points above the floor and their log L.
@@ -93,7 +100,7 @@ def descend(theta, ell, draw, k, tolerance, rng, progress=SILENT, published=Fals
         )
 
 
-def evidence(ell, log_w, n_live) -> tuple[float, float, float]:
+def evidence(ell: np.ndarray, log_w: np.ndarray, n_live: np.ndarray) -> tuple[float, float, float]:
     """log Ẑ, its variance and the information H.
 
     The i-th shrinkage has variance 1/n_i², and moves log Ẑ by the mass beyond it that exceeds its own
@@ -189,16 +196,16 @@ class NestedSampling(BaseEstimator):
 
     def __init__(
         self,
-        n_live=500,
-        kernel="reflection",
-        n_steps=20,
+        n_live: int = 500,
+        kernel: str = "reflection",
+        n_steps: int = 20,
         *,
-        tolerance=0.01,
-        n_replaced=None,
-        learning_rate=None,
-        momentum_decay=0.1,
-        stopping="remainder",
-    ):
+        tolerance: float = 0.01,
+        n_replaced: int | None = None,
+        learning_rate: float | None = None,
+        momentum_decay: float = 0.1,
+        stopping: str = "remainder",
+    ) -> None:
         self.n_live = n_live
         self.kernel = kernel
         self.n_steps = n_steps
@@ -221,7 +228,9 @@ class NestedSampling(BaseEstimator):
         """
         return cls(n_live=2, n_replaced=1, learning_rate=1e-3, stopping="term")
 
-    def run(self, model, rows, rng: np.random.Generator, progress=SILENT) -> EvidenceResult:
+    def run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    ) -> EvidenceResult:
         """Log evidence of all rows.
 
         Parameters
@@ -285,11 +294,3 @@ class NestedSampling(BaseEstimator):
                 memory=float(np.mean(moves.memory)),
             )
         )
-
-
-def thinned_draws(theta, weights, rng) -> tuple[np.ndarray, Weights]:
-    """At most MAX_DRAWS of them, drawn in proportion to their weights and counted."""
-    if len(theta) <= MAX_DRAWS:
-        return theta, weights
-    kept, times = np.unique(systematic(weights.W, rng, MAX_DRAWS), return_counts=True)
-    return theta[kept], Weights(np.log(times))

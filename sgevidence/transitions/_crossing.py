@@ -75,7 +75,7 @@ class Crossing(NamedTuple):
             return None
         return ModeImportance(self.mode_search, path, rng)
 
-    def _transitions(self, modes) -> Iterator[Any]:
+    def _transitions(self, modes: ModeImportance | None) -> Iterator[Any]:
         """In the order in which they are tried."""
         if self.anneal.resampling is not None:
             yield Reweight(self.anneal.target_ess, for_escort=self.escort is not None)

@@ -15,7 +15,7 @@ particles, ``ell`` = ℓ_i.
 
 from functools import cached_property
 from math import lgamma
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -108,7 +108,7 @@ class ModeImportance:
         state = step.state._replace(cloud=cloud)
         return step._replace(state=state, info=self._info(n_renewals=n_renewals), anchor=anchor)
 
-    def _info(self, **words) -> Renewed:
+    def _info(self, **words: Any) -> Renewed:
         spent, self.n_likelihoods = self.n_likelihoods, 0.0
         return Renewed(n_likelihoods=spent, **words)
 
