@@ -39,7 +39,7 @@ class Dynamic(NamedTuple):
         """Before the first row."""
         return cls(forgetting, log_prior, Prequential.start(len(log_prior)))
 
-    def after(self, models: Sequence[Any], n_rows: int, rows: RowScores | None) -> "Dynamic":
+    def after(self, models: Sequence[Any], n_rows: float, rows: RowScores | None) -> "Dynamic":
         """Of models that have learnt from ``n_rows`` more rows."""
         memory = 1.0 if self.is_new else self.alpha**n_rows
         log_pi = memory * self.log_w - log_sum_exp(memory * self.log_w)

@@ -11,7 +11,7 @@ from .._compat import check_feature_names, check_n_features, raise_for_params
 from ..estimators import FitTasks, all_or_nothing, fit_tasks, refuse_changes, refuse_masked, settings_of_all
 from ..model_selection import last_step, log_model_prior, seed
 from ._checks import check_kinds, check_online, check_pairs
-from ._chunks import Chunk, chunks
+from ._chunks import Chunk, chunks, labels
 from ._learning import METHODS, Standing
 from ._pipelines import fit_child, named
 from ._prequential import evidences
@@ -78,12 +78,11 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
             extra = {} if classes is None else {"classes": classes}
             return standing.learning(self, [Chunk(X, y, sample_weight)], extra, tasks)
         kind = self._kind([child for _, child in standing.children])
-        if classes is None and kind == "classifier" and not standing.shared:
-            counts = Chunk(X, y, sample_weight).weight > 0  # the first chunk may not have them all
-            classes = np.unique(np.asarray(y)[counts])
         n_before = standing.shared.get("n_samples_seen_", 0)
         y = None if kind == "density_estimator" else y
         pieces = list(chunks(X, y, sample_weight, n_before, self.chunk_size))
+        if classes is None and kind == "classifier" and not standing.shared:
+            classes = labels(pieces)
         if tasks is not None:
             tasks.expect(len(pieces))
         return standing.learning(self, pieces, {} if classes is None else {"classes": classes}, tasks)

@@ -33,12 +33,14 @@ class Standing(NamedTuple):
     path: list[Entry] = []
     shared: dict[str, Any] = {}  #: rows seen, their checksum, classes
 
-    def after(self, fitted: list[Any], rows: RowScores | None = None) -> Self:
-        """With models that have learnt from more rows, checked to be the same ones for all."""
+    def after(self, fitted: list[Any], n_rows: float = 0.0, rows: RowScores | None = None) -> Self:
+        """With models that have learnt from more rows, checked to be the same ones for all.
+
+        ``n_rows`` is how many by weight, ``rows`` are their scores before.
+        """
         names = [name for name, _ in self.children]
         models = [last_step(child) for child in fitted]
         shared = what_all_share(names, models)
-        n_rows = shared["n_samples_seen_"] - self.shared.get("n_samples_seen_", 0)
         now = self.weighing.after(models, n_rows, rows)
         entry = Entry(shared["n_samples_seen_"], now.weights, now.log_evidence, now.log_evidence_std)
         return type(self)(list(zip(names, fitted)), now, extended(self.path, entry), shared)
@@ -53,16 +55,19 @@ class Standing(NamedTuple):
         standing = self
         for X, y, sample_weight in chunks:
             first = not standing.shared
-            rows = None
-            if isinstance(standing.weighing, Stacking) and not first:
-                weight = Chunk(X, y, sample_weight).weight
-                rows = RowScores.of(standing.scores(X, y), weight, standing.shared["n_samples_seen_"])
+            is_scored = isinstance(standing.weighing, Stacking) and not first
+            scores = standing.scores(X, y) if is_scored else None
             params = route(owner, "partial_fit", standing.children, sample_weight, {})
             calls = [
                 (child, X, y, params[name], extra if first else {}, first)
                 for name, child in standing.children
             ]
-            standing = standing.after(standing.fitted(owner, partial_fit_child, calls, tasks), rows)
+            fitted = standing.fitted(owner, partial_fit_child, calls, tasks)
+            weight = Chunk(X, y, sample_weight).weight  # which the models have checked
+            rows = None
+            if scores is not None:
+                rows = RowScores.of(scores, weight, standing.shared["n_samples_seen_"])
+            standing = standing.after(fitted, float(weight.sum()), rows)
         return standing
 
     def fitted(self, owner: Any, call: Callable[..., Any], arguments: list[tuple], tasks: Any) -> list[Any]:

@@ -28,7 +28,7 @@ class Posterior(NamedTuple):
         """Before the first row."""
         return cls(log_prior, np.zeros(len(log_prior)), np.zeros(len(log_prior)))
 
-    def after(self, models: Sequence[Any], n_rows: int, rows: RowScores | None) -> "Posterior":
+    def after(self, models: Sequence[Any], n_rows: float, rows: RowScores | None) -> "Posterior":
         """Of models that have learnt from more rows."""
         return self._replace(**dict(zip(("log_Z", "std"), evidences(models))))
 

@@ -123,7 +123,7 @@ class Stacking(NamedTuple):
         none = RowScores(np.empty((0, K)), np.empty(0), np.empty(0))
         return cls(np.exp(log_prior), none, 0.0, 0.0, np.zeros(K))
 
-    def after(self, models: Sequence[Any], n_rows: int, rows: RowScores | None) -> "Stacking":
+    def after(self, models: Sequence[Any], n_rows: float, rows: RowScores | None) -> "Stacking":
         """Of models that have learnt from ``n_rows`` more rows, which they had given the scores ``rows``."""
         log_Z, std = evidences(models)
         if rows is None:  # the first chunk, as a whole

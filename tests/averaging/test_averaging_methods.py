@@ -4,11 +4,14 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from estimator_cases import data, estimator, part
 from forecasters import Coin, Constant, constants, gains, stream
 from mutants import broken
+from scipy.sparse import coo_array
 from scipy.special import softmax
+from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -105,7 +108,7 @@ def test_scores_of_rows_already_learnt_are_seen(rng, monkeypatch):
     models = [("prior", Constant(0.0)), ("echo", Echo())]
     honest = EvidenceModelAverager(models, method="stacking", chunk_size=10).fit(X, y)
     assert honest.weights_[0] > 0.9
-    late = broken(Standing.learning, "standing.scores(X, y), weight", "fitted_scores, weight")
+    late = broken(Standing.learning, "standing.scores(X, y) if", "fitted_scores if")
     late.__globals__["fitted_scores"] = np.array([[-1.4, 0.0]] * 10)
     monkeypatch.setattr(Standing, "learning", late)
     assert EvidenceModelAverager(models, method="stacking", chunk_size=10).fit(X, y).weights_[0] < 0.1
@@ -141,6 +144,37 @@ def test_rows_are_cut_into_chunks_that_double(rng):
     assert all(np.all(c.weight == 1) for c in pieces)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         next(_chunks.chunks(X, y[:-1], None, 0, 100))
+
+
+@ONLINE
+def test_rows_in_any_container(method):
+    X, y = data("linear")
+    average = EvidenceModelAverager(
+        [("a", estimator("linear")), ("b", estimator("linear", fit_intercept=False))]
+    )
+    average.set_params(method=method).fit(X, y)
+    for given in [(X.tolist(), y.tolist()), (pd.DataFrame(X, columns=["u", "v"]), pd.Series(y))]:
+        same(average, clone(average).fit(*given))
+    for wrong, message in [
+        ((np.empty((0, 2)), np.empty(0)), "minimum of 1 is required"),
+        ((X, y[:-1]), "inconsistent numbers of samples"),
+        ((coo_array(X), y), "[Ss]parse"),
+        ((X, None), "y"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            clone(average).fit(*wrong)
+
+
+def test_a_row_of_weight_three_is_forgotten_for_as_three():
+    y = np.array([0.3, -0.2, 0.9, 0.4])
+    once = EvidenceModelAverager(
+        [("a", Constant(0.0)), ("b", Constant(1.0))], method="dynamic", forgetting=0.5
+    )
+    thrice = clone(once)
+    for value in y:
+        once.partial_fit([[0.0]], [value], sample_weight=[3.0])
+        thrice.partial_fit(np.zeros((3, 1)), np.full(3, value))
+    np.testing.assert_allclose(once.weights_, thrice.weights_)
 
 
 @ONLINE
@@ -235,12 +269,12 @@ def test_labels_that_come_late_in_a_call_are_known_from_its_start(method):
     assert average.fit(X[order], y[order]).predict_proba(X).shape == (90, 3)
 
 
-@ONLINE
-def test_densities_and_an_average_in_an_average(method):
+def test_densities_and_an_average_in_an_average():
+    method = "stacking"
     models = [("a", estimator("gmm")), ("b", estimator("gmm", mean_scale=1.0))]
     inner = EvidenceModelAverager(models, method=method)
     outer = EvidenceModelAverager([("inner", inner), ("single", estimator("gmm"))], method=method)
-    outer.fit(*part("gmm", 0, 20)).partial_fit(*part("gmm", 20, 40))
+    outer.fit(*part("gmm", 0, 20)).partial_fit(*part("gmm", 20, 30))
     assert outer.score_samples(part("gmm", 0, 9)[0]).shape == (9,)
     assert outer.log_evidences_[0] == outer.estimators_[0].log_evidence_
 

@@ -132,15 +132,15 @@ def test_a_wrong_score_is_seen(method, right, wrong, rng, monkeypatch):
 
 def test_the_interval_covers_the_best_weight(rng, monkeypatch):
     """That of infinitely many rows lies within in about nine of ten samples of 120."""
-    monkeypatch.setattr(_stacking, "N_BOOTSTRAP", 60)
+    monkeypatch.setattr(_stacking, "N_BOOTSTRAP", 50)
     models = [("bold", Coin(0.9)), ("shy", Coin(0.2))]
     inside = []
-    for _ in range(20):
+    for _ in range(12):
         y = (rng.random(130) < 0.55).astype(int)
         average = EvidenceModelAverager(models, method="stacking").fit(np.zeros((130, 1)), y)
         low, high = average.weights_interval_[:, 0]
         inside.append(low <= 0.5 <= high)
-    assert 0.9 - 4 * np.sqrt(0.09 / 20) < np.mean(inside)
+    assert 0.9 - 4 * np.sqrt(0.09 / 12) < np.mean(inside)
 
 
 def test_the_kept_rows_are_a_uniform_sample_of_bounded_size(monkeypatch):

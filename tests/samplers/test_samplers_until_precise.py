@@ -51,7 +51,7 @@ def run(rng, sampler=None, **params):
         return UntilPrecise(sampler=sampler or Lottery(), **params).run(None, ROWS, rng)
 
 
-def check_target_and_cover(rng, size=200):
+def check_target_and_cover(rng, size=120):
     results = [run(rng, target_std=0.1, max_seconds=None) for _ in range(size)]
     std = np.array([r.log_evidence_std for r in results])
     assert np.all(std <= 0.1)
