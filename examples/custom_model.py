@@ -67,9 +67,10 @@ for name, model in models.items():
     intercept, slope, sigma = theta[:, 0].mean(), theta[:, 1].mean(), np.exp(theta[:, 2]).mean()
     print(f"{name:10} intercept {intercept:.2f}, slope {slope:.2f}, scale {sigma:.2f}")
 
-    grid = np.linspace(X.min(), X.max(), 2)
-    plt.plot(grid, intercept + slope * grid, label=f"{name}, ± scale")
-    plt.fill_between(grid, intercept + slope * grid - sigma, intercept + slope * grid + sigma, alpha=0.2)
+    ends = np.array([X.min(), X.max()])
+    line = intercept + slope * ends
+    plt.plot(ends, line, label=f"{name}, ± scale")
+    plt.fill_between(ends, line - sigma, line + sigma, alpha=0.2)
 plt.plot(X[:, 0], y, ".", color="0.3")
 plt.legend(frameon=False)
 plt.show()
