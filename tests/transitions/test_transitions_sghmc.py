@@ -84,7 +84,9 @@ def test_noise_is_not_given_where_it_is_measured():
     SGHMC(gradient_noise=0.1, control_variate=False)._validate_params()
 
 
-@pytest.mark.parametrize("bad", [HMC(n_steps=0), SGHMC(learning_rate=0.0), SGNHT(momentum_decay=2.0)])
+@pytest.mark.parametrize(
+    "bad", [HMC(n_steps=0), SGHMC(learning_rate=0.0), SGNHT(momentum_decay=2.0), SGNHT(learning_rate=0.6)]
+)
 def test_parameters_are_checked(bad):
     with pytest.raises(ValueError, match="parameter of"):
         bad._validate_params()
