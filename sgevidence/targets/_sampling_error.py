@@ -47,7 +47,8 @@ def surrogate_spread(path: Path, theta, rng) -> float:
     """Standard deviation over particles, in nats, of the error of the reservoir's log-likelihood."""
     model, history, anchor = path.model, path.memory.reservoir, path.memory.sums
     values, weights = [], []
-    for part in np.array_split(rng.permutation(len(history))[: history.capacity], N_BLOCKS):
+    order = rng.permutation(len(history))[: history.capacity]
+    for part in np.array_split(order, min(N_BLOCKS, len(order))):  # condensed rows may be fewer
         rows = history.rows.take(np.sort(part))
         values.append(remainder(model, theta, Anchor.of(model, anchor.a, rows), rows))
         weights.append(rows.total_weight)

@@ -33,9 +33,14 @@ class Rung(NamedTuple):
 
     lam: float
     cloud: Cloud  #: after the move
-    target: Target
+    move: Any  #: along the path
     coordinates: Coordinates | None  #: None where the model drew from the target itself
     tuned: Tuned
+
+    @property
+    def target(self) -> Target:
+        """log f_λ; made when asked for, since it may be of a new mini-batch."""
+        return self.move.target(self.lam)
 
     @property
     def eps(self) -> float:
@@ -138,5 +143,5 @@ class Anneal(NamedTuple):
         moved = move(cloud.theta, lam, coordinates, tuned)  # line 10
         cloud = cloud._replace(theta=moved.theta)
         if self.watch is not None:
-            self.watch(Rung(lam, cloud, move.target(lam), coordinates, moved.tuned))
+            self.watch(Rung(lam, cloud, move, coordinates, moved.tuned))
         return cloud, moved.tuned, moved
