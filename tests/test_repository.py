@@ -1,14 +1,17 @@
-"""The files beside the package say what is so: citation, hooks, the floor of coverage."""
+"""The files beside the package say what is so: citation, hooks; and those of the package stay short."""
 
+import ast
 import re
 import tomllib
 from pathlib import Path
 
+import pytest
 import yaml
 
 import sgevidence
 
 ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "sgevidence").rglob("*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
@@ -31,3 +34,50 @@ def test_hooks_need_no_network_and_run_what_ci_runs():
         assert hook["language"] == "system"
         assert re.search(rf"\b{hook['name']}\b", ci), f"{hook['name']} is not in .ci/run"
     assert [hook["name"] for hook in local["hooks"]] == ["ruff check", "ruff format", "mypy"]
+
+
+# -- a file is one idea, and an algorithm fits a page -----------------------------------------------
+
+
+def code_lines(node) -> int:
+    """Lines from the first to the last of a function or class, without its docstrings."""
+    lines = node.end_lineno - node.lineno + 1
+    for inner in ast.walk(node):
+        if isinstance(inner, (ast.FunctionDef, ast.ClassDef)) and ast.get_docstring(inner) is not None:
+            lines -= inner.body[0].end_lineno - inner.body[0].lineno + 1
+    return lines
+
+
+def body_lines(function) -> int:
+    """Lines of a function's body, without its docstring."""
+    body = function.body[ast.get_docstring(function) is not None :]
+    return body[-1].end_lineno - body[0].lineno + 1 if body else 0
+
+
+def too_long(source, most_lines=300, most_body=60):
+    """What of a file is longer than agreed."""
+    out = [f"{n} lines"] if (n := len(source.splitlines())) > most_lines else []
+    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+    return out + [f"{f.name}: {n} lines" for f in functions if (n := body_lines(f)) > most_body]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT / "sgevidence")))
+def test_files_and_functions_are_short(path):
+    """At most 300 lines a file, and 60 a function's body beside its docstring."""
+    assert not too_long(path.read_text(encoding="utf-8"))
+
+
+def test_long_ones_are_seen():
+    function = 'def f(x):\n    """Doc.\n\n    More.\n    """\n' + "    x += 1\n" * 61
+    assert too_long(function) == ["f: 61 lines"] and not too_long(function.replace("    x += 1\n", "", 1))
+    assert too_long("x = 1\n" * 301) == ["301 lines"] and not too_long("x = 1\n" * 300)
+
+
+def test_the_sampler_itself_is_short():
+    """What decides is in the transitions: SGAIS says which, in ten parameters."""
+    tree = ast.parse((ROOT / "sgevidence" / "samplers" / "_sgais.py").read_text(encoding="utf-8"))
+    (sgais,) = (node for node in tree.body if isinstance(node, ast.ClassDef))
+    assert code_lines(sgais) < 120
+    assert len(sgevidence.SGAIS().get_params(deep=False)) <= 10
+    nested = 'class A:\n    """Doc.\n    """\n\n    def f(self):\n        """Doc."""\n        return 1\n'
+    assert code_lines(ast.parse(nested).body[0]) == 4

@@ -17,7 +17,7 @@ from ..exceptions import EvidenceWarning, ImpossibleRowsError
 from ..history import Rows
 from ..models import Model
 from ..samplers import SGAIS, EvidenceResult, Progress, complaints, thinned
-from ._input import fingerprint, generator, owned, refuse_masked
+from ._input import fingerprint, generator, refuse_masked
 from ._reporting import PosteriorReports
 from ._settings import refuse_changes, settings
 from ._stream import Stream, is_online
@@ -108,16 +108,18 @@ class EvidenceEstimator(PosteriorReports):
         return SGAIS() if self.sampler is None else self.sampler
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
-        """Validated rows of positive weight, in arrays of their own."""
+        """Validated rows of positive weight, in the caller's arrays where they will do.
+
+        Samplers copy what they keep, and a user's functions are given views that cannot be written to.
+        """
         refuse_masked(X=X, y=y, sample_weight=sample_weight)
-        given_X, given_y = X, y
         X, y = self._validate(X, y, reset)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kept = weight > 0
         if not kept.all():  # a row of weight zero is no row: it must not even use up random numbers
             X, y, weight = X[kept], None if y is None else y[kept], weight[kept]
         y = self._encode(y, reset, classes)
-        return Rows(owned(X, given_X), None if y is None else owned(y, given_y), owned(weight, sample_weight))
+        return Rows(X, None if y is None else np.ascontiguousarray(y), np.ascontiguousarray(weight))
 
     def _run(self, sampler: Any, rows: Rows, progress: Progress) -> None:
         """All rows at once."""
@@ -154,10 +156,8 @@ class EvidenceEstimator(PosteriorReports):
         """Validated rows in the form that the model was fitted on."""
         check_is_fitted(self)
         refuse_masked(X=X, y=y)
-        given_X, given_y = X, y
         X, y = self._validate(X, y, False)
-        y = self._encode(y, False, None)
-        return Rows.of(owned(X, given_X), None if y is None else owned(y, given_y))
+        return Rows.of(X, self._encode(y, False, None))
 
     def _validate_X(self, X: Any) -> np.ndarray:
         """Rows to predict."""

@@ -1,4 +1,4 @@
-"""What comes in from the user: rows that nobody else writes to, seeds, counts, pairs of numbers."""
+"""What comes in from the user: arrays without masks, seeds, counts, pairs of numbers."""
 
 import zlib
 from numbers import Integral
@@ -22,16 +22,6 @@ def refuse_masked(**arrays: Any) -> None:
                 f"{name} is a masked array with masked entries, which have no place in a likelihood: drop "
                 f"those rows, or fill them with {name}.filled(...)"
             )
-
-
-def owned(array: np.ndarray, given: Any) -> np.ndarray:
-    """A copy: samplers keep rows from call to call, and the caller may fill the same buffer again.
-
-    A memory map opened for reading stays where it is: it may be larger than memory, and nobody can write
-    through it.
-    """
-    read_only_map = isinstance(given, np.memmap) and not given.flags.writeable
-    return array if read_only_map else np.array(array, order="C")
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._doubt import N_BLOCKS, Doubt
 from ._rows import Rows
 
 
@@ -36,6 +37,7 @@ class Anchor(NamedTuple):
     S: float
     G: np.ndarray
     H: np.ndarray
+    doubt: Doubt | None = None  #: what is wrong with them, where they were moved on a sample
 
     @classmethod
     def of(cls, model, a: np.ndarray, rows: Rows) -> "Anchor":
@@ -58,14 +60,15 @@ class Anchor(NamedTuple):
         return self.G - (theta - self.a) @ self.H
 
     def plus(self, other: "Anchor", factor: float = 1.0) -> "Anchor":
-        """This plus ``factor`` times another one at the same point."""
-        return Anchor(self.a, self.S + factor * other.S, self.G + factor * other.G, self.H + factor * other.H)
+        """This plus ``factor`` times another one at the same point, which is taken as it is."""
+        S, G, H = self.S + factor * other.S, self.G + factor * other.G, self.H + factor * other.H
+        return Anchor(self.a, S, G, H, self.doubt)
 
     def moved(self, model, a: np.ndarray, sample: Rows) -> "Anchor":
         """The sums at a new point, without a pass over the rows: the sample gives the remainders.
 
         With Δ = a' − a:  G' = G − HΔ + Σ_R w [g(a') − g(a) + H_r Δ] and so on; exact if the sample
-        holds all rows.
+        holds all rows.  :meth:`moved_by_blocks` says how wrong the others are.
         """
         here, there = Anchor.of(model, self.a, sample), Anchor.of(model, a, sample)
         rest = self.plus(here, -1.0)
@@ -76,3 +79,18 @@ class Anchor(NamedTuple):
             there.G + rest.G - rest.H @ delta,
             there.H + rest.H,
         )
+
+    def moved_by_blocks(self, model, a: np.ndarray, sample: Rows, sampled: float) -> "Anchor":
+        """The same, with its doubt: rows i, i + B, i + 2B, … of the sample are block i.
+
+        ``sampled`` is the share of all rows that are in the sample.
+        """
+        blocks = [sample.take(np.arange(b, len(sample), N_BLOCKS)) for b in range(min(N_BLOCKS, len(sample)))]
+        weights = np.array([block.total_weight for block in blocks])
+        n, share = weights.sum(), weights / weights.sum()
+        moved = [self.moved(model, a, block.scaled(n / w)) for block, w in zip(blocks, weights)]
+        S, G, H = (np.tensordot(share, [getattr(one, name) for one in moved], 1) for name in "SGH")
+        doubt = Doubt.of(moved, share, sampled)
+        if self.doubt is not None:
+            doubt = self.doubt.at(a).plus(doubt)
+        return Anchor(a, float(S), G, H, doubt)

@@ -64,7 +64,20 @@ class Memory(NamedTuple):
         u = mean - self.anchor.a
         return float(np.sqrt(max(u @ self.anchor.H @ u, 0.0) / len(u)))
 
-    def absorb(self, chunk: Rows, rng: np.random.Generator, anchor=None, labels=None, grow=False) -> "Memory":
+    def moved(self, model, a: np.ndarray) -> Anchor:
+        """The sums at another point: exact while all rows are here, else from the sample, with its doubt."""
+        if self.complete:
+            return Anchor.of(model, a, self.reservoir.rows)
+        return self.sums.moved_by_blocks(model, a, self.sample, self.reservoir.rows.total_weight / self.n)
+
+    def doubt_var(self, theta: np.ndarray, W: np.ndarray) -> float:
+        """Variance of log Ẑ from what the anchored sums do not know, nats²; 0 while they are exact."""
+        doubt = None if self.anchor is None else self.anchor.doubt
+        return 0.0 if doubt is None else doubt.shared_var(theta, W)
+
+    def absorb(
+        self, chunk: Rows, rng: np.random.Generator, anchor=None, labels=None, grow=False, condensed=None
+    ) -> "Memory":
         """The memory after ``chunk``.
 
         Parameters
@@ -78,8 +91,10 @@ class Memory(NamedTuple):
             The slots that it is in.
         grow : bool
             Keep twice as many rows from now on: the sample has been found too noisy.
+        condensed : callable or None
+            The model's own way to say the same with fewer rows.
         """
         reservoir, capacity = self.reservoir, self.reservoir.capacity
         if grow and capacity is not None and self.largest is not None:
             reservoir = replace(reservoir, capacity=max(capacity, min(2 * capacity, self.largest)))
-        return Memory(reservoir.absorb(chunk, rng), anchor, labels, self.largest)
+        return Memory(reservoir.absorb(chunk, rng, condensed), anchor, labels, self.largest)

@@ -7,6 +7,7 @@ by the ratio of total weights: exact on average for equal weights, consistent (t
 Symbols: ``n_rows`` rows seen, ``n`` = Σ weight seen, ``B`` = batch size.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,6 +33,8 @@ class Reservoir:
         Their total weight.
     equal_weights : bool
         All rows seen have the same weight: mini-batches then need no cumulative sum.
+    n_condensed : int
+        Rows seen that fewer weighted ones stand for, without loss, beyond the number of these.
     """
 
     capacity: int | None
@@ -39,6 +42,7 @@ class Reservoir:
     n_rows: int = 0
     n: float = 0.0
     equal_weights: bool = True
+    n_condensed: int = 0
     _storage: "_Storage | None" = None
 
     def __len__(self) -> int:
@@ -46,15 +50,26 @@ class Reservoir:
 
     @property
     def complete(self) -> bool:
-        """All rows seen are still here."""
-        return len(self) == self.n_rows
+        """All rows seen are still here, or rows that say the same."""
+        return len(self) + self.n_condensed == self.n_rows
 
     def __getstate__(self):
         return {k: v for k, v in vars(self).items() if k not in ("_storage", "_cdf")} | {"_storage": None}
 
-    def absorb(self, chunk: Rows, rng: np.random.Generator) -> "Reservoir":
-        """The reservoir after ``chunk``: row number i stays with probability capacity/i."""
+    def absorb(
+        self, chunk: Rows, rng: np.random.Generator, condensed: Callable[[Rows], Rows | None] | None = None
+    ) -> "Reservoir":
+        """The reservoir after ``chunk``: row number i stays with probability capacity/i.
+
+        With ``condensed``, rows that would not fit are replaced by fewer that say the same, where there are
+        such: then nothing is lost.
+        """
         n_rows, n = self.n_rows + len(chunk), self.n + chunk.total_weight
+        if condensed is not None and self.complete:
+            fewer = self._condensed(chunk, condensed)
+            if fewer is not None:
+                n_condensed = n_rows - len(fewer)
+                return Reservoir(self.capacity, fewer, n_rows, n, False, n_condensed)
         first = chunk.weight[0] if self.rows is None else self.rows.weight[0]
         equal_weights = self.equal_weights and bool(np.all(chunk.weight == first))
         room = len(chunk) if self.capacity is None else max(self.capacity - len(self), 0)
@@ -65,7 +80,7 @@ class Reservoir:
             rows = self.rows.join(chunk.take(chosen))
             if len(rows) > self.capacity:  # a uniform part of a uniform sample
                 rows = rows.take(np.sort(rng.choice(len(rows), self.capacity, replace=False)))
-            return Reservoir(self.capacity, rows, n_rows, n, equal_weights)
+            return Reservoir(self.capacity, rows, n_rows, n, equal_weights, self.n_condensed)
         storage, rows = self._storage, self.rows
         if room:
             storage = (storage or _Storage(rows)).append(rows, chunk[:room])
@@ -77,7 +92,14 @@ class Reservoir:
             chosen = np.flatnonzero(slot < self.capacity)
             # of several rows for one slot the last stays, as if they had come one by one
             rows, storage = rows.replace(slot[chosen], rest.take(chosen)), None
-        return Reservoir(self.capacity, rows, n_rows, n, equal_weights, storage)
+        return Reservoir(self.capacity, rows, n_rows, n, equal_weights, self.n_condensed, storage)
+
+    def _condensed(self, chunk: Rows, condensed) -> Rows | None:
+        """Rows that stand for these and the chunk; None if there are none, or if there is no need."""
+        if self.capacity is None or len(self) + len(chunk) <= self.capacity:
+            return None
+        fewer = condensed(chunk if self.rows is None else self.rows.join(chunk))
+        return fewer if fewer is not None and len(fewer) <= self.capacity else None
 
     @cached_property
     def _cdf(self) -> np.ndarray:
@@ -90,7 +112,8 @@ class Reservoir:
         no bias: the mean over draws is n Σ w f / Σ w.  A history no larger
         than the batch is returned whole, which is exact.
         """
-        if self.complete and max(len(self), self.n) <= batch_size:
+        small = len(self) if self.n_condensed else max(len(self), self.n)
+        if self.complete and small <= batch_size:
             return self.rows
         if self.equal_weights:
             indices = (rng.random(batch_size) * len(self)).astype(int)

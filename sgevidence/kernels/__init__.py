@@ -2,6 +2,8 @@
 
 from ._baoab import baoab
 from ._base import Coordinates, MoveInfo
+from ._base import Gradient as Gradient
+from ._base import ValueAndGradient as ValueAndGradient
 from ._hmc import hmc
 from ._random_walk import random_walk
 from ._reflected import reflected_langevin, reflected_sghmc

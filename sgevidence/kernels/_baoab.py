@@ -17,10 +17,19 @@ A, B, O            drift by ε/2, kick by ε/2 times the gradient, friction and 
 import numpy as np
 from scipy.linalg import solve_discrete_lyapunov
 
-from ._base import MoveInfo, keep_sound
+from ._base import Gradient, MoveInfo, keep_sound
 
 
-def baoab(theta, grad_log_target, rng, *, eps, c, n_steps, V=0.0):
+def baoab(
+    theta: np.ndarray,
+    grad_log_target: Gradient,
+    rng: np.random.Generator,
+    *,
+    eps: float,
+    c: float,
+    n_steps: int,
+    V: np.ndarray | float = 0.0,
+) -> tuple[np.ndarray, MoveInfo]:
     """Move a cloud of unit width by Langevin dynamics with a noisy gradient.
 
     On N(0, 1) the positions keep variance one exactly for any ε < 2, with or without noise.
@@ -80,7 +89,7 @@ def baoab(theta, grad_log_target, rng, *, eps, c, n_steps, V=0.0):
     return theta, MoveInfo(n_steps + 1, 1.0, int(np.sum(~sound)), mean_temperature)
 
 
-def injected_variance(eps: float, c: float, V) -> np.ndarray:
+def injected_variance(eps: float, c: float, V: np.ndarray | float) -> np.ndarray:
     """Variance of the O step that keeps the positions of N(0, 1) at variance one despite noise V.
 
     The recursion is linear, so its stationary position variance is a sum of what each noise gives.

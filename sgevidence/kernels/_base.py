@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 Gradient = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M, d)
+LogDensity = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M,)
 ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # (M, d) -> (M,), (M, d)
 
 
@@ -124,7 +125,9 @@ class Coordinates(NamedTuple):
 RUNAWAY = 1e8
 
 
-def keep_sound(proposed: np.ndarray, start: np.ndarray, temperature=None) -> tuple[np.ndarray, np.ndarray]:
+def keep_sound(
+    proposed: np.ndarray, start: np.ndarray, temperature: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """A particle that is not finite or ran away stays where it was: (theta, which moved)."""
     sound = np.isfinite(proposed).all(axis=1)
     if temperature is not None:

@@ -12,10 +12,19 @@ H  H      −log p(x) + v²/2
 
 import numpy as np
 
-from ._base import MoveInfo
+from ._base import LogDensity, MoveInfo, ValueAndGradient
 
 
-def hmc(theta, value_and_grad, rng, *, eps, L, here=None, log_target=None):
+def hmc(
+    theta: np.ndarray,
+    value_and_grad: ValueAndGradient,
+    rng: np.random.Generator,
+    *,
+    eps: np.ndarray | float,
+    L: int,
+    here: tuple[np.ndarray, np.ndarray] | None = None,
+    log_target: LogDensity | None = None,
+) -> tuple[np.ndarray, MoveInfo]:
     """One trajectory of L leapfrog steps and a Metropolis test (thesis Alg. 2).
 
     Parameters

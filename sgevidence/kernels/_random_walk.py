@@ -5,10 +5,17 @@ Symbols: ``eps`` = ϵ, the proposal's standard deviation (the thesis writes N(x,
 
 import numpy as np
 
-from ._base import MoveInfo
+from ._base import LogDensity, MoveInfo
 
 
-def random_walk(theta, log_target, rng, *, eps, n_steps):
+def random_walk(
+    theta: np.ndarray,
+    log_target: LogDensity,
+    rng: np.random.Generator,
+    *,
+    eps: np.ndarray | float,
+    n_steps: int,
+) -> tuple[np.ndarray, MoveInfo]:
     """Move a cloud by random-walk Metropolis (thesis Alg. 1).
 
     Parameters
@@ -37,7 +44,7 @@ def random_walk(theta, log_target, rng, *, eps, n_steps):
     ((100, 2), True)
     """
     log_p = log_target(theta)
-    n_accepted = 0
+    accepted = 0.0
     for _ in range(n_steps):
         proposal = theta + eps * rng.standard_normal(theta.shape)  # Alg. 1, line 2
         log_p_new = log_target(proposal)
@@ -45,5 +52,5 @@ def random_walk(theta, log_target, rng, *, eps, n_steps):
             accept = np.log1p(-rng.random(len(theta))) < log_p_new - log_p  # lines 3, 4; False for nan
         theta = np.where(accept[:, None], proposal, theta)
         log_p = np.where(accept, log_p_new, log_p)
-        n_accepted += np.mean(accept)
-    return theta, MoveInfo(n_steps + 1, n_accepted / max(n_steps, 1), 0, 1.0)
+        accepted += float(np.mean(accept))
+    return theta, MoveInfo(n_steps + 1, accepted / max(n_steps, 1), 0, 1.0)

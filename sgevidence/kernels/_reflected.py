@@ -18,10 +18,10 @@ v        ``v``                    momentum: v ~ N(0, η) in Alg. 4, v ~ N(0, 1) 
 
 import numpy as np
 
-from ._base import MoveInfo
+from ._base import Gradient, LogDensity, MoveInfo, ValueAndGradient
 
 
-def reflect(v, n):
+def reflect(v: np.ndarray, n: np.ndarray) -> np.ndarray:
     """v − 2n̂(v·n̂) (Eq. 3.28); where there is no direction n̂ the particle turns back."""
     with np.errstate(all="ignore"):
         n = n / np.sqrt(np.sum(n**2, axis=1, keepdims=True))
@@ -30,8 +30,17 @@ def reflect(v, n):
 
 
 def reflected_sghmc(
-    theta, grad_log_target, log_likelihood, grad_log_likelihood, rng, *, floor, eta, alpha, n_steps
-):
+    theta: np.ndarray,
+    grad_log_target: Gradient,
+    log_likelihood: LogDensity,
+    grad_log_likelihood: Gradient,
+    rng: np.random.Generator,
+    *,
+    floor: float,
+    eta: float,
+    alpha: float,
+    n_steps: int,
+) -> tuple[np.ndarray, MoveInfo]:
     """SGHMC (thesis Alg. 4) inside a likelihood contour, as published.
 
     A step that would end outside is not made, and its momentum is reflected.  There is no Metropolis
@@ -90,8 +99,17 @@ def reflected_sghmc(
 
 
 def reflected_langevin(
-    theta, value_and_grad, log_likelihood, grad_log_likelihood, rng, *, floor, eps, alpha, n_steps
-):
+    theta: np.ndarray,
+    value_and_grad: ValueAndGradient,
+    log_likelihood: LogDensity,
+    grad_log_likelihood: Gradient,
+    rng: np.random.Generator,
+    *,
+    floor: float,
+    eps: np.ndarray | float,
+    alpha: float,
+    n_steps: int,
+) -> tuple[np.ndarray, MoveInfo]:
     """The same dynamics with a Metropolis test at each step, which makes it exact.
 
     A leapfrog step that leaves the contour is reflected at the point outside and made once more from

@@ -18,10 +18,20 @@ the gradient of the old position inflates the stationary variance by up to ten t
 
 import numpy as np
 
-from ._base import MoveInfo, keep_sound
+from ._base import Gradient, MoveInfo, keep_sound
 
 
-def sghmc(theta, grad_log_target, rng, *, eta, alpha, n_steps, beta_hat=0.0, resample_momentum=False):
+def sghmc(
+    theta: np.ndarray,
+    grad_log_target: Gradient,
+    rng: np.random.Generator,
+    *,
+    eta: float,
+    alpha: float,
+    n_steps: int,
+    beta_hat: float = 0.0,
+    resample_momentum: bool = False,
+) -> tuple[np.ndarray, MoveInfo]:
     """Move a cloud by Langevin dynamics with momentum and a noisy gradient (thesis Alg. 4).
 
     On a Gaussian of curvature k the stationary variance is 1/(k(1 − ηk/(2(2 − α)))).

@@ -12,10 +12,18 @@ Symbols
 
 import numpy as np
 
-from ._base import MoveInfo, keep_sound
+from ._base import Gradient, MoveInfo, keep_sound
 
 
-def sgld(theta, grad_log_target, rng, *, eta, n_steps, beta_hat=0.0):
+def sgld(
+    theta: np.ndarray,
+    grad_log_target: Gradient,
+    rng: np.random.Generator,
+    *,
+    eta: float,
+    n_steps: int,
+    beta_hat: float = 0.0,
+) -> tuple[np.ndarray, MoveInfo]:
     """Move a cloud by Langevin dynamics with a noisy gradient (thesis Alg. 3).
 
     On a Gaussian of curvature k the stationary variance is 1/(k(1 − ηk/2)).

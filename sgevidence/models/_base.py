@@ -90,6 +90,9 @@ class Model(ABC):
 
     # -- symmetries and modes -------------------------------------------------------------------
 
+    #: The posterior has one mode, or labellings of one that the model finds itself; others are looked for.
+    has_one_mode: bool = False
+
     @property
     def slots(self) -> np.ndarray | None:
         """(K, q) indices of the parameters of K exchangeable components, or None (:class:`Exchangeable`)."""
@@ -137,6 +140,8 @@ class Model(ABC):
         """
         raise ValueError(f"there is no closed form of the posterior of {self!r}")
 
+    #: Whether :meth:`exact_posterior` is there.
+    has_exact_posterior: bool = False
     #: Whether it is a mixture whose complete-data posterior is known.
     has_allocations: bool = False
     #: Whether :meth:`conditional_move` is there.
@@ -152,6 +157,19 @@ class Model(ABC):
         -------
         ndarray of shape (M, d) or None
             None if the model knows no such move (the default), or if the rows are too large for it.
+        """
+        return None
+
+    def condensed(self, rows: Any) -> Any:
+        """Fewer weighted rows with the same log p(rows | θ) at every θ, where there are such.
+
+        Where the likelihood asks for a few sums of the rows only, a stream of any length is remembered
+        whole in a few rows, and nothing of it has to be sampled.
+
+        Returns
+        -------
+        Rows or None
+            None if the model knows no such rows (the default), or if they would not be fewer.
         """
         return None
 

@@ -7,7 +7,7 @@ entry of θ is log σ².
 Symbols: ``Phi`` = [X, 1], ``W`` = (w, b), ``s`` = log σ², ``r`` = residuals (M, n).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import lgamma
 
 import autograd.numpy as anp
@@ -17,6 +17,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
 from ._base import Model
 from ._linear_marginal import NoiseMarginal
+from ._moments import with_moments
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 
@@ -46,6 +47,8 @@ class LinearModel(Model):
     @property
     def n_coef(self) -> int:
         return self.n_features + self.fit_intercept
+
+    has_one_mode = True
 
     @property
     def n_params(self) -> int:
@@ -128,6 +131,8 @@ class LinearModel(Model):
         quadratic = np.sum(rows.weight * rows.y**2) / var - b @ cho_solve(factor, b, check_finite=False)
         return float(-0.5 * (np.sum(rows.weight) * np.log(2 * np.pi * var) + log_det + quadratic))
 
+    has_exact_posterior = True
+
     def exact_posterior(self, rows, rng, size: int) -> np.ndarray:
         """Independent draws of w ~ N(A⁻¹b, A⁻¹), A = ΦᵀΦ/σ² + S⁻², b = Φᵀy/σ², (size, d).
 
@@ -152,6 +157,11 @@ class LinearModel(Model):
             if not np.isfinite(np.sum(rows.weight @ (Phi * self.scales) ** 2) + rows.weight @ rows.y**2):
                 return None
         return self.exact_posterior(rows, rng, len(theta))
+
+    def condensed(self, rows):
+        """Rows with the moments of (x, y): all that a Gaussian likelihood asks for, intercept or not."""
+        found = with_moments(np.column_stack([rows.X, rows.y]), rows.weight)
+        return found and replace(rows, X=found[0][:, :-1], y=found[0][:, -1], weight=found[1])
 
     def noise_marginal(self, rows) -> NoiseMarginal:
         """p(y, log σ²) with the coefficients integrated out, for unknown σ; one pass over the rows."""

@@ -10,7 +10,7 @@ The components are exchangeable, and the evidence is over all K! labellings.
 Symbols: ``z`` (M, K), ``mu`` and ``s = log σ²`` (M, K, p), ``R`` = responsibilities (K, M, n).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import lgamma
 
 import autograd.numpy as anp
@@ -22,6 +22,7 @@ from ._base import Model
 from ._evaluation import Evaluation, working_precision
 from ._exchangeable import Exchangeable
 from ._linear import inverse_gamma_log_density
+from ._moments import with_moments
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,8 @@ class MixtureModel(Exchangeable, Model):
 
     # rounding a log-weight shifts all rows of its component alike: 20 000 · 10⁻⁷ is still nothing
     evaluation = Evaluation(single_precision_rows=20_000)
+
+    has_one_mode = True  # in each labelling, or its own search finds them
 
     @property
     def n_params(self) -> int:
@@ -178,6 +181,10 @@ class MixtureModel(Exchangeable, Model):
     def has_conditional_move(self) -> bool:  # type: ignore[override]
         return self.n_components == 1
 
+    @property
+    def has_exact_posterior(self) -> bool:  # type: ignore[override]
+        return self.n_components == 1
+
     def conditional_move(self, theta, rows, rng):
         """Independent draws from the posterior of one component; None for more."""
         if self.n_components > 1:
@@ -185,6 +192,11 @@ class MixtureModel(Exchangeable, Model):
         with np.errstate(all="ignore"):
             moved = self.exact_posterior(rows, rng, len(theta))
         return moved if np.all(np.isfinite(moved)) else None
+
+    def condensed(self, rows):
+        """Rows with the moments of x, for one component; None for more."""
+        found = None if self.n_components > 1 else with_moments(rows.X, rows.weight)
+        return found and replace(rows, X=found[0], weight=found[1])
 
     def _normal_inverse_gamma(self, rows, wanted):
         """Posterior mean of μ (p,), shape and scale (p,) of σ²."""

@@ -35,7 +35,7 @@ def next_step(ell: np.ndarray, log_w: np.ndarray, remaining: float, target_ess: 
     alive = np.isfinite(ell) & np.isfinite(log_w)
     ell, log_w = ell[alive], log_w[alive]
 
-    def excess(delta):
+    def excess(delta: float) -> float:
         return ess(log_w + delta * ell) - target
 
     if excess(remaining) >= 0:

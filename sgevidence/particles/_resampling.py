@@ -23,7 +23,7 @@ def spread(W: np.ndarray, n: int) -> np.ndarray:
     return _invert_cdf(W, (np.arange(n) + 0.5) / n)
 
 
-def _invert_cdf(W, u):
+def _invert_cdf(W: np.ndarray, u: np.ndarray) -> np.ndarray:
     cdf = np.cumsum(W)
     # u·cdf[-1] < cdf[-1] may round up to it; the last particle of positive weight is then meant
     return np.minimum(np.searchsorted(cdf, u * cdf[-1], side="right"), np.flatnonzero(W)[-1])

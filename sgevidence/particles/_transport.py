@@ -22,7 +22,7 @@ class AffineMap(NamedTuple):
     log_det: float
 
     @classmethod
-    def between(cls, m1, P1, m2, P2) -> "AffineMap":
+    def between(cls, m1: np.ndarray, P1: np.ndarray, m2: np.ndarray, P2: np.ndarray) -> "AffineMap":
         """From N(m1, P1⁻¹) to N(m2, P2⁻¹).
 
         Raises

@@ -15,18 +15,21 @@ n        ``n``               rows, by total weight
 =======  ==================  ====================================================
 """
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from scipy.special import expit
 
 from .._compat import HasMethods, Interval, StrOptions
-from ..history import Memory
+from ..history import Memory, Rows
+from ..models import Model
 from ..particles import RESAMPLING, Cloud
 from ..targets import Path
 from ..transitions import HMC, SGHMC, Anneal, Rung, State, Streams
-from ._base import SILENT, EvidenceResult, Parts
+from ._base import SILENT, EvidenceResult, Parts, Progress
 from ._once import warn_of_few
 from ._records import ChunkRecord
 
@@ -100,13 +103,13 @@ class AIS(Parts):
 
     def __init__(
         self,
-        n_particles=1000,
-        schedule="adaptive",
-        n_temperatures=1000,
-        target_ess=0.8,
-        resampling="systematic",
-        move=HMC(),  # noqa: B008  (each sampler gets its own: see Parts)
-    ):
+        n_particles: int = 1000,
+        schedule: str = "adaptive",
+        n_temperatures: int = 1000,
+        target_ess: float = 0.8,
+        resampling: str | None = "systematic",
+        move: Any = HMC(),  # noqa: B008  (each sampler gets its own: see Parts)
+    ) -> None:
         self.n_particles = n_particles
         self.schedule = schedule
         self.n_temperatures = n_temperatures
@@ -127,7 +130,9 @@ class AIS(Parts):
         move = SGHMC(preconditioner=None, control_variate=False)
         return cls(n_particles=10, target_ess=0.5, resampling=None, move=move)
 
-    def run(self, model, rows, rng: np.random.Generator, progress=SILENT) -> EvidenceResult:
+    def run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    ) -> EvidenceResult:
         """Log evidence of all rows.
 
         Parameters
@@ -152,7 +157,7 @@ class AIS(Parts):
         self._validate_params()
         start = perf_counter()
 
-        def note(rung: Rung):
+        def note(rung: Rung) -> None:
             progress(f"λ = {rung.lam:.3g}, log evidence so far {rung.cloud.log_evidence:.2f}")
 
         before = State(Cloud.planted(model.sample_prior(rng, self.n_particles)), Memory.empty())  # lines 1, 2
@@ -162,7 +167,7 @@ class AIS(Parts):
         record = ChunkRecord.of(before, step.state, [step.info])._replace(n_samples=len(rows))
         return EvidenceResult.of(step.state, [record], start)
 
-    def anneal(self, watch=None) -> Anneal:
+    def anneal(self, watch: Callable[[Rung], Any] | None = None) -> Anneal:
         """Alg. 6, lines 4 to 8, as a transition.
 
         Parameters
@@ -184,7 +189,7 @@ class AIS(Parts):
             watch=watch,
         )
 
-    def _fixed_schedule(self):
+    def _fixed_schedule(self) -> np.ndarray | None:
         """λ_1 … λ_T, or None if they are chosen on the way."""
         if self.schedule == "adaptive":
             return None

@@ -16,7 +16,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from ..exceptions import EvidenceWarning
-from ._records import complaints, diagnostics, evidence_path
+from ..history import Rows
+from ..models import Model
+from ._records import ChunkRecord, complaints, diagnostics, evidence_path
 
 
 class EvidenceResult(NamedTuple):
@@ -33,7 +35,7 @@ class EvidenceResult(NamedTuple):
     diagnostics: dict[str, Any] = {}  #: how the sampling went, in the algorithm's own terms
 
     @classmethod
-    def of(cls, state, records, start: float, **more) -> "EvidenceResult":
+    def of(cls, state: Any, records: list[ChunkRecord], start: float, **more: Any) -> "EvidenceResult":
         """From a state and the records of its making, which began at ``start`` (``perf_counter``)."""
         return cls(
             log_evidence=float(state.log_evidence),
@@ -51,7 +53,7 @@ class EvidenceResult(NamedTuple):
 class Progress:
     """Prints how far a run is: notes on the way at most every ``interval`` seconds, results always."""
 
-    def __init__(self, name: str, verbose: Any = True, interval: float = 2.0):
+    def __init__(self, name: str, verbose: Any = True, interval: float = 2.0) -> None:
         self.name, self.verbose, self.interval = name, bool(verbose), interval
         self._last = perf_counter()
 
@@ -75,11 +77,11 @@ class Parts(BaseEstimator):
     part changes this sampler only.
     """
 
-    def _own(self, name: str, part):
+    def _own(self, name: str, part: Any) -> Any:
         default = inspect.signature(type(self).__init__).parameters[name].default
         return clone(part) if part is default and part is not None else part
 
-    def _validate_params(self):
+    def _validate_params(self) -> None:
         super()._validate_params()
         for part in self.get_params(deep=False).values():
             if isinstance(part, BaseEstimator):
@@ -89,7 +91,9 @@ class Parts(BaseEstimator):
 class OnlineSampler(BaseEstimator):
     """:meth:`run` for samplers that learn from rows as they come."""
 
-    def run(self, model, rows, rng: np.random.Generator, progress: Progress = SILENT) -> EvidenceResult:
+    def run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    ) -> EvidenceResult:
         """Log evidence of all rows: ``init`` and one ``update``.
 
         Parameters
@@ -110,7 +114,7 @@ class OnlineSampler(BaseEstimator):
         return EvidenceResult.of(state, records, start)
 
 
-def check_history(move, reservoir_size: int | None) -> None:
+def check_history(move: Any, reservoir_size: int | None) -> None:
     """Plain mini-batches of a sample of the history have an error that nothing shows.
 
     Raises

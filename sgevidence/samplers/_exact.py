@@ -10,8 +10,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ..history import Rows
+from ..models import Model
 from ..particles import Weights
-from ._base import SILENT, EvidenceResult
+from ._base import SILENT, EvidenceResult, Progress
 from ._once import answer
 
 
@@ -47,10 +49,12 @@ class Exact(BaseEstimator):
 
     _parameter_constraints: dict = {"n_particles": [Interval(Integral, 1, None, closed="left")]}
 
-    def __init__(self, n_particles=1000):
+    def __init__(self, n_particles: int = 1000) -> None:
         self.n_particles = n_particles
 
-    def run(self, model, rows, rng: np.random.Generator, progress=SILENT) -> EvidenceResult:
+    def run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    ) -> EvidenceResult:
         """Log evidence of all rows.
 
         Parameters
@@ -89,7 +93,7 @@ class Exact(BaseEstimator):
         return answer(log_Z, 0.0, theta, Weights.ones(len(theta)), rows, start)
 
 
-def _largest(rows) -> str:
+def _largest(rows: Rows) -> str:
     """Where the largest value is."""
     values = rows.X if rows.y is None else np.column_stack([rows.X, rows.y])
     row, column = np.unravel_index(np.argmax(np.abs(values)), values.shape)

@@ -15,8 +15,10 @@ from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ..history import Rows
+from ..models import Model
 from ..targets import Likelihood, Target, find_mode, importance_draws, sampled
-from ._base import SILENT, EvidenceResult
+from ._base import SILENT, EvidenceResult, Progress
 from ._once import answer, warn_of_few
 
 #: Rows on which modes are sought; only the best is then sought on all.
@@ -79,12 +81,14 @@ class Laplace(BaseEstimator):
         "n_starts": [Interval(Integral, 1, None, closed="left")],
     }
 
-    def __init__(self, n_particles=5000, correct=True, n_starts=24):
+    def __init__(self, n_particles: int = 5000, correct: bool = True, n_starts: int = 24) -> None:
         self.n_particles = n_particles
         self.correct = correct
         self.n_starts = n_starts
 
-    def run(self, model, rows, rng: np.random.Generator, progress=SILENT) -> EvidenceResult:
+    def run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    ) -> EvidenceResult:
         """Log evidence of all rows.
 
         Parameters
@@ -124,7 +128,9 @@ class Laplace(BaseEstimator):
         result = answer(log_Z, std, theta, weights, rows, start, n_likelihoods=M * len(rows))
         return result._replace(diagnostics=result.diagnostics | {"laplace": laplace})
 
-    def _mode(self, model, rows, rng, progress):
+    def _mode(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The highest maximum and its precision: the best start on a sample of the rows, then on all."""
         search = Target(model, sampled(model, rows, None, SEARCH_ROWS, rng))
         if model.slots is not None:
@@ -146,13 +152,13 @@ class Laplace(BaseEstimator):
         return a, P
 
 
-def climb(target, a):
+def climb(target: Target, a: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     """Newton, and where that ends in no maximum L-BFGS and Newton again: (mode, precision or None)."""
     top, P = find_mode(target, a)
     if P is not None:
         return top, P
 
-    def minus(x):
+    def minus(x: np.ndarray) -> tuple[float, np.ndarray]:
         value, grad = target.value_and_grad(x[None])
         return -value[0], -grad[0]
 

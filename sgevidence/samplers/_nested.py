@@ -15,16 +15,14 @@ from sklearn.base import BaseEstimator
 
 from .._compat import Interval, StrOptions
 from ..exceptions import EvidenceWarning
-from ..models import value_and_grad
-from ..particles import Weights, systematic
+from ..history import Rows
+from ..models import Model, value_and_grad
+from ..particles import Weights
 from ..transitions import ConstrainedMoves
-from ._base import SILENT, EvidenceResult
+from ._base import SILENT, EvidenceResult, Progress
 from ._nested_doubts import doubts
-from ._once import answer
+from ._once import answer, thinned_draws
 from ._shells import descend, evidence
-
-#: Most posterior draws of a result; of more a systematic sample is kept.
-MAX_DRAWS = 5000
 
 
 class NestedSampling(BaseEstimator):
@@ -107,17 +105,17 @@ class NestedSampling(BaseEstimator):
 
     def __init__(
         self,
-        n_live=500,
-        kernel="reflection",
-        n_steps=20,
+        n_live: int = 500,
+        kernel: str = "reflection",
+        n_steps: int = 20,
         *,
-        tolerance=0.01,
-        n_replaced=None,
-        learning_rate=None,
-        momentum_decay=0.1,
-        quadrature="upper",
-        stopping="remainder",
-    ):
+        tolerance: float = 0.01,
+        n_replaced: int | None = None,
+        learning_rate: float | None = None,
+        momentum_decay: float = 0.1,
+        quadrature: str = "upper",
+        stopping: str = "remainder",
+    ) -> None:
         self.n_live = n_live
         self.kernel = kernel
         self.n_steps = n_steps
@@ -142,7 +140,9 @@ class NestedSampling(BaseEstimator):
         """
         return cls(n_live=2, n_replaced=1, learning_rate=1e-3, stopping="term")
 
-    def run(self, model, rows, rng: np.random.Generator, progress=SILENT) -> EvidenceResult:
+    def run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    ) -> EvidenceResult:
         """Log evidence of all rows.
 
         Parameters
@@ -208,11 +208,3 @@ class NestedSampling(BaseEstimator):
                 memory=float(np.mean(moves.memory)),
             )
         )
-
-
-def thinned_draws(theta, weights, rng) -> tuple[np.ndarray, Weights]:
-    """At most MAX_DRAWS of them, drawn in proportion to their weights and counted."""
-    if len(theta) <= MAX_DRAWS:
-        return theta, weights
-    kept, times = np.unique(systematic(weights.W, rng, MAX_DRAWS), return_counts=True)
-    return theta[kept], Weights(np.log(times))

@@ -9,6 +9,8 @@ Symbols: ``ranks`` = insertion ranks in (0, 1), ``ell`` = log L of live points (
 import numpy as np
 from scipy.stats import kstest
 
+from ..transitions import ConstrainedMoves
+
 #: p-value of the insertion ranks below which the draws are called wrong.  Draws that are right but
 #: remember their parents a little give 10⁻³ about once in a hundred runs.
 WRONG_RANKS = 1e-5
@@ -19,7 +21,7 @@ STUCK = 0.1
 REMEMBERED = 0.5
 
 
-def insertion_ranks(ell, new, rng) -> np.ndarray:
+def insertion_ranks(ell: np.ndarray, new: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Where each new log L falls among those above the contour, those that came before it included.
 
     If all are independent draws from one distribution, so are the ranks, uniform on (0, 1) (Fowlie,
@@ -32,7 +34,7 @@ def insertion_ranks(ell, new, rng) -> np.ndarray:
     return (less + rng.random(len(new)) * (1 + equal)) / (len(ell) + i + 1)
 
 
-def doubts(ranks, moves) -> list[str]:
+def doubts(ranks: np.ndarray, moves: ConstrainedMoves) -> list[str]:
     """Why the draws inside the contours may not be what they should."""
     out = []
     if len(ranks) and (p := kstest(ranks, "uniform").pvalue) < WRONG_RANKS:

@@ -2,16 +2,31 @@
 
 import warnings
 from time import perf_counter
+from typing import Any
+
+import numpy as np
 
 from ..exceptions import EvidenceWarning
+from ..history import Rows
+from ..particles import Weights, systematic
 from ._base import EvidenceResult
 from ._records import ChunkRecord, diagnostics, evidence_path
 
 #: Effective draws below which the error bar, which is made of the same draws, says little.
 ENOUGH = 50.0
+#: Most posterior draws of a result; of more a systematic sample is kept.
+MAX_DRAWS = 5000
 
 
-def answer(log_evidence, std, theta, weights, rows, start: float, **record) -> EvidenceResult:
+def answer(
+    log_evidence: float,
+    std: float,
+    theta: np.ndarray,
+    weights: Weights,
+    rows: Rows,
+    start: float,
+    **record: Any,
+) -> EvidenceResult:
     """One record for all rows; draws whose weight vanishes are no draws from the posterior and go."""
     kept = weights.W > 0.0
     one = ChunkRecord(
@@ -36,7 +51,7 @@ def answer(log_evidence, std, theta, weights, rows, start: float, **record) -> E
     )
 
 
-def warn_of_few(weights, advice: str, share: float = 0.0) -> None:
+def warn_of_few(weights: Weights, advice: str, share: float = 0.0) -> None:
     """If few draws carry the whole estimate, or less than this share of them, its error bar means little."""
     if weights.ess < max(ENOUGH, share * weights.M):
         warnings.warn(
@@ -45,3 +60,13 @@ def warn_of_few(weights, advice: str, share: float = 0.0) -> None:
             EvidenceWarning,
             stacklevel=3,
         )
+
+
+def thinned_draws(
+    theta: np.ndarray, weights: Weights, rng: np.random.Generator
+) -> tuple[np.ndarray, Weights]:
+    """At most MAX_DRAWS of them, drawn in proportion to their weights and counted."""
+    if len(theta) <= MAX_DRAWS:
+        return theta, weights
+    kept, times = np.unique(systematic(weights.W, rng, MAX_DRAWS), return_counts=True)
+    return theta[kept], Weights(np.log(times))

@@ -12,8 +12,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ..history import Rows
+from ..models import Model
 from ..particles import Weights
-from ._base import SILENT, EvidenceResult
+from ._base import SILENT, EvidenceResult, Progress
 from ._once import answer, warn_of_few
 
 #: Draws weighted at a time, so that the likelihoods of a block of rows stay small.
@@ -58,10 +60,12 @@ class PriorSampling(BaseEstimator):
 
     _parameter_constraints: dict = {"n_particles": [Interval(Integral, 2, None, closed="left")]}
 
-    def __init__(self, n_particles=10_000):
+    def __init__(self, n_particles: int = 10_000) -> None:
         self.n_particles = n_particles
 
-    def run(self, model, rows, rng: np.random.Generator, progress=SILENT) -> EvidenceResult:
+    def run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    ) -> EvidenceResult:
         """Log evidence of all rows.
 
         Parameters

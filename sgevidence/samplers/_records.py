@@ -1,5 +1,6 @@
 """The record of a run: an entry a chunk, and what the entries say of the whole."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,10 +36,10 @@ class ChunkRecord(NamedTuple):
     n_gradients: float = 0.0  #: gradient evaluations, particles × rows
 
     @classmethod
-    def of(cls, before: State, after: State, infos=()) -> "ChunkRecord":
+    def of(cls, before: State, after: State, infos: Iterable[Any] = ()) -> "ChunkRecord":
         """What one chunk did, from the states around it and the words of the transitions that it took."""
 
-        def words(name):
+        def words(name: str) -> list[Any]:
             known = [getattr(info, name) for info in infos if hasattr(info, name)]
             return [value for value in known if not np.any(np.isnan(value))]
 
@@ -59,7 +60,7 @@ class ChunkRecord(NamedTuple):
             **{name: sum(words(name)) for name in COUNTS},
         )
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             f"{self.n_samples} rows, log evidence {self.log_evidence:.2f} "
             f"± {self.log_evidence_std:.2f} nats, {self.n_annealing_steps} annealing steps"
@@ -68,7 +69,7 @@ class ChunkRecord(NamedTuple):
     def after(self, earlier: "ChunkRecord") -> "ChunkRecord":
         """Two chunks as one: what adds up is added, the worst is kept, the rest is the later one's."""
 
-        def known(name):
+        def known(name: str) -> Any:
             value = getattr(self, name)
             return getattr(earlier, name) if np.isnan(value) else value
 
@@ -129,7 +130,7 @@ def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
 FEW, FEW_OF_ALL = 20.0, 0.1
 
 
-def complaints(records: list[ChunkRecord], sampler=None) -> list[str]:
+def complaints(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
     """Why the answer after these records should not be trusted, and what of the sampler to change."""
     names = {} if sampler is None else sampler.get_params()
     last, refused = records[-1], sum(r.n_refused for r in records)
@@ -138,7 +139,7 @@ def complaints(records: list[ChunkRecord], sampler=None) -> list[str]:
     few = min(records, key=lambda r: r.ess / min(FEW, FEW_OF_ALL * r.n_particles))
     missed = max(r.missed_mode for r in records)
 
-    def raising(*wanted, lower=False):
+    def raising(*wanted: str, lower: bool = False) -> str:
         here = [name for name in wanted if name in names]
         return f": {'lower' if lower else 'raise'} the sampler's {' or '.join(here)}" if here else ""
 

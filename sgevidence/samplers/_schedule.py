@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..history import Rows
+from ..models import Model
 
 FIRST_CHUNK = 100
 #: Particles of a regression while the rows are few, by default.
@@ -25,7 +26,9 @@ def particles_of_mixture(K: int, d: int) -> int:
 PLENTY_UNTIL = 250
 
 
-def pieces(rows: Rows, n: float, chunk_size: int | None, shuffle: bool, rng) -> Iterator[Rows]:
+def pieces(
+    rows: Rows, n: float, chunk_size: int | None, shuffle: bool, rng: np.random.Generator
+) -> Iterator[Rows]:
     """Rows in pieces of chunk_size, or in pieces that double the rows seen, from 100, in random order.
 
     Under the model the rows are exchangeable; data sorted by class are not, and particles that have
@@ -44,7 +47,7 @@ def pieces(rows: Rows, n: float, chunk_size: int | None, shuffle: bool, rng) -> 
         yield rows.take(np.sort(indices))
 
 
-def particles(model, n: float, n_particles: int, max_particles: int | None, even: bool) -> int:
+def particles(model: Model, n: float, n_particles: int, max_particles: int | None, even: bool) -> int:
     """M(n): early rows are cheap, and most of the variance is made there.
 
     Annealing needs more particles than escorts, while those leave the weights nearly even.

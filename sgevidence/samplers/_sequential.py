@@ -24,16 +24,19 @@ of U_i over √M is the standard error, with all correlations from chunk to chun
 
 import warnings
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
 from .._compat import HasMethods, Interval
 from ..exceptions import EvidenceWarning
-from ..history import Anchor, Memory
+from ..history import N_BLOCKS, Memory, Rows
+from ..models import Model
 from ..particles import Cloud, Genealogy, Weights, systematic
-from ..targets import STRAY, Path, anchored_at_mode
+from ..targets import Path
 from ..transitions import SGHMC, Streams, Tuned, check_likelihood
-from ._base import SILENT, OnlineSampler, Parts, check_history
+from ._base import SILENT, OnlineSampler, Parts, Progress, check_history
+from ._records import ChunkRecord
 from ._schedule import chunk_edges
 from ._sequential_state import SequentialState
 
@@ -114,22 +117,22 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         "first_chunk": [Interval(Integral, 1, None, closed="left")],
         "growth": [Interval(Real, 0, None, closed="neither"), None],
         "chunk_size": [Interval(Integral, 1, None, closed="left")],
-        "reservoir_size": [Interval(Integral, 1, None, closed="left"), None],
+        "reservoir_size": [Interval(Integral, N_BLOCKS, None, closed="left"), None],
         "initial": [HasMethods("run"), None],
         "move": [HasMethods("along")],
     }
 
     def __init__(
         self,
-        n_particles=500,
-        first_chunk=1,
-        growth=None,
-        chunk_size=500,
-        reservoir_size=100_000,
+        n_particles: int = 500,
+        first_chunk: int = 1,
+        growth: float | None = None,
+        chunk_size: int = 500,
+        reservoir_size: int | None = 100_000,
         *,
-        initial=None,
-        move=SGHMC(momentum_decay=0.4),  # noqa: B008  (each sampler gets its own: see Parts)
-    ):
+        initial: Any = None,
+        move: Any = SGHMC(momentum_decay=0.4),  # noqa: B008  (each sampler gets its own: see Parts)
+    ) -> None:
         self.n_particles = n_particles
         self.first_chunk = first_chunk
         self.growth = growth
@@ -139,7 +142,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         self.move = self._own("move", move)
 
     @classmethod
-    def paper(cls, initial=None) -> "SequentialSGMCMC":
+    def paper(cls, initial: Any = None) -> "SequentialSGMCMC":
         """The published settings (conference paper, §4), nothing added.
 
         Parameters
@@ -162,7 +165,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
             move=SGHMC(preconditioner=None, control_variate=False),
         )
 
-    def init(self, model, rng: np.random.Generator) -> SequentialState:
+    def init(self, model: Model, rng: np.random.Generator) -> SequentialState:
         """M particles from the prior.
 
         Parameters
@@ -181,7 +184,14 @@ class SequentialSGMCMC(Parts, OnlineSampler):
             theta, Weights.ones(M), 0.0, np.zeros(M), 0.0, Memory.empty(self.reservoir_size)
         )
 
-    def update(self, state: SequentialState, model, rows, rng: np.random.Generator, progress=SILENT):
+    def update(
+        self,
+        state: SequentialState,
+        model: Model,
+        rows: Rows,
+        rng: np.random.Generator,
+        progress: Progress = SILENT,
+    ) -> tuple[SequentialState, list[ChunkRecord]]:
         """Absorb rows, chunk by chunk.
 
         Parameters
@@ -232,7 +242,9 @@ class SequentialSGMCMC(Parts, OnlineSampler):
             )
         return state, records
 
-    def _weighed(self, state, model, piece, rng):
+    def _weighed(
+        self, state: SequentialState, model: Model, piece: Rows, rng: np.random.Generator
+    ) -> tuple[SequentialState, dict[str, Any]]:
         """The terms of Eq. (4.4), or the answer of ``initial`` while there are few rows; and what it took."""
         pending = piece.copy() if state.pending is None else state.pending.join(piece)
         if self.initial is not None and state.memory.n_rows == 0:
@@ -252,8 +264,11 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         )
         return state._replace(weights=weights, pending=pending), words
 
-    def _moved(self, state, model, rng):
+    def _moved(
+        self, state: SequentialState, model: Model, rng: Streams
+    ) -> tuple[SequentialState, dict[str, Any]]:
         """From p(θ | y_<n) to p(θ | y_≤n), and the chunk becomes history; and what it took."""
+        assert state.pending is not None  # a chunk is complete
         path = Path(model, state.memory, state.pending)
         move = self.move.along(path, rng)
         cloud = Cloud(state.theta, state.weights, 0.0, Genealogy.planted(self.n_particles))
@@ -267,7 +282,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         )
         anchor, labels = None, None
         if self.move.needs_anchor:
-            after, anchor, labels = self._anchored(after, path, rng)
+            after, anchor, labels = after.anchored(path, rng)
         words = dict(
             n_moves=1,
             n_refused=moved.n_refused,
@@ -275,21 +290,9 @@ class SequentialSGMCMC(Parts, OnlineSampler):
             acceptance=moved.acceptance,
             noise_to_injection=moved.noise_to_injection,
         )
-        return after._replace(memory=state.memory.absorb(path.chunk, rng.rows, anchor, labels)), words
+        memory = state.memory.absorb(path.chunk, rng.rows, anchor, labels, condensed=model.condensed)
+        return after._replace(memory=memory), words
 
-    def _anchored(self, state, path, rng):
-        """Sums over history and chunk, at the old anchor while the cloud is near it, else near the mode."""
-        model, memory, chunk = path
-        if memory.anchor is not None:
-            theta = model.canonicalize(state.theta, memory.labels)
-            sums = memory.anchor.plus(Anchor.of(model, memory.anchor.a, chunk))
-            if memory._replace(anchor=sums).anchor_distance(theta.mean(axis=0)) ** 2 < STRAY:
-                return state._replace(theta=theta), sums, memory.labels
-        labels = model.slot_reference(state.theta)
-        theta = model.canonicalize(state.theta, labels)
-        _, anchor = anchored_at_mode(path, theta.mean(axis=0), rng.rows)
-        return state._replace(theta=theta), anchor, labels
-
-    def _validate_params(self):
+    def _validate_params(self) -> None:
         super()._validate_params()
         check_history(self.move, self.reservoir_size)

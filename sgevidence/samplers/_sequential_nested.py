@@ -22,12 +22,13 @@ from typing import NamedTuple
 import numpy as np
 
 from .._compat import Interval
-from ..history import Memory, Reservoir
+from ..history import Memory, Reservoir, Rows
 from ..kernels import Coordinates, sghmc
+from ..models import Model
 from ..particles import Weights, log_sum_exp, systematic
 from ..targets import Likelihood, Path, Target
 from ..transitions import HMC, ConstrainedMoves, covariance
-from ._base import SILENT, OnlineSampler
+from ._base import SILENT, OnlineSampler, Progress
 from ._records import ChunkRecord
 from ._schedule import pieces
 from ._shells import descend, evidence
@@ -130,15 +131,15 @@ class SequentialNestedSampling(OnlineSampler):
 
     def __init__(
         self,
-        n_live=500,
-        n_steps=20,
-        chunk_size=None,
-        batch_size=None,
+        n_live: int = 500,
+        n_steps: int = 20,
+        chunk_size: int | None = None,
+        batch_size: int | None = None,
         *,
-        learning_rate=0.01,
-        momentum_decay=0.1,
-        tolerance=0.01,
-    ):
+        learning_rate: float = 0.01,
+        momentum_decay: float = 0.1,
+        tolerance: float = 0.01,
+    ) -> None:
         self.n_live = n_live
         self.n_steps = n_steps
         self.chunk_size = chunk_size
@@ -147,7 +148,7 @@ class SequentialNestedSampling(OnlineSampler):
         self.momentum_decay = momentum_decay
         self.tolerance = tolerance
 
-    def init(self, model, rng: np.random.Generator) -> SequentialNestedState:
+    def init(self, model: Model, rng: np.random.Generator) -> SequentialNestedState:
         """M draws from the prior.
 
         Parameters
@@ -162,7 +163,14 @@ class SequentialNestedSampling(OnlineSampler):
         self._validate_params()
         return SequentialNestedState(model.sample_prior(rng, self.n_live), 0.0, 0.0, Reservoir(None))
 
-    def update(self, state: SequentialNestedState, model, rows, rng: np.random.Generator, progress=SILENT):
+    def update(
+        self,
+        state: SequentialNestedState,
+        model: Model,
+        rows: Rows,
+        rng: np.random.Generator,
+        progress: Progress = SILENT,
+    ) -> tuple[SequentialNestedState, list[ChunkRecord]]:
         """Absorb rows, chunk by chunk.
 
         Parameters
@@ -195,17 +203,24 @@ class SequentialNestedSampling(OnlineSampler):
             )
         return state, records
 
-    def _extend(self, state, model, chunk, rng, progress):
+    def _extend(
+        self,
+        state: SequentialNestedState,
+        model: Model,
+        chunk: Rows,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> tuple[SequentialNestedState, ChunkRecord]:
         """p̂(y_n | y_<n), and draws from p(θ | y_≤n)."""
         first, M, spent = state.n_rows == 0, len(state.theta), 0.0
-        stochastic = self.batch_size is not None and not first
+        batch_size = None if first else self.batch_size
         eta = self.learning_rate / (state.history.n + chunk.total_weight)
 
-        def past(theta):
+        def past(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             nonlocal spent
             rows = chunk[:0] if first else state.history.rows
-            if stochastic:
-                rows = state.history.draw(self.batch_size, rng)
+            if batch_size is not None:
+                rows = state.history.draw(batch_size, rng)
             spent += len(theta) * len(rows)
             return Target(model, Likelihood(rows)).value_and_grad(theta)
 
@@ -217,7 +232,7 @@ class SequentialNestedSampling(OnlineSampler):
             kernel="reflection",
             n_steps=self.n_steps,
             alpha=self.momentum_decay,
-            eta=eta if stochastic else None,
+            eta=None if batch_size is None else eta,
             sample_prior=model.sample_prior if first else None,
         )
         kept, log_W, totals = state.theta, -np.inf, []
@@ -249,17 +264,20 @@ class SequentialNestedSampling(OnlineSampler):
         )
         return after, record
 
-    def _moved(self, theta, path, log_eps, rng):
+    def _moved(
+        self, theta: np.ndarray, path: Path, log_eps: float, rng: np.random.Generator
+    ) -> tuple[np.ndarray, float, float]:
         """Draws moved apart, at p(θ | y_≤n): theta, log_eps and gradients, particles × rows."""
-        model, memory, chunk = path
-        if self.batch_size is not None and memory.n_rows:
+        (model, memory, chunk), batch_size = path, self.batch_size
+        if batch_size is not None and memory.n_rows:
 
-            def grad_all(theta):
-                return model.grad_log_joint(theta, path.batch(1.0, self.batch_size, rng))
+            def grad_all(theta: np.ndarray) -> np.ndarray:
+                return model.grad_log_joint(theta, path.batch(1.0, batch_size, rng))
 
-            eta, n_rows = self.learning_rate / path.n, len(chunk) + self.batch_size
-            settings = dict(eta=eta, alpha=self.momentum_decay, n_steps=self.n_steps)
-            theta, info = sghmc(theta, grad_all, rng, **settings)
+            eta, n_rows = self.learning_rate / path.n, len(chunk) + batch_size
+            theta, info = sghmc(
+                theta, grad_all, rng, eta=eta, alpha=self.momentum_decay, n_steps=self.n_steps
+            )
         else:
             coordinates, n_rows = Coordinates.from_covariance(covariance(theta)), path.n_at_hand
             target = Target(model, Likelihood(chunk if not memory.n_rows else path.all_rows))
@@ -267,7 +285,9 @@ class SequentialNestedSampling(OnlineSampler):
         return theta, log_eps, len(theta) * info.n_gradients * n_rows
 
 
-def weighted_reservoir(kept, log_W, theta, log_w, rng) -> tuple[np.ndarray, float]:
+def weighted_reservoir(
+    kept: np.ndarray, log_W: float, theta: np.ndarray, log_w: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, float]:
     """M places after new points have come: (kept, log of the total weight seen).
 
     Whenever it is asked, a point that weighs w of all W seen is expected M w/W times, as in Chao's plan;

@@ -5,12 +5,14 @@ r"""What the sequential sampler carries from one set of rows to the next, and wh
 Symbols: ``U_i`` = Σ_n [M W_i − 1], a particle's share of the error of all means so far, (M,).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..history import Memory, Rows
+from ..history import Anchor, Memory, Rows
 from ..particles import Weights
+from ..targets import STRAY, Path, anchored_at_mode
+from ..transitions import Streams
 from ._records import ChunkRecord
 
 
@@ -52,9 +54,26 @@ class SequentialState(NamedTuple):
 
     @property
     def log_evidence_std(self) -> float:
-        """From the spread of U_i, nats."""
+        """From the spread of U_i, and what a sample of the rows has left in the anchored sums, nats."""
         M = self.weights.M
-        return float(np.sqrt(self.initial_var + np.sum(self.deviations**2) / (M * (M - 1))))
+        shared_var = self.initial_var + self.memory.doubt_var(self.theta, self.weights.W)
+        return float(np.sqrt(shared_var + np.sum(self.deviations**2) / (M * (M - 1))))
+
+    def anchored(self, path: Path, rng: Streams) -> tuple["SequentialState", Anchor, Any]:
+        """The cloud in slots, and sums over history and chunk in the same slots.
+
+        They stay at the old anchor while the cloud is near it, and else go near the mode.
+        """
+        model, memory, chunk = path
+        if memory.anchor is not None:
+            theta = model.canonicalize(self.theta, memory.labels)
+            sums = memory.anchor.plus(Anchor.of(model, memory.anchor.a, chunk))
+            if memory._replace(anchor=sums).anchor_distance(theta.mean(axis=0)) ** 2 < STRAY:
+                return self._replace(theta=theta), sums, memory.labels
+        labels = model.slot_reference(self.theta)
+        theta = model.canonicalize(self.theta, labels)
+        _, anchor = anchored_at_mode(path, theta.mean(axis=0), rng.rows)
+        return self._replace(theta=theta), anchor, labels
 
     def record(self, before: "SequentialState", words: dict) -> ChunkRecord:
         """Of the chunk from the state before to this one."""

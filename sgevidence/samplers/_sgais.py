@@ -23,14 +23,16 @@ M(n)     ``_particles``    particles after n rows
 from collections.abc import Iterator
 from functools import partial
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
 from .._compat import HasMethods, Interval, StrOptions
-from ..history import Memory
+from ..history import N_BLOCKS, Memory, Rows
+from ..models import Model
 from ..particles import RESAMPLING, Cloud
 from ..transitions import HMC, SGHMC, Anneal, Crossing, Escort, ModeSearch, State, Streams
-from ._base import SILENT, OnlineSampler, Parts, check_history
+from ._base import SILENT, OnlineSampler, Parts, Progress, check_history
 from ._records import ChunkRecord
 from ._schedule import particles, pieces
 
@@ -60,7 +62,8 @@ class SGAIS(Parts, OnlineSampler):
         Rows of the past to keep, a uniform sample once there are more; None keeps all.  Until it is full
         nothing is approximated.  A hundred thousand rows pin down overlapping mixtures and take
         megabytes.  If its noise spreads the particles by more than half a nat it grows, to ten times as
-        many.
+        many.  At least 16: its noise is read from so many parts.  A linear regression and a mixture of one
+        component need no sample, since a few weighted rows say the same as all (:meth:`Model.condensed`).
     move : HMC, SGHMC or SGNHT, default=HMC()
         How particles move between annealing steps.
     escort : Escort or None, default=Escort()
@@ -107,7 +110,7 @@ class SGAIS(Parts, OnlineSampler):
         "target_ess": [Interval(Real, 0, 1, closed="neither")],
         "chunk_size": [Interval(Integral, 1, None, closed="left"), None],
         "resampling": [StrOptions(set(RESAMPLING)), None],
-        "reservoir_size": [Interval(Integral, 1, None, closed="left"), None],
+        "reservoir_size": [Interval(Integral, N_BLOCKS, None, closed="left"), None],
         "move": [HasMethods(["along"])],
         "escort": [Escort, None],
         "mode_search": [ModeSearch, None],
@@ -116,17 +119,17 @@ class SGAIS(Parts, OnlineSampler):
 
     def __init__(
         self,
-        n_particles=100,
-        max_particles=None,
-        target_ess=0.5,
-        chunk_size=None,
-        resampling="systematic",
-        reservoir_size=100_000,
-        move=HMC(),  # noqa: B008  (each sampler gets its own: see Parts)
-        escort=Escort(),  # noqa: B008
-        mode_search=ModeSearch(),  # noqa: B008
-        precision="mixed",
-    ):
+        n_particles: int = 100,
+        max_particles: int | None = None,
+        target_ess: float = 0.5,
+        chunk_size: int | None = None,
+        resampling: str | None = "systematic",
+        reservoir_size: int | None = 100_000,
+        move: Any = HMC(),  # noqa: B008  (each sampler gets its own: see Parts)
+        escort: Escort | None = Escort(),  # noqa: B008
+        mode_search: ModeSearch | None = ModeSearch(),  # noqa: B008
+        precision: str = "mixed",
+    ) -> None:
         self.n_particles = n_particles
         self.max_particles = max_particles
         self.target_ess = target_ess
@@ -159,7 +162,7 @@ class SGAIS(Parts, OnlineSampler):
             precision="double",
         )
 
-    def init(self, model, rng: np.random.Generator) -> State:
+    def init(self, model: Model, rng: np.random.Generator) -> State:
         """M particles from the prior with unit weights (Alg. 8, lines 1 and 2).
 
         Parameters
@@ -176,7 +179,9 @@ class SGAIS(Parts, OnlineSampler):
         memory = Memory.empty(size, None if size is None else 10 * size)
         return State(Cloud.planted(model.sample_prior(rng, self._particles(model, 0.0))), memory)
 
-    def update(self, state: State, model, rows, rng: np.random.Generator, progress=SILENT):
+    def update(
+        self, state: State, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    ) -> tuple[State, list[ChunkRecord]]:
         """Absorb rows, chunk by chunk (Alg. 8, line 3).
 
         Parameters
@@ -211,7 +216,7 @@ class SGAIS(Parts, OnlineSampler):
             before = after
         return before, records
 
-    def _steps(self, state: State, model, rows, rng: Streams) -> Iterator[tuple[State, list]]:
+    def _steps(self, state: State, model: Model, rows: Rows, rng: Streams) -> Iterator[tuple[State, list]]:
         """States after each piece of the rows, and what happened on the way to them."""
         scheme = None if self.resampling is None else RESAMPLING[self.resampling]
         M = partial(self._particles, model)
@@ -227,21 +232,21 @@ class SGAIS(Parts, OnlineSampler):
             state = self._thinned(state, model, rng)
             yield state, infos
 
-    def _thinned(self, state: State, model, rng: Streams) -> State:
+    def _thinned(self, state: State, model: Model, rng: Streams) -> State:
         """The state without particles that are not needed any more."""
         M = self._particles(model, state.n, state.tuned.even)
-        if state.pending is not None or 2 * M > state.cloud.M:
+        if self.resampling is None or state.pending is not None or 2 * M > state.cloud.M:
             return state
         # of nearly equal weights: no duplicates to move apart
         return state._replace(cloud=state.cloud.resampled(RESAMPLING[self.resampling], M, rng.resampling))
 
-    def _particles(self, model, n, even=False) -> int:
+    def _particles(self, model: Model, n: float, even: bool = False) -> int:
         """M(n); without resampling it cannot change."""
         if self.resampling is None:
             return self.n_particles
         return particles(model, n, self.n_particles, self.max_particles, even)
 
-    def _validate_params(self):
+    def _validate_params(self) -> None:
         super()._validate_params()
         if self.resampling is None and (self.escort or self.mode_search):
             raise ValueError(

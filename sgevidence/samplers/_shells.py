@@ -24,13 +24,13 @@ H        ``information``  Σ p_k log(λ_k/Ẑ), p_k = λ_k w_k/Ẑ, nats
 =======  ==============  =============================================================
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..particles import log_sum_exp
-from ._base import SILENT
+from ._base import SILENT, Progress
 from ._nested_doubts import insertion_ranks
 
 
@@ -50,7 +50,15 @@ class Shell(NamedTuple):
 
 
 def descend(
-    theta, ell, draw, k, tolerance, rng, progress=SILENT, published=False, quadrature="upper"
+    theta: np.ndarray,
+    ell: np.ndarray,
+    draw: Callable[..., Any],
+    k: int,
+    tolerance: float,
+    rng: np.random.Generator,
+    progress: Progress = SILENT,
+    published: bool = False,
+    quadrature: str = "upper",
 ) -> Iterator[Shell]:
     """Shells of the prior from the outermost inwards (Alg. 5).
 
@@ -90,7 +98,7 @@ def descend(
         )
 
 
-def evidence(ell, log_w, n_live) -> tuple[float, float, float]:
+def evidence(ell: np.ndarray, log_w: np.ndarray, n_live: np.ndarray) -> tuple[float, float, float]:
     """log Ẑ, its variance and the information H.
 
     The i-th shrinkage has variance 1/n_i², and moves log Ẑ by the mass beyond it that exceeds its own

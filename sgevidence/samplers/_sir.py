@@ -15,16 +15,19 @@ y_n      ``piece``           the rows of one step
 =======  ==================  ====================================================
 """
 
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
 from .._compat import HasMethods, Interval
-from ..history import Memory
+from ..history import Memory, Rows
+from ..models import Model
 from ..particles import Cloud, systematic
 from ..targets import Path
-from ..transitions import HMC, Anneal, State, Streams
-from ._base import SILENT, OnlineSampler, Parts
+from ..transitions import HMC, Anneal, Rung, State, Step, Streams
+from ._base import SILENT, OnlineSampler, Parts, Progress
 from ._records import ChunkRecord
 from ._schedule import pieces
 
@@ -87,17 +90,17 @@ class SIR(Parts, OnlineSampler):
 
     def __init__(
         self,
-        n_particles=1000,
-        target_ess=0.5,
-        chunk_size=None,
-        move=HMC(),  # noqa: B008  (each sampler gets its own: see Parts)
-    ):
+        n_particles: int = 1000,
+        target_ess: float = 0.5,
+        chunk_size: int | None = None,
+        move: Any = HMC(),  # noqa: B008  (each sampler gets its own: see Parts)
+    ) -> None:
         self.n_particles = n_particles
         self.target_ess = target_ess
         self.chunk_size = chunk_size
         self.move = self._own("move", move)
 
-    def init(self, model, rng: np.random.Generator) -> State:
+    def init(self, model: Model, rng: np.random.Generator) -> State:
         """M particles from the prior with unit weights (Alg. 7, lines 1 and 2).
 
         Parameters
@@ -112,7 +115,9 @@ class SIR(Parts, OnlineSampler):
         self._validate_params()
         return State(Cloud.planted(model.sample_prior(rng, self.n_particles)), Memory.empty())
 
-    def update(self, state: State, model, rows, rng: np.random.Generator, progress=SILENT):
+    def update(
+        self, state: State, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    ) -> tuple[State, list[ChunkRecord]]:
         """Absorb rows, chunk by chunk (Alg. 7, line 3).
 
         Parameters
@@ -142,7 +147,14 @@ class SIR(Parts, OnlineSampler):
             progress(f"{records[-1].n_samples} rows, log evidence {records[-1].log_evidence:.2f}")
         return state, records
 
-    def steps(self, state: State, model, rows, rng, watch=None):
+    def steps(
+        self,
+        state: State,
+        model: Model,
+        rows: Rows,
+        rng: np.random.Generator,
+        watch: Callable[[Rung], Any] | None = None,
+    ) -> Iterator[tuple[Step, State, Rows]]:
         """Each piece, cut until its weights are even enough, with the state before it.
 
         Parameters

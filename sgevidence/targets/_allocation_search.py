@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..models import MixtureModel
 from ..models.allocations import (
     coefficients,
     log_complete_evidence,
@@ -47,7 +48,9 @@ class Found(NamedTuple):
     n_sweeps: int
 
 
-def searched_together(model, X, F, origin, rngs) -> list[Found]:
+def searched_together(
+    model: MixtureModel, X: np.ndarray, F: np.ndarray, origin: np.ndarray, rngs: list[np.random.Generator]
+) -> list[Found]:
     """Independent searches that go on while one of them scores less than another.
 
     Parameters
@@ -73,7 +76,14 @@ def searched_together(model, X, F, origin, rngs) -> list[Found]:
     return found
 
 
-def search(model, X, F, origin, rng, z) -> Found:
+def search(
+    model: MixtureModel,
+    X: np.ndarray,
+    F: np.ndarray,
+    origin: np.ndarray,
+    rng: np.random.Generator,
+    z: np.ndarray,
+) -> Found:
     """ROUNDS of merging and splitting from allocations z; only chains near the best are left."""
     K = model.n_components
     for round in range(ROUNDS + 1):
@@ -87,13 +97,22 @@ def search(model, X, F, origin, rng, z) -> Found:
     return Found(z[np.resize(alive, CHAINS)], float(score.max()), CHAINS * SWEEPS * (ROUNDS + 1))
 
 
-def sampled_allocations(model, found: Found, F, origin, size: int, rng) -> np.ndarray:
+def sampled_allocations(
+    model: MixtureModel, found: Found, F: np.ndarray, origin: np.ndarray, size: int, rng: np.random.Generator
+) -> np.ndarray:
     """Statistics of so many allocations from the chains of a search, (K, size, 2p + 1)."""
     _, _, T = _sweeps(model, found.z, F, origin, SWEEPS, rng)
     return T[:, -size:]
 
 
-def _sweeps(model, z, F, origin, n_sweeps, rng):
+def _sweeps(
+    model: MixtureModel,
+    z: np.ndarray,
+    F: np.ndarray,
+    origin: np.ndarray,
+    n_sweeps: int,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(z after so many sweeps, mean score, statistics of all z in the second half)."""
     K = model.n_components
     T, score, kept = statistics(z, F, K), np.zeros(len(z)), []
@@ -107,7 +126,7 @@ def _sweeps(model, z, F, origin, n_sweeps, rng):
     return z, score / len(kept), np.concatenate(kept, axis=1)
 
 
-def _starts(X, K, rng):
+def _starts(X: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
     """(CHAINS, n): clusters merged at random, from other clusters every four."""
     x, z = _scaled(X), []
     for i in range(CHAINS):
@@ -118,7 +137,7 @@ def _starts(X, K, rng):
     return np.array(z)
 
 
-def _clusters(x, k, rng):
+def _clusters(x: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """At most k clusters (n,) around rows that are far apart: the start of k-means++ (Arthur et al. 2007)."""
     far, clusters = np.full(len(x), 1.0), np.zeros(len(x), dtype=int)
     for j in range(k):
@@ -130,7 +149,7 @@ def _clusters(x, k, rng):
     return clusters
 
 
-def _merged_and_split(z, X, K, rng):
+def _merged_and_split(z: np.ndarray, X: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
     """One allocation (n,) with two components merged, and another split between two of its rows."""
     kept, free = rng.choice(K, 2, replace=False)
     z = np.where(z == free, kept, z)
@@ -142,7 +161,7 @@ def _merged_and_split(z, X, K, rng):
     return z
 
 
-def _scaled(X):
+def _scaled(X: np.ndarray) -> np.ndarray:
     """X standardised; a constant column stays constant."""
     scale = X.std(axis=0)
     return (X - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)

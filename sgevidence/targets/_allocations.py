@@ -83,7 +83,9 @@ class AllocationEvidence(NamedTuple):
     n_likelihoods: float
 
 
-def allocation_evidence(model: MixtureModel, rows, rng: np.random.Generator) -> AllocationEvidence | None:
+def allocation_evidence(
+    model: MixtureModel, rows: Rows, rng: np.random.Generator
+) -> AllocationEvidence | None:
     """Log evidence of all rows, or None where it would cost too much.
 
     Parameters
@@ -194,19 +196,19 @@ class _Problem(NamedTuple):
     origin: np.ndarray
 
     @classmethod
-    def of(cls, model, rows, n_copies) -> "_Problem":
+    def of(cls, model: MixtureModel, rows: Rows, n_copies: np.ndarray) -> "_Problem":
         copies = np.repeat(np.arange(len(rows)), n_copies)
         origin = rows.weight @ rows.X / rows.total_weight
         F = features(rows.X[copies], (rows.weight / n_copies)[copies], origin)
         return cls(model, rows, rows.X[copies], F, origin)
 
-    def proposal(self, found: Found, rng) -> np.ndarray:
+    def proposal(self, found: Found, rng: np.random.Generator) -> np.ndarray:
         """T of one half: allocations in the posterior's proportions, as far as a pilot run knows them."""
         T = sampled_allocations(self.model, found, self.F, self.origin, FOUND, rng)
         pilot = self.draw(T, PILOT, rng)
         return self.grown(T[:, rng.permutation(FOUND)[:OLD]], pilot, rng)
 
-    def draw(self, T, M, rng) -> _Sample:
+    def draw(self, T: np.ndarray, M: int, rng: np.random.Generator) -> _Sample:
         """M draws from q."""
         S = T.shape[1]
         parents = systematic(np.full(S, 1 / S), rng, M)
@@ -215,7 +217,7 @@ class _Problem(NamedTuple):
         terms = log_conditionals(self.model, theta, T, log_c, self.origin, parents)
         return _Sample(theta, self.model.sum_log_likelihood(theta, self.rows), terms, parents)
 
-    def grown(self, T, sample: _Sample, rng) -> np.ndarray:
+    def grown(self, T: np.ndarray, sample: _Sample, rng: np.random.Generator) -> np.ndarray:
         """T and allocations of draws from a sample, resampled by weight."""
         theta = sample.theta[systematic(sample.weights.W, rng, NEW)]
         z, _ = sample_allocations(coefficients(self.model, theta, self.origin), self.F, rng)

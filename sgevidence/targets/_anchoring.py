@@ -41,6 +41,4 @@ def anchored_at_mode(path: Path, start: np.ndarray, rng, mode_rows: int = 20_000
     new = Anchor.of(model, a, chunk)
     if reservoir.rows is None:
         return new, new
-    if memory.complete:
-        return new, new.plus(Anchor.of(model, a, reservoir.rows))
-    return new, new.plus(memory.sums.moved(model, a, memory.sample))
+    return new, memory.moved(model, a).plus(new)

@@ -10,10 +10,17 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ..particles import Weights
+from ._target import Target
 
 
 def importance_draws(
-    target, a, P, log_copies: float, M: int, rng, nu: float = 5.0
+    target: Target,
+    a: np.ndarray,
+    P: np.ndarray,
+    log_copies: float,
+    M: int,
+    rng: np.random.Generator,
+    nu: float = 5.0,
 ) -> tuple[np.ndarray, Weights]:
     """M draws from q and their weights: the mean weight estimates ``exp(log_copies)`` times the basin's mass.
 

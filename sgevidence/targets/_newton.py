@@ -5,11 +5,15 @@ Symbols: ``f, g, P`` = log target, its gradient and −∇∇ at ``a``; ``step``
 
 import numpy as np
 
+from ._target import Target
+
 #: Half the squared Newton step in posterior widths below which the mode is found: 0.01 nats.
 TOLERANCE = 1e-2
 
 
-def find_mode(target, a: np.ndarray, max_iterations: int = 30):
+def find_mode(
+    target: Target, a: np.ndarray, max_iterations: int = 30
+) -> tuple[np.ndarray, np.ndarray | None]:
     """Climb from ``a``: (mode, precision there or None if it is not a maximum)."""
     f, g, P = target.derivatives(a)
     for _ in range(max_iterations):

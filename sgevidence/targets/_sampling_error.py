@@ -8,10 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..history import Anchor
+from ..history import N_BLOCKS, Anchor
 from ._path import Path
 
-N_BLOCKS = 16
 #: Spread of the sampling error over particles, in nats, above which an answer is flagged.
 TOO_NOISY = 0.5
 

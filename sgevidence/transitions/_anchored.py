@@ -1,6 +1,7 @@
 r"""Stochastic gradients with control variates: the mini-batch sees only what the anchor leaves out.
 
 The sums about the anchor are those of all rows, λ times the chunk's included, so that mini-batches are drawn
+from ..kernels import Gradient
 from history and chunk alike,
 
     ∇Û(θ) = −∇ log p(θ) − ∇ anchor(θ) − (n/B) Σ_{r∈B} [∇ log p(y_r | θ) − its linear form about a].
@@ -12,14 +13,19 @@ Symbols: ``eps`` = √η in posterior widths, ``c`` = 1 − α, ``V`` = variance
 ``phi`` = θ in coordinates of unit width, ``lam`` = λ.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ..exceptions import DivergenceError
 from ..history import Anchor, Reservoir
-from ..kernels import Coordinates
+from ..kernels import Coordinates, Gradient
 from ..particles import Cloud
 from ..targets import Likelihood, Path, Target, curvature_coordinates, surrogate_spread
 from ._base import Moved, Streams, Tuned
+
+if TYPE_CHECKING:  # it makes these moves
+    from ._sghmc import StochasticGradients
 
 #: Mini-batches from which V is estimated: its relative error is then √(2/5), averaged over M particles.
 N_DRAWS = 6
@@ -33,7 +39,7 @@ class AnchoredGradientMoves:
 
     advice = ": lower learning_rate, or check the model and the data for extreme values"
 
-    def __init__(self, settings, path: Path, rng: Streams):
+    def __init__(self, settings: "StochasticGradients", path: Path, rng: Streams):
         self.settings, self.path, self.rng = settings, path, rng
         self.batch_size, memory = settings.batch_size, path.memory
         small = path.n_at_hand <= settings.batch_size and memory.complete
@@ -63,9 +69,10 @@ class AnchoredGradientMoves:
             return Coordinates(np.eye(cloud.theta.shape[1]) / np.sqrt(self.path.n))
         return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)
 
-    def __call__(self, theta, lam: float, coordinates: Coordinates, tuned: Tuned) -> Moved:
+    def __call__(self, theta: np.ndarray, lam: float, coordinates: Coordinates, tuned: Tuned) -> Moved:
         grad = coordinates.gradient(lambda theta: self.target(lam).value_and_grad(theta)[1])
-        phi, V, ratio = coordinates.whiten(theta), 0.0, np.nan
+        phi, ratio = coordinates.whiten(theta), np.nan
+        V: np.ndarray | float = 0.0
         if self.settings.measures_noise:
             V = self._gradient_noise(phi, grad)
             ratio = np.nan if self.exact else float(np.mean(self._ratio(V)))
@@ -91,12 +98,12 @@ class AnchoredGradientMoves:
             ratio,
         )
 
-    def _ratio(self, V):
+    def _ratio(self, V: np.ndarray | float) -> np.ndarray:
         """The variance of the gradient's kicks over that of the injected noise, (d,)."""
         eps, c = self.settings.learning_rate**0.5, 1 - self.settings.momentum_decay
         return eps**2 * V / (1 - c**2)
 
-    def _gradient_noise(self, phi, grad):
+    def _gradient_noise(self, phi: np.ndarray, grad: Gradient) -> np.ndarray | float:
         """V of mini-batches that grow until it is tolerable; 0 when they have become all rows."""
         V, at_hand = 0.0, self.path.n_at_hand
         while not self.exact:

@@ -23,6 +23,7 @@ import numpy as np
 
 from ..exceptions import ImpossibleRowsError
 from ..history import Anchor, Memory, Rows
+from ..models import Model
 from ..particles import Cloud, Weights
 from ..targets import Path
 
@@ -77,7 +78,7 @@ class State(NamedTuple):
         """Their total weight."""
         return self.memory.n + (0.0 if self.pending is None else self.pending.total_weight)
 
-    def path(self, model, rows: Rows) -> Path:
+    def path(self, model: Model, rows: Rows) -> Path:
         """From the rows in the memory to those that are pending, and these."""
         return Path(model, self.memory, rows if self.pending is None else self.pending.join(rows))
 
@@ -103,7 +104,8 @@ class State(NamedTuple):
     @property
     def log_evidence_std(self) -> float:
         """Its standard error, nats."""
-        return self.seen.log_evidence_std
+        seen = self.seen
+        return float(np.hypot(seen.log_evidence_std, self.memory.doubt_var(seen.theta, seen.W) ** 0.5))
 
 
 class Step(NamedTuple):

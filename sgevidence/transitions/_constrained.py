@@ -5,9 +5,14 @@ Symbols: ``theta, ell`` = live points above the contour (M', d) and their log L,
 unit width.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from ..kernels import Coordinates, random_walk, reflected_langevin, reflected_sghmc
+from ..history import Rows
+from ..kernels import Coordinates, ValueAndGradient, random_walk, reflected_langevin, reflected_sghmc
+from ..models import Model
 
 #: Share of steps made: of the reflected dynamics, and of random-walk proposals.
 TARGET_ACCEPTANCE = dict(reflection=0.8, random_walk=0.25)
@@ -21,6 +26,9 @@ FORGOTTEN, REPEATS = 0.3, 5
 BATCH = 4096
 
 
+Draw = Callable[[np.random.Generator, int], np.ndarray]  # (rng, size) -> (size, d)
+
+
 class ConstrainedMoves:
     """Draws inside the contour; it remembers its step size and what it has spent.
 
@@ -28,7 +36,19 @@ class ConstrainedMoves:
     that can be done.  With ``eta`` the moves are those published, in the model's own coordinates.
     """
 
-    def __init__(self, model, rows, prior, rng, *, kernel, n_steps, alpha, eta=None, sample_prior=None):
+    def __init__(
+        self,
+        model: Model,
+        rows: Rows,
+        prior: ValueAndGradient,
+        rng: np.random.Generator,
+        *,
+        kernel: str,
+        n_steps: int,
+        alpha: float,
+        eta: float | None = None,
+        sample_prior: Draw | None = None,
+    ) -> None:
         self.model, self.rows, self.prior, self.rng = model, rows, prior, rng
         self.kernel, self.n_steps, self.alpha, self.eta = kernel, n_steps, alpha, eta
         self.sample_prior = sample_prior
@@ -38,30 +58,34 @@ class ConstrainedMoves:
         self.n_moves = self.n_moved = self.n_stuck = 0
         self.acceptance, self.memory = np.nan, [0.0]
 
-    def log_likelihood(self, theta):
+    def log_likelihood(self, theta: np.ndarray) -> np.ndarray:
         self.n_likelihoods += len(theta) * len(self.rows)
         return self.model.sum_log_likelihood(theta, self.rows)
 
-    def grad_log_likelihood(self, theta):
+    def grad_log_likelihood(self, theta: np.ndarray) -> np.ndarray:
         self.n_gradients += len(theta) * len(self.rows)
         return self.model._value_and_grad_log_likelihood(theta, self.rows)[1]
 
-    def __call__(self, theta, ell, k, floor, log_X):
+    def __call__(
+        self, theta: np.ndarray, ell: np.ndarray, k: int, floor: float, log_X: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         """k draws and their log L: (k, d), (k,)."""
         # while the prior itself hits often enough, rejection costs no more than moves, and is exact
         easy = self.eta is None and log_X > -np.log(self.n_steps)
         if self.sample_prior is not None and (self.kernel == "rejection" or easy):
-            return self._by_rejection(k, floor, log_X)
+            return self._by_rejection(self.sample_prior, k, floor, log_X)
         copies = -(-k // len(theta))
         parents = np.concatenate([self.rng.permutation(len(theta)) for _ in range(copies)])[:k]
         if self.eta is None:
             return self._adaptive(theta, ell, parents, floor)
-        return self._published(theta[parents], floor)
+        return self._published(theta[parents], floor, self.eta)
 
-    def _by_rejection(self, k, floor, log_X):
+    def _by_rejection(
+        self, sample_prior: Draw, k: int, floor: float, log_X: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         kept, n_kept = [], 0
         while n_kept < k:
-            theta = self.sample_prior(self.rng, int(np.clip(1.2 * (k - n_kept) * np.exp(-log_X), k, BATCH)))
+            theta = sample_prior(self.rng, int(np.clip(1.2 * (k - n_kept) * np.exp(-log_X), k, BATCH)))
             ell = self.log_likelihood(theta)
             inside = ell > floor
             kept.append((theta[inside], ell[inside]))
@@ -69,18 +93,28 @@ class ConstrainedMoves:
         theta, ell = (np.concatenate(part)[:k] for part in zip(*kept))
         return theta, ell
 
-    def _published(self, theta, floor):
+    def _published(self, theta: np.ndarray, floor: float, eta: float) -> tuple[np.ndarray, np.ndarray]:
         """SGHMC with reflection (journal App. A.1); the gradient it follows is the prior's."""
-        contour = dict(floor=floor, eta=self.eta, alpha=self.alpha, n_steps=self.n_steps)
-        L, grad_L = self.log_likelihood, self.grad_log_likelihood
-        theta, info = reflected_sghmc(theta, lambda t: self.prior(t)[1], L, grad_L, self.rng, **contour)
+        theta, info = reflected_sghmc(
+            theta,
+            lambda t: self.prior(t)[1],
+            self.log_likelihood,
+            self.grad_log_likelihood,
+            self.rng,
+            floor=floor,
+            eta=eta,
+            alpha=self.alpha,
+            n_steps=self.n_steps,
+        )
         self.acceptance = info.acceptance
         self.n_moves += 1
         self.n_moved += len(theta)
         self.n_stuck += info.n_refused
         return theta, self.log_likelihood(theta)
 
-    def _adaptive(self, theta, ell, parents, floor):
+    def _adaptive(
+        self, theta: np.ndarray, ell: np.ndarray, parents: np.ndarray, floor: float
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Exact moves in coordinates of the live points, until they have forgotten where they began.
 
         Exchangeable components are put into common slots, and moved in turn by two kernels: in the
@@ -94,7 +128,7 @@ class ConstrainedMoves:
         if len(theta) > 1:
             C = covariance(theta)
             self.L = [Coordinates.from_covariance(C).L]
-            if reference is not None:
+            if slots is not None and reference is not None:
                 self.L.append(Coordinates.from_covariance(over_labellings(C, slots)).L)
         new = theta[parents]
         whiten = Coordinates(self.L[0]).whiten
@@ -115,24 +149,24 @@ class ConstrainedMoves:
         self.memory.append(largest_correlation(before[:, -1:], after[:, -1:]))
         return new, new_ell
 
-    def _block(self, theta, floor, which, reference):
+    def _block(self, theta: np.ndarray, floor: float, which: int, reference: Any) -> np.ndarray:
         """One call of the kernel in coordinates number ``which``, with a step size of their own."""
         L = self.L[which]
 
-        def prior(phi):
+        def prior(phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             value, grad = self.prior(phi @ L.T)
             return value, grad @ L
 
-        def log_likelihood(phi):
+        def log_likelihood(phi: np.ndarray) -> np.ndarray:
             ell = self.log_likelihood(phi @ L.T)
             if reference is None:
                 return ell
             return np.where(self.model.is_canonical(phi @ L.T, reference), ell, -np.inf)
 
-        def grad_log_likelihood(phi):
+        def grad_log_likelihood(phi: np.ndarray) -> np.ndarray:
             return self.grad_log_likelihood(phi @ L.T) @ L
 
-        def log_target(phi):
+        def log_target(phi: np.ndarray) -> np.ndarray:
             return np.where(log_likelihood(phi) > floor, prior(phi)[0], -np.inf)
 
         phi, longest = Coordinates(L).whiten(theta), np.inf
@@ -140,9 +174,17 @@ class ConstrainedMoves:
         if self.kernel == "random_walk":
             phi, info = random_walk(phi, log_target, self.rng, eps=eps, n_steps=self.n_steps)
         else:
-            contour = dict(floor=floor, eps=eps[:, 0], alpha=self.alpha, n_steps=self.n_steps)
-            functions = prior, log_likelihood, grad_log_likelihood
-            phi, info = reflected_langevin(phi, *functions, self.rng, **contour)
+            phi, info = reflected_langevin(
+                phi,
+                prior,
+                log_likelihood,
+                grad_log_likelihood,
+                self.rng,
+                floor=floor,
+                eps=eps[:, 0],
+                alpha=self.alpha,
+                n_steps=self.n_steps,
+            )
             longest = LONGEST
         self.acceptance = info.acceptance
         self.n_moves += 1
@@ -151,7 +193,7 @@ class ConstrainedMoves:
         return phi @ L.T
 
 
-def over_labellings(C, slots) -> np.ndarray:
+def over_labellings(C: np.ndarray, slots: np.ndarray) -> np.ndarray:
     """The covariance averaged over all labellings of the components: the same for each, and each pair."""
     K, q = slots.shape
     flat = slots.ravel()
@@ -163,7 +205,7 @@ def over_labellings(C, slots) -> np.ndarray:
     return out
 
 
-def covariance(theta) -> np.ndarray:
+def covariance(theta: np.ndarray) -> np.ndarray:
     """Of few points, shrunk towards its diagonal by d/(d + M): positive definite."""
     M, d = theta.shape
     C = np.cov(theta.T).reshape(d, d)
@@ -171,7 +213,7 @@ def covariance(theta) -> np.ndarray:
     return (1 - shrinkage) * C + np.diag(shrinkage * np.diag(C) + 1e-300)
 
 
-def largest_correlation(a, b) -> float:
+def largest_correlation(a: np.ndarray, b: np.ndarray) -> float:
     """Between two clouds, particle by particle, in the coordinate that remembers most; few are noisy."""
     a, b = a - a.mean(axis=0), b - b.mean(axis=0)
     norm = np.sqrt(np.sum(a**2, axis=0) * np.sum(b**2, axis=0))

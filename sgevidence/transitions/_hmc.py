@@ -83,16 +83,16 @@ class HMC(BaseEstimator):
 
     def __init__(
         self,
-        n_steps=16,
-        trajectory_length=1.5,
-        target_acceptance=0.8,
-        min_trajectories=2,
-        max_trajectories=5,
-        max_correlation=0.3,
-        conditional=True,
-        guide_rows=5000,
-        min_guided=0.5,
-    ):
+        n_steps: int = 16,
+        trajectory_length: float = 1.5,
+        target_acceptance: float = 0.8,
+        min_trajectories: int = 2,
+        max_trajectories: int = 5,
+        max_correlation: float = 0.3,
+        conditional: bool = True,
+        guide_rows: int = 5000,
+        min_guided: float = 0.5,
+    ) -> None:
         self.n_steps = n_steps
         self.trajectory_length = trajectory_length
         self.target_acceptance = target_acceptance
@@ -135,11 +135,11 @@ class HMC(BaseEstimator):
 
     def trajectories(
         self,
-        theta,
+        theta: np.ndarray,
         target: Target,
         coordinates: Coordinates,
         log_eps: float,
-        rng,
+        rng: np.random.Generator,
         guide: Target | None = None,
     ) -> tuple[np.ndarray, float, MoveInfo]:
         """The cloud moved on a target, along the gradients of a ``guide`` if there is one.
@@ -169,11 +169,11 @@ class HMC(BaseEstimator):
         n_gradients = n_refused = 0
         here = None
 
-        def value_and_grad(phi):
+        def value_and_grad(phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             value, grad = (guide or target).value_and_grad(coordinates.unwhiten(phi))
             return value, grad @ coordinates.L
 
-        def log_target(phi):
+        def log_target(phi: np.ndarray) -> np.ndarray:
             return target.value(coordinates.unwhiten(phi))
 
         for repeat in range(1, self.max_trajectories + 1):
@@ -195,7 +195,7 @@ class HMC(BaseEstimator):
         return coordinates.unwhiten(phi), log_eps, MoveInfo(n_gradients, info.acceptance, n_refused, 1.0)
 
 
-def correlation(a, b) -> float:
+def correlation(a: np.ndarray, b: np.ndarray) -> float:
     """Mean over coordinates of the correlation between two clouds, particle by particle."""
     a, b = a - a.mean(axis=0), b - b.mean(axis=0)
     norm = np.sqrt(np.sum(a**2, axis=0) * np.sum(b**2, axis=0))
@@ -207,7 +207,7 @@ class ExactMoves:
 
     advice = ": check the model and the data for extreme values"
 
-    def __init__(self, settings: HMC, path: Path, rng: Streams):
+    def __init__(self, settings: HMC, path: Path, rng: Streams) -> None:
         self.settings, self.path, self.rng = settings, path, rng
         self.rows = path.on_rows(path.memory.reservoir.capacity, rng.rows)
         self.conditional = settings.conditional and path.model.has_conditional_move and self.rows.is_exact
@@ -224,7 +224,7 @@ class ExactMoves:
             return None
         return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)
 
-    def __call__(self, theta, lam: float, coordinates: Coordinates | None, tuned: Tuned) -> Moved:
+    def __call__(self, theta: np.ndarray, lam: float, coordinates: Coordinates | None, tuned: Tuned) -> Moved:
         target, guide = self.target(lam), None if self.guide is None else self.guide.at(lam)
         if self.conditional:
             drawn = target.model.conditional_move(theta, target.likelihood.rows, self.rng.noise)

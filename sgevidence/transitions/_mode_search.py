@@ -17,6 +17,9 @@ from ..history import Rows
 from ..models import Model
 from ..targets import Likelihood, Path, Target, find_mode
 
+#: r within which two ends of Newton's method are one maximum: each errs by 0.02/d (its tolerance).
+SAME = 0.1
+
 
 class Mode(NamedTuple):
     """A maximum of the posterior of at most ``compare_rows`` rows, and the region around it."""
@@ -26,17 +29,20 @@ class Mode(NamedTuple):
     value: float  #: log joint there, nats
     radius: float  #: of the region that counts as its own
 
-    def distance(self, model, theta) -> np.ndarray:
+    def distance(self, model: Model, theta: np.ndarray) -> np.ndarray:
         """r of the labelling that is next to it, (M,)."""
         u = model.canonicalize(theta, self.reference(model)) - self.a
         return np.sum((u @ self.P) * u, axis=1) / len(self.a)
 
-    def near(self, model, theta) -> np.ndarray:
+    def near(self, model: Model, theta: np.ndarray) -> np.ndarray:
         """Which points are in its own region, (M,)."""
         return self.distance(model, theta) < self.radius
 
-    def reference(self, model):
-        return self.a[model.slots], np.ones(model.slots.shape)
+    def reference(self, model: Model) -> tuple[np.ndarray, np.ndarray] | None:
+        return None if model.slots is None else self._in_slots(model.slots)
+
+    def _in_slots(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.a[slots], np.ones(slots.shape)
 
 
 class ModeSearch(BaseEstimator):
@@ -55,7 +61,7 @@ class ModeSearch(BaseEstimator):
     n_starts : int, default=24
         Starts of Newton's method, the best of twenty times as many merged k-means solutions.
     max_climbs, max_modes : int, default=8, 4
-        How many of what was found are climbed on the larger sample, and kept.
+        How many of the distinct maxima that were found are climbed on the larger sample, and kept.
     negligible : float, default=8.0
         Nats below the best mode at which a mode no longer counts: its width may make up for a few.
     significant : float, default=3.0
@@ -111,25 +117,25 @@ class ModeSearch(BaseEstimator):
 
     def __init__(
         self,
-        first_allocation=20,
-        first_rows=250,
-        search_rows=1000,
-        compare_rows=10_000,
-        n_starts=24,
-        max_climbs=8,
-        max_modes=4,
-        negligible=8.0,
-        significant=3.0,
-        radius=4.0,
-        small_radii=(1.0, 1.5, 2.0),
-        min_effective=0.1,
-        min_draws=20,
-        precise=0.05,
-        max_rounds=16,
-        trial_rounds=4,
-        good_enough=0.1,
-        max_outside=0.02,
-    ):
+        first_allocation: int | None = 20,
+        first_rows: int = 250,
+        search_rows: int = 1000,
+        compare_rows: int = 10_000,
+        n_starts: int = 24,
+        max_climbs: int = 8,
+        max_modes: int = 4,
+        negligible: float = 8.0,
+        significant: float = 3.0,
+        radius: float = 4.0,
+        small_radii: tuple[float, ...] = (1.0, 1.5, 2.0),
+        min_effective: float = 0.1,
+        min_draws: float = 20,
+        precise: float = 0.05,
+        max_rounds: int = 16,
+        trial_rounds: int = 4,
+        good_enough: float = 0.1,
+        max_outside: float = 0.02,
+    ) -> None:
         self.first_allocation = first_allocation
         self.first_rows = first_rows
         self.search_rows = search_rows
@@ -165,7 +171,7 @@ class ModeSearch(BaseEstimator):
             several and path.n >= self.first_rows and self._doublings(path.n) > self._doublings(path.memory.n)
         )
 
-    def _doublings(self, n):
+    def _doublings(self, n: float) -> float:
         return np.floor(np.log2(max(n, 1.0) / self.first_rows))
 
     def find(self, model: Model, rows: Rows, rng: np.random.Generator) -> list[Mode]:
@@ -187,10 +193,10 @@ class ModeSearch(BaseEstimator):
         value = search.value(starts)
         distinct = np.unique(np.round(value, 1), return_index=True)[1]
         best = distinct[np.argsort(-value[distinct])][: self.n_starts]
-        found = np.array([find_mode(search, start)[0] for start in starts[best]])
-        value = compare.value(found)
+        found = [find_mode(search, start) for start in starts[best]]
+        value = compare.value(np.array([a for a, _ in found]))
         modes: list[Mode] = []
-        for start in found[np.argsort(-value)][: self.max_climbs]:
+        for start in each_once(model, [found[i] for i in np.argsort(-value)])[: self.max_climbs]:
             if any(mode.near(model, start[None])[0] for mode in modes):
                 continue
             a, P = find_mode(compare, start)
@@ -201,6 +207,22 @@ class ModeSearch(BaseEstimator):
                 break
         modes.sort(key=lambda mode: -mode.value)
         return [mode for mode in modes if mode.value > modes[0].value - self.negligible]
+
+
+def each_once(model: Model, found: list[tuple[np.ndarray, np.ndarray | None]]) -> list[np.ndarray]:
+    """Points (d,) in their order, each maximum once in whichever labelling it was found.
+
+    Most starts lead to the best mode of the search rows: its repetitions must not use up ``max_climbs``.
+    """
+    points: list[np.ndarray] = []
+    maxima: list[Mode] = []
+    for a, P in found:
+        if any(mode.near(model, a[None])[0] for mode in maxima):
+            continue
+        points.append(a)
+        if P is not None:
+            maxima.append(Mode(a, P, np.nan, SAME))
+    return points
 
 
 def some(rows: Rows, most: int, rng: np.random.Generator) -> Rows:

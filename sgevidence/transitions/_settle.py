@@ -3,6 +3,8 @@
 Symbols: ``a`` = anchor, ``y_n`` = ``path.chunk``.
 """
 
+import numpy as np
+
 from ..targets import TOO_NOISY, Path, anchored_at_mode
 from ._base import State, Step, Streams
 
@@ -19,5 +21,9 @@ def settled(step: Step, path: Path, rng: Streams, keep_anchor: bool) -> State:
         labels = path.model.slot_reference(cloud.theta)
         cloud = cloud._replace(theta=path.model.canonicalize(cloud.theta, labels))
         anchor = anchored_at_mode(path, cloud.mean, rng.rows)[1]
+    if anchor is not None and anchor.doubt is not None:
+        spread = anchor.doubt.spread(cloud.theta, cloud.W)
+        tuned = tuned._replace(sample_noise=float(np.hypot(spread, np.nan_to_num(tuned.sample_noise))))
     noisy = tuned.sample_noise > TOO_NOISY
-    return State(cloud, path.memory.absorb(path.chunk, rng.rows, anchor, labels, grow=noisy), tuned)
+    memory = path.memory.absorb(path.chunk, rng.rows, anchor, labels, noisy, path.model.condensed)
+    return State(cloud, memory, tuned)

@@ -7,29 +7,85 @@ Symbols: ``eta`` = η, learning rate, ``alpha`` = α, momentum decay, ``beta_hat
 ``eps`` = √η in posterior widths, ``c`` = 1 − α, ``phi`` = θ in coordinates of unit width.
 """
 
+from abc import ABC, abstractmethod
 from numbers import Integral, Real
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval, StrOptions
 from ..exceptions import DivergenceError
-from ..kernels import Coordinates, baoab, sghmc, sgnht
+from ..kernels import Coordinates, Gradient, MoveInfo, baoab, sghmc, sgnht
 from ..particles import Cloud
 from ..targets import Likelihood, Path, Target, curvature_coordinates
 from ._anchored import AnchoredGradientMoves
 from ._base import Moved, Streams, Tuned
 
-STOCHASTIC: dict = {
-    "n_steps": [Interval(Integral, 1, None, closed="left")],
-    "learning_rate": [Interval(Real, 0, None, closed="neither")],
-    "momentum_decay": [Interval(Real, 0, 1, closed="right")],
-    "batch_size": [Interval(Integral, 1, None, closed="left")],
-    "preconditioner": [StrOptions({"curvature"}), None],
-    "control_variate": ["boolean"],
-}
+
+class StochasticGradients(BaseEstimator, ABC):
+    """What the two have in common: their parameters, and which of the two forms it is."""
+
+    _parameter_constraints: dict = {
+        "n_steps": [Interval(Integral, 1, None, closed="left")],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "momentum_decay": [Interval(Real, 0, 1, closed="right")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "preconditioner": [StrOptions({"curvature"}), None],
+        "control_variate": ["boolean"],
+    }
+
+    measures_noise: bool  #: whether V is wanted
+
+    def __init__(
+        self,
+        n_steps: int = 20,
+        learning_rate: float = 0.1,
+        momentum_decay: float = 0.2,
+        batch_size: int = 500,
+        preconditioner: str | None = "curvature",
+        control_variate: bool = True,
+    ):
+        self.n_steps = n_steps
+        self.learning_rate = learning_rate
+        self.momentum_decay = momentum_decay
+        self.batch_size = batch_size
+        self.preconditioner = preconditioner
+        self.control_variate = control_variate
+
+    @property
+    def needs_anchor(self) -> bool:
+        """Whether sums over all rows must be kept, so that a bounded history will do."""
+        return self.control_variate
+
+    def along(self, path: Path, rng: Streams) -> "StochasticGradientMoves | AnchoredGradientMoves":
+        """The move for one path.
+
+        Parameters
+        ----------
+        path : Path
+        rng : Streams
+
+        Returns
+        -------
+        StochasticGradientMoves or AnchoredGradientMoves
+        """
+        moves = AnchoredGradientMoves if self.control_variate else StochasticGradientMoves
+        return moves(self, path, rng)
+
+    @abstractmethod
+    def kernel(
+        self, theta: np.ndarray, grad_log_target: Gradient, rng: np.random.Generator, eta: float
+    ) -> tuple[np.ndarray, MoveInfo]:
+        """The move with a learning rate η, whatever the noise of the gradient."""
+
+    @abstractmethod
+    def splitting(
+        self, phi: np.ndarray, grad_log_target: Gradient, rng: np.random.Generator, V: np.ndarray | float
+    ) -> tuple[np.ndarray, MoveInfo]:
+        """The move in coordinates of unit width, where the gradient's noise has variance V (d,)."""
 
 
-class SGHMC(BaseEstimator):
+class SGHMC(StochasticGradients):
     """Stochastic gradient Hamiltonian Monte Carlo (thesis Alg. 4), the kernel that gives SGAIS its name.
 
     Parameters
@@ -63,29 +119,26 @@ class SGHMC(BaseEstimator):
     SGHMC(learning_rate=0.05)
     """
 
-    _parameter_constraints: dict = STOCHASTIC | {
+    _parameter_constraints: dict = StochasticGradients._parameter_constraints | {
         "gradient_noise": [Interval(Real, 0, None, closed="left")],
     }
 
+    measures_noise = True
+
     def __init__(
         self,
-        n_steps=20,
-        learning_rate=0.1,
-        momentum_decay=0.2,
-        batch_size=500,
-        preconditioner="curvature",
-        control_variate=True,
-        gradient_noise=0.0,
+        n_steps: int = 20,
+        learning_rate: float = 0.1,
+        momentum_decay: float = 0.2,
+        batch_size: int = 500,
+        preconditioner: str | None = "curvature",
+        control_variate: bool = True,
+        gradient_noise: float = 0.0,
     ):
-        self.n_steps = n_steps
-        self.learning_rate = learning_rate
-        self.momentum_decay = momentum_decay
-        self.batch_size = batch_size
-        self.preconditioner = preconditioner
-        self.control_variate = control_variate
+        super().__init__(n_steps, learning_rate, momentum_decay, batch_size, preconditioner, control_variate)
         self.gradient_noise = gradient_noise
 
-    def _validate_params(self):
+    def _validate_params(self) -> None:
         super()._validate_params()
         if self.control_variate and self.gradient_noise:
             raise ValueError(
@@ -93,27 +146,9 @@ class SGHMC(BaseEstimator):
                 "the noise of the gradient is measured"
             )
 
-    @property
-    def needs_anchor(self) -> bool:
-        """Whether sums over all rows must be kept, so that a bounded history will do."""
-        return self.control_variate
-
-    def along(self, path: Path, rng: Streams) -> "StochasticGradientMoves | AnchoredGradientMoves":
-        """The move for one path.
-
-        Parameters
-        ----------
-        path : Path
-        rng : Streams
-
-        Returns
-        -------
-        StochasticGradientMoves or AnchoredGradientMoves
-        """
-        moves = AnchoredGradientMoves if self.control_variate else StochasticGradientMoves
-        return moves(self, path, rng)
-
-    def kernel(self, theta, grad_log_target, rng, eta):
+    def kernel(
+        self, theta: np.ndarray, grad_log_target: Gradient, rng: np.random.Generator, eta: float
+    ) -> tuple[np.ndarray, MoveInfo]:
         """Alg. 4 as published.
 
         Parameters
@@ -127,12 +162,12 @@ class SGHMC(BaseEstimator):
         -------
         theta, info : (ndarray of shape (M, d), MoveInfo)
         """
-        settings = dict(alpha=self.momentum_decay, beta_hat=self.gradient_noise, n_steps=self.n_steps)
-        return sghmc(theta, grad_log_target, rng, eta=eta, **settings)
+        alpha, beta_hat, n_steps = self.momentum_decay, self.gradient_noise, self.n_steps
+        return sghmc(theta, grad_log_target, rng, eta=eta, alpha=alpha, beta_hat=beta_hat, n_steps=n_steps)
 
-    measures_noise = True
-
-    def splitting(self, phi, grad_log_target, rng, V):
+    def splitting(
+        self, phi: np.ndarray, grad_log_target: Gradient, rng: np.random.Generator, V: np.ndarray | float
+    ) -> tuple[np.ndarray, MoveInfo]:
         """BAOAB, less the measured noise.
 
         Parameters
@@ -150,15 +185,15 @@ class SGHMC(BaseEstimator):
         return baoab(phi, grad_log_target, rng, eps=eps, c=c, n_steps=self.n_steps, V=V)
 
 
-class SGNHT(BaseEstimator):
+class SGNHT(StochasticGradients):
     """SGHMC with a Nosé–Hoover thermostat, which need not be told the noise of the mini-batches.
 
     Parameters
     ----------
     n_steps : int, default=20
-        Steps of a move.
+        Of a move.
     learning_rate : float, default=0.1
-        Squared step in posterior widths; without a preconditioner per observation, η = lr/n.
+        Squared step in posterior widths, at most 0.5: beyond, the thermostat swings and the width with it.
     momentum_decay : float, default=0.2
         α; the thermostat wants it below 1.
     batch_size : int, default=500
@@ -179,45 +214,13 @@ class SGNHT(BaseEstimator):
     SGNHT(n_steps=40)
     """
 
-    _parameter_constraints: dict = STOCHASTIC
+    _parameter_constraints: dict = dict(StochasticGradients._parameter_constraints)
+    _parameter_constraints["learning_rate"] = [Interval(Real, 0, 0.5, closed="right")]
+    measures_noise = False  # the thermostat makes up for it
 
-    def __init__(
-        self,
-        n_steps=20,
-        learning_rate=0.1,
-        momentum_decay=0.2,
-        batch_size=500,
-        preconditioner="curvature",
-        control_variate=True,
-    ):
-        self.n_steps = n_steps
-        self.learning_rate = learning_rate
-        self.momentum_decay = momentum_decay
-        self.batch_size = batch_size
-        self.preconditioner = preconditioner
-        self.control_variate = control_variate
-
-    @property
-    def needs_anchor(self) -> bool:
-        """Whether sums over all rows must be kept, so that a bounded history will do."""
-        return self.control_variate
-
-    def along(self, path: Path, rng: Streams) -> "StochasticGradientMoves | AnchoredGradientMoves":
-        """The move for one path.
-
-        Parameters
-        ----------
-        path : Path
-        rng : Streams
-
-        Returns
-        -------
-        StochasticGradientMoves or AnchoredGradientMoves
-        """
-        moves = AnchoredGradientMoves if self.control_variate else StochasticGradientMoves
-        return moves(self, path, rng)
-
-    def kernel(self, theta, grad_log_target, rng, eta):
+    def kernel(
+        self, theta: np.ndarray, grad_log_target: Gradient, rng: np.random.Generator, eta: float
+    ) -> tuple[np.ndarray, MoveInfo]:
         """The thermostat in coordinates in which η = ε².
 
         Parameters
@@ -231,12 +234,12 @@ class SGNHT(BaseEstimator):
         -------
         theta, info : (ndarray of shape (M, d), MoveInfo)
         """
-        settings = dict(eps=eta**0.5, c=1 - self.momentum_decay, n_steps=self.n_steps)
-        return sgnht(theta, grad_log_target, rng, **settings)
+        c = 1 - self.momentum_decay
+        return sgnht(theta, grad_log_target, rng, eps=eta**0.5, c=c, n_steps=self.n_steps)
 
-    measures_noise = False  # the thermostat makes up for it
-
-    def splitting(self, phi, grad_log_target, rng, V):
+    def splitting(
+        self, phi: np.ndarray, grad_log_target: Gradient, rng: np.random.Generator, V: np.ndarray | float
+    ) -> tuple[np.ndarray, MoveInfo]:
         """The thermostat.
 
         Parameters
@@ -257,14 +260,12 @@ class SGNHT(BaseEstimator):
 class StochasticGradientMoves:
     """Û of Eq. (4.14), a new mini-batch at each step; the learning rate is lr in widths, or else lr/n."""
 
-    def __init__(self, settings: SGHMC | SGNHT, path: Path, rng: Streams):
+    def __init__(self, settings: StochasticGradients, path: Path, rng: Streams):
         self.settings, self.path, self.rng = settings, path, rng
         self.advice = ": lower learning_rate, or check the model and the data for extreme values"
         if settings.preconditioner is None:
-            self.advice = (
-                ": the step is too long for the scale of the data. Standardise the columns, "
-                "lower learning_rate, or use preconditioner='curvature'"
-            )
+            self.advice = ": the step is too long for the scale of the data. Standardise the columns, "
+            self.advice += "lower learning_rate, or use preconditioner='curvature'"
 
     def target(self, lam: float) -> Target:
         """log f_λ on a new mini-batch."""
@@ -277,8 +278,8 @@ class StochasticGradientMoves:
             return None
         return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)
 
-    def __call__(self, theta, lam: float, coordinates: Coordinates | None, tuned: Tuned) -> Moved:
-        def grad_log_target(theta):
+    def __call__(self, theta: np.ndarray, lam: float, coordinates: Coordinates | None, tuned: Tuned) -> Moved:
+        def grad_log_target(theta: np.ndarray) -> np.ndarray:
             return self.target(lam).value_and_grad(theta)[1]
 
         settings, path, noise = self.settings, self.path, self.rng.noise

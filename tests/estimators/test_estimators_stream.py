@@ -12,7 +12,8 @@ from estimator_cases import KINDS, data, estimator, first_call, part, same_fit, 
 from sklearn.base import clone
 
 from sgevidence import AIS, SGAIS, BayesianLinearRegression, SequentialSGMCMC
-from sgevidence.estimators import _base, _transaction
+from sgevidence.estimators import _transaction
+from sgevidence.history import Rows
 
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 
@@ -42,30 +43,19 @@ def test_a_buffer_that_is_filled_again_changes_nothing(kind):
 
 
 @EVERY_KIND
-def test_samplers_get_arrays_of_their_own(kind, monkeypatch):
-    seen, update = [], SGAIS.update
-
-    def spy(self, state, model, rows, *args):
-        seen.append(rows)
-        return update(self, state, model, rows, *args)
-
-    monkeypatch.setattr(SGAIS, "update", spy)
-    (X, y), weight = part(kind, 0, 10), np.ones(10)
-    estimator(kind).partial_fit(X, y, sample_weight=weight, **first_call(kind))
-    for mine, given in [(seen[0].X, X), (seen[0].y, y), (seen[0].weight, weight)]:
-        assert given is None or not np.shares_memory(mine, given)
-
-
-def test_without_copies_they_would_not(monkeypatch):
-    monkeypatch.setattr(_base, "owned", lambda array, given: array)
+def test_without_the_sampler_s_copy_it_would(kind, monkeypatch):
+    """Rows wait in the sampler's state: it copies them, and nobody else need."""
+    monkeypatch.setattr(Rows, "copy", lambda self: self)
     with pytest.raises(AssertionError):
-        test_samplers_get_arrays_of_their_own("linear", monkeypatch)
+        test_a_buffer_that_is_filled_again_changes_nothing(kind)
 
 
-def test_a_map_opened_for_reading_is_not_copied(tmp_path, monkeypatch):
-    """It may be larger than memory."""
+@pytest.mark.parametrize("mode", ["r", "r+", None], ids=["map for reading", "map for writing", "array"])
+def test_rows_of_one_call_are_not_copied(tmp_path, monkeypatch, mode):
+    """They may be larger than memory."""
     X = data("gmm")[0]
     np.save(tmp_path / "X.npy", X)
+    given = np.load(tmp_path / "X.npy", mmap_mode=mode)
     seen = []
     update = SGAIS.update
 
@@ -74,9 +64,9 @@ def test_a_map_opened_for_reading_is_not_copied(tmp_path, monkeypatch):
         return update(self, state, model, rows, *args)
 
     monkeypatch.setattr(SGAIS, "update", spy)
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    estimator("gmm").fit(mapped).fit(X)
-    assert np.shares_memory(seen[0], mapped) and not np.shares_memory(seen[1], X)
+    same_fit(estimator("gmm").fit(given), estimator("gmm").fit(X))
+    assert np.shares_memory(seen[0], given)
+    np.testing.assert_array_equal(given, X)
 
 
 # -- parameters ------------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ def test_plus_and_minus(rng, model):
         (whole.plus(back, -1.0), front),
         (Anchor.empty(a).plus(whole, 0.25), Anchor.of(model, a, rows.scaled(0.25))),
     ]:
-        for one, other in zip(sums, expected):
+        for one, other in zip(sums[:4], expected[:4]):
             np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-7 * np.abs(whole.H).max())
         np.testing.assert_allclose(sums(theta), expected(theta), rtol=1e-6)
     assert np.all(Anchor.empty(a)(theta) == 0)
@@ -193,7 +193,7 @@ def check_moved_exact(model, rng, moved=Anchor.moved):
     sums, direct = moved(Anchor.of(model, a, rows), model, b, rows), Anchor.of(model, b, rows)
     scale = np.abs(direct.H).max() + np.abs(direct.G).max()
     np.testing.assert_array_equal(sums.a, b)
-    for one, other in zip(sums[1:], direct[1:]):
+    for one, other in zip(sums[1:4], direct[1:4]):
         np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-6 * scale, err_msg="not exact")
 
 
@@ -219,7 +219,7 @@ def check_moved_orders(model, rng, moved=Anchor.moved):
 
     def errors(step):
         sums, direct = moved(here, model, here.a + step, sample), Anchor.of(model, here.a + step, rows)
-        return [np.linalg.norm(one - other) for one, other in zip(sums[1:], direct[1:])]
+        return [np.linalg.norm(one - other) for one, other in zip(sums[1:4], direct[1:4])]
 
     steps = rng.normal(size=(20, model.n_params))
     steps = np.concatenate([steps, -steps])  # the next order drops out of the squares

@@ -6,6 +6,7 @@ from mutants import broken
 from scipy.stats import kstest
 
 from sgevidence import HMC, EvidenceWarning, Exact, HarmonicMean
+from sgevidence.exceptions import ImpossibleRowsError
 from sgevidence.history import Rows
 from sgevidence.kernels import MoveInfo
 from sgevidence.models import LinearModel, MixtureModel
@@ -59,7 +60,7 @@ def test_draws_by_hmc_are_from_the_posterior(rng, monkeypatch):
     model = LinearModel(1, noise_std=1.0)
     rows = Rows.of(np.linspace(-1, 1, 40)[:, None], np.linspace(-2, 2, 40))
     exact = model.exact_posterior(rows, rng, 100_000)
-    monkeypatch.delattr(LinearModel, "exact_posterior")
+    monkeypatch.setattr(LinearModel, "has_exact_posterior", False)
     monkeypatch.setattr(LinearModel, "has_conditional_move", False)
     result = HarmonicMean(1000).run(model, rows, rng)
     assert result.theta.shape == (1000, 2) and np.all(result.weights == 1 / 1000)
@@ -73,6 +74,26 @@ def test_a_cloud_in_one_place_is_seen(rng, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(HMC, "trajectories", gather)
             test_draws_by_hmc_are_from_the_posterior(rng, patch)
+
+
+@pytest.mark.parametrize("noise_std", [1.0, None])
+@pytest.mark.parametrize("huge", [1e160, 1e200])
+def test_impossible_rows_are_named(rng, noise_std, huge):
+    """The formulas would overflow."""
+    rows = Rows.of(np.ones((3, 1)), [1.0, huge, 2.0])
+    with np.errstate(all="ignore"), pytest.raises(ImpossibleRowsError, match="1 row"):
+        HarmonicMean(100).run(LinearModel(1, noise_std=noise_std), rows, rng)
+
+
+def test_a_formula_that_fails_is_not_taken_for_none(rng, monkeypatch):
+    """An error inside of it must not be answered by the other algorithm."""
+
+    def fails(self, rows, rng, size):
+        raise ValueError("inside the formula")
+
+    monkeypatch.setattr(LinearModel, "exact_posterior", fails)
+    with pytest.raises(ValueError, match="inside the formula"):
+        HarmonicMean(100).run(BROAD, ROWS, rng)
 
 
 def gather(self, theta, *_):

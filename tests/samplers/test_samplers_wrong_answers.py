@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from sgevidence import SGAIS, SGHMC, SGNHT, SIR, EvidenceWarning, ImpossibleRowsError
+from sgevidence import SGAIS, SGHMC, SGNHT, SIR, EvidenceWarning, ImpossibleRowsError, SequentialSGMCMC
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
 from sgevidence.models._custom import CustomModel
@@ -40,10 +40,18 @@ def streamed(sampler, model, pieces, seed=0):
 # ------------------------------------------------------------------------- the caller's arrays are his own
 
 
+KEEPERS = pytest.mark.parametrize(
+    "few", [SGAIS(50, max_particles=50), SequentialSGMCMC(50, growth=0.5)], ids=["SGAIS", "sequential"]
+)
+
+
+@KEEPERS
 @every_model
-def test_a_buffer_that_is_filled_again_and_again(model, name):
-    rows, few = rows_of(name, 120), SGAIS(50, max_particles=50)
-    buffer = rows[:10].copy()
+@pytest.mark.filterwarnings("ignore:the mean predictive")
+def test_a_buffer_that_is_filled_again_and_again(model, name, few):
+    """Rows that wait are the sampler's own."""
+    rows = rows_of(name, 120)
+    buffer = rows.take(np.arange(10))
 
     def reused():
         for piece in rows.chunks(10):
@@ -55,6 +63,14 @@ def test_a_buffer_that_is_filled_again_and_again(model, name):
     one, other = streamed(few, model, rows.chunks(10)), streamed(few, model, reused())
     assert one.log_evidence == other.log_evidence
     np.testing.assert_array_equal(one.theta, other.theta)
+
+
+@KEEPERS
+@pytest.mark.filterwarnings("ignore:the mean predictive")
+def test_rows_that_are_not_copied_are_seen(few, monkeypatch):
+    monkeypatch.setattr(Rows, "copy", lambda self: self)
+    with pytest.raises(AssertionError):
+        test_a_buffer_that_is_filled_again_and_again(LinearModel(5), "sim_L", few)
 
 
 # ------------------------------------------------------------------------- rows that nothing can explain

@@ -1,11 +1,11 @@
 """Evidence from allocations: the sum over all of them for few rows, closed forms, gold, and saying no."""
 
 import runpy
-from math import factorial, lgamma
 from pathlib import Path
 
 import numpy as np
 import pytest
+from enumeration import enumerated
 from sklearn.datasets import load_wine
 
 from sgevidence.history import Rows
@@ -15,34 +15,6 @@ from sgevidence.targets import _allocations as target
 from sgevidence.targets._allocations import allocation_evidence
 
 DATA = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
-
-
-def partitions(n):
-    """All partitions of n rows into blocks, each a list of bit masks."""
-    if n == 0:
-        yield []
-        return
-    for blocks in partitions(n - 1):
-        yield [*blocks, 1 << (n - 1)]
-        for i in range(len(blocks)):
-            yield [*blocks[:i], blocks[i] | 1 << (n - 1), *blocks[i + 1 :]]
-
-
-def enumerated(model, rows):
-    """log Σ_z p(x, z) over all Kⁿ allocations, K!/(K − b)! at a time; a row of weight 2 is two rows."""
-    X = np.repeat(rows.X, rows.weight.astype(int), axis=0)
-    n, K, a = len(X), model.n_components, model.weight_concentration
-    one = MixtureModel(1, X.shape[1], mean_scale=model.mean_scale, variance_prior=model.variance_prior)
-    block = {}
-    for mask in range(1, 2**n):
-        members = [r for r in range(n) if mask >> r & 1]
-        block[mask] = one.exact_log_evidence(Rows.of(X[members])) + lgamma(a + len(members)) - lgamma(a)
-    terms = [
-        sum(block[mask] for mask in blocks) + np.log(factorial(K) / factorial(K - len(blocks)))
-        for blocks in partitions(n)
-        if len(blocks) <= K
-    ]
-    return np.logaddexp.reduce(terms) + lgamma(K * a) - lgamma(K * a + n)
 
 
 def few(n, p=1, spread=2.0, offset=0.0, seed=3):

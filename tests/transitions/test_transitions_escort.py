@@ -117,7 +117,7 @@ def test_anchor_afterwards(rng, model):
         problem = Problem(model, rng, 600, c)
         step = ESCORT.carried(problem.path, problem.theta, rng)
         direct = Anchor.of(model, step.anchor.a, problem.rows)
-        for one, other in zip(step.anchor, direct):
+        for one, other in zip(step.anchor[:4], direct):
             np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6 * np.abs(direct.H).max())
 
 

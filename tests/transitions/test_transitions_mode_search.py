@@ -9,6 +9,7 @@ from sgevidence import ModeSearch
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.targets import Likelihood, Path, Target, find_mode
+from sgevidence.transitions import _mode_search
 
 
 def test_a_mode_is_a_region_in_all_labellings(mode, rng):
@@ -23,15 +24,12 @@ def symmetric_rows(rng, n, spread=3.0):
     return Rows.of(np.r_[X, X[:, ::-1]])
 
 
-#: A search on a thousand of them sees one way to be better by tens of nats, and climbs from nowhere else.
-ON_A_SAMPLE = pytest.mark.xfail(
-    reason="beyond search_rows one of two equal modes is found, in 21 of 24 data sets"
-)
-
-
-@pytest.mark.parametrize("n", [60, 200, 400, pytest.param(1000, marks=ON_A_SAMPLE)])
+@pytest.mark.parametrize("n", [60, 200, 400, 1000, 3000])
 def test_several_modes_are_found(rng, n):
-    """Two components for four groups: left and right, or above and below, and neither is the better."""
+    """Two components for four groups: left and right, or above and below, and neither is the better.
+
+    A search on a thousand of more rows sees one of them better by tens of nats, and climbs there most often.
+    """
     model, rows = MixtureModel(2, 2), symmetric_rows(rng, n)
     modes = ModeSearch().find(model, rows, rng)
     assert len(modes) > 1
@@ -58,6 +56,13 @@ def test_a_search_that_finds_too_few_or_too_many_is_seen(rng, monkeypatch, right
     monkeypatch.setattr(ModeSearch, "find", broken(ModeSearch.find, right, wrong))
     with pytest.raises(AssertionError):
         test_several_modes_are_found(rng, 200)
+
+
+def test_repetitions_that_use_up_the_climbs_are_seen(rng, monkeypatch):
+    monkeypatch.setattr(_mode_search, "each_once", lambda model, found: [a for a, _ in found])
+    with pytest.raises(AssertionError):
+        for n in (800, 1000, 1200, 1400):  # one of six data sets or so has both among the best eight
+            test_several_modes_are_found(rng, n)
 
 
 def check_modes(model, rows, modes, negligible):

@@ -1,0 +1,36 @@
+"""Evidence of a mixture by the sum over all allocations of few rows."""
+
+from math import factorial, lgamma
+
+import numpy as np
+
+from sgevidence.history import Rows
+from sgevidence.models import MixtureModel
+
+
+def partitions(n):
+    """All partitions of n rows into blocks, each a list of bit masks."""
+    if n == 0:
+        yield []
+        return
+    for blocks in partitions(n - 1):
+        yield [*blocks, 1 << (n - 1)]
+        for i in range(len(blocks)):
+            yield [*blocks[:i], blocks[i] | 1 << (n - 1), *blocks[i + 1 :]]
+
+
+def enumerated(model, rows):
+    """log Σ_z p(x, z) over all Kⁿ allocations, K!/(K − b)! at a time; a row of weight 2 is two rows."""
+    X = np.repeat(rows.X, rows.weight.astype(int), axis=0)
+    n, K, a = len(X), model.n_components, model.weight_concentration
+    one = MixtureModel(1, X.shape[1], mean_scale=model.mean_scale, variance_prior=model.variance_prior)
+    block = {}
+    for mask in range(1, 2**n):
+        members = [r for r in range(n) if mask >> r & 1]
+        block[mask] = one.exact_log_evidence(Rows.of(X[members])) + lgamma(a + len(members)) - lgamma(a)
+    terms = [
+        sum(block[mask] for mask in blocks) + np.log(factorial(K) / factorial(K - len(blocks)))
+        for blocks in partitions(n)
+        if len(blocks) <= K
+    ]
+    return np.logaddexp.reduce(terms) + lgamma(K * a) - lgamma(K * a + n)

@@ -1,0 +1,134 @@
+"""Streams that change half-way, after most rows have been dropped: right, or a bar that says how wrong.
+
+What the rows before the change have to say of the place to which the posterior then goes is known from the
+sample alone.  Data and seeds are those of the test's own generator.
+"""
+
+import numpy as np
+import pytest
+from mutants import broken
+from softmax_reference import log_evidence
+
+from sgevidence import SGAIS, SGHMC
+from sgevidence.history import Memory, Rows
+from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.samplers._records import complaints
+
+N, CALL, RESERVOIR = 1500, 25, 300
+
+
+class SampledLinear(LinearModel):
+    """Its rows have to be sampled, as those of most models."""
+
+    def condensed(self, rows):
+        return None
+
+
+class SampledComponent(MixtureModel):
+    def condensed(self, rows):
+        return None
+
+
+def linear(rng, shift, kind=LinearModel):
+    model = kind(4)
+    X = rng.standard_normal((N, 4))
+    y = X @ rng.standard_normal(4) + rng.standard_normal(N)
+    y[N // 2 :] += shift
+    rows = Rows.of(X, y)
+    return model, rows, model.exact_log_evidence(rows), 0.0
+
+
+def one_component(rng, shift, kind=MixtureModel):
+    model = kind(1, 4)
+    X = 5.0 + rng.standard_normal((N, 4))
+    X[N // 2 :] += shift
+    rows = Rows.of(X)
+    return model, rows, model.exact_log_evidence(rows), 0.0
+
+
+def softmax(rng, shift):
+    X, B = rng.standard_normal((N, 3)), rng.standard_normal((3, 3))
+    logits = X @ B + np.outer(np.arange(N) >= N // 2, [shift, 0.0, -shift])
+    rows = Rows.of(X, np.argmax(logits + rng.gumbel(size=(N, 3)), axis=1))
+    model = SoftmaxModel(3, 3)
+    return model, rows, *log_evidence(model, rows, rng, n=4000)
+
+
+def sampled_linear(rng, shift):
+    return linear(rng, shift, SampledLinear)
+
+
+def sampled_component(rng, shift):
+    return one_component(rng, shift, SampledComponent)
+
+
+def stream(problem, rng, **settings):
+    """Error in nats, the state and the records."""
+    model, rows, exact, _ = problem
+    sampler = SGAIS(reservoir_size=RESERVOIR, **settings)
+    state, records = sampler.init(model, rng), []
+    for piece in rows.chunks(CALL):
+        state, new = sampler.update(state, model, piece, rng)
+        records += new
+    return state.log_evidence - exact, state, records
+
+
+@pytest.mark.parametrize("problem, shift", [(linear, 3.0), (linear, 30.0), (one_component, 1.0)])
+@pytest.mark.parametrize("settings", [{}, dict(move=SGHMC()), dict(escort=None)], ids=["", "sghmc", "anneal"])
+def test_what_a_few_rows_can_say_is_not_lost(rng, problem, shift, settings):
+    """As right as without a shift, in a memory of a few rows."""
+    error, state, _ = stream(problem(rng, shift), rng, **settings)
+    assert state.memory.complete and len(state.memory.reservoir) <= RESERVOIR
+    assert abs(error) < 4 * state.log_evidence_std and state.log_evidence_std < 0.5
+
+
+def check_says_so(rng, problem, shift, n_seeds, wanted=True):
+    """RMS of z, and a complaint wherever the sample leaves more than a nat in doubt."""
+    z, said = [], []
+    for g in rng.spawn(n_seeds):
+        made = problem(g, shift)
+        error, state, records = stream(made, g)
+        assert not state.memory.complete
+        z.append(error / np.hypot(state.log_evidence_std, made[3]))
+        said.append(bool(complaints(records)) or state.log_evidence_std < 1.0)
+    rms = np.sqrt(np.mean(np.square(z)))
+    assert rms < 1 + 2 / np.sqrt(n_seeds) + 0.1, f"RMS of z {rms:.2f}: {np.round(z, 1)}"
+    assert all(said), "uncertain by more than a nat without a word"
+
+
+SHIFTS = [(sampled_linear, 3.0), (sampled_component, 1.0), (softmax, 2.0)]
+every_shift = pytest.mark.parametrize("problem, shift", SHIFTS, ids=[p.__name__ for p, _ in SHIFTS])
+
+
+@every_shift
+def test_what_a_sample_has_lost_is_in_the_bar(rng, problem, shift):
+    check_says_so(rng, problem, shift, n_seeds=3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [0.0, 0.2, 1.0], ids=["no shift", "a small one", "large"])
+@every_shift
+def test_the_bar_covers(rng, problem, shift, size):
+    check_says_so(rng, problem, size * shift, n_seeds=24)
+
+
+@pytest.mark.slow
+@every_shift
+def test_the_bar_is_no_wider_than_it_must_be(rng, problem, shift):
+    """Without a shift a sample costs nothing to speak of."""
+    made = problem(rng, 0.0)
+    assert stream(made, rng)[1].log_evidence_std < 0.3
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("self.sums.moved_by_blocks", "self.sums._replace(doubt=None).moved_by_blocks"),
+        ("self.reservoir.rows.total_weight / self.n", "1.0"),
+    ],
+    ids=["forgotten at each move", "a sample of all rows"],
+)
+def test_a_broken_memory_is_caught(rng, monkeypatch, right, wrong):
+    monkeypatch.setattr(Memory, "moved", broken(Memory.moved, right, wrong))
+    with pytest.raises(AssertionError):
+        check_says_so(rng, sampled_linear, 3.0, n_seeds=3)

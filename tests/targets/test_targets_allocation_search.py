@@ -1,0 +1,141 @@
+"""Searches for allocations: the score is the log evidence of a basin, and a poor basin is left."""
+
+from math import lgamma
+
+import numpy as np
+import pytest
+from enumeration import enumerated
+from mutants import broken
+
+from sgevidence.history import Rows
+from sgevidence.models import MixtureModel
+from sgevidence.models.allocations import features
+from sgevidence.targets import _allocation_search as module
+from sgevidence.targets._allocation_search import CHAINS, SWEEPS, Found, search, searched_together
+
+
+def problem(rows):
+    origin = rows.X.mean(axis=0)
+    return features(rows.X, rows.weight, origin), origin
+
+
+def scored(model, rows, rng, z, sweeps=module._sweeps, n_sweeps=300):
+    """Mean score of chains from z."""
+    F, origin = problem(rows)
+    return sweeps(model, z, F, origin, n_sweeps, rng)[1].mean()
+
+
+def test_score_of_one_component_is_its_evidence(rng):
+    """Chib's identity with nothing to allocate, to ten digits."""
+    rows, model = Rows.of(rng.normal(size=(12, 2))), MixtureModel(1, 2)
+    found = scored(model, rows, rng, np.zeros((4, 12), dtype=int), n_sweeps=SWEEPS)
+    assert found == pytest.approx(model.exact_log_evidence(rows), rel=1e-10)
+
+
+def check_score(rng, sweeps=module._sweeps):
+    """Below log p(x) by what one θ says of the allocations beyond what the rows do: a nat or two.
+
+    The components overlap, so that chains go through all labellings, and allocations are worth nats.
+    """
+    rows, model = Rows.of(rng.normal(size=(10, 1))), MixtureModel(2, 1)
+    z = rng.integers(2, size=(CHAINS, 10))
+    below = enumerated(model, rows) - scored(model, rows, rng, z, sweeps)
+    assert 0.0 < below < 2.5, f"{below:.2f} nats below the evidence"
+
+
+def test_score_is_near_the_evidence(rng):
+    check_score(rng)
+
+
+@pytest.mark.parametrize(
+    "right, wrong", [("- log_p", ""), ("- log_p", "+ log_p"), ("- log_p", "- 2 * log_p")]
+)
+def test_a_score_that_does_not_count_allocations_is_seen(rng, right, wrong):
+    with pytest.raises(AssertionError, match="below the evidence"):
+        check_score(rng, broken(module._sweeps, right, wrong))
+
+
+EACH, P = 300, 2
+GROUPS = np.repeat([0, 1, 2], EACH)
+
+
+def check_search(rng, monkeypatch, rounds=module.ROUNDS):
+    """Two of three far groups in one component and the third in two: a few sweeps stay there."""
+    for name, value in dict(ROUNDS=rounds, CHAINS=12, STAY=4, SWEEPS=4).items():
+        monkeypatch.setattr(module, name, value)
+    rows = Rows.of(10.0 * (GROUPS[:, None] - 1) + 0.5 * rng.normal(size=(3 * EACH, P)))
+    model, (F, origin) = MixtureModel(3, P), problem(rows)
+    poor = np.where(GROUPS == 2, 1 + np.arange(3 * EACH) % 2, 0)
+    found = search(model, rows.X, F, origin, rng, np.tile(poor, (12, 1)))
+    together = found.z[0][:, None] == found.z[0]
+    assert np.all(together == (GROUPS[:, None] == GROUPS)), "not the groups"
+    # far apart, so that the score is the log evidence of one labelling
+    each = [MixtureModel(1, P).exact_log_evidence(rows[EACH * k : EACH * (k + 1)]) for k in range(3)]
+    dirichlet = 3 * lgamma(EACH + 1) + lgamma(3) - lgamma(3 * EACH + 3)
+    assert found.score == pytest.approx(sum(each) + dirichlet, abs=0.1)
+    assert found.n_sweeps == 12 * 4 * (rounds + 1)
+
+
+def test_merging_and_splitting_leaves_a_poor_basin(rng, monkeypatch):
+    check_search(rng, monkeypatch)
+
+
+def test_sweeps_alone_would_not(rng, monkeypatch):
+    with pytest.raises(AssertionError, match="not the groups"):
+        check_search(rng, monkeypatch, rounds=0)
+
+
+def check_together(monkeypatch, together=searched_together):
+    """The search that lags goes on from where it was, and what it spent adds up."""
+    scores = {0: iter([-10.0]), 1: iter([-50.0, -30.0, -11.0])}
+    starts = []
+
+    def found(model, X, F, origin, rng, z):
+        starts.append((rng, z))
+        return Found(f"of {rng}", next(scores[rng]), 100)
+
+    together.__globals__["search"] = found
+    monkeypatch.setattr(module, "_starts", lambda X, K, rng: "nowhere")
+    together.__globals__["_starts"] = module._starts
+    result = together(MixtureModel(2, 1), None, None, None, [0, 1])
+    assert [one.score for one in result] == [-10.0, -11.0], "one lags"
+    assert [one.n_sweeps for one in result] == [100, 300], "costs"
+    assert starts == [(0, "nowhere"), (1, "nowhere"), (1, "of 1"), (1, "of 1")], "starts"
+
+
+@pytest.fixture
+def own_globals():
+    """Of the function that a test gives another ``search``: a copy of it."""
+    return lambda right="MORE", wrong="MORE": broken(searched_together, right, wrong)
+
+
+def test_the_search_that_lags_goes_on(monkeypatch, own_globals):
+    check_together(monkeypatch, own_globals())
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [("range(MORE)", "range(1)"), ("np.argmin", "np.argmax"), ("+ found[worst].n_sweeps", "")],
+    ids=["once more only", "the best goes on", "costs of the first forgotten"],
+)
+def test_a_search_that_lags_and_stays_is_seen(monkeypatch, own_globals, right, wrong):
+    with pytest.raises((AssertionError, StopIteration)):
+        check_together(monkeypatch, own_globals(right, wrong))
+
+
+def test_clusters_find_groups_that_are_far_apart(rng):
+    """Every group a cluster of its own, as far as there are so many; rows all alike make one."""
+    x = module._scaled(100.0 * GROUPS[:, None] + rng.normal(size=(3 * EACH, 1)))
+    clusters = module._clusters(x, 3, rng)
+    assert np.all((clusters[:, None] == clusters) == (GROUPS[:, None] == GROUPS))
+    assert not module._clusters(np.zeros((9, 2)), 4, rng).any()
+
+
+def test_merged_and_split(rng):
+    """Two components become one and another two; nothing else changes."""
+    z, X = rng.integers(4, size=60), rng.normal(size=(60, 2))
+    for _ in range(50):
+        new = module._merged_and_split(z, X, 4, rng)
+        pairs = {(int(a), int(b)) for a, b in zip(z, new)}
+        moved = {a for a, b in pairs if a != b}
+        assert len(moved) <= 3 and set(new) <= set(range(4))

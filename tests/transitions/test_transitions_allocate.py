@@ -1,0 +1,91 @@
+"""The cloud from allocations: the evidence of all rows, particles of the posterior, and when it declines."""
+
+import numpy as np
+import pytest
+from enumeration import enumerated
+from mutants import broken
+
+from sgevidence.history import Memory, Rows
+from sgevidence.models import MixtureModel
+from sgevidence.particles import Cloud
+from sgevidence.targets import Path
+from sgevidence.transitions import Allocate, State, Streams, _allocate
+
+MODEL, M = MixtureModel(2, 1), 400
+NEW = Rows.of([[4.0], [1.0]])
+
+
+def on(rng, rows, seen=5, model=MODEL, capacity=None):
+    """A cloud that knows nothing, some rows in the memory and the others to come."""
+    memory = Memory.empty(capacity).absorb(rows[:seen], rng)
+    cloud = Cloud.planted(model.sample_prior(rng, M))._replace(log_Z=-1e6)
+    return State(cloud, memory), Path(model, memory, rows[seen:])
+
+
+def check_crossed(rng, call=Allocate.__call__):
+    """log p(x) of all rows, those in the memory included; and the predictive of new ones by enumeration."""
+    rows = Rows.of(4.0 + rng.standard_normal((8, 1)))
+    state, path = on(rng, rows)
+    step = call(Allocate(first_rows=1), state, path, Streams.spawned(rng))
+    after, exact = step.state, enumerated(MODEL, rows)
+    assert step.crossed and step.info.n_renewals == 1 and after.cloud.M == M
+    assert abs(after.log_evidence - exact) < 4.5 * after.log_evidence_std, "evidence"
+    assert 1e-3 < after.log_evidence_std < 0.15, "error bar"
+    p = np.exp(MODEL.log_likelihood(after.theta, NEW))
+    expected = [np.exp(enumerated(MODEL, rows.join(NEW[i : i + 1])) - exact) for i in range(2)]
+    z = (p.mean(axis=0) - expected) / (p.std(axis=0) / np.sqrt(M / 3))  # draws from few parents are dependent
+    assert np.abs(z).max() < 5, "particles"
+
+
+def test_evidence_and_particles_are_those_of_the_posterior(rng):
+    check_crossed(rng)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("Weights.ones(M),", "Weights(found.log_weights[parents]),"),
+        ("path.all_rows", "path.chunk"),
+        ("found.theta[parents]", "state.theta[parents % M]"),
+        ("found.log_evidence_std**2", "0.0 * found.log_evidence_std"),
+        ("state._replace(cloud=cloud, ell=None)", "state"),
+    ],
+    ids=["a weight twice", "the new rows only", "the old particles", "no error", "the old cloud"],
+)
+def test_a_mistake_is_seen(rng, right, wrong):
+    mutant = broken(Allocate.__call__, right, wrong)
+    with pytest.raises(AssertionError, match=r"evidence|particles|error bar"):
+        for g in rng.spawn(4):
+            check_crossed(g, mutant)
+
+
+@pytest.mark.parametrize(
+    "model, seen, settings",
+    [(MixtureModel(1, 1), 5, {}), (MODEL, 5, dict(capacity=3)), (MODEL, 0, {})],
+    ids=["one component", "rows are gone", "too few rows"],
+)
+def test_it_declines_without_a_look(rng, monkeypatch, model, seen, settings):
+    monkeypatch.setattr(_allocate, "allocation_evidence", None)
+    state, path = on(rng, Rows.of(rng.standard_normal((9, 1))), seen or 5, model, **settings)
+    allocate = Allocate(first_rows=100 if seen == 0 else 1)
+    step = allocate(state, path, Streams.spawned(rng))
+    assert not step.crossed and step.state is state
+
+
+def test_what_is_not_reliable_is_tried_again_but_not_for_ever(rng, monkeypatch):
+    """Three times, or once where few draws are effective; then the mixture's allocations have failed."""
+    rows = Rows.of(rng.standard_normal((9, 1)))
+    state, path = on(rng, rows)
+    found = _allocate.allocation_evidence(MODEL, rows, rng)._replace(reliable=False, n_likelihoods=10.0)
+    for ess, tries in ((50.0, 3), (5.0, 1)):
+        calls = []
+
+        def unreliable(model, rows, rng, ess=ess, calls=calls):
+            calls.append(len(rows))
+            return found._replace(ess=ess)
+
+        monkeypatch.setattr(_allocate, "allocation_evidence", unreliable)
+        step = Allocate(first_rows=1)(state, path, Streams.spawned(rng))
+        assert calls == [9] * tries and step.info.n_likelihoods == 10.0 * tries
+        assert not step.crossed and step.state.cloud is state.cloud and step.state.tuned.allocations_failed
+        assert not Allocate(first_rows=1).applies(step.state, path)
