@@ -5,7 +5,6 @@ contours: ``_shells.py`` has the sum, :class:`~sgevidence.transitions.Constraine
 in their place.
 """
 
-import warnings
 from numbers import Integral, Real
 from time import perf_counter
 
@@ -14,7 +13,6 @@ from scipy.stats import kstest
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval, StrOptions
-from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..models import Model, value_and_grad
 from ..particles import Weights
@@ -188,8 +186,6 @@ class NestedSampling(BaseEstimator):
         )
         theta, ell, log_w, n_live, ranks = (np.concatenate(part) for part in zip(*shells))
         log_Z, var, H = evidence(ell, log_w, n_live)
-        for doubt in doubts(ranks, moves):
-            warnings.warn(doubt, EvidenceWarning, stacklevel=2)
         theta, weights = thinned_draws(theta, Weights(ell + log_w), rng)
         counts = dict(
             n_likelihoods=moves.n_likelihoods,
@@ -198,13 +194,11 @@ class NestedSampling(BaseEstimator):
             acceptance=moves.acceptance,
         )
         result = answer(log_Z, np.sqrt(var), theta, weights, rows, start, **counts)
-        return result._replace(
-            diagnostics=result.diagnostics
-            | dict(
-                information=H,
-                n_iterations=len(shells) - (not published),
-                insertion_p=float(kstest(ranks, "uniform").pvalue) if len(ranks) else 1.0,
-                stuck=moves.n_stuck / max(moves.n_moved, 1),
-                memory=float(np.mean(moves.memory)),
-            )
+        more = dict(
+            information=H,
+            n_iterations=len(shells) - (not published),
+            insertion_p=float(kstest(ranks, "uniform").pvalue) if len(ranks) else 1.0,
+            stuck=moves.n_stuck / max(moves.n_moved, 1),
+            memory=float(np.mean(moves.memory)),
         )
+        return result._replace(diagnostics=result.diagnostics | more).doubted(doubts(ranks, moves))

@@ -73,44 +73,6 @@ def test_broken_accounting_is_caught(rng, monkeypatch, right, wrong, tolerance):
         check_coverage(z_scores(sampler, LINE, ROWS, LINE.exact_log_evidence(ROWS), rng, 50))
 
 
-QUADRATURE_MUTANTS = {
-    "the sums exchanged": ('if quadrature == "lower"', 'if quadrature == "trapezoid"'),
-    "twice the trapezoid": (" - np.log(2)", ""),
-    "the wrong neighbour": ("np.append(n_live[1:], M)", "n_live / 2"),
-}
-
-
-def check_quadratures(descend, M=20, width=0.05):
-    """Points at X_k = e^{−k/M} leave the error of the sum alone: ∫ λ dX for λ = e^{−X/width}."""
-    X = np.exp(-np.arange(1, M + 1) / M)[:, None]
-    exact = np.log(-width * np.expm1(-1 / width))
-
-    def draw(theta, ell, k, floor, log_X):
-        last = theta[-1] * np.exp(-1 / M)
-        return last[None], -last / width
-
-    found = {}
-    for rule in ("upper", "trapezoid", "lower"):
-        rng = np.random.default_rng(0)
-        shells = list(descend(X, -X[:, 0] / width, draw, 1, 1e-9, rng, quadrature=rule))
-        parts = [np.concatenate([getattr(s, name) for s in shells]) for name in ("ell", "log_w", "n_live")]
-        found[rule] = _shells.evidence(*parts)[0] - exact
-    assert found["upper"] == pytest.approx(1 / (2 * M), rel=0.1)
-    assert found["lower"] == pytest.approx(-1 / (2 * M), rel=0.1)
-    assert abs(found["trapezoid"]) < 1 / M**2
-
-
-def test_quadratures():
-    """Riemann sums on either side are off by 1/(2M), the trapezoid by less than its square."""
-    check_quadratures(_shells.descend)
-
-
-@pytest.mark.parametrize("right, wrong", QUADRATURE_MUTANTS.values(), ids=QUADRATURE_MUTANTS)
-def test_a_wrong_quadrature_is_caught(right, wrong):
-    with pytest.raises(AssertionError):
-        check_quadratures(broken(_shells.descend, right, wrong))
-
-
 def test_the_quadrature_is_that_of_the_sampler():
     """One at a time, the same draws: but for the remainder, log (1 + q)/2 and log q apart, q = e^{−1/M}."""
     sampler = NestedSampling(n_live=20, n_replaced=1, kernel="rejection", tolerance=0.05)

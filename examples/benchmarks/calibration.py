@@ -1,0 +1,125 @@
+"""Is the error bar true?  Fits beside references that owe nothing to the package, one JSON line a fit.
+
+    python calibration.py --output calibration.jsonl                   # about an hour of one core
+    python calibration.py --output calibration.jsonl --page ../../docs/trust.md
+    python calibration.py --output some.jsonl --cells "linear*" "*shift*" --seeds 5 --jobs 2
+
+The cells are in ``calibration_linear.py``, ``_classes.py``, ``_mixtures.py`` and ``_custom.py``.  A seed
+stands for fresh rows and a fresh random state.  Lines are appended, and what has a line is not run again:
+an interrupted run goes on with the same command.  Five seeds of every cell come first, then five more, and
+so on, so that half a run is a page of its own.  With ``--page`` nothing is fitted: the page and its picture
+are written from the lines.
+"""
+
+import argparse
+import fnmatch
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import calibration_classes
+import calibration_custom
+import calibration_linear
+import calibration_mixtures
+from calibration_cell import FEW, Cell, run
+from calibration_page import write_page
+from calibration_summary import read_lines
+from common import check_one_thread, cpu_name, number, seconds
+from joblib import Parallel, delayed
+from track import HERE, commit_of
+
+MODULES = (calibration_linear, calibration_classes, calibration_mixtures, calibration_custom)
+CELLS: dict[str, Cell] = {cell.name: cell for module in MODULES for cell in module.CELLS}
+
+
+def lots(cells: Sequence[Cell], n_seeds: int | None) -> Iterator[tuple[Cell, range]]:
+    """Each cell with the next FEW of its seeds, in rounds."""
+    wanted = {cell.name: cell.seeds if n_seeds is None else min(n_seeds, cell.seeds) for cell in cells}
+    for first in range(0, max(wanted.values()), FEW):
+        for cell in cells:
+            yield cell, range(first + 1, min(first + FEW, wanted[cell.name]) + 1)
+
+
+def run_named(name: str, seed: int, max_seconds: float) -> dict:
+    """For other processes, which cannot be sent a cell's functions."""
+    return run(CELLS[name], seed, max_seconds)
+
+
+def records(cells: Sequence[Cell], done: list[dict], args: argparse.Namespace) -> Iterator[dict]:
+    """The fits that have no line yet; a cell that has used up its time is left as it is."""
+    known = {(r["cell"], r["seed"]) for r in done}
+    spent = dict.fromkeys(CELLS, 0.0)
+    for r in done:
+        spent[r["cell"]] = spent.get(r["cell"], 0.0) + cost(r)
+    for cell, seeds in lots(cells, args.seeds):
+        missing = [seed for seed in seeds if (cell.name, seed) not in known]
+        if not missing or spent[cell.name] > args.max_seconds_cell:
+            continue
+        jobs = (delayed(run_named)(cell.name, seed, args.max_seconds_cell) for seed in missing)
+        for record in Parallel(n_jobs=args.jobs, return_as="generator")(jobs):
+            spent[cell.name] += cost(record)
+            yield record
+
+
+def engine() -> str | None:
+    """Short hash of the last commit that changed the package, ``+`` after it for changes that have none."""
+    command = ["git", "-C", str(HERE), "log", "-1", "--format=%h", "--", "sgevidence"]
+    last = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+    return last + "+" * (commit_of(HERE) or "").endswith("+") if last else None
+
+
+def cost(record: dict) -> float:
+    return record["seconds"] + record.get("reference_seconds", 0.0)
+
+
+def sentence(r: dict) -> str:
+    """A record for the terminal."""
+    start = f"{r['cell']} [{r['seed']}]:"
+    warned = f"  WARNED {len(r['warnings'])}" if r["warnings"] else ""
+    if "z" not in r:
+        return f"{start} {r.get('failure') or r['reference_failure']}{warned}"
+    return (
+        f"{start} {r['log_evidence']:.3f} ± {r['std']:.3f}, error {number(r['error'], 3, True)}, "
+        f"z {number(r['z'], 3, True)}, {seconds(r['seconds'])} + {seconds(r['reference_seconds'])}{warned}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--output", type=Path, default=Path("calibration.jsonl"), help="lines are appended")
+    parser.add_argument(
+        "--cells", nargs="+", default=["*"], metavar="GLOB", help="names as printed by --list"
+    )
+    parser.add_argument("--list", action="store_true", help="print the names of the cells")
+    parser.add_argument("--seeds", type=int, help=f"at most so many; {FEW} of slow cells and 20 of others")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--max-seconds-cell", type=float, default=300.0, help="then no more seeds of a cell")
+    parser.add_argument("--page", type=Path, help="write this page from the lines, and its picture")
+    args = parser.parse_args()
+    cells = [cell for name, cell in CELLS.items() if any(fnmatch.fnmatch(name, glob) for glob in args.cells)]
+    if not cells:
+        parser.error("no cell has such a name")
+    if args.list:
+        print("\n".join(f"{cell.name}  ({cell.seeds} seeds)" for cell in cells))
+        return
+    done = read_lines(args.output) if args.output.exists() else []
+    if args.page:
+        write_page(args.page, cells, done)
+        print(f"{args.page} and its picture are written from {len(done)} lines")
+        return
+    check_one_thread()
+    about = {"commit": engine(), "machine": f"{os.cpu_count()} cores, {cpu_name()}"}
+    for record in records(cells, done, args):
+        print(sentence(record), flush=True)
+        now = {"date": datetime.now().astimezone().isoformat(timespec="seconds")}
+        with args.output.open("a", encoding="utf-8") as file:
+            file.write(json.dumps({**record, **about, **now}, ensure_ascii=False) + "\n")
+
+
+if __name__ == "__main__":
+    main()

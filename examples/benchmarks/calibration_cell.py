@@ -1,0 +1,131 @@
+"""One cell of the calibration suite: rows that a seed makes, a model of them, how they arrive, and the truth.
+
+A seed stands for fresh rows and a fresh random state of the sampler, other ones in each cell.
+"""
+
+import signal
+import warnings
+import zlib
+from collections.abc import Callable
+from time import process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+from references import Reference
+
+from sgevidence import EvidenceWarning
+
+#: Seeds of a cell whose fit, with its reference, takes less or more than about two seconds.
+MANY, FEW = 20, 5
+#: Share of effective draws below which a reference is not believed, nor its own error.
+LEAST_ESS = 0.05
+
+
+class Data(NamedTuple):
+    """Rows in the order in which they arrive, and where a search for their mode may start."""
+
+    X: np.ndarray
+    y: np.ndarray | None = None
+    start: np.ndarray | None = None
+
+
+class Cell(NamedTuple):
+    """What is fitted to what."""
+
+    model: str
+    d: int  #: columns
+    n: int
+    make: Callable[[np.random.Generator], Data]
+    estimator: Callable[..., Any]  #: takes ``random_state``
+    reference: Callable[[Data, np.random.Generator], Reference]
+    calls: int | None = None  #: rows of each ``partial_fit``; None is one ``fit``
+    difficulty: str = ""
+    slow: bool = False  #: FEW seeds instead of MANY
+    n_classes: int | None = None  #: to be told at the first ``partial_fit``
+
+    @property
+    def name(self) -> str:
+        words = [self.model, f"d={self.d}", f"n={self.n}", self.arrival, self.difficulty]
+        return ", ".join(word for word in words if word)
+
+    @property
+    def arrival(self) -> str:
+        return f"calls of {self.calls}" if self.calls else ""
+
+    @property
+    def seeds(self) -> int:
+        return FEW if self.slow else MANY
+
+    def rng(self, seed: int, purpose: int) -> np.random.Generator:
+        """Of the rows (0), the sampler (1) and the reference (2)."""
+        return np.random.default_rng([zlib.crc32(self.name.encode()), seed, purpose])
+
+    def learn(self, data: Data, random_state: int) -> Any:
+        """The fitted estimator."""
+        estimator = self.estimator(random_state=random_state)
+        if self.calls is None:
+            return estimator.fit(data.X, data.y)
+        first = {} if self.n_classes is None else {"classes": np.arange(self.n_classes)}
+        for i in range(0, len(data.X), self.calls):
+            part = slice(i, i + self.calls)
+            estimator.partial_fit(data.X[part], None if data.y is None else data.y[part], **first)
+            first = {}
+        return estimator
+
+
+class TookTooLong(Exception):
+    """A fit, or its reference, was stopped."""
+
+
+def _stop(*_: Any) -> None:
+    raise TookTooLong
+
+
+def run(cell: Cell, seed: int, max_seconds: float) -> dict:
+    """One fit beside its reference, as a dictionary for one line of JSON.
+
+    What the fit raises is kept as ``failure``: a refusal is an answer.  What the reference raises is, too.
+    """
+    data = cell.make(cell.rng(seed, 0))
+    random_state = int(cell.rng(seed, 1).integers(2**31))
+    record: dict = {"cell": cell.name, "seed": seed}
+    start = process_time()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        before = signal.signal(signal.SIGALRM, _stop)
+        signal.setitimer(signal.ITIMER_REAL, max_seconds)
+        try:
+            fitted = cell.learn(data, random_state)
+            record |= {"log_evidence": float(fitted.log_evidence_), "std": float(fitted.log_evidence_std_)}
+        except TookTooLong:
+            record["failure"] = f"stopped after {max_seconds:g} s"
+        except Exception as error:  # whatever it is, the line and the page say so
+            record["failure"] = f"{type(error).__name__}: {error}"
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+    record["seconds"] = round(process_time() - start, 3)
+    record["warnings"] = sorted({str(w.message) for w in caught if issubclass(w.category, EvidenceWarning)})
+    if "failure" not in record:
+        start = process_time()
+        try:
+            record |= compared(record, cell.reference(data, cell.rng(seed, 2)))
+        except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+            record["reference_failure"] = f"{type(error).__name__}: {error}"
+        record["reference_seconds"] = round(process_time() - start, 3)
+    return record
+
+
+def compared(record: dict, known: Reference) -> dict:
+    """Error, and z = error / √(std² + the reference's std²)."""
+    error = record["log_evidence"] - known.log_evidence
+    spread = float(np.hypot(record["std"], known.std))
+    return {
+        "error": error,
+        "z": error / spread if spread > 0 else float(np.copysign(np.inf, error)),
+        "reference": known.log_evidence,
+        "reference_std": known.std,
+        "reference_ess": known.ess,
+        "reference_method": known.method,
+        "reference_sound": bool(known.sound and known.ess >= LEAST_ESS),
+    }

@@ -1,0 +1,185 @@
+"""The page of the calibration suite: bars, the table as it is, and how often warnings were right."""
+
+from collections import Counter
+from pathlib import Path
+
+from calibration_cell import Cell
+from calibration_picture import draw
+from calibration_summary import (
+    ENOUGH,
+    FAR,
+    MOST_FAR,
+    MOST_MEAN,
+    MOST_SD,
+    OFF_NATS,
+    OFF_Z,
+    RIGHT,
+    VERDICTS,
+    Summary,
+    by_cell,
+    of_warnings,
+)
+from common import number, seconds, table
+
+INTRODUCTION = """# Can the error bar be believed?
+
+`log_evidence_` ± `log_evidence_std_` is a claim: off by no more than about three standard errors, or there
+is an `EvidenceWarning`, or an error. This page holds the claim against {cells} kinds of problems that a
+sceptic would draw up, in {fits} fits, with the default sampler unless a cell says otherwise. Every seed has
+fresh rows and a fresh random state; no cell was chosen or changed for its answer, and those that fail stay.
+
+    cd examples/benchmarks; export OMP_NUM_THREADS=1
+    python calibration.py --output calibration.jsonl                     # fits, and goes on where it stopped
+    python calibration.py --output calibration.jsonl --page ../../docs/trust.md             # writes this page
+
+Each answer is compared with a reference that shares no code with the sampler: closed form and quadrature
+(linear regression, one Gaussian, custom models), importance sampling at the mode, annealed where that is
+poor (softmax, Poisson), all allocations one by one (mixtures of a few rows), sequential Monte Carlo over
+allocations with importance sampling from its ends (mixtures), importance sampling at the mode with the
+package's own likelihood (mixtures of 5000 rows and more, far apart). z = error / √(std² + the reference's
+std²): a true error bar gives z with mean 0 and standard deviation 1. A fit that gave a warning, be it
+half-way through a stream, is *warned*, one that raised *refused*; z is that of the others, the *silent*
+ones.
+"""
+
+MEASURED = """## What came out
+
+{bars}
+
+![z of every fit, by cell](calibration.png)
+
+Discs are silent fits, crosses warned ones, triangles lie beyond ±6; bands to ±1 and ±3.
+"""
+
+
+def write_page(page: Path, cells: list[Cell], records: list[dict]) -> None:
+    """``page`` and ``calibration.png`` beside it."""
+    known = {cell.name: cell for cell in cells}
+    summaries = by_cell(known, records)
+    own = [r for r in records if r["cell"] in summaries]
+    draw(page.with_name("calibration.png"), summaries, own)
+    parts = [
+        INTRODUCTION.format(cells=len(summaries), fits=len(own)),
+        MEASURED.format(bars=bars(summaries, own)),
+        "## Cells\n",
+        legend(),
+        cells_table(known, summaries),
+        "\n" + NOTES,
+        failures(own),
+        "## Are the warnings right?\n",
+        warnings_text(own),
+        provenance(own),
+    ]
+    page.write_text("\n".join(part for part in parts if part) + "\n", encoding="utf-8")
+
+
+NOTES = """Names are as `calibration.py --list` prints them, with commas. RMS and std are in nats and over
+all fits that have an answer, time is the median of processor seconds of a fit. "> 3" is the share of silent
+fits with |z| > 3. Where the reference has an error of its own, its median is given.
+"""
+
+
+def bars(summaries: dict[str, Summary], records: list[dict]) -> str:
+    """Each bar with what was measured."""
+    judged = [s for s in summaries.values() if s.silent > 1]
+    fair = sum(s.fair for s in judged)
+    near = sum(s.fair or s.verdict == "chance" for s in judged)
+    wrong = [name for name, s in summaries.items() if s.verdict == "silent"]
+    everything = of_warnings(records)[0]
+    silent = [r for r in records if r.get("reference_sound") and not r["warnings"]]
+    beyond = sum(abs(r["z"]) > 3 for r in silent)
+    body = [
+        [
+            f"cells with sd(z) ≤ {MOST_SD} and mean z within ±{MOST_MEAN}",
+            f"{ENOUGH:.0%}",
+            f"{fair} of {len(judged)}, {fair / max(1, len(judged)):.0%} "
+            f"({near / max(1, len(judged)):.0%} where chance may explain the rest)",
+            _met(fair >= ENOUGH * len(judged)),
+        ],
+        [
+            f"cells with more than {MOST_FAR:.0%} of fits beyond {FAR:.0f} errors and no warning",
+            "none",
+            f"{len(wrong)} of {len(summaries)}",
+            _met(not wrong),
+        ],
+        [
+            "warned fits that were off indeed",
+            f"{RIGHT:.0%}",
+            f"{everything.right} of {everything.fits}",
+            _met(everything.right >= RIGHT * everything.fits),
+        ],
+        ["silent fits beyond 3 errors", "0.3 % if Gaussian", f"{beyond} of {len(silent)}", ""],
+    ]
+    return table(["bar", "wanted", "measured", ""], body)
+
+
+def _met(yes: bool) -> str:
+    return "✅ met" if yes else "❌ missed"
+
+
+def legend() -> str:
+    return table(["mark", "means"], [[mark, meaning] for mark, meaning in VERDICTS.values()]) + "\n"
+
+
+def cells_table(cells: dict[str, Cell], summaries: dict[str, Summary]) -> str:
+    header = ["", "model", "d", "n", "arrives", "difficulty", "fits", "mean z", "sd z", "> 3", "RMS", "std"]
+    header += ["time", "warned", "refused", "reference"]
+    body = []
+    for name, s in summaries.items():
+        cell = cells[name]
+        row = [VERDICTS[s.verdict][0], cell.model, cell.d, cell.n, cell.arrival or "one fit", cell.difficulty]
+        row += [s.fits, number(s.mean_z, 2, True), number(s.sd_z, 2), share(s.beyond_3)]
+        row += [number(s.rms, 2), number(s.std, 2), seconds(s.seconds)]
+        row += [share(s.warned / s.fits), share(s.refused / s.fits), reference_text(s)]
+        body.append(row)
+    return table(header, body)
+
+
+def share(x: float) -> str:
+    return "–" if not x > 0 else f"{x:.0%}"
+
+
+def reference_text(s: Summary) -> str:
+    error = f" ± {number(s.reference_std, 2)}" if s.reference_std > 0 else ""
+    doubt = f"; {s.doubtful} not believed" if s.doubtful else ""
+    return f"{s.reference}{error}{doubt}"
+
+
+def failures(records: list[dict]) -> str:
+    """Refusals and references that failed, by message."""
+    refused = Counter((r["cell"], r["failure"][:120]) for r in records if "failure" in r)
+    lost = Counter((r["cell"], r["reference_failure"][:120]) for r in records if "reference_failure" in r)
+    lines = [f"* {cell}: {k} refused, {why}" for (cell, why), k in refused.items()]
+    lines += [f"* {cell}: {k} without reference, {why}" for (cell, why), k in lost.items()]
+    return "\n".join(["Refusals, and references that failed:\n", *lines]) + "\n" if lines else ""
+
+
+def warnings_text(records: list[dict]) -> str:
+    body = [
+        [
+            k.message,
+            k.fits,
+            k.cells,
+            f"{k.right} ({k.right / k.fits:.0%})" if k.fits else "–",
+            number(k.rms, 2),
+        ]
+        for k in of_warnings(records)
+    ]
+    start = (
+        f"A warned fit counts as rightly warned if its last answer is off by more than {OFF_Z:.0f} of its "
+        f"errors, or by more than {OFF_NATS:.0f} nat. A fit may have several warnings.\n"
+    )
+    return start + "\n" + table(["warning", "fits", "cells", "right", "RMS error"], body) + "\n"
+
+
+def provenance(records: list[dict]) -> str:
+    """Of the lines, not of this moment."""
+    dates = sorted(r["date"][:10] for r in records if "date" in r)
+    commits = Counter(r.get("commit") for r in records)
+    machines = Counter(r.get("machine") for r in records)
+    hours = sum(r["seconds"] + r.get("reference_seconds", 0) for r in records) / 3600
+    days = f"{dates[0]} to {dates[-1]}" if dates else "at an unknown date"
+    return (
+        f"Measured {days} at commits {', '.join(f'{c} ({k} fits)' for c, k in commits.items())}; "
+        f"{', '.join(map(str, machines))}, one thread; {hours:.1f} hours of processor, references included."
+    )
