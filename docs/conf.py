@@ -50,6 +50,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "generated/gallery",
     "remove_config_comments": True,
     "capture_repr": ("_repr_html_",),  # a display's repr says nothing beside its picture
+    "write_computation_times": False,
     "show_memory": False,
     "show_signature": False,
     "abort_on_example_error": True,

@@ -82,3 +82,4 @@ watched = BayesianGMM(1, random_state=0)
 for chunk in np.array_split(series, 30):
     watched.partial_fit(chunk)
 SurpriseDisplay.from_estimator(watched, change_points=[300], series=series)
+plt.show()

@@ -30,7 +30,7 @@ TRUTHS = ["separated", "prior:1", "prior:2", "prior:3", "overlap:1", "overlap:2"
 
 
 def data(figure: str, truth: str, n: int):
-    """Model and n rows of one truth; a smaller data set is the first rows of it."""
+    """Model and n rows of one truth; within a run a smaller data set is the first rows of the largest."""
     kind, _, seed = truth.partition(":")
     if figure == "5.6":
         model, rows = problem("logistic", int(seed))
