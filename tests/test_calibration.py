@@ -214,6 +214,14 @@ def test_a_true_error_bar_passes_and_half_of_it_does_not(rng):
     assert verdict(lines(1.34 * z)) == "chance"
 
 
+def test_what_a_perfect_error_bar_would_do_by_chance(rng):
+    from calibration_summary import summarise
+
+    trials = [summarise(lines(z)) for z in rng.standard_normal((400, 5))]
+    share = np.mean([s.fair for s in trials])
+    assert abs(share - trials[0].perfect) < 4.5 * np.sqrt(0.25 / 400)
+
+
 def test_one_silent_failure_of_twenty_is_too_many(rng):
     z = quantiles(20, rng)
     z[3] = 5.0
