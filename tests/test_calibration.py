@@ -151,6 +151,8 @@ def test_permanent(rng):
     A = 3 * rng.standard_normal((4, 2, 5, 5))
     sums = [A[:, :, range(5), list(p)].sum(axis=-1) for p in permutations(range(5))]
     np.testing.assert_allclose(log_permanent(A), logsumexp(sums, axis=0))
+    far = np.array([0.0, -900.0, 0.0, 0.0, -2000.0])  # the scale of a component of many rows
+    np.testing.assert_allclose(log_permanent(A + far), logsumexp(sums, axis=0) + far.sum())
 
 
 def test_custom_references_integrate_the_likelihoods_that_are_fitted(rng):
