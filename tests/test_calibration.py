@@ -151,6 +151,8 @@ def test_permanent(rng):
     A = 3 * rng.standard_normal((4, 2, 5, 5))
     sums = [A[:, :, range(5), list(p)].sum(axis=-1) for p in permutations(range(5))]
     np.testing.assert_allclose(log_permanent(A), logsumexp(sums, axis=0))
+    far = np.array([0.0, -900.0, 0.0, 0.0, -2000.0])  # the scale of a component of many rows
+    np.testing.assert_allclose(log_permanent(A + far), logsumexp(sums, axis=0) + far.sum())
 
 
 def test_custom_references_integrate_the_likelihoods_that_are_fitted(rng):
@@ -212,6 +214,14 @@ def test_a_true_error_bar_passes_and_half_of_it_does_not(rng):
     assert verdict(lines(2 * z)) in ("false", "silent")  # std halved
     assert verdict(lines(z + 1.0)) == "false"
     assert verdict(lines(1.34 * z)) == "chance"
+
+
+def test_what_a_perfect_error_bar_would_do_by_chance(rng):
+    from calibration_summary import summarise
+
+    trials = [summarise(lines(z)) for z in rng.standard_normal((400, 5))]
+    share = np.mean([s.fair for s in trials])
+    assert abs(share - trials[0].perfect) < 4.5 * np.sqrt(0.25 / 400)
 
 
 def test_one_silent_failure_of_twenty_is_too_many(rng):

@@ -23,9 +23,12 @@ import numpy as np
 from calibration_allocations import KAPPA, SCALE, SHAPE, Statistics, by_enumeration, by_particles
 from references import Reference
 from scipy.special import gammaln, logsumexp
+from sklearn.cluster import KMeans
 
-#: Allocations in q, pilot draws, draws; the share of draws that must be effective.
-S, PILOT, DRAWS, ENOUGH = 150, 600, 1500, 0.05
+#: Allocations of each kind in q, pilot draws, draws; the share of draws that must be effective.
+S, PILOT, DRAWS, ENOUGH = 120, 1000, 1500, 0.05
+#: Gibbs sweeps of each chain that starts from k-means.
+SWEEPS = 40
 #: Numbers in one array of (draws, rows, components).
 BLOCK = 2_000_000
 
@@ -44,19 +47,40 @@ def mixture(X: np.ndarray, K: int, rng: np.random.Generator, runs: int = 4, part
     if K ** len(X) < 70_000:
         return by_enumeration(X, K)
     run, ends, weights = by_particles(X, K, rng, runs, particles)
-    some = ends.taken(rng.choice(len(weights), S, p=weights))
-    theta, log_w = weighted_draws(X, some, PILOT, rng)
-    w = np.exp(log_w - logsumexp(log_w))
-    chosen = rng.choice(PILOT, S, p=w)
-    again = allocated(X, theta, chosen, rng)
-    both = Statistics(*(np.concatenate([a, b], axis=-2) for a, b in zip(some, again)))
-    _, log_w = weighted_draws(X, both, DRAWS, rng)
+    # each run as often as the others: its own evidence is too rough to judge its basins by
+    within = weights.reshape(runs, particles)
+    within = (within / within.sum(axis=1, keepdims=True)).ravel() / runs
+    chains = from_clusters(X, K, rng)
+    found = joined(ends.taken(rng.choice(len(within), S, p=within)), chains)
+    theta, log_w = weighted_draws(X, found, PILOT, rng)
+    again = allocated(X, theta.only(rng.choice(PILOT, S, p=np.exp(log_w - logsumexp(log_w)))), rng)[1]
+    some = rng.choice(len(found.counts), S, replace=False)
+    _, log_w = weighted_draws(X, joined(found.taken(some), again), DRAWS, rng)
     w = np.exp(log_w - log_w.max())
     share = float(w.sum() ** 2 / np.sum(w**2) / DRAWS)
     value, error = float(logsumexp(log_w) - np.log(DRAWS)), float(np.sqrt((1 / share - 1) / DRAWS))
-    if share < ENOUGH or abs(value - run.log_evidence) > 4 * np.hypot(error, max(run.std, 0.1)):
+    if share < ENOUGH or value < run.log_evidence - 4 * np.hypot(error, max(run.std, 0.1)):
         return run
     return Reference(value, error, share, "importance sampling from allocations of sequential runs")
+
+
+def joined(one: Statistics, two: Statistics) -> Statistics:
+    return Statistics(*(np.concatenate([a, b], axis=-2) for a, b in zip(one, two)))
+
+
+def from_clusters(X: np.ndarray, K: int, rng: np.random.Generator) -> Statistics:
+    """Where Gibbs chains get to from k-means, its clusters merged at random if there are too many."""
+    starts = []
+    for chain in range(S):
+        clusters = min(K + chain % 4, len(X))
+        seed = int(rng.integers(2**31))
+        z = KMeans(clusters, init="random" if chain % 2 else "k-means++", n_init=1, random_state=seed).fit(X)
+        merge = np.r_[rng.permutation(min(K, clusters)), rng.integers(K, size=max(0, clusters - K))]
+        starts.append(np.eye(K)[rng.permutation(merge)[z.labels_]])
+    stats = summed(X, np.array(starts))
+    for _ in range(SWEEPS):
+        stats = allocated(X, drawn(stats, rng), rng)[1]
+    return stats
 
 
 def conditional(stats: Statistics) -> tuple:
@@ -66,18 +90,22 @@ def conditional(stats: Statistics) -> tuple:
     return kappa, m, a, SCALE + 0.5 * (stats.squares - kappa * m**2)
 
 
-def weighted_draws(X: np.ndarray, stats: Statistics, size: int, rng: np.random.Generator) -> tuple:
-    """Draws of q and log p(x | θ) p(θ) / q(θ)."""
-    one = stats.taken(rng.integers(len(stats.counts), size=size))
-    kappa, m, a, b = conditional(one)
-    gamma = rng.gamma(1 + one.counts)
+def drawn(stats: Statistics, rng: np.random.Generator) -> Theta:
+    """One θ ~ p(θ | x, z) for each allocation."""
+    kappa, m, a, b = conditional(stats)
+    gamma = rng.gamma(1 + stats.counts)
     variances = b / rng.gamma(np.broadcast_to(a, b.shape))
     means = m + np.sqrt(variances / kappa) * rng.standard_normal(m.shape)
-    theta = Theta(gamma / gamma.sum(axis=1, keepdims=True), means, variances)
-    log_q = np.concatenate([log_proposal(t, stats) for t in _blocks(theta, stats.counts.size * len(m))])
-    prior = Statistics.of_nothing(1, one.counts.shape[1], len(m))
-    log_w = log_likelihood(X, theta) + log_proposal(theta, prior) - log_q
-    return theta, log_w
+    return Theta(gamma / gamma.sum(axis=1, keepdims=True), means, variances)
+
+
+def weighted_draws(X: np.ndarray, stats: Statistics, size: int, rng: np.random.Generator) -> tuple:
+    """Draws of q and log p(x | θ) p(θ) / q(θ)."""
+    theta = drawn(stats.taken(rng.integers(len(stats.counts), size=size)), rng)
+    p, _, K = stats.sums.shape
+    log_q = np.concatenate([log_proposal(t, stats) for t in _blocks(theta, stats.counts.size * p)])
+    prior = Statistics.of_nothing(1, K, p)
+    return theta, log_likelihood(X, theta) + log_proposal(theta, prior) - log_q
 
 
 def log_likelihood(X: np.ndarray, theta: Theta) -> np.ndarray:
@@ -93,17 +121,22 @@ def log_terms(X: np.ndarray, theta: Theta) -> np.ndarray:
     return out
 
 
-def allocated(X: np.ndarray, theta: Theta, chosen: np.ndarray, rng: np.random.Generator) -> Statistics:
-    """Statistics of one z ~ p(z | x, θ) for each chosen θ."""
-    counts, sums, squares = [], [], []
-    for t in chosen:
-        log_p = log_terms(X, theta.only(slice(t, t + 1)))[0]
-        z = np.argmax(log_p + rng.gumbel(size=log_p.shape), axis=1)
-        one = np.eye(log_p.shape[1])[z]
-        counts.append(one.sum(axis=0))
-        sums.append(X.T @ one)
-        squares.append((X**2).T @ one)
-    return Statistics(np.array(counts), np.stack(sums, axis=1), np.stack(squares, axis=1))
+def allocated(X: np.ndarray, theta: Theta, rng: np.random.Generator) -> tuple[np.ndarray, Statistics]:
+    """One z ~ p(z | x, θ) for each θ, (M, n), and its statistics."""
+    labels, parts = [], []
+    for t in _blocks(theta, len(X) * theta.weights.shape[1]):
+        log_p = log_terms(X, t)
+        z = np.argmax(log_p + rng.gumbel(size=log_p.shape), axis=2)
+        labels.append(z)
+        parts.append(summed(X, np.eye(log_p.shape[2])[z]))
+    return np.concatenate(labels), Statistics(*(np.concatenate(f, axis=-2) for f in zip(*parts)))
+
+
+def summed(X: np.ndarray, one: np.ndarray) -> Statistics:
+    """Statistics of allocations as ones and zeros, (M, n, K)."""
+    sums = [np.einsum("n,mnk->mk", x, one) for x in X.T]
+    squares = [np.einsum("n,mnk->mk", x**2, one) for x in X.T]
+    return Statistics(one.sum(axis=1), np.array(sums), np.array(squares))
 
 
 def log_proposal(theta: Theta, stats: Statistics) -> np.ndarray:
@@ -124,16 +157,20 @@ def log_proposal(theta: Theta, stats: Statistics) -> np.ndarray:
 
 
 def log_permanent(A: np.ndarray) -> np.ndarray:
-    """log Σ_π Π_k exp A[..., k, π(k)], by the rows so far over every subset of columns."""
-    K, top = A.shape[-1], A.max(axis=-1)
-    E = np.exp(A - top[..., None])
+    """log Σ_π Π_k exp A[..., k, π(k)], by the rows so far over every subset of columns.
+
+    Columns and then rows are scaled to at most one: many rows of data make columns differ by a thousand nats.
+    """
+    K, columns = A.shape[-1], A.max(axis=-2, keepdims=True)
+    rows = (A - columns).max(axis=-1, keepdims=True)
+    E = np.exp(A - columns - rows)
     sums = {0: np.ones(A.shape[:-2])}
     for subset in range(1, 2**K):
         row = subset.bit_count() - 1
-        columns = [l for l in range(K) if subset >> l & 1]
-        sums[subset] = np.sum([sums[subset ^ 1 << l] * E[..., row, l] for l in columns], axis=0)
+        members = [l for l in range(K) if subset >> l & 1]
+        sums[subset] = np.sum([sums[subset ^ 1 << l] * E[..., row, l] for l in members], axis=0)
     with np.errstate(divide="ignore"):
-        return np.log(sums[2**K - 1]) + top.sum(axis=-1)
+        return np.log(sums[2**K - 1]) + columns.sum(axis=(-1, -2)) + rows.sum(axis=(-1, -2))
 
 
 def _blocks(theta: Theta, numbers: int) -> list[Theta]:

@@ -151,7 +151,7 @@ CELLS = [
     cell(4, 13, 120, partial(some_of, load=load_wine), "wine", slow=True, runs=3, particles=60),
     cell(3, 2, 200, FIVE, "underfitted: 5 groups", slow=True),
     cell(2, 2, 200, FIVE, "underfitted: 5 groups", slow=True),
-    cell(3, 2, 200, partial(groups, k=5, at=CLOSE), "5 overlapping groups", slow=True),
+    cell(3, 2, 200, partial(groups, k=5, at=CLOSE), "5 overlapping groups", slow=True, runs=6, particles=250),
     cell(4, 2, 200, THREE, "overfitted: 3 groups", slow=True, particles=200),
     cell(6, 2, 200, THREE, "overfitted: 3 groups", slow=True, particles=300),
     cell(4, 2, 300, correlated, "correlated groups", slow=True, particles=200),

@@ -54,6 +54,12 @@ class Summary(NamedTuple):
         return not (self.sd_z > MOST_SD or abs(self.mean_z) > MOST_MEAN)
 
     @property
+    def perfect(self) -> float:
+        """Probability that a true error bar, whose z are standard normal, is ``fair`` with so many fits."""
+        m = self.silent
+        return float((1 - 2 * norm.sf(MOST_MEAN * np.sqrt(m))) * chi2.cdf((m - 1) * MOST_SD**2, m - 1))
+
+    @property
     def verdict(self) -> str:
         """One of VERDICTS."""
         if self.far > MOST_FAR:
