@@ -25,7 +25,7 @@ from ..exceptions import DivergenceError
 from ..kernels import Coordinates
 from ..particles import Cloud, Weights, next_step
 from ..targets import Path, Target
-from ._base import State, Step, Streams, Tuned, check_likelihood
+from ._base import Moved, State, Step, Streams, Tuned, check_likelihood
 
 
 class Rung(NamedTuple):
@@ -135,7 +135,9 @@ class Anneal(NamedTuple):
         )
         return Step(state._replace(cloud=cloud, tuned=tuned, ell=None), info)
 
-    def renewed(self, cloud, move, lam, tuned, path, rng):
+    def renewed(
+        self, cloud: Cloud, move: Any, lam: float, tuned: Tuned, path: Path, rng: Streams
+    ) -> tuple[Cloud, Tuned, Moved]:
         """The cloud resampled, and moved at p(θ | y_<n) p(y_n | θ)^λ (lines 9 and 10)."""
         coordinates = move.coordinates(cloud, lam)  # of the tempered posterior, before resampling
         if self.resampling and (self.schedule is None or cloud.weights.ess < self.target_ess * cloud.M):

@@ -11,6 +11,7 @@ Whatever the map, the estimate stays consistent: a bad map only costs effective 
 Symbols: ``a`` = anchor, ``m, P`` = mode and precision, 1 before and 2 after the chunk, ``T`` = the map.
 """
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -19,10 +20,11 @@ from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ..history import Anchor, Reservoir
+from ..models import Model
 from ..particles import EVEN, AffineMap, Cloud, Weights, spread
 from ..targets import STRAY, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
 from ._anneal import Anneal
-from ._base import State, Step, Streams
+from ._base import Moved, State, Step, Streams
 
 
 class Carried(NamedTuple):
@@ -100,15 +102,15 @@ class Escort(BaseEstimator):
 
     def __init__(
         self,
-        min_ess=0.5,
-        min_width=0.75,
-        max_lost=0.02,
-        max_excess=3.0,
-        n_probes=256,
-        first_rows=512,
-        whole_rows=2500,
-        max_noise=0.01,
-    ):
+        min_ess: float = 0.5,
+        min_width: float = 0.75,
+        max_lost: float = 0.02,
+        max_excess: float = 3.0,
+        n_probes: int = 256,
+        first_rows: int = 512,
+        whole_rows: int = 2500,
+        max_noise: float = 0.01,
+    ) -> None:
         self.min_ess = min_ess
         self.min_width = min_width
         self.max_lost = max_lost
@@ -184,7 +186,9 @@ class Escort(BaseEstimator):
         spread_var = chunk_part.spread_var + history_part.spread_var
         return Carried(moved, increment, after, new, common_var, spread_var**0.5, P1)
 
-    def _leaves_mass_behind(self, state, path, carried, weights, rng) -> bool:
+    def _leaves_mass_behind(
+        self, state: State, path: Path, carried: Carried, weights: Weights, rng: np.random.Generator
+    ) -> bool:
         """Whether the cloud had more evidence where it was than the map claims there is.
 
         Even weights do not show that a map has left the posterior for a place where its density is small
@@ -203,10 +207,12 @@ class Escort(BaseEstimator):
         std = np.sqrt(plain.relative_variance + weights.relative_variance)
         return bool(plain.log_mean - claimed > self.max_excess * std)
 
-    def _sum(self, model, of, rows: Reservoir, anchor: Anchor, rng) -> SampleEstimate:
+    def _sum(
+        self, model: Model, of: Callable, rows: Reservoir, anchor: Anchor, rng: np.random.Generator
+    ) -> SampleEstimate:
         """``of`` the log-likelihood of rows, from their anchor and as few of them as will do."""
-        size = dict(first_rows=self.first_rows, whole_rows=self.whole_rows, noise=self.max_noise)
-        return estimate(model, of, rows, anchor, rng, **size)
+        first, whole, noise = self.first_rows, self.whole_rows, self.max_noise
+        return estimate(model, of, rows, anchor, rng, first_rows=first, whole_rows=whole, noise=noise)
 
 
 def narrowest(cloud: Cloud, P: np.ndarray) -> float:
@@ -252,5 +258,5 @@ class Refreshed(NamedTuple):
     n_moves: int = 1
 
     @classmethod
-    def of(cls, escorted: Escorted, moved) -> "Refreshed":
+    def of(cls, escorted: Escorted, moved: Moved) -> "Refreshed":
         return cls(*escorted, moved.n_gradients, moved.n_refused, moved.acceptance)
