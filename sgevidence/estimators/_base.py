@@ -21,7 +21,7 @@ from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ._callbacks import fit_tasks
 from ._input import fingerprint, generator, refuse_masked
 from ._reporting import PosteriorReports
-from ._settings import refuse_changes, settings
+from ._settings import default_sampler, refuse_changes, settings
 from ._stream import Stream, is_online
 from ._transaction import all_or_nothing
 
@@ -113,7 +113,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         if isinstance(self.sampler, type):
             name = self.sampler.__name__
             raise TypeError(f"sampler must be an object, such as {name}(), got the class {name}")
-        return SGAIS() if self.sampler is None else self.sampler
+        return default_sampler() if self.sampler is None else self.sampler
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
         """Validated rows of positive weight, in the caller's arrays where they will do.

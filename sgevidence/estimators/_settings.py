@@ -5,6 +5,7 @@ call.  With others the next rows would give the evidence of neither model.
 """
 
 from collections.abc import Iterable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,25 @@ from ..samplers import SGAIS
 FREE = {"verbose", "n_jobs", "random_state"}
 
 
+@cache
+def default_sampler() -> SGAIS:
+    """What ``sampler=None`` stands for: one for all, since nobody is given it to change."""
+    return SGAIS()
+
+
+@cache
+def _default_parameters() -> dict[str, Any]:
+    return {key: _value(value) for key, value in default_sampler().get_params(deep=True).items()}
+
+
 def settings(estimator: Any) -> dict[str, Any]:
     """Values of all parameters by name, of those that are objects the class; None as sampler is SGAIS()."""
     found: dict[str, Any] = {}
     for name, value in estimator.get_params(deep=True).items():
         *_, last = name.split("__")
         if last == "sampler" and value is None:
-            value = SGAIS()
-            found |= {f"{name}__{key}": _value(v) for key, v in value.get_params(deep=True).items()}
+            value = default_sampler()
+            found |= {f"{name}__{key}": v for key, v in _default_parameters().items()}
         if last not in FREE:
             found[name] = _value(value)
     return found

@@ -16,11 +16,24 @@ import numpy as np
 from scipy.linalg import helmert
 
 
+#: Rows that are condensed at a time: the copies that this takes stay small.
+BLOCK = 20_000
+
+
 def with_moments(v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
     """Points (q + 1, q) and weights (q + 1,) with the moments of v.
 
     None where v has no more rows itself, or where its squares leave the finite numbers.
     """
+    while len(v) > BLOCK:
+        parts = [
+            with_moments(v[i : i + BLOCK], w[i : i + BLOCK]) or (v[i : i + BLOCK], w[i : i + BLOCK])
+            for i in range(0, len(v), BLOCK)
+        ]
+        points, weights = (np.concatenate(part) for part in zip(*parts))
+        if len(points) == len(v):
+            return None
+        v, w = points, weights
     size, n = v.shape[1] + 1, np.sum(w)
     mean = w @ v / n
     with np.errstate(over="ignore"):

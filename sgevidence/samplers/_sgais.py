@@ -206,7 +206,6 @@ class SGAIS(Parts, OnlineSampler):
         DivergenceError
             If the particles leave the finite numbers, or annealing gets nowhere.
         """
-        self._validate_params()
         streams, records = Streams.spawned(rng), []
         if self.precision == "double":
             model = model.in_double_precision()
