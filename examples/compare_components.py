@@ -1,4 +1,8 @@
-"""How many components?  A grid search that ranks mixtures by log evidence instead of held-out score.
+"""
+How many components?  A grid search by evidence
+===============================================
+
+Mixtures are ranked by log evidence instead of a held-out score.
 
 The evidence charges a model for its complexity, so that all rows both train and score: ``FullData`` is
 the one split, and ``evidence_scorers`` keep each evidence with its error bar, which ``compare`` reads.
@@ -8,7 +12,7 @@ from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import scale
 
-from sgevidence import BayesianGMM, FullData, compare, evidence_scorers
+from sgevidence import BayesianGMM, FullData, MixtureDisplay, compare, evidence_scorers
 
 X = scale(load_iris().data[:, 2:])
 search = GridSearchCV(
@@ -25,3 +29,7 @@ print(compare(search)[columns].round(3).to_string())
 best = search.best_estimator_
 print(f"\nBest: K = {best.n_components}, {best.log_evidence_:.2f} ± {best.log_evidence_std_:.2f} nats, at")
 print(best.means_.round(2))
+
+# %%
+
+MixtureDisplay.from_estimator(best, X)

@@ -1,4 +1,8 @@
-"""Which model do the data support?  Three questions about real data, answered while the rows arrive.
+"""
+Three questions about real data
+===============================
+
+Which model do the data support?  Answered while the rows arrive.
 
     python examples/quickstart.py [picture.png]
 

@@ -1,4 +1,8 @@
-"""Models weighted anew after every chunk of a stream: a straight line, until the rows show the bend.
+"""
+A stream, and models weighted anew after every chunk
+====================================================
+
+A straight line, until the rows show the bend.
 
 A weight is a posterior probability: it moves only as far as the rows seen so far can move it.
 """
@@ -7,7 +11,7 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from sgevidence import BayesianLinearRegression, EvidenceModelAverager
+from sgevidence import BayesianLinearRegression, EvidenceModelAverager, ModelProbabilitiesDisplay
 
 
 def polynomial(degree):
@@ -27,3 +31,9 @@ for _ in range(10):
 
 mean, std = averager.predict([[0.0], [2.0]], return_std=True)
 print(f"\nAt x = 0: {mean[0]:.2f} ± {std[0]:.2f}; outside the data, at x = 2: {mean[1]:.2f} ± {std[1]:.2f}")
+
+# %%
+# Twenty rows say little.  Then the line goes, and the parabola stays ahead of the cubic, which pays for a
+# coefficient that it does not use, but cannot be excluded: the parabola is one of the cubics.
+
+ModelProbabilitiesDisplay.from_estimator(averager)

@@ -44,6 +44,7 @@ from .samplers import (
     PriorSampling,
     SequentialNestedSampling,
     SequentialSGMCMC,
+    UntilPrecise,
 )
 from .transitions import HMC, SGHMC, SGNHT, Escort, ModeSearch
 
@@ -89,6 +90,7 @@ __all__ = [
     "HarmonicMean",
     "Laplace",
     "Exact",
+    "UntilPrecise",
     "DivergenceError",
     "EvidenceWarning",
     "ImpossibleRowsError",

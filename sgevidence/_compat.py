@@ -6,6 +6,8 @@ else is imported from scikit-learn where it is used.
 """
 
 from sklearn.base import _fit_context as fit_context
+from sklearn.callback._callback_support import callback_management_context
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions, validate_params
 from sklearn.utils.metadata_routing import _raise_for_params as raise_for_params
 from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
@@ -19,11 +21,13 @@ __all__ = [
     "HasMethods",
     "Interval",
     "StrOptions",
+    "callback_management_context",
     "check_feature_names",
     "check_n_features",
     "check_sample_weight",
     "fit_context",
     "num_samples",
     "raise_for_params",
+    "safe_indexing",
     "validate_params",
 ]

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -14,9 +15,11 @@ from numpydoc.validate import validate
 
 import sgevidence
 import sgevidence.kernels
+import sgevidence.monitoring
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
+PUBLIC = (sgevidence, sgevidence.kernels, sgevidence.monitoring)
 MODULES = sorted(m.name for m in pkgutil.walk_packages(sgevidence.__path__, "sgevidence."))
 
 # Missing docstring, wrong section order, parameters other than the signature's or without a type,
@@ -26,7 +29,7 @@ CODES = {"GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "PR04", "PR05", "PR06",
 
 def public_names():
     """Dotted names of public objects and of the methods and properties that they get from this package."""
-    for module in (sgevidence, sgevidence.kernels):
+    for module in PUBLIC:
         for name in module.__all__:
             obj = getattr(module, name)
             yield f"{module.__name__}.{name}"
@@ -54,7 +57,7 @@ def test_doctests(module):
     assert failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/user_guide.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/user_guide.md", "docs/monitoring.md"])
 def test_examples_on_the_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(
@@ -64,6 +67,26 @@ def test_examples_on_the_page_run(page, tmp_path, monkeypatch):
     namespace: dict = {}
     for block in blocks:
         exec(compile(block, page, "exec"), namespace)
+
+
+def test_the_tutorial_runs(monkeypatch, capsys):
+    """The other examples run when the site is built."""
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    variables = runpy.run_path(str(ROOT / "examples" / "tutorial.py"))
+    assert "exact" in capsys.readouterr().out
+    assert variables["table"].index[0] == "parabola" and variables["best"] == "K = 3"
+
+
+def test_every_public_name_has_its_page():
+    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"^(?:   |\.\. py:data:: sgevidence\.)(\w+)$", text, flags=re.M))
+    assert {name for module in PUBLIC for name in module.__all__} <= listed
+
+
+def test_every_document_is_in_the_navigation():
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    pages = index.partition("{toctree}")[2].split()
+    assert {f"<{page.stem}>" for page in ROOT.glob("docs/*.md")} - {"<index>"} <= set(pages)
 
 
 def test_links_in_the_documents_lead_somewhere():

@@ -31,3 +31,19 @@ def test_script_writes_figure_and_table(name, tmp_path, monkeypatch, capsys):
         header, *body = csv.reader(file)
     assert body and all(len(line) == len(header) for line in body)
     assert capsys.readouterr().out.startswith(name)
+
+
+def test_truths_write_one_table(tmp_path, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    out = tmp_path / "truths.csv"
+    settings = ["--figures", "5.6", "5.9", "--truths", "prior:1", "overlap:1"]
+    monkeypatch.setattr(sys, "argv", ["truths", *settings, "-n", "20", "--out", str(out)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EvidenceWarning)
+        runpy.run_path(str(FOLDER / "truths.py"), run_name="__main__")
+    with open(out, newline="") as file:
+        lines = list(csv.DictReader(file))
+    found = {(line["figure"], line["truth"]) for line in lines}
+    assert found == {("5.6", "prior:1"), ("5.9", "prior:1"), ("5.9", "overlap:1")}
+    assert all(float(line["error"]) == 0 for line in lines if line["algorithm"] == "default")
+    assert "M = 50" in capsys.readouterr().out

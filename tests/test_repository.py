@@ -81,3 +81,14 @@ def test_the_sampler_itself_is_short():
     assert len(sgevidence.SGAIS().get_params(deep=False)) <= 10
     nested = 'class A:\n    """Doc.\n    """\n\n    def f(self):\n        """Doc."""\n        return 1\n'
     assert code_lines(ast.parse(nested).body[0]) == 4
+
+
+ENGINE = ("kernels", "particles", "history", "targets", "transitions", "samplers")
+
+
+@pytest.mark.parametrize("layer", ENGINE)
+def test_every_file_of_the_engine_has_a_test_of_its_own(layer):
+    files = {path.stem for path in (ROOT / "sgevidence" / layer).glob("_*.py")} - {"__init__"}
+    tests = {path.stem for path in (ROOT / "tests" / layer).glob("test_*.py")}
+    missing = {name for name in files if f"test_{layer}{name}" not in tests}
+    assert not missing

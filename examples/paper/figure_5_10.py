@@ -2,4 +2,7 @@
 
 from common import sensitivity
 
-sensitivity(__doc__, {f"{n} steps": {"move__n_steps": n} for n in (5, 10, 20, 50)})
+settings = {f"{n} steps": {"move__n_steps": n} for n in (5, 10, 20, 50)}
+
+if __name__ == "__main__":
+    sensitivity(__doc__, settings)

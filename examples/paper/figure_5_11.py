@@ -2,4 +2,7 @@
 
 from common import sensitivity
 
-sensitivity(__doc__, {f"|B| = {B}": {"move__batch_size": B, "chunk_size": B} for B in (100, 200, 500, 1000)})
+settings = {f"|B| = {B}": {"move__batch_size": B, "chunk_size": B} for B in (100, 200, 500, 1000)}
+
+if __name__ == "__main__":
+    sensitivity(__doc__, settings)

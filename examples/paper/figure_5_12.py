@@ -2,4 +2,7 @@
 
 from common import sensitivity
 
-sensitivity(__doc__, {f"ESS* = {a:g} M": {"target_ess": a} for a in (0.1, 0.3, 0.5, 0.7, 0.9)})
+settings = {f"ESS* = {a:g} M": {"target_ess": a} for a in (0.1, 0.3, 0.5, 0.7, 0.9)}
+
+if __name__ == "__main__":
+    sensitivity(__doc__, settings)

@@ -2,4 +2,7 @@
 
 from common import sensitivity
 
-sensitivity(__doc__, {f"lr = {lr:g}": {"move__learning_rate": lr} for lr in (0.01, 0.03, 0.1, 0.3, 1.0)})
+settings = {f"lr = {lr:g}": {"move__learning_rate": lr} for lr in (0.01, 0.03, 0.1, 0.3, 1.0)}
+
+if __name__ == "__main__":
+    sensitivity(__doc__, settings)

@@ -2,4 +2,7 @@
 
 from common import sensitivity
 
-sensitivity(__doc__, {f"M = {M}": {"n_particles": M, "max_particles": M} for M in (5, 10, 20, 50)})
+settings = {f"M = {M}": {"n_particles": M, "max_particles": M} for M in (5, 10, 20, 50)}
+
+if __name__ == "__main__":
+    sensitivity(__doc__, settings)

@@ -1,22 +1,22 @@
-"""Bayesian model averaging: models weighted by their evidence."""
+"""Averages of models, weighted by their evidence or by their predictions."""
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import MetaEstimatorMixin, clone
-from sklearn.utils import Bunch, check_random_state, get_tags
+from sklearn.base import MetaEstimatorMixin
+from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.parallel import Parallel, delayed
 
-from .._compat import BaseComposition, check_feature_names, check_n_features, fit_context, raise_for_params
-from ..estimators import all_or_nothing, refuse_changes, refuse_masked, settings_of_all
+from .._compat import BaseComposition, Interval, StrOptions, fit_context
 from ..model_selection import last_step
+from ._fitting import Fitting
+from ._learning import METHODS
 from ._mixing import MixedPredictions
-from ._pipelines import fit_child, is_online, partial_fit_child, seed
-from ._routing import route, router
-from ._weights import ModelWeights, check_kinds, check_pairs, extended, log_model_prior, what_all_share
+from ._path import columns
+from ._pipelines import is_online
+from ._routing import router
 
 
 def _children_are_online(self: "EvidenceModelAverager") -> bool:
@@ -24,8 +24,8 @@ def _children_are_online(self: "EvidenceModelAverager") -> bool:
     return bool(children) and all(map(is_online, children))
 
 
-class EvidenceModelAverager(MetaEstimatorMixin, MixedPredictions, BaseComposition):
-    """Average of models, each weighted by its posterior probability p(model | data) ∝ prior · evidence.
+class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseComposition):
+    """Average of models, weighted by posterior probability, by joint prediction, or for the moment.
 
     Parameters
     ----------
@@ -35,7 +35,24 @@ class EvidenceModelAverager(MetaEstimatorMixin, MixedPredictions, BaseCompositio
         :class:`BayesianModel` among them the averager has no ``predict``.
     model_prior : array-like of shape (n_models,), dict or None, default=None
         Positive prior weights of the models, in the order of ``estimators`` or by name; normalised.
-        None is uniform.
+        None is uniform.  Stacking has no prior: there it holds until rows have been predicted.
+    method : {"bma", "stacking", "dynamic"}, default="bma"
+        How models are weighted.
+
+        * ``"bma"``, Bayesian model averaging: by posterior probability, ∝ prior · evidence.  For a question
+          to which one of the models is the answer.
+        * ``"stacking"``: so that the mixture would have predicted each row best from the rows before its
+          chunk.  For predictions where no model is true.
+        * ``"dynamic"``, dynamic model averaging: as ``"bma"`` with a memory that fades.  For streams in
+          which the right model changes.
+
+        The last two learn chunk by chunk, in the order of the rows: shuffle rows that are sorted.
+    forgetting : float, default=0.99
+        Of ``"dynamic"``: the factor α of the log weights with every row, so that about 1/(1−α) rows count.
+        1 is ``"bma"``.
+    chunk_size : int, default=100
+        Of ``"stacking"`` and ``"dynamic"``: most rows that the models predict before they learn from them.
+        Calls are cut so; the first chunks are of 10, 10, 20, 40 and 80 rows.
     n_jobs : int or None, default=None
         Models fitted at a time.  The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -44,15 +61,24 @@ class EvidenceModelAverager(MetaEstimatorMixin, MixedPredictions, BaseCompositio
     Attributes
     ----------
     weights_ : ndarray of shape (n_models,)
-        Posterior probabilities of the models.
+        Weights of the models; of ``"bma"`` and ``"dynamic"`` their posterior probabilities.
+    weights_interval_ : ndarray of shape (2, n_models)
+        Bounds of 90 % for the weights: what the standard errors of the evidences leave of them; of
+        ``"stacking"``, what the choice of rows leaves (Bayesian bootstrap, computed when asked for).
     log_evidence_, log_evidence_std_ : float
-        Log evidence of the mixture of models, log Σ_k prior_k Z_k, and its standard error
-        √Σ_k (weight_k · std_k)² (delta method), in nats.
+        What the average said of the rows before it learnt from them, with the weights before each chunk, and
+        its standard error (delta method), in nats.  Of ``"bma"`` the log evidence of the mixture of models,
+        log Σ_k prior_k Z_k; of ``"dynamic"`` Σ log Σ_k weight_k p_k(chunk | rows before) over chunks; of
+        ``"stacking"`` Σ log Σ_k weight_k p_k(row | chunks before) over rows after the first chunk, its
+        error without that of the weights.  All are log densities of the rows, and can be compared.
     log_evidences_, log_evidences_std_ : ndarray of shape (n_models,)
         Of each model.
     weights_path_ : dict of str to ndarray
-        ``n_samples`` (n_calls,) and ``weights`` (n_calls, n_models) after each call of ``fit`` or
-        ``partial_fit``.  At most 4096 entries: then every second is dropped.
+        After each chunk, of ``"bma"`` after each call of ``fit`` or ``partial_fit``: ``n_samples`` (n,),
+        ``weights`` (n, n_models), ``log_evidence``, ``log_evidence_std`` (n,).  At most 4096 entries: then
+        every second is dropped.
+    warnings_ : list of str
+        Why the answer should not be trusted as it is; those of a model begin with its name.
     estimators_ : list of estimators
         The fitted models.
     named_estimators_ : Bunch
@@ -62,7 +88,7 @@ class EvidenceModelAverager(MetaEstimatorMixin, MixedPredictions, BaseCompositio
     classes_ : ndarray of shape (n_classes,)
         Classifiers only.
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Only if X has column names.
 
     See Also
@@ -71,18 +97,24 @@ class EvidenceModelAverager(MetaEstimatorMixin, MixedPredictions, BaseCompositio
 
     Notes
     -----
-    With many rows the weights concentrate on one model, the one nearest to the truth in
-    Kullback–Leibler divergence, even if none is true.  In that (M-open) setting stacking, which
-    weights models by how well they predict together, may predict better.
+    With many rows posterior probabilities concentrate on one model, the one nearest to the truth in
+    Kullback–Leibler divergence, even if none is true.  Where that is the case (M-open), a mixture may predict
+    better than each: stacking finds it.  Where the truth moves, all rows together are the wrong judge:
+    ``"dynamic"`` asks the last ones.
+
+    Scores of rows for stacking are kept for 4096 rows, a uniform sample of a longer stream.
 
     ``partial_fit`` with pipelines: the transformers are fitted on the first chunk and kept fixed
-    afterwards, and the last step sees the chunks as they transform them.  ``model_prior`` holds for all
-    rows and may be changed at any time; parameters of the models may not.
+    afterwards, and the last step sees the chunks as they transform them.  Of ``"bma"`` ``model_prior`` holds
+    for all rows and may be changed at any time; parameters of the models may not.
 
     References
     ----------
     J. A. Hoeting, D. Madigan, A. E. Raftery, C. T. Volinsky (1999), Bayesian Model Averaging: A
     Tutorial, Statistical Science 14, 382.
+
+    A. E. Raftery, M. Kárný, P. Ettler (2010), Online Prediction Under Model Uncertainty via Dynamic Model
+    Averaging: Application to a Cold Rolling Mill, Technometrics 52, 52.
 
     Y. Yao, A. Vehtari, D. Simpson, A. Gelman (2018), Using Stacking to Average Bayesian Predictive
     Distributions, Bayesian Analysis 13, 917.
@@ -104,21 +136,29 @@ class EvidenceModelAverager(MetaEstimatorMixin, MixedPredictions, BaseCompositio
     _parameter_constraints: dict = {
         "estimators": [list, tuple],
         "model_prior": ["array-like", dict, None],
+        "method": [StrOptions(set(METHODS))],
+        "forgetting": [Interval(Real, 0, 1, closed="right")],
+        "chunk_size": [Interval(Integral, 1, None, closed="left")],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
     }
 
-    named_estimators_: Bunch
-    n_samples_seen_: int
-    data_fingerprint_: int
-    _path: list[tuple[int, np.ndarray]]
-    _settings: dict[str, Any]  #: parameters of the models at the first call
-
     def __init__(
-        self, estimators: Any, *, model_prior: Any = None, n_jobs: int | None = None, random_state: Any = None
+        self,
+        estimators: Any,
+        *,
+        model_prior: Any = None,
+        method: str = "bma",
+        forgetting: float = 0.99,
+        chunk_size: int = 100,
+        n_jobs: int | None = None,
+        random_state: Any = None,
     ) -> None:
         self.estimators = estimators
         self.model_prior = model_prior
+        self.method = method
+        self.forgetting = forgetting
+        self.chunk_size = chunk_size
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -136,7 +176,7 @@ class EvidenceModelAverager(MetaEstimatorMixin, MixedPredictions, BaseCompositio
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
         **fit_params : dict
-            Metadata that the models have requested, if metadata routing is enabled.
+            Metadata that the models have requested, if metadata routing is enabled; with ``method="bma"``.
 
         Returns
         -------
@@ -145,18 +185,10 @@ class EvidenceModelAverager(MetaEstimatorMixin, MixedPredictions, BaseCompositio
         Raises
         ------
         ValueError
-            On bad input, and if the evidences of the models cannot be compared; nothing has changed then.
+            On bad input, if the evidences of the models cannot be compared, and if models that learn chunk
+            by chunk have no ``partial_fit``; nothing has changed then.
         """
-        raise_for_params(fit_params, self, "fit")
-        with all_or_nothing(self):
-            refuse_masked(X=X, y=y, sample_weight=sample_weight)
-            children = self._start()
-            params = route(self, "fit", children, sample_weight, fit_params)
-            fitted = Parallel(n_jobs=self.n_jobs)(
-                delayed(fit_child)(child, X, y, params[name]) for name, child in children
-            )
-            self._store(fitted, X, reset=True)
-        return self
+        return self._fit(X, y, sample_weight, fit_params)
 
     @available_if(_children_are_online)
     @fit_context(prefer_skip_nested_validation=False)
@@ -178,64 +210,30 @@ class EvidenceModelAverager(MetaEstimatorMixin, MixedPredictions, BaseCompositio
         Raises
         ------
         ValueError
-            As in :meth:`fit`, and if parameters of the models have changed since the first call; nothing
-            has changed then.
+            As in :meth:`fit`, and if parameters of the models or the method have changed since the first
+            call; nothing has changed then.
         """
-        with all_or_nothing(self):
-            refuse_masked(X=X, y=y, sample_weight=sample_weight)
-            first = not hasattr(self, "estimators_")
-            if not first:
-                refuse_changes(self._settings, settings_of_all(self.estimators))
-            children = self._start() if first else list(self.named_estimators_.items())
-            params = route(self, "partial_fit", children, sample_weight, {})
-            extra = {} if classes is None else {"classes": classes}
-            fitted = Parallel(n_jobs=self.n_jobs)(
-                delayed(partial_fit_child)(child, X, y, params[name], extra, first)
-                for name, child in children
-            )
-            self._store(fitted, X, reset=first)
-        return self
-
-    def _start(self) -> list[tuple[str, Any]]:
-        """Clones of the models, named, with seeds of their own."""
-        self._validate_estimators()
-        self._settings, self._path = settings_of_all(self.estimators), []
-        children = [(name, clone(child)) for name, child in self.estimators]
-        if self.random_state is not None:
-            seed([child for _, child in children], check_random_state(self.random_state))
-        return children
-
-    def _validate_estimators(self) -> None:
-        check_pairs(self.estimators)
-        names, children = zip(*self.estimators)
-        self._validate_names(names)
-        self._check_estimators_are_instances(children)
-        check_kinds(self.estimators)
-        log_model_prior(self.model_prior, names)
-
-    def _store(self, fitted: list[Any], X: Any, reset: bool) -> None:
-        """Check that the evidences are of the same rows, then weigh the models."""
-        names = [name for name, _ in self.estimators] if reset else list(self.named_estimators_)
-        models = [last_step(child) for child in fitted]
-        self.__dict__ |= what_all_share(names, models)
-        check_feature_names(self, X, reset=reset)
-        if reset:
-            check_n_features(self, X, reset=True)
-        self.estimators_ = fitted
-        self.named_estimators_ = Bunch(**dict(zip(names, fitted)))
-        weighed = ModelWeights.of(models, log_model_prior(self.model_prior, names))
-        self.log_evidences_, self.log_evidences_std_ = weighed.log_evidences, weighed.log_evidences_std
-        self.log_evidence_, self.log_evidence_std_ = weighed.log_evidence, weighed.log_evidence_std
-        self.weights_ = weighed.weights
-        self._path = extended(self._path, (self.n_samples_seen_, self.weights_))
+        return self._partial_fit(X, y, classes, sample_weight)
 
     @property
     def weights_path_(self) -> dict[str, np.ndarray]:
-        """One entry per call of ``fit`` or ``partial_fit``."""
-        if not hasattr(self, "estimators_"):
-            raise AttributeError("EvidenceModelAverager has no weights_path_ before it is fitted")
-        n_samples, weights = zip(*self._path)
-        return {"n_samples": np.array(n_samples), "weights": np.array(weights)}
+        """The weights while rows came: see Attributes."""
+        return columns(self._must_have_learnt("weights_path_").path)
+
+    @property
+    def weights_interval_(self) -> np.ndarray:
+        """Bounds of the weights: see Attributes."""
+        return self._must_have_learnt("weights_interval_").weighing.interval
+
+    @property
+    def warnings_(self) -> list[str]:
+        """Of the weights and the models: see Attributes."""
+        standing = self._must_have_learnt("warnings_")
+        return standing.weighing.complaints + [
+            f"{name}: {words}"
+            for name, child in standing.children
+            for words in getattr(last_step(child), "warnings_", ())
+        ]
 
     # -- scikit-learn ------------------------------------------------------------------------------
 

@@ -10,22 +10,9 @@ from typing import Any
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import process_routing
-from sklearn.utils.random import sample_without_replacement
 
+from ..estimators import task_of
 from ._routing import routing_enabled
-
-
-def seed(children: list[Any], rng: Any) -> None:
-    """Distinct seeds for every random_state of every child."""
-    places = [
-        (child, key)
-        for child in children
-        for key in sorted(child.get_params(deep=True))
-        if key == "random_state" or key.endswith("__random_state")
-    ]
-    seeds = sample_without_replacement(2**31 - 1, len(places), random_state=rng)
-    for (child, key), value in zip(places, seeds):
-        child.set_params(**{key: int(value)})
 
 
 def is_online(child: Any) -> bool:
@@ -47,27 +34,51 @@ def behind_transformers(child: Any, X: Any) -> tuple[Any, Any]:
     return child, X
 
 
-def fit_child(child: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
-    """The child fitted on the rows."""
-    return child.fit(X, y, **params)
+def named(child: Any, name: str) -> None:
+    """The model at the end prints its progress under this name; one that others may own keeps its own."""
+    while isinstance(child, Pipeline):
+        child = child.steps[-1][1]
+    if getattr(child, "_copies_are_branches", False) and not isinstance(child, FrozenEstimator):
+        child._named = name
+
+
+def fit_child(child: Any, X: Any, y: Any, params: dict[str, Any], owner: Any, leaf: Any) -> Any:
+    """The child fitted on the rows, as the task ``leaf`` of its owner."""
+    with task_of(owner, leaf, child):
+        return child.fit(X, y, **params)
 
 
 def partial_fit_child(
-    child: Any, X: Any, y: Any, params: dict[str, Any], extra: dict[str, Any], first: bool
+    child: Any,
+    X: Any,
+    y: Any,
+    params: dict[str, Any],
+    extra: dict[str, Any],
+    first: bool,
+    owner: Any = None,
+    leaf: Any = None,
 ) -> Any:
     """A copy of the child that has absorbed the rows; the child itself stays as it was.
 
     ``params`` are metadata, ``extra`` goes to the model at the end as it is.
     """
     if isinstance(child, Pipeline):
-        return _partial_fit_pipeline(child, X, y, params, extra, first)
+        return _partial_fit_pipeline(child, X, y, params, extra, first, owner, leaf)
     shallow = getattr(child, "_copies_are_branches", False)  # our own, whose states are immutable
     child = copy.copy(child) if shallow else copy.deepcopy(child)
-    return child.partial_fit(X, y, **extra, **params)
+    with task_of(owner, leaf, child):
+        return child.partial_fit(X, y, **extra, **params)
 
 
 def _partial_fit_pipeline(
-    pipeline: Pipeline, X: Any, y: Any, params: dict[str, Any], extra: dict[str, Any], first: bool
+    pipeline: Pipeline,
+    X: Any,
+    y: Any,
+    params: dict[str, Any],
+    extra: dict[str, Any],
+    first: bool,
+    owner: Any,
+    leaf: Any,
 ) -> Pipeline:
     routed = process_routing(pipeline, "fit", **params) if routing_enabled() and params else None
     steps = []
@@ -84,7 +95,8 @@ def _partial_fit_pipeline(
     else:
         last_params = {key.removeprefix(f"{name}__"): value for key, value in params.items()}
     pipeline = copy.copy(pipeline)
-    pipeline.steps = [*steps, (name, partial_fit_child(last, X, y, last_params, extra, first))]
+    last = partial_fit_child(last, X, y, last_params, extra, first, owner, leaf)
+    pipeline.steps = [*steps, (name, last)]
     return pipeline
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model_selection import last_step, log_model_prior, probability_interval
+from ..model_selection import last_step
 from ._style import COLORS, axes, name_rows
 
 
@@ -55,8 +55,8 @@ class WeightsDisplay:
         Parameters
         ----------
         estimator : EvidenceModelAverager or BayesianGMM
-            Of an averager, the models' posterior probabilities, and what the errors of the evidences leave
-            them; of a mixture, the components' shares, and their posterior.
+            Of an averager, the models' weights and their ``weights_interval_``; of a mixture, the
+            components' shares, and their posterior.
         ax : matplotlib Axes, optional
 
         Returns
@@ -71,9 +71,8 @@ class WeightsDisplay:
         model = last_step(estimator)
         if hasattr(model, "named_estimators_"):
             names = list(model.named_estimators_)
-            log_prior = log_model_prior(model.model_prior, names)
-            low, high = probability_interval(model.log_evidences_, model.log_evidences_std_, log_prior)
-            label = "model probability (90 % interval of its error)"
+            low, high = model.weights_interval_
+            label = "model weight (90 % interval of its error)"
             return cls(weights=model.weights_, low=low, high=high, names=names, label=label).plot(ax)
         named = model.posterior_samples()
         if "weights" not in named:

@@ -1,6 +1,7 @@
 """The scikit-learn face: fit, partial_fit, predict, log_evidence_."""
 
 from ._base import EvidenceEstimator
+from ._callbacks import FitTasks, fit_tasks, task_of
 from ._custom import BayesianModel
 from ._glm import BayesianGLM
 from ._gmm import BayesianGMM
@@ -17,6 +18,9 @@ __all__ = [
     "BayesianModel",
     "BayesianSoftmaxRegression",
     "EvidenceEstimator",
+    "FitTasks",
+    "fit_tasks",
+    "task_of",
     "all_or_nothing",
     "generator",
     "refuse_changes",

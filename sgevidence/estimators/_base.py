@@ -10,13 +10,15 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import HasMethods, check_sample_weight
 from ..exceptions import EvidenceWarning, ImpossibleRowsError
 from ..history import Rows
 from ..models import Model
-from ..samplers import SGAIS, EvidenceResult, Progress, complaints, thinned
+from ..samplers import SGAIS, EvidenceResult, Progress, thinned
+from ._callbacks import fit_tasks
 from ._input import fingerprint, generator, refuse_masked
 from ._reporting import PosteriorReports
 from ._settings import refuse_changes, settings
@@ -24,7 +26,7 @@ from ._stream import Stream, is_online
 from ._transaction import all_or_nothing
 
 
-class EvidenceEstimator(PosteriorReports):
+class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     """Base of the estimators; a concrete one makes its model and reads its own attributes off the cloud.
 
     :class:`ConditionalEstimator` and :class:`DensityEstimator` add ``fit`` and ``partial_fit``.
@@ -36,6 +38,7 @@ class EvidenceEstimator(PosteriorReports):
     n_samples_seen_: int
     _settings: dict[str, Any]  #: parameters of the first call
     data_fingerprint_: int
+    _named: str  #: by an average, for the lines of progress
 
     _copies_are_branches = True  # of a stream: states are values, so that a shallow copy goes on by itself
 
@@ -82,23 +85,28 @@ class EvidenceEstimator(PosteriorReports):
         with all_or_nothing(self):
             sampler, parameters = self._sampler(), settings(self)
             reset = reset or self._is_first_call()
-            if not reset:
+            if reset:
+                self._doubts = []
+            else:
                 refuse_changes(self._settings, parameters)
             rows = self._rows(X, y, sample_weight, reset, classes)
             if reset:
                 self._model, self._settings = self._make_model(rows.X, rows.y), parameters
                 self.n_samples_seen_, self.data_fingerprint_ = 0, 0
-            progress = Progress(type(self).__name__, self.verbose)
-            try:
-                if is_online(self):
-                    self._update(sampler, rows, reset, progress)
-                else:
-                    self._run(sampler, rows, progress)
-            except ImpossibleRowsError as error:
-                raise error.among(rows, sample_weight) from None
-            self.n_samples_seen_ += len(rows)
-            data = rows.X if rows.y is None else rows.y
-            self.data_fingerprint_ = fingerprint(data, rows.weight, self.data_fingerprint_)
+            call = "fit" if reset else "partial_fit"
+            with fit_tasks(self, call, X, y) as tasks:
+                name, total = getattr(self, "_named", type(self).__name__), self.n_samples_seen_ + len(rows)
+                progress = Progress(name, self.verbose, n_rows=total, watcher=tasks)
+                try:
+                    if is_online(self):
+                        self._update(sampler, rows, reset, progress)
+                    else:
+                        self._run(sampler, rows, progress)
+                except ImpossibleRowsError as error:
+                    raise error.among(rows, sample_weight) from None
+                self.n_samples_seen_ += len(rows)
+                data = rows.X if rows.y is None else rows.y
+                self.data_fingerprint_ = fingerprint(data, rows.weight, self.data_fingerprint_)
         return self
 
     def _sampler(self) -> Any:
@@ -143,8 +151,13 @@ class EvidenceEstimator(PosteriorReports):
         records = thinned(records + new)
         self._stream, self._result = Stream(rng, state, records), None
         self._report(state, state.all_weights.W)
-        for complaint in complaints(new, sampler):
+        for complaint in sampler.complaints(new):
             warnings.warn(complaint, EvidenceWarning, stacklevel=5)
+
+    def _doubt(self, words: str, stacklevel: int) -> None:
+        """Warn of the model or the rows, now and in ``warnings_``; ``stacklevel`` as if it warned itself."""
+        self._doubts = list(dict.fromkeys([*self._doubts, words]))
+        warnings.warn(words, EvidenceWarning, stacklevel=stacklevel + 1)
 
     def _report(self, answer: Any, weights: np.ndarray) -> None:
         self.log_evidence_ = answer.log_evidence

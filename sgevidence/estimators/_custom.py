@@ -1,6 +1,5 @@
 """A user's own model with a running log evidence."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -9,7 +8,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from .._compat import fit_context
-from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..models import CustomModel, dimension_of
 from ._base import EvidenceEstimator
@@ -176,10 +174,9 @@ class BayesianModel(ConditionalEstimator):
         model = self._unchecked_model()
         disagreement = model.check(Rows.of(X, y), generator(0))  # not the sampler's stream: it is as it was
         if disagreement:
-            warnings.warn(
+            self._doubt(
                 f"log_prior does not seem to be the normalised log density of sample_prior: {disagreement}; "
                 "the log evidence is as wrong as the prior",
-                EvidenceWarning,
                 stacklevel=5,
             )
         return model

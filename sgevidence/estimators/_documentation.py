@@ -9,7 +9,8 @@ sampler : object or None, default=None
 random_state : int, RandomState instance or None, default=None
     An int makes every ``fit`` the same.
 verbose : bool or int, default=False
-    Print a line a chunk."""
+    Print a line a chunk, with the time so far and what is left at the pace of that chunk, and a note every
+    two seconds inside a long one.  ``set_callbacks(sklearn.callback.ProgressBar())`` shows bars instead."""
 
 ATTRIBUTES = """\
 log_evidence_, log_evidence_std_ : float
@@ -27,6 +28,8 @@ diagnostics_ : dict of str to float
     sub-sample of the history does not know), anchor_distance (posterior widths per √d), n_renewals
     and missed_mode (mixtures: modes taken from outside, or lost, nats).  Another sampler has more or
     fewer words of its own.
+warnings_ : list of str
+    Why the answer should not be trusted as it is, of all rows seen: what ``EvidenceWarning`` was given of.
 particles_ : ndarray of shape (M, d)
     Draws from the posterior in the model's unconstrained space.
 particle_weights_ : ndarray of shape (M,)
@@ -37,7 +40,7 @@ data_fingerprint_ : int
     Running checksum of sample_weight and y, or X where there is no y, the same however the rows were
     cut.
 n_features_in_ : int
-feature_names_in_ : ndarray of shape (n_features_in_,)
+feature_names_in_ : ndarray of shape (`n_features_in_`,)
     Only if X has column names."""
 
 #: Lines of a class docstring that stand for the text above.

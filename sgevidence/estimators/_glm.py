@@ -1,6 +1,5 @@
 """Bayesian generalised linear regression with a running log evidence."""
 
-import warnings
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
@@ -10,7 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_consistent_length, validate_data
 
 from .._compat import Interval, StrOptions, fit_context
-from ..exceptions import EvidenceWarning
+from ..history import Rows
 from ..models import Family, GLMModel, Poisson
 from ._base import EvidenceEstimator
 from ._conditional import LinearPredictor
@@ -243,6 +242,12 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         """
         return super().sample_y(_with(X, offset), n_samples, random_state)
 
+    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
+        rows = super()._rows(X, y, sample_weight, reset, classes)
+        if np.any(rows.y != np.round(rows.y)):  # type: ignore[arg-type]
+            self._doubt("y are not counts: the log evidence is not that of a distribution", stacklevel=5)
+        return rows
+
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         """The offset becomes the last column of X."""
         X, offset = _with(X, None)
@@ -250,9 +255,6 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", y_numeric=True)
         if np.any(y < 0):
             raise ValueError(f"y must be counts, but has the negative value {y.min()}")
-        if np.any(y != np.round(y)):
-            warning = "y are not counts: the log evidence is not that of a distribution"
-            warnings.warn(warning, EvidenceWarning, stacklevel=6)
         return _joined(X, offset), y
 
     def _validate_X(self, X: Any) -> np.ndarray:

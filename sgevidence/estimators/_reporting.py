@@ -27,9 +27,13 @@ class PosteriorReports(BaseEstimator):
     _model: Model
     _stream: Stream | None
     _result: EvidenceResult | None
+    _doubts: list[str]  #: of the model and the rows
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         raise TypeError(f"{type(self).__name__} does not say what its rows are")
+
+    def _sampler(self) -> Any:
+        raise TypeError(f"{type(self).__name__} does not say what its sampler is")
 
     @property
     def evidence_path_(self) -> dict[str, np.ndarray]:
@@ -48,6 +52,15 @@ class PosteriorReports(BaseEstimator):
             return self._result.diagnostics
         assert self._stream is not None
         return diagnostics(self._stream.records)
+
+    @property
+    def warnings_(self) -> list[str]:
+        """Why the answer should not be trusted: see the class's Attributes."""
+        self._must_have_learnt("warnings_")
+        if self._result is not None:
+            return [*self._doubts, *self._result.warnings]
+        assert self._stream is not None
+        return [*self._doubts, *self._sampler().complaints(self._stream.records)]
 
     def posterior_samples(self) -> dict[str, np.ndarray]:
         """Equally weighted draws from the posterior.

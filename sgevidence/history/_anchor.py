@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..models import Model
 from ._doubt import N_BLOCKS, Doubt
 from ._rows import Rows
 
@@ -40,7 +41,7 @@ class Anchor(NamedTuple):
     doubt: Doubt | None = None  #: what is wrong with them, where they were moved on a sample
 
     @classmethod
-    def of(cls, model, a: np.ndarray, rows: Rows) -> "Anchor":
+    def of(cls, model: Model, a: np.ndarray, rows: Rows) -> "Anchor":
         """Sums over these rows, in one pass."""
         S, G, hessian = model.derivatives(a, rows)
         return cls(a, S, G, -hessian)
@@ -64,7 +65,7 @@ class Anchor(NamedTuple):
         S, G, H = self.S + factor * other.S, self.G + factor * other.G, self.H + factor * other.H
         return Anchor(self.a, S, G, H, self.doubt)
 
-    def moved(self, model, a: np.ndarray, sample: Rows) -> "Anchor":
+    def moved(self, model: Model, a: np.ndarray, sample: Rows) -> "Anchor":
         """The sums at a new point, without a pass over the rows: the sample gives the remainders.
 
         With Δ = a' − a:  G' = G − HΔ + Σ_R w [g(a') − g(a) + H_r Δ] and so on; exact if the sample
@@ -80,7 +81,7 @@ class Anchor(NamedTuple):
             there.H + rest.H,
         )
 
-    def moved_by_blocks(self, model, a: np.ndarray, sample: Rows, sampled: float) -> "Anchor":
+    def moved_by_blocks(self, model: Model, a: np.ndarray, sample: Rows, sampled: float) -> "Anchor":
         """The same, with its doubt: rows i, i + B, i + 2B, … of the sample are block i.
 
         ``sampled`` is the share of all rows that are in the sample.

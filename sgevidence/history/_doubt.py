@@ -14,7 +14,8 @@ Symbols: ``a`` = anchor, ``u`` = θ − a, ``delta`` = way to a new one, ``S, G,
 (B, d), (B, d, d); ``share`` = weight of a block in that of all.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,7 +32,7 @@ class Doubt(NamedTuple):
     H: np.ndarray
 
     @classmethod
-    def of(cls, anchors, share: np.ndarray, sampled: float) -> "Doubt":
+    def of(cls, anchors: Sequence[Any], share: np.ndarray, sampled: float) -> "Doubt":
         """From what each block says of the sums at one point; ``sampled`` is the share of rows at hand."""
         B, rest = len(share), max(1.0 - sampled, 0.0)
         factor = share * np.sqrt(rest * B / (B - 1))

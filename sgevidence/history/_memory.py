@@ -6,11 +6,13 @@ point in the slots of ``labels``; :meth:`Memory.absorb` is the only way to chang
 Symbols: ``n`` = total weight of the rows seen; ``anchor`` = (a, S, G, H), see :mod:`._anchor`.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from ..models import Model
 from ._anchor import Anchor
 from ._reservoir import Reservoir
 from ._rows import Rows
@@ -64,7 +66,7 @@ class Memory(NamedTuple):
         u = mean - self.anchor.a
         return float(np.sqrt(max(u @ self.anchor.H @ u, 0.0) / len(u)))
 
-    def moved(self, model, a: np.ndarray) -> Anchor:
+    def moved(self, model: Model, a: np.ndarray) -> Anchor:
         """The sums at another point: exact while all rows are here, else from the sample, with its doubt."""
         if self.complete:
             return Anchor.of(model, a, self.reservoir.rows)
@@ -76,7 +78,13 @@ class Memory(NamedTuple):
         return 0.0 if doubt is None else doubt.shared_var(theta, W)
 
     def absorb(
-        self, chunk: Rows, rng: np.random.Generator, anchor=None, labels=None, grow=False, condensed=None
+        self,
+        chunk: Rows,
+        rng: np.random.Generator,
+        anchor: Anchor | None = None,
+        labels: tuple | None = None,
+        grow: bool = False,
+        condensed: Callable[[Rows], Rows | None] | None = None,
     ) -> "Memory":
         """The memory after ``chunk``.
 

@@ -53,7 +53,7 @@ class Reservoir:
         """All rows seen are still here, or rows that say the same."""
         return len(self) + self.n_condensed == self.n_rows
 
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in vars(self).items() if k not in ("_storage", "_cdf")} | {"_storage": None}
 
     def absorb(
@@ -94,7 +94,7 @@ class Reservoir:
             rows, storage = rows.replace(slot[chosen], rest.take(chosen)), None
         return Reservoir(self.capacity, rows, n_rows, n, equal_weights, self.n_condensed, storage)
 
-    def _condensed(self, chunk: Rows, condensed) -> Rows | None:
+    def _condensed(self, chunk: Rows, condensed: Callable[[Rows], Rows | None]) -> Rows | None:
         """Rows that stand for these and the chunk; None if there are none, or if there is no need."""
         if self.capacity is None or len(self) + len(chunk) <= self.capacity:
             return None
@@ -160,11 +160,11 @@ class _Storage:
         return storage
 
 
-def _columns(rows: Rows):
+def _columns(rows: Rows) -> tuple[Any, Any, Any]:
     return rows.X, rows.y, rows.weight
 
 
-def _grown(a: np.ndarray, length: int, dtype) -> np.ndarray:
+def _grown(a: np.ndarray, length: int, dtype: Any) -> np.ndarray:
     out = np.empty((length, *a.shape[1:]), dtype)
     out[: len(a)] = a
     return out

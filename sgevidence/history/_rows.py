@@ -5,6 +5,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ class Rows:
     weight: np.ndarray
 
     @classmethod
-    def of(cls, X, y=None, weight=None) -> "Rows":
+    def of(cls, X: Any, y: Any = None, weight: Any = None) -> "Rows":
         """Rows from arrays; weights default to one."""
         X = np.asarray(X, dtype=float)
         weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=float)
@@ -40,7 +41,7 @@ class Rows:
     def total_weight(self) -> float:
         return float(np.sum(self.weight))
 
-    def take(self, indices) -> "Rows":
+    def take(self, indices: np.ndarray) -> "Rows":
         """Rows by index; ``np.take`` is twice as fast as indexing."""
         y = None if self.y is None else np.take(self.y, indices, axis=0)
         return Rows(np.take(self.X, indices, axis=0), y, np.take(self.weight, indices))
@@ -61,7 +62,7 @@ class Rows:
         y = None if self.y is None else np.concatenate([self.y, other.y])
         return Rows(np.concatenate([self.X, other.X]), y, np.concatenate([self.weight, other.weight]))
 
-    def replace(self, indices, new: "Rows") -> "Rows":
+    def replace(self, indices: np.ndarray, new: "Rows") -> "Rows":
         """A copy with some rows replaced; the last of several for one place stays."""
         out = self.join(new[:0])  # a copy whose types hold both
         out.X[indices], out.weight[indices] = new.X, new.weight
@@ -75,7 +76,7 @@ class Rows:
         for start in range(0, len(self), size):
             yield self[start : start + size]
 
-    def cut(self, weights) -> Iterator["Rows"]:
+    def cut(self, weights: Any) -> Iterator["Rows"]:
         """Consecutive views, cut where the running total weight passes each of ``weights``."""
         cuts = np.searchsorted(np.cumsum(self.weight), np.asarray(weights) - 1e-9, side="left") + 1
         cuts = np.unique(np.clip(cuts[np.asarray(weights) > 0], 0, len(self)))

@@ -48,7 +48,7 @@ def hmc(
     theta : ndarray of shape (M, d)
     info : MoveInfo
         ``acceptance`` is the mean acceptance probability; ``n_refused`` counts trajectories
-        that ended outside the finite numbers.
+        that left the finite numbers.  One that left the support, where the density is zero, is only rejected.
 
     Examples
     --------
@@ -67,17 +67,21 @@ def hmc(
         log_p0 = log_target(theta)
     with np.errstate(all="ignore"):  # a trajectory that leaves the finite numbers is refused below
         x, v = theta, v0 + 0.5 * eps * grad0  # lines 3, 4
+        outside = np.zeros(len(theta), dtype=bool)
         for t in range(L):
             x = x + eps * v  # line 6
             log_p, grad = value_and_grad(x)
+            outside |= np.isneginf(log_p)
             if t < L - 1:
                 v = v + eps * grad  # line 8
         v = v + 0.5 * eps * grad  # line 11
         if log_target is not None:
             log_p = log_target(x)
+            outside |= np.isneginf(log_p)
         log_ratio = (log_p - log_p0) - 0.5 * np.sum(v**2 - v0**2, axis=1)  # H(x, v) − H(x', v')
         refused = ~(np.isfinite(log_ratio) & np.isfinite(x).all(axis=1)) & np.isfinite(log_p0)
         log_ratio = np.where(refused | np.isnan(log_ratio), -np.inf, log_ratio)
+        refused &= ~outside
         accept = np.log1p(-rng.random(len(theta))) < log_ratio  # lines 12, 13
     acceptance = float(np.mean(np.exp(np.minimum(log_ratio, 0.0))))
     moved = accept[:, None]

@@ -44,8 +44,8 @@ def sgnht(
 ) -> tuple[np.ndarray, MoveInfo]:
     """Move a cloud by Langevin dynamics with a gradient whose noise is not known.
 
-    On N(0, 1) the positions keep variance one for any ε < 2, and within a few percent with gradient noise
-    up to the size of the injected noise.
+    On N(0, 1) the positions keep variance one to a few percent for ε up to 0.7, also with gradient noise up
+    to the size of the injected noise; from 0.8 the thermostat swings, and the variance with it (0.2 to 1).
 
     Parameters
     ----------

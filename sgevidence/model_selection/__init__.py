@@ -6,6 +6,7 @@ from ._compare import compare
 from ._probabilities import log_model_prior, probability_interval
 from ._replicate import Replicates, replicate
 from ._search import FullData, evidence_scorer, evidence_scorers
+from ._seeding import seed
 from ._table import Table
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "Candidate",
     "last_step",
     "named_models",
+    "seed",
 ]

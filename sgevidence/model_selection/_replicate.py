@@ -1,30 +1,4 @@
-"""Independent seeds of one fit: their evidence pooled, and whether they agree as their errors claim.
-
-The estimate Ẑ_i of each seed is unbiased, and so is their plain mean whatever the seeds claim of themselves:
-
-    log Ẑ = log (1/n) Σ_i Ẑ_i,        u_i = Ẑ_i / Σ_j Ẑ_j,        claimed error of log Ẑ: √Σ_i u_i² s_i²
-    Q = Σ_i (x_i − x̄)² / s_i² ~ χ²_{n−1},     x_i = log Ẑ_i + s_i²/2,     x̄ = Σ_i x_i s_i⁻² / Σ_i s_i⁻²
-    std = claimed · max(1, √(Q / (n−1)))
-
-A mean weighted by 1/s_i² would be sharper if the claims were true, and is wrong where it matters: a seed that
-missed a mode claims a small error, because all its particles agree.  The scale factor is that of the Particle
-Data Group (Birge ratio): the claims are never made smaller, and a disagreement is not averaged away.
-
-Symbols
--------
-======  =====================================  ======================
-symbol  meaning                                name
-======  =====================================  ======================
-log Ẑ_i  log evidence of a seed                ``log_evidences_``
-s_i      its claimed standard error            ``log_evidences_std_``
-Q        Cochran's statistic of disagreement   in ``p_value_``
-======  =====================================  ======================
-
-References
-----------
-W. G. Cochran (1954), The Combination of Estimates from Different Experiments, Biometrics 10, 101.
-R. T. Birge (1932), The Calculation of Errors by the Method of Least Squares, Physical Review 40, 207.
-"""
+"""Independent seeds of one fit: their evidence pooled, and whether they agree as their errors claim."""
 
 import warnings
 from collections.abc import Sequence
@@ -34,20 +8,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import chi2
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.random import sample_without_replacement
 
 from ..exceptions import EvidenceWarning
-from ..particles import log_sum_exp
+from ..samplers import pool
 from ._candidates import candidate, last_step
-
-#: p-value below which a warning is given: one false alarm in a hundred sets of honest replicates.
-DOUBTFUL = 0.01
+from ._seeding import seed
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,14 +77,8 @@ class Replicates:
     @property
     def warnings_(self) -> list[str]:
         """Why the pooled answer should not be trusted as it is."""
-        return [self._doubt()] if self.p_value_ < DOUBTFUL else []
-
-    def _doubt(self) -> str:
-        return (
-            f"{len(self.estimators_)} seeds disagree by {self.disagreement_:.2f} nats where their errors "
-            f"claim {self.claimed_:.2f} (p = {self.p_value_:.1g}): the error of a single fit is not to be "
-            "trusted, raise the sampler's max_particles and n_particles"
-        )
+        found = pool(self.log_evidences_, self.log_evidences_std_)
+        return found.doubts("raise the sampler's max_particles and n_particles", of="seeds")
 
 
 def replicate(
@@ -184,7 +148,8 @@ def replicate(
     if not isinstance(n, Integral) or n < 2:
         raise ValueError(f"n must be an integer of at least 2, got {n!r}")
     clones = [clone(estimator) for _ in range(n)]
-    _seed(clones, random_state)
+    if not seed(clones, random_state):
+        raise ValueError(f"{type(estimator).__name__} has no random_state: its replicates would be one fit")
     params = {} if sample_weight is None else {_weight_name(estimator): sample_weight}
     fits = Parallel(n_jobs=n_jobs)(delayed(_fit)(one, X, y, params) for one in clones)
     found = pooled(fits)
@@ -197,47 +162,19 @@ def pooled(fits: Sequence[Any]) -> Replicates:
     """The pool of fits that differ in their seeds only."""
     one, *_ = each = [candidate(f"fit {i}", fit) for i, fit in enumerate(fits)]
     log_Z, s = np.array([(c.log_evidence, c.log_evidence_std) for c in each]).T
-    n, total = len(each), float(log_sum_exp(log_Z))
-    u = np.exp(log_Z - total)
-    Q = disagreement(log_Z, s)
+    found = pool(log_Z, s)
     return Replicates(
         estimators_=list(fits),
         log_evidences_=log_Z,
         log_evidences_std_=s,
-        log_evidence_=total - float(np.log(n)),
-        log_evidence_std_=float(np.linalg.norm(u * s)) * max(1.0, float(np.sqrt(Q / (n - 1)))),
-        disagreement_=float(np.std(log_Z, ddof=1)),
-        claimed_=float(np.sqrt(np.mean(s**2))),
-        p_value_=float(chi2.sf(Q, n - 1)),
+        log_evidence_=found.log_evidence,
+        log_evidence_std_=found.log_evidence_std,
+        disagreement_=found.disagreement,
+        claimed_=found.claimed,
+        p_value_=found.p_value,
         n_samples_seen_=one.n_samples,
         data_fingerprint_=one.fingerprint,
     )
-
-
-def disagreement(log_Z: np.ndarray, s: np.ndarray) -> float:
-    """Cochran's Q of log evidences with claimed errors ``s``, about χ²_{n−1} if the claims are true.
-
-    Unbiased and with an error of s nats, log Ẑ is low by s²/2 on average: x = log Ẑ + s²/2 has one mean
-    for all.  An error of zero (a closed form) is taken for the rounding of its digits.
-    """
-    s = np.maximum(s, 1e-9 * np.maximum(1.0, np.abs(log_Z)))
-    x = log_Z + 0.5 * s**2
-    return float(np.sum((x - np.average(x, weights=s**-2.0)) ** 2 / s**2))
-
-
-def _seed(clones: Sequence[Any], random_state: Any) -> None:
-    """Distinct seeds for every ``random_state`` parameter of every clone."""
-    places = [
-        (one, key)
-        for one in clones
-        for key in sorted(one.get_params(deep=True))
-        if key == "random_state" or key.endswith("__random_state")
-    ]
-    if not places:
-        raise ValueError(f"{type(clones[0]).__name__} has no random_state: its replicates would be one fit")
-    rng = check_random_state(random_state)
-    for (one, key), seed in zip(places, sample_without_replacement(2**31 - 1, len(places), random_state=rng)):
-        one.set_params(**{key: int(seed)})
 
 
 def _weight_name(estimator: Any) -> str:

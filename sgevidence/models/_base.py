@@ -90,6 +90,9 @@ class Model(ABC):
 
     # -- symmetries and modes -------------------------------------------------------------------
 
+    #: The posterior has one mode, or labellings of one that the model finds itself; others are looked for.
+    has_one_mode: bool = False
+
     @property
     def slots(self) -> np.ndarray | None:
         """(K, q) indices of the parameters of K exchangeable components, or None (:class:`Exchangeable`)."""

@@ -108,6 +108,8 @@ class GLMModel(Model):
     # several passes over arrays of (M, n) doubles: three times as fast while all of them are in the cache
     evaluation = Evaluation(block_elements=50_000)
 
+    has_one_mode = True  # families are log-concave
+
     @property
     def n_params(self) -> int:
         return self.n_features + self.fit_intercept

@@ -48,6 +48,8 @@ class LinearModel(Model):
     def n_coef(self) -> int:
         return self.n_features + self.fit_intercept
 
+    has_one_mode = True
+
     @property
     def n_params(self) -> int:
         return self.n_coef + (self.noise_std is None)

@@ -49,6 +49,8 @@ class MixtureModel(Exchangeable, Model):
     # rounding a log-weight shifts all rows of its component alike: 20 000 · 10⁻⁷ is still nothing
     evaluation = Evaluation(single_precision_rows=20_000)
 
+    has_one_mode = True  # in each labelling, or its own search finds them
+
     @property
     def n_params(self) -> int:
         return self.n_components * (1 + 2 * self.n_features)

@@ -44,6 +44,8 @@ class SoftmaxModel(Model):
     def n_inputs(self) -> int:
         return self.n_features + self.fit_intercept
 
+    has_one_mode = True  # concave
+
     @property
     def n_params(self) -> int:
         return self.n_classes * self.n_inputs

@@ -31,7 +31,7 @@ TAIL = 0.05  # of the posterior may lie beyond the beginnings that belong to a d
 class Detection(NamedTuple):
     """A declared change.
 
-    Attributes
+    Parameters
     ----------
     row : int
         Index of the row at which it was declared, counted from 0 over the whole stream.

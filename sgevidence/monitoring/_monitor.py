@@ -74,7 +74,7 @@ class EvidenceMonitor(BaseEstimator):
         Sum of the posterior probabilities of the hypotheses that made room: the expected error of the
         posterior is at most this.
     n_samples_seen_, n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Only if X has column names.
 
     See Also

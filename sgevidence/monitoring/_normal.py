@@ -83,18 +83,60 @@ class NormalSegment(BaseEstimator):
         self.variance_prior = variance_prior
 
     def allocate(self, capacity: int, n_features: int) -> NormalRuns:
-        """Room for ``capacity`` runs of rows with ``n_features`` columns."""
+        """Room for some runs.
+
+        Parameters
+        ----------
+        capacity : int
+            Most runs at a time.
+        n_features : int
+            Columns of the rows.
+
+        Returns
+        -------
+        NormalRuns
+            Arrays with the run's slot in front.
+        """
         self._validate_params()
         check_pair(self.variance_prior, "variance_prior")
         zero, table = np.zeros(capacity), np.zeros((capacity, n_features))
         return NormalRuns(zero, table, table.copy())
 
     def settle(self, runs: NormalRuns, X: np.ndarray) -> None:
+        """Refuse: there are no units to be found.
+
+        Parameters
+        ----------
+        runs : NormalRuns
+        X : ndarray of shape (n_samples, n_features)
+            The first rows of the stream.
+
+        Raises
+        ------
+        TypeError
+            Always.
+        """
         raise TypeError("the units of a NormalSegment are those of its prior")
 
     def absorb(self, runs: NormalRuns, R: int, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-        """Runs 0 … R − 1 learn b rows, run R + i begins with row i; log p of row i in [i, :R + i + 1].
+        """Runs 0 … R − 1 learn b rows, and run R + i begins with row i.
 
+        Parameters
+        ----------
+        runs : NormalRuns
+            Changed in place.
+        R : int
+            Runs so far.
+        X : ndarray of shape (b, n_features)
+        y : None
+
+        Returns
+        -------
+        ndarray of shape (b, R + b)
+            log p of row i given the rows before it, in [i, :R + i + 1], nats.
+
+        Notes
+        -----
         All rows at once: m after i rows is a cumulative sum, and b one of the e that follow from it.
         """
         b, R2 = len(X), R + len(X)

@@ -92,7 +92,20 @@ class RegressionSegment(BaseEstimator):
         self.noise_prior = noise_prior
 
     def allocate(self, capacity: int, n_features: int) -> RegressionRuns:
-        """Room for ``capacity`` runs of rows with ``n_features`` columns."""
+        """Room for some runs.
+
+        Parameters
+        ----------
+        capacity : int
+            Most runs at a time.
+        n_features : int
+            Columns of the rows.
+
+        Returns
+        -------
+        RegressionRuns
+            Arrays with the run's slot in front.
+        """
         self._validate_params()
         check_pair(self.noise_prior, "noise_prior")
         d = n_features + self.fit_intercept
@@ -101,10 +114,38 @@ class RegressionSegment(BaseEstimator):
         )
 
     def settle(self, runs: RegressionRuns, X: np.ndarray) -> None:
+        """Refuse: there are no units to be found.
+
+        Parameters
+        ----------
+        runs : RegressionRuns
+        X : ndarray of shape (n_samples, n_features)
+            The first rows of the stream.
+
+        Raises
+        ------
+        TypeError
+            Always.
+        """
         raise TypeError("the units of a RegressionSegment are those of its prior")
 
     def absorb(self, runs: RegressionRuns, R: int, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-        """Runs 0 … R − 1 learn b rows, run R + i begins with row i; log p of row i in [i, :R + i + 1]."""
+        """Runs 0 … R − 1 learn b rows, and run R + i begins with row i.
+
+        Parameters
+        ----------
+        runs : RegressionRuns
+            Changed in place.
+        R : int
+            Runs so far.
+        X : ndarray of shape (b, n_features)
+        y : ndarray of shape (b,)
+
+        Returns
+        -------
+        ndarray of shape (b, R + b)
+            log p of row i given the rows before it, in [i, :R + i + 1], nats.
+        """
         assert y is not None
         log_p = np.zeros((len(X), R + len(X)))
         Phi = np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X

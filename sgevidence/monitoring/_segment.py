@@ -27,7 +27,7 @@ from ._series import SeriesSegment
 class Segmentation(NamedTuple):
     """Changes of a series at hand.
 
-    Attributes
+    Parameters
     ----------
     change_points : ndarray of shape (n_changes,)
         First rows of the segments but the first, in the most probable segmentation.

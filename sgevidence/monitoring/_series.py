@@ -151,7 +151,20 @@ class SeriesSegment(BaseEstimator):
         self.warm_up = warm_up
 
     def allocate(self, capacity: int, n_features: int) -> SeriesRuns:
-        """Room for ``capacity`` runs of rows with ``n_features`` columns."""
+        """Room for some runs.
+
+        Parameters
+        ----------
+        capacity : int
+            Most runs at a time.
+        n_features : int
+            Columns of the rows.
+
+        Returns
+        -------
+        SeriesRuns
+            Arrays with the run's slot in front.
+        """
         self._validate_params()
         if not self.models or not set(self.models) <= set(MODELS):
             raise ValueError(f"models must be some of {MODELS}, got {self.models!r}")
@@ -163,12 +176,34 @@ class SeriesSegment(BaseEstimator):
         return SeriesRuns._make([np.zeros(capacity), table, table.copy(), *members, past])
 
     def settle(self, runs: SeriesRuns, X: np.ndarray) -> None:
-        """Find the first units from the rows of the warm-up."""
+        """Find the first units from the rows of the warm-up.
+
+        Parameters
+        ----------
+        runs : SeriesRuns
+        X : ndarray of shape (warm_up, n_features)
+            The first rows of the stream.
+        """
         past = runs.past
         past.mean, past.squares, past.n = X.mean(0), ((X - X.mean(0)) ** 2).sum(0), len(X)
 
     def absorb(self, runs: SeriesRuns, R: int, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-        """Runs 0 … R − 1 learn b rows, run R + i begins with row i; log p of row i in [i, :R + i + 1]."""
+        """Runs 0 … R − 1 learn b rows, and run R + i begins with row i.
+
+        Parameters
+        ----------
+        runs : SeriesRuns
+            Changed in place.
+        R : int
+            Runs so far.
+        X : ndarray of shape (b, n_features)
+        y : None
+
+        Returns
+        -------
+        ndarray of shape (b, R + b)
+            log p of row i given the rows before it, in [i, :R + i + 1], nats.
+        """
         log_p = np.zeros((len(X), R + len(X)))
         for i, x in enumerate(X):
             self._begin(runs, R + i)

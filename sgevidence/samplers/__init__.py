@@ -6,12 +6,14 @@ from ._exact import Exact
 from ._harmonic import HarmonicMean
 from ._laplace import Laplace
 from ._nested import NestedSampling
+from ._pooling import DOUBTFUL, Pool, pool
 from ._prior import PriorSampling
 from ._records import ChunkRecord, complaints, diagnostics, evidence_path, thinned
 from ._sequential import SequentialSGMCMC, SequentialState
 from ._sequential_nested import SequentialNestedSampling, SequentialNestedState
 from ._sgais import SGAIS
 from ._sir import SIR
+from ._until_precise import UntilPrecise
 
 __all__ = [
     "SGAIS",
@@ -24,14 +26,18 @@ __all__ = [
     "HarmonicMean",
     "Laplace",
     "Exact",
+    "UntilPrecise",
+    "DOUBTFUL",
     "SILENT",
     "ChunkRecord",
     "EvidenceResult",
+    "Pool",
     "Progress",
     "SequentialNestedState",
     "SequentialState",
     "complaints",
     "diagnostics",
     "evidence_path",
+    "pool",
     "thinned",
 ]

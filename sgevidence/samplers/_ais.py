@@ -30,7 +30,8 @@ from ..particles import RESAMPLING, Cloud
 from ..targets import Path
 from ..transitions import HMC, SGHMC, Anneal, Rung, State, Streams
 from ._base import SILENT, EvidenceResult, Parts, Progress
-from ._once import warn_of_few
+from ._once import doubts_of_few
+from ._progress import rung_of
 from ._records import ChunkRecord
 
 #: Half width of the sigmoidal schedule, as Grosse et al. (2015) have it: both ends get small steps.
@@ -156,16 +157,12 @@ class AIS(Parts):
         """
         self._validate_params()
         start = perf_counter()
-
-        def note(rung: Rung) -> None:
-            progress(f"λ = {rung.lam:.3g}, log evidence so far {rung.cloud.log_evidence:.2f}")
-
         before = State(Cloud.planted(model.sample_prior(rng, self.n_particles)), Memory.empty())  # lines 1, 2
-        step = self.anneal(note)(before, Path(model, before.memory, rows), Streams.one(rng))
+        step = self.anneal(rung_of(progress))(before, Path(model, before.memory, rows), Streams.one(rng))
         advice = "raise n_particles, or use resampling='systematic'"
-        warn_of_few(step.state.all_weights, "raise n_particles" if self.resampling else advice)
+        doubts = doubts_of_few(step.state.all_weights, "raise n_particles" if self.resampling else advice)
         record = ChunkRecord.of(before, step.state, [step.info])._replace(n_samples=len(rows))
-        return EvidenceResult.of(step.state, [record], start)
+        return EvidenceResult.of(step.state, [record], start).doubted(doubts)
 
     def anneal(self, watch: Callable[[Rung], Any] | None = None) -> Anneal:
         """Alg. 6, lines 4 to 8, as a transition.

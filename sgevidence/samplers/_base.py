@@ -1,16 +1,18 @@
 """What every evidence algorithm shares: its answer, its errors, and how it says how far it is.
 
 A sampler is an object with scikit-learn parameters.  It has ``run(model, rows, rng, progress)``; one
-that can learn from rows as they come also has ``init(model, rng)``, which gives a state, and
-``update(state, model, rows, rng, progress)``, which gives a new state and a list of records.  A
-state is a value, never changed in place, with ``theta`` and ``all_weights`` (draws from the
+that can learn from rows as they come also has ``init(model, rng)``, which gives a state,
+``update(state, model, rows, rng, progress)``, which gives a new state and a list of records, and
+``complaints(records)``, why the answer should not be trusted: the last comes from :class:`OnlineSampler`.
+A state is a value, never changed in place, with ``theta`` and ``all_weights`` (draws from the
 posterior), ``log_evidence`` and ``log_evidence_std``.
 """
 
 import inspect
 import warnings
+from collections.abc import Sequence
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -18,6 +20,7 @@ from sklearn.base import BaseEstimator, clone
 from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..models import Model
+from ._progress import SILENT, Progress
 from ._records import ChunkRecord, complaints, diagnostics, evidence_path
 
 
@@ -33,6 +36,7 @@ class EvidenceResult(NamedTuple):
     n_gradients: float  #: particles × rows
     wall_time: float  #: seconds
     diagnostics: dict[str, Any] = {}  #: how the sampling went, in the algorithm's own terms
+    warnings: tuple[str, ...] = ()  #: why it should not be trusted as it is
 
     @classmethod
     def of(cls, state: Any, records: list[ChunkRecord], start: float, **more: Any) -> "EvidenceResult":
@@ -49,25 +53,11 @@ class EvidenceResult(NamedTuple):
             diagnostics=diagnostics(records) | more,
         )
 
-
-class Progress:
-    """Prints how far a run is: notes on the way at most every ``interval`` seconds, results always."""
-
-    def __init__(self, name: str, verbose: Any = True, interval: float = 2.0) -> None:
-        self.name, self.verbose, self.interval = name, bool(verbose), interval
-        self._last = perf_counter()
-
-    def __call__(self, note: str) -> None:
-        if self.verbose and perf_counter() - self._last > self.interval:
-            self.done(note)
-
-    def done(self, result: str) -> None:
-        if self.verbose:
-            self._last = perf_counter()
-            print(f"[{self.name}] {result}", flush=True)
-
-
-SILENT = Progress("", verbose=False)
+    def doubted(self, doubts: Sequence[str]) -> Self:
+        """With these doubts, of each of which the caller of the caller is warned."""
+        for doubt in doubts:
+            warnings.warn(doubt, EvidenceWarning, stacklevel=3)
+        return self._replace(warnings=(*self.warnings, *doubts))
 
 
 class Parts(BaseEstimator):
@@ -84,7 +74,7 @@ class Parts(BaseEstimator):
     def _validate_params(self) -> None:
         super()._validate_params()
         for part in self.get_params(deep=False).values():
-            if isinstance(part, BaseEstimator):
+            if hasattr(part, "_parameter_constraints"):  # not of a user's own
                 part._validate_params()
 
 
@@ -109,9 +99,24 @@ class OnlineSampler(BaseEstimator):
         """
         start = perf_counter()
         state, records = self.update(self.init(model, rng), model, rows, rng, progress)
-        for complaint in complaints(records, self):
-            warnings.warn(complaint, EvidenceWarning, stacklevel=2)
-        return EvidenceResult.of(state, records, start)
+        return EvidenceResult.of(state, records, start).doubted(self.complaints(records))
+
+    def complaints(self, records: list[ChunkRecord]) -> list[str]:
+        """Why the answer after these records should not be trusted, and what to change.
+
+        Parameters
+        ----------
+        records : list of ChunkRecord
+
+        Returns
+        -------
+        list of str
+        """
+        return complaints(records, self) + self._own_complaints(records)
+
+    def _own_complaints(self, records: list[ChunkRecord]) -> list[str]:
+        """What others need not complain of."""
+        return []
 
 
 def check_history(move: Any, reservoir_size: int | None) -> None:

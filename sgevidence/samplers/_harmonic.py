@@ -5,7 +5,6 @@ r"""The harmonic mean of the likelihood over posterior draws, thesis Eq. 3.9.
 Symbols: ``M`` = draws, ``theta`` = θ_i (M, d), ``ell`` = log p(D | θ_i) (M,).
 """
 
-import warnings
 from numbers import Integral
 from time import perf_counter
 from typing import Any
@@ -14,7 +13,6 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
-from ..exceptions import EvidenceWarning
 from ..history import Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Weights, systematic
@@ -102,13 +100,11 @@ class HarmonicMean(BaseEstimator):
         counts["n_likelihoods"] = counts.get("n_likelihoods", 0.0) + M * len(rows)
         inverse = Weights(-ell)
         log_Z, std = -inverse.log_mean, np.sqrt(inverse.relative_variance)  # Eq. (3.9)
-        warnings.warn(
+        doubt = (
             f"the harmonic mean has infinite variance: the log evidence {log_Z:.2f} is probably too high, "
-            "and its standard error means nothing; use SGAIS()",
-            EvidenceWarning,
-            stacklevel=2,
+            "and its standard error means nothing; use SGAIS()"
         )
-        return answer(log_Z, std, theta, Weights.ones(M), rows, start, **counts)
+        return answer(log_Z, std, theta, Weights.ones(M), rows, start, **counts).doubted([doubt])
 
     def _posterior(
         self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress

@@ -19,7 +19,7 @@ from ..history import Rows
 from ..models import Model
 from ..targets import Likelihood, Target, find_mode, importance_draws, sampled
 from ._base import SILENT, EvidenceResult, Progress
-from ._once import answer, warn_of_few
+from ._once import answer, doubts_of_few
 
 #: Rows on which modes are sought; only the best is then sought on all.
 SEARCH_ROWS = 1000
@@ -121,12 +121,12 @@ class Laplace(BaseEstimator):
             widths = np.diag(np.linalg.inv(P))[model.slots]
             inside = model.is_canonical(theta, (a[model.slots], widths))
             weights = weights.add(np.where(inside, 0.0, -np.inf))
-        warn_of_few(weights, "the posterior is far from Gaussian: use SGAIS()", RELIABLE)
+        doubts = doubts_of_few(weights, "the posterior is far from Gaussian: use SGAIS()", RELIABLE)
         log_Z, std = weights.log_mean, np.sqrt(weights.relative_variance)
         if not self.correct:
             log_Z, std = laplace, np.hypot(std, laplace - log_Z)
         result = answer(log_Z, std, theta, weights, rows, start, n_likelihoods=M * len(rows))
-        return result._replace(diagnostics=result.diagnostics | {"laplace": laplace})
+        return result._replace(diagnostics=result.diagnostics | {"laplace": laplace}).doubted(doubts)
 
     def _mode(
         self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress

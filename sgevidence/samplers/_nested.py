@@ -1,124 +1,26 @@
-r"""Nested sampling, thesis §3.2 and Alg. 5 / journal paper App. A.1 (Skilling 2004, 2006).
+"""Nested sampling, thesis §3.2 and Alg. 5 / journal paper App. A.1 (Skilling 2004, 2006).
 
-    Ẑ = Σ_k λ_k w_k,   w_k = E[X_{k−1} − X_k],   X_k = e^{−1/M} X_{k−1}                       (3.26)
-
-Live points are draws from the prior.  The worst of them leaves, and with it the share 1/M of the prior
-mass X that the live points stand for; a new one is drawn from the prior above its likelihood.  Here
-the worst k leave together, so that new ones move as a cloud: the i-th of them leaves M − i + 1 behind
-and takes X by e^{−1/(M − i + 1)}, as if they had gone one by one without being replaced.
-
-Symbols
--------
-=======  ==============  =============================================================
-θ        ``theta``       live or dead points, (M, d)
-λ_k      ``ell``         log p(D | θ), (M,)
-X_k      ``log_X``       log of the prior mass above the contour
-w_k      ``log_w``       log of the prior mass between one contour and the next
-M        ``n_live``      live points when a point left; ∞ for those live at the end
-H        ``information``  Σ p_k log(λ_k/Ẑ), p_k = λ_k w_k/Ẑ, nats
-=======  ==============  =============================================================
+Points of a cloud leave in the order of their likelihood, and what they leave is the prior mass between its
+contours: ``_shells.py`` has the sum, :class:`~sgevidence.transitions.ConstrainedMoves` the draws that come
+in their place.
 """
 
-import warnings
-from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from time import perf_counter
-from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import kstest
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval, StrOptions
-from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..models import Model, value_and_grad
-from ..particles import Weights, log_sum_exp
+from ..particles import Weights
 from ..transitions import ConstrainedMoves
 from ._base import SILENT, EvidenceResult, Progress
-from ._nested_doubts import doubts, insertion_ranks
+from ._nested_doubts import doubts
 from ._once import answer, thinned_draws
-
-
-class Shell(NamedTuple):
-    """Points that leave together, the lowest likelihood first; the last ones are the live points."""
-
-    theta: np.ndarray
-    ell: np.ndarray
-    log_w: np.ndarray
-    n_live: np.ndarray
-    ranks: np.ndarray  #: of the points that come in their place, see :func:`insertion_ranks`
-
-    @property
-    def log_p(self) -> np.ndarray:
-        """log λ_k w_k."""
-        return self.ell + self.log_w
-
-
-def descend(
-    theta: np.ndarray,
-    ell: np.ndarray,
-    draw: Callable[..., Any],
-    k: int,
-    tolerance: float,
-    rng: np.random.Generator,
-    progress: Progress = SILENT,
-    published: bool = False,
-) -> Iterator[Shell]:
-    """Shells of the prior from the outermost inwards (Alg. 5).
-
-    ``draw(theta, ell, k, floor, log_X)`` gives k points above the floor and their log L.
-    """
-    if not np.any(ell > -np.inf):
-        raise ValueError(
-            f"the likelihood is zero or not a number for all {len(ell)} draws from the prior: no log "
-            "evidence can be given"
-        )
-    M, log_X, log_Z = len(theta), 0.0, -np.inf
-    while True:
-        order = np.argsort(ell)
-        theta, ell = theta[order], ell[order]
-        if published and ell[0] + log_X + np.log(-np.expm1(-1 / M)) < np.log(tolerance) + log_Z:
-            return
-        # points on a plateau leave together: the next draws must be above all of them
-        dead = k if published else int(np.sum(ell <= ell[k - 1]))
-        if dead == M or (not published and ell[-1] + log_X < np.log(tolerance) + log_Z):
-            yield Shell(theta, ell, np.full(M, log_X - np.log(M)), np.full(M, np.inf), np.empty(0))
-            return
-        n_live = M - np.arange(dead)
-        log_X_after = log_X - np.cumsum(1 / n_live)
-        log_w = log_X_after + np.log(np.expm1(1 / n_live))  # X_{k−1} − X_k
-        floor, log_X = ell[dead - 1], log_X_after[-1]
-        new_theta, new_ell = draw(theta[dead:], ell[dead:], dead, floor, log_X)  # line 8
-        ranks = insertion_ranks(ell[dead:], new_ell, rng)
-        shell = Shell(theta[:dead], ell[:dead], log_w, n_live, ranks)
-        log_Z = np.logaddexp(log_Z, log_sum_exp(shell.log_p))  # line 7
-        yield shell
-        theta, ell = np.concatenate([theta[dead:], new_theta]), np.concatenate([ell[dead:], new_ell])
-        progress(
-            f"log X {log_X:.1f}, log evidence so far {log_Z:.2f} nats, best log likelihood {ell.max():.2f}"
-        )
-
-
-def evidence(ell: np.ndarray, log_w: np.ndarray, n_live: np.ndarray) -> tuple[float, float, float]:
-    """log Ẑ, its variance and the information H.
-
-    The i-th shrinkage has variance 1/n_i², and moves log Ẑ by the mass beyond it that exceeds its own
-    likelihood.  With M live points throughout that is H/M to leading order (Skilling 2006); k at a time
-    leave fewer.  The live points add the error of their mean likelihood.
-    """
-    log_p = ell + log_w
-    log_Z = log_sum_exp(log_p)
-    p = np.exp(log_p - log_Z)
-    dead = np.isfinite(n_live)
-    beyond = np.cumsum(p[::-1])[::-1] - p
-    log_X = -np.cumsum(1 / n_live[dead])
-    slope = beyond[dead] - np.exp(ell[dead] + log_X - log_Z)
-    information = np.sum(p[p > 0] * (ell[p > 0] - log_Z))
-    var = np.sum((slope / n_live[dead]) ** 2)
-    if not dead.all():
-        var += np.sum(~dead) * np.var(p[~dead], ddof=1)
-    return float(log_Z), float(var), float(information)
+from ._shells import descend, evidence
 
 
 class NestedSampling(BaseEstimator):
@@ -146,6 +48,9 @@ class NestedSampling(BaseEstimator):
         coordinates without Metropolis test, as published; for ``kernel="reflection"``.
     momentum_decay : float, default=0.1
         α of the reflected dynamics, the published value: a direction is kept for ten steps.
+    quadrature : {"upper", "trapezoid", "lower"}, default="upper"
+        The sum that stands for ∫ λ dX.  With M live points log Ẑ is lower by 1/(2M) nats with the
+        trapezoid and by 1/M with the lower sum: far below the standard error unless M is a handful.
     stopping : {"remainder", "term"}, default="remainder"
         "term" is the published rule: stop when a term λ_k w_k is below ``tolerance`` times Ẑ, and add no
         remainder.  With many live points each term is small and it stops far too early.
@@ -167,6 +72,7 @@ class NestedSampling(BaseEstimator):
     References
     ----------
     J. Skilling (2006), Nested sampling for general Bayesian computation, Bayesian Analysis 1, 833.
+    S. A. Cameron (2020), thesis, §3.2, Eqs. 3.22–3.26.
     S. A. Cameron, H. C. Eggers, S. Kroon (2019), Entropy 21, 1109, App. A.1.
     A. Fowlie, W. Handley, L. Su (2020), Nested sampling cross-checks using order statistics, MNRAS 497.
 
@@ -191,6 +97,7 @@ class NestedSampling(BaseEstimator):
         "n_replaced": [Interval(Integral, 1, None, closed="left"), None],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
         "momentum_decay": [Interval(Real, 0, 1, closed="right")],
+        "quadrature": [StrOptions({"upper", "trapezoid", "lower"})],
         "stopping": [StrOptions({"remainder", "term"})],
     }
 
@@ -204,6 +111,7 @@ class NestedSampling(BaseEstimator):
         n_replaced: int | None = None,
         learning_rate: float | None = None,
         momentum_decay: float = 0.1,
+        quadrature: str = "upper",
         stopping: str = "remainder",
     ) -> None:
         self.n_live = n_live
@@ -213,6 +121,7 @@ class NestedSampling(BaseEstimator):
         self.n_replaced = n_replaced
         self.learning_rate = learning_rate
         self.momentum_decay = momentum_decay
+        self.quadrature = quadrature
         self.stopping = stopping
 
     @classmethod
@@ -223,8 +132,9 @@ class NestedSampling(BaseEstimator):
         -------
         NestedSampling
             Two live points, 20 steps of SGHMC with η = 10⁻³ and α = 0.1 and no Metropolis test, one
-            point replaced at a time, stop when a term is below 1 % of Ẑ.  With √η = 0.03 the contours of
-            a large data set are narrower than a step, and the points stop short of the mode.
+            point replaced at a time, the upper sum of Alg. 5, stop when a term is below 1 % of Ẑ.  With
+            √η = 0.03 the contours of a large data set are narrower than a step, and the points stop short of
+            the mode.
         """
         return cls(n_live=2, n_replaced=1, learning_rate=1e-3, stopping="term")
 
@@ -271,11 +181,11 @@ class NestedSampling(BaseEstimator):
         theta = model.sample_prior(rng, M)  # line 3
         published = self.stopping == "term"
         ell = moves.log_likelihood(theta)
-        shells = list(descend(theta, ell, moves, k, self.tolerance, rng, progress, published))
+        shells = list(
+            descend(theta, ell, moves, k, self.tolerance, rng, progress, published, self.quadrature)
+        )
         theta, ell, log_w, n_live, ranks = (np.concatenate(part) for part in zip(*shells))
         log_Z, var, H = evidence(ell, log_w, n_live)
-        for doubt in doubts(ranks, moves):
-            warnings.warn(doubt, EvidenceWarning, stacklevel=2)
         theta, weights = thinned_draws(theta, Weights(ell + log_w), rng)
         counts = dict(
             n_likelihoods=moves.n_likelihoods,
@@ -284,13 +194,11 @@ class NestedSampling(BaseEstimator):
             acceptance=moves.acceptance,
         )
         result = answer(log_Z, np.sqrt(var), theta, weights, rows, start, **counts)
-        return result._replace(
-            diagnostics=result.diagnostics
-            | dict(
-                information=H,
-                n_iterations=len(shells) - (not published),
-                insertion_p=float(kstest(ranks, "uniform").pvalue) if len(ranks) else 1.0,
-                stuck=moves.n_stuck / max(moves.n_moved, 1),
-                memory=float(np.mean(moves.memory)),
-            )
+        more = dict(
+            information=H,
+            n_iterations=len(shells) - (not published),
+            insertion_p=float(kstest(ranks, "uniform").pvalue) if len(ranks) else 1.0,
+            stuck=moves.n_stuck / max(moves.n_moved, 1),
+            memory=float(np.mean(moves.memory)),
         )
+        return result._replace(diagnostics=result.diagnostics | more).doubted(doubts(ranks, moves))

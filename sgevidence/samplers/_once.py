@@ -1,12 +1,10 @@
 """The answer of a sampler that takes all rows at once."""
 
-import warnings
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..particles import Weights, systematic
 from ._base import EvidenceResult
@@ -51,15 +49,14 @@ def answer(
     )
 
 
-def warn_of_few(weights: Weights, advice: str, share: float = 0.0) -> None:
+def doubts_of_few(weights: Weights, advice: str, share: float = 0.0) -> list[str]:
     """If few draws carry the whole estimate, or less than this share of them, its error bar means little."""
-    if weights.ess < max(ENOUGH, share * weights.M):
-        warnings.warn(
-            f"only {weights.ess:.1f} of {weights.M} draws count: the log evidence is probably too low, by "
-            f"far more than its standard error says; {advice}",
-            EvidenceWarning,
-            stacklevel=3,
-        )
+    if weights.ess >= max(ENOUGH, share * weights.M):
+        return []
+    return [
+        f"only {weights.ess:.1f} of {weights.M} draws count: the log evidence is probably too low, by "
+        f"far more than its standard error says; {advice}"
+    ]
 
 
 def thinned_draws(

@@ -16,7 +16,7 @@ from ..history import Rows
 from ..models import Model
 from ..particles import Weights
 from ._base import SILENT, EvidenceResult, Progress
-from ._once import answer, warn_of_few
+from ._once import answer, doubts_of_few
 
 #: Draws weighted at a time, so that the likelihoods of a block of rows stay small.
 BATCH = 2000
@@ -98,6 +98,6 @@ class PriorSampling(BaseEstimator):
                 f"the likelihood is zero or not a number for all {M} draws from the prior: no log evidence "
                 "can be given"
             )
-        warn_of_few(weights, "raise n_particles, or use SGAIS()")
         log_Z, std = weights.log_mean, np.sqrt(weights.relative_variance)  # Eq. (3.6)
-        return answer(log_Z, std, np.concatenate(theta), weights, rows, start, n_likelihoods=M * len(rows))
+        result = answer(log_Z, std, np.concatenate(theta), weights, rows, start, n_likelihoods=M * len(rows))
+        return result.doubted(doubts_of_few(weights, "raise n_particles, or use SGAIS()"))

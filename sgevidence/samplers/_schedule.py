@@ -4,7 +4,8 @@ Symbols: ``n`` = rows seen, by total weight; ``M(n)`` = particles after n rows; 
 components and parameters of the model.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -27,18 +28,27 @@ PLENTY_UNTIL = 250
 
 
 def pieces(
-    rows: Rows, n: float, chunk_size: int | None, shuffle: bool, rng: np.random.Generator
+    rows: Rows,
+    n: float,
+    chunk_size: int | None,
+    shuffle: bool,
+    rng: np.random.Generator,
+    expect: Callable[[int], Any] = lambda n_pieces: None,
 ) -> Iterator[Rows]:
     """Rows in pieces of chunk_size, or in pieces that double the rows seen, from 100, in random order.
+
+    ``expect`` is told how many there are.
 
     Under the model the rows are exchangeable; data sorted by class are not, and particles that have
     learnt one class from the first hundred rows would have to unlearn it.
     """
     if chunk_size is not None:
+        expect(int(np.ceil(rows.total_weight / chunk_size)))
         yield from rows.chunks(chunk_size)
         return
     doublings = int(np.ceil(np.log2(max((n + rows.total_weight) / FIRST_CHUNK, 1.0))))
     in_order = list(rows.cut(FIRST_CHUNK * 2.0 ** np.arange(doublings) - n))
+    expect(len(in_order))
     if not shuffle or len(in_order) == 1:
         yield from in_order
         return

@@ -22,14 +22,12 @@ chains do not interact, so the U_i are independent however slowly each chain for
 of U_i over √M is the standard error, with all correlations from chunk to chunk.
 """
 
-import warnings
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from .._compat import HasMethods, Interval
-from ..exceptions import EvidenceWarning
 from ..history import N_BLOCKS, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Genealogy, Weights, systematic
@@ -229,18 +227,17 @@ class SequentialSGMCMC(Parts, OnlineSampler):
                 state, more = self._moved(state, model, streams)
                 words |= more
             records.append(state.record(before, words))
-            progress(
-                f"{state.n_rows} rows, log evidence {state.log_evidence:.2f} ± {state.log_evidence_std:.2f}"
-            )
-        if min((r.ess for r in records), default=np.inf) < FEW:
-            warnings.warn(
-                "the mean predictive of a chunk rests on fewer than five particles, so the log evidence is "
-                "too low, by more than its reported error: raise n_particles, lower first_chunk and growth, "
-                "or give an initial sampler",
-                EvidenceWarning,
-                stacklevel=2,
-            )
+            progress.chunk(records[-1], before.n_rows, is_small=True)
         return state, records
+
+    def _own_complaints(self, records: list[ChunkRecord]) -> list[str]:
+        if min((r.ess for r in records), default=np.inf) >= FEW:
+            return []
+        return [
+            "the mean predictive of a chunk rests on fewer than five particles, so the log evidence is "
+            "too low, by more than its reported error: raise n_particles, lower first_chunk and growth, "
+            "or give an initial sampler"
+        ]
 
     def _weighed(
         self, state: SequentialState, model: Model, piece: Rows, rng: np.random.Generator

@@ -29,9 +29,9 @@ from ..particles import Weights, log_sum_exp, systematic
 from ..targets import Likelihood, Path, Target
 from ..transitions import HMC, ConstrainedMoves, covariance
 from ._base import SILENT, OnlineSampler, Progress
-from ._nested import descend, evidence
 from ._records import ChunkRecord
 from ._schedule import pieces
+from ._shells import descend, evidence
 
 
 class SequentialNestedState(NamedTuple):
@@ -195,12 +195,10 @@ class SequentialNestedSampling(OnlineSampler):
         self._validate_params()
         records = []
         for chunk in pieces(rows, state.history.n, self.chunk_size, True, rng):
+            n_before = state.n_rows
             state, record = self._extend(state, model, chunk, rng, progress)
             records.append(record)
-            progress.done(
-                f"{record.n_samples} rows, log evidence {record.log_evidence:.2f} "
-                f"± {record.log_evidence_std:.2f} nats"
-            )
+            progress.chunk(record, n_before)
         return state, records
 
     def _extend(

@@ -33,6 +33,7 @@ from ..models import Model
 from ..particles import RESAMPLING, Cloud
 from ..transitions import HMC, SGHMC, Anneal, Crossing, Escort, ModeSearch, State, Streams
 from ._base import SILENT, OnlineSampler, Parts, Progress, check_history
+from ._progress import rung_of
 from ._records import ChunkRecord
 from ._schedule import particles, pieces
 
@@ -210,24 +211,29 @@ class SGAIS(Parts, OnlineSampler):
         if self.precision == "double":
             model = model.in_double_precision()
         before = state
-        for after, infos in self._steps(state, model, rows, streams):
+        for after, infos in self._steps(state, model, rows, streams, progress):
             records.append(ChunkRecord.of(before, after, infos))
-            progress.done(str(records[-1]))
+            progress.chunk(records[-1], before.n_rows)
             before = after
         return before, records
 
-    def _steps(self, state: State, model: Model, rows: Rows, rng: Streams) -> Iterator[tuple[State, list]]:
+    def _steps(
+        self, state: State, model: Model, rows: Rows, rng: Streams, progress: Progress
+    ) -> Iterator[tuple[State, list]]:
         """States after each piece of the rows, and what happened on the way to them."""
         scheme = None if self.resampling is None else RESAMPLING[self.resampling]
         M = partial(self._particles, model)
-        anneal = Anneal(self.move, self.target_ess, scheme, M, last_move=scheme is None)
+        anneal = Anneal(
+            self.move, self.target_ess, scheme, M, last_move=scheme is None, watch=rung_of(progress)
+        )
         crossing = Crossing(anneal, self.escort, self.mode_search)
         if self.chunk_size is None and rows.total_weight >= state.n:
             state, infos = crossing.at_once(state, state.path(model, rows), rng)
             if infos:
                 yield self._thinned(state, model, rng), infos
                 return
-        for piece in pieces(rows, state.n, self.chunk_size, self.chunk_size is None, rng.rows):
+        shuffle = self.chunk_size is None
+        for piece in pieces(rows, state.n, self.chunk_size, shuffle, rng.rows, progress.expect):
             state, infos = crossing(state, state.path(model, piece), rng)
             state = self._thinned(state, model, rng)
             yield state, infos

@@ -144,7 +144,7 @@ class SIR(Parts, OnlineSampler):
         for step, before, _ in self.steps(state, model, rows, rng):
             state = step.state
             records.append(ChunkRecord.of(before, state, [step.info]))
-            progress(f"{records[-1].n_samples} rows, log evidence {records[-1].log_evidence:.2f}")
+            progress.chunk(records[-1], before.n_rows, is_small=True)
         return state, records
 
     def steps(

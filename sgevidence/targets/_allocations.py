@@ -55,9 +55,9 @@ PILOT, DRAWS = 500, 2000
 #: Effective draws that are enough: an error of 4 %.  And how often q may grow for them.
 ENOUGH, GROWTHS = 500, 2
 #: Effective draws below which their variance is not believed, and nats that the halves may differ by.
-FEW, APART = 100, 1.0
+FEW, APART = 400, 1.0
 #: Effective draws from which more rounds are worth their time where these are too few, and how many in all.
-HOPE, MORE_GROWTHS = 20, 6
+HOPE, MORE_GROWTHS = 100, 6
 #: Rows · components · numbers of each beyond which the answer would take more than about ten seconds.
 MOST = 400_000
 #: Components beyond which the sum over labellings would.

@@ -6,6 +6,7 @@ Symbols: ``a`` = anchor, ``P`` = precision of prior times quadratic, ``H`` = cur
 import numpy as np
 
 from ..history import Anchor
+from ..models import Model
 from ._newton import find_mode
 from ._path import Path
 from ._target import Likelihood, Target, of_history
@@ -15,7 +16,7 @@ from ._target import Likelihood, Target, of_history
 STRAY = 0.25
 
 
-def gaussian(model, anchor: Anchor) -> tuple[np.ndarray, np.ndarray]:
+def gaussian(model: Model, anchor: Anchor) -> tuple[np.ndarray, np.ndarray]:
     """Mode and precision of prior times quadratic; LinAlgError if that has no maximum."""
     _, g, H = model.prior_derivatives(anchor.a)
     P = anchor.H - H
@@ -25,7 +26,9 @@ def gaussian(model, anchor: Anchor) -> tuple[np.ndarray, np.ndarray]:
     return anchor.a + np.linalg.solve(P, anchor.G + g), P
 
 
-def anchored_at_mode(path: Path, start: np.ndarray, rng, mode_rows: int = 20_000) -> tuple[Anchor, Anchor]:
+def anchored_at_mode(
+    path: Path, start: np.ndarray, rng: np.random.Generator, mode_rows: int = 20_000
+) -> tuple[Anchor, Anchor]:
     """Anchored sums of the chunk, and of history and chunk, near the mode of the posterior that they make.
 
     The mode is sought on a sample of the history, of ``mode_rows``: one Newton step then uses the sums over

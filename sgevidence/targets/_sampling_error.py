@@ -4,11 +4,13 @@ Symbols: ``values`` = sums over each block at each particle, (B, M); ``share`` =
 the sampled weight; ``n`` = total weight that the sample stands for.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..history import N_BLOCKS, Anchor
+from ..history import N_BLOCKS, Anchor, Reservoir, Rows
+from ..models import Model
 from ._path import Path
 
 #: Spread of the sampling error over particles, in nats, above which an answer is flagged.
@@ -23,7 +25,7 @@ class SampleEstimate(NamedTuple):
     spread_var: float  #: mean variance of what differs between particles: it distorts the posterior
 
     @classmethod
-    def from_blocks(cls, values, weights, n: float) -> "SampleEstimate":
+    def from_blocks(cls, values: Any, weights: Any, n: float) -> "SampleEstimate":
         values, weights = np.asarray(values), np.asarray(weights)
         share = weights / weights.sum()
         estimates = values * (n / weights)[:, None]
@@ -38,16 +40,17 @@ class SampleEstimate(NamedTuple):
         return cls(value, rest * float(np.sum(common**2)), rest * float(spread))
 
 
-def remainder(model, theta, own: Anchor, rows) -> np.ndarray:
+def remainder(model: Model, theta: np.ndarray, own: Anchor, rows: Rows) -> np.ndarray:
     """Σ w [log p(y|θ) − its quadratic about a]: what the anchor leaves to the sample, (M,)."""
     return model.sum_log_likelihood(theta, rows) - own(theta)
 
 
-def surrogate_spread(path: Path, theta, rng) -> float:
+def surrogate_spread(path: Path, theta: np.ndarray, rng: np.random.Generator) -> float:
     """Standard deviation over particles, in nats, of the error of the reservoir's log-likelihood."""
     model, history, anchor = path.model, path.memory.reservoir, path.memory.sums
     values, weights = [], []
-    for part in np.array_split(rng.permutation(len(history))[: history.capacity], N_BLOCKS):
+    order = rng.permutation(len(history))[: history.capacity]
+    for part in np.array_split(order, min(N_BLOCKS, len(order))):  # condensed rows may be fewer
         rows = history.rows.take(np.sort(part))
         values.append(remainder(model, theta, Anchor.of(model, anchor.a, rows), rows))
         weights.append(rows.total_weight)
@@ -55,7 +58,15 @@ def surrogate_spread(path: Path, theta, rng) -> float:
 
 
 def estimate(
-    model, of, history, anchor, rng, *, first_rows: int, whole_rows: int, noise: float
+    model: Model,
+    of: Callable[[Any], np.ndarray],
+    history: Reservoir,
+    anchor: Anchor,
+    rng: np.random.Generator,
+    *,
+    first_rows: int,
+    whole_rows: int,
+    noise: float,
 ) -> SampleEstimate:
     """``of`` log L_hist from the anchor, its remainder from as many rows as the noise asks for.
 

@@ -1,6 +1,6 @@
 """What the particles follow: prior, weighted rows, and a quadratic for what the rows leave out."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,7 @@ class Target(NamedTuple):
     model: Model
     likelihood: Likelihood
 
-    def value_and_grad(self, theta):
+    def value_and_grad(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(M,) and (M, d)."""
         rows, correction = self.likelihood
         value, grad = self.model.value_and_grad_log_joint(theta, rows)
@@ -44,29 +44,37 @@ class Target(NamedTuple):
                 value, grad = value + correction(theta), grad + correction.grad(theta)
         return value, grad
 
-    def value(self, theta):
+    def value(self, theta: np.ndarray) -> np.ndarray:
         """(M,)."""
         rows, correction = self.likelihood
         value = self.model.log_joint(theta, rows)
         return value if correction is None else value + correction(theta)
 
-    def mean_curvature(self, theta):
+    def mean_curvature(self, theta: np.ndarray) -> np.ndarray:
         """−∇∇ averaged over the cloud, (d, d)."""
         rows, correction = self.likelihood
         P = -self.model.mean_hessian_log_joint(theta, rows)
         return P if correction is None else P + correction.H
 
-    def derivatives(self, a):
+    def derivatives(self, a: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Value, gradient and −∇∇ at one point: (), (d,), (d, d)."""
         rows, correction = self.likelihood
         parts = [self.model.derivatives(a, rows), self.model.prior_derivatives(a)]
         if correction is not None:
             parts.append((correction(a[None])[0], correction.grad(a[None])[0], -correction.H))
-        value, grad, hessian = (sum(part) for part in zip(*parts))
+        sums: list[Any] = [sum(part) for part in zip(*parts)]
+        value, grad, hessian = sums
         return value, grad, -hessian
 
 
-def sampled(model, rows: Rows, anchor: Anchor | None, size: int, rng, n: float | None = None) -> Likelihood:
+def sampled(
+    model: Model,
+    rows: Rows,
+    anchor: Anchor | None,
+    size: int,
+    rng: np.random.Generator,
+    n: float | None = None,
+) -> Likelihood:
     """The likelihood of many rows from ``size`` of them, without replacement, and their anchored sums.
 
     ``n`` is the total weight that the rows stand for (by default their own).
@@ -78,7 +86,9 @@ def sampled(model, rows: Rows, anchor: Anchor | None, size: int, rng, n: float |
     return Likelihood(rows, None if anchor is None else anchor.plus(Anchor.of(model, anchor.a, rows), -1.0))
 
 
-def of_history(model, history: Reservoir, anchor: Anchor | None, size: int, rng) -> Likelihood | None:
+def of_history(
+    model: Model, history: Reservoir, anchor: Anchor | None, size: int, rng: np.random.Generator
+) -> Likelihood | None:
     """The likelihood of the rows seen: all of them where they are at hand, else sample and anchor."""
     if history.rows is None:
         return None

@@ -25,7 +25,7 @@ from ..exceptions import DivergenceError
 from ..kernels import Coordinates
 from ..particles import Cloud, Weights, next_step
 from ..targets import Path, Target
-from ._base import State, Step, Streams, Tuned, check_likelihood
+from ._base import Moved, State, Step, Streams, Tuned, check_likelihood
 
 
 class Rung(NamedTuple):
@@ -33,9 +33,14 @@ class Rung(NamedTuple):
 
     lam: float
     cloud: Cloud  #: after the move
-    target: Target
+    move: Any  #: along the path
     coordinates: Coordinates | None  #: None where the model drew from the target itself
     tuned: Tuned
+
+    @property
+    def target(self) -> Target:
+        """log f_λ; made when asked for, since it may be of a new mini-batch."""
+        return self.move.target(self.lam)
 
     @property
     def eps(self) -> float:
@@ -130,7 +135,9 @@ class Anneal(NamedTuple):
         )
         return Step(state._replace(cloud=cloud, tuned=tuned, ell=None), info)
 
-    def renewed(self, cloud, move, lam, tuned, path, rng):
+    def renewed(
+        self, cloud: Cloud, move: Any, lam: float, tuned: Tuned, path: Path, rng: Streams
+    ) -> tuple[Cloud, Tuned, Moved]:
         """The cloud resampled, and moved at p(θ | y_<n) p(y_n | θ)^λ (lines 9 and 10)."""
         coordinates = move.coordinates(cloud, lam)  # of the tempered posterior, before resampling
         if self.resampling and (self.schedule is None or cloud.weights.ess < self.target_ess * cloud.M):
@@ -138,5 +145,5 @@ class Anneal(NamedTuple):
         moved = move(cloud.theta, lam, coordinates, tuned)  # line 10
         cloud = cloud._replace(theta=moved.theta)
         if self.watch is not None:
-            self.watch(Rung(lam, cloud, move.target(lam), coordinates, moved.tuned))
+            self.watch(Rung(lam, cloud, move, coordinates, moved.tuned))
         return cloud, moved.tuned, moved

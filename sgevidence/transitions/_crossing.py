@@ -18,6 +18,7 @@ from ._base import State, Step, Streams, check_rows
 from ._escort import Escort, Refresh
 from ._mode_search import ModeSearch
 from ._modes import ModeImportance, Renewed
+from ._overlooked import Overlooked
 from ._reweight import Reweight
 from ._settle import settled
 
@@ -49,8 +50,9 @@ class Crossing(NamedTuple):
                 break
         if state.pending is not None:
             return state, infos
-        if modes is not None and not isinstance(step.info, Renewed):
-            step = modes.renewed(step)
+        outside = modes or self._overlooked(path, rng)
+        if outside is not None and not isinstance(step.info, Renewed):
+            step = outside.renewed(step)
             infos.append(step.info)
         return self._settled(step, path, rng), infos
 
@@ -74,6 +76,11 @@ class Crossing(NamedTuple):
         if self.mode_search is None or not self.mode_search.is_due(path):
             return None
         return ModeImportance(self.mode_search, path, rng)
+
+    def _overlooked(self, path: Path, rng: Streams) -> Overlooked | None:
+        if self.mode_search is None or not Overlooked.is_due(path):
+            return None
+        return Overlooked(self.mode_search, path, rng)
 
     def _transitions(self, modes: ModeImportance | None) -> Iterator[Any]:
         """In the order in which they are tried."""

@@ -11,6 +11,7 @@ Whatever the map, the estimate stays consistent: a bad map only costs effective 
 Symbols: ``a`` = anchor, ``m, P`` = mode and precision, 1 before and 2 after the chunk, ``T`` = the map.
 """
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -19,10 +20,11 @@ from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ..history import Anchor, Reservoir
-from ..particles import EVEN, AffineMap, Weights, spread
+from ..models import Model
+from ..particles import EVEN, AffineMap, Cloud, Weights, spread
 from ..targets import STRAY, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
 from ._anneal import Anneal
-from ._base import State, Step, Streams
+from ._base import Moved, State, Step, Streams
 
 
 class Carried(NamedTuple):
@@ -34,6 +36,7 @@ class Carried(NamedTuple):
     chunk_anchor: Anchor  #: of the chunk
     noise_var: float  #: variance that the sub-sample of the history adds to log Ẑ
     spread: float  #: standard deviation over particles of its error, nats
+    P: np.ndarray  #: precision of the Gaussian that the cloud is taken for, (d, d)
 
 
 class Escorted(NamedTuple):
@@ -54,6 +57,10 @@ class Escort(BaseEstimator):
     min_ess : float, default=0.5
         Effective sample size that it must leave, as a fraction of M.  From even weights the square of it will
         do: an escort takes the place of several annealing steps and may cost as much as two.
+    min_width : float, default=0.75
+        Least variance that the cloud must have in any direction, as a part of that of the Gaussian it is
+        taken for, and of the least that so few draws may show (Marchenko and Pastur).  A narrower one, as of
+        a posterior that ends at a wall, is carried to less than the whole of the next, with even weights.
     max_lost : float, default=0.02
         Share of the particles that it may take out of their labelling; their weight is zero.
     max_excess : float, default=3.0
@@ -84,6 +91,7 @@ class Escort(BaseEstimator):
 
     _parameter_constraints: dict = {
         "min_ess": [Interval(Real, 0, 1, closed="right")],
+        "min_width": [Interval(Real, 0, None, closed="left")],
         "max_lost": [Interval(Real, 0, 1, closed="both")],
         "max_excess": [Interval(Real, 0, None, closed="neither")],
         "n_probes": [Interval(Integral, 2, None, closed="left")],
@@ -94,15 +102,17 @@ class Escort(BaseEstimator):
 
     def __init__(
         self,
-        min_ess=0.5,
-        max_lost=0.02,
-        max_excess=3.0,
-        n_probes=256,
-        first_rows=512,
-        whole_rows=2500,
-        max_noise=0.01,
-    ):
+        min_ess: float = 0.5,
+        min_width: float = 0.75,
+        max_lost: float = 0.02,
+        max_excess: float = 3.0,
+        n_probes: int = 256,
+        first_rows: int = 512,
+        whole_rows: int = 2500,
+        max_noise: float = 0.01,
+    ) -> None:
         self.min_ess = min_ess
+        self.min_width = min_width
         self.max_lost = max_lost
         self.max_excess = max_excess
         self.n_probes = n_probes
@@ -121,6 +131,7 @@ class Escort(BaseEstimator):
         plain = 0.0 if state.ell is None else cloud.weights.add(state.ell).ess
         least = self.min_ess ** (2 if cloud.is_even else 1) * cloud.M
         lost = inside.mean() < 1 - self.max_lost or weights.ess < max(least, plain)
+        lost = lost or narrowest(cloud, carried.P) < self.min_width
         if lost or self._leaves_mass_behind(state, path, carried, weights, rng.rows):
             return Step(state, Escorted(n_escorts_refused=1, n_likelihoods=cost), crossed=False)
         tuned = state.tuned._replace(
@@ -173,9 +184,11 @@ class Escort(BaseEstimator):
         increment = np.where(np.isnan(increment), -np.inf, increment)
         common_var = chunk_part.common_var + history_part.common_var
         spread_var = chunk_part.spread_var + history_part.spread_var
-        return Carried(moved, increment, after, new, common_var, spread_var**0.5)
+        return Carried(moved, increment, after, new, common_var, spread_var**0.5, P1)
 
-    def _leaves_mass_behind(self, state, path, carried, weights, rng) -> bool:
+    def _leaves_mass_behind(
+        self, state: State, path: Path, carried: Carried, weights: Weights, rng: np.random.Generator
+    ) -> bool:
         """Whether the cloud had more evidence where it was than the map claims there is.
 
         Even weights do not show that a map has left the posterior for a place where its density is small
@@ -194,10 +207,19 @@ class Escort(BaseEstimator):
         std = np.sqrt(plain.relative_variance + weights.relative_variance)
         return bool(plain.log_mean - claimed > self.max_excess * std)
 
-    def _sum(self, model, of, rows: Reservoir, anchor: Anchor, rng) -> SampleEstimate:
+    def _sum(
+        self, model: Model, of: Callable, rows: Reservoir, anchor: Anchor, rng: np.random.Generator
+    ) -> SampleEstimate:
         """``of`` the log-likelihood of rows, from their anchor and as few of them as will do."""
-        size = dict(first_rows=self.first_rows, whole_rows=self.whole_rows, noise=self.max_noise)
-        return estimate(model, of, rows, anchor, rng, **size)
+        first, whole, noise = self.first_rows, self.whole_rows, self.max_noise
+        return estimate(model, of, rows, anchor, rng, first_rows=first, whole_rows=whole, noise=noise)
+
+
+def narrowest(cloud: Cloud, P: np.ndarray) -> float:
+    """Least variance of the cloud in any direction, over that of N(·, P⁻¹) and what so few draws may show."""
+    phi = (cloud.theta - cloud.mean) @ np.linalg.cholesky(P)
+    least = np.linalg.eigvalsh((phi.T * cloud.W) @ phi)[0]
+    return float(least / max(1.0 - np.sqrt(len(P) / cloud.weights.ess), 0.1) ** 2)
 
 
 class Refresh(NamedTuple):
@@ -236,5 +258,5 @@ class Refreshed(NamedTuple):
     n_moves: int = 1
 
     @classmethod
-    def of(cls, escorted: Escorted, moved) -> "Refreshed":
+    def of(cls, escorted: Escorted, moved: Moved) -> "Refreshed":
         return cls(*escorted, moved.n_gradients, moved.n_refused, moved.acceptance)

@@ -38,9 +38,11 @@ class Mode(NamedTuple):
         """Which points are in its own region, (M,)."""
         return self.distance(model, theta) < self.radius
 
-    def reference(self, model: Model) -> tuple[np.ndarray, np.ndarray]:
-        assert model.slots is not None  # only mixtures are searched
-        return self.a[model.slots], np.ones(model.slots.shape)
+    def reference(self, model: Model) -> tuple[np.ndarray, np.ndarray] | None:
+        return None if model.slots is None else self._in_slots(model.slots)
+
+    def _in_slots(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.a[slots], np.ones(slots.shape)
 
 
 class ModeSearch(BaseEstimator):

@@ -136,7 +136,7 @@ class ModeImportance:
         """Draws around a mode, as many as precision asks for; their mean weight estimates Z_B."""
         model, search = self.path.model, self.search
         target = Target(model, Likelihood(self.rows))
-        log_copies = lgamma(len(model.slots) + 1)  # type: ignore[arg-type]
+        log_copies = 0.0 if model.slots is None else lgamma(len(model.slots) + 1)
         a, P = find_mode(target, mode.a)
         parts: list[Draws] = []
         while len(parts) < search.max_rounds:
@@ -147,13 +147,13 @@ class ModeImportance:
             distance[~model.is_canonical(theta, mode.reference(model))] = np.inf
             parts.append(Draws(theta, weights.log_w, distance))
             draws = Draws(*map(np.concatenate, zip(*parts)))
-            regions = map(draws.within, (*search.small_radii, search.radius))
+            regions = map(draws.within, (*search.small_radii, mode.radius))
             good = [part for part in regions if part.reliable(search)]
             if good and good[-1].weights.relative_variance < search.precise**2:  # in the largest region
                 break
             if not good and len(parts) == search.trial_rounds:
                 break
-        return draws.within(search.radius)
+        return draws.within(mode.radius)
 
     def added(self, cloud: Cloud, mode: Mode, draws: Draws) -> Cloud:
         """Z = Z_A + Z_B: the particles outside, and the draws in the place of those inside."""

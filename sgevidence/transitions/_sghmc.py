@@ -191,9 +191,9 @@ class SGNHT(StochasticGradients):
     Parameters
     ----------
     n_steps : int, default=20
-        Steps of a move.
+        Of a move.
     learning_rate : float, default=0.1
-        Squared step in posterior widths; without a preconditioner per observation, η = lr/n.
+        Squared step in posterior widths, at most 0.5: beyond, the thermostat swings and the width with it.
     momentum_decay : float, default=0.2
         α; the thermostat wants it below 1.
     batch_size : int, default=500
@@ -214,6 +214,8 @@ class SGNHT(StochasticGradients):
     SGNHT(n_steps=40)
     """
 
+    _parameter_constraints: dict = dict(StochasticGradients._parameter_constraints)
+    _parameter_constraints["learning_rate"] = [Interval(Real, 0, 0.5, closed="right")]
     measures_noise = False  # the thermostat makes up for it
 
     def kernel(
@@ -232,8 +234,8 @@ class SGNHT(StochasticGradients):
         -------
         theta, info : (ndarray of shape (M, d), MoveInfo)
         """
-        settings = dict(eps=eta**0.5, c=1 - self.momentum_decay, n_steps=self.n_steps)
-        return sgnht(theta, grad_log_target, rng, **settings)
+        c = 1 - self.momentum_decay
+        return sgnht(theta, grad_log_target, rng, eps=eta**0.5, c=c, n_steps=self.n_steps)
 
     def splitting(
         self, phi: np.ndarray, grad_log_target: Gradient, rng: np.random.Generator, V: np.ndarray | float
@@ -262,10 +264,8 @@ class StochasticGradientMoves:
         self.settings, self.path, self.rng = settings, path, rng
         self.advice = ": lower learning_rate, or check the model and the data for extreme values"
         if settings.preconditioner is None:
-            self.advice = (
-                ": the step is too long for the scale of the data. Standardise the columns, "
-                "lower learning_rate, or use preconditioner='curvature'"
-            )
+            self.advice = ": the step is too long for the scale of the data. Standardise the columns, "
+            self.advice += "lower learning_rate, or use preconditioner='curvature'"
 
     def target(self, lam: float) -> Target:
         """log f_λ on a new mini-batch."""

@@ -20,6 +20,7 @@ from sgevidence import (
     PriorSampling,
     SequentialNestedSampling,
     SequentialSGMCMC,
+    UntilPrecise,
 )
 
 OFFLINE = {
@@ -29,6 +30,7 @@ OFFLINE = {
     "harmonic": HarmonicMean(200),
     "nested": NestedSampling(50),
     "ais": AIS(50),
+    "until precise": UntilPrecise(1.0, sampler=SGAIS(n_particles=30, max_particles=30)),
 }
 ONLINE = {
     "sgais": SGAIS(n_particles=30, max_particles=30),
@@ -159,7 +161,7 @@ def test_an_interrupt_changes_nothing(name, fitted, monkeypatch):
 
 @every
 def test_wrong_parameters_are_refused_and_nothing_changes(name):
-    size = "n_live" if "nested" in name else "n_particles"
+    size = "n_live" if "nested" in name else "target_std" if "until" in name else "n_particles"
     est = linear(name).set_params(**{f"sampler__{size}": 0})
     with pytest.raises(ValueError, match=f"'{size}' parameter of {type(est.sampler).__name__}"):
         est.fit(X, Y)

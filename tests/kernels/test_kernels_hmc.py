@@ -77,7 +77,7 @@ def test_step_size_of_each_particle(rng):
 
 
 def test_trajectories_that_leave_the_finite_numbers():
-    """nan, −inf and overflow are refused, counted, and never accepted; the others are not disturbed."""
+    """nan and overflow are refused and counted, −inf is rejected; the others are not disturbed."""
     x, n_calls = np.linspace(-1, 1, 12).reshape(6, 2), 0
 
     def target(x):
@@ -91,7 +91,7 @@ def test_trajectories_that_leave_the_finite_numbers():
 
     moved, info = hmc(x, target, np.random.default_rng(0), eps=0.1, L=3)
     calm, _ = hmc(x, lambda x: (-0.5 * np.sum(x**2, axis=1), -x), np.random.default_rng(0), eps=0.1, L=3)
-    assert info.n_refused == 4
+    assert info.n_refused == 2  # a density of zero is an answer, on the way too
     np.testing.assert_array_equal(moved[1:5], x[1:5])
     np.testing.assert_array_equal(moved[[0, 5]], calm[[0, 5]])
     assert 0 < info.acceptance <= 2 / 6

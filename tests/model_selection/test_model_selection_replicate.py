@@ -1,4 +1,4 @@
-"""Pooled seeds: an unbiased value, an error that covers, a test of the claims with its level and power."""
+"""Pooled seeds: fits that differ in their seeds only, what they say together, and who is told."""
 
 import warnings
 from types import SimpleNamespace
@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from estimator_cases import data, estimator
 from joblib import parallel_config
-from mutants import broken
-from scipy.stats import kstest
 from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sgevidence import BayesianLinearRegression, EvidenceWarning, Exact, compare, replicate
 from sgevidence.model_selection import _replicate
+from sgevidence.samplers import DOUBTFUL, _pooling
 
 
 class Lottery(BaseEstimator):
@@ -30,12 +29,6 @@ class Lottery(BaseEstimator):
         return self
 
 
-def draws(rng, size, errors=(0.3, 0.5, 0.2, 0.4, 0.3)):
-    """(size, n) unbiased log evidences of truth 0 and their errors."""
-    s = np.array(errors)
-    return s * rng.standard_normal((size, len(s))) - 0.5 * s**2, s
-
-
 def fits(log_Z, s):
     return [SimpleNamespace(log_evidence_=z, log_evidence_std_=e) for z, e in zip(log_Z, s)]
 
@@ -46,53 +39,11 @@ def test_the_mean_of_evidences_by_hand():
     u = np.array([1 / 3, 2 / 3])
     x = np.log([2.0, 4.0]) + np.array([0.125, 0.03125])
     Q = (x[1] - x[0]) ** 2 / (0.25 + 0.0625)  # two values: difference over its error
-    assert _replicate.disagreement(np.log([2.0, 4.0]), np.array([0.5, 0.25])) == pytest.approx(Q)
+    assert _pooling.disagreement(np.log([2.0, 4.0]), np.array([0.5, 0.25])) == pytest.approx(Q)
     claimed = np.sqrt((u[0] * 0.5) ** 2 + (u[1] * 0.25) ** 2)
     assert pool.log_evidence_std_ == pytest.approx(claimed * max(1, np.sqrt(Q)))
     assert pool.disagreement_ == pytest.approx(np.log(2.0) / np.sqrt(2))
     assert pool.claimed_ == pytest.approx(np.sqrt((0.25 + 0.0625) / 2))
-
-
-def bias_in_errors(pooled, rng, size=1000):
-    """Mean of the pooled evidence minus the truth, 1, in standard errors."""
-    log_Z, s = draws(rng, size)
-    found = np.exp([pooled(fits(z, s)).log_evidence_ for z in log_Z])
-    return (found.mean() - 1) / (found.std() / np.sqrt(size))
-
-
-def test_the_pool_is_unbiased_and_its_error_covers(rng):
-    assert abs(bias_in_errors(_replicate.pooled, rng)) < 4
-    log_Z, s = draws(rng, 1000)
-    pools = [_replicate.pooled(fits(z, s)) for z in log_Z]
-    z = np.array([pool.log_evidence_ / pool.log_evidence_std_ for pool in pools])
-    assert 0.75 < z.std() < 1.1  # not above one; below, because the scale factor never shrinks an error
-
-
-def test_a_wrong_pool_is_seen(rng):
-    for wrong in ("float(np.sum(log_Z))", "float(log_sum_exp(log_Z + np.log(s**-2 / np.mean(s**-2)))) + 0.1"):
-        mutant = broken(_replicate.pooled, "float(log_sum_exp(log_Z))", wrong)
-        assert abs(bias_in_errors(mutant, rng)) > 4
-
-
-def test_the_p_value_is_uniform_if_the_claims_are_true(rng):
-    log_Z, s = draws(rng, 1000)
-    assert kstest([_replicate.pooled(fits(z, s)).p_value_ for z in log_Z], "uniform").pvalue > 1e-3
-    mutant = broken(_replicate.pooled, "chi2.sf(Q, n - 1)", "chi2.sf(Q, n)")
-    assert kstest([mutant(fits(z, s)).p_value_ for z in log_Z], "uniform").pvalue < 1e-3
-
-
-def test_power_that_the_documentation_promises(rng):
-    log_Z, s = draws(rng, 1000, errors=(0.3,) * 5)
-    caught = np.mean([_replicate.pooled(fits(z, s / 3)).p_value_ < _replicate.DOUBTFUL for z in log_Z])
-    assert 0.76 < caught < 0.9
-
-
-def test_a_seed_that_missed_a_mode_does_not_pull_the_pool_down():
-    """It claims least and is lowest: weighted by 1/s² the pool would be its −36."""
-    pool = _replicate.pooled(fits([0.0, 0.1, -36.0], [0.3, 0.3, 0.05]))
-    assert pool.log_evidence_ == pytest.approx(np.log((1 + np.exp(0.1)) / 3), abs=1e-9)
-    assert pool.p_value_ < 1e-10 and pool.log_evidence_std_ > 5
-    assert "seeds disagree by 20.8" in pool.warnings_[0]
 
 
 def test_seeds_are_distinct_and_repeatable_however_many_run_at_a_time():
@@ -127,7 +78,7 @@ def test_honest_seeds_are_silent_and_overconfident_ones_are_told():
         warnings.simplefilter("error")
         quiet = replicate(Lottery(), X, n=6, random_state=2)
         replicate(BayesianLinearRegression(1.0, sampler=Exact()), X, np.zeros(5), n=2)
-    assert quiet.p_value_ > _replicate.DOUBTFUL and quiet.warnings_ == []
+    assert quiet.p_value_ > DOUBTFUL and quiet.warnings_ == []
     with pytest.warns(EvidenceWarning, match=r"6 seeds disagree by \d.* where their errors claim 0.01"):
         loud = replicate(Lottery(claim=0.01), X, n=6, random_state=2)
     honest = loud.disagreement_ / np.sqrt(6)  # the error of a mean of six

@@ -1,4 +1,4 @@
-"""Nine ways to ask one question: all samplers agree on one conjugate target, and two of them on others.
+"""Ten ways to ask one question: all samplers agree on one conjugate target, and two of them on others.
 
 The target is small and little informative, so that even the samplers that are never to be used can do it.
 """
@@ -19,6 +19,7 @@ from sgevidence import (
     PriorSampling,
     SequentialNestedSampling,
     SequentialSGMCMC,
+    UntilPrecise,
 )
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
@@ -47,6 +48,7 @@ SAMPLERS = {
     "SGAIS": SGAIS(),
     "SGAIS by SGHMC": SGAIS(move=SGHMC()),
     "SGAIS by SGNHT": SGAIS(move=SGNHT()),
+    "SGAIS until precise": UntilPrecise(0.03),
 }
 
 

@@ -14,7 +14,8 @@ from sgevidence import EvidenceWarning, NestedSampling
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
 from sgevidence.models._base import Model
-from sgevidence.samplers import _nested
+from sgevidence.samplers import _nested, _shells
+from sgevidence.samplers._nested_doubts import insertion_ranks
 from sgevidence.transitions import _constrained
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
@@ -66,10 +67,24 @@ MUTANTS = {
 @pytest.mark.parametrize("right, wrong, tolerance", MUTANTS.values(), ids=MUTANTS)
 def test_broken_accounting_is_caught(rng, monkeypatch, right, wrong, tolerance):
     """A remainder of half the evidence shows whether it is added."""
-    monkeypatch.setattr(_nested, "descend", broken(_nested.descend, right, wrong))
+    monkeypatch.setattr(_nested, "descend", broken(_shells.descend, right, wrong))
     sampler = NestedSampling(n_live=60, kernel="rejection", tolerance=tolerance)
     with pytest.raises(AssertionError, match="claim"):
         check_coverage(z_scores(sampler, LINE, ROWS, LINE.exact_log_evidence(ROWS), rng, 50))
+
+
+def test_the_quadrature_is_that_of_the_sampler():
+    """One at a time, the same draws: but for the remainder, log (1 + q)/2 and log q apart, q = e^{−1/M}."""
+    sampler = NestedSampling(n_live=20, n_replaced=1, kernel="rejection", tolerance=0.05)
+    upper, trapezoid, lower = (
+        NestedSampling(**sampler.get_params() | {"quadrature": rule})
+        .run(LINE, ROWS, np.random.default_rng(3))
+        .log_evidence
+        for rule in ("upper", "trapezoid", "lower")
+    )
+    q = np.exp(-1 / 20)
+    assert trapezoid - upper == pytest.approx(np.log((1 + q) / 2), rel=0.1)
+    assert lower - upper == pytest.approx(np.log(q), rel=0.1)
 
 
 def test_remainder_makes_the_tolerance_harmless(rng):
@@ -124,7 +139,7 @@ def test_draws_are_from_the_posterior(rng):
 def test_ranks_of_independent_draws_are_uniform(rng):
     """Also among equals, and also with those of the same batch."""
     for draw in (rng.standard_normal, lambda size: rng.integers(3, size=size).astype(float)):
-        ranks = [_nested.insertion_ranks(draw(30), draw(30), rng) for _ in range(100)]
+        ranks = [insertion_ranks(draw(30), draw(30), rng) for _ in range(100)]
         assert kstest(np.concatenate(ranks), "uniform").pvalue > 1e-6
 
 

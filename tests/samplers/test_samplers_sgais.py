@@ -20,6 +20,13 @@ MAKE = runpy.run_path(str(DATA / "make_data.py"))
 LINEAR = LinearModel(5, noise_std=1.0)
 
 
+class Sampled(LinearModel):
+    """Without its few rows that say the same as all: its history is a sample, like other models'."""
+
+    def condensed(self, rows):
+        return None
+
+
 def sgais(**settings):
     """By trajectories, which have to find what the linear model could draw by itself."""
     return SGAIS(**dict(move=HMC(conditional=False)) | settings)
@@ -163,11 +170,11 @@ def test_escort_lowers_the_variance(rng):
 @pytest.mark.parametrize("chunk", [150, 2000])
 def test_memory_is_bounded(rng, chunk):
     """Rows of history and pending, whatever came; pending at most half the reservoir."""
-    rows, size = rows_of("sim_L", 6000), 400
+    model, rows, size = Sampled(5, noise_std=1.0), rows_of("sim_L", 6000), 400
     sampler = sgais(reservoir_size=size)
-    state = sampler.init(LINEAR, rng)
+    state = sampler.init(model, rng)
     for piece in rows.chunks(chunk):
-        state, _ = sampler.update(state, LINEAR, piece, rng)
+        state, _ = sampler.update(state, model, piece, rng)
         assert len(state.memory.reservoir) <= size
         assert state.pending is None or len(state.pending) <= size / 2
         assert np.all(np.isin(state.memory.reservoir.rows.y, rows.y))

@@ -14,6 +14,7 @@ from sgevidence.models import LinearModel
 from sgevidence.particles import AffineMap, Cloud, Weights
 from sgevidence.targets import anchored_at_mode, gaussian
 from sgevidence.transitions import State, Streams, _escort
+from sgevidence.transitions._escort import narrowest
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
@@ -200,3 +201,21 @@ def test_without_an_anchor_there_is_nothing_to_follow(crossing):
     path, state, streams = crossing
     step = ESCORT(state, path._replace(memory=path.memory._replace(anchor=None)), streams)
     assert not step.crossed and step.state is state and step.info.n_escorts_refused == 0
+
+
+def test_a_cloud_behind_a_wall_is_not_carried(rng):
+    """Half a Gaussian: the map keeps the weights even and takes it to half of the next posterior."""
+    problem = Problem(MODELS["linear"], rng, M=4000)
+    mean, P = gaussian(problem.model, problem.anchor)
+    phi = rng.normal(size=(4000, len(mean)))
+    taken = {}
+    for name, first in (("whole", phi[:, 0]), ("half", np.abs(phi[:, 0]))):
+        theta = mean + np.linalg.solve(np.linalg.cholesky(P).T, np.column_stack([first, phi[:, 1:]]).T).T
+        state = State(Cloud.planted(theta), problem.path.memory)
+        for width in (0.75, 0.0):
+            step = Escort(min_width=width, max_excess=1e9)(state, problem.path, Streams.one(rng))
+            taken[name, width] = step.crossed
+        assert narrowest(state.cloud, P) == pytest.approx(
+            {"whole": 1.0, "half": 1 - 2 / np.pi}[name], rel=0.1
+        )
+    assert taken == {("whole", 0.75): True, ("whole", 0.0): True, ("half", 0.75): False, ("half", 0.0): True}

@@ -26,7 +26,7 @@ def check_trajectories(rng, guided, trajectories=HMC.trajectories):
     theta, *_ = trajectories(move, exact[:M], target, coordinates, 0.0, rng, guide)
     p = [kstest(a, b).pvalue for a, b in zip(theta.T, exact.T)]
     assert min(p) > 1e-5, f"p-values {p}"
-    assert not np.any(np.all(theta == exact[:M], axis=1)) or guided
+    assert np.mean(np.all(theta == exact[:M], axis=1)) < 0.01 or guided
 
 
 @pytest.mark.parametrize("guided", [False, True])

@@ -12,7 +12,7 @@ from sgevidence.particles import Cloud
 from sgevidence.targets import Path
 from sgevidence.transitions import StochasticGradientMoves, Streams, Tuned
 
-M, LR, ALPHA = 4000, 0.4, 0.2
+M, LR, ALPHA = 4000, 0.8, 0.2
 
 
 def inflated(k, eta):
@@ -48,7 +48,7 @@ SETTINGS = dict(learning_rate=LR, momentum_decay=ALPHA, control_variate=False)
 
 @pytest.mark.parametrize(
     "move",
-    [SGHMC(**SETTINGS), SGHMC(preconditioner=None, **SETTINGS), SGNHT(**SETTINGS)],
+    [SGHMC(**SETTINGS), SGHMC(preconditioner=None, **SETTINGS), SGNHT(**SETTINGS | {"learning_rate": 0.4})],
     ids=["SGHMC", "SGHMC in the model's own coordinates", "SGNHT"],
 )
 def test_variance_is_that_of_the_published_recursion(rng, move):
@@ -84,7 +84,9 @@ def test_noise_is_not_given_where_it_is_measured():
     SGHMC(gradient_noise=0.1, control_variate=False)._validate_params()
 
 
-@pytest.mark.parametrize("bad", [HMC(n_steps=0), SGHMC(learning_rate=0.0), SGNHT(momentum_decay=2.0)])
+@pytest.mark.parametrize(
+    "bad", [HMC(n_steps=0), SGHMC(learning_rate=0.0), SGNHT(momentum_decay=2.0), SGNHT(learning_rate=0.6)]
+)
 def test_parameters_are_checked(bad):
     with pytest.raises(ValueError, match="parameter of"):
         bad._validate_params()

@@ -1,71 +1,12 @@
-r"""Posterior probabilities of models, w_k = prior_k Z_k / Σ_j prior_j Z_j, of evidences that can be compared.
-
-Symbols
--------
-=======  ==================  =======================================
-Z_k      ``log_evidences``   evidence of model k, log
-w_k      ``weights``         its posterior probability
-=======  ==================  =======================================
-"""
+"""What an average refuses: lists that are none, models of different kinds, evidences of different rows."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils import get_tags
 
-from ..particles import log_sum_exp
-
-#: Most entries of a path of weights: when it is full every second one is dropped.
-PATH_LENGTH = 4096
-
-
-class ModelWeights(NamedTuple):
-    """Evidences of models of the same rows, and what follows from them; nats."""
-
-    log_evidences: np.ndarray
-    log_evidences_std: np.ndarray
-    weights: np.ndarray
-    log_evidence: float  #: log Σ_k prior_k Z_k
-    log_evidence_std: float  #: √Σ_k (w_k std_k)², by the delta method
-
-    @classmethod
-    def of(cls, models: Sequence[Any], log_prior: np.ndarray) -> "ModelWeights":
-        """Of fitted models."""
-        log_Z = np.array([model.log_evidence_ for model in models], dtype=float)
-        std = np.array([getattr(model, "log_evidence_std_", np.nan) for model in models])
-        log_evidence = float(log_sum_exp(log_prior + log_Z))
-        weights = np.exp(log_prior + log_Z - log_evidence)
-        return cls(log_Z, std, weights, log_evidence, float(np.linalg.norm(weights * std)))
-
-
-def extended(
-    path: list[tuple[int, np.ndarray]], entry: tuple[int, np.ndarray]
-) -> list[tuple[int, np.ndarray]]:
-    """The path with one more entry, thinned when it is full: a stream has no end."""
-    path = [*path, entry]
-    return path if len(path) <= PATH_LENGTH else path[-1::-2][::-1]
-
-
-def log_model_prior(prior: Any, names: Sequence[str]) -> np.ndarray:
-    """Normalised log prior of the models; normalised as logarithms, as sums may overflow.
-
-    Raises
-    ------
-    ValueError
-        Unless it is None, or one positive number a model, in order or by name.
-    """
-    given = prior
-    if prior is None:
-        prior = np.ones(len(names))
-    elif isinstance(prior, dict):
-        if set(prior) != set(names):
-            raise ValueError(f"model_prior has keys {sorted(prior)}, the models are {sorted(names)}")
-        prior = [prior[name] for name in names]
-    prior = np.asarray(prior, dtype=float)
-    if prior.shape != (len(names),) or not np.all(np.isfinite(prior) & (prior > 0)):
-        raise ValueError(f"model_prior must be {len(names)} positive numbers, one a model, got {given!r}")
-    return np.log(prior) - log_sum_exp(np.log(prior))
+from ._pipelines import is_online
 
 
 def check_pairs(estimators: Any) -> None:
@@ -100,6 +41,22 @@ def check_kinds(named_models: Sequence[tuple[str, Any]]) -> None:
             "evidences of different kinds of models cannot be compared: "
             + ", ".join(f"{name!r} is a {kind}" for kind, name in kinds.items())
         )
+
+
+def check_online(named_models: Sequence[tuple[str, Any]], method: str) -> None:
+    """All models learn from rows as they come.
+
+    Raises
+    ------
+    ValueError
+        Naming one that does not.
+    """
+    for name, model in named_models:
+        if not is_online(model):
+            raise ValueError(
+                f"method={method!r} has models predict rows before they learn from them, but estimator "
+                f"{name!r} cannot learn from rows as they come: it has no partial_fit"
+            )
 
 
 def check_evidences(names: Sequence[str], models: Sequence[Any]) -> None:

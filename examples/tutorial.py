@@ -1,0 +1,142 @@
+"""
+Ten minutes with sgevidence
+===========================
+
+The log evidence of a model is log p(data | model): how probable the data were before any parameter was
+known.  It compares models of different size without held-out rows, because a model that could have
+explained anything is charged for it.  Here it is an attribute of scikit-learn estimators, with an error bar,
+and it grows while rows arrive.
+"""
+
+# %%
+# One model
+# ---------
+# Sixty noisy points on a parabola, and a straight line through them.
+
+import numpy as np
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures
+
+from sgevidence import BayesianLinearRegression
+
+rng = np.random.default_rng(0)
+X = rng.uniform(-1, 1, size=(60, 1))
+y = X[:, 0] - 0.7 * X[:, 0] ** 2 + 0.3 * rng.standard_normal(60)
+
+line = BayesianLinearRegression(random_state=0).fit(X, y)
+print(f"log evidence {line.log_evidence_:.2f} ± {line.log_evidence_std_:.2f} nats")
+print(f"slope {line.coef_[0]:.2f}, intercept {line.intercept_:.2f}")
+
+# %%
+# The number is a Monte Carlo estimate, and ``log_evidence_std_`` is its standard error over random seeds.
+# All logarithms are natural: the unit is the nat.  Alone the number says nothing, since it depends on the
+# units of y; differences between models of the same rows do.
+
+# %%
+# Several models
+# --------------
+# Is there a bend?  Is there more than a bend?  ``compare`` ranks fitted models; the difference of two log
+# evidences is the log of their Bayes factor.
+
+from sgevidence import ComparisonDisplay, compare
+
+
+def polynomial(degree):
+    return make_pipeline(
+        PolynomialFeatures(degree, include_bias=False), BayesianLinearRegression(random_state=degree)
+    )
+
+
+names = {"line": 1, "parabola": 2, "cubic": 3, "degree 6": 6}
+models = {name: polynomial(degree).fit(X, y) for name, degree in names.items()}
+table = compare(models)
+columns = ["log_evidence", "log_evidence_std", "probability", "evidence_against"]
+print(table[columns].round(2).to_string())
+
+# %%
+# The line cannot bend, and loses.  The cubic contains the parabola and fits at least as well, yet it is less
+# probable: it spread its bets over curves that did not happen.  The column ``evidence_against`` puts the
+# Bayes factor in Kass and Raftery's words.
+
+ComparisonDisplay.from_estimators(models)
+
+# %%
+# Rows that arrive
+# ----------------
+# ``partial_fit`` takes rows as they come, and the evidence is always that of all rows so far.  An averager
+# streams them through several models at once and weighs the models by their posterior probability.
+
+from sgevidence import EvidenceModelAverager, ModelProbabilitiesDisplay
+
+candidates = [(name, polynomial(degree)) for name, degree in names.items()]
+averager = EvidenceModelAverager(candidates, random_state=0)
+for start in range(0, 60, 6):
+    averager.partial_fit(X[start : start + 6], y[start : start + 6])
+ModelProbabilitiesDisplay.from_estimator(averager)
+
+# %%
+# Its predictions are averaged with these weights, and their uncertainty has the disagreement between the
+# models in it.  It grows where there are no data:
+
+mean, std = averager.predict([[0.0], [1.5]], return_std=True)
+for x, m, s in zip((0.0, 1.5), mean, std):
+    print(f"at x = {x}: {m:.2f} ± {s:.2f}")
+
+# %%
+# Is the error bar true?
+# ----------------------
+# The check that needs no theory: other seeds must agree within what they claim.  ``replicate`` fits
+# independent seeds and pools them, and says so if they disagree.
+
+from sgevidence import replicate
+
+print(replicate(BayesianLinearRegression(), X, y, n=4, random_state=0))
+
+# %%
+# For this model the answer is also known in closed form.  Every estimator takes another algorithm as
+# ``sampler=``, and the question stays the same:
+
+from sgevidence import Exact
+
+exact = BayesianLinearRegression(sampler=Exact()).fit(X, y)
+print(f"exact {exact.log_evidence_:.2f}, ours {line.log_evidence_:.2f} ± {line.log_evidence_std_:.2f}")
+
+# %%
+# How many groups?
+# ----------------
+# A mixture is the same: one model for each number of components.  Standardise the columns first, which the
+# default priors are made for.
+
+from sklearn.datasets import load_iris
+from sklearn.preprocessing import scale
+
+from sgevidence import BayesianGMM, MixtureDisplay
+
+petals = scale(load_iris().data[:, 2:])
+mixtures = {f"K = {K}": BayesianGMM(K, random_state=K).fit(petals) for K in (1, 2, 3, 4)}
+print(compare(mixtures)[columns].round(2).to_string())
+best = compare(mixtures).index[0]
+MixtureDisplay.from_estimator(mixtures[best], petals)
+
+# %%
+# Has something changed?
+# ----------------------
+# Evidence also compares "one regime" with "a new one began here".  ``EvidenceMonitor`` does that row by row;
+# a series of numbers needs no model.
+
+from sgevidence import EvidenceMonitor
+
+rng = np.random.default_rng(1)
+series = np.concatenate([rng.normal(10, 2, 150), rng.normal(13, 2, 100)])
+monitor = EvidenceMonitor().fit(series[:, None])
+print("changes at rows", monitor.change_points_.tolist())
+for found in monitor.detections_:
+    print(f"declared after row {found.row}, with probability {found.probability:.3f}")
+
+# %%
+# Where to go
+# -----------
+# * `The user guide <../user_guide.html>`_: which model, which sampler, how to read the error bar, and
+#   when evidence misleads: it depends on priors, also where predictions do not.
+# * `The other examples <index.html>`_: real data, counts with an exposure, a model of your own.
+# * `The algorithm <../algorithm.html>`_, beside the published one.

@@ -1,0 +1,142 @@
+"""``fit`` and ``partial_fit`` of an average: from rows to fitted models and their weights."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils import Bunch
+
+from .._compat import check_feature_names, check_n_features, raise_for_params
+from ..estimators import FitTasks, all_or_nothing, fit_tasks, refuse_changes, refuse_masked, settings_of_all
+from ..model_selection import last_step, log_model_prior, seed
+from ._checks import check_kinds, check_online, check_pairs
+from ._chunks import Chunk, chunks, labels
+from ._learning import METHODS, Standing
+from ._pipelines import fit_child, named
+from ._prequential import evidences
+from ._routing import route
+
+
+class Fitting(CallbackSupportMixin, BaseEstimator):
+    """Methods of the average that learn."""
+
+    estimators: Any
+    model_prior: Any
+    method: str
+    forgetting: float
+    chunk_size: int
+    n_jobs: int | None
+    random_state: Any
+    n_samples_seen_: int
+    data_fingerprint_: int
+    _kind: Any
+    _validate_names: Any
+    _check_estimators_are_instances: Any
+    _named: str  #: by an average that it is one model of
+    _standing: Standing
+    _settings: dict[str, Any]  #: parameters of the first call
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Self:
+        raise_for_params(fit_params, self, "fit")
+        with all_or_nothing(self), fit_tasks(self, "fit", X, y) as tasks:
+            refuse_masked(X=X, y=y, sample_weight=sample_weight)
+            standing = self._start()
+            if self.method == "bma":
+                params = route(self, "fit", standing.children, sample_weight, fit_params)
+                calls = [(child, X, y, params[name]) for name, child in standing.children]
+                standing = standing.after(standing.fitted(self, fit_child, calls, tasks))
+            elif fit_params:
+                raise ValueError(
+                    f"method={self.method!r} learns chunk by chunk and takes no metadata but "
+                    f"sample_weight, got {sorted(fit_params)}"
+                )
+            else:
+                standing = self._learnt(standing, X, y, None, sample_weight, tasks)
+            self._store(standing, X, reset=True)
+        return self
+
+    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        with all_or_nothing(self), fit_tasks(self, "partial_fit", X, y) as tasks:
+            refuse_masked(X=X, y=y, sample_weight=sample_weight)
+            first = not hasattr(self, "_standing")
+            if first:
+                standing = self._start()
+            else:
+                refuse_changes(self._settings, self._what_must_stay())
+                standing = self._standing
+                if self.method == "bma":
+                    standing = standing._replace(weighing=self._weighing())
+            self._store(self._learnt(standing, X, y, classes, sample_weight, tasks), X, reset=first)
+        return self
+
+    def _learnt(
+        self, standing: Standing, X: Any, y: Any, classes: Any, sample_weight: Any, tasks: FitTasks | None
+    ) -> Standing:
+        """After the rows of a call: at once, or chunk by chunk."""
+        if self.method == "bma":
+            extra = {} if classes is None else {"classes": classes}
+            return standing.learning(self, [Chunk(X, y, sample_weight)], extra, tasks)
+        kind = self._kind([child for _, child in standing.children])
+        n_before = standing.shared.get("n_samples_seen_", 0)
+        y = None if kind == "density_estimator" else y
+        pieces = list(chunks(X, y, sample_weight, n_before, self.chunk_size))
+        if classes is None and kind == "classifier" and not standing.shared:
+            classes = labels(pieces)
+        if tasks is not None:
+            tasks.expect(len(pieces))
+        return standing.learning(self, pieces, {} if classes is None else {"classes": classes}, tasks)
+
+    def _start(self) -> Standing:
+        """Clones of the models, named, with seeds of their own."""
+        check_pairs(self.estimators)
+        names, models = zip(*self.estimators)
+        self._validate_names(names)
+        self._check_estimators_are_instances(models)
+        check_kinds(self.estimators)
+        if self.method != "bma":
+            check_online(self.estimators, self.method)
+        weighing = self._weighing()
+        self._settings = self._what_must_stay()
+        children = [(name, clone(child)) for name, child in self.estimators]
+        for name, child in children:
+            named(child, f"{self._named}, {name}" if hasattr(self, "_named") else name)
+        if self.random_state is not None:
+            seed([child for _, child in children], self.random_state)
+        return Standing(children, weighing)
+
+    def _weighing(self) -> Any:
+        """The method, before the first row."""
+        return METHODS[self.method].start(self._log_prior(), self.forgetting)
+
+    def _log_prior(self) -> np.ndarray:
+        return log_model_prior(self.model_prior, [name for name, _ in self.estimators])
+
+    def _what_must_stay(self) -> dict[str, Any]:
+        """Parameters that all rows have in common."""
+        found = settings_of_all(self.estimators) | {"method": self.method}
+        if self.method != "bma":
+            found["model_prior"] = tuple(np.exp(self._log_prior()).round(12).tolist())
+        if self.method == "dynamic":
+            found["forgetting"] = self.forgetting
+        return found
+
+    def _store(self, standing: Standing, X: Any, reset: bool) -> None:
+        self.__dict__ |= standing.shared
+        check_feature_names(self, X, reset=reset)
+        if reset:
+            check_n_features(self, X, reset=True)
+        self.estimators_ = [child for _, child in standing.children]
+        self.named_estimators_ = Bunch(**dict(standing.children))
+        models = [last_step(child) for child in self.estimators_]
+        self.log_evidences_, self.log_evidences_std_ = evidences(models)
+        weighing = standing.weighing
+        self.log_evidence_, self.log_evidence_std_ = weighing.log_evidence, weighing.log_evidence_std
+        self.weights_ = weighing.weights
+        self._standing = standing
+
+    def _must_have_learnt(self, name: str) -> Standing:
+        """An attribute that is computed exists, as the others do, only after fit."""
+        if not hasattr(self, "_standing"):
+            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
+        return self._standing

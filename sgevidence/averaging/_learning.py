@@ -1,0 +1,89 @@
+"""Models learn from chunks of rows, and their weights with them."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from ..estimators import FitTasks
+from ..model_selection import last_step
+from ._checks import what_all_share
+from ._chunks import Chunk
+from ._dynamic import Dynamic
+from ._path import Entry, extended
+from ._pipelines import behind_transformers, partial_fit_child
+from ._posterior import Posterior
+from ._routing import route
+from ._stacking import RowScores, Stacking
+
+#: What weighs the models, by the name of the method.
+METHODS: dict[str, type[Posterior] | type[Dynamic] | type[Stacking]] = {
+    "bma": Posterior,
+    "stacking": Stacking,
+    "dynamic": Dynamic,
+}
+
+
+class Standing(NamedTuple):
+    """Models and their weights after some rows; a value, never changed in place."""
+
+    children: list[tuple[str, Any]]
+    weighing: Posterior | Dynamic | Stacking
+    path: list[Entry] = []
+    shared: dict[str, Any] = {}  #: rows seen, their checksum, classes
+
+    def after(self, fitted: list[Any], n_rows: float = 0.0, rows: RowScores | None = None) -> Self:
+        """With models that have learnt from more rows, checked to be the same ones for all.
+
+        ``n_rows`` is how many by weight, ``rows`` are their scores before.
+        """
+        names = [name for name, _ in self.children]
+        models = [last_step(child) for child in fitted]
+        shared = what_all_share(names, models)
+        now = self.weighing.after(models, n_rows, rows)
+        entry = Entry(shared["n_samples_seen_"], now.weights, now.log_evidence, now.log_evidence_std)
+        return type(self)(list(zip(names, fitted)), now, extended(self.path, entry), shared)
+
+    def learning(
+        self, owner: Any, chunks: Iterable[Chunk], extra: dict[str, Any], tasks: FitTasks | None
+    ) -> Self:
+        """After these rows; stacking asks the models for the scores of a chunk before they learn from it.
+
+        ``owner`` is the average, ``extra`` goes to the models at the first chunk, ``tasks`` are told.
+        """
+        standing = self
+        for X, y, sample_weight in chunks:
+            first = not standing.shared
+            is_scored = isinstance(standing.weighing, Stacking) and not first
+            scores = standing.scores(X, y) if is_scored else None
+            params = route(owner, "partial_fit", standing.children, sample_weight, {})
+            calls = [
+                (child, X, y, params[name], extra if first else {}, first)
+                for name, child in standing.children
+            ]
+            fitted = standing.fitted(owner, partial_fit_child, calls, tasks)
+            weight = Chunk(X, y, sample_weight).weight  # which the models have checked
+            rows = None
+            if scores is not None:
+                rows = RowScores.of(scores, weight, standing.shared["n_samples_seen_"])
+            standing = standing.after(fitted, float(weight.sum()), rows)
+        return standing
+
+    def fitted(self, owner: Any, call: Callable[..., Any], arguments: list[tuple], tasks: Any) -> list[Any]:
+        """Results of a call for each model, side by side, each a task."""
+        watched = [(None, None)] * len(arguments)
+        if tasks is not None:
+            watched = [(owner, leaf) for leaf in tasks.leaves([name for name, _ in self.children])]
+        found = Parallel(n_jobs=owner.n_jobs)(delayed(call)(*a, *b) for a, b in zip(arguments, watched))
+        if tasks is not None:
+            tasks.part()
+        return found
+
+    def scores(self, X: Any, y: Any) -> np.ndarray:
+        """Log predictive density of each row by each model, (n, K)."""
+        columns = []
+        for _, child in self.children:
+            model, X_in = behind_transformers(child, X)
+            columns.append(model.score_samples(X_in, *(() if y is None else (y,))))
+        return np.column_stack(columns)

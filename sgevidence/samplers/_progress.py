@@ -1,0 +1,104 @@
+"""How far a run is: lines for the reader, tasks for whoever watches."""
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, Protocol
+
+from ._records import ChunkRecord
+
+
+class Watcher(Protocol):
+    """Is told of the parts of a run, chunks say, and of the steps in each."""
+
+    def expect(self, n_parts: int) -> None:
+        """So many parts are to come."""
+
+    def step(self) -> None:
+        """A step of a part is done."""
+
+    def part(self) -> None:
+        """A part is done."""
+
+
+class Progress:
+    """Prints notes on the way at most every ``interval`` seconds, and a line a part.
+
+    Parameters
+    ----------
+    name : str
+        In front of each line.
+    verbose : bool or int, default=True
+        Whether to print.
+    interval : float, default=2.0
+        Seconds between notes.
+    n_rows : int or None, default=None
+        Rows seen when all is done, for the time that is left.
+    watcher : Watcher or None, default=None
+    """
+
+    def __init__(
+        self,
+        name: str,
+        verbose: Any = True,
+        interval: float = 2.0,
+        n_rows: int | None = None,
+        watcher: Watcher | None = None,
+    ) -> None:
+        self.name, self.verbose, self.interval = name, bool(verbose), interval
+        self.n_rows, self.watcher = n_rows, watcher
+        self._start = self._last = self._part = perf_counter()
+
+    def __call__(self, note: str | Callable[[], str]) -> None:
+        """A step is done."""
+        if self.watcher is not None:
+            self.watcher.step()
+        if self.verbose and perf_counter() - self._last > self.interval:
+            self._print(note if isinstance(note, str) else note())
+
+    def expect(self, n_parts: int) -> None:
+        """So many parts are to come."""
+        if self.watcher is not None:
+            self.watcher.expect(n_parts)
+
+    def done(self, result: str) -> None:
+        """A part is done."""
+        if self.watcher is not None:
+            self.watcher.part()
+        if self.verbose:
+            self._print(result)
+
+    def chunk(self, record: ChunkRecord, n_before: int, is_small: bool = False) -> None:
+        """A chunk is done, before which ``n_before`` rows were seen; a small one has no line of its own."""
+        if self.watcher is not None:
+            self.watcher.part()
+        if self.verbose and (not is_small or perf_counter() - self._last > self.interval):
+            self._print(self._line(record, n_before))
+        self._part = perf_counter()
+
+    def _line(self, record: ChunkRecord, n_before: int) -> str:
+        now, n = perf_counter(), record.n_samples
+        if self.n_rows is None or n >= self.n_rows:
+            return f"{record}, {now - self._start:.1f} s"
+        left = (now - self._part) * (self.n_rows - n) / max(n - n_before, 1)  # at the pace of this chunk
+        words = str(record).replace(f"{n} rows", f"{n} of {self.n_rows} rows", 1)
+        return f"{words}, {now - self._start:.1f} s, about {left:.1f} s left"
+
+    def alone(self) -> "Progress":
+        """For one of several runs: prints as this does, and nobody watches."""
+        return Progress(self.name, self.verbose, self.interval)
+
+    def _print(self, words: str) -> None:
+        self._last = perf_counter()
+        print(f"[{self.name}] {words}", flush=True)
+
+
+SILENT = Progress("", verbose=False)
+
+
+def rung_of(progress: Progress) -> Callable[[Any], None]:
+    """For ``watch`` of an annealing loop: each temperature is a step."""
+
+    def step(rung: Any) -> None:
+        progress(lambda: f"λ = {rung.lam:.3g}, log evidence so far {rung.cloud.log_evidence:.2f}")
+
+    return step

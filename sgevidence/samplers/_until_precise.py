@@ -1,0 +1,158 @@
+"""Independent runs of a sampler, until the log evidence is known as well as it should be.
+
+Symbols: ``n`` = runs so far, ``std`` = standard error of their pool, which falls about as 1/√n.
+"""
+
+from math import ceil
+from numbers import Integral, Real
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.utils.parallel import Parallel, delayed
+
+from .._compat import HasMethods, Interval
+from ..history import Rows
+from ..models import Model
+from ..particles import Weights
+from ._base import SILENT, EvidenceResult, Parts, Progress
+from ._once import answer
+from ._pooling import Pool, pool
+from ._sgais import SGAIS
+
+
+class UntilPrecise(Parts):
+    """Independent runs of a sampler, pooled, until the standard error of the log evidence is small enough.
+
+    Parameters
+    ----------
+    target_std : float, default=0.1
+        Wanted standard error of the log evidence, nats.  0.1 knows a Bayes factor to a seventh.
+    max_seconds : float or None, default=60.0
+        No run is started that would end later, by the mean time of those before; the first is always
+        finished.  None: until the target is met.
+    sampler : sampler, default=SGAIS()
+        Any object with ``run``.
+    n_jobs : int or None, default=None
+        Runs at a time, through joblib.  The result does not depend on it, unless time runs out.
+
+    See Also
+    --------
+    replicate : A given number of fits, side by side.
+
+    Notes
+    -----
+    The log evidence is that of the mean of the runs' evidences, its error what they claim, or what they
+    disagree by where that is more; so at least two runs are made, unless there is a closed form.  Runs come
+    in batches that at most double their number, as many as the error so far asks for: the target is looked
+    at seldom, so that a lucky look ends it too early seldom.  Draws are those of all runs, by their evidence.
+
+    An :class:`EvidenceWarning` is given if the target is not met, or if the runs disagree more than they
+    claim (p < 0.01).  What all runs have in common they do not show: a mode that none finds, a bias.
+
+    *When not to use it*: for rows that come as a stream, since all are needed for each run.  If the target is
+    far below the error of a run, more particles are cheaper than more runs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sgevidence import BayesianLinearRegression, UntilPrecise
+    >>> X = np.linspace(-1, 1, 40)[:, None]
+    >>> model = BayesianLinearRegression(noise_std=1.0, sampler=UntilPrecise(target_std=0.03), random_state=0)
+    >>> model.fit(X, 2 * X[:, 0]).log_evidence_std_ <= 0.03
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "target_std": [Interval(Real, 0, None, closed="neither")],
+        "max_seconds": [Interval(Real, 0, None, closed="left"), None],
+        "sampler": [HasMethods(["run"])],
+        "n_jobs": [Integral, None],
+    }
+
+    def __init__(
+        self,
+        target_std: float = 0.1,
+        max_seconds: float | None = 60.0,
+        sampler: Any = SGAIS(),  # noqa: B008  (each gets its own: see Parts)
+        n_jobs: int | None = None,
+    ) -> None:
+        self.target_std = target_std
+        self.max_seconds = max_seconds
+        self.sampler = self._own("sampler", sampler)
+        self.n_jobs = n_jobs
+
+    def run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    ) -> EvidenceResult:
+        """Log evidence of all rows.
+
+        Parameters
+        ----------
+        model : Model
+        rows : Rows
+        rng : numpy.random.Generator
+        progress : Progress, optional
+
+        Returns
+        -------
+        EvidenceResult
+            ``diagnostics`` has ``n_runs``, their ``disagreement`` and what is ``claimed`` for it, nats, and
+            the ``p_value`` of that.
+        """
+        self._validate_params()
+        start = perf_counter()
+        results: list[EvidenceResult] = []
+        batch = 1
+        while batch:
+            results += Parallel(n_jobs=self.n_jobs)(
+                delayed(self.sampler.run)(model, rows, one, progress.alone()) for one in rng.spawn(batch)
+            )
+            found = pool(*np.array([(r.log_evidence, r.log_evidence_std) for r in results]).T)
+            progress.done(
+                f"{len(results)} runs, log evidence {found.log_evidence:.2f} "
+                f"± {found.log_evidence_std:.3f} nats, wanted ± {self.target_std:g}"
+            )
+            batch = self._runs_to_go(found, perf_counter() - start)
+        return _together(results, found, rows, start).doubted(self._doubts(found, perf_counter() - start))
+
+    def _runs_to_go(self, found: Pool, seconds: float) -> int:
+        """Runs of the next batch; none if the target is met or the time is up."""
+        n, std = len(found.shares), found.log_evidence_std
+        if std == 0.0 or (n > 1 and std <= self.target_std):
+            return 0
+        wanted = min(max(ceil(n * (std / self.target_std) ** 2) - n, 1), n)
+        if self.max_seconds is None:
+            return wanted
+        return max(min(wanted, int((self.max_seconds - seconds) / (seconds / n))), 0)
+
+    def _doubts(self, found: Pool, seconds: float) -> list[str]:
+        doubts = found.doubts("raise the sampler's max_particles and n_particles")
+        if found.log_evidence_std > self.target_std:
+            doubts.append(
+                f"the log evidence is known to {found.log_evidence_std:.2g} nats after {len(found.shares)} "
+                f"runs in {seconds:.1f} s, target_std={self.target_std:g} is not met: raise max_seconds, or "
+                "the sampler's max_particles and n_particles"
+            )
+        elif len(found.shares) == 1 and found.log_evidence_std > 0.0:
+            doubts.append("there was time for one run only, whose error is its own claim: raise max_seconds")
+        return doubts
+
+
+def _together(results: list[EvidenceResult], found: Pool, rows: Rows, start: float) -> EvidenceResult:
+    """One answer; the runs have warned already of what they doubt."""
+    weights = np.concatenate([u * r.weights for u, r in zip(found.shares, results)])
+    with np.errstate(divide="ignore"):
+        log_weights = Weights(np.log(weights))
+    theta = np.concatenate([r.theta for r in results])
+    counts = {name: sum(getattr(r, name) for r in results) for name in ("n_likelihoods", "n_gradients")}
+    one = answer(found.log_evidence, found.log_evidence_std, theta, log_weights, rows, start, **counts)
+    more = dict(
+        n_runs=len(results),
+        disagreement=found.disagreement,
+        claimed=found.claimed,
+        p_value=found.p_value,
+    )
+    doubting = [r for r in results if r.warnings]
+    said = [f"{len(doubting)} of {len(results)} runs: {doubting[0].warnings[0]}"] if doubting else []
+    return one._replace(diagnostics=one.diagnostics | more, warnings=tuple(said))

@@ -1,0 +1,313 @@
+"""Three ways to weight models on one stream: what theory says of each, and the manners they share."""
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from estimator_cases import data, estimator, part
+from forecasters import Coin, Constant, constants, gains, stream
+from mutants import broken
+from scipy.sparse import coo_array
+from scipy.special import softmax
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from sgevidence import BayesianLinearRegression, EvidenceModelAverager, Exact
+from sgevidence.averaging import _chunks, _learning
+from sgevidence.averaging._chunks import chunks
+from sgevidence.averaging._learning import Standing
+from sgevidence.averaging._stacking import stacking_weights
+
+METHODS = ["bma", "stacking", "dynamic"]
+ONLINE = pytest.mark.parametrize("method", ["stacking", "dynamic"])
+
+
+def column(j):
+    return make_pipeline(FunctionTransformer(_take, kw_args={"j": j}), estimator("linear", noise_std=1.0))
+
+
+def _take(X, j):
+    return X[:, [j]]
+
+
+def same(a, b):
+    np.testing.assert_array_equal(a.weights_, b.weights_)
+    np.testing.assert_array_equal(a.log_evidences_, b.log_evidences_)
+    assert (a.log_evidence_, a.log_evidence_std_) == (b.log_evidence_, b.log_evidence_std_)
+    for name, values in a.weights_path_.items():
+        np.testing.assert_array_equal(values, b.weights_path_[name])
+
+
+# -- what theory says ------------------------------------------------------------------------------
+
+
+def changing_stream(rng, n=400):
+    """The first model is right for n rows, the second for half as many."""
+    return np.r_[rng.normal(0.8, 1.0, n), rng.normal(-0.8, 1.0, n // 2)]
+
+
+def check_a_stream_that_changes(rng):
+    y = changing_stream(rng)
+    models = {method: stream(constants(0.8, -0.8, method=method), y, 10) for method in METHODS}
+    ell = gains(models["bma"], y)
+    # all rows speak for the first model by some 250 nats, each part for shares, the last for the second model
+    np.testing.assert_allclose(models["bma"].weights_, softmax(ell.sum(axis=0)))
+    assert models["bma"].weights_[0] > 0.999
+    best = stacking_weights(ell[10:], np.ones(len(y) - 10), np.array([0.5, 0.5]))
+    np.testing.assert_allclose(models["stacking"].weights_, best, atol=1e-4)
+    assert 0.5 < models["stacking"].weights_[0] < 0.8
+    assert models["dynamic"].weights_[1] > 0.999
+    path = models["dynamic"].weights_path_
+    turned = path["n_samples"][np.argmax((path["n_samples"] > 400) & (path["weights"][:, 1] > 0.5))]
+    assert 430 < turned < 520  # 69 rows on average
+    scores = {method: model.weights_path_["log_evidence"] for method, model in models.items()}
+    last = {method: score[-1] - score[path["n_samples"] == 520][0] for method, score in scores.items()}
+    assert last["dynamic"] > last["stacking"] + 10 and last["stacking"] > last["bma"] + 10
+
+
+def test_the_right_model_changes_half_way(rng):
+    check_a_stream_that_changes(rng)
+
+
+def test_methods_that_are_mixed_up_are_seen(rng, monkeypatch):
+    for method, other in [("dynamic", "bma"), ("stacking", "dynamic"), ("bma", "stacking")]:
+        with monkeypatch.context() as patch:
+            patch.setitem(_learning.METHODS, method, _learning.METHODS[other])
+            with pytest.raises(AssertionError):
+                check_a_stream_that_changes(rng)
+
+
+def check_regressions_that_take_turns(rng):
+    X = rng.standard_normal((450, 2))
+    y = np.r_[X[:300, 0], X[300:, 1]] * 2 + rng.standard_normal(450)
+    pairs = [("first", column(0)), ("second", column(1))]
+    weights = {}
+    for method in METHODS:
+        average = EvidenceModelAverager(pairs, method=method, forgetting=0.97, chunk_size=25)
+        average.fit(X[:150], y[:150])
+        for start in range(150, 450, 25):
+            average.partial_fit(X[start : start + 25], y[start : start + 25])
+        weights[method] = average.weights_[1]
+        scores = average.score_samples(X, y)
+        p = np.exp([m[-1].score_samples(X[:, [j]], y) for j, m in enumerate(average.estimators_)])
+        np.testing.assert_allclose(scores, np.log(average.weights_ @ p))
+    assert weights["bma"] < 0.01 and weights["dynamic"] > 0.99 and 0.1 < weights["stacking"] < 0.6
+
+
+def test_regressions_that_take_turns(rng):
+    check_regressions_that_take_turns(rng)
+
+
+def test_scores_of_rows_already_learnt_are_seen(rng, monkeypatch):
+    """Stacking by what models say after they have seen the row prefers the one that fits closest."""
+    X, y = rng.standard_normal((120, 1)), rng.standard_normal(120)
+    models = [("prior", Constant(0.0)), ("echo", Echo())]
+    honest = EvidenceModelAverager(models, method="stacking", chunk_size=10).fit(X, y)
+    assert honest.weights_[0] > 0.9
+    late = broken(Standing.learning, "standing.scores(X, y) if", "fitted_scores if")
+    late.__globals__["fitted_scores"] = np.array([[-1.4, 0.0]] * 10)
+    monkeypatch.setattr(Standing, "learning", late)
+    assert EvidenceModelAverager(models, method="stacking", chunk_size=10).fit(X, y).weights_[0] < 0.1
+
+
+class Echo(Constant):
+    """Sure of the rows that it has seen, wrong of all others."""
+
+    def __init__(self, error=0.0):
+        self.error = error
+
+    def partial_fit(self, X, y, sample_weight=None, classes=None):
+        self.known_ = set(np.asarray(y).tolist())
+        return super().partial_fit(X, y, sample_weight, classes)
+
+    def score_samples(self, X, y):
+        return np.where([value in self.known_ for value in np.asarray(y).tolist()], 0.0, -9.0)
+
+
+# -- manners ---------------------------------------------------------------------------------------
+
+
+def test_rows_are_cut_into_chunks_that_double(rng):
+    X = rng.standard_normal((500, 1))
+    sizes = [len(c.X) for c in chunks(X, None, None, 0, 100)]
+    assert sizes == [10, 10, 20, 40, 80, 100, 100, 100, 40]
+    assert [len(c.X) for c in chunks(X[:30], None, None, 25, 100)] == [25, 5]
+    assert [len(c.X) for c in chunks(X[:3], None, None, 0, 1)] == [1, 1, 1]
+    y, weight = rng.standard_normal(500), rng.integers(0, 2, 500)
+    pieces = list(chunks(X.tolist(), y, weight, 0, 100))
+    np.testing.assert_array_equal(np.concatenate([c.y for c in pieces]), y[weight > 0])
+    np.testing.assert_array_equal(np.concatenate([c.X for c in pieces]), X[weight > 0])
+    assert all(np.all(c.weight == 1) for c in pieces)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        next(_chunks.chunks(X, y[:-1], None, 0, 100))
+
+
+@ONLINE
+def test_rows_in_any_container(method):
+    X, y = data("linear")
+    average = EvidenceModelAverager(
+        [("a", estimator("linear")), ("b", estimator("linear", fit_intercept=False))]
+    )
+    average.set_params(method=method).fit(X, y)
+    for given in [(X.tolist(), y.tolist()), (pd.DataFrame(X, columns=["u", "v"]), pd.Series(y))]:
+        same(average, clone(average).fit(*given))
+    for wrong, message in [
+        ((np.empty((0, 2)), np.empty(0)), "minimum of 1 is required"),
+        ((X, y[:-1]), "inconsistent numbers of samples"),
+        ((coo_array(X), y), "[Ss]parse"),
+        ((X, None), "y"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=message):
+            clone(average).fit(*wrong)
+
+
+def test_a_row_of_weight_three_is_forgotten_for_as_three():
+    y = np.array([0.3, -0.2, 0.9, 0.4])
+    once = EvidenceModelAverager(
+        [("a", Constant(0.0)), ("b", Constant(1.0))], method="dynamic", forgetting=0.5
+    )
+    thrice = clone(once)
+    for value in y:
+        once.partial_fit([[0.0]], [value], sample_weight=[3.0])
+        thrice.partial_fit(np.zeros((3, 1)), np.full(3, value))
+    np.testing.assert_allclose(once.weights_, thrice.weights_)
+
+
+@ONLINE
+def test_fit_is_the_first_partial_fit_and_forgets(method):
+    pairs = [("a", estimator("linear")), ("b", estimator("linear", fit_intercept=False))]
+    average = EvidenceModelAverager(pairs, method=method, random_state=3).fit(*data("linear"))
+    assert average.weights_path_["n_samples"].tolist() == [10, 20, 40, 80, 90]
+    same(average, EvidenceModelAverager(pairs, method=method, random_state=3).partial_fit(*data("linear")))
+    same(average, copy.copy(average).fit(*data("linear")))
+    for name in ("weights", "log_evidence", "log_evidence_std"):
+        np.testing.assert_array_equal(average.weights_path_[name][-1], getattr(average, f"{name}_"))
+    low, high = average.weights_interval_
+    assert np.all((0 <= low) & (low <= high) & (high <= 1))
+
+
+@pytest.mark.parametrize("copied", [copy.copy, lambda a: pickle.loads(pickle.dumps(a))])
+@ONLINE
+def test_a_copy_taken_mid_stream_continues_bit_for_bit(method, copied, rng):
+    y = rng.normal(0.2, 1.0, 90)
+    average = stream(constants(0.0, 0.5, errors=(0.1, 0.1), method=method), y[:50], 20)
+    branch = stream(copied(average), y[50:], 20)
+    assert average.n_samples_seen_ == 50
+    same(branch, stream(average, y[50:], 20))
+
+
+@ONLINE
+def test_an_interrupt_in_a_later_chunk_leaves_all_as_it_was(method, monkeypatch):
+    average = EvidenceModelAverager([("a", Constant(0.0)), ("b", Constant(1.0))], method=method)
+    y = np.zeros(200)
+    average.partial_fit(y[:50, None], y[:50])
+    before, calls = pickle.dumps(vars(average)), iter(range(10**6))
+    with monkeypatch.context() as patch:
+        real = Constant.partial_fit
+
+        def interrupted(self, *args, **kwargs):
+            if next(calls) == 3:
+                raise KeyboardInterrupt
+            return real(self, *args, **kwargs)
+
+        patch.setattr(Constant, "partial_fit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            average.partial_fit(y[50:, None], y[50:])
+    assert pickle.dumps(vars(average)) == before
+    assert average.partial_fit(y[50:, None], y[50:]).n_samples_seen_ == 200
+
+
+@pytest.mark.parametrize(
+    "method, change, message",
+    [
+        ("bma", dict(method="dynamic"), "method was 'bma', is 'dynamic'"),
+        ("dynamic", dict(forgetting=0.5), "forgetting was 0.99, is 0.5"),
+        ("dynamic", dict(model_prior=[1, 3]), r"model_prior was \(0.5, 0.5\), is \(0.25, 0.75\)"),
+        ("stacking", dict(model_prior=[1, 3]), "model_prior was"),
+    ],
+)
+def test_what_the_rows_before_were_weighted_by_does_not_change(method, change, message):
+    average = stream(constants(0.0, 1.0, method=method), np.zeros(20), 20)
+    with pytest.raises(ValueError, match=f"parameters changed.*{message}"):
+        stream(average.set_params(**change), np.zeros(20), 20)
+
+
+@ONLINE
+def test_what_has_no_meaning_for_it_may_change(method):
+    average = stream(constants(0.0, 1.0, method=method), np.zeros(20), 20)
+    average.set_params(chunk_size=7, n_jobs=1)
+    if method == "stacking":
+        average.set_params(forgetting=0.5)
+    assert stream(average, np.zeros(20), 20).weights_path_["n_samples"].tolist() == [10, 20, 27, 34, 40]
+
+
+@ONLINE
+def test_models_that_cannot_learn_online_are_refused(method):
+    X, y = data("linear")
+    for model in (
+        BayesianLinearRegression(sampler=Exact()),
+        FrozenEstimator(estimator("linear").fit(X, y)),
+    ):
+        average = EvidenceModelAverager([("a", estimator("linear")), ("b", model)], method=method)
+        with pytest.raises(ValueError, match="estimator 'b' cannot learn from rows as they come"):
+            average.fit(X, y)
+
+
+@ONLINE
+def test_labels_that_come_late_in_a_call_are_known_from_its_start(method):
+    y = np.r_[np.zeros(40), np.ones(10), np.full(5, 2)]
+    weight = np.r_[np.ones(50), np.zeros(5)]
+    average = EvidenceModelAverager([("a", Coin(0.3)), ("b", Coin(0.6))], method=method)
+    assert average.fit(np.zeros((55, 1)), y, sample_weight=weight).classes_.tolist() == [0, 1]
+    average = EvidenceModelAverager([("soft", estimator("softmax"))], method=method)
+    X, y = data("softmax")
+    order = np.argsort(y)
+    assert average.fit(X[order], y[order]).predict_proba(X).shape == (90, 3)
+
+
+def test_densities_and_an_average_in_an_average():
+    method = "stacking"
+    models = [("a", estimator("gmm")), ("b", estimator("gmm", mean_scale=1.0))]
+    inner = EvidenceModelAverager(models, method=method)
+    outer = EvidenceModelAverager([("inner", inner), ("single", estimator("gmm"))], method=method)
+    outer.fit(*part("gmm", 0, 20)).partial_fit(*part("gmm", 20, 30))
+    assert outer.score_samples(part("gmm", 0, 9)[0]).shape == (9,)
+    assert outer.log_evidences_[0] == outer.estimators_[0].log_evidence_
+
+
+def test_bma_has_the_interval_of_the_evidences_and_names_complaints(rng):
+    y = rng.normal(0.2, 1.0, 30)
+    average = stream(constants(0.0, 0.4, errors=(0.05, 0.1)), y, 30)
+    noise = rng.standard_normal((200_000, 2)) * average.log_evidences_std_
+    draws = softmax(average.log_evidences_ + noise, axis=1)
+    np.testing.assert_allclose(average.weights_interval_, np.quantile(draws, [0.05, 0.95], axis=0), atol=3e-3)
+    assert average.warnings_ == []
+    average.estimators_[1].warnings_ = ["too few particles"]
+    assert stream(average, y, 30).warnings_ == ["m1: too few particles"]
+    few = stream(constants(0.0, 0.4, method="stacking", model_prior=[1, 3]), y[:10], 10)
+    assert few.weights_[1] == pytest.approx(0.75) and "no row was predicted" in few.warnings_[0]
+    assert few.weights_interval_.tolist() == [[0, 0], [1, 1]]
+    with pytest.raises(AttributeError, match="no weights_interval_ before it is fitted"):
+        constants(0.0).weights_interval_  # noqa: B018
+
+
+def test_metadata_is_for_bma():
+    import sklearn
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = estimator("linear").set_fit_request(sample_weight=True)
+        average = EvidenceModelAverager([("a", model)], method="dynamic")
+        with pytest.raises(ValueError, match=r"takes no metadata but sample_weight, got .'colour'"):
+            average.fit(*data("linear"), colour="red")
+
+
+@pytest.mark.parametrize(
+    "wrong", [dict(method="vote"), dict(forgetting=0.0), dict(forgetting=1.5), dict(chunk_size=0)]
+)
+def test_parameters_out_of_range(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        constants(0.0, **wrong).fit(np.zeros((3, 1)), np.zeros(3))

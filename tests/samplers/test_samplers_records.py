@@ -1,0 +1,149 @@
+"""The record of a run: costs that add up however it is thinned, and complaints that name what to change."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from mutants import broken
+
+from sgevidence import SGAIS, SequentialSGMCMC
+from sgevidence.history import Memory
+from sgevidence.particles import Cloud, Weights
+from sgevidence.samplers import _records as module
+from sgevidence.samplers._records import COUNTS, ChunkRecord, complaints, diagnostics, evidence_path, thinned
+from sgevidence.transitions import State, Tuned
+
+M = 40
+
+
+def state(log_Z, log_w=0.0, sample_noise=np.nan):
+    cloud = Cloud.planted(np.zeros((M, 1)))._replace(log_Z=log_Z, weights=Weights(np.zeros(M) + log_w))
+    return State(cloud, Memory.empty(), Tuned(sample_noise=sample_noise))
+
+
+def check_record(of=ChunkRecord.of):
+    """From the states around a chunk, and what each transition had to say of it in its own words."""
+    weighed = SimpleNamespace(n_likelihoods=100.0, ess=12.0, lambdas=())
+    refused = SimpleNamespace(n_escorts_refused=1, n_likelihoods=50.0, ess=np.nan)
+    annealed = SimpleNamespace(
+        lambdas=(0.3, 1.0), ess=20.0, n_moves=2, n_likelihoods=7.0, n_gradients=9.0, acceptance=0.8
+    )
+    again = SimpleNamespace(lambdas=(1.0,), acceptance=np.nan, missed_mode=3.0, n_renewals=1)
+    record = of(state(-10.0), state(-14.0, 1.0, 0.2), [weighed, refused, annealed, again])
+    assert record.log_evidence == pytest.approx(-13.0) and record.log_predictive == pytest.approx(-3.0), (
+        "nats"
+    )
+    assert record.n_likelihoods == 157.0 and record.n_gradients == 9.0 and record.n_moves == 2, "costs"
+    assert record.lambdas.tolist() == [0.3, 1.0, 1.0] and record.n_annealing_steps == 3
+    assert record.ess == 12.0 and record.acceptance == 0.8, "the worst and the last that is known"
+    assert (record.n_escorts_refused, record.n_renewals, record.missed_mode) == (1, 1, 3.0)
+    assert record.sample_noise == 0.2 and np.isnan(record.noise_to_injection) and record.n_particles == M
+
+
+def test_record_of_a_chunk():
+    check_record()
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("sum(words(name))", "(words(name) or [0])[-1]"),
+        ("after.log_evidence - before.log_evidence", "after.log_evidence"),
+        ('min([float(before.cloud.M), *words("ess")])', '(words("ess") or [0])[-1]'),
+    ],
+)
+def test_a_mistake_is_seen(right, wrong):
+    of = broken(ChunkRecord.of.__func__, right, wrong)
+    with pytest.raises(AssertionError, match=r"nats|costs|worst"):
+        check_record(lambda *arguments: of.__wrapped__(ChunkRecord, *arguments))
+
+
+def run_of(rng, n):
+    """A run of n chunks, every number of it another."""
+    numbers = rng.normal(size=(n, 3))
+    return [
+        ChunkRecord(
+            n_samples=10 * (i + 1),
+            log_evidence=float(numbers[: i + 1, 0].sum()),
+            log_evidence_std=0.1,
+            log_predictive=float(numbers[i, 0]),
+            n_annealing_steps=int(rng.integers(1, 9)),
+            ess=float(rng.uniform(20, M)),
+            n_particles=M,
+            acceptance=float(rng.choice([np.nan, 0.5])),
+            sample_noise=float(rng.choice([np.nan, rng.uniform()])),
+            missed_mode=float(rng.choice([0.0, rng.uniform()])),
+            **{name: int(rng.integers(9)) for name in COUNTS},
+        )
+        for i in range(n)
+    ]
+
+
+def check_thinned(rng, monkeypatch, after=ChunkRecord.after):
+    """What adds up adds up to the same, the worst is kept, and so is the evidence at the rows kept."""
+    monkeypatch.setattr(module, "PATH_LENGTH", 16)
+    monkeypatch.setattr(ChunkRecord, "after", after)
+    records = run_of(rng, 53)
+    few, path, whole = thinned(records), evidence_path(thinned(records)), evidence_path(records)
+    assert len(few) <= 16 and few[-1].n_samples == 530
+    kept = np.searchsorted(whole["n_samples"], path["n_samples"])
+    np.testing.assert_array_equal(whole["log_evidence"][kept], path["log_evidence"])
+    for name in (*COUNTS, "n_annealing_steps", "log_predictive"):
+        assert path[name].sum() == pytest.approx(whole[name].sum()), f"{name} does not add up"
+    assert path["ess"].min() == whole["ess"].min() and path["missed_mode"].max() == whole["missed_mode"].max()
+    assert np.nanmax(path["sample_noise"]) == np.nanmax(whole["sample_noise"])
+    one, other = diagnostics(few), diagnostics(records)
+    same = [name for name in other if name not in ("ess", "sample_noise")]  # these are the last chunk's own
+    assert [one[name] for name in same] == pytest.approx([other[name] for name in same], nan_ok=True)
+
+
+def test_a_thinned_path_adds_up_to_the_same(rng, monkeypatch):
+    check_thinned(rng, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("for name in (*COUNTS, *SUMS)", "for name in COUNTS"),
+        ("getattr(self, name) + getattr(earlier, name)", "getattr(self, name)"),
+    ],
+    ids=["predictives lost", "counts lost"],
+)
+def test_a_path_that_loses_something_is_seen(rng, monkeypatch, right, wrong):
+    with pytest.raises(AssertionError, match="does not add up"):
+        check_thinned(rng, monkeypatch, broken(ChunkRecord.after, right, wrong))
+
+
+def test_a_path_is_the_caller_s_own(rng):
+    """Writing to it does not change the records."""
+    records = run_of(rng, 3)
+    evidence_path(records)["lambdas"][0][:] = 7.0
+    assert records[0].lambdas.tolist() == [1.0]
+
+
+GOOD = ChunkRecord(100, -50.0, 0.1, -50.0, ess=30.0, n_particles=M, n_moves=2)
+BAD = {
+    "uncertain by 1.5 nats: raise the sampler's n_particles or max_particles": dict(log_evidence_std=1.5),
+    "only 3.0 of the particles counted after 100 rows": dict(ess=3.0),
+    "spreads the particles by 0.7 nats: raise the sampler's reservoir_size": dict(sample_noise=0.7),
+    "missed a mode that is better by 12 nats": dict(missed_mode=12.0),
+    "9 proposals were refused": dict(n_refused=9),
+}
+
+
+@pytest.mark.parametrize("message, what", BAD.items(), ids=[next(iter(what)) for what in BAD.values()])
+def test_complaints(message, what):
+    (found,) = complaints([GOOD._replace(**what)], SGAIS())
+    assert message in found
+
+
+def test_no_complaint_without_a_reason():
+    borderline = dict(log_evidence_std=1.0, ess=4.0, sample_noise=0.5, n_refused=8)
+    assert complaints([GOOD, GOOD._replace(**borderline)], SGAIS()) == []
+
+
+def test_advice_names_what_the_sampler_has():
+    (found,) = complaints([GOOD._replace(log_evidence_std=2.0)], SequentialSGMCMC())
+    assert "raise the sampler's n_particles" in found and "max_particles" not in found
+    (bare,) = complaints([GOOD._replace(log_evidence_std=2.0)])
+    assert bare == "the log evidence is uncertain by 2.0 nats"

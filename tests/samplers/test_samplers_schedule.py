@@ -1,0 +1,110 @@
+"""How rows are cut and how many particles see them: each row once, doublings, and bounds."""
+
+import numpy as np
+import pytest
+from mutants import broken
+
+from sgevidence.history import Rows
+from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.samplers._schedule import FIRST_CHUNK, chunk_edges, particles, particles_of_mixture, pieces
+
+
+def numbered(n, weight=None):
+    return Rows.of(np.arange(n)[:, None], None, weight)
+
+
+def check_pieces(rng, cut=pieces, n=0.0, size=1000, weight=None, shuffle=True):
+    """Each row once; totals after the pieces are 100, 200, 400, … and at last all."""
+    rows = numbered(size, weight)
+    found = list(cut(rows, n, None, shuffle, rng))
+    everything = np.concatenate([piece.X[:, 0] for piece in found])
+    np.testing.assert_array_equal(np.sort(everything), np.arange(size), err_msg="rows")
+    totals = n + np.cumsum([piece.total_weight for piece in found])
+    doublings = FIRST_CHUNK * 2.0 ** np.arange(20)
+    expected = doublings[(doublings > n) & (doublings < totals[-1])]
+    heaviest = 0.0 if weight is None else 2 * size**0.5 * np.max(weight)  # random rows of uneven weight
+    assert len(found) == len(expected) + 1, "number"
+    np.testing.assert_allclose(totals[:-1], expected, atol=heaviest, err_msg="totals")
+    return found
+
+
+@pytest.mark.parametrize("n", [0.0, 30.0, 250.0, 5000.0])
+@pytest.mark.parametrize("size", [1, 60, 1000])
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_pieces_double_the_rows(rng, n, size, shuffle):
+    found = check_pieces(rng, n=n, size=size, shuffle=shuffle)
+    in_order = np.concatenate([piece.X[:, 0] for piece in found])
+    assert np.all(np.diff(in_order) > 0) == (not shuffle or len(found) == 1)
+
+
+def test_pieces_of_weighted_rows(rng):
+    check_pieces(rng, weight=rng.uniform(0.5, 1.5, 1000))
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [("np.cumsum([len(piece) for piece in in_order])[:-1]", "np.cumsum([len(p) for p in in_order])[:-2]"),
+     ("np.arange(doublings) - n", "np.arange(doublings)"),
+     ("rng.permutation(len(rows))", "rng.integers(len(rows), size=len(rows))")],
+    ids=["the last two together", "as if none had been seen", "with repetitions"],
+)  # fmt: skip
+def test_a_mistake_is_seen(rng, right, wrong):
+    with pytest.raises(AssertionError, match=r"rows|number|totals"):
+        check_pieces(rng, broken(pieces, right, wrong), n=30.0)
+
+
+def test_subsets_are_random(rng):
+    """Which rows come first is a matter of chance: each with the same probability."""
+    first = np.zeros(400)
+    for _ in range(600):
+        piece = next(pieces(numbered(400), 0.0, None, True, rng))
+        first[piece.X[:, 0].astype(int)] += 1
+    z = (first - 150) / np.sqrt(600 * 0.25 * 0.75)
+    assert np.abs(z).max() < 5 and abs(np.mean(z**2) - 1) < 0.4
+
+
+def test_a_size_that_is_given_is_kept(rng):
+    assert [len(piece) for piece in pieces(numbered(25), 7.0, 10, True, rng)] == [10, 10, 5]
+
+
+def test_particles():
+    """Many while rows are few and cheap, as 1/n where weights are even, as 1/√n where they are not."""
+    linear = LinearModel(3)
+    assert particles(linear, 0.0, 100, None, True) == particles(linear, 250.0, 100, None, False) == 2000
+    assert particles(linear, 1000.0, 100, None, True) == 500
+    assert particles(linear, 1000.0, 100, None, False) == 1000
+    assert particles(linear, 1e6, 100, None, True) == 100
+    assert particles(linear, 1e6, 100, None, False) == 400  # annealing wants four times as many
+    assert particles(linear, 0.0, 25, None, True) == 500 and particles(linear, 0.0, 300, None, True) == 2000
+    assert particles(linear, 0.0, 100, 150, True) == 150 and particles(linear, 1e9, 100, 50, True) == 100
+    assert particles(MixtureModel(3, 2), 0.0, 100, None, True) == particles_of_mixture(3, 15)
+    found = [particles_of_mixture(K, d) for K, d in ((1, 5), (2, 10), (2, 200), (3, 15), (5, 25), (9, 90))]
+    assert found == [1000, 1000, 400, 1500, 2000, 3000]
+
+
+def check_edges(edges=chunk_edges):
+    """20 rows until a quarter of those seen is more, then that, then 500 at a time (as published)."""
+    found = edges(0.0, 5000.0, 20, 0.25, 500)
+    steps = np.diff(found)
+    expected = [min(max(20, np.floor(0.25 * n)), 500) for n in found[:-1]]
+    np.testing.assert_array_equal(steps, expected)
+    assert found[0] == 0.0 and found[-1] > 5000.0
+    assert edges(100.0, 100.0, 20, 0.25, 500)[0] == 100.0
+
+
+def test_edges_of_the_published_chunks():
+    check_edges()
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("np.floor(growth * edges[-1])", "growth * edges[-1]"),
+        ("edges[-1] + most, last", "edges[-1], last"),
+        ("max(first, growth * edges[-1]) < most", "growth * edges[-1] < 0.5 * most"),
+    ],
+    ids=["parts of rows", "nothing twice", "too early"],
+)
+def test_other_edges_are_seen(right, wrong):
+    with pytest.raises(AssertionError):
+        check_edges(broken(chunk_edges, right, wrong))

@@ -1,0 +1,91 @@
+"""The sum over shells: each quadrature has its own error and no other, and the claim covers."""
+
+import numpy as np
+import pytest
+from mutants import broken
+
+from sgevidence.samplers._shells import descend, evidence
+
+QUADRATURE_MUTANTS = {
+    "the sums exchanged": ('if quadrature == "lower"', 'if quadrature == "trapezoid"'),
+    "twice the trapezoid": (" - np.log(2)", ""),
+    "the wrong neighbour": ("np.append(n_live[1:], M)", "n_live / 2"),
+}
+
+
+def check_quadratures(descend=descend, M=20, width=0.05):
+    """Points at X_k = e^{−k/M} leave the error of the sum alone: ∫ λ dX for λ = e^{−X/width}."""
+    X = np.exp(-np.arange(1, M + 1) / M)[:, None]
+    exact = np.log(-width * np.expm1(-1 / width))
+
+    def draw(theta, ell, k, floor, log_X):
+        last = theta[-1] * np.exp(-1 / M)
+        return last[None], -last / width
+
+    found = {}
+    for rule in ("upper", "trapezoid", "lower"):
+        rng = np.random.default_rng(0)
+        shells = list(descend(X, -X[:, 0] / width, draw, 1, 1e-9, rng, quadrature=rule))
+        parts = [np.concatenate([getattr(s, name) for s in shells]) for name in ("ell", "log_w", "n_live")]
+        found[rule] = evidence(*parts)[0] - exact
+    assert found["upper"] == pytest.approx(1 / (2 * M), rel=0.1)
+    assert found["lower"] == pytest.approx(-1 / (2 * M), rel=0.1)
+    assert abs(found["trapezoid"]) < 1 / M**2
+
+
+def test_quadratures():
+    """Riemann sums on either side are off by 1/(2M), the trapezoid by less than its square."""
+    check_quadratures()
+
+
+@pytest.mark.parametrize("right, wrong", QUADRATURE_MUTANTS.values(), ids=QUADRATURE_MUTANTS)
+def test_a_wrong_quadrature_is_caught(right, wrong):
+    with pytest.raises(AssertionError):
+        check_quadratures(broken(descend, right, wrong))
+
+
+WIDTH = 1e-3
+EXACT = np.log(-WIDTH * np.expm1(-1 / WIDTH))  # of ∫ λ dX for λ = e^{−X/width}
+
+
+def check_claim(rng, descend=descend, evidence=evidence, M=40, n_seeds=100):
+    """Points are uniform below the contour: |error| over its claim is N(0, 1), and H is Σ p log(λ/Z)."""
+
+    def draw(theta, ell, k, floor, log_X):
+        X = -WIDTH * floor * rng.random((k, 1))
+        return X, -X[:, 0] / WIDTH
+
+    z, information = np.empty(n_seeds), np.empty(n_seeds)
+    for i in range(n_seeds):
+        X = rng.random((M, 1))
+        shells = list(descend(X, -X[:, 0] / WIDTH, draw, M // 2, 1e-3, rng))
+        parts = [np.concatenate([getattr(s, name) for s in shells]) for name in ("ell", "log_w", "n_live")]
+        log_Z, var, information[i] = evidence(*parts)
+        z[i] = (log_Z - EXACT) / np.sqrt(var)
+    sd = np.sqrt(np.mean(z**2))
+    assert abs(sd - 1) < 4.5 / np.sqrt(2 * n_seeds), f"errors are {sd:.2f} of what is claimed"
+    H = -np.log(WIDTH) - 1  # log λ/Z is −X/width − log width, and its mean under the posterior −1 − log width
+    assert abs(information.mean() - H) < 5 * information.std() / np.sqrt(n_seeds) + 0.5 / M
+
+
+def test_the_claim_covers(rng):
+    check_claim(rng)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("(slope / n_live[dead]) ** 2", "(slope / n_live[dead] / 2) ** 2"),
+        ("np.cumsum(p[::-1])[::-1] - p", "p"),
+        ("ell[p > 0] - log_Z", "ell[p > 0]"),
+    ],
+)
+def test_a_wrong_claim_is_caught(right, wrong, rng):
+    with pytest.raises(AssertionError):
+        check_claim(rng, evidence=broken(evidence, right, wrong))
+
+
+def test_wrong_shells_are_caught(rng):
+    as_if_replaced = broken(descend, "log_X - np.cumsum(1 / n_live)", "log_X - (1 + np.arange(dead)) / M")
+    with pytest.raises(AssertionError, match="claim"):
+        check_claim(rng, as_if_replaced)

@@ -1,0 +1,102 @@
+"""Chunk after chunk: the evidence of all rows whichever transitions cross, and in what order."""
+
+import numpy as np
+import pytest
+from mutants import broken
+from path_problem import data
+
+from sgevidence import HMC, SGAIS, Escort, ImpossibleRowsError, ModeSearch
+from sgevidence.history import Memory, Rows
+from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.particles import RESAMPLING, Cloud
+from sgevidence.transitions import Allocate, Anneal, Crossing, Reweight, State, Streams
+
+MODEL, M = LinearModel(2, noise_std=1.0), 400
+WAYS = {"annealing alone": dict(escort=None), "with an escort": dict(escort=Escort(first_rows=50))}
+
+
+def crossing(escort=None, mode_search=None, resampling=RESAMPLING["systematic"]):
+    return Crossing(Anneal(HMC(), 0.5, resampling, lambda n: M), escort, mode_search)
+
+
+def stream(rng, call, settings, sizes=(30, 5, 70, 3, 200), model=MODEL):
+    """The states after each chunk, and what was said of each."""
+    rows, streams = data(MODEL, sum(sizes), rng), Streams.spawned(rng)
+    state, found, start = State(Cloud.planted(model.sample_prior(rng, M)), Memory.empty()), [], 0
+    for size in sizes:
+        piece = rows[start : start + size]
+        state, infos = call(crossing(**settings), state, state.path(model, piece), streams)
+        start += size
+        found.append((state, infos, rows[:start]))
+    return found
+
+
+def check_stream(rng, settings, call=Crossing.__call__):
+    z = []
+    for g in rng.spawn(6):
+        for state, _, rows in stream(g, call, settings):
+            assert state.n_rows == len(rows), "rows counted"
+            error = state.log_evidence - MODEL.exact_log_evidence(rows)
+            z.append(error / max(state.log_evidence_std, 0.02))
+    assert np.abs(z).max() < 5 and np.sqrt(np.mean(np.square(z))) < 2, f"evidence off by {np.round(z, 1)}"
+
+
+@pytest.mark.parametrize("settings", WAYS.values(), ids=WAYS)
+def test_evidence_of_all_rows_after_each_chunk(rng, settings):
+    check_stream(rng, settings)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("if step.crossed:\n            break", "if step.crossed:\n            pass"),
+        ("state = step.state\n", "pass\n"),
+        ("if state.pending is not None:\n        return state, infos", "pass"),
+    ],
+    ids=["crossed again and again", "what was found out is dropped", "pending rows settle as well"],
+)
+def test_a_mistake_is_seen(rng, right, wrong):
+    mutant = broken(Crossing.__call__, right, wrong)
+    with pytest.raises((AssertionError, ValueError, UnboundLocalError)):
+        check_stream(rng, WAYS["annealing alone"], mutant)
+
+
+def kinds(settings, modes=None):
+    return [type(way).__name__ for way in crossing(**settings)._transitions(modes)]
+
+
+def test_the_order_is_that_of_their_price():
+    search = ModeSearch()
+    full = dict(escort=Escort(), mode_search=search)
+    order = ["Reweight", "Escort", "Allocate", "Refresh", "str", "Anneal"]
+    assert kinds(full, modes="modes") == order
+    assert kinds({}) == ["Reweight", "Anneal"]
+    assert kinds(dict(resampling=None)) == ["Anneal"]  # as published: weights accumulate, and all is annealed
+    assert crossing(**full).allocate == Allocate(20)
+    assert crossing(mode_search=ModeSearch(first_allocation=None)).allocate is None
+    assert Reweight(0.5).for_escort and SGAIS().escort is not None
+
+
+def test_rows_that_only_weigh_wait(rng):
+    """Five after thirty weigh; the rows before them are history; together they are what was seen."""
+    (_, _, _), (state, infos, rows), *_ = stream(rng, Crossing.__call__, {}, sizes=(100, 3))
+    assert len(state.pending) == 3 and state.memory.n_rows == 100 and len(infos) == 1
+    np.testing.assert_allclose(state.ell, MODEL.sum_log_likelihood(state.theta, rows[100:]))
+
+
+def test_impossible_rows_are_refused_before_anything_else(rng):
+    bad = Rows.of(np.ones((1, 2)), [1e200])
+    state = State(Cloud.planted(MODEL.sample_prior(rng, M)), Memory.empty())
+    with np.errstate(all="ignore"), pytest.raises(ImpossibleRowsError):
+        crossing()(state, state.path(MODEL, bad), Streams.spawned(rng))
+
+
+def test_at_once_is_for_mixtures_whose_allocations_will_do(rng):
+    """However many rows: one step, and none of them pending; else nothing has happened."""
+    model, rows = MixtureModel(2, 2), data(MixtureModel(2, 2), 60, rng)
+    state = State(Cloud.planted(model.sample_prior(rng, M)), Memory.empty())
+    streams = Streams.spawned(rng)
+    after, infos = crossing(mode_search=ModeSearch()).at_once(state, state.path(model, rows), streams)
+    assert len(infos) == 1 and after.n_rows == 60 and after.pending is None and after.cloud.M == M
+    for way in (crossing(), crossing(mode_search=ModeSearch(first_allocation=None))):
+        assert way.at_once(state, state.path(model, rows), streams) == (state, [])

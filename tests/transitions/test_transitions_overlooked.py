@@ -1,0 +1,143 @@
+"""What no particle has met: a spike inside a slab, a mode that was lost, a narrow one that wins late."""
+
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from mutants import broken
+from scipy.special import logsumexp
+
+from sgevidence import SGAIS
+from sgevidence.history import Rows
+from sgevidence.models import CustomModel
+from sgevidence.transitions import _overlooked
+
+
+def log_normal(u, s):
+    return -0.5 * (u / s) ** 2 - np.log(s) - 0.5 * np.log(2 * np.pi)
+
+
+def normal_prior(d, mean=0.0):
+    return (
+        lambda rng, size: mean + rng.standard_normal((size, d)),
+        lambda theta: anp.sum(log_normal(theta - mean, 1.0), axis=1),
+    )
+
+
+def spike(rng, d, narrow=0.02, wide=0.3):
+    """log [100 N(c, narrow²) + N(c, wide²)], which two Gaussian integrals give."""
+    c = rng.normal(scale=0.3)
+
+    def log_likelihood(theta, X, y):
+        parts = [anp.sum(log_normal(theta - c, s), axis=1) for s in (narrow, wide)]
+        return anp.reshape(anp.logaddexp(np.log(100.0) + parts[0], parts[1]), (-1, 1)) + 0.0 * X[:, 0]
+
+    parts = [d * log_normal(c, np.sqrt(1 + s**2)) for s in (narrow, wide)]
+    rows = Rows.of(np.zeros((1, 1)))
+    return (
+        CustomModel(*normal_prior(d), log_likelihood, d),
+        rows,
+        np.logaddexp(np.log(100.0) + parts[0], parts[1]),
+    )
+
+
+def curve(rng, n, mu, y_mean, prior_mean=0.0):
+    """y ~ N(μ(θ), 1), θ ~ N(prior_mean, 1), on a grid."""
+    y = y_mean + rng.standard_normal(n)
+    model = CustomModel(
+        *normal_prior(1, prior_mean), lambda theta, X, y: log_normal(y - mu(theta[:, :1]), 1.0), 1
+    )
+    t = np.linspace(-5, 5, 2_000_001)
+    value = -0.5 * (np.sum(y**2) - 2 * np.sum(y) * mu(t) + n * mu(t) ** 2) - 0.5 * n * np.log(2 * np.pi)
+    value = value + log_normal(t - prior_mean, 1.0)
+    return model, Rows.of(np.zeros((n, 1)), y), logsumexp(value) + np.log(t[1] - t[0])
+
+
+def unequal(rng):
+    """Modes at ±1 of 77 and 23 %."""
+    return curve(rng, 500, lambda t: t**2, 1.0, 0.6)
+
+
+def late(rng):
+    """A bump of a tenth of the width, which is right, beside one that is nearly so."""
+    bumps = [(-1.0, 0.5, 0.3), (1.2, 0.05, 0.4)]
+    return curve(rng, 2500, lambda t: sum(h * anp.exp(-0.5 * ((t - c) / w) ** 2) for c, w, h in bumps), 0.39)
+
+
+CASES = {
+    **{f"spike in {d} dimensions": (lambda rng, d=d: spike(rng, d)) for d in (2, 5, 8, 15)},
+    "unequal modes": unequal,
+    "a narrow one": late,
+}
+
+
+def check(rng, case, n_seeds=3, cuts=(1, 3), **settings):
+    z = []
+    for g in rng.spawn(n_seeds):
+        model, rows, exact = CASES[case](g)
+        for k in cuts if len(rows) > 1 else (1,):
+            sampler = SGAIS(**settings)
+            state = sampler.init(model, g)
+            for part in np.array_split(np.arange(len(rows)), k):
+                state, _ = sampler.update(state, model, rows.take(part), g)
+            z.append((state.log_evidence - exact) / (state.log_evidence_std + 0.01))
+    assert np.max(np.abs(z)) < 4.5, f"standard errors off: {np.round(z, 1)}"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_nothing_is_overlooked(rng, case):
+    check(rng, case, n_seeds=1 if case in ("a narrow one", "unequal modes") else 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_over_many_seeds(rng, case):
+    check(rng, case, n_seeds=12)
+
+
+@pytest.mark.parametrize(
+    "case", ["spike in 5 dimensions", pytest.param("a narrow one", marks=pytest.mark.slow)]
+)
+def test_particles_alone_overlook_it(rng, case):
+    with pytest.raises(AssertionError):
+        check(rng, case, n_seeds=6, mode_search=None)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("excess = laplace(mode) - claimed", "excess = -np.inf"),
+        ("if draws.weights.log_mean - claimed", "if claimed - draws.weights.log_mean"),
+    ],
+)
+def test_broken_looks_are_caught(rng, monkeypatch, right, wrong):
+    cls = _overlooked.Overlooked
+    monkeypatch.setattr(cls, "renewed", broken(cls.renewed, right, wrong))
+    with pytest.raises(AssertionError):
+        check(rng, "spike in 5 dimensions")
+
+
+def test_laplace_is_exact_for_a_gaussian(rng):
+    A = rng.standard_normal((4, 4))
+    P, a = A @ A.T + np.eye(4), rng.standard_normal(4)
+    value = -1.5  # the log of a density that is not normalised
+    mode = _overlooked.Mode(a, P, value, 4.0)
+    assert _overlooked.laplace(mode) == pytest.approx(
+        value + 0.5 * 4 * np.log(2 * np.pi) - 0.5 * np.log(np.linalg.det(P))
+    )
+
+
+def test_models_of_one_mode_are_left_alone(rng):
+    from sgevidence.history import Memory
+    from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+    from sgevidence.targets import Path
+
+    rows = Rows.of(np.zeros((8, 1)), np.zeros(8))
+    for model in (LinearModel(1), SoftmaxModel(1, 2), MixtureModel(2, 1)):
+        assert not _overlooked.Overlooked.is_due(Path(model, Memory.empty(), rows))
+    custom = CASES["unequal modes"](rng)[0]
+    memory = Memory.empty()
+    due = []
+    for _ in range(8):
+        due.append(_overlooked.Overlooked.is_due(Path(custom, memory, rows[:1])))
+        memory = memory.absorb(rows[:1], rng)
+    assert due == [True, True, False, True, False, False, False, True]  # n = 1, 2, 4, 8
