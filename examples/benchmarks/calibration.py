@@ -98,7 +98,9 @@ def main() -> None:
     parser.add_argument("--list", action="store_true", help="print the names of the cells")
     parser.add_argument("--seeds", type=int, help=f"at most so many; {FEW} of slow cells and 20 of others")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
-    parser.add_argument("--max-seconds-cell", type=float, default=300.0, help="then no more seeds of a cell")
+    parser.add_argument(
+        "--max-seconds-cell", type=float, default=300.0, help="of processor; then no more seeds of a cell"
+    )
     parser.add_argument("--page", type=Path, help="write this page from the lines, and its picture")
     args = parser.parse_args()
     cells = [cell for name, cell in CELLS.items() if any(fnmatch.fnmatch(name, glob) for glob in args.cells)]

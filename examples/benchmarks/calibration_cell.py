@@ -82,7 +82,7 @@ def _stop(*_: Any) -> None:
 
 
 def run(cell: Cell, seed: int, max_seconds: float) -> dict:
-    """One fit beside its reference, as a dictionary for one line of JSON.
+    """One fit, stopped after so much processor time, beside its reference: a dictionary for a line of JSON.
 
     What the fit raises is kept as ``failure``: a refusal is an answer.  What the reference raises is, too.
     """
@@ -92,8 +92,8 @@ def run(cell: Cell, seed: int, max_seconds: float) -> dict:
     start = process_time()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        before = signal.signal(signal.SIGALRM, _stop)
-        signal.setitimer(signal.ITIMER_REAL, max_seconds)
+        before = signal.signal(signal.SIGPROF, _stop)
+        signal.setitimer(signal.ITIMER_PROF, max_seconds)
         try:
             fitted = cell.learn(data, random_state)
             record |= {"log_evidence": float(fitted.log_evidence_), "std": float(fitted.log_evidence_std_)}
@@ -102,8 +102,8 @@ def run(cell: Cell, seed: int, max_seconds: float) -> dict:
         except Exception as error:  # whatever it is, the line and the page say so
             record["failure"] = f"{type(error).__name__}: {error}"
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, before)
     record["seconds"] = round(process_time() - start, 3)
     record["warnings"] = sorted({str(w.message) for w in caught if issubclass(w.category, EvidenceWarning)})
     if "failure" not in record:
