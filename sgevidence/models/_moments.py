@@ -15,7 +15,6 @@ Symbols: ``v`` = rows (n, q), ``w`` = their weights, ``R`` = triangular factor o
 import numpy as np
 from scipy.linalg import helmert
 
-
 #: Rows that are condensed at a time: the copies that this takes stay small.
 BLOCK = 20_000
 

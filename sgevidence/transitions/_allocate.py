@@ -32,7 +32,7 @@ class Allocate(NamedTuple):
 
     first_rows: int = 20
     max_attempts: int = 2
-    hopeless: float = 100.0
+    hopeless: float = 20.0
 
     def applies(self, state: State, path: Path) -> bool:
         """To a mixture of several components, all of whose rows are at hand, until it has failed."""

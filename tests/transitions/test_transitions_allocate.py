@@ -73,11 +73,11 @@ def test_it_declines_without_a_look(rng, monkeypatch, model, seen, settings):
 
 
 def test_what_is_not_reliable_is_tried_again_but_not_for_ever(rng, monkeypatch):
-    """Three times, or once where few draws are effective; then the mixture's allocations have failed."""
+    """Twice, or once where few draws are effective; then the mixture's allocations have failed."""
     rows = Rows.of(rng.standard_normal((9, 1)))
     state, path = on(rng, rows)
     found = _allocate.allocation_evidence(MODEL, rows, rng)._replace(reliable=False, n_likelihoods=10.0)
-    for ess, tries in ((50.0, 3), (5.0, 1)):
+    for ess, tries in ((50.0, 2), (5.0, 1)):
         calls = []
 
         def unreliable(model, rows, rng, ess=ess, calls=calls):
