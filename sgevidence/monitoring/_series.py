@@ -144,6 +144,7 @@ class SeriesSegment(BaseEstimator):
     }
 
     needs_y = False
+    is_density = True
     overshoot = 0.25  # measured on Gaussian rows: see docs/monitoring.md
 
     def __init__(self, models: tuple[str, ...] = MODELS, warm_up: int = 10) -> None:
