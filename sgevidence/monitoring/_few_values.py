@@ -2,7 +2,7 @@
 
 A density has no upper bound: where values repeat, a segment that is a little narrower gains with every
 row, and changes are declared without end.  Measured numbers are told from classes by how many different
-values there are, and by whether they come again.
+values there are, whether they come again, and whether new ones keep coming.
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ ADVICE = (
 class FewValues:
     """Looks at rows one by one until a column has shown few values; it does not matter how they are cut.
 
-    A column has few values if, from ``FEWEST_ROWS`` rows on, there have been 2 to ``MANY`` different ones
-    and those that are not the commonest came twice each on average: a sensor that begins to move after
-    a rest is not meant.
+    A column has few values if, from ``FEWEST_ROWS`` rows on, there have been 2 to ``MANY`` different ones,
+    none of them new in the second half of the rows (a slow rounded series is not meant), and those that
+    are not the commonest came twice each on average (nor a sensor that begins to move after a rest).
 
     Examples
     --------
@@ -42,6 +42,7 @@ class FewValues:
         self.n_seen = 0
         #: How often each value came, for the columns that may still have few.
         self.counts: dict[int, dict[float, int]] | None = None
+        self.last_new: dict[int, int] = {}  # rows seen when the column's last new value came
 
     def look(self, X: np.ndarray) -> dict[int, int]:
         """Take in rows, and say once which columns have few values.
@@ -64,19 +65,22 @@ class FewValues:
             self.n_seen += 1
             for j in list(self.counts):
                 count, value = self.counts[j], float(x[j])
+                if value not in count:
+                    self.last_new[j] = self.n_seen
                 count[value] = count.get(value, 0) + 1
                 if len(count) > MANY:
                     del self.counts[j]  # numbers
             if self.n_seen >= FEWEST_ROWS:
-                found = {j: len(count) for j, count in self.counts.items() if self._come_again(count)}
+                found = {j: len(count) for j, count in self.counts.items() if self._is_settled(j, count)}
                 if found:
                     self.counts = {}
                     return found
         return {}
 
-    def _come_again(self, count: dict[float, int]) -> bool:
+    def _is_settled(self, j: int, count: dict[float, int]) -> bool:
         others = len(count) - 1
-        return others > 0 and self.n_seen - max(count.values()) >= 2 * others
+        come_again = others > 0 and self.n_seen - max(count.values()) >= 2 * others
+        return come_again and self.n_seen >= 2 * self.last_new[j]
 
 
 def complaint(

@@ -87,8 +87,8 @@ class EvidenceMonitor(BaseEstimator):
     Warns
     -----
     EvidenceWarning
-        Once a stream, if after 30 rows or more a column has shown 2 to 8 different values, and the rarer ones
-        twice each on average: classes and counts are not for the default nor for ``NormalSegment``.
+        Once a stream, if after 30 rows or more a column has shown 2 to 8 different values, none of them
+        new in the second half: classes and counts are not for the default nor ``NormalSegment``.
 
     See Also
     --------

@@ -32,7 +32,7 @@ def heard(monitor, X, chunk, y=None):
 def test_labels_are_named_once_row_by_row_and_in_chunks(model, n_values, rng):
     X = np.column_stack([rng.normal(size=120), rng.integers(0, n_values, 120)])
     (row, words), *more = heard(EvidenceMonitor(model), X, 1)
-    assert not more and FEWEST_ROWS <= row <= 60
+    assert not more and FEWEST_ROWS <= row < 120
     assert words.startswith("column 1 has only ") and "BayesianSoftmaxRegression" in words
     for chunk in (7, 120):
         (seen, same_words), *more = heard(EvidenceMonitor(model), X, chunk)
@@ -45,7 +45,7 @@ def test_labels_are_named_once_row_by_row_and_in_chunks(model, n_values, rng):
 def test_a_rare_class_is_named_when_it_comes_again():
     X = np.zeros((200, 1))
     X[[80, 150]] = 1.0
-    assert [row for row, _ in heard(EvidenceMonitor(NormalSegment()), X, 1)] == [151]
+    assert [row for row, _ in heard(EvidenceMonitor(NormalSegment()), X, 1)] == [162]
 
 
 @pytest.mark.parametrize("model", [None, NormalSegment()])
@@ -56,6 +56,7 @@ def test_numbers_are_left_alone(model, rng):
         "integers": rng.integers(0, 50, (100, 1)),
         "rounded": rng.normal(size=(100, 1)).round(1),
         "a sensor that rests": np.append(np.zeros(50), rng.normal(size=50))[:, None],
+        "slow and rounded": np.linspace(5.8, 5.3, 100)[:, None].round(2),
         "constant": np.full((60, 1), 3.0),
     }
     for name, X in streams.items():
