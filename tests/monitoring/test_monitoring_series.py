@@ -212,7 +212,7 @@ def test_an_outlier_is_no_change(rng):
 def test_heavy_tails_are_no_changes(rng):
     """2.2 alarms are wanted in 20 000 rows; there were 17 and 19 before the noise could have such tails."""
     alarms = sum(len(EvidenceMonitor().fit(rng.standard_t(3, (1000, 1))).change_points_) for _ in range(20))
-    assert alarms <= 12  # about five by the rate measured, and then more than twelve are one in a thousand
+    assert alarms <= 13  # about six by the rate measured, and then more than thirteen are one in 500
 
 
 @pytest.mark.slow
