@@ -79,8 +79,8 @@ class SurpriseDisplay:
         Parameters
         ----------
         estimator : fitted estimator or monitor
-            With ``evidence_path_``, alone, frozen or at the end of a pipeline; or with ``log_predictive_`` of
-            the last rows and ``n_samples_seen_``.
+            With ``evidence_path_``, alone, frozen or at the end of a pipeline; or with
+            ``log_predictive_path_``.  Of a long stream, several chunks or rows are one step.
         change_points : sequence of int, or object with ``change_points_``, optional
             First rows of new regimes.  By default the estimator's own ``change_points_``, if it has them.
         series : array-like of shape (n_samples,) or (n_samples, n_features), optional
@@ -148,8 +148,9 @@ def _growth(model: Any) -> tuple[np.ndarray, np.ndarray]:
     if hasattr(model, "evidence_path_"):
         n, log_Z, _ = from_no_rows(model.evidence_path_)
         return n, np.diff(log_Z) / np.diff(n)
-    rate = np.asarray(model.log_predictive_)
-    return model.n_samples_seen_ - len(rate) + np.arange(len(rate) + 1.0), rate
+    path = model.log_predictive_path_
+    edges = np.concatenate([[0.0], path["n_samples"]])
+    return edges, path["log_predictive"] / np.diff(edges)
 
 
 def _first(entries: tuple[list[Any], list[str]]) -> tuple[list[Any], list[str]]:

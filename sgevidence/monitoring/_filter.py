@@ -46,6 +46,7 @@ class SegmentModel(Protocol):
 
     needs_y: bool
     warm_up: int
+    is_density: bool  # of the rows themselves: then rows of few values mislead it
     overshoot: float  # false alarms on stationary rows, as a fraction of the martingale's bound
 
     def allocate(self, capacity: int, n_features: int) -> Any:

@@ -1,6 +1,7 @@
 """The scikit-learn face of change-point detection by evidence."""
 
 import copy
+import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 
@@ -9,8 +10,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from .._compat import Interval, StrOptions, fit_context
+from ..exceptions import EvidenceWarning
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes, watches_by_estimator
+from ._few_values import complaint
+from ._record import Record
 from ._series import SeriesSegment
 from ._watch import RowWatch, Watched
 
@@ -65,6 +69,9 @@ class EvidenceMonitor(BaseEstimator):
     log_predictive_ : ndarray
         Log predictive density, given the rows before, of each row of the last update, or of
         the chunk where the model is an estimator.
+    log_predictive_path_ : dict of str to ndarray
+        The same along the whole stream: ``n_samples``, the rows absorbed at the end of each step, and
+        ``log_predictive``, the step's sum.  When there are 4096 steps, each two become one.
     change_probability_ : ndarray
         After each row of the last update, the probability of a change since the last declared one.
     false_alarm_rate_ : float
@@ -76,6 +83,12 @@ class EvidenceMonitor(BaseEstimator):
     n_samples_seen_, n_features_in_ : int
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Only if X has column names.
+
+    Warns
+    -----
+    EvidenceWarning
+        Once a stream, if after 30 rows or more a column has shown 2 to 8 different values, none of them
+        new in the second half: classes and counts are not for the default nor ``NormalSegment``.
 
     See Also
     --------
@@ -118,6 +131,7 @@ class EvidenceMonitor(BaseEstimator):
 
     detections_: list[Detection]
     n_samples_seen_: int
+    _record: Record
 
     def __init__(
         self,
@@ -181,6 +195,7 @@ class EvidenceMonitor(BaseEstimator):
             if isinstance(watch, ChunkWatch) and reset:
                 watch.classes = known_classes(watch.model, y, classes)
             found = watch.learn(X, y)
+            self._look_at_values(watch, X)
         except BaseException:  # all or nothing: also after a keyboard interrupt
             self.__dict__.clear()
             self.__dict__.update(before)
@@ -193,15 +208,13 @@ class EvidenceMonitor(BaseEstimator):
 
     def _make_watch(self) -> RowWatch | ChunkWatch:
         model = SeriesSegment() if self.model is None else clone(self.model)
-        kind: type[RowWatch] | type[ChunkWatch] = RowWatch
-        if watches_by_estimator(model):
-            if not hasattr(model, "partial_fit"):
-                raise TypeError(
-                    f"{type(model).__name__} cannot be watched: it is no segment model and has no partial_fit"
-                )
-            kind = ChunkWatch
-        default = DEFAULT_ESTIMATORS if kind is ChunkWatch else DEFAULT_RUNS
-        max_runs = default if self.max_runs is None else self.max_runs
+        by_estimator = watches_by_estimator(model)
+        if by_estimator and not hasattr(model, "partial_fit"):
+            raise TypeError(
+                f"{type(model).__name__} cannot be watched: it is no segment model and has no partial_fit"
+            )
+        kind: type[RowWatch] | type[ChunkWatch] = ChunkWatch if by_estimator else RowWatch
+        max_runs = self.max_runs or (DEFAULT_ESTIMATORS if by_estimator else DEFAULT_RUNS)
         return kind(model, self.hazard, self.threshold, max_runs, self.reaction == "restart")
 
     def _copied(self) -> RowWatch | ChunkWatch:
@@ -222,6 +235,13 @@ class EvidenceMonitor(BaseEstimator):
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", copy=True, y_numeric=True)
         return X, y.astype(np.float64)
 
+    def _look_at_values(self, watch: RowWatch | ChunkWatch, X: np.ndarray) -> None:
+        """Warn, once a stream, of columns that a density is the wrong model of."""
+        if isinstance(watch, RowWatch) and watch.model.is_density and (found := watch.few_values.look(X)):
+            names = getattr(self, "feature_names_in_", getattr(self, "_names", None))
+            words = complaint(found, watch.few_values.n_seen, names, watch.model)
+            warnings.warn(words, EvidenceWarning, stacklevel=5)
+
     def _store(self, watch: RowWatch | ChunkWatch, found: Watched, n_rows: int, reset: bool) -> None:
         self._watch = watch
         old = [] if reset else self.detections_
@@ -234,6 +254,8 @@ class EvidenceMonitor(BaseEstimator):
         self.false_alarm_rate_ = watch.overshoot * self.hazard * (1.0 - self.threshold) / self.threshold
         self.pruned_mass_ = watch.pruned
         self.n_samples_seen_ = n_rows + (0 if reset else self.n_samples_seen_)
+        steps = self.n_samples_seen_ - np.arange(len(found.log_predictive))[::-1]
+        self._record = (Record() if reset else self._record).extended(steps, found.log_predictive)
 
     def update(self, x, y=None) -> None:
         """One row, as river's drift detectors take it: then ask ``drift_detected``.
@@ -255,15 +277,24 @@ class EvidenceMonitor(BaseEstimator):
         self.partial_fit(np.asarray(row, dtype=np.float64).reshape(1, -1), None if y is None else [y])
         self._names = names
 
+    def _must_have_rows(self, name: str) -> None:
+        if not hasattr(self, "_watch"):
+            raise AttributeError(f"EvidenceMonitor has no {name} before it has seen rows")
+
     @property
     def drift_detected(self) -> bool:
         """Did the last update declare a change?"""
         return getattr(self, "_detected_now", False)
 
     @property
+    def log_predictive_path_(self) -> dict[str, np.ndarray]:
+        """How well the rows were predicted, along the whole stream: see the class's Attributes."""
+        self._must_have_rows("log_predictive_path_")
+        return {name: values.copy() for name, values in self._record._asdict().items()}
+
+    @property
     def run_length_posterior_(self) -> dict[str, np.ndarray]:
         """First row, length and probability of each hypothesis about the present segment, longest first."""
-        if not hasattr(self, "_watch"):
-            raise AttributeError("EvidenceMonitor has no run_length_posterior_ before it has seen rows")
+        self._must_have_rows("run_length_posterior_")
         start, probability, n_seen = self._watch.posterior()
         return {"start": start.copy(), "run_length": n_seen - start, "probability": probability}

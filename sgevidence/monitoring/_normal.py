@@ -75,6 +75,7 @@ class NormalSegment(BaseEstimator):
     }
 
     needs_y = False
+    is_density = True
     overshoot = 0.4  # measured on Gaussian rows: see docs/monitoring.md
     warm_up = 0
 

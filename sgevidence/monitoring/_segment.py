@@ -11,6 +11,7 @@ The most probable segmentation comes from the same recursion with a maximum in t
 """
 
 import math
+import warnings
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -19,7 +20,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, check_X_y
 
 from .._compat import Interval, validate_params
+from ..exceptions import EvidenceWarning
 from ._estimators import watches_by_estimator
+from ._few_values import FewValues, complaint
 from ._filter import RunFilter
 from ._series import SeriesSegment
 
@@ -78,6 +81,11 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     ValueError
         On bad input, and for a model without a closed form.
 
+    Warns
+    -----
+    EvidenceWarning
+        As :class:`EvidenceMonitor` does, of rows of few values.
+
     References
     ----------
     P. Fearnhead (2006), Exact and efficient Bayesian inference for multiple changepoint problems,
@@ -99,6 +107,9 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
         X, y = check_X_y(X, y, dtype=np.float64, order="C", y_numeric=True)
     else:
         X, y = check_array(X, dtype=np.float64, order="C"), None
+    values = FewValues()
+    if chosen.is_density and (found := values.look(X)):
+        warnings.warn(complaint(found, values.n_seen, None, chosen), EvidenceWarning, stacklevel=3)
     runs = RunFilter(chosen, hazard, max_runs, X.shape[1])
     if chosen.warm_up:
         chosen.settle(runs.runs, X[: chosen.warm_up])

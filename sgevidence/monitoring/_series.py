@@ -15,11 +15,10 @@ momentum           z_{t-1} + c + (½ + δ) Δz_{t-1} + noise  Δz_{t-1}     sd �
 
 with τ the age of the run in rows.  Each comes with a noise σ of about 1, 0.3, 0.1 and 0.03 units
 (σ² an inverse gamma of two degrees of freedom: within a factor of three or so), and each of those with
-and without outliers: 40 members, equally probable when a run begins, weighted by their evidence in it.
-Where outliers come, a row is one with probability ε = 0.1, drawn from a Cauchy distribution of 5 units.
-The exact posterior would be a sum over all sets of outliers.  Instead a member learns from a row in
-proportion to the probability r that it is none (assumed-density filtering): statistics move as for r
-rows.  The evidence is the product of the predictive densities, as for any model.
+three kinds of tails (:mod:`._tails`): Gaussian, Gaussian with strays, and heavy, the last a tenth as
+probable as the others when a run begins.  These 60 members are weighted by their evidence in the run.
+Where rows may stray or have heavy tails, a member learns from a row by its weight w: statistics move as
+for w rows.  The evidence is the product of the predictive densities, as for any model.
 
 **Units.**  A run measures in the mean and standard deviation of all rows before it, but at least of the
 first ``warm_up`` rows, which are held until there are that many.  So the answer is the same in any
@@ -35,10 +34,10 @@ here        code                 meaning
 z, u        ``z``, ``u``         row in units of the run, and the member's feature
 m, V        ``m1``, ``m2``, ``v11``, ``v12``, ``v22``  posterior mean of the coefficients; covariance over σ²
 a, b        ``a``, ``b``         shape and scale of the posterior of σ²
-ε, r        ``epsilon``, ``r``   prior and posterior probability of (no) outlier
+w           ``w``                weight of a row: less than 1 for an outlier
 ==========  ===================  =========================================================
 
-Arrays have the axes (run, column, structure, noise × outliers).
+Arrays have the axes (run, column, structure, noise × tails).
 """
 
 from dataclasses import dataclass
@@ -49,13 +48,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
-from ._normal import LOG_2PI, log_gamma_ratio
+from ._tails import log_prior, under_tails
 
 MODELS = ("level", "trend", "autoregression", "walk", "momentum")
 NOISES = (1.0, 0.3, 0.1, 0.03)  # units
-OUTLIERS = (0.0, 0.1)  # probability of one
 SHAPE = 1.0  # of the inverse gamma prior of σ²
-OUTLIER_SCALE = 5.0  # units
 TREND_ROWS = 100.0  # rows in which a trend moves by about one unit
 PERSISTENCE = 0.5  # prior mean, and standard deviation, of the autoregressive coefficient
 
@@ -108,7 +105,8 @@ class SeriesSegment(BaseEstimator):
     """Segments of a series of numbers in any units: the default of :class:`EvidenceMonitor`.
 
     A segment is a level, a trend, an autoregression, a random walk or a walk with momentum, with little
-    or much noise, with or without outliers; these are averaged by their evidence in the segment.
+    or much noise, which is Gaussian, or Gaussian with strays, or heavy-tailed; these are averaged by their
+    evidence in the segment.
 
     Parameters
     ----------
@@ -144,6 +142,7 @@ class SeriesSegment(BaseEstimator):
     }
 
     needs_y = False
+    is_density = True
     overshoot = 0.25  # measured on Gaussian rows: see docs/monitoring.md
 
     def __init__(self, models: tuple[str, ...] = MODELS, warm_up: int = 10) -> None:
@@ -168,7 +167,7 @@ class SeriesSegment(BaseEstimator):
         self._validate_params()
         if not self.models or not set(self.models) <= set(MODELS):
             raise ValueError(f"models must be some of {MODELS}, got {self.models!r}")
-        shape = (capacity, n_features, len(self.models), len(NOISES) * len(OUTLIERS))
+        shape = (capacity, n_features, len(self.models), len(NOISES) * len(log_prior()))
         table = np.zeros((capacity, n_features))
         none = np.zeros(n_features)
         members = [np.zeros(shape) for _ in range(8)]
@@ -214,10 +213,12 @@ class SeriesSegment(BaseEstimator):
     def _begin(self, runs: SeriesRuns, slot: int) -> None:
         runs.age[slot] = 0.0
         runs.centre[slot], runs.unit[slot] = runs.past.units()
-        variance = np.repeat(np.square(NOISES), len(OUTLIERS))
+        log_tails = log_prior()
+        variance = np.repeat(np.square(NOISES), len(log_tails))
         runs.a[slot], runs.b[slot] = SHAPE, SHAPE * variance
         runs.m1[slot] = runs.m2[slot] = runs.v12[slot] = runs.v22[slot] = 0.0
-        runs.log_member[slot] = -np.log(runs.a[slot, 0].size)
+        n_others = len(self.models) * len(NOISES)
+        runs.log_member[slot] = np.tile(log_tails, len(NOISES)) - np.log(n_others)
         for s, name in enumerate(self.models):
             runs.v11[slot, :, s] = 1.0 if name in ("walk", "momentum") else 1.0 / variance
             if name == "trend":
@@ -249,23 +250,18 @@ class SeriesSegment(BaseEstimator):
         Vx1, Vx2 = v11 + v12 * u, v12 + v22 * u
         q1 = np.maximum(Vx1 + u * Vx2, 0.0)  # rounding may take a variance below zero
         e = z - known - m1 - u * m2
-        log_p = student_t(e * e, a, b * (1.0 + q1))
+        e2, scale = e * e, b * (1.0 + q1)
         follows = self._follows() if runs.past.seen == 0 else None
         if follows is not None:  # the first row of a stream follows none: broad, and nothing is learnt
-            log_p = np.where(follows, student_t(z * z, SHAPE, 2.0), log_p)
-        epsilon = np.tile(OUTLIERS, len(NOISES))
-        with np.errstate(divide="ignore"):
-            log_clean, log_outlier = np.log1p(-epsilon), np.log(epsilon)
-        log_clean = log_clean + log_p
-        log_p = np.logaddexp(log_clean, log_outlier + student_t(z * z, 0.5, 0.5 * OUTLIER_SCALE**2))
-        r = np.exp(log_clean - log_p)
+            e2, scale = np.where(follows, z * z, e2), np.where(follows, 2.0, scale)
+        log_p, w, count = under_tails(e2, z * z, a, scale)
         if follows is not None:
-            r = np.where(follows, 0.0, r)
+            w, count = np.where(follows, 0.0, w), np.where(follows, 0.0, count)
         log_member += log_p
         top = log_member.max((2, 3))
         log_z = top + np.log(np.exp(log_member - top[:, :, None, None]).sum((2, 3)))
         log_member -= log_z[:, :, None, None]
-        g = r / (1.0 + r * q1)  # a row of weight r
+        g = w / (1.0 + w * q1)  # a row of weight w
         ge = g * e
         m1 += ge * Vx1
         m2 += ge * Vx2
@@ -273,16 +269,10 @@ class SeriesSegment(BaseEstimator):
         v12 -= g * Vx1 * Vx2
         v22 -= g * Vx2 * Vx2
         b += 0.5 * ge * e
-        a += 0.5 * r
+        a += 0.5 * count
         runs.age[:R] += 1.0
         return (log_z - np.log(runs.unit[:R])).sum(1)
 
     def _follows(self) -> np.ndarray:
         """Does the structure need the row before?  (S, 1)."""
         return np.array([[name in ("autoregression", "walk", "momentum")] for name in self.models])
-
-
-def student_t(e2: np.ndarray, a, b) -> np.ndarray:
-    """Log density of the deviation e under t with 2a degrees of freedom and scale² b/a."""
-    a = np.asarray(a)
-    return log_gamma_ratio(a) - 0.5 * (LOG_2PI + np.log(b)) - (a + 0.5) * np.log1p(e2 / (2.0 * b))

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._detection import Alarm, Detection
+from ._few_values import FewValues
 from ._filter import RunFilter, SegmentModel
 
 
@@ -36,6 +37,7 @@ class RowWatch:
         self.alarm = Alarm(threshold, hazard)
         self.filter: RunFilter | None = None
         self.held: list[tuple[np.ndarray, np.ndarray | None]] = []
+        self.few_values = FewValues()
 
     @property
     def log_evidence(self) -> float:

@@ -199,13 +199,14 @@ def test_change_points_come_from_whoever_has_them(linear):
 
 
 def test_a_monitor_and_its_series():
-    """A monitor has the log predictive of each row of its last update."""
+    """A monitor has the log predictive of each step of the stream, of one row or more."""
     rows = np.arange(30.0)
-    monitor = SimpleNamespace(log_predictive_=-rows[20:], n_samples_seen_=30, change_points_=[22, 25])
+    path = {"n_samples": np.array([10, 12, 30]), "log_predictive": np.array([-10.0, -4.0, -9.0])}
+    monitor = SimpleNamespace(log_predictive_path_=path, change_points_=[22, 25])
     display = SurpriseDisplay.from_estimator(monitor, series=rows)
     data = display.ax_.patches[0].get_data()
-    np.testing.assert_array_equal(data.edges, np.arange(20, 31))
-    np.testing.assert_array_equal(data.values, -rows[20:])
+    np.testing.assert_array_equal(data.edges, [0, 10, 12, 30])
+    np.testing.assert_array_equal(data.values, [-1.0, -2.0, -0.5])
     np.testing.assert_array_equal(display.ax_series_.lines[0].get_ydata(), rows)
     assert len(display.ax_.lines) == 2 and len(display.ax_series_.lines) == 3
     assert len(display.ax_series_.get_legend().get_texts()) == 1
