@@ -26,7 +26,10 @@ INTRODUCTION = """# Can the error bar be believed?
 `log_evidence_` ± `log_evidence_std_` is a claim: off by no more than about three standard errors, or there
 is an `EvidenceWarning`, or an error. This page holds the claim against {cells} kinds of problems that a
 sceptic would draw up, in {fits} fits, with the default sampler unless a cell says otherwise. Every seed has
-fresh rows and a fresh random state; no cell was chosen or changed for its answer, and those that fail stay.
+fresh rows and a fresh random state; cells that fail stay. Data and references were mended while the suite
+was built (the bounded and the spike likelihood, cheap references of mixtures that lost basins), no cell for
+the sampler's answer. Lines name the commit that made them: cells that a later one changed were run again,
+others were not.
 
     cd examples/benchmarks; export OMP_NUM_THREADS=1
     python calibration.py --output calibration.jsonl                     # fits, and goes on where it stopped
