@@ -132,7 +132,6 @@ FEW, FEW_OF_ALL = 20.0, 0.1
 
 def complaints(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
     """Why the answer after these records should not be trusted, and what of the sampler to change."""
-    names = {} if sampler is None else sampler.get_params()
     last, refused = records[-1], sum(r.n_refused for r in records)
     moved = sum(r.n_moves * r.n_particles for r in records)
     noise = max((r.sample_noise for r in records if not np.isnan(r.sample_noise)), default=0.0)
@@ -140,6 +139,7 @@ def complaints(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
     missed = max(r.missed_mode for r in records)
 
     def raising(*wanted: str, lower: bool = False) -> str:
+        names = {} if sampler is None else sampler.get_params()  # asked for only when there is a complaint
         here = [name for name in wanted if name in names]
         return f": {'lower' if lower else 'raise'} the sampler's {' or '.join(here)}" if here else ""
 
