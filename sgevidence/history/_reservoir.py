@@ -95,11 +95,16 @@ class Reservoir:
         return Reservoir(self.capacity, rows, n_rows, n, equal_weights, self.n_condensed, storage)
 
     def _condensed(self, chunk: Rows, condensed: Callable[[Rows], Rows | None]) -> Rows | None:
-        """Rows that stand for these and the chunk; None if there are none, or if there is no need."""
-        if self.capacity is None or len(self) + len(chunk) <= self.capacity:
+        """Rows that stand for these and the chunk; None if there are none, or if there is no need.
+
+        Once there are some, each chunk is added to them: beside rows that stand for thousands a uniform part
+        of the others would say little.
+        """
+        fits = self.capacity is None or len(self) + len(chunk) <= self.capacity
+        if fits and not self.n_condensed:
             return None
         fewer = condensed(chunk if self.rows is None else self.rows.join(chunk))
-        return fewer if fewer is not None and len(fewer) <= self.capacity else None
+        return None if fewer is None or (self.capacity or 0) < len(fewer) else fewer
 
     @cached_property
     def _cdf(self) -> np.ndarray:

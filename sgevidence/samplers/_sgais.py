@@ -206,6 +206,7 @@ class SGAIS(Parts, OnlineSampler):
         DivergenceError
             If the particles leave the finite numbers, or annealing gets nowhere.
         """
+        check_history(self.move, self.reservoir_size)  # the rest was looked at by init
         streams, records = Streams.spawned(rng), []
         if self.precision == "double":
             model = model.in_double_precision()

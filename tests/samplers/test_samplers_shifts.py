@@ -82,6 +82,26 @@ def test_what_a_few_rows_can_say_is_not_lost(rng, problem, shift, settings):
     assert abs(error) < 4 * state.log_evidence_std and state.log_evidence_std < 0.5
 
 
+@pytest.mark.parametrize("model", [LinearModel(3), MixtureModel(1, 3)], ids=["linear", "one component"])
+def test_few_rows_are_kept_few(rng, model):
+    """A reservoir of more rows than an escort takes whole: beside rows of great weight none may be sampled."""
+    n = 20_000
+    X = rng.standard_normal((n, 3))
+    X[n // 2 :] += 1.0
+    y = None
+    if isinstance(model, LinearModel):
+        y = X @ rng.standard_normal(3) + rng.standard_normal(n)
+    rows, sampler = Rows.of(X, y), SGAIS(reservoir_size=5000)
+    if y is not None:
+        rows.y[n // 2 :] += 1.0
+    state = sampler.init(model, rng)
+    for piece in rows.chunks(500):
+        state, _ = sampler.update(state, model, piece, rng)
+        assert len(state.memory.reservoir) <= 5 or state.memory.n <= 5000
+    error = state.log_evidence - model.exact_log_evidence(rows)
+    assert abs(error) < 4 * state.log_evidence_std < 1.0
+
+
 def check_says_so(rng, problem, shift, n_seeds, wanted=True):
     """RMS of z, and a complaint wherever the sample leaves more than a nat in doubt."""
     z, said = [], []
