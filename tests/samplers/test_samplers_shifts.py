@@ -84,7 +84,7 @@ def test_what_a_few_rows_can_say_is_not_lost(rng, problem, shift, settings):
 
 @pytest.mark.parametrize("model", [LinearModel(3), MixtureModel(1, 3)], ids=["linear", "one component"])
 def test_few_rows_are_kept_few(rng, model):
-    """A reservoir of more rows than an escort takes whole: beside rows of great weight none may be sampled."""
+    """Of more rows than an escort takes whole: beside rows of great weight none may be sampled."""
     n = 20_000
     X = rng.standard_normal((n, 3))
     X[n // 2 :] += 1.0
