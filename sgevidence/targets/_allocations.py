@@ -63,6 +63,8 @@ SURE, WIDER = 400, 2.0
 HOPE, MORE_GROWTHS = 20, 6
 #: Rows · components · numbers of each beyond which the answer would take more than about five seconds.
 MOST = 200_000
+#: Rows beyond which modes and their importance sampling cost less, and allocations carry less.
+MOST_ROWS = 5000
 #: Components beyond which the sum over labellings would.
 MOST_COMPONENTS = 10
 
@@ -102,7 +104,7 @@ def allocation_evidence(
     Returns
     -------
     AllocationEvidence or None
-        None if Σ⌈ω⌉ · K (2p + 1) exceeds MOST or K exceeds MOST_COMPONENTS.
+        None if Σ⌈ω⌉ exceeds MOST_ROWS, Σ⌈ω⌉ · K (2p + 1) MOST, or K MOST_COMPONENTS.
 
     Notes
     -----
@@ -125,7 +127,7 @@ def allocation_evidence(
     rows = rows.take(np.flatnonzero(rows.weight > 0))
     n_copies = np.ceil(rows.weight * (1 - 1e-12))
     cost = np.sum(n_copies) * model.n_components * (2 * model.n_features + 1)
-    if not 0 < cost <= MOST or model.n_components > MOST_COMPONENTS:
+    if not 0 < cost <= MOST or np.sum(n_copies) > MOST_ROWS or model.n_components > MOST_COMPONENTS:
         return None
     problem = _Problem.of(model, rows, n_copies.astype(int))
     rngs = rng.spawn(2)
