@@ -1,7 +1,7 @@
 r"""A few weighted points that have the mean and the second moments of many.
 
 What a Gaussian likelihood asks of its rows are their number, mean and second moments; so q + 1 points of
-equal weight n/(q + 1) say as much as n rows of q columns.  With the mean m and R'R the centred sums of
+equal weight n/(q + 1) say as much as n rows of q columns.  With the mean m and RᵀR the centred sums of
 squares, they are the rows of
 
     m + √(m₊/n) U R,     m₊ = q + 1,   U (q + 1, q) with UᵀU = 1 and 1ᵀU = 0,

@@ -140,7 +140,7 @@ def allocation_evidence(
         if weights.ess > ENOUGH or (growths >= GROWTHS and weights.ess < HOPE):
             break
         halves = [problem.grown(T, part, rng) for T, part in zip(halves, rounds[-1].halves())]
-    apart = float(abs(np.subtract(*_halves_apart(rounds))))
+    apart = float(abs(np.subtract(*_by_half(rounds))))
     std = np.sqrt(max(weights.relative_variance, (apart / 2) ** 2))
     sure = weights.ess > SURE * len(rounds)
     n_draws = 2 * PILOT + len(rounds) * DRAWS
@@ -155,7 +155,7 @@ def allocation_evidence(
     )
 
 
-def _halves_apart(rounds: list["_Sample"]) -> np.ndarray:
+def _by_half(rounds: list["_Sample"]) -> np.ndarray:
     """log Ẑ of either half, from all rounds, (2,)."""
     each = np.array([[half.weights.log_mean for half in one.halves()] for one in rounds])
     return log_sum_exp(each.T, axis=1) - np.log(len(rounds))

@@ -1,7 +1,8 @@
 """From one posterior to the next, by the first transition that crosses.
 
 The order is that of their price: weights alone, a map that carries the cloud along, a mixture's allocations,
-the map again from a fresh cloud, modes from outside, and annealing, which never declines.
+the map again from a fresh cloud, modes from outside, and annealing, which never declines.  Then, where the
+model may have several modes, the cloud is held against those that it may have missed.
 
 Symbols: ``y_n`` = ``path.chunk``; ``infos`` = what each transition that was tried has to say.
 """

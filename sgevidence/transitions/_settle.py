@@ -13,7 +13,8 @@ def settled(step: Step, path: Path, rng: Streams, keep_anchor: bool) -> State:
     """The state with the chunk in its memory.
 
     Where the step does not know the sums near the new mode they are taken there, and the cloud is put into
-    common slots.  The reservoir grows if it was found too noisy.
+    common slots.  What these sums are in doubt by counts as noise of the sample; the reservoir grows if that
+    is too much.
     """
     cloud, tuned = step.state.cloud, step.state.tuned
     anchor, labels = step.anchor, path.memory.labels
