@@ -24,8 +24,6 @@ extensions = [
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/*.py"]
 templates_path = ["_templates"]
-# examples/paper and examples/benchmarks have a common.py each; neither is in the gallery
-suppress_warnings = ["sphinx_gallery.duplicate_filename"]
 
 # pages: the same files are read on code hosts, so that they stay plain Markdown
 myst_heading_anchors = 4

@@ -36,6 +36,12 @@ def test_hooks_need_no_network_and_run_what_ci_runs():
     assert [hook["name"] for hook in local["hooks"]] == ["ruff check", "ruff format", "mypy"]
 
 
+def test_examples_have_names_of_their_own():
+    """Scripts import what lies beside them, and a process that has run one folder's knows its modules by name."""
+    names = [path.name for path in (ROOT / "examples").rglob("*.py")]
+    assert sorted(names) == sorted(set(names))
+
+
 # -- a file is one idea, and an algorithm fits a page -----------------------------------------------
 
 

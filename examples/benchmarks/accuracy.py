@@ -15,7 +15,7 @@ import csv
 from time import perf_counter
 
 import numpy as np
-from common import MODELS, check_one_thread, default_sampler, make_case, number, report, seconds
+from bench import MODELS, check_one_thread, default_sampler, make_case, number, report, seconds
 from newton import newton_laplace_softmax
 from references import reference
 

@@ -24,10 +24,10 @@ import calibration_classes
 import calibration_custom
 import calibration_linear
 import calibration_mixtures
+from bench import check_one_thread, cpu_name, number, seconds
 from calibration_cell import FEW, Cell, run
 from calibration_page import write_page
 from calibration_summary import read_lines
-from common import check_one_thread, cpu_name, number, seconds
 from joblib import Parallel, delayed
 from track import HERE, commit_of
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from bench import mixture_theta
 from calibration_cell import Cell, Data
 from calibration_evidence import one_gaussian
 from calibration_mixture_evidence import mixture
-from common import mixture_theta
 from references import Reference, importance
 from sklearn.datasets import load_iris, load_wine
 

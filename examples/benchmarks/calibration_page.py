@@ -3,6 +3,7 @@
 from collections import Counter
 from pathlib import Path
 
+from bench import number, seconds, table
 from calibration_cell import Cell
 from calibration_picture import draw
 from calibration_summary import (
@@ -19,7 +20,6 @@ from calibration_summary import (
     by_cell,
     of_warnings,
 )
-from common import number, seconds, table
 
 INTRODUCTION = """# Can the error bar be believed?
 

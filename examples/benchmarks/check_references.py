@@ -6,7 +6,7 @@ python check_references.py --methods importance bridge --cases softmax:1000 over
 import argparse
 from time import perf_counter
 
-from common import make_case, number, report, seconds
+from bench import make_case, number, report, seconds
 from references import compute
 
 

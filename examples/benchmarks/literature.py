@@ -15,7 +15,7 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
-from common import check_one_thread, number, report, seconds
+from bench import check_one_thread, number, report, seconds
 
 PROBLEMS = runpy.run_path(str(Path(__file__).parents[2] / "tests" / "literature" / "problems.py"))["PROBLEMS"]
 HEADER = [

@@ -20,7 +20,7 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
-from common import check_one_thread, number, report, seconds
+from bench import check_one_thread, number, report, seconds
 from scipy.stats import norm
 
 from sgevidence import SGAIS, BayesianGMM, EvidenceMonitor

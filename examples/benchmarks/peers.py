@@ -20,7 +20,7 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
-from common import check_one_thread, make_case, number, report, seconds
+from bench import check_one_thread, make_case, number, report, seconds
 from references import laplace
 from scipy.special import ndtri
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from common import make_case
+from bench import make_case
 from scipy.linalg import solve_triangular
 from scipy.special import logsumexp
 from starts import start_for

@@ -12,7 +12,7 @@ import gc
 from time import perf_counter
 
 import numpy as np
-from common import MODELS, check_one_thread, default_sampler, make_case, number, report, resident_mb, seconds
+from bench import MODELS, check_one_thread, default_sampler, make_case, number, report, resident_mb, seconds
 from references import reference
 
 from sgevidence import BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from common import Case, check_one_thread, cpu_name, make_case, number, seconds
+from bench import Case, check_one_thread, cpu_name, make_case, number, seconds
 from references import reference
 
 FIT = Path(__file__).with_name("track_one.py")

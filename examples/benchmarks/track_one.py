@@ -3,7 +3,7 @@
     python track_one.py '{"model": "mixture", "components": 5, "rows": "rows.npz", "call_size": null,
                           "random_state": 1}'
 
-Only the estimators, their default samplers and public attributes are used, and nothing of ``common.py``: the
+Only the estimators, their default samplers and public attributes are used, and nothing of ``bench.py``: the
 package may be any version.  Fits shorter than a second are repeated with the same seed and the shortest
 time counts, since other work on the machine only ever adds to it.
 """
