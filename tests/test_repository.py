@@ -37,7 +37,7 @@ def test_hooks_need_no_network_and_run_what_ci_runs():
 
 
 def test_examples_have_names_of_their_own():
-    """Scripts import what lies beside them, and a process that has run one folder's knows its modules by name."""
+    """Scripts import what lies beside them, and a process that ran one folder's knows its modules by name."""
     names = [path.name for path in (ROOT / "examples").rglob("*.py")]
     assert sorted(names) == sorted(set(names))
 
