@@ -82,6 +82,7 @@ def test_reverse_is_unbiased_for_the_reciprocal(rng, by_powers):
     check_reverse(by_powers, rng)
 
 
+@pytest.mark.slow
 def test_conditional_run_is_unbiased_for_the_reciprocal(rng, by_powers):
     check_conditional(by_powers, rng)
 
@@ -108,7 +109,14 @@ def test_conditional_run_is_unbiased_for_the_reciprocal(rng, by_powers):
             "by_powers",
             marks=pytest.mark.slow,
         ),
-        ("forward", "theta[0] = path[t]", "pass", check_conditional, "by_powers"),
+        pytest.param(
+            "forward",
+            "theta[0] = path[t]",
+            "pass",
+            check_conditional,
+            "by_powers",
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["order", "weight before the move", "path backwards", "path by other kernels", "path not kept"],
 )
@@ -137,6 +145,7 @@ def test_bounds_hold_the_exact_value(method):
     np.testing.assert_array_equal(found.error_at_most >= found.error_at_least, True)
 
 
+@pytest.mark.slow
 def test_the_gap_closes():
     gaps = [
         bidirectional_error(

@@ -29,6 +29,7 @@ def check_coverage(z):
     assert abs(z.mean()) < 3.5 / np.sqrt(n), f"errors are {z.mean():.2f} claims off on average"
 
 
+@pytest.mark.slow
 def test_reported_error_covers(rng):
     sampler = SequentialNestedSampling(n_live=50, chunk_size=40)
     check_coverage(z_scores(sampler, data(80, rng), rng, 16))

@@ -245,7 +245,9 @@ PAPER = {
 }
 
 
-@pytest.mark.parametrize("case", PATHS)
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, marks=[pytest.mark.slow] if c == "mixture_1" else []) for c in PATHS]
+)
 def test_paper_path(case):
     """paper() stays what it was: a stored path at 3000 rows, step by step."""
     name, seed = case.split("_")
@@ -323,6 +325,7 @@ def ratios(sampler, rows, rng, n):
     return np.exp([sampler.run(LINEAR, rows, g).log_evidence - exact for g in rng.spawn(n)])
 
 
+@pytest.mark.slow
 def test_unbiased_frozen(rng, monkeypatch):
     """Schedule, preconditioner, step and map fixed from a pilot run: then Ẑ is unbiased at any M."""
     rows, sampler = rows_of("sim_L", 60), sgais(n_particles=100, max_particles=100)
