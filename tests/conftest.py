@@ -9,7 +9,6 @@ import pytest
 # read when scipy is first imported: without it scikit-learn skips one of its checks
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
-
 SEED = int(os.environ.get("SGEVIDENCE_TEST_SEED", "0"))
 
 
@@ -17,6 +16,12 @@ SEED = int(os.environ.get("SGEVIDENCE_TEST_SEED", "0"))
 def rng(request) -> np.random.Generator:
     """Set SGEVIDENCE_TEST_SEED for other draws: tolerances are error bars, so every seed must pass."""
     return np.random.default_rng([SEED, zlib.crc32(request.node.name.encode())])
+
+
+@pytest.fixture
+def seed() -> int:
+    """For what takes seeds instead of a generator."""
+    return SEED
 
 
 @pytest.fixture

@@ -10,6 +10,10 @@ Chib's (1995) identity log p(x) = log p(x, z') − log p(z' | x) with one θ in 
 log evidence of a basin, labelled, to a nat or two, where log p(x, z') alone would not count its allocations.
 The search need not be reversible: what it finds only shapes a proposal density.
 
+Scores err by more than the log odds of basins that share the evidence, and a few rounds of the best third may
+leave one of these.  So beside the chains of the last round go those of any round that are worth it and least
+alike.
+
 Symbols: ``z`` = allocations (C, n), ``T`` = their statistics (K, C, 2p + 1), ``F`` = features of rows
 (n, 2p + 1).
 """
@@ -41,7 +45,7 @@ EXTRA = 3
 
 
 class Found(NamedTuple):
-    """Where a search stands: its chains (CHAINS, n), the best score in nats, what it has spent in sweeps."""
+    """Where a search stands: chains (2 CHAINS, n), the best score in nats, what it has spent in sweeps."""
 
     z: np.ndarray
     score: float
@@ -84,17 +88,38 @@ def search(
     rng: np.random.Generator,
     z: np.ndarray,
 ) -> Found:
-    """ROUNDS of merging and splitting from allocations z; only chains near the best are left."""
-    K = model.n_components
+    """ROUNDS of merging and splitting from allocations z (C, n); only chains near the best are left."""
+    K, seen = model.n_components, []
     for round in range(ROUNDS + 1):
         z, score, _ = _sweeps(model, z, F, origin, SWEEPS, rng)
         best = np.argsort(-score)
+        seen.append((z, score))
         if round < ROUNDS and K > 1:
             stay = z[best[:STAY]]
             changed = [_merged_and_split(stay[i % STAY], X, K, rng) for i in range(CHAINS - STAY)]
             z = np.concatenate([stay, changed])
-    alive = best[score[best] > score[best[0]] - NEGLIGIBLE]
-    return Found(z[np.resize(alive, CHAINS)], float(score.max()), CHAINS * SWEEPS * (ROUNDS + 1))
+    least = max(scores.max() for _, scores in seen) - NEGLIGIBLE
+    alive = z[best[score[best] > least]]
+    ever = np.concatenate([chains[scores > least] for chains, scores in seen])
+    z = np.concatenate([np.resize(alive, (CHAINS, len(F))), _least_alike(ever, K, CHAINS)])
+    return Found(z, float(score.max()), CHAINS * SWEEPS * (ROUNDS + 1))
+
+
+def _least_alike(z: np.ndarray, K: int, size: int) -> np.ndarray:
+    """So many of the allocations z (S, n), each the farthest from those chosen before it, (size, n).
+
+    By the metric of Mirkin (1996), which knows no labels: the pairs of rows that are together in one of two
+    allocations, and not in the other.
+    """
+    member = (z[:, :, None] == np.arange(K)).astype(np.float32)  # (S, n, K)
+    together = np.sum(member.sum(axis=1) ** 2, axis=1)
+    chosen, distance = [0], np.full(len(z), np.inf)
+    while len(chosen) < size:
+        last = chosen[-1]
+        in_both = np.sum((member.transpose(0, 2, 1) @ member[last]) ** 2, axis=(1, 2))
+        distance = np.minimum(distance, together + together[last] - 2 * in_both)
+        chosen.append(int(np.argmax(distance)))
+    return z[chosen]
 
 
 def sampled_allocations(

@@ -10,9 +10,9 @@ Therefore nothing has to be known of basins and labels: where components are far
 where they overlap or are empty several do, and basins of one mixture q are never counted twice.
 
 The chains hold basins in any proportion.  So a pilot run of draws is resampled by weight, and each gives an
-allocation z ~ p(z | θ, x): population Monte Carlo (Cappé et al. 2004).  Draws whose weights stand out, where
-q was too thin, give several.  This is repeated where too few draws are effective, and all rounds count.  It
-is done by two halves that know nothing of each other, so that a basin that is easily missed shows.
+allocation a few Gibbs sweeps away: population Monte Carlo (Cappé et al. 2004).  Draws whose weights stand
+out, where q was too thin, give several.  This is repeated where too few draws are effective, and all rounds
+count.  It is done by two halves that know nothing of each other, so that a basin that is easily missed shows.
 
 Symbols
 -------
@@ -50,6 +50,8 @@ from ._allocation_search import Found, sampled_allocations, searched_together
 
 #: Allocations of a half from its chains; those that stay after its pilot, and new ones then and each time.
 FOUND, OLD, NEW = 150, 50, 100
+#: Gibbs sweeps to a new allocation: after one, those of a draw that stood out are all like it.
+SWEPT = 4
 #: Draws of each half's pilot run, and of the estimate.
 PILOT, DRAWS = 500, 2000
 #: Effective draws that are enough: an error of 4 %.  And how often q may grow for them.
@@ -229,7 +231,10 @@ class _Problem(NamedTuple):
         return _Sample(theta, self.model.sum_log_likelihood(theta, self.rows), terms, parents)
 
     def grown(self, T: np.ndarray, sample: _Sample, rng: np.random.Generator) -> np.ndarray:
-        """T and allocations of draws from a sample, resampled by weight."""
+        """T and allocations a few sweeps from draws of a sample, resampled by weight."""
         theta = sample.theta[systematic(sample.weights.W, rng, NEW)]
-        z, _ = sample_allocations(coefficients(self.model, theta, self.origin), self.F, rng)
-        return np.concatenate([T, statistics(z, self.F, self.model.n_components)], axis=1)
+        for _ in range(SWEPT):
+            z, _ = sample_allocations(coefficients(self.model, theta, self.origin), self.F, rng)
+            new = statistics(z, self.F, self.model.n_components)
+            theta = sample_parameters(self.model, new, self.origin, rng)
+        return np.concatenate([T, new], axis=1)
