@@ -25,22 +25,24 @@ import calibration_custom
 import calibration_linear
 import calibration_mixtures
 from bench import check_one_thread, cpu_name, number, seconds
-from calibration_cell import FEW, Cell, run
+from calibration_cell import FEW, MANY, Cell, run
 from calibration_page import write_page
 from calibration_summary import read_lines
 from joblib import Parallel, delayed
 from track import HERE, commit_of
 
+#: Seeds of a cell before the next one has its turn.
+LOT = 5
 MODULES = (calibration_linear, calibration_classes, calibration_mixtures, calibration_custom)
 CELLS: dict[str, Cell] = {cell.name: cell for module in MODULES for cell in module.CELLS}
 
 
 def lots(cells: Sequence[Cell], n_seeds: int | None) -> Iterator[tuple[Cell, range]]:
-    """Each cell with the next FEW of its seeds, in rounds."""
+    """Each cell with the next LOT of its seeds, in rounds."""
     wanted = {cell.name: cell.seeds if n_seeds is None else min(n_seeds, cell.seeds) for cell in cells}
-    for first in range(0, max(wanted.values()), FEW):
+    for first in range(0, max(wanted.values()), LOT):
         for cell in cells:
-            yield cell, range(first + 1, min(first + FEW, wanted[cell.name]) + 1)
+            yield cell, range(first + 1, min(first + LOT, wanted[cell.name]) + 1)
 
 
 def run_named(name: str, seed: int, max_seconds: float) -> dict:
@@ -96,7 +98,7 @@ def main() -> None:
         "--cells", nargs="+", default=["*"], metavar="GLOB", help="names as printed by --list"
     )
     parser.add_argument("--list", action="store_true", help="print the names of the cells")
-    parser.add_argument("--seeds", type=int, help=f"at most so many; {FEW} of slow cells and 20 of others")
+    parser.add_argument("--seeds", type=int, help=f"at most so many; {FEW} of slow cells and {MANY} of others")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument(
         "--max-seconds-cell", type=float, default=300.0, help="of processor; then no more seeds of a cell"
