@@ -98,7 +98,7 @@ def main() -> None:
         "--cells", nargs="+", default=["*"], metavar="GLOB", help="names as printed by --list"
     )
     parser.add_argument("--list", action="store_true", help="print the names of the cells")
-    parser.add_argument("--seeds", type=int, help=f"at most so many; {FEW} of slow cells and {MANY} of others")
+    parser.add_argument("--seeds", type=int, help=f"at most so many; {FEW} of slow cells, {MANY} of others")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument(
         "--max-seconds-cell", type=float, default=300.0, help="of processor; then no more seeds of a cell"

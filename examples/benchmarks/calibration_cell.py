@@ -15,8 +15,8 @@ from references import Reference
 
 from sgevidence import EvidenceWarning
 
-#: Seeds of a cell whose fit, with its reference, takes less or more than about two seconds: of twenty fits with a
-#: true error bar one in forty has a mean z beyond 0.5.
+#: Seeds of a cell whose fit, with its reference, takes less or more than about two seconds: of twenty fits
+#: with a true error bar one in forty has a mean z beyond 0.5.
 MANY, FEW = 30, 20
 #: Share of effective draws below which a reference is not believed, nor its own error.
 LEAST_ESS = 0.05
