@@ -40,6 +40,8 @@ ROUNDS, STAY = 8, 8
 APART, MORE = 3.0, 5
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
 NEGLIGIBLE = 15.0
+#: Least share of a component that leaves it, times two.
+LEAST_SHARE = 0.06
 #: Clusters beyond K whose random mergers are the starts.
 EXTRA = 3
 
@@ -175,14 +177,23 @@ def _clusters(x: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _merged_and_split(z: np.ndarray, X: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
-    """One allocation (n,) with two components merged, and another split between two of its rows."""
+    """One allocation (n,) with two components merged, and another split: between two rows, or around one.
+
+    What lies around a row finds a tight group inside a wide one: on digits (K = 3, 8 principal components,
+    groups of 150 in 1797 rows) two searches in five without it were 137 nats low, and agreed.
+    """
     kept, free = rng.choice(K, 2, replace=False)
     z = np.where(z == free, kept, z)
     split = z[rng.integers(len(z))]  # components by their size
     members = np.flatnonzero(z == split)
     x = _scaled(X[members])
     first, second = x[rng.choice(len(x), 2)]
-    z[members[np.sum((x - second) ** 2, axis=1) < np.sum((x - first) ** 2, axis=1)]] = free
+    distance = np.sum((x - first) ** 2, axis=1)
+    if rng.random() < 0.5:
+        leave = np.sum((x - second) ** 2, axis=1) < distance
+    else:
+        leave = distance <= np.quantile(distance, LEAST_SHARE ** rng.random() / 2)
+    z[members[leave]] = free
     return z
 
 

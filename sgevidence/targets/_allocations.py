@@ -63,6 +63,9 @@ FEW, APART = 100, 1.0
 SURE, WIDER = 400, 2.0
 #: Effective draws from which more rounds are worth their time where these are too few, and how many in all.
 HOPE, MORE_GROWTHS = 20, 6
+#: Rows · components · numbers of each below which annealing takes less time than more than one round more,
+#: and its error bar is better than what few effective draws allow.
+SMALL = 20_000
 #: Rows · components · numbers of each beyond which the answer would take more than about five seconds.
 MOST = 200_000
 #: Rows beyond which modes and their importance sampling cost less, and allocations carry less.
@@ -75,10 +78,12 @@ class AllocationEvidence(NamedTuple):
     """Evidence of a mixture and weighted draws from its posterior.
 
     ``log_evidence_std`` is the larger of what the weights vary by and of half of what two independent halves
-    differ by, in nats; twice that of one round of draws where fewer than SURE of a round are effective.  The
-    mean of exp(``log_weights``) (M,) is the evidence, ``theta`` (M, d) are the points they belong to, and
-    ``ess`` of them are effective.  Where these are few, or the halves are too far apart, neither value nor
-    error bar can be trusted and ``reliable`` is False.  ``n_likelihoods`` counts points times rows.
+    differ by, in nats, with several components at least one in all draws; twice that of one round of draws
+    where fewer than SURE of a round are effective.  The mean of exp(``log_weights``) (M,) is the evidence,
+    ``theta`` (M, d) are the points they belong to, and ``ess`` of them are effective.  Where these are few,
+    or the halves are too far apart, neither value nor error bar can be trusted and ``reliable`` is False;
+    ``hopeful`` if another search may do better.
+    ``n_likelihoods`` counts points times rows.
     """
 
     log_evidence: float
@@ -87,6 +92,7 @@ class AllocationEvidence(NamedTuple):
     log_weights: np.ndarray
     ess: float
     reliable: bool
+    hopeful: bool
     n_likelihoods: float
 
 
@@ -136,15 +142,17 @@ def allocation_evidence(
     found = searched_together(model, problem.X, problem.F, problem.origin, rngs)
     halves = [problem.proposal(one, g) for one, g in zip(found, rngs)]
     rounds: list[_Sample] = []
-    for growths in range(MORE_GROWTHS + 1):
+    for growths in range(1 + (1 if cost < SMALL else MORE_GROWTHS)):
         rounds.append(problem.draw(np.concatenate(halves, axis=1), DRAWS, rng))
         weights = Weights(np.concatenate([one.log_w for one in rounds]))  # each round has no bias of its own
         if weights.ess > ENOUGH or (growths >= GROWTHS and weights.ess < HOPE):
             break
         halves = [problem.grown(T, part, rng) for T, part in zip(halves, rounds[-1].halves())]
     apart = float(abs(np.subtract(*_by_half(rounds))))
-    std = np.sqrt(max(weights.relative_variance, (apart / 2) ** 2))
+    unseen = (model.n_components > 1) / (len(rounds) * DRAWS)  # what no draw has met may hold one in as many
+    std = np.sqrt(max(weights.relative_variance, (apart / 2) ** 2, unseen**2))
     sure = weights.ess > SURE * len(rounds)
+    enough = sure if cost < SMALL else weights.ess > FEW
     n_draws = 2 * PILOT + len(rounds) * DRAWS
     return AllocationEvidence(
         log_evidence=weights.log_mean,
@@ -152,7 +160,8 @@ def allocation_evidence(
         theta=np.concatenate([one.theta for one in rounds]),
         log_weights=weights.log_w,
         ess=weights.ess,
-        reliable=bool(weights.ess > FEW and apart < APART),
+        reliable=bool(enough and apart < APART),
+        hopeful=bool(weights.ess > HOPE and (cost >= SMALL or apart >= APART)),
         n_likelihoods=float(n_draws * len(rows) + sum(one.n_sweeps for one in found) * len(problem.F)),
     )
 

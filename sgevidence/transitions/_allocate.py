@@ -26,13 +26,10 @@ class Allocate(NamedTuple):
         Rows from which it is tried: on fewer the particles do as well, and faster.
     max_attempts : int
         Searches that may miss a basin that another one finds.
-    hopeless : float
-        Effective draws below which another search would do no better.
     """
 
     first_rows: int = 20
     max_attempts: int = 2
-    hopeless: float = 20.0
 
     def applies(self, state: State, path: Path) -> bool:
         """To a mixture of several components, all of whose rows are at hand, until it has failed."""
@@ -46,7 +43,7 @@ class Allocate(NamedTuple):
         for _ in range(self.max_attempts):
             found = allocation_evidence(model, rows, rng.noise)
             spent += 0.0 if found is None else found.n_likelihoods
-            if found is None or found.reliable or found.ess < self.hopeless:
+            if found is None or found.reliable or not found.hopeful:
                 break
         if found is None or not found.reliable:
             failed = state._replace(tuned=state.tuned._replace(allocations_failed=True))

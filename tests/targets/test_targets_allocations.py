@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from enumeration import enumerated
-from sklearn.datasets import load_wine
+from mutants import broken
+from sklearn.datasets import load_digits, load_wine
+from sklearn.decomposition import PCA
 
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel, allocations
@@ -174,6 +176,27 @@ def test_a_basin_that_one_half_has_missed_shows(rng, monkeypatch):
     assert not found.reliable and found.log_evidence_std > 1
 
 
+@pytest.mark.parametrize("small, rounds", [(np.inf, 2), (0, target.MORE_GROWTHS + 1)], ids=["small", "large"])
+def test_how_long_few_effective_draws_are_worth_while(rng, monkeypatch, small, rounds):
+    """Where annealing costs less it has its turn soon; else a wide error bar is better than none."""
+    draws, weights = [], np.log(np.r_[np.ones(60), np.full(target.DRAWS - 60, 1e-9)])  # 60 of a round count
+
+    def poor(self, T, M, rng, draw=target._Problem.draw):
+        sample = draw(self, T, M, rng)
+        if M == target.PILOT:
+            return sample
+        draws.append(M)
+        return sample._replace(
+            log_likelihood=rng.permutation(weights), terms=np.full((M, T.shape[1]), -np.log(T.shape[1]))
+        )
+
+    monkeypatch.setattr(target, "SMALL", small)
+    monkeypatch.setattr(target._Problem, "draw", poor)
+    found = allocation_evidence(MixtureModel(2, 1), Rows.of(few(20)), rng)
+    assert len(draws) == rounds and found.ess == pytest.approx(60 * rounds, rel=0.01)
+    assert found.reliable is found.hopeful is (small == 0)
+
+
 FIVE = np.array([[0.0, 0.0], [4, 4], [-4, 4], [4, -4], [-4, -4]])
 UNDERFITTED = Rows.of(FIVE[np.arange(200) % 5] + np.random.default_rng(4).standard_normal((200, 2)))
 
@@ -181,8 +204,9 @@ UNDERFITTED = Rows.of(FIVE[np.arange(200) % 5] + np.random.default_rng(4).standa
 def check_basins(rng, seeds=4):
     """K = 3 on five groups, where one basin in eight is easily lost; by sequential runs −1029.856 ± 0.012."""
     found = [allocation_evidence(MixtureModel(3, 2), UNDERFITTED, g) for g in rng.spawn(seeds)]
-    assert all(one.reliable and one.log_evidence_std < 0.05 for one in found)
-    np.testing.assert_allclose([one.log_evidence for one in found], -1029.856, atol=0.06)
+    for one in found:
+        assert one.reliable and one.log_evidence_std < 0.15  # 0.07 if one half alone has lost it
+        assert abs(one.log_evidence + 1029.856) < 4 * np.hypot(one.log_evidence_std, 0.012)
 
 
 def test_no_basin_is_lost(rng):
@@ -198,6 +222,30 @@ def test_power_basins_of_the_last_round_alone(rng, monkeypatch):
     monkeypatch.setattr(_allocation_search, "_least_alike", last)
     with pytest.raises(AssertionError):
         check_basins(rng)
+
+
+def check_tight_groups(rng, searches=30):
+    """K = 3 on digits, 8 principal components: two tight groups, and a wide one around them."""
+    X = PCA(8, random_state=0).fit_transform(load_digits().data)
+    X, model = X / X.std(axis=0), MixtureModel(3, 8)
+    F, origin, lost = allocations.features(X, np.ones(len(X)), X.mean(axis=0)), X.mean(axis=0), 0
+    for g in rng.spawn(searches):
+        found = _allocation_search.search(model, X, F, origin, g, _allocation_search._starts(X, 3, g))
+        lost += found.score < -19385  # the best is −19378, the next −19515
+    assert lost < searches / 4
+
+
+@pytest.mark.slow
+def test_tight_groups_inside_a_wide_one_are_found(rng):
+    check_tight_groups(rng)
+
+
+@pytest.mark.slow
+def test_power_splits_between_two_rows_alone(rng, monkeypatch):
+    split = broken(_allocation_search._merged_and_split, "rng.random() < 0.5", "True")
+    monkeypatch.setattr(_allocation_search, "_merged_and_split", split)
+    with pytest.raises(AssertionError):
+        check_tight_groups(rng)
 
 
 def test_least_alike_does_not_see_labels(rng):

@@ -73,16 +73,16 @@ def test_it_declines_without_a_look(rng, monkeypatch, model, seen, settings):
 
 
 def test_what_is_not_reliable_is_tried_again_but_not_for_ever(rng, monkeypatch):
-    """Twice, or once where few draws are effective; then the mixture's allocations have failed."""
+    """Twice, or once where there is no hope; then the mixture's allocations have failed."""
     rows = Rows.of(rng.standard_normal((9, 1)))
     state, path = on(rng, rows)
     found = _allocate.allocation_evidence(MODEL, rows, rng)._replace(reliable=False, n_likelihoods=10.0)
-    for ess, tries in ((50.0, 2), (5.0, 1)):
+    for hopeful, tries in ((True, 2), (False, 1)):
         calls = []
 
-        def unreliable(model, rows, rng, ess=ess, calls=calls):
+        def unreliable(model, rows, rng, hopeful=hopeful, calls=calls):
             calls.append(len(rows))
-            return found._replace(ess=ess)
+            return found._replace(hopeful=hopeful)
 
         monkeypatch.setattr(_allocate, "allocation_evidence", unreliable)
         step = Allocate(first_rows=1)(state, path, Streams.spawned(rng))
