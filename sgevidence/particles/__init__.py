@@ -1,6 +1,6 @@
 """What a cloud is: weights, effective sample size, resampling, the annealing step, transport."""
 
-from ._annealing import next_step
+from ._annealing import next_step, step_bias
 from ._cloud import EVEN, Cloud
 from ._resampling import RESAMPLING, multinomial, spread, systematic
 from ._transport import AffineMap
@@ -18,5 +18,6 @@ __all__ = [
     "multinomial",
     "next_step",
     "spread",
+    "step_bias",
     "systematic",
 ]

@@ -1,4 +1,13 @@
-"""The λ-step: how far the chunk may be let in before the weights degenerate (Alg. 8, line 6).
+r"""The λ-step: how far the chunk may be let in before the weights degenerate (Alg. 8, line 6).
+
+The particles that say how far also estimate what is gained by it, and err together: where they lack the few
+of large ω, the step is too long and the gain too small.  With u_i ∝ ω_i e^{Δℓ_i} and g_i ∝ u_i², of mean one,
+
+    δ_i = (2u_i − g_i − 1) / 2 (ḡℓ − ūℓ),     bias of log Ẑ = (1/M) mean[δ_i u_i (ℓ_i − ūℓ)] + O(M⁻²),
+
+δ_i being what the i-th particle does to Δ, by the derivative of log ESS, and the rest what it does to the
+slope of log mean ω e^{Δℓ} there, where ūℓ = mean(u ℓ), ḡℓ = mean(g ℓ).  It is one to two M-ths a step: little
+beside the error bar in twenty steps of two thousand particles, a quarter of it in forty of a thousand.
 
 Symbols: ``ell`` = log-likelihood of the chunk ℓ_i (M,), ``log_w`` = log ω_i, ``delta`` = Δ.
 """
@@ -45,3 +54,28 @@ def next_step(ell: np.ndarray, log_w: np.ndarray, remaining: float, target_ess: 
     # ESS is continuous but for unequal ω not monotone: brentq finds a crossing, which is all
     # that is needed.  ℓ may spread over 10¹² nats, so only the relative tolerance counts.
     return brentq(excess, 0.0, remaining, xtol=1e-300, rtol=1e-10, maxiter=1000)
+
+
+def step_bias(ell: np.ndarray, log_w: np.ndarray, delta: float) -> float:
+    """What log Ẑ gains, nats, by a Δ chosen for ESS(ω e^{Δℓ}) (that it is O(1/M): Beskos et al. 2016).
+
+    Parameters
+    ----------
+    ell : ndarray of shape (M,)
+        Log-likelihoods, −inf allowed.
+    log_w : ndarray of shape (M,)
+    delta : float
+        As :func:`next_step` chose it, positive and less than what remained.
+
+    Returns
+    -------
+    float
+        To first order in 1/M, for independent particles.
+    """
+    log_u = log_w + delta * ell
+    u = np.exp(log_u - np.max(log_u))
+    u, g = u / np.mean(u), u**2 / np.mean(u**2)
+    ell = np.where(u > 0, ell, 0.0)
+    from_mean = ell - np.mean(u * ell)
+    length = (2 * u - g - 1) / (2 * np.mean(g * from_mean))  # δ_i
+    return float(np.mean(length * u * from_mean) / len(ell))

@@ -71,6 +71,10 @@ class Cloud(NamedTuple):
         """w_i ← w_i exp(increment_i)."""
         return self._replace(weights=self.weights.add(increment))
 
+    def corrected(self, bias: float) -> "Cloud":
+        """Without what is known to be wrong with log Ẑ, nats."""
+        return self._replace(log_Z=self.log_Z - bias)
+
     def resampled(self, scheme: Callable, M: int, rng: np.random.Generator) -> "Cloud":
         """M particles in proportion to w_i, then w_i ← 1; the mean weight is folded into Ẑ."""
         parents = scheme(self.W, rng, M)

@@ -23,7 +23,7 @@ import numpy as np
 
 from ..exceptions import DivergenceError
 from ..kernels import Coordinates
-from ..particles import Cloud, Weights, next_step
+from ..particles import Cloud, Weights, next_step, step_bias
 from ..targets import Path, Target
 from ._base import Moved, State, Step, Streams, Tuned, check_likelihood
 
@@ -112,6 +112,8 @@ class Anneal(NamedTuple):
                 lam = self.schedule[len(lambdas)]
             increment = delta * ell if delta > 0.0 else np.where(ell > -np.inf, 0.0, -np.inf)  # Δ → 0
             cloud = cloud.weighted(increment)  # line 8
+            if self.resampling and self.schedule is None and lam < 1.0 and delta > 0.0:
+                cloud = cloud.corrected(step_bias(ell, log_w, delta))
             lambdas.append(lam)
             ess = min(ess, Weights(log_w + increment).ess)
             if lam == 1.0 and not self.last_move:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence.particles import next_step
+from sgevidence.particles import next_step, step_bias
 
 M = 200
 
@@ -136,3 +136,71 @@ def test_a_symmetric_likelihood_would_hide_the_sign(rng):
     check_meets_target(
         broken(next_step, "log_w + delta * ell", "log_w - delta * ell"), np.r_[half, -half], np.zeros(M), 0.5
     )
+
+
+def cost_of_the_choice(rng, M=1000, runs=1500, d=20, lam=0.05):
+    """What a step of chosen length errs by beyond one of the right length, and the formula, (runs,) each.
+
+    θ ~ N(0, 1)^d, weighted by e^{θ_1/3}, and ℓ = −50 Σ(θ_j − 1)², so that all is Gaussian.
+    """
+    precision, shift = 1 + 100 * lam, (np.arange(d) == 0) / 3
+
+    def draw(size):
+        first = 1 - 1 / precision + rng.standard_normal(size) / np.sqrt(precision)
+        others = rng.noncentral_chisquare(d - 1, (d - 1) / precision, size=size) / precision
+        return -50 * ((first - 1) ** 2 + others), first / 3
+
+    def gain(ell, log_w, delta):
+        return np.log(np.mean(np.exp(log_w + delta * (ell - ell.max())))) + delta * ell.max()
+
+    def log_Z(t):
+        return np.sum(-0.5 * np.log(1 + 100 * t) - 50 * t + (100 * t + shift) ** 2 / (2 * (1 + 100 * t)))
+
+    right = next_step(*draw(400_000), 1.0, 0.5)
+    more, bias = np.zeros(runs), np.zeros(runs)
+    for run in range(runs):
+        ell, log_w = draw(M)
+        delta = next_step(ell, log_w, 1.0, 0.5)
+        bias[run] = step_bias(ell, log_w, delta)
+        more[run] = (
+            gain(ell, log_w, delta) - gain(ell, log_w, right) - log_Z(lam + delta) + log_Z(lam + right)
+        )
+    return more, bias
+
+
+def check_bias(rng):
+    more, bias = cost_of_the_choice(rng)
+    assert more.mean() < -10 * more.std() / np.sqrt(len(more))  # the premise
+    left = (more - bias).mean() / more.mean()
+    assert abs(left) < 0.25, f"{left:.0%} of it are left"
+
+
+def test_what_the_choice_of_steps_costs(rng):
+    check_bias(rng)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("2 * u - g - 1", "g + 1 - 2 * u"),
+        ("2 * u - g - 1", "u - g"),
+        ("/ (2 * np", "/ (np"),
+        ("length * u", "length"),
+    ],
+)
+def test_power_of_that(rng, monkeypatch, right, wrong):
+    monkeypatch.setitem(globals(), "step_bias", broken(step_bias, right, wrong))
+    with pytest.raises(AssertionError):
+        check_bias(rng)
+
+
+def test_impossible_rows_have_no_part_in_the_bias(rng):
+    """Particles of no weight count, their likelihood does not; nor does a constant."""
+    ell = np.where(rng.random(M) < 0.2, -np.inf, skewed(rng))
+    log_w = rng.normal(scale=0.3, size=M)
+    bias = step_bias(ell, log_w, 0.05)
+    assert np.isfinite(bias) and bias != 0
+    assert step_bias(np.where(ell > -np.inf, ell + 1e6, -np.inf), log_w - 50, 0.05) == pytest.approx(
+        bias, rel=1e-6
+    )
+    assert step_bias(np.where(ell > -np.inf, ell, -1e7), log_w, 0.05) == pytest.approx(bias)

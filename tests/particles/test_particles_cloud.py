@@ -82,6 +82,12 @@ def test_the_error_is_that_of_the_mean_weight(rng):
     assert shared.log_evidence_std**2 == pytest.approx(claimed[-1] ** 2 + 0.3)
 
 
+def test_what_is_known_to_be_wrong_is_taken_off(cloud):
+    found = cloud.corrected(-0.25)
+    assert found.log_evidence == pytest.approx(cloud.log_evidence + 0.25)
+    assert found.log_evidence_std == cloud.log_evidence_std
+
+
 def test_a_cloud_is_even_above_nine_tenths(cloud):
     lost = np.zeros(M)
     lost[:5] = -np.inf
