@@ -7,8 +7,9 @@ draws of the prior and from particles.  A maximum whose Laplace evidence,
 
     log Z_L = log f(a) + (d/2) log 2π − ½ log |P|,
 
-exceeds what the particles near it claim is given to importance sampling, and takes its share as the modes of
-a mixture do: Z = Z_A + Z_B (:mod:`._modes`).
+is not what the particles near it claim is given to importance sampling, and takes its share as the modes of a
+mixture do: Z = Z_A + Z_B (:mod:`._modes`).  Mostly they claim too little; too much where few lineages found a
+mode late.
 
 Symbols: ``a, P`` = maximum and precision, ``B`` = ellipsoid around it, ``near`` = weight of particles in B.
 """
@@ -25,7 +26,7 @@ from ._modes import ModeImportance, Renewed
 
 #: Draws of the prior, and particles, that are looked at; how many are climbed from.
 N_TRIED, N_CLIMBED = 1000, 6
-#: Nats by which a maximum must be under-represented to be looked into: Laplace's own error is less.
+#: Nats by which particles must misrepresent a maximum to be looked into: Laplace's own error is less.
 DOUBTFUL = 0.5
 #: Weight of particles near a maximum that counts as none.
 NONE = 1e-3
@@ -55,13 +56,13 @@ class Overlooked:
             near = float(cloud.W @ mode.near(self.path.model, cloud.theta))
             claimed = cloud.log_evidence + np.log(max(near, NONE))
             excess = laplace(mode) - claimed
-            if not excess > DOUBTFUL:
+            if not abs(excess) > DOUBTFUL:
                 continue
             if complete:
                 draws = self.importance.draws(mode, cloud.M)
                 if draws.reliable(self.search):
                     std = np.hypot(cloud.log_evidence_std, draws.weights.relative_variance**0.5)
-                    if draws.weights.log_mean - claimed > max(DOUBTFUL, self.search.significant * std):
+                    if abs(draws.weights.log_mean - claimed) > max(DOUBTFUL, self.search.significant * std):
                         cloud, n_renewals = self.importance.added(cloud, mode, draws), n_renewals + 1
                     continue
             gain = laplace(mode) - cloud.log_evidence
