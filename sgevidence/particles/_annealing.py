@@ -9,7 +9,7 @@ of large ω, the step is too long and the gain too small.  With u_i ∝ ω_i e^{
 slope of log mean ω e^{Δℓ} there, where ūℓ = mean(u ℓ), ḡℓ = mean(g ℓ).  It is one to two M-ths a step: little
 beside the error bar in twenty steps of two thousand particles, a quarter of it in forty of a thousand.
 
-Symbols: ``ell`` = log-likelihood of the chunk ℓ_i (M,), ``log_w`` = log ω_i, ``delta`` = Δ.
+Symbols: ``ell`` = log-likelihood of the chunk ℓ_i (M,), ``log_w`` = log ω_i, ``delta`` = Δ, ``length`` = δ_i.
 """
 
 import numpy as np
@@ -70,12 +70,17 @@ def step_bias(ell: np.ndarray, log_w: np.ndarray, delta: float) -> float:
     Returns
     -------
     float
-        To first order in 1/M, for independent particles.
+        To first order in 1/M, for independent particles.  0.0 where Δ is not known to within half of itself,
+        because particles are few or ESS hardly falls there: then the first order says nothing.
     """
     log_u = log_w + delta * ell
     u = np.exp(log_u - np.max(log_u))
     u, g = u / np.mean(u), u**2 / np.mean(u**2)
     ell = np.where(u > 0, ell, 0.0)
     from_mean = ell - np.mean(u * ell)
-    length = (2 * u - g - 1) / (2 * np.mean(g * from_mean))  # δ_i
-    return float(np.mean(length * u * from_mean) / len(ell))
+    M, fall = len(ell), 2 * np.mean(g * from_mean)  # fall: −d log ESS/dΔ
+    influence = 2 * u - g - 1  # of a particle on log ESS
+    if not np.mean(influence**2) < M * (0.5 * delta * fall) ** 2:
+        return 0.0
+    length = influence / fall
+    return float(np.mean(length * u * from_mean) / M)

@@ -184,7 +184,7 @@ def test_what_the_choice_of_steps_costs(rng):
     [
         ("2 * u - g - 1", "g + 1 - 2 * u"),
         ("2 * u - g - 1", "u - g"),
-        ("/ (2 * np", "/ (np"),
+        ("2 * np.mean(g", "np.mean(g"),
         ("length * u", "length"),
     ],
 )
@@ -204,3 +204,26 @@ def test_impossible_rows_have_no_part_in_the_bias(rng):
         bias, rel=1e-6
     )
     assert step_bias(np.where(ell > -np.inf, ell, -1e7), log_w, 0.05) == pytest.approx(bias)
+
+
+def check_range(rng, most=4.0, trials=3000):
+    """Few particles, weights that go with or against ℓ, ℓ in steps: never more than some M-ths of a nat."""
+    for _ in range(trials):
+        M = int(rng.choice([2, 5, 10, 50, 200]))
+        scale, against = 10 ** rng.uniform(-1, 3), rng.choice([0.0, 0.3])
+        ell = -scale * (rng.exponential(size=M) if rng.random() < 0.6 else rng.integers(0, 3, size=M))
+        log_w = rng.normal(scale=rng.choice([0.0, 0.5, 0.9]), size=M) - against * ell / scale
+        delta = next_step(ell, log_w, 1.0, 0.5)
+        if 0 < delta < 1:
+            assert abs(step_bias(ell, log_w, delta)) < most / M
+
+
+def test_the_bias_is_left_where_the_first_order_says_nothing(rng):
+    check_range(rng)
+    assert step_bias(np.zeros(10), np.zeros(10), 0.5) == 0.0  # ESS does not fall at all
+
+
+def test_power_of_that_range(rng, monkeypatch):
+    monkeypatch.setitem(globals(), "step_bias", broken(step_bias, "0.5 * delta * fall", "1e9 * delta * fall"))
+    with pytest.raises(AssertionError):
+        check_range(rng, trials=30_000)
