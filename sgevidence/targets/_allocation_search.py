@@ -40,8 +40,8 @@ ROUNDS, STAY = 8, 8
 APART, MORE = 3.0, 5
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
 NEGLIGIBLE = 15.0
-#: Least share of a component that leaves it, times two.
-LEAST_SHARE = 0.06
+#: Shares of a component that leave it with one of its rows.
+LEAST_SHARE, MOST_SHARE = 0.03, 0.5
 #: Clusters beyond K whose random mergers are the starts.
 EXTRA = 3
 
@@ -104,7 +104,7 @@ def search(
     alive = z[best[score[best] > least]]
     ever = np.concatenate([chains[scores > least] for chains, scores in seen])
     z = np.concatenate([np.resize(alive, (CHAINS, len(F))), _least_alike(ever, K, CHAINS)])
-    return Found(z, float(score.max()), CHAINS * SWEEPS * (ROUNDS + 1))
+    return Found(z, float(score.max()), SWEEPS * sum(len(chains) for chains, _ in seen))
 
 
 def _least_alike(z: np.ndarray, K: int, size: int) -> np.ndarray:
@@ -192,7 +192,7 @@ def _merged_and_split(z: np.ndarray, X: np.ndarray, K: int, rng: np.random.Gener
     if rng.random() < 0.5:
         leave = np.sum((x - second) ** 2, axis=1) < distance
     else:
-        leave = distance <= np.quantile(distance, LEAST_SHARE ** rng.random() / 2)
+        leave = distance <= np.quantile(distance, MOST_SHARE * (LEAST_SHARE / MOST_SHARE) ** rng.random())
     z[members[leave]] = free
     return z
 

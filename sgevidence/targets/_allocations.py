@@ -135,6 +135,7 @@ def allocation_evidence(
     rows = rows.take(np.flatnonzero(rows.weight > 0))
     n_copies = np.ceil(rows.weight * (1 - 1e-12))
     cost = np.sum(n_copies) * model.n_components * (2 * model.n_features + 1)
+    small = cost < SMALL
     if not 0 < cost <= MOST or np.sum(n_copies) > MOST_ROWS or model.n_components > MOST_COMPONENTS:
         return None
     problem = _Problem.of(model, rows, n_copies.astype(int))
@@ -142,7 +143,7 @@ def allocation_evidence(
     found = searched_together(model, problem.X, problem.F, problem.origin, rngs)
     halves = [problem.proposal(one, g) for one, g in zip(found, rngs)]
     rounds: list[_Sample] = []
-    for growths in range(1 + (1 if cost < SMALL else MORE_GROWTHS)):
+    for growths in range(2 if small else 1 + MORE_GROWTHS):
         rounds.append(problem.draw(np.concatenate(halves, axis=1), DRAWS, rng))
         weights = Weights(np.concatenate([one.log_w for one in rounds]))  # each round has no bias of its own
         if weights.ess > ENOUGH or (growths >= GROWTHS and weights.ess < HOPE):
@@ -152,7 +153,7 @@ def allocation_evidence(
     unseen = (model.n_components > 1) / (len(rounds) * DRAWS)  # what no draw has met may hold one in as many
     std = np.sqrt(max(weights.relative_variance, (apart / 2) ** 2, unseen**2))
     sure = weights.ess > SURE * len(rounds)
-    enough = sure if cost < SMALL else weights.ess > FEW
+    enough = sure if small else weights.ess > FEW
     n_draws = 2 * PILOT + len(rounds) * DRAWS
     return AllocationEvidence(
         log_evidence=weights.log_mean,
@@ -161,7 +162,7 @@ def allocation_evidence(
         log_weights=weights.log_w,
         ess=weights.ess,
         reliable=bool(enough and apart < APART),
-        hopeful=bool(weights.ess > HOPE and (cost >= SMALL or apart >= APART)),
+        hopeful=bool(weights.ess > HOPE and (not small or apart >= APART)),
         n_likelihoods=float(n_draws * len(rows) + sum(one.n_sweeps for one in found) * len(problem.F)),
     )
 

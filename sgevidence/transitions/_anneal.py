@@ -113,6 +113,7 @@ class Anneal(NamedTuple):
             increment = delta * ell if delta > 0.0 else np.where(ell > -np.inf, 0.0, -np.inf)  # Δ → 0
             cloud = cloud.weighted(increment)  # line 8
             if self.resampling and self.schedule is None and lam < 1.0 and delta > 0.0:
+                # not in the paper: these particles have chosen the Δ that they are averaged at
                 cloud = cloud.corrected(step_bias(ell, log_w, delta))
             lambdas.append(lam)
             ess = min(ess, Weights(log_w + increment).ess)
