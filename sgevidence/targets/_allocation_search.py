@@ -93,12 +93,12 @@ def search(
     """ROUNDS of merging and splitting from allocations z (C, n); only chains near the best are left."""
     K, seen = model.n_components, []
     for round in range(ROUNDS + 1):
-        z, score, _ = _sweeps(model, z, F, origin, SWEEPS, rng)
+        z, score, _ = sweeps(model, z, F, origin, SWEEPS, rng)
         best = np.argsort(-score)
         seen.append((z, score))
         if round < ROUNDS and K > 1:
             stay = z[best[:STAY]]
-            changed = [_merged_and_split(stay[i % STAY], X, K, rng) for i in range(CHAINS - STAY)]
+            changed = [merged_and_split(stay[i % STAY], X, K, rng) for i in range(CHAINS - STAY)]
             z = np.concatenate([stay, changed])
     least = max(scores.max() for _, scores in seen) - NEGLIGIBLE
     alive = z[best[score[best] > least]]
@@ -128,11 +128,11 @@ def sampled_allocations(
     model: MixtureModel, found: Found, F: np.ndarray, origin: np.ndarray, size: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Statistics of so many allocations from the chains of a search, (K, size, 2p + 1)."""
-    _, _, T = _sweeps(model, found.z, F, origin, SWEEPS, rng)
+    _, _, T = sweeps(model, found.z, F, origin, SWEEPS, rng)
     return T[:, -size:]
 
 
-def _sweeps(
+def sweeps(
     model: MixtureModel,
     z: np.ndarray,
     F: np.ndarray,
@@ -147,7 +147,7 @@ def _sweeps(
         c = coefficients(model, sample_parameters(model, T, origin, rng), origin)
         z, log_p = sample_allocations(c, F, rng)
         T = statistics(z, F, K)
-        if i >= SWEEPS // 2:
+        if i >= n_sweeps // 2:
             score += log_complete_evidence(model, T, origin) - log_p
             kept.append(T)
     return z, score / len(kept), np.concatenate(kept, axis=1)
@@ -176,7 +176,7 @@ def _clusters(x: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     return clusters
 
 
-def _merged_and_split(z: np.ndarray, X: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
+def merged_and_split(z: np.ndarray, X: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
     """One allocation (n,) with two components merged, and another split: between two rows, or around one.
 
     What lies around a row finds a tight group inside a wide one: on digits (K = 3, 8 principal components,

@@ -46,7 +46,7 @@ class Allocate(NamedTuple):
             if found is None or found.reliable or not found.hopeful:
                 break
         if found is None or not found.reliable:
-            failed = state._replace(tuned=state.tuned._replace(allocations_failed=True))
+            failed = state._replace(tuned=state.tuned._replace(allocations_failed=path.n))
             return Step(failed, Renewed(n_likelihoods=spent), crossed=False)
         weights, M = Weights(found.log_weights), state.cloud.M
         parents = systematic(weights.W, rng.noise, M)
@@ -57,4 +57,4 @@ class Allocate(NamedTuple):
             siblings(parents, found.log_evidence_std**2),
         )
         info = Renewed(n_renewals=1, n_likelihoods=spent)
-        return Step(state._replace(cloud=cloud, ell=None), info)
+        return Step(state._replace(cloud=cloud, ell=None, tuned=state.tuned._replace(rivals=None)), info)

@@ -26,6 +26,7 @@ from ..history import Anchor, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Weights
 from ..targets import Path
+from ._rivals import Rivals
 
 
 class Streams(NamedTuple):
@@ -52,9 +53,10 @@ class Tuned(NamedTuple):
     #: spread over particles of the error of a sub-sample of the history, nats: it decides whether the
     #: reservoir grows; nan where none was used
     sample_noise: float = np.nan
-    allocations_failed: bool = (
-        False  #: those of a mixture do not carry its uncertainty: they are not asked again
-    )
+    #: rows, by total weight, when allocations did not carry a mixture's uncertainty: they are not asked again
+    allocations_failed: float = 0.0
+    searched: float = 0.0  #: rows, by total weight, when rivals of a mixture were last looked for
+    rivals: Rivals | None = None  #: what may overtake the particles; None: nothing is known
     even: bool = False  #: a map kept the weights even: the posterior is Gaussian, fewer particles will do
 
 
@@ -83,9 +85,22 @@ class State(NamedTuple):
         return Path(model, self.memory, rows if self.pending is None else self.pending.join(rows))
 
     @property
+    def is_rivalled(self) -> bool:
+        """Whether something from the last look has caught up with the particles."""
+        return self.tuned.rivals is not None and self.tuned.rivals.caught_up
+
+    @property
     def seen(self) -> Cloud:
         """The cloud as a sample of the posterior of all rows seen."""
         return self.cloud if self.ell is None else self.cloud.weighted(self.ell)
+
+    def foreseen(self, before: "State", path: Path) -> "State":
+        """With what its rivals have gained on the particles by the rows that are new since ``before``."""
+        if self.tuned.rivals is None:
+            return self
+        new = path.chunk[before.n_rows - path.memory.n_rows :]
+        rivals = self.tuned.rivals.after(path.model, new, self.log_evidence - before.log_evidence)
+        return self._replace(tuned=self.tuned._replace(rivals=rivals))
 
     @property
     def theta(self) -> np.ndarray:

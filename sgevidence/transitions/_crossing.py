@@ -20,6 +20,8 @@ from ._escort import Escort, Refresh
 from ._mode_search import ModeSearch
 from ._modes import ModeImportance, Renewed
 from ._overlooked import Overlooked
+from ._overtaken import Overtaken
+from ._restart import Restart
 from ._reweight import Reweight
 from ._settle import settled
 
@@ -42,17 +44,20 @@ class Crossing(NamedTuple):
         """The state after the chunk, in which its rows are history, or still pending."""
         check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
         state = state._replace(tuned=state.tuned._replace(sample_noise=np.nan, even=False))
-        modes, infos = self._modes(path, rng), []
+        before, modes, infos = state, self._modes(path, rng), []
         for transition in self._transitions(modes):
             step = transition(state, path, rng)
             state = step.state
             infos.append(step.info)
             if step.crossed:
                 break
-        if state.pending is not None:
+        state = state.foreseen(before, path)
+        if state.pending is not None and not state.is_rivalled:
             return state, infos
-        outside = modes or self._overlooked(path, rng)
-        if outside is not None and not isinstance(step.info, Renewed):
+        step = step._replace(state=state._replace(cloud=state.seen, pending=None, ell=None))
+        for outside in self._from_outside(state, path, rng, modes):
+            if isinstance(step.info, Renewed) and step.info.n_renewals:
+                break
             step = outside.renewed(step)
             infos.append(step.info)
         return self._settled(step, path, rng), infos
@@ -78,10 +83,19 @@ class Crossing(NamedTuple):
             return None
         return ModeImportance(self.mode_search, path, rng)
 
-    def _overlooked(self, path: Path, rng: Streams) -> Overlooked | None:
-        if self.mode_search is None or not Overlooked.is_due(path):
-            return None
-        return Overlooked(self.mode_search, path, rng)
+    def _from_outside(
+        self, state: State, path: Path, rng: Streams, modes: ModeImportance | None
+    ) -> Iterator[Any]:
+        """What the cloud is held against."""
+        search = self.mode_search
+        if search is None:
+            return
+        if Overtaken.is_due(state, path, search.first_allocation or search.first_rows):
+            yield Overtaken(self.allocate, modes or ModeImportance(search, path, rng), path, rng)
+        if modes is not None:
+            yield modes
+        if Overlooked.is_due(state, path):
+            yield Overlooked(search, path, rng, Restart(self.anneal))
 
     def _transitions(self, modes: ModeImportance | None) -> Iterator[Any]:
         """In the order in which they are tried."""

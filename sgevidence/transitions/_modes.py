@@ -54,6 +54,10 @@ class Renewed(NamedTuple):
     missed_mode: float = 0.0  #: nats by which a mode that no particle has found exceeds the particles' own
     n_likelihoods: float = 0.0
 
+    def plus(self, looked: "Renewed") -> "Renewed":
+        """With what a look before it has cost."""
+        return self._replace(n_likelihoods=self.n_likelihoods + looked.n_likelihoods)
+
 
 class ModeImportance:
     """The modes of one path, sought when asked for: a transition before annealing, a repair after it."""

@@ -19,7 +19,7 @@ def problem(rows):
     return features(rows.X, rows.weight, origin), origin
 
 
-def scored(model, rows, rng, z, sweeps=module._sweeps, n_sweeps=300):
+def scored(model, rows, rng, z, sweeps=module.sweeps, n_sweeps=300):
     """Mean score of chains from z."""
     F, origin = problem(rows)
     return sweeps(model, z, F, origin, n_sweeps, rng)[1].mean()
@@ -32,7 +32,7 @@ def test_score_of_one_component_is_its_evidence(rng):
     assert found == pytest.approx(model.exact_log_evidence(rows), rel=1e-10)
 
 
-def check_score(rng, sweeps=module._sweeps):
+def check_score(rng, sweeps=module.sweeps):
     """Below log p(x) by what one θ says of the allocations beyond what the rows do: a nat or two.
 
     The components overlap, so that chains go through all labellings, and allocations are worth nats.
@@ -52,7 +52,7 @@ def test_score_is_near_the_evidence(rng):
 )
 def test_a_score_that_does_not_count_allocations_is_seen(rng, right, wrong):
     with pytest.raises(AssertionError, match="below the evidence"):
-        check_score(rng, broken(module._sweeps, right, wrong))
+        check_score(rng, broken(module.sweeps, right, wrong))
 
 
 EACH, P = 300, 2
@@ -135,7 +135,7 @@ def test_merged_and_split(rng):
     """Two components become one and another two; nothing else changes."""
     z, X = rng.integers(4, size=60), rng.normal(size=(60, 2))
     for _ in range(50):
-        new = module._merged_and_split(z, X, 4, rng)
+        new = module.merged_and_split(z, X, 4, rng)
         pairs = {(int(a), int(b)) for a, b in zip(z, new)}
         moved = {a for a, b in pairs if a != b}
         assert len(moved) <= 3 and set(new) <= set(range(4))

@@ -242,8 +242,8 @@ def test_tight_groups_inside_a_wide_one_are_found(rng):
 
 @pytest.mark.slow
 def test_power_splits_between_two_rows_alone(rng, monkeypatch):
-    split = broken(_allocation_search._merged_and_split, "rng.random() < 0.5", "True")
-    monkeypatch.setattr(_allocation_search, "_merged_and_split", split)
+    split = broken(_allocation_search.merged_and_split, "rng.random() < 0.5", "True")
+    monkeypatch.setattr(_allocation_search, "merged_and_split", split)
     with pytest.raises(AssertionError):
         check_tight_groups(rng)
 

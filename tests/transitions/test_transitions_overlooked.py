@@ -9,8 +9,14 @@ from scipy.special import logsumexp
 from sgevidence import SGAIS
 from sgevidence.history import Memory, Rows
 from sgevidence.models import CustomModel
+from sgevidence.particles import Cloud
 from sgevidence.targets import Path
-from sgevidence.transitions import _overlooked
+from sgevidence.transitions import State, Tuned, _overlooked
+from sgevidence.transitions._rivals import Rivals
+
+RIVALLED = State(
+    Cloud.planted(np.zeros((3, 1))), Memory.empty(), Tuned(rivals=Rivals(np.zeros((1, 1)), np.array([-1.0])))
+)
 
 
 def log_normal(u, s):
@@ -132,11 +138,86 @@ def test_models_of_one_mode_are_left_alone(rng):
 
     rows = Rows.of(np.zeros((8, 1)), np.zeros(8))
     for model in (LinearModel(1), SoftmaxModel(1, 2), MixtureModel(2, 1)):
-        assert not _overlooked.Overlooked.is_due(Path(model, Memory.empty(), rows))
+        assert not _overlooked.Overlooked.is_due(RIVALLED, Path(model, Memory.empty(), rows))
     custom = CASES["unequal modes"](rng)[0]
     memory = Memory.empty()
     due = []
     for _ in range(8):
-        due.append(_overlooked.Overlooked.is_due(Path(custom, memory, rows[:1])))
+        path = Path(custom, memory, rows[:1])
+        due.append(_overlooked.Overlooked.is_due(State(RIVALLED.cloud, memory), path))
+        assert _overlooked.Overlooked.is_due(RIVALLED, path)
         memory = memory.absorb(rows[:1], rng)
     assert due == [True, True, False, True, False, False, False, True]  # n = 1, 2, 4, 8
+
+
+def two_widths(rng, wall=0.0):
+    """y ~ N(|θ|, 1) right of the wall and N(|θ|, 1.4²) left of it: a shift makes the second overtake.
+
+    Returns the model, the rows in order, and a function that integrates over a grid after so many of them.
+    """
+    y = 2.0 + np.concatenate([rng.standard_normal(350), 1.5 * rng.standard_normal(600)])
+    t = np.linspace(-6, 6, 24_001)
+
+    def log_likelihood(theta, X, y):
+        return log_normal(y - anp.abs(theta[:, :1]), anp.where(theta[:, :1] > wall, 1.0, 1.4))
+
+    def exact(n):
+        s, m = np.where(t > wall, 1.0, 1.4), np.abs(t)
+        value = -0.5 * (np.sum(y[:n] ** 2) - 2 * m * np.sum(y[:n]) + n * m**2) / s**2
+        value += log_normal(t, 2.0) - n * np.log(s * np.sqrt(2 * np.pi))
+        return logsumexp(value) + np.log(t[1] - t[0])
+
+    prior = (
+        lambda rng, size: 2 * rng.standard_normal((size, 1)),
+        lambda theta: anp.sum(log_normal(theta, 2.0), axis=1),
+    )
+    return CustomModel(*prior, log_likelihood, 1), Rows.of(np.zeros((len(y), 1)), y), exact
+
+
+def check_stream(rng, wall=0.0, call=25, last=None):
+    """Every call of a stream in which another mode wins, not only those at which n doubles."""
+    model, rows, exact = two_widths(rng, wall)
+    sampler, z = SGAIS(max_particles=500), []
+    state = sampler.init(model, rng)
+    for piece in rows.chunks(call):
+        state, _ = sampler.update(state, model, piece, rng)
+        z.append((state.log_evidence - exact(state.n_rows)) / (state.log_evidence_std + 0.02))
+    z = z[-last:] if last else z
+    assert np.max(np.abs(z)) < 5, f"standard errors off: {np.round(z, 1)}"
+
+
+@pytest.mark.parametrize("wall", [0.0, -1.8], ids=["between modes", "before one"])
+def test_a_mode_that_overtakes_is_followed(rng, wall):
+    check_stream(rng, wall)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wall", [0.0, -1.8])
+def test_whatever_the_call(rng, wall):
+    for call in (7, 50, 130):
+        for g in rng.spawn(3):
+            check_stream(g, wall, call)
+
+
+def test_a_wall_that_overtakes_is_found(rng):
+    """At −2.1 the other mode leans against the wall: nothing near it is Gaussian, all is annealed again."""
+    check_stream(rng, -2.1, last=3)
+
+
+def never(self, model, rows, log_predictive):
+    return self
+
+
+@pytest.mark.parametrize(
+    "wall, mutant",
+    [
+        (0.0, ("sgevidence.transitions._overlooked.Rivals.after", never)),
+        (-2.1, ("sgevidence.transitions._overlooked.SHORT", -np.inf)),
+    ],
+    ids=["rivals that gain nothing", "walls that are not looked at"],
+)
+def test_a_mistake_is_seen(rng, monkeypatch, wall, mutant):
+    monkeypatch.setattr(*mutant)
+    with pytest.raises(AssertionError, match="standard errors off"):
+        for g in rng.spawn(3):
+            check_stream(g, wall, last=3 if wall else None)

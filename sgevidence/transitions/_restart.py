@@ -1,0 +1,33 @@
+"""All rows at hand once more from the prior, where the cloud has lost its way and nothing cheaper finds back.
+
+Symbols: ``M`` = particles, ``y_n`` = all rows of the memory and the chunk.
+"""
+
+from typing import NamedTuple
+
+from ..history import Memory
+from ..particles import Cloud
+from ..targets import Path
+from ._anneal import Anneal
+from ._base import State, Step, Streams
+
+
+class Restart(NamedTuple):
+    """Anneal all rows from the prior.
+
+    Parameters
+    ----------
+    anneal : Anneal
+    """
+
+    anneal: Anneal
+
+    def __call__(self, state: State, path: Path, rng: Streams) -> Step:
+        """A cloud that knows nothing of the one before; declines where rows are gone."""
+        if not path.memory.complete:
+            return Step(state, crossed=False)
+        theta = path.model.sample_prior(rng.noise, self.anneal.n_particles(0.0))
+        afresh = State(Cloud.planted(theta), Memory.empty())
+        step = self.anneal(afresh, Path(path.model, afresh.memory, path.all_rows), rng)
+        tuned = state.tuned._replace(log_eps=step.state.tuned.log_eps, even=False)
+        return Step(state._replace(cloud=step.state.cloud, tuned=tuned), step.info)

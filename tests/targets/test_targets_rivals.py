@@ -1,0 +1,70 @@
+"""Short searches from the particles: what is better than where they are is found, and nothing else is."""
+
+import numpy as np
+import pytest
+from mutants import broken
+
+from sgevidence.history import Rows
+from sgevidence.models import MixtureModel
+from sgevidence.models.allocations import features, sample_parameters, statistics
+from sgevidence.targets import rival_allocations
+
+MODEL = MixtureModel(2, 2)
+EACH = np.array([150, 60, 40])
+
+
+def three_groups(rng, scale=1):
+    """A wide group and two tight ones, for two components; and where each row is from."""
+    group = np.repeat([0, 1, 2], scale * EACH)
+    centre, width = np.array([[0.0, 0.0], [2.5, 0.0], [0.0, 2.5]]), np.array([1.0, 0.2, 0.2])
+    return Rows.of(centre[group] + width[group, None] * rng.standard_normal((len(group), 2))), group
+
+
+def particles(rows, apart, rng, size=4):
+    """Points of the basin in which one group is apart from the others."""
+    origin = rows.X.mean(axis=0)
+    T = statistics(np.tile(apart.astype(int), (size, 1)), features(rows.X, rows.weight, origin), 2)
+    return sample_parameters(MODEL, T, origin, rng)
+
+
+def check(rng, search=rival_allocations):
+    """The larger tight group apart is better by tens of nats than the smaller one."""
+    rows, group = three_groups(rng)
+    theta = particles(rows, group == 2, rng)
+    poor = search(MODEL, rows, theta, rng)
+    good = search(MODEL, rows, particles(rows, group == 1, rng), rng)
+    assert poor.gap.min() < -10.0, "what is better is not seen"
+    assert good.gap.min() > -4.0, "what is not better is taken for it"
+    best = poor.theta[[np.argmin(poor.gap)]]
+    gain = MODEL.sum_log_likelihood(best, rows)[0] - MODEL.sum_log_likelihood(theta, rows).mean()
+    assert gain > 3.0, "the points are not those of the allocations"  # draws differ by three nats
+    assert good.own.shape == (4, MODEL.n_params) and len(good.theta) == len(good.gap)
+
+
+def test_what_is_better_is_found(rng):
+    for g in rng.spawn(5):
+        check(g)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("score[:C].max() - score[C:]", "score[C:] - score[:C].max()"),
+        ("merged_and_split(z[i % C], rows.X, K, rng)", "z[i % C]"),
+        ("found[C:], score", "found[C:][::-1], score"),
+    ],
+    ids=["the sign", "nothing is split", "points in another order"],
+)
+def test_a_mistake_is_seen(rng, right, wrong):
+    with pytest.raises(AssertionError):
+        for g in rng.spawn(5):
+            check(g, broken(rival_allocations, right, wrong))
+
+
+def test_a_thousand_rows_are_enough_and_weights_of_a_sample_do_not_count(rng):
+    """The gap of a few rows, not of the many that they stand for; cost is bounded."""
+    rows, group = three_groups(rng, scale=20)
+    theta = particles(rows, group == 2, rng)
+    few, many = (rival_allocations(MODEL, each, theta, rng) for each in (rows, rows.scaled(50.0)))
+    assert few.n_likelihoods == many.n_likelihoods == (4 + 96) * 5 * 1000
+    assert -600 < many.gap.min() < -30 and -600 < few.gap.min() < -30

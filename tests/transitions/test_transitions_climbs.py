@@ -1,0 +1,91 @@
+"""Climbs from outside: all maxima, walls where the density jumps, outposts in between."""
+
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from sgevidence import ModeSearch
+from sgevidence.history import Memory, Rows
+from sgevidence.models import CustomModel
+from sgevidence.particles import Cloud
+from sgevidence.transitions import State, Tuned
+from sgevidence.transitions._climbs import N_OUTPOSTS, climbed
+from sgevidence.transitions._rivals import Rivals
+
+ROWS = Rows.of(np.zeros((1, 1)))
+
+
+def problem(shape):
+    """N(0, 2²) times the exponential of a shape of θ, (M, 1) → (M,)."""
+    return CustomModel(
+        lambda rng, size: 2.0 * rng.standard_normal((size, 1)),
+        lambda theta: anp.sum(-0.125 * theta**2, axis=1) - np.log(2.0) - 0.5 * np.log(2 * np.pi),
+        lambda theta, X, y: anp.reshape(shape(theta[:, 0]), (-1, 1)) + 0.0 * X[:, 0],
+        1,
+    )
+
+
+def ends(shape, rng, known=None):
+    theta = 0.1 * rng.standard_normal((200, 1)) + 1.0
+    state = State(Cloud.planted(theta), Memory.empty(), Tuned(rivals=known))
+    return climbed(problem(shape), ROWS, state, ModeSearch(), rng)
+
+
+def test_all_maxima_the_best_first(rng):
+    """Bumps of width 0.1 at −2, 0 and 2, of different height; particles know none of the first two."""
+    heights = {-2.0: 30.0, 0.0: 25.0, 2.0: 20.0}
+    found = ends(lambda t: sum(h * anp.exp(-50.0 * (t - c) ** 2) for c, h in heights.items()), rng).maxima
+    assert [round(float(mode.a[0]), 1) for mode in found[:3]] == [-2.0, 0.0, 2.0]
+    values = np.array([30.0, 25.0, 20.0]) + norm.logpdf([-2, 0, 2], 0, 2)
+    np.testing.assert_allclose([mode.value for mode in found[:3]], values, atol=0.02)
+    np.testing.assert_allclose(found[0].P, [[2 * 50 * 30 + 0.25]], rtol=0.05)
+
+
+def test_a_wall_is_where_the_density_jumps(rng):
+    """Rising towards 1, and nothing beyond."""
+    found = ends(lambda t: anp.where(t < 1.0, 20.0 * t, -100.0), rng)
+    assert len(found.walls) and np.all((found.walls > 0.9) & (found.walls < 1.0))
+    at = found.walls[:, 0]
+    np.testing.assert_allclose(found.values, 20.0 * at + norm.logpdf(at, 0, 2), atol=1e-9)
+
+
+def test_outposts_are_apart_and_know_how_far_they_are_behind(rng):
+    found = ends(lambda t: -2.0 * anp.abs(t - 1.0), rng)
+    at, behind = found.outposts[:, 0], found.behind
+    assert 10 < len(at) <= N_OUTPOSTS and np.diff(np.sort(at)).min() > 0.1 and behind[0] == 0.0
+    log_joint = -2.0 * np.abs(at - 1.0) + norm.logpdf(at, 0, 2)
+    np.testing.assert_allclose(behind, log_joint[0] - log_joint, atol=1e-9)
+
+
+def test_rivals_that_are_close_are_climbed_from(rng):
+    """A bump too narrow for a thousand draws, known from before."""
+    shape = lambda t: 40.0 * anp.exp(-0.5 * ((t - 9.0) / 0.01) ** 2)  # noqa: E731
+    known = np.array([[9.005]])
+    without = ends(shape, rng).maxima
+    close, far = (ends(shape, rng, Rivals(known, np.array([left]))).maxima for left in (1.0, 100.0))
+    assert any(abs(mode.a[0] - 9.0) < 0.01 for mode in close)
+    for maxima in (without, far):
+        assert all(abs(mode.a[0] - 9.0) > 1.0 for mode in maxima)
+
+
+def test_nothing_possible_is_no_end(rng):
+    found = ends(lambda t: -np.inf + 0.0 * t, rng)
+    assert not found.maxima and not len(found.walls) and not len(found.outposts)
+
+
+@pytest.mark.parametrize("n_rows", [10, 3000])
+def test_the_end_is_that_on_all_rows(rng, n_rows):
+    """The way up may be found on a thousand of them."""
+    y = 1.0 + rng.standard_normal(n_rows)
+    model = CustomModel(
+        lambda rng, size: rng.standard_normal((size, 1)),
+        lambda theta: anp.sum(-0.5 * theta**2, axis=1),
+        lambda theta, X, y: -0.5 * (y - theta[:, :1]) ** 2,
+        1,
+    )
+    rows = Rows.of(np.zeros((n_rows, 1)), y)
+    state = State(Cloud.planted(rng.standard_normal((50, 1))), Memory.empty())
+    (mode,) = climbed(model, rows, state, ModeSearch(), rng).maxima
+    assert mode.a[0] == pytest.approx(y.sum() / (n_rows + 1), abs=0.2 / np.sqrt(n_rows))
+    assert mode.P[0, 0] == pytest.approx(n_rows + 1, rel=1e-6)
