@@ -132,7 +132,7 @@ def check_markov(excess, p=1e-6):
         assert binom.sf(np.sum(excess > a) - 1, len(excess), np.exp(-a)) > p
 
 
-@pytest.mark.parametrize("method", ["ais", "sir"])
+@pytest.mark.parametrize("method", [pytest.param("ais", marks=pytest.mark.slow), "sir"])
 def test_bounds_hold_the_exact_value(method):
     """20 data sets of the linear model."""
     found = bidirectional_error(

