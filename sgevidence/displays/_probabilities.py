@@ -18,6 +18,8 @@ class ModelProbabilitiesDisplay:
     weights : ndarray of shape (n_calls, n_models)
         Weights after these rows.
     names : sequence of str
+    quantity : str, default="model probability"
+        What the weights are: those of stacking are no probabilities.
 
     Attributes
     ----------
@@ -36,8 +38,15 @@ class ModelProbabilitiesDisplay:
     'model probability'
     """
 
-    def __init__(self, *, n_samples: np.ndarray, weights: np.ndarray, names: Sequence[str]):
-        self.n_samples, self.weights, self.names = n_samples, weights, names
+    def __init__(
+        self,
+        *,
+        n_samples: np.ndarray,
+        weights: np.ndarray,
+        names: Sequence[str],
+        quantity: str = "model probability",
+    ):
+        self.n_samples, self.weights, self.names, self.quantity = n_samples, weights, names, quantity
 
     @classmethod
     def from_estimator(
@@ -58,9 +67,9 @@ class ModelProbabilitiesDisplay:
         ModelProbabilitiesDisplay
         """
         path, names = estimator.weights_path_, list(estimator.named_estimators_)
-        return cls(n_samples=path["n_samples"], weights=path["weights"], names=names).plot(
-            ax, stacked=stacked
-        )
+        quantity = "stacking weight" if estimator.method == "stacking" else "model probability"
+        display = cls(n_samples=path["n_samples"], weights=path["weights"], names=names, quantity=quantity)
+        return display.plot(ax, stacked=stacked)
 
     def plot(self, ax: Any = None, *, stacked: bool = False) -> "ModelProbabilitiesDisplay":
         """Draw.
@@ -87,6 +96,6 @@ class ModelProbabilitiesDisplay:
             marker = "o" if len(self.n_samples) < 30 else None
             for name, weights, style in zip(self.names, self.weights.T, styles):
                 ax.plot(self.n_samples, weights, label=name, marker=marker, markersize=4, **style)
-        ax.set(xlabel="rows seen", ylabel="model probability", ylim=(0, 1) if stacked else (-0.02, 1.02))
+        ax.set(xlabel="rows seen", ylabel=self.quantity, ylim=(0, 1) if stacked else (-0.02, 1.02))
         ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         return self

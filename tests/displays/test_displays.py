@@ -168,6 +168,16 @@ def test_probabilities_along_the_rows(averager, stacked):
     assert [t.get_text() for t in ax.get_legend().get_texts()] == ["K=1", "K=2"]
 
 
+@pytest.mark.parametrize(
+    "method, label",
+    [("bma", "model probability"), ("dynamic", "model probability"), ("stacking", "stacking weight")],
+)
+def test_weights_of_stacking_are_not_called_probabilities(method, label):
+    X, _ = data("gmm", n=60)
+    averager = EvidenceModelAverager([("one", estimator("gmm", n_components=1))], method=method).fit(X)
+    assert ModelProbabilitiesDisplay.from_estimator(averager).ax_.get_ylabel() == label
+
+
 def test_run_shows_the_path(linear):
     axes, path = RunDisplay.from_estimator(linear).axes_, linear.evidence_path_
     for ax, name in zip(axes, ("n_annealing_steps", "ess", "n_moves")):
