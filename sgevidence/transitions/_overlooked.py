@@ -78,7 +78,8 @@ class Overlooked:
         state, info = step.state._replace(cloud=cloud), Renewed(n_renewals, missed, importance.n_likelihoods)
         step = step._replace(state=state, info=info, anchor=None if n_renewals else step.anchor)
         step, gap = self.past_walls(step, ends, target)
-        theta = np.array([*(mode.a for mode in ends.maxima), *ends.walls, *ends.outposts])
+        points = [*(mode.a for mode in ends.maxima), *ends.walls, *ends.outposts]
+        theta = np.array(points).reshape(-1, cloud.theta.shape[1])
         held = np.where(np.isinf(gap), 0.0, gap)  # and may be lost
         rivals = Rivals.of(theta, np.concatenate([step.state.cloud.log_evidence - known, held, ends.behind]))
         return step._replace(state=step.state._replace(tuned=step.state.tuned._replace(rivals=rivals)))

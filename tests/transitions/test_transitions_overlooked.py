@@ -6,12 +6,12 @@ import pytest
 from mutants import broken
 from scipy.special import logsumexp
 
-from sgevidence import SGAIS
+from sgevidence import SGAIS, ModeSearch
 from sgevidence.history import Memory, Rows
 from sgevidence.models import CustomModel
 from sgevidence.particles import Cloud
 from sgevidence.targets import Path
-from sgevidence.transitions import State, Tuned, _overlooked
+from sgevidence.transitions import State, Step, Streams, Tuned, _overlooked
 from sgevidence.transitions._rivals import Rivals
 
 RIVALLED = State(
@@ -221,3 +221,14 @@ def test_a_mistake_is_seen(rng, monkeypatch, wall, mutant):
     with pytest.raises(AssertionError, match="standard errors off"):
         for g in rng.spawn(3):
             check_stream(g, wall, last=3 if wall else None)
+
+
+def test_where_nothing_is_possible_nothing_is_known(rng):
+    """The next look starts from what there is."""
+    model = CustomModel(*normal_prior(2), lambda theta, X, y: -np.inf + 0.0 * theta[:, :1] * X[:, 0], 2)
+    state = State(Cloud.planted(rng.standard_normal((20, 2))), Memory.empty())
+    path, streams = Path(model, state.memory, Rows.of(np.zeros((4, 1)))), Streams.spawned(rng)
+    look = _overlooked.Overlooked(ModeSearch(), path, streams, restart=None)
+    for _ in range(2):
+        state = look.renewed(Step(state)).state
+        assert state.tuned.rivals.theta.shape == (0, 2) and not state.is_rivalled
