@@ -28,8 +28,8 @@ is an `EvidenceWarning`, or an error. This page holds the claim against {cells} 
 sceptic would draw up, in {fits} fits, with the default sampler unless a cell says otherwise. Every seed has
 fresh rows and a fresh random state; cells that fail stay. Data and references were mended while the suite
 was built (the bounded and the spike likelihood, cheap references of mixtures that lost basins), no cell for
-the sampler's answer. Lines name the commit that made them, below the last table. What choosing Δ costs has
-been taken off since the fits of softmax, Poisson and custom models and since a third of those of mixtures.
+the sampler's answer. Lines name the commit that made them, below the last table. Streams are looked at for
+modes that overtake since the fits of linear regression and of one component, which have one mode.
 
     cd examples/benchmarks; export OMP_NUM_THREADS=1
     python calibration.py --output calibration.jsonl                     # fits, and goes on where it stopped
