@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ._resampling import spread
 from ._weights import Genealogy, Weights
 
 #: Share of the effective sample size from which nothing is gained by resampling, or lost by a map.
@@ -51,6 +52,10 @@ class Cloud(NamedTuple):
     def mean(self) -> np.ndarray:
         """Of the particles, (d,)."""
         return self.W @ self.theta
+
+    def some(self, n: int) -> np.ndarray:
+        """At most n of the particles, spread evenly over the weight, (m, d)."""
+        return self.theta[spread(self.W, min(n, self.M))]
 
     @property
     def is_even(self) -> bool:

@@ -6,7 +6,7 @@ from ._importance import importance_draws
 from ._newton import find_mode
 from ._path import Path, Tempered
 from ._preconditioner import curvature_coordinates
-from ._rivals import RivalAllocations, rival_allocations
+from ._rival_allocations import RivalAllocations, rival_allocations
 from ._sampling_error import TOO_NOISY, SampleEstimate, estimate, remainder, surrogate_spread
 from ._target import Likelihood, Target, of_history, sampled
 

@@ -15,7 +15,6 @@ from scipy.stats import chi2
 
 from ..history import Rows
 from ..models import Model
-from ..particles import Cloud, spread
 from ..targets import Likelihood, Target, find_mode
 from ._base import State
 from ._mode_search import SAME, Mode, ModeSearch, some
@@ -33,14 +32,14 @@ class Ends(NamedTuple):
 
     ``maxima`` each have the region that is their own, the best first.  At ``walls`` (W, d), of log joint
     ``values`` (W,), no step leads further up, though they are no maxima.  ``outposts`` (R, d) are the best of
-    all points looked at that are not next to each other, and ``behind`` (R,) nats below the best.
+    all points looked at that are not next to each other, and ``gap`` (R,) nats below the best.
     """
 
     maxima: list[Mode]
     walls: np.ndarray
     values: np.ndarray
     outposts: np.ndarray
-    behind: np.ndarray
+    gap: np.ndarray
 
 
 def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.random.Generator) -> Ends:
@@ -64,7 +63,7 @@ def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.
     )
     known = np.empty((0, d)) if state.tuned.rivals is None else state.tuned.rivals.foremost
     prior = model.starts(rows, N_TRIED, rng)
-    theta, value = _possible(few, np.concatenate([prior, _some_of(state.cloud)]))
+    theta, value = _possible(few, np.concatenate([prior, state.cloud.some(N_TRIED)]))
     found: list[Mode] = []
     walls: list[np.ndarray] = []
     for start in np.concatenate([_peaks(theta, value), known]):
@@ -84,10 +83,6 @@ def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.
     possible = np.isfinite(values)
     found.sort(key=lambda mode: -mode.value)
     return Ends(found, at[possible], values[possible], *_outposts(theta, value, prior))
-
-
-def _some_of(cloud: Cloud) -> np.ndarray:
-    return cloud.theta[spread(cloud.W, min(N_TRIED, cloud.M))]
 
 
 def _possible(target: Target, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 from .._compat import Interval
 from ..history import Anchor, Reservoir
 from ..models import Model
-from ..particles import EVEN, AffineMap, Cloud, Weights, spread
+from ..particles import EVEN, AffineMap, Cloud, Weights
 from ..targets import STRAY, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
 from ._anneal import Anneal
 from ._base import Moved, State, Step, Streams
@@ -198,7 +198,7 @@ class Escort(BaseEstimator):
         if state.ell is not None:
             plain = cloud.weights.add(state.ell)
         else:  # as few particles in proportion to their weights, which then are even
-            theta = cloud.theta[spread(cloud.W, min(self.n_probes, cloud.M))]
+            theta = cloud.some(self.n_probes)
             whole = Reservoir(None, path.chunk, len(path.chunk), path.chunk.total_weight)
             plain = Weights(self._sum(path.model, lambda L: L(theta), whole, carried.chunk_anchor, rng).value)
             claimed -= cloud.weights.log_mean

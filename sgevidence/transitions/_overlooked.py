@@ -17,25 +17,20 @@ Symbols: ``a, P`` = maximum and precision, ``B`` = ellipsoid around it, ``near``
 """
 
 import numpy as np
-from scipy.spatial import cKDTree
 
-from ..particles import Cloud, spread
+from ..particles import Cloud
 from ..targets import Likelihood, Path, Target
 from ._base import State, Step, Streams
-from ._climbs import Ends, climbed
+from ._climbs import N_TRIED, Ends, climbed
 from ._mode_search import Mode, ModeSearch
 from ._modes import ModeImportance, Renewed
 from ._restart import Restart
-from ._rivals import SHORT, Rivals
+from ._rivals import FARTHER, SHORT, Rivals, nearest
 
 #: Nats by which particles must misrepresent a maximum to be looked into: Laplace's own error is less.
 DOUBTFUL = 0.5
 #: Weight of particles near a maximum that counts as none.
 NONE = 1e-3
-#: How much farther from the next particle than these are from each other is away from all of them.
-FARTHER = 1.5
-#: Particles that are looked at for it.
-MOST_SEEN = 1000
 
 
 class Overlooked:
@@ -81,7 +76,7 @@ class Overlooked:
         points = [*(mode.a for mode in ends.maxima), *ends.walls, *ends.outposts]
         theta = np.array(points).reshape(-1, cloud.theta.shape[1])
         held = np.where(np.isinf(gap), 0.0, gap)  # and may be lost
-        rivals = Rivals.of(theta, np.concatenate([step.state.cloud.log_evidence - known, held, ends.behind]))
+        rivals = Rivals.of(theta, np.concatenate([step.state.cloud.log_evidence - known, held, ends.gap]))
         return step._replace(state=step.state._replace(tuned=step.state.tuned._replace(rivals=rivals)))
 
     def past_walls(self, step: Step, ends: Ends, target: Target) -> tuple[Step, np.ndarray]:
@@ -110,11 +105,9 @@ def gaps(cloud: Cloud, ends: Ends, target: Target, significant: float) -> np.nda
     """
     if not len(ends.walls):
         return np.zeros(0)
-    theta = cloud.theta[spread(cloud.W, min(MOST_SEEN, cloud.M))]
-    width = np.std(theta, axis=0) + 1e-300
-    tree = cKDTree(theta / width)
-    usual = tree.query(tree.data, 2)[0][:, 1].max()
-    away = tree.query(ends.walls / width)[0] > FARTHER * usual
+    theta = cloud.some(N_TRIED)
+    usual = nearest(theta, theta, 2).max()
+    away = nearest(ends.walls, theta) > FARTHER * usual
     gap = target.value(theta).max() - ends.values
     return np.where(away | (-gap > significant + theta.shape[1] / 2), gap, np.inf)
 

@@ -12,7 +12,6 @@ Symbols: ``n`` = weight of all rows seen, ``theta`` = particles.
 from typing import NamedTuple, cast
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from ..models import MixtureModel
 from ..particles import Cloud, systematic
@@ -20,12 +19,10 @@ from ..targets import Path, RivalAllocations, rival_allocations
 from ._allocate import Allocate
 from ._base import State, Step, Streams
 from ._modes import ModeImportance, Renewed
-from ._rivals import SHORT, Rivals
+from ._rivals import FARTHER, SHORT, Rivals, nearest
 
 #: Growth of n from one look to the next, and particles whose allocations are looked at.
 GROWTH, CHAINS = 1.25, 4
-#: How much farther from the next particle than draws in their own basins is another basin.
-FARTHER = 1.5
 #: Nats by which other allocations must be better for modes to be looked for: scores err by as much.
 SURE = 3.0
 #: How many of what was found are kept in mind: several are of one basin.
@@ -75,6 +72,5 @@ def elsewhere(model: MixtureModel, cloud: Cloud, found: RivalAllocations) -> np.
     """Which of the others are where no particle is, in whichever labelling: their indices."""
     labels = model.slot_reference(cloud.theta)
     theta, own, others = (model.canonicalize(each, labels) for each in (cloud.theta, found.own, found.theta))
-    width = np.std(theta, axis=0) + 1e-300
-    nearest = [cdist(each / width, theta[cloud.W > 0] / width).min(axis=1) for each in (own, others)]
-    return np.flatnonzero(nearest[1] > FARTHER * np.median(nearest[0]))
+    usual = np.median(nearest(own, theta[cloud.W > 0]))
+    return np.flatnonzero(nearest(others, theta[cloud.W > 0]) > FARTHER * usual)

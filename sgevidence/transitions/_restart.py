@@ -1,6 +1,6 @@
 """All rows at hand once more from the prior, where the cloud has lost its way and nothing cheaper finds back.
 
-Symbols: ``M`` = particles, ``y_n`` = all rows of the memory and the chunk.
+Symbols: ``theta`` = draws from the prior.
 """
 
 from typing import NamedTuple

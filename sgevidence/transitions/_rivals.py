@@ -20,6 +20,7 @@ pÌ‚(y_n|y_<n)   argument    what the particles gave the chunk: by how much log á
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from ..history import Rows
 from ..models import Model
@@ -27,6 +28,8 @@ from ..models import Model
 #: Nats short of the particles' evidence at which a mode is looked at: it then holds less than a hundredth.
 #: And the least that it must have gained, which one that particles hold by a seventh cannot.
 SHORT, LEAST = 5.0, 2.0
+#: How much farther from the next particle than is usual counts as away from all of them.
+FARTHER = 1.5
 
 
 class Rivals(NamedTuple):
@@ -57,3 +60,9 @@ class Rivals(NamedTuple):
     def caught_up(self) -> bool:
         """Whether one of them deserves a look."""
         return bool(np.any(self.behind <= 0.0))
+
+
+def nearest(points: np.ndarray, theta: np.ndarray, k: int = 1) -> np.ndarray:
+    """How far points (R, d) are from the k-th next of the particles (M, d), in widths of these, (R,)."""
+    width = np.std(theta, axis=0) + 1e-300
+    return cKDTree(theta / width).query(points / width, [k])[0][:, 0]

@@ -52,10 +52,10 @@ def test_a_wall_is_where_the_density_jumps(rng):
 
 def test_outposts_are_apart_and_know_how_far_they_are_behind(rng):
     found = ends(lambda t: -2.0 * anp.abs(t - 1.0), rng)
-    at, behind = found.outposts[:, 0], found.behind
-    assert 10 < len(at) <= N_OUTPOSTS and np.diff(np.sort(at)).min() > 0.1 and behind[0] == 0.0
+    at, gap = found.outposts[:, 0], found.gap
+    assert 10 < len(at) <= N_OUTPOSTS and np.diff(np.sort(at)).min() > 0.1 and gap[0] == 0.0
     log_joint = -2.0 * np.abs(at - 1.0) + norm.logpdf(at, 0, 2)
-    np.testing.assert_allclose(behind, log_joint[0] - log_joint, atol=1e-9)
+    np.testing.assert_allclose(gap, log_joint[0] - log_joint, atol=1e-9)
 
 
 def test_rivals_that_are_close_are_climbed_from(rng):

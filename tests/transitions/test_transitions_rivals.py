@@ -8,7 +8,7 @@ from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel
 from sgevidence.particles import Cloud
 from sgevidence.transitions import State, Tuned
-from sgevidence.transitions._rivals import LEAST, SHORT, Rivals
+from sgevidence.transitions._rivals import LEAST, SHORT, Rivals, nearest
 
 MODEL = LinearModel(2, noise_std=1.0)
 
@@ -67,3 +67,10 @@ def test_a_state_holds_its_rivals_against_the_new_rows_alone(rng):
     found = after.foreseen(before, path)
     np.testing.assert_allclose(found.tuned.rivals.behind, 90.0 - SHORT - gained)
     assert not found.is_rivalled and not first._replace(tuned=Tuned()).foreseen(before, path).is_rivalled
+
+
+def test_nearest_is_in_widths_of_the_particles():
+    theta = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 200.0], [2.0, 200.0]])  # of widths 1 and 100
+    points = np.array([[3.0, 0.0], [1.0, 100.0], [2.0, 300.0]])
+    np.testing.assert_allclose(nearest(points, theta), [1.0, 2.0**0.5, 1.0])
+    np.testing.assert_allclose(nearest(theta, theta, 2), 2.0)
