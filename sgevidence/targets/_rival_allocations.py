@@ -1,8 +1,9 @@
 """Other allocations of a mixture's rows than those that the particles follow.
 
 In a stream the particles stay in the basins that were best when modes were last looked for.  A few chains are
-started from their allocations, and many more from these with two components merged and another split.  What
-the others score beside them says whether it is time to look again, and nothing else hangs on it.
+started from their allocations, others from what earlier looks have found, and many more from the particles'
+with two components merged and another split.  What the others score beside them says whether it is time to
+look again, and nothing else hangs on it.
 
 Symbols: ``theta`` = points (C, d), ``z`` = allocations (C, n), ``F`` = features of rows (n, 2p + 1).
 """
@@ -37,7 +38,7 @@ class RivalAllocations(NamedTuple):
 
 
 def rival_allocations(
-    model: MixtureModel, rows: Rows, theta: np.ndarray, rng: np.random.Generator
+    model: MixtureModel, rows: Rows, theta: np.ndarray, known: np.ndarray, rng: np.random.Generator
 ) -> RivalAllocations:
     """A short search that starts from the particles.
 
@@ -49,6 +50,8 @@ def rival_allocations(
         At most MOST_SEEN of them are looked at, which makes gaps smaller than they are.
     theta : ndarray of shape (C, d)
         A few of the particles, in proportion to their weights.
+    known : ndarray of shape (R, d)
+        Points that were found elsewhere before.
     rng : numpy.random.Generator
 
     Returns
@@ -57,16 +60,16 @@ def rival_allocations(
 
     Notes
     -----
-    *Cost*: 96 + C chains for five sweeps, an eighth of :func:`~sgevidence.targets.allocation_evidence`.
+    *Cost*: 96 + C + R chains for five sweeps, an eighth of :func:`~sgevidence.targets.allocation_evidence`.
     """
     if len(rows) > MOST_SEEN:
         rows = rows.take(rng.choice(len(rows), MOST_SEEN, replace=False))
     rows = rows.scaled(min(len(rows) / rows.total_weight, 1.0))  # those of a sample stand for many
     origin = rows.weight @ rows.X / rows.total_weight
     F, K, C = features(rows.X, rows.weight, origin), model.n_components, len(theta)
-    z, _ = sample_allocations(coefficients(model, theta, origin), F, rng)
+    z, _ = sample_allocations(coefficients(model, np.concatenate([theta, known]), origin), F, rng)
     seen = [sweeps(model, z, F, origin, SWEEPS, rng)[:2]]
-    z = seen[0][0]
+    z = seen[0][0]  # the particles' own come first
     for _ in range(ROUNDS):
         others = np.array([merged_and_split(z[i % C], rows.X, K, rng) for i in range(OTHERS)])
         z, score, _ = sweeps(model, others, F, origin, SWEEPS, rng)

@@ -57,4 +57,4 @@ class Allocate(NamedTuple):
             siblings(parents, found.log_evidence_std**2),
         )
         info = Renewed(n_renewals=1, n_likelihoods=spent)
-        return Step(state._replace(cloud=cloud, ell=None, tuned=state.tuned._replace(rivals=None)), info)
+        return Step(state._replace(cloud=cloud, ell=None), info)

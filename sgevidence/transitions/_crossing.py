@@ -18,7 +18,7 @@ from ._anneal import Anneal
 from ._base import State, Step, Streams, check_rows
 from ._escort import Escort, Refresh
 from ._mode_search import ModeSearch
-from ._modes import ModeImportance, Renewed
+from ._modes import ModeImportance, is_renewed
 from ._overlooked import Overlooked
 from ._overtaken import Overtaken
 from ._restart import Restart
@@ -55,8 +55,8 @@ class Crossing(NamedTuple):
         if state.pending is not None and not state.is_rivalled:
             return state, infos
         step = step._replace(state=state._replace(cloud=state.seen, pending=None, ell=None))
-        for outside in self._from_outside(state, path, rng, modes):
-            if isinstance(step.info, Renewed) and step.info.n_renewals:
+        for outside in self._from_outside(step, path, rng, modes):
+            if is_renewed(step) and not isinstance(outside, Overtaken):
                 break
             step = outside.renewed(step)
             infos.append(step.info)
@@ -84,13 +84,13 @@ class Crossing(NamedTuple):
         return ModeImportance(self.mode_search, path, rng)
 
     def _from_outside(
-        self, state: State, path: Path, rng: Streams, modes: ModeImportance | None
+        self, step: Step, path: Path, rng: Streams, modes: ModeImportance | None
     ) -> Iterator[Any]:
         """What the cloud is held against."""
-        search = self.mode_search
+        search, state = self.mode_search, step.state
         if search is None:
             return
-        if Overtaken.is_due(state, path, search.first_allocation or search.first_rows):
+        if Overtaken.is_due(step, path, search.first_allocation or search.first_rows):
             yield Overtaken(self.allocate, modes or ModeImportance(search, path, rng), path, rng)
         if modes is not None:
             yield modes

@@ -54,9 +54,18 @@ class Renewed(NamedTuple):
     missed_mode: float = 0.0  #: nats by which a mode that no particle has found exceeds the particles' own
     n_likelihoods: float = 0.0
 
-    def plus(self, looked: "Renewed") -> "Renewed":
-        """With what a look before it has cost."""
-        return self._replace(n_likelihoods=self.n_likelihoods + looked.n_likelihoods)
+    def plus(self, more: "Renewed") -> "Renewed":
+        """Both."""
+        return Renewed(
+            self.n_renewals + more.n_renewals,
+            max(self.missed_mode, more.missed_mode),
+            self.n_likelihoods + more.n_likelihoods,
+        )
+
+
+def is_renewed(step: Step) -> bool:
+    """Whether its cloud is from outside."""
+    return isinstance(step.info, Renewed) and step.info.n_renewals > 0
 
 
 class ModeImportance:

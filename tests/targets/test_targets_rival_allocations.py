@@ -31,8 +31,8 @@ def check(rng, search=rival_allocations):
     """The larger tight group apart is better by tens of nats than the smaller one."""
     rows, group = three_groups(rng)
     theta = particles(rows, group == 2, rng)
-    poor = search(MODEL, rows, theta, rng)
-    good = search(MODEL, rows, particles(rows, group == 1, rng), rng)
+    poor = search(MODEL, rows, theta, theta[:0], rng)
+    good = search(MODEL, rows, particles(rows, group == 1, rng), theta[:0], rng)
     assert poor.gap.min() < -10.0, "what is better is not seen"
     assert good.gap.min() > -4.0, "what is not better is taken for it"
     best = poor.theta[[np.argmin(poor.gap)]]
@@ -65,6 +65,6 @@ def test_five_thousand_rows_are_enough_and_weights_of_a_sample_do_not_count(rng)
     """The gap of a few rows, not of the many that they stand for; cost is bounded."""
     rows, group = three_groups(rng, scale=40)
     theta = particles(rows, group == 2, rng)
-    few, many = (rival_allocations(MODEL, each, theta, rng) for each in (rows, rows.scaled(50.0)))
+    few, many = (rival_allocations(MODEL, each, theta, theta[:0], rng) for each in (rows, rows.scaled(50.0)))
     assert few.n_likelihoods == many.n_likelihoods == (4 + 96) * 5 * 5000
     assert -3000 < many.gap.min() < -150 and -3000 < few.gap.min() < -150

@@ -48,7 +48,7 @@ def test_evidence_and_particles_are_those_of_the_posterior(rng):
         ("path.all_rows", "path.chunk"),
         ("found.theta[parents]", "state.theta[parents % M]"),
         ("found.log_evidence_std**2", "0.0 * found.log_evidence_std"),
-        ("state._replace(cloud=cloud, ell=None, ", "state._replace("),
+        ("state._replace(cloud=cloud, ell=None)", "state._replace(ell=None)"),
     ],
     ids=["a weight twice", "the new rows only", "the old particles", "no error", "the old cloud"],
 )

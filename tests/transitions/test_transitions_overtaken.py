@@ -11,11 +11,13 @@ from mutants import broken
 from sgevidence import SGAIS, ModeSearch
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.models.allocations import features, sample_parameters, statistics
 from sgevidence.particles import Cloud
 from sgevidence.targets import Path, RivalAllocations, allocation_evidence
-from sgevidence.transitions import State, Tuned
+from sgevidence.transitions import State, Step, Streams, Tuned
+from sgevidence.transitions._modes import Renewed
 from sgevidence.transitions._overtaken import Overtaken, elsewhere
-from sgevidence.transitions._rivals import Rivals
+from sgevidence.transitions._rivals import LEAST, Rivals
 
 P = 6
 MODEL = MixtureModel(2, P)
@@ -69,10 +71,22 @@ def test_over_many_seeds(rng, call):
 
 
 def test_without_a_look_the_old_one_is(rng, monkeypatch):
-    mutant = broken(Overtaken.renewed, "elsewhere(model, state.cloud, found)", "np.zeros(0, dtype=int)")
+    mutant = broken(Overtaken.renewed, "-float(np.min(found.gap[others], initial=np.inf))", "-np.inf")
     monkeypatch.setattr(Overtaken, "renewed", mutant)
     with pytest.raises(AssertionError, match="nats at"):
         check(rng)
+
+
+def test_what_led_before_may_lead_again(rng):
+    """At row 700 another basin has overtaken, and fifty rows later a third is ahead by a nat."""
+    check(rng, call=50, after=(750,))
+
+
+def test_a_new_cloud_with_the_rivals_of_the_old_one_is_overtaken_unseen(rng, monkeypatch):
+    monkeypatch.setattr(Overtaken, "renewed", broken(Overtaken.renewed, "(SHORT, -SURE)", "(SHORT,)"))
+    with pytest.raises(AssertionError, match="nats at"):
+        for g in rng.spawn(3):
+            check(g, call=50, after=(750,))
 
 
 def test_when_it_is_due(rng):
@@ -82,26 +96,66 @@ def test_when_it_is_due(rng):
     path = Path(MODEL, memory, rows[100:])
     cloud = Cloud.planted(MODEL.sample_prior(rng, 10))
 
-    def due(path=path, first_rows=20, **tuned):
-        return Overtaken.is_due(State(cloud, memory, Tuned(**tuned)), path, first_rows)
+    def due(path=path, first_rows=20, info=None, **tuned):
+        return Overtaken.is_due(Step(State(cloud, memory, Tuned(**tuned)), info), path, first_rows)
 
     caught_up = Rivals(np.zeros((1, MODEL.n_params)), np.array([-1.0]))
     assert due() and due(searched=104.0) and not due(searched=105.0) and not due(first_rows=131)
     assert due(searched=129.0, rivals=caught_up)
+    assert due(searched=129.0, info=Renewed(1)) and not due(searched=129.0, info=Renewed(0))
     assert not due(path=path._replace(model=LinearModel(P)), rivals=caught_up)
     assert not due(path=path._replace(model=MixtureModel(1, P)), rivals=caught_up)
 
 
+def poor_cloud(rng, n=600):
+    """Particles of the basin in which the smaller of two tight groups is apart from the others."""
+    group = np.repeat([0, 1, 2], [n // 2, n // 3, n // 6])
+    centre = np.array([[0.0, 0.0], [2.5, 0.0], [0.0, 2.5]])
+    rows = Rows.of(centre[group] + np.array([1.0, 0.2, 0.2])[group, None] * rng.standard_normal((n, 2)))
+    origin, model = rows.X.mean(axis=0), MixtureModel(2, 2)
+    T = statistics(np.tile((group == 2).astype(int), (300, 1)), features(rows.X, rows.weight, origin), 2)
+    return model, rows, State(Cloud.planted(sample_parameters(model, T, origin, rng)), Memory.empty())
+
+
+class NoModes:
+    """Of a search that finds nothing."""
+
+    def renewed(self, step):
+        return step._replace(info=Renewed(n_likelihoods=1.0))
+
+
+def test_what_leads_and_cannot_be_taken_is_missed_and_kept_in_mind(rng):
+    """Neither by allocations, which are switched off, nor by modes."""
+    model, rows, state = poor_cloud(rng)
+    path = Path(model, Memory.empty(), rows)
+    step = Overtaken(None, NoModes(), path, Streams.spawned(rng)).renewed(Step(state))
+    assert step.info.missed_mode > 10.0 and step.info.n_renewals == 0 and step.info.n_likelihoods > 1e5
+    np.testing.assert_array_equal(step.state.theta, state.theta)
+    known = step.state.tuned.rivals
+    gain = model.sum_log_likelihood(known.theta[:1], rows) - model.sum_log_likelihood(state.theta, rows).max()
+    assert gain > 10.0 and known.behind[0] == LEAST
+
+
+def test_where_particles_lead_nothing_is_missed(rng):
+    model, rows, state = poor_cloud(rng)
+    found = allocation_evidence(model, rows, rng)
+    good = state._replace(cloud=Cloud.planted(found.theta[rng.choice(len(found.theta), 300)]))
+    step = Overtaken(None, NoModes(), Path(model, Memory.empty(), rows), Streams.spawned(rng)).renewed(
+        Step(good)
+    )
+    assert step.info.missed_mode == 0.0 and np.all(step.state.tuned.rivals.behind > 10.0)
+
+
 def test_elsewhere_is_where_no_particle_is(rng):
-    """In whichever labelling: what a permutation takes to the particles is not elsewhere."""
+    """In whichever labelling; each other basin once, the better one first."""
     model = MixtureModel(2, 1)
     theta = [0.0, 1.0, -2.0, 3.0, -1.0, 0.0] + 0.1 * rng.standard_normal(
         (300, 6)
     )  # log-weights, means, log σ²
     swapped = theta[10:13, [1, 0, 3, 2, 5, 4]] * 0.5 + theta.mean(axis=0)[[1, 0, 3, 2, 5, 4]] * 0.5
-    away = theta[:2] + np.array([0.0, 0.0, 3.0, 0.0, 0.0, 0.0])
-    found = RivalAllocations(theta[3:60], np.concatenate([away, swapped]), np.zeros(5), 0.0)
-    assert list(elsewhere(model, Cloud.planted(theta[60:]), found)) == [0, 1]
+    away = theta[:2] + np.array([[0.0, 0.0, 3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 3.0, 0.0, 0.0]])
+    found = RivalAllocations(theta[3:60], np.concatenate([away, away, swapped]), np.arange(7.0)[::-1], 0.0)
+    assert list(elsewhere(model, Cloud.planted(theta[60:]), found)) == [3, 2]
 
 
 def test_switched_off_there_is_no_look(rng):
