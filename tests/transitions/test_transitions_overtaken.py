@@ -12,7 +12,7 @@ from sgevidence import SGAIS, ModeSearch
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.models.allocations import features, sample_parameters, statistics
-from sgevidence.particles import Cloud
+from sgevidence.particles import Cloud, Weights, systematic
 from sgevidence.targets import Path, RivalAllocations, allocation_evidence
 from sgevidence.transitions import State, Step, Streams, Tuned
 from sgevidence.transitions._modes import Renewed
@@ -139,11 +139,10 @@ def test_what_leads_and_cannot_be_taken_is_missed_and_kept_in_mind(rng):
 def test_where_particles_lead_nothing_is_missed(rng):
     model, rows, state = poor_cloud(rng)
     found = allocation_evidence(model, rows, rng)
-    good = state._replace(cloud=Cloud.planted(found.theta[rng.choice(len(found.theta), 300)]))
-    step = Overtaken(None, NoModes(), Path(model, Memory.empty(), rows), Streams.spawned(rng)).renewed(
-        Step(good)
-    )
-    assert step.info.missed_mode == 0.0 and np.all(step.state.tuned.rivals.behind > 10.0)
+    who = systematic(Weights(found.log_weights).W, rng, 300)
+    good, path = state._replace(cloud=Cloud.planted(found.theta[who])), Path(model, Memory.empty(), rows)
+    step = Overtaken(None, NoModes(), path, Streams.spawned(rng)).renewed(Step(good))
+    assert step.info.missed_mode == 0.0 and len(step.state.tuned.rivals.theta)
 
 
 def test_elsewhere_is_where_no_particle_is(rng):
