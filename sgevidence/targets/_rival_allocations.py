@@ -28,12 +28,14 @@ class RivalAllocations(NamedTuple):
     """What a short search came upon: draws of θ given its allocations, and what these score less, in nats.
 
     ``own`` (C, d) are draws given those of the particles' chains, ``theta`` (S, d) given those of the others,
-    and ``gap`` (S,) is what these score less than the best of the particles'; it errs by one to three.
+    and ``gap`` (S,) is what these score less than the best of the particles'; it errs by one to three, and
+    where components overlap by as much as the particles' own scores differ, ``apart``.
     """
 
     own: np.ndarray
     theta: np.ndarray
     gap: np.ndarray
+    apart: float
     n_likelihoods: float
 
 
@@ -78,4 +80,5 @@ def rival_allocations(
     z, score = map(np.concatenate, zip(*seen))
     found = sample_parameters(model, statistics(z, F, K), origin, rng)
     n_likelihoods = float(len(z) * SWEEPS * len(rows))
-    return RivalAllocations(found[:C], found[C:], score[:C].max() - score[C:], n_likelihoods)
+    best, apart = score[:C].max(), float(np.ptp(score[:C]))
+    return RivalAllocations(found[:C], found[C:], best - score[C:], apart, n_likelihoods)

@@ -65,7 +65,7 @@ class Overtaken(NamedTuple):
             gain = again.state.log_evidence - step.state.log_evidence
             step, info = again, info.plus(again.info)
             if abs(gain) < ANOTHER:
-                missed = lead if lead > SURE and not again.info.n_renewals else 0.0
+                missed = lead if lead > SURE + found.apart and not again.info.n_renewals else 0.0
                 info = info.plus(Renewed(missed_mode=missed))
                 others = elsewhere(self.path.model, step.state.cloud, found)
                 break

@@ -49,7 +49,7 @@ def test_what_is_better_is_found(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("score[:C].max() - score[C:]", "score[C:] - score[:C].max()"),
+        ("best - score[C:]", "score[C:] - best"),
         ("merged_and_split(z[i % C], rows.X, K, rng)", "z[i % C]"),
         ("found[C:], score", "found[C:][::-1], score"),
     ],

@@ -153,7 +153,9 @@ def test_elsewhere_is_where_no_particle_is(rng):
     )  # log-weights, means, log σ²
     swapped = theta[10:13, [1, 0, 3, 2, 5, 4]] * 0.5 + theta.mean(axis=0)[[1, 0, 3, 2, 5, 4]] * 0.5
     away = theta[:2] + np.array([[0.0, 0.0, 3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 3.0, 0.0, 0.0]])
-    found = RivalAllocations(theta[3:60], np.concatenate([away, away, swapped]), np.arange(7.0)[::-1], 0.0)
+    found = RivalAllocations(
+        theta[3:60], np.concatenate([away, away, swapped]), np.arange(7.0)[::-1], 0.0, 0.0
+    )
     assert list(elsewhere(model, Cloud.planted(theta[60:]), found)) == [3, 2]
 
 
