@@ -22,12 +22,14 @@ from ._allocation_search import merged_and_split, sweeps
 OTHERS, ROUNDS, SWEEPS = 48, 2, 5
 #: Rows that are looked at.  A thousand of three thousand took basins for better by 13 nats that were not.
 MOST_SEEN = 5000
+#: Draws given each of the last allocations: one alone may be far from all others of its own basin.
+DRAWS = 5
 
 
 class RivalAllocations(NamedTuple):
     """What a short search came upon: draws of θ given its allocations, and what these score less, in nats.
 
-    ``own`` (C, d) are draws given those of the particles' chains, ``theta`` (S, d) given those of the others,
+    ``own`` (C, D, d) are D draws given each of the particles' chains, ``theta`` (S, D, d) given the others,
     and ``gap`` (S,) is what these score less than the best of the particles'; it errs by one to three, and
     where components overlap by as much as the particles' own scores differ, ``apart``.
     """
@@ -78,7 +80,8 @@ def rival_allocations(
         z, score = (each[np.argsort(-score)] for each in (z, score))
         seen.append((z, score))
     z, score = map(np.concatenate, zip(*seen))
-    found = sample_parameters(model, statistics(z, F, K), origin, rng)
+    T = np.repeat(statistics(z, F, K), DRAWS, axis=1)
+    found = sample_parameters(model, T, origin, rng).reshape(len(z), DRAWS, -1)
     n_likelihoods = float(len(z) * SWEEPS * len(rows))
     best, apart = score[:C].max(), float(np.ptp(score[:C]))
     return RivalAllocations(found[:C], found[C:], best - score[C:], apart, n_likelihoods)

@@ -3,18 +3,24 @@
 Where all rows are at hand and not too many, :func:`~sgevidence.targets.allocation_evidence` knows the
 evidence of all of them to hundredths of a nat, whatever the cloud was.  So it crosses from anywhere; it
 declines where few of its draws are effective, as for overlapping components and many rows, and is not asked
-again.
+again.  What it then offers is taken after all if the next transition finds clearly less: an estimate without
+bias is hardly ever much too high (Eq. 3.10), and particles that lost their way claim too little.
 
 Symbols: ``draws`` = weighted draws from q, whose mean weight is Ẑ, ``M`` = particles.
 """
 
 from typing import NamedTuple, cast
 
+import numpy as np
+
 from ..models import MixtureModel
 from ..particles import Cloud, Weights, systematic
 from ..targets import Path, allocation_evidence
 from ._base import State, Step, Streams
 from ._modes import Renewed, siblings
+
+#: Standard errors, and nats, by which what is offered must exceed what particles claim.
+SIGNIFICANT, LEAST = 4.0, 0.5
 
 
 class Allocate(NamedTuple):
@@ -45,9 +51,8 @@ class Allocate(NamedTuple):
             spent += 0.0 if found is None else found.n_likelihoods
             if found is None or found.reliable or not found.hopeful:
                 break
-        if found is None or not found.reliable:
-            failed = state._replace(tuned=state.tuned._replace(allocations_failed=path.n))
-            return Step(failed, Renewed(n_likelihoods=spent), crossed=False)
+        if found is None:
+            return Step(self._failed(state, path), Renewed(n_likelihoods=spent), crossed=False)
         weights, M = Weights(found.log_weights), state.cloud.M
         parents = systematic(weights.W, rng.noise, M)
         cloud = Cloud(
@@ -56,5 +61,19 @@ class Allocate(NamedTuple):
             found.log_evidence,
             siblings(parents, found.log_evidence_std**2),
         )
+        if not found.reliable:
+            return Step(self._failed(state, path), Renewed(n_likelihoods=spent), crossed=False, offered=cloud)
         info = Renewed(n_renewals=1, n_likelihoods=spent)
         return Step(state._replace(cloud=cloud, ell=None), info)
+
+    @staticmethod
+    def _failed(state: State, path: Path) -> State:
+        return state._replace(tuned=state.tuned._replace(allocations_failed=path.n))
+
+
+def exceeds(offered: Cloud | None, cloud: Cloud) -> bool:
+    """Whether particles claim so much less than what was offered that they have lost something."""
+    if offered is None:
+        return False
+    std = np.hypot(offered.log_evidence_std, cloud.log_evidence_std)
+    return bool(offered.log_evidence - cloud.log_evidence > max(SIGNIFICANT * std, LEAST))

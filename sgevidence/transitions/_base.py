@@ -130,6 +130,7 @@ class Step(NamedTuple):
     info: Any = None  #: what happened, in the transition's own words
     crossed: bool = True
     anchor: Anchor | None = None  #: sums over history and chunk near the new mode, where the step knows them
+    offered: Cloud | None = None  #: of a step that declines: particles whose error bar is not sure enough
 
 
 class Transition(Protocol):

@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..targets import Path
-from ._allocate import Allocate
+from ._allocate import Allocate, exceeds
 from ._anneal import Anneal
 from ._base import State, Step, Streams, check_rows
 from ._escort import Escort, Refresh
 from ._mode_search import ModeSearch
-from ._modes import ModeImportance, is_renewed
+from ._modes import ModeImportance, Renewed, is_renewed
 from ._overlooked import Overlooked
 from ._overtaken import Overtaken
 from ._restart import Restart
@@ -44,17 +44,21 @@ class Crossing(NamedTuple):
         """The state after the chunk, in which its rows are history, or still pending."""
         check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
         state = state._replace(tuned=state.tuned._replace(sample_noise=np.nan, even=False))
-        before, modes, infos = state, self._modes(path, rng), []
+        before, modes, infos, offered = state, self._modes(path, rng), [], None
         for transition in self._transitions(modes):
             step = transition(state, path, rng)
             state = step.state
             infos.append(step.info)
+            offered = step.offered or offered
             if step.crossed:
                 break
         state = state.foreseen(before, path)
         if state.pending is not None and not state.is_rivalled:
             return state, infos
         step = step._replace(state=state._replace(cloud=state.seen, pending=None, ell=None))
+        if offered is not None and exceeds(offered, step.state.cloud):
+            step = Step(step.state._replace(cloud=offered), Renewed(n_renewals=1))
+            infos.append(step.info)
         for outside in self._from_outside(step, path, rng, modes):
             if is_renewed(step) and not isinstance(outside, Overtaken):
                 break

@@ -17,7 +17,7 @@ import numpy as np
 from ..models import MixtureModel, Model
 from ..particles import Cloud, systematic
 from ..targets import Path, RivalAllocations, rival_allocations
-from ._allocate import Allocate
+from ._allocate import Allocate, exceeds
 from ._base import Step, Streams
 from ._modes import ModeImportance, Renewed, is_renewed
 from ._rivals import FARTHER, SHORT, Rivals, nearest
@@ -28,6 +28,8 @@ GROWTH, CHAINS = 1.25, 4
 SURE = 3.0
 #: Nats by which evidence must have changed for the cloud to be around another basin.
 ANOTHER = 1.0
+#: Standard error, nats, from which particles are doubted, whatever their rivals: few lineages carry it.
+POOR = 0.3
 #: How many of what was found are kept in mind.
 KEPT = 16
 
@@ -54,24 +56,25 @@ class Overtaken(NamedTuple):
         """
         rivals, info = step.state.tuned.rivals, Renewed()
         known = step.state.theta[:0] if rivals is None else rivals.theta
-        for least in (SHORT, -SURE):
+        poor = step.state.cloud.log_evidence_std > POOR
+        for least in (np.inf if poor else SHORT, -SURE):
             found = self._looked(step.state.cloud, known)
             others = elsewhere(self.path.model, step.state.cloud, found)
             info = info.plus(Renewed(n_likelihoods=found.n_likelihoods))
-            lead = -float(np.min(found.gap[others], initial=np.inf))
-            if lead <= -least:
+            gap = float(np.min(found.gap[others], initial=np.inf))
+            if gap > least:
                 break
-            again = self._followed(step, lead)
+            again = self._followed(step, gap)
             gain = again.state.log_evidence - step.state.log_evidence
             step, info = again, info.plus(again.info)
             if abs(gain) < ANOTHER:
-                missed = lead if lead > SURE + found.apart and not again.info.n_renewals else 0.0
-                info = info.plus(Renewed(missed_mode=missed))
+                is_missed = gap < -SURE - found.apart and not again.info.n_renewals
+                info = info.plus(Renewed(missed_mode=-gap if is_missed else 0.0))
                 others = elsewhere(self.path.model, step.state.cloud, found)
                 break
-            known = np.concatenate([found.own, found.theta[others[:KEPT]]])
+            known = np.concatenate([found.own, found.theta[others[:KEPT]]])[:, 0]
         others = others[:KEPT]
-        rivals = Rivals.of(found.theta[others], found.gap[others])
+        rivals = Rivals.of(found.theta[others, 0], found.gap[others])
         tuned = step.state.tuned._replace(searched=self.path.n, rivals=rivals)
         return step._replace(state=step.state._replace(tuned=tuned), info=info)
 
@@ -80,17 +83,20 @@ class Overtaken(NamedTuple):
         model = cast(MixtureModel, self.path.model)
         return rival_allocations(model, self.path.all_rows, some, known, self.rng.rows)
 
-    def _followed(self, step: Step, lead: float) -> Step:
-        """Others that lead by so many nats, or are as many short, taken in where they can be."""
+    def _followed(self, step: Step, gap: float) -> Step:
+        """Others that are so many nats short, or ahead, taken in where they can be."""
         state, info = step.state, Renewed()
         asked = state._replace(tuned=state.tuned._replace(allocations_failed=0.0))
-        grown = self.path.n >= 2 * state.tuned.allocations_failed
+        grown = self.path.n >= GROWTH * state.tuned.allocations_failed
         if grown and self.allocate is not None and self.allocate.applies(asked, self.path):
             again = self.allocate(asked, self.path, self.rng)
             if again.crossed:
                 return again
             step, info = step._replace(state=again.state), again.info
-        if lead > SURE:
+            if again.offered is not None and exceeds(again.offered, state.cloud):
+                cloud = again.offered
+                return Step(again.state._replace(cloud=cloud), info._replace(n_renewals=1))
+        if gap < -SURE:
             again = self.modes.renewed(step)
             return again._replace(info=again.info.plus(info))
         return step._replace(info=info)
@@ -99,13 +105,17 @@ class Overtaken(NamedTuple):
 def elsewhere(model: Model, cloud: Cloud, found: RivalAllocations) -> np.ndarray:
     """Which of the others are where no particle is, in any labelling: one of each basin, the best first."""
     labels = model.slot_reference(cloud.theta)
-    theta, own, others = (model.canonicalize(each, labels) for each in (cloud.theta, found.own, found.theta))
-    theta = theta[cloud.W > 0]
-    usual = np.median(nearest(own, theta))
-    away = np.flatnonzero(nearest(others, theta) > FARTHER * usual)
-    away, kept = away[np.argsort(found.gap[away])], []
-    points = others / (np.std(theta, axis=0) + 1e-300)
-    while len(away):
-        kept.append(away[0])
-        away = away[np.sum((points[away] - points[kept[-1]]) ** 2, axis=1) > (FARTHER * usual) ** 2]
+    theta = model.canonicalize(cloud.theta, labels)[cloud.W > 0]
+
+    def away(draws: np.ndarray) -> np.ndarray:
+        points = model.canonicalize(draws.reshape(-1, theta.shape[1]), labels)
+        return np.median(nearest(points, theta).reshape(draws.shape[:2]), axis=1)
+
+    enough = FARTHER * np.median(away(found.own))
+    others, kept = np.argsort(found.gap), []
+    others = others[away(found.theta)[others] > enough]
+    points = model.canonicalize(found.theta[:, 0], labels) / (np.std(theta, axis=0) + 1e-300)
+    while len(others):
+        kept.append(others[0])
+        others = others[np.sum((points[others] - points[kept[-1]]) ** 2, axis=1) > enough**2]
     return np.array(kept, dtype=int)

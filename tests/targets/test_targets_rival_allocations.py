@@ -8,6 +8,7 @@ from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
 from sgevidence.models.allocations import features, sample_parameters, statistics
 from sgevidence.targets import rival_allocations
+from sgevidence.targets._rival_allocations import DRAWS
 
 MODEL = MixtureModel(2, 2)
 EACH = np.array([150, 60, 40])
@@ -35,10 +36,10 @@ def check(rng, search=rival_allocations):
     good = search(MODEL, rows, particles(rows, group == 1, rng), theta[:0], rng)
     assert poor.gap.min() < -10.0, "what is better is not seen"
     assert good.gap.min() > -4.0, "what is not better is taken for it"
-    best = poor.theta[[np.argmin(poor.gap)]]
-    gain = MODEL.sum_log_likelihood(best, rows)[0] - MODEL.sum_log_likelihood(theta, rows).mean()
+    best = poor.theta[np.argmin(poor.gap)]
+    gain = MODEL.sum_log_likelihood(best, rows).mean() - MODEL.sum_log_likelihood(theta, rows).mean()
     assert gain > 3.0, "the points are not those of the allocations"  # draws differ by three nats
-    assert good.own.shape == (4, MODEL.n_params) and len(good.theta) == len(good.gap)
+    assert good.own.shape == (4, DRAWS, MODEL.n_params) and len(good.theta) == len(good.gap)
 
 
 def test_what_is_better_is_found(rng):

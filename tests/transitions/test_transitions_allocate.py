@@ -7,7 +7,7 @@ from mutants import broken
 
 from sgevidence.history import Memory, Rows
 from sgevidence.models import MixtureModel
-from sgevidence.particles import Cloud
+from sgevidence.particles import Cloud, Genealogy, Weights
 from sgevidence.targets import Path
 from sgevidence.transitions import Allocate, State, Streams, _allocate
 
@@ -89,3 +89,19 @@ def test_what_is_not_reliable_is_tried_again_but_not_for_ever(rng, monkeypatch):
         assert calls == [9] * tries and step.info.n_likelihoods == 10.0 * tries
         assert not step.crossed and step.state.cloud is state.cloud and step.state.tuned.allocations_failed
         assert not Allocate(first_rows=1).applies(step.state, path)
+        assert step.offered.log_evidence == found.log_evidence and step.offered.M == M
+
+
+def test_what_was_offered_is_taken_if_particles_claim_clearly_less():
+    """By four standard errors of both, and half a nat."""
+
+    def cloud(value, std):
+        return Cloud(np.zeros((3, 1)), Weights.ones(3), value, Genealogy.planted(3, std**2))
+
+    own = cloud(-10.0, 0.0).log_evidence_std
+    assert not _allocate.exceeds(None, cloud(-10.0, 0.1))
+    for std in (0.01, 0.3, 1.0):
+        least = max(4 * np.hypot(own, cloud(0.0, std).log_evidence_std), 0.5)
+        assert _allocate.exceeds(cloud(-9.99 + least, std), cloud(-10.0, 0.0))
+        assert not _allocate.exceeds(cloud(-10.01 + least, std), cloud(-10.0, 0.0))
+        assert not _allocate.exceeds(cloud(-30.0, std), cloud(-10.0, 0.0))

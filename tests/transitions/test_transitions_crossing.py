@@ -9,7 +9,7 @@ from sgevidence import HMC, SGAIS, Escort, ImpossibleRowsError, ModeSearch
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.particles import RESAMPLING, Cloud
-from sgevidence.transitions import Allocate, Anneal, Crossing, Reweight, State, Streams
+from sgevidence.transitions import Allocate, Anneal, Crossing, Reweight, State, Step, Streams
 from sgevidence.transitions._rivals import Rivals
 
 MODEL, M = LinearModel(2, noise_std=1.0), 400
@@ -75,6 +75,24 @@ def test_the_order_is_that_of_their_price():
     assert crossing(**full).allocate == Allocate(20)
     assert crossing(mode_search=ModeSearch(first_allocation=None)).allocate is None
     assert Reweight(0.5).for_escort and SGAIS().escort is not None
+
+
+def offering(cloud):
+    """A transition that declines, and offers particles that it is not sure of."""
+    return lambda state, path, rng: Step(state, crossed=False, offered=cloud)
+
+
+@pytest.mark.parametrize("more, taken", [(5.0, True), (0.0, False), (-5.0, False)])
+def test_what_was_offered_counts_where_the_others_find_clearly_less(rng, monkeypatch, more, taken):
+    rows = data(MODEL, 30, rng)
+    theta, streams = MODEL.sample_prior(rng, M), Streams.spawned(rng)
+    offered = Cloud.planted(theta)._replace(log_Z=MODEL.exact_log_evidence(rows) + more)
+    ways = Crossing._transitions
+    monkeypatch.setattr(Crossing, "_transitions", lambda self, modes: [offering(offered), *ways(self, modes)])
+    state = State(Cloud.planted(theta), Memory.empty())
+    state, infos = crossing()(state, state.path(MODEL, rows), streams)
+    assert (state.log_evidence == offered.log_evidence) == taken
+    assert sum(getattr(info, "n_renewals", 0) for info in infos) == taken and state.n_rows == 30
 
 
 def test_rows_that_only_weigh_wait(rng):

@@ -12,9 +12,9 @@ from sgevidence import SGAIS, ModeSearch
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.models.allocations import features, sample_parameters, statistics
-from sgevidence.particles import Cloud, Weights, systematic
+from sgevidence.particles import Cloud, Genealogy, Weights, systematic
 from sgevidence.targets import Path, RivalAllocations, allocation_evidence
-from sgevidence.transitions import State, Step, Streams, Tuned
+from sgevidence.transitions import Allocate, State, Step, Streams, Tuned
 from sgevidence.transitions._modes import Renewed
 from sgevidence.transitions._overtaken import Overtaken, elsewhere
 from sgevidence.transitions._rivals import LEAST, Rivals
@@ -71,7 +71,7 @@ def test_over_many_seeds(rng, call):
 
 
 def test_without_a_look_the_old_one_is(rng, monkeypatch):
-    mutant = broken(Overtaken.renewed, "-float(np.min(found.gap[others], initial=np.inf))", "-np.inf")
+    mutant = broken(Overtaken.renewed, "float(np.min(found.gap[others], initial=np.inf))", "np.inf")
     monkeypatch.setattr(Overtaken, "renewed", mutant)
     with pytest.raises(AssertionError, match="nats at"):
         check(rng)
@@ -83,7 +83,7 @@ def test_what_led_before_may_lead_again(rng):
 
 
 def test_a_new_cloud_with_the_rivals_of_the_old_one_is_overtaken_unseen(rng, monkeypatch):
-    monkeypatch.setattr(Overtaken, "renewed", broken(Overtaken.renewed, "(SHORT, -SURE)", "(SHORT,)"))
+    monkeypatch.setattr(Overtaken, "renewed", broken(Overtaken.renewed, "SHORT, -SURE)", "SHORT,)"))
     with pytest.raises(AssertionError, match="nats at"):
         for g in rng.spawn(3):
             check(g, call=50, after=(750,))
@@ -145,6 +145,25 @@ def test_where_particles_lead_nothing_is_missed(rng):
     assert step.info.missed_mode == 0.0 and len(step.state.tuned.rivals.theta)
 
 
+@pytest.mark.parametrize("std, failed, asked", [(0.4, 0, 1), (0.2, 0, 0), (0.4, 500, 0), (0.4, 480, 1)])
+def test_particles_with_a_wide_error_bar_are_doubted(rng, monkeypatch, std, failed, asked):
+    """Though no rival is near; unless allocations have failed on four fifths of the rows."""
+    model, rows, _ = poor_cloud(rng)
+    found = allocation_evidence(model, rows, rng)
+    who, calls = systematic(Weights(found.log_weights).W, rng, 300), []
+    cloud = Cloud.planted(found.theta[who])._replace(genealogy=Genealogy.planted(300, std**2))
+    good = State(cloud, Memory.empty(), Tuned(allocations_failed=failed))
+
+    def asked_for(self, state, *_):
+        calls.append(state.n)
+        return Step(state, Renewed())
+
+    monkeypatch.setattr(Allocate, "__call__", asked_for)
+    look = Overtaken(Allocate(), NoModes(), Path(model, Memory.empty(), rows), Streams.spawned(rng))
+    look.renewed(Step(good))
+    assert len(calls) == asked
+
+
 def test_elsewhere_is_where_no_particle_is(rng):
     """In whichever labelling; each other basin once, the better one first."""
     model = MixtureModel(2, 1)
@@ -153,9 +172,9 @@ def test_elsewhere_is_where_no_particle_is(rng):
     )  # log-weights, means, log σ²
     swapped = theta[10:13, [1, 0, 3, 2, 5, 4]] * 0.5 + theta.mean(axis=0)[[1, 0, 3, 2, 5, 4]] * 0.5
     away = theta[:2] + np.array([[0.0, 0.0, 3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 3.0, 0.0, 0.0]])
-    found = RivalAllocations(
-        theta[3:60], np.concatenate([away, away, swapped]), np.arange(7.0)[::-1], 0.0, 0.0
-    )
+    others = np.concatenate([away, away, swapped])[:, None] + np.zeros((3, 1))  # three draws of each
+    others[4, 0] = away[0]  # one of them is far off
+    found = RivalAllocations(theta[3:60, None], others, np.arange(7.0)[::-1], 0.0, 0.0)
     assert list(elsewhere(model, Cloud.planted(theta[60:]), found)) == [3, 2]
 
 
