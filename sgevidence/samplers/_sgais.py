@@ -227,14 +227,16 @@ class SGAIS(Parts, OnlineSampler):
             self.move, self.target_ess, scheme, M, last_move=scheme is None, watch=rung_of(progress)
         )
         crossing = Crossing(anneal, self.escort, self.mode_search)
+        offered, n_rows = None, state.n_rows + len(rows)
         if self.chunk_size is None and rows.total_weight >= state.n:
-            state, infos = crossing.at_once(state, state.path(model, rows), rng)
+            state, infos, offered = crossing.at_once(state, state.path(model, rows), rng)
             if infos:
                 yield self._thinned(state, model, rng), infos
                 return
         shuffle = self.chunk_size is None
         for piece in pieces(rows, state.n, self.chunk_size, shuffle, rng.rows, progress.expect):
-            state, infos = crossing(state, state.path(model, piece), rng)
+            is_last = state.n_rows + len(piece) == n_rows
+            state, infos = crossing(state, state.path(model, piece), rng, offered if is_last else None)
             state = self._thinned(state, model, rng)
             yield state, infos
 

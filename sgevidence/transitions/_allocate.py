@@ -3,8 +3,9 @@
 Where all rows are at hand and not too many, :func:`~sgevidence.targets.allocation_evidence` knows the
 evidence of all of them to hundredths of a nat, whatever the cloud was.  So it crosses from anywhere; it
 declines where few of its draws are effective, as for overlapping components and many rows, and is not asked
-again.  What it then offers is taken after all if the next transition finds clearly less: an estimate without
-bias is hardly ever much too high (Eq. 3.10), and particles that lost their way claim too little.
+again.  What it then offers is taken after all if the next transition finds clearly less, or knows much less:
+an estimate without bias is hardly ever much too high (Eq. 3.10), and particles that lost their way claim too
+little.
 
 Symbols: ``draws`` = weighted draws from q, whose mean weight is Ẑ, ``M`` = particles.
 """
@@ -19,8 +20,9 @@ from ..targets import Path, allocation_evidence
 from ._base import State, Step, Streams
 from ._modes import Renewed, siblings
 
-#: Standard errors, and nats, by which what is offered must exceed what particles claim.
-SIGNIFICANT, LEAST = 4.0, 0.5
+#: Standard errors, and nats, by which what is offered must exceed what particles claim; or how much larger
+#: their error bar must be.
+SIGNIFICANT, LEAST, BLUNTER = 4.0, 0.5, 3.0
 
 
 class Allocate(NamedTuple):
@@ -71,9 +73,10 @@ class Allocate(NamedTuple):
         return state._replace(tuned=state.tuned._replace(allocations_failed=path.n))
 
 
-def exceeds(offered: Cloud | None, cloud: Cloud) -> bool:
-    """Whether particles claim so much less than what was offered that they have lost something."""
+def is_better(offered: Cloud | None, cloud: Cloud) -> bool:
+    """Whether particles claim so much less than what was offered that they lost something, or know less."""
     if offered is None:
         return False
     std = np.hypot(offered.log_evidence_std, cloud.log_evidence_std)
-    return bool(offered.log_evidence - cloud.log_evidence > max(SIGNIFICANT * std, LEAST))
+    exceeds = offered.log_evidence - cloud.log_evidence > max(SIGNIFICANT * std, LEAST)
+    return bool(exceeds or cloud.log_evidence_std > BLUNTER * offered.log_evidence_std)

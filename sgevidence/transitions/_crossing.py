@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..particles import Cloud
 from ..targets import Path
-from ._allocate import Allocate, exceeds
+from ._allocate import Allocate, is_better
 from ._anneal import Anneal
 from ._base import State, Step, Streams, check_rows
 from ._escort import Escort, Refresh
@@ -40,11 +41,16 @@ class Crossing(NamedTuple):
     escort: Escort | None = None
     mode_search: ModeSearch | None = None
 
-    def __call__(self, state: State, path: Path, rng: Streams) -> tuple[State, list[Any]]:
-        """The state after the chunk, in which its rows are history, or still pending."""
+    def __call__(
+        self, state: State, path: Path, rng: Streams, offered: Cloud | None = None
+    ) -> tuple[State, list[Any]]:
+        """The state after the chunk, in which its rows are history, or still pending.
+
+        ``offered`` is what allocations that have declined know of all rows at the end of the path.
+        """
         check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
         state = state._replace(tuned=state.tuned._replace(sample_noise=np.nan, even=False))
-        before, modes, infos, offered = state, self._modes(path, rng), [], None
+        before, modes, infos = state, self._modes(path, rng), []
         for transition in self._transitions(modes):
             step = transition(state, path, rng)
             state = step.state
@@ -53,10 +59,10 @@ class Crossing(NamedTuple):
             if step.crossed:
                 break
         state = state.foreseen(before, path)
-        if state.pending is not None and not state.is_rivalled:
+        if state.pending is not None and not state.is_rivalled and offered is None:
             return state, infos
         step = step._replace(state=state._replace(cloud=state.seen, pending=None, ell=None))
-        if offered is not None and exceeds(offered, step.state.cloud):
+        if offered is not None and is_better(offered, step.state.cloud):
             step = Step(step.state._replace(cloud=offered), Renewed(n_renewals=1))
             infos.append(step.info)
         for outside in self._from_outside(step, path, rng, modes):
@@ -66,15 +72,15 @@ class Crossing(NamedTuple):
             infos.append(step.info)
         return self._settled(step, path, rng), infos
 
-    def at_once(self, state: State, path: Path, rng: Streams) -> tuple[State, list[Any]]:
-        """However many rows, by the allocations of a mixture; no infos if they will not do."""
+    def at_once(self, state: State, path: Path, rng: Streams) -> tuple[State, list[Any], Cloud | None]:
+        """However many rows, by the allocations of a mixture; else no infos, but what these offer."""
         if self.allocate is None:
-            return state, []
+            return state, [], None
         check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
         step = self.allocate(state._replace(pending=None, ell=None), path, rng)
         if not step.crossed:
-            return state._replace(tuned=step.state.tuned), []
-        return self._settled(step, path, rng), [step.info]
+            return state._replace(tuned=step.state.tuned), [], step.offered
+        return self._settled(step, path, rng), [step.info], None
 
     @property
     def allocate(self) -> Allocate | None:

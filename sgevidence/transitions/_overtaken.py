@@ -17,7 +17,7 @@ import numpy as np
 from ..models import MixtureModel, Model
 from ..particles import Cloud, systematic
 from ..targets import Path, RivalAllocations, rival_allocations
-from ._allocate import Allocate, exceeds
+from ._allocate import Allocate, is_better
 from ._base import Step, Streams
 from ._modes import ModeImportance, Renewed, is_renewed
 from ._rivals import FARTHER, SHORT, Rivals, nearest
@@ -93,7 +93,7 @@ class Overtaken(NamedTuple):
             if again.crossed:
                 return again
             step, info = step._replace(state=again.state), again.info
-            if again.offered is not None and exceeds(again.offered, state.cloud):
+            if again.offered is not None and is_better(again.offered, state.cloud):
                 cloud = again.offered
                 return Step(again.state._replace(cloud=cloud), info._replace(n_renewals=1))
         if gap < -SURE:

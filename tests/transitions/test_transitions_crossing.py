@@ -8,8 +8,8 @@ from path_problem import data
 from sgevidence import HMC, SGAIS, Escort, ImpossibleRowsError, ModeSearch
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel
-from sgevidence.particles import RESAMPLING, Cloud
-from sgevidence.transitions import Allocate, Anneal, Crossing, Reweight, State, Step, Streams
+from sgevidence.particles import RESAMPLING, Cloud, Genealogy
+from sgevidence.transitions import Allocate, Anneal, Crossing, Reweight, State, Step, Streams, _allocate
 from sgevidence.transitions._rivals import Rivals
 
 MODEL, M = LinearModel(2, noise_std=1.0), 400
@@ -86,13 +86,30 @@ def offering(cloud):
 def test_what_was_offered_counts_where_the_others_find_clearly_less(rng, monkeypatch, more, taken):
     rows = data(MODEL, 30, rng)
     theta, streams = MODEL.sample_prior(rng, M), Streams.spawned(rng)
-    offered = Cloud.planted(theta)._replace(log_Z=MODEL.exact_log_evidence(rows) + more)
+    exact, bar = MODEL.exact_log_evidence(rows), Genealogy.planted(M, 0.2**2)
+    offered = Cloud.planted(theta)._replace(log_Z=exact + more, genealogy=bar)
     ways = Crossing._transitions
     monkeypatch.setattr(Crossing, "_transitions", lambda self, modes: [offering(offered), *ways(self, modes)])
     state = State(Cloud.planted(theta), Memory.empty())
     state, infos = crossing()(state, state.path(MODEL, rows), streams)
     assert (state.log_evidence == offered.log_evidence) == taken
     assert sum(getattr(info, "n_renewals", 0) for info in infos) == taken and state.n_rows == 30
+
+
+def test_what_declined_allocations_know_of_a_fit_is_weighed_against_its_end(rng, monkeypatch):
+    """Rows that are annealed in several pieces: the last one is held against what was offered of all."""
+    model = MixtureModel(2, 1)
+    rows, offers = Rows.of(rng.standard_normal((300, 1))), []
+
+    def declined(model, rows, rng, found=_allocate.allocation_evidence):
+        offers.append(found(model, rows, rng)._replace(reliable=False, hopeful=False))
+        return offers[-1]._replace(log_evidence=offers[-1].log_evidence + 3.0)
+
+    monkeypatch.setattr(_allocate, "allocation_evidence", declined)
+    sampler = SGAIS(max_particles=200)
+    state, records = sampler.update(sampler.init(model, rng), model, rows, rng)
+    assert len(offers) == 1 and len(records) > 1 and state.n_rows == 300
+    assert state.log_evidence == pytest.approx(offers[0].log_evidence + 3.0)
 
 
 def test_rows_that_only_weigh_wait(rng):
@@ -143,7 +160,15 @@ def test_at_once_is_for_mixtures_whose_allocations_will_do(rng):
     model, rows = MixtureModel(2, 2), data(MixtureModel(2, 2), 60, rng)
     state = State(Cloud.planted(model.sample_prior(rng, M)), Memory.empty())
     streams = Streams.spawned(rng)
-    after, infos = crossing(mode_search=ModeSearch()).at_once(state, state.path(model, rows), streams)
-    assert len(infos) == 1 and after.n_rows == 60 and after.pending is None and after.cloud.M == M
+    after, infos, offered = crossing(mode_search=ModeSearch()).at_once(
+        state, state.path(model, rows), streams
+    )
+    assert (
+        offered is None
+        and len(infos) == 1
+        and after.n_rows == 60
+        and after.pending is None
+        and after.cloud.M == M
+    )
     for way in (crossing(), crossing(mode_search=ModeSearch(first_allocation=None))):
-        assert way.at_once(state, state.path(model, rows), streams) == (state, [])
+        assert way.at_once(state, state.path(model, rows), streams) == (state, [], None)
