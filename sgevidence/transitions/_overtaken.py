@@ -1,11 +1,11 @@
 """Basins of a mixture that overtake, in mid-stream, those that the cloud follows.
 
 When one of the :class:`~._rivals.Rivals` of the last look has caught up, when the rows have grown by a
-quarter, and when the cloud is new, a short search asks whether there are allocations nearly as good as those
-of the particles where no particle is (:func:`~sgevidence.targets.rival_allocations`).  If so, evidence and
-particles are taken from allocations, as at the beginning, even if these would not do for half as many rows;
-or from modes, if others are clearly better.  If neither will do, these are reported as missed.  What else was
-found are the next rivals, and the next search starts from them too.
+quarter or surprise, and when the cloud is new, a short search asks whether there are allocations nearly as
+good as those of the particles where no particle is (:func:`~sgevidence.targets.rival_allocations`).  If so,
+evidence and particles are taken from allocations, as at the beginning, even if these would not do for four
+fifths of the rows; or from modes, if others are clearly better.  If neither will do, these are reported as
+missed.  What else was found are the next rivals, and the next search starts from them too.
 
 Symbols: ``n`` = weight of all rows seen, ``theta`` = particles.
 """
@@ -22,8 +22,10 @@ from ._base import Step, Streams
 from ._modes import ModeImportance, Renewed, is_renewed
 from ._rivals import FARTHER, SHORT, Rivals, nearest
 
-#: Growth of n from one look to the next, and particles whose allocations are looked at.
-GROWTH, CHAINS = 1.25, 4
+#: Growth of n from one look to the next, or where rows surprise; particles whose allocations are looked at.
+GROWTH, SOON, CHAINS = 1.25, 1.05, 4
+#: Standard errors by which a chunk is less probable than the rows before where it surprises.
+SURPRISED = 3.0
 #: Nats by which other allocations must be better for modes to be looked for: scores err by as much.
 SURE = 3.0
 #: Nats by which evidence must have changed for the cloud to be around another basin.
@@ -44,9 +46,15 @@ class Overtaken(NamedTuple):
 
     @staticmethod
     def is_due(step: Step, path: Path, first_rows: int) -> bool:
-        """Whether a rival has caught up, n grown by a quarter since the last look, or the cloud is new."""
-        grown = path.n >= max(first_rows, GROWTH * step.state.tuned.searched)
-        return bool(path.model.has_allocations and (grown or step.state.is_rivalled or is_renewed(step)))
+        """Whether a rival has caught up, n grown by a quarter since the last look, or the cloud is new.
+
+        Or by a twentieth, where the chunk is a surprise.
+        """
+        if not path.model.has_allocations:
+            return False
+        state, since = step.state, path.n / max(step.state.tuned.searched, 1.0)
+        grown = path.n >= first_rows and (since >= GROWTH or (since >= SOON and surprises(state.cloud, path)))
+        return grown or state.is_rivalled or is_renewed(step)
 
     def renewed(self, step: Step) -> Step:
         """The step, from allocations or modes if its cloud has been overtaken, or nearly so.
@@ -68,7 +76,7 @@ class Overtaken(NamedTuple):
             gain = again.state.log_evidence - step.state.log_evidence
             step, info = again, info.plus(again.info)
             if abs(gain) < ANOTHER:
-                is_missed = gap < -SURE - found.apart and not again.info.n_renewals
+                is_missed = gap < -SURE - 2 * found.apart and not again.info.n_renewals
                 info = info.plus(Renewed(missed_mode=-gap if is_missed else 0.0))
                 others = elsewhere(self.path.model, step.state.cloud, found)
                 break
@@ -100,6 +108,15 @@ class Overtaken(NamedTuple):
             again = self.modes.renewed(step)
             return again._replace(info=again.info.plus(info))
         return step._replace(info=info)
+
+
+def surprises(cloud: Cloud, path: Path) -> bool:
+    """Whether the chunk is explained worse than the rows before: they may want a component of their own."""
+    if not path.memory.n_rows:
+        return False
+    theta = cloud.some(1)
+    before, new = (path.model.log_likelihood(theta, rows)[0] for rows in (path.memory.sample, path.chunk))
+    return bool(np.mean(before) - np.mean(new) > SURPRISED * np.std(before) / len(new) ** 0.5)
 
 
 def elsewhere(model: Model, cloud: Cloud, found: RivalAllocations) -> np.ndarray:

@@ -16,7 +16,7 @@ from sgevidence.particles import Cloud, Genealogy, Weights, systematic
 from sgevidence.targets import Path, RivalAllocations, allocation_evidence
 from sgevidence.transitions import Allocate, State, Step, Streams, Tuned
 from sgevidence.transitions._modes import Renewed
-from sgevidence.transitions._overtaken import Overtaken, elsewhere
+from sgevidence.transitions._overtaken import Overtaken, elsewhere, surprises
 from sgevidence.transitions._rivals import LEAST, Rivals
 
 P = 6
@@ -105,6 +105,42 @@ def test_when_it_is_due(rng):
     assert due(searched=129.0, info=Renewed(1)) and not due(searched=129.0, info=Renewed(0))
     assert not due(path=path._replace(model=LinearModel(P)), rivals=caught_up)
     assert not due(path=path._replace(model=MixtureModel(1, P)), rivals=caught_up)
+
+
+def test_rows_that_surprise_are_a_reason_to_look(rng):
+    """Of another place; not those of the same, in whatever number, and not at once again."""
+    rows = groups(rng, 600)
+    model, memory = MODEL, Memory.empty().absorb(rows[:400], rng)
+    found = allocation_evidence(model, rows[:400], rng)
+    who = systematic(Weights(found.log_weights).W, rng, 100)
+    step = Step(State(Cloud.planted(found.theta[who]), memory, Tuned(searched=380.0)))
+    assert not surprises(step.state.cloud, Path(model, Memory.empty(), rows))
+    for n in (10, 50, 80):
+        same, other = rows[400 : 400 + n], Rows.of(rows.X[400 : 400 + n] + 3.0)
+        assert not surprises(step.state.cloud, Path(model, memory, same))
+        assert Overtaken.is_due(step, Path(model, memory, other), 20)
+        just = step._replace(state=step.state._replace(tuned=Tuned(searched=399.0)))
+        assert Overtaken.is_due(just, Path(model, memory, other), 20) == (n > 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("call", [20, 50])
+def test_groups_one_after_the_other(rng, call):
+    """Three components for five groups of which each comes when the one before has gone."""
+    for g in rng.spawn(3):
+        X = np.repeat(3.0 * g.standard_normal((5, 2)), 160, axis=0) + 0.5 * g.standard_normal((800, 2))
+        X = X[np.argsort(np.arange(800) + g.normal(scale=40.0, size=800))]
+        sampler, model, rows = SGAIS(), MixtureModel(3, 2), Rows.of(X / X.std())
+        state = sampler.init(model, g)
+        for piece in rows.chunks(call):
+            state, _ = sampler.update(state, model, piece, g)
+            if state.n_rows % 100 == 0 and state.n_rows > 300:
+                exact = allocation_evidence(model, rows[: state.n_rows], g)
+                error = state.log_evidence - exact.log_evidence
+                std = np.hypot(state.log_evidence_std, exact.log_evidence_std)
+                assert abs(error) < max(5 * std, 0.2), (
+                    f"{error:.2f} nats at {std:.2f} after {state.n_rows} rows"
+                )
 
 
 def poor_cloud(rng, n=600):
