@@ -57,7 +57,9 @@ def test_doctests(module):
     assert failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/user_guide.md", "docs/monitoring.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", pytest.param("docs/user_guide.md", marks=pytest.mark.slow), "docs/monitoring.md"]
+)
 def test_examples_on_the_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(

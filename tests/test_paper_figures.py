@@ -19,7 +19,13 @@ def test_there_is_a_script_for_every_figure():
     assert sorted(p.stem for p in FOLDER.glob("figure_*.py")) == sorted(f"figure_{n}" for n in NUMBERS)
 
 
-@pytest.mark.parametrize("name", [f"figure_{n}" for n in NUMBERS])
+#: Four to ten seconds each.
+LONG = ("5_3", "5_7", "5_14", "A1")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(f"figure_{n}", marks=[pytest.mark.slow] if n in LONG else []) for n in NUMBERS]
+)
 def test_script_writes_figure_and_table(name, tmp_path, monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(FOLDER))
     monkeypatch.setattr(sys, "argv", [name, "--out", str(tmp_path), *SMALL])
@@ -33,6 +39,7 @@ def test_script_writes_figure_and_table(name, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.startswith(name)
 
 
+@pytest.mark.slow
 def test_truths_write_one_table(tmp_path, monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(FOLDER))
     out = tmp_path / "truths.csv"

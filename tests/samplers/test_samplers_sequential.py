@@ -39,7 +39,7 @@ def check(sampler, n, rng, n_seeds=12):
 
 
 def test_against_closed_form(rng):
-    check(SequentialSGMCMC(n_particles=300), 60, rng)
+    check(SequentialSGMCMC(n_particles=300), 60, rng, 8)
 
 
 def test_thermostat(rng):

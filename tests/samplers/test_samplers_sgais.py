@@ -246,7 +246,7 @@ PAPER = {
 
 
 @pytest.mark.parametrize(
-    "case", [pytest.param(c, marks=[pytest.mark.slow] if c == "mixture_1" else []) for c in PATHS]
+    "case", [pytest.param(c, marks=[pytest.mark.slow] if "mixture" in c else []) for c in PATHS]
 )
 def test_paper_path(case):
     """paper() stays what it was: a stored path at 3000 rows, step by step."""
@@ -266,28 +266,26 @@ def paper_errors(rng, sizes):
     return np.array([found[n] for n in sizes]) - exact, np.array(exact)
 
 
-def test_paper_error_at_1e5(rng):
-    """About 0.1 % of log Z, as published (thesis §5.2.1), and always too low."""
-    error, exact = paper_errors(rng, [100_000])
-    assert error[0] < 0
-    assert 0.0005 < error[0] / exact[0] < 0.003
-
-
-def check_drift(rng, sizes):
+def check_drift(errors, sizes):
     """d·h/(4αB) nats a row (DESIGN §4.1): mini-batch noise heats the cloud by the same factor for ever."""
-    errors, _ = paper_errors(rng, sizes)
     slope = (errors[-1] - errors[0]) / (sizes[-1] - sizes[0])
     predicted = -6 * 0.1 / (4 * 0.2 * 500)
     assert 0.5 < slope / predicted < 2.0, f"slope {slope:.2e}, predicted {predicted:.2e}"
 
 
-def test_paper_drift(rng):
-    check_drift(rng, [20_000, 100_000])
+def test_paper_error_and_drift(rng):
+    """At 10⁵ rows about 0.1 % of log Z, as published (thesis §5.2.1), and too low."""
+    sizes = [20_000, 100_000]
+    errors, exact = paper_errors(rng, sizes)
+    assert errors[-1] < 0
+    assert 0.0005 < errors[-1] / exact[-1] < 0.003
+    check_drift(errors, sizes)
 
 
 @pytest.mark.slow
 def test_paper_drift_to_a_million(rng):
-    check_drift(rng, [100_000, 1_000_000])
+    sizes = [100_000, 1_000_000]
+    check_drift(paper_errors(rng, sizes)[0], sizes)
 
 
 def test_default_does_not_drift(rng):
