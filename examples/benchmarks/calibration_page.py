@@ -97,10 +97,11 @@ def bars(summaries: dict[str, Summary], records: list[dict]) -> str:
         [
             f"cells with sd(z) ≤ {MOST_SD} and mean z within ±{MOST_MEAN}",
             f"{ENOUGH:.0%}",
-            f"{fair} of {len(judged)}, {fair / max(1, len(judged)):.0%}; a perfect error bar "
-            f"would give {perfect:.0%} with so few fits; beyond chance: {len(judged) - near}",
+            f"{fair} of {len(judged)}, {fair / max(1, len(judged)):.0%}",
             _met(fair >= ENOUGH * len(judged)),
         ],
+        ["the same, of a perfect error bar with so few fits", "", f"{perfect:.0%}", ""],
+        ["cells beyond that by more than chance", "", f"{len(judged) - near} of {len(judged)}", ""],
         [
             f"cells with more than {MOST_FAR:.0%} of fits beyond {FAR:.0f} errors and no warning",
             "none",
