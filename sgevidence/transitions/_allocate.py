@@ -10,7 +10,7 @@ little.
 Symbols: ``draws`` = weighted draws from q, whose mean weight is Ẑ, ``M`` = particles.
 """
 
-from typing import NamedTuple, cast
+from typing import NamedTuple, TypeGuard, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from ._modes import Renewed, siblings
 
 #: Standard errors, and nats, by which what is offered must exceed what particles claim; or how much larger
 #: their error bar must be.
-SIGNIFICANT, LEAST, BLUNTER = 4.0, 0.5, 3.0
+SIGNIFICANT, CLEAR, BLUNTER = 4.0, 0.5, 3.0
 
 
 class Allocate(NamedTuple):
@@ -73,10 +73,10 @@ class Allocate(NamedTuple):
         return state._replace(tuned=state.tuned._replace(allocations_failed=path.n))
 
 
-def is_better(offered: Cloud | None, cloud: Cloud) -> bool:
+def is_better(offered: Cloud | None, cloud: Cloud) -> TypeGuard[Cloud]:
     """Whether particles claim so much less than what was offered that they lost something, or know less."""
     if offered is None:
         return False
     std = np.hypot(offered.log_evidence_std, cloud.log_evidence_std)
-    exceeds = offered.log_evidence - cloud.log_evidence > max(SIGNIFICANT * std, LEAST)
+    exceeds = offered.log_evidence - cloud.log_evidence > max(SIGNIFICANT * std, CLEAR)
     return bool(exceeds or cloud.log_evidence_std > BLUNTER * offered.log_evidence_std)

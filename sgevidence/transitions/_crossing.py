@@ -62,7 +62,7 @@ class Crossing(NamedTuple):
         if state.pending is not None and not state.is_rivalled and offered is None:
             return state, infos
         step = step._replace(state=state._replace(cloud=state.seen, pending=None, ell=None))
-        if offered is not None and is_better(offered, step.state.cloud):
+        if is_better(offered, step.state.cloud):
             step = Step(step.state._replace(cloud=offered), Renewed(n_renewals=1))
             infos.append(step.info)
         for outside in self._from_outside(step, path, rng, modes):

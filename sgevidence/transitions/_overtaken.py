@@ -101,9 +101,8 @@ class Overtaken(NamedTuple):
             if again.crossed:
                 return again
             step, info = step._replace(state=again.state), again.info
-            if again.offered is not None and is_better(again.offered, state.cloud):
-                cloud = again.offered
-                return Step(again.state._replace(cloud=cloud), info._replace(n_renewals=1))
+            if is_better(again.offered, state.cloud):
+                return Step(again.state._replace(cloud=again.offered), info._replace(n_renewals=1))
         if gap < -SURE:
             again = self.modes.renewed(step)
             return again._replace(info=again.info.plus(info))
