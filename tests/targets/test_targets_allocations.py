@@ -6,13 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from enumeration import enumerated
-from mutants import broken
 from sklearn.datasets import load_digits, load_wine
 from sklearn.decomposition import PCA
 
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel, allocations
-from sgevidence.targets import _allocation_search
+from sgevidence.targets import _allocation_search, _merge_split
 from sgevidence.targets import _allocations as target
 from sgevidence.targets._allocations import allocation_evidence
 
@@ -202,10 +201,14 @@ UNDERFITTED = Rows.of(FIVE[np.arange(200) % 5] + np.random.default_rng(4).standa
 
 
 def check_basins(rng, seeds=4):
-    """K = 3 on five groups, where one basin in eight is easily lost; by sequential runs −1029.856 ± 0.012."""
+    """K = 3 on five groups, where one basin in eight is easily lost; by sequential runs −1029.856 ± 0.012.
+
+    In one search of twenty (3 of 60) a half finds that one alone, and says so.
+    """
     found = [allocation_evidence(MixtureModel(3, 2), UNDERFITTED, g) for g in rng.spawn(seeds)]
+    assert sum(not one.reliable for one in found) < 2
     for one in found:
-        assert one.reliable and one.log_evidence_std < 0.15  # 0.07 if one half alone has lost it
+        assert one.log_evidence_std < 0.15 or not one.reliable  # 0.07 if one half alone has lost it
         assert abs(one.log_evidence + 1029.856) < 4 * np.hypot(one.log_evidence_std, 0.012)
 
 
@@ -224,15 +227,17 @@ def test_power_basins_of_the_last_round_alone(rng, monkeypatch):
         check_basins(rng)
 
 
-def check_tight_groups(rng, searches=30):
+def check_tight_groups(rng, searches=60):
     """K = 3 on digits, 8 principal components: two tight groups, and a wide one around them."""
     X = PCA(8, random_state=0).fit_transform(load_digits().data)
     X, model = X / X.std(axis=0), MixtureModel(3, 8)
     F, origin, lost = allocations.features(X, np.ones(len(X)), X.mean(axis=0)), X.mean(axis=0), 0
     for g in rng.spawn(searches):
-        found = _allocation_search.search(model, X, F, origin, g, _allocation_search._starts(X, 3, g))
+        found = _allocation_search.search(
+            model, X, F, origin, g, _allocation_search.starts(X, 3, _allocation_search.CHAINS, g)
+        )
         lost += found.score < -19385  # the best is −19378, the next −19515
-    assert lost < searches / 4
+    assert lost < searches / 10
 
 
 @pytest.mark.slow
@@ -242,8 +247,7 @@ def test_tight_groups_inside_a_wide_one_are_found(rng):
 
 @pytest.mark.slow
 def test_power_splits_between_two_rows_alone(rng, monkeypatch):
-    split = broken(_allocation_search.merged_and_split, "rng.random() < 0.5", "True")
-    monkeypatch.setattr(_allocation_search, "merged_and_split", split)
+    monkeypatch.setattr(_merge_split, "BETWEEN", 1.0)
     with pytest.raises(AssertionError):
         check_tight_groups(rng)
 

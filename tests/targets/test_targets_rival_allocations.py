@@ -7,6 +7,7 @@ from mutants import broken
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
 from sgevidence.models.allocations import features, sample_parameters, statistics
+from sgevidence.targets import _rival_allocations as target
 from sgevidence.targets import rival_allocations
 from sgevidence.targets._rival_allocations import DRAWS
 
@@ -51,12 +52,16 @@ def test_what_is_better_is_found(rng):
     "right, wrong",
     [
         ("best - score[C:]", "score[C:] - best"),
-        ("merged_and_split(z[i % C], rows.X, K, rng)", "z[i % C]"),
+        (
+            "merged_and_split(np.resize(stay, (HEATS[0][0], len(F))), rows.X, K, rng)",
+            "np.resize(stay, (48, len(F)))",
+        ),
         ("found[C:], score", "found[C:][::-1], score"),
     ],
     ids=["the sign", "nothing is split", "points in another order"],
 )
-def test_a_mistake_is_seen(rng, right, wrong):
+def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
+    monkeypatch.setattr(target, "ANYWHERE", 1)  # what starts from anywhere finds these groups, too
     with pytest.raises(AssertionError):
         for g in rng.spawn(5):
             check(g, broken(rival_allocations, right, wrong))
@@ -67,5 +72,5 @@ def test_five_thousand_rows_are_enough_and_weights_of_a_sample_do_not_count(rng)
     rows, group = three_groups(rng, scale=40)
     theta = particles(rows, group == 2, rng)
     few, many = (rival_allocations(MODEL, each, theta, theta[:0], rng) for each in (rows, rows.scaled(50.0)))
-    assert few.n_likelihoods == many.n_likelihoods == (4 + 96) * 5 * 5000
+    assert few.n_likelihoods == many.n_likelihoods == (4 * 5 + 3 * (48 * 2 + 16 * 4 + 6 * 8)) * 5000
     assert -3000 < many.gap.min() < -150 and -3000 < few.gap.min() < -150

@@ -1,0 +1,51 @@
+"""A move between basins of a mixture: two components are merged and another is split (Ueda et al. 2000).
+
+For all chains at once, each with its own pair and its own split.  The split is either between two rows, by
+which of them a row is nearer to, or around one, of which what is nearest leaves.
+
+Symbols: ``z`` = allocations (C, n), ``members`` = rows of the component that each chain splits (C, n).
+"""
+
+import numpy as np
+
+#: Shares of a component that leave it with one of its rows.
+LEAST_SHARE, MOST_SHARE = 0.03, 0.5
+#: Share of the splits that are between two rows.  What lies around a row finds a tight group inside a wide
+#: one: of 120 searches of digits (K = 3, 8 principal components, groups of 150 in 1797 rows) 29 without it
+#: were 137 nats low; 9 where it was half of the splits, 2 with seven in ten.
+BETWEEN = 0.3
+
+
+def merged_and_split(z: np.ndarray, X: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
+    """z with two components of each chain merged, and another split, (C, n)."""
+    chains, size = np.arange(len(z)), len(z)
+    kept, free = rng.random((K, size)).argsort(axis=0)[:2, :, None].astype(z.dtype)
+    z = np.where(z == free, kept, z)
+    split = z[chains, rng.integers(z.shape[1], size=size)]  # components by their size
+    members = z == split[:, None]
+    first, second = _distances(members, X, rng), _distances(members, X, rng)
+    leave = np.where(rng.random((size, 1)) < BETWEEN, second < first, _around(members, first, rng))
+    return np.where(members & leave, free, z)
+
+
+def _distances(members: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """How far all rows are from a random one of the members, squared, in widths of these, (C, n)."""
+    x = X - X.mean(axis=0)
+    count = members.sum(axis=1, keepdims=True)
+    mean, square = (members.astype(float) @ each / count for each in (x, x * x))
+    variance = square - mean**2
+    precision = np.where(variance > 1e-12 * square, 1.0 / np.maximum(variance, 1e-300), 0.0)  # (C, p)
+    row = x[np.argmax(members * rng.random(members.shape, dtype=np.float32), axis=1)]
+    return (
+        precision @ (x * x).T
+        - 2 * (precision * row) @ x.T
+        + np.sum(precision * row**2, axis=1, keepdims=True)
+    )
+
+
+def _around(members: np.ndarray, distance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The nearest members: from LEAST_SHARE to MOST_SHARE of them, uniform in its logarithm."""
+    share = MOST_SHARE * (LEAST_SHARE / MOST_SHARE) ** rng.random((len(members), 1))
+    last = (share * (members.sum(axis=1, keepdims=True) - 1)).astype(int)
+    ordered = np.sort(np.where(members, distance, np.inf), axis=1)
+    return distance <= np.take_along_axis(ordered, last, axis=1)

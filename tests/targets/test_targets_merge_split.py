@@ -1,0 +1,84 @@
+"""Merging and splitting: which components change, and which rows leave."""
+
+import numpy as np
+import pytest
+from mutants import broken
+
+from sgevidence.targets import _merge_split as module
+from sgevidence.targets._merge_split import merged_and_split
+
+
+def test_two_components_become_one_and_another_two(rng):
+    """Nothing else changes, in any of the chains; and each has its own pair."""
+    z, X = rng.integers(4, size=(200, 60)), rng.normal(size=(60, 2))
+    kinds = set()
+    for before, after in zip(z, merged_and_split(z, X, 4, rng)):
+        moved = {(int(a), int(b)) for a, b in zip(before, after) if a != b}
+        assert len({a for a, _ in moved}) <= 3 and set(after) <= set(range(4))
+        kinds.add(frozenset(moved))
+    assert len(kinds) > 12
+
+
+def check_distances(rng, distances):
+    """Every column by its own spread among the members."""
+    X = rng.normal(size=(50, 3)) * [1.0, 100.0, 0.0] + [0.0, 1e3, 5.0]  # the last is constant
+    members = rng.random((20, 50)) < 0.3
+    found = distances(members, X, rng)
+    for chain, inside in zip(found, members):
+        rows = np.flatnonzero(inside & (np.abs(chain) < 1e-6))
+        assert len(rows) == 1, "not measured from a member"
+        scaled = X[:, :2] / X[inside, :2].std(axis=0)
+        np.testing.assert_allclose(chain, np.sum((scaled - scaled[rows]) ** 2, axis=1), rtol=1e-6, atol=1e-6)
+
+
+def test_distances_are_in_widths_of_the_members(rng):
+    check_distances(rng, module._distances)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [("members * rng", "rng"), ("- mean**2", ""), ("- 2 * (", "- (")],
+    ids=["from any row", "spread from zero", "the product once"],
+)
+def test_other_distances_are_seen(rng, right, wrong):
+    with pytest.raises((AssertionError, ValueError)):
+        check_distances(rng, broken(module._distances, right, wrong))
+
+
+def check_around(rng, around):
+    """The nearest ones leave, between the least share and the most, half of them below the geometric mean."""
+    members = np.arange(1000) < 800
+    distance = rng.permutation(1000).astype(float)
+    left = around(np.tile(members, (400, 1)), np.tile(distance, (400, 1)), rng) & members
+    for chain in left:
+        assert distance[chain].max() < distance[members & ~chain].min()
+    share = left.sum(axis=1) / 800
+    assert module.LEAST_SHARE <= share.min() and share.max() <= module.MOST_SHARE + 0.01
+    middle = np.sqrt(module.LEAST_SHARE * module.MOST_SHARE)
+    assert abs(np.mean(share < middle) - 0.5) < 5 * 0.5 / np.sqrt(400)
+
+
+def test_the_nearest_members_leave(rng):
+    check_around(rng, module._around)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("np.where(members, distance, np.inf)", "distance"),
+        ("distance <=", "distance >="),
+        ("(LEAST_SHARE / MOST_SHARE) ** rng", "rng"),
+    ],
+    ids=["shares of all rows", "the farthest", "uniform"],
+)
+def test_other_rows_that_leave_are_seen(rng, right, wrong):
+    with pytest.raises(AssertionError):
+        check_around(rng, broken(module._around, right, wrong))
+
+
+def test_rows_all_alike_and_a_component_of_one_row(rng):
+    """Nothing to divide by; at most one component is new."""
+    z = np.tile([0, 1, 1, 2], (50, 1))
+    with np.errstate(all="raise"):
+        new = merged_and_split(z, np.ones((4, 2)), 3, rng)
+    assert new.shape == z.shape and new.min() >= 0 and new.max() <= 2
