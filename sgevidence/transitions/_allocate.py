@@ -22,7 +22,7 @@ from ._modes import Renewed, siblings
 
 #: Standard errors, and nats, by which what is offered must exceed what particles claim; or how much larger
 #: their error bar must be.
-SIGNIFICANT, CLEAR, BLUNTER = 4.0, 0.5, 3.0
+SIGNIFICANT, CLEAR, BLUNTER = 3.0, 0.5, 3.0
 
 
 class Allocate(NamedTuple):
@@ -80,3 +80,8 @@ def is_better(offered: Cloud | None, cloud: Cloud) -> TypeGuard[Cloud]:
     std = np.hypot(offered.log_evidence_std, cloud.log_evidence_std)
     exceeds = offered.log_evidence - cloud.log_evidence > max(SIGNIFICANT * std, CLEAR)
     return bool(exceeds or cloud.log_evidence_std > BLUNTER * offered.log_evidence_std)
+
+
+def taken(offered: Cloud, step: Step) -> Step:
+    """The step with what was offered in the place of the particles."""
+    return Step(step.state._replace(cloud=offered), Renewed(n_renewals=1))

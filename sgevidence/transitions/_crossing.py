@@ -14,12 +14,12 @@ import numpy as np
 
 from ..particles import Cloud
 from ..targets import Path
-from ._allocate import Allocate, is_better
+from ._allocate import Allocate, is_better, taken
 from ._anneal import Anneal
 from ._base import State, Step, Streams, check_rows
 from ._escort import Escort, Refresh
 from ._mode_search import ModeSearch
-from ._modes import ModeImportance, Renewed, is_renewed
+from ._modes import ModeImportance, is_renewed
 from ._overlooked import Overlooked
 from ._overtaken import Overtaken
 from ._restart import Restart
@@ -63,12 +63,15 @@ class Crossing(NamedTuple):
             return state, infos
         step = step._replace(state=state._replace(cloud=state.seen, pending=None, ell=None))
         if is_better(offered, step.state.cloud):
-            step = Step(step.state._replace(cloud=offered), Renewed(n_renewals=1))
+            step = taken(offered, step)
             infos.append(step.info)
         for outside in self._from_outside(step, path, rng, modes):
             if is_renewed(step) and not isinstance(outside, Overtaken):
                 break
             step = outside.renewed(step)
+            infos.append(step.info)
+        if is_better(offered, step.state.cloud):  # modes may know less than what they took the place of
+            step = taken(offered, step)
             infos.append(step.info)
         return self._settled(step, path, rng), infos
 

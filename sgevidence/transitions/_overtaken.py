@@ -30,7 +30,7 @@ SURPRISED = 3.0
 SURE = 3.0
 #: Nats by which evidence must have changed for the cloud to be around another basin.
 ANOTHER = 1.0
-#: Standard error, nats, from which particles are doubted, whatever their rivals: few lineages carry it.
+#: Standard error, nats, from which particles are doubted, whatever their rivals.
 POOR = 0.3
 #: How many of what was found are kept in mind, and from how many of these, the nearest, a look starts.
 KEPT, STARTS = 48, 16
@@ -48,12 +48,13 @@ class Overtaken(NamedTuple):
     def is_due(step: Step, path: Path, first_rows: int) -> bool:
         """Whether a rival has caught up, n grown by a quarter since the last look, or the cloud is new.
 
-        Or by a twentieth, where the chunk is a surprise.
+        Or by a twentieth, where the chunk is a surprise or the particles are poor.
         """
         if not path.model.has_allocations:
             return False
         state, since = step.state, path.n / max(step.state.tuned.searched, 1.0)
-        grown = path.n >= first_rows and (since >= GROWTH or (since >= SOON and surprises(state.cloud, path)))
+        soon = since >= SOON and (is_poor(state.cloud) or surprises(state.cloud, path))
+        grown = path.n >= first_rows and (since >= GROWTH or soon)
         return grown or state.is_rivalled or is_renewed(step)
 
     def renewed(self, step: Step) -> Step:
@@ -64,8 +65,7 @@ class Overtaken(NamedTuple):
         """
         rivals, info = step.state.tuned.rivals, Renewed()
         known = step.state.theta[:0] if rivals is None else rivals.theta[np.argsort(rivals.behind)[:STARTS]]
-        poor = step.state.cloud.log_evidence_std > POOR
-        for least in (np.inf if poor else SHORT, -SURE):
+        for least in (np.inf if is_poor(step.state.cloud) else SHORT, -SURE):
             found = self._looked(step.state.cloud, known)
             others = elsewhere(self.path.model, step.state.cloud, found)
             info = info.plus(Renewed(n_likelihoods=found.n_likelihoods))
@@ -95,7 +95,8 @@ class Overtaken(NamedTuple):
         """Others that are so many nats short, or ahead, taken in where they can be."""
         state, info = step.state, Renewed()
         asked = state._replace(tuned=state.tuned._replace(allocations_failed=0.0))
-        grown = self.path.n >= GROWTH * state.tuned.allocations_failed
+        growth = SOON if is_poor(state.cloud) else GROWTH
+        grown = self.path.n >= growth * state.tuned.allocations_failed
         if grown and self.allocate is not None and self.allocate.applies(asked, self.path):
             again = self.allocate(asked, self.path, self.rng)
             if again.crossed:
@@ -107,6 +108,11 @@ class Overtaken(NamedTuple):
             again = self.modes.renewed(step)
             return again._replace(info=again.info.plus(info))
         return step._replace(info=info)
+
+
+def is_poor(cloud: Cloud) -> bool:
+    """Whether few lineages carry the evidence."""
+    return cloud.log_evidence_std > POOR
 
 
 def surprises(cloud: Cloud, path: Path) -> bool:

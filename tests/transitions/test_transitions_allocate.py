@@ -93,7 +93,7 @@ def test_what_is_not_reliable_is_tried_again_but_not_for_ever(rng, monkeypatch):
 
 
 def test_what_was_offered_is_taken_if_particles_claim_clearly_less():
-    """By four standard errors of both, and half a nat; or if their error bar is three times as wide."""
+    """By three standard errors of both, and half a nat; or if their error bar is three times as wide."""
 
     def cloud(value, std):
         return Cloud(np.zeros((3, 1)), Weights.ones(3), value, Genealogy.planted(3, std**2))
@@ -101,7 +101,7 @@ def test_what_was_offered_is_taken_if_particles_claim_clearly_less():
     own = cloud(-10.0, 0.0).log_evidence_std
     assert not _allocate.is_better(None, cloud(-10.0, 0.1))
     for std in (0.01, 0.3, 1.0):
-        least = max(4 * np.hypot(own, cloud(0.0, std).log_evidence_std), 0.5)
+        least = max(3 * np.hypot(own, cloud(0.0, std).log_evidence_std), 0.5)
         assert _allocate.is_better(cloud(-9.99 + least, std), cloud(-10.0, 0.0))
         assert not _allocate.is_better(cloud(-10.01 + least, std), cloud(-10.0, 0.0))
         assert not _allocate.is_better(cloud(-30.0, std), cloud(-10.0, 0.0))

@@ -10,6 +10,7 @@ from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.particles import RESAMPLING, Cloud, Genealogy
 from sgevidence.transitions import Allocate, Anneal, Crossing, Reweight, State, Step, Streams, _allocate
+from sgevidence.transitions._modes import Renewed
 from sgevidence.transitions._rivals import Rivals
 
 MODEL, M = LinearModel(2, noise_std=1.0), 400
@@ -94,6 +95,43 @@ def test_what_was_offered_counts_where_the_others_find_clearly_less(rng, monkeyp
     state, infos = crossing()(state, state.path(MODEL, rows), streams)
     assert (state.log_evidence == offered.log_evidence) == taken
     assert sum(getattr(info, "n_renewals", 0) for info in infos) == taken and state.n_rows == 30
+
+
+def check_taken_back(rng, monkeypatch, call=Crossing.__call__):
+    """Modes from outside that claim clearly less than what was offered, and were sure of it."""
+    rows = data(MODEL, 30, rng)
+    theta, streams = MODEL.sample_prior(rng, M), Streams.spawned(rng)
+    offered = Cloud.planted(theta)._replace(
+        log_Z=MODEL.exact_log_evidence(rows), genealogy=Genealogy.planted(M, 0.1**2)
+    )
+
+    class Low:
+        """A repair that makes things worse."""
+
+        def renewed(self, step):
+            cloud = step.state.cloud._replace(log_Z=step.state.cloud.log_Z - 2.0)
+            return Step(step.state._replace(cloud=cloud), Renewed(n_renewals=1))
+
+    ways = Crossing._transitions
+    monkeypatch.setattr(Crossing, "_transitions", lambda self, modes: [offering(offered), *ways(self, modes)])
+    monkeypatch.setattr(Crossing, "_from_outside", lambda self, *_: [Low()])
+    state, infos = call(crossing(), State(Cloud.planted(theta), Memory.empty()), path_of(rows), streams)
+    assert state.log_evidence == offered.log_evidence
+    assert sum(getattr(info, "n_renewals", 0) for info in infos) == 2
+
+
+def path_of(rows):
+    return State(Cloud.planted(np.zeros((1, MODEL.n_params))), Memory.empty()).path(MODEL, rows)
+
+
+def test_modes_that_know_less_than_what_was_offered_are_taken_back(rng, monkeypatch):
+    check_taken_back(rng, monkeypatch)
+
+
+def test_power_modes_have_the_last_word(rng, monkeypatch):
+    last = "if is_better(offered, step.state.cloud):  # modes"
+    with pytest.raises(AssertionError):
+        check_taken_back(rng, monkeypatch, broken(Crossing.__call__, last, "if False:  # modes"))
 
 
 def test_what_declined_allocations_know_of_a_fit_is_weighed_against_its_end(rng, monkeypatch):

@@ -14,7 +14,7 @@ from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.models.allocations import features, sample_parameters, statistics
 from sgevidence.particles import Cloud, Genealogy, Weights, systematic
 from sgevidence.targets import Path, RivalAllocations, allocation_evidence
-from sgevidence.transitions import Allocate, State, Step, Streams, Tuned
+from sgevidence.transitions import Allocate, State, Step, Streams, Tuned, _overtaken
 from sgevidence.transitions._modes import Renewed
 from sgevidence.transitions._overtaken import Overtaken, elsewhere, surprises
 from sgevidence.transitions._rivals import LEAST, Rivals
@@ -107,6 +107,40 @@ def test_when_it_is_due(rng):
     assert not due(path=path._replace(model=MixtureModel(1, P)), rivals=caught_up)
 
 
+def test_poor_particles_are_a_reason_to_look(rng):
+    """As the rows grow by a twentieth, while with others a quarter will do."""
+    rows = groups(rng, 106)
+    memory = Memory.empty().absorb(rows[:100], rng)
+    theta = np.repeat(MODEL.sample_prior(rng, 1), 10, axis=0)
+
+    def due(std, n):
+        cloud = Cloud.planted(theta)._replace(genealogy=Genealogy.planted(10, std**2))
+        state = State(cloud, memory, Tuned(searched=100.0))
+        return Overtaken.is_due(Step(state), Path(MODEL, memory, Rows.of(rows.X[:n])), 20)
+
+    assert due(0.4, 6) and not due(0.4, 4) and not due(0.2, 6)
+
+
+def test_many_rivals_are_kept_in_mind_and_a_look_starts_from_the_nearest(rng, monkeypatch):
+    """A basin that went from 13 nats behind to 8 ahead within a seventh of the rows was not among sixteen."""
+    model, rows, state = poor_cloud(rng)
+    known = Rivals(model.sample_prior(rng, 60), rng.permutation(60).astype(float))
+    state = state._replace(tuned=Tuned(rivals=known))
+    started = []
+
+    def looked(self, cloud, theta, look=Overtaken._looked):
+        started.append(theta)
+        return look(self, cloud, theta)
+
+    monkeypatch.setattr(Overtaken, "_looked", looked)
+    monkeypatch.setattr(_overtaken, "elsewhere", lambda model, cloud, found: np.argsort(found.gap))
+    step = Overtaken(None, NoModes(), Path(model, Memory.empty(), rows), Streams.spawned(rng)).renewed(
+        Step(state)
+    )
+    np.testing.assert_array_equal(started[0], known.theta[np.argsort(known.behind)[:16]])
+    assert len(step.state.tuned.rivals.theta) == 48
+
+
 def test_rows_that_surprise_are_a_reason_to_look(rng):
     """Of another place; not those of the same, in whatever number, and not at once again."""
     rows = groups(rng, 600)
@@ -181,9 +215,9 @@ def test_where_particles_lead_nothing_is_missed(rng):
     assert step.info.missed_mode == 0.0 and len(step.state.tuned.rivals.theta)
 
 
-@pytest.mark.parametrize("std, failed, asked", [(0.4, 0, 1), (0.2, 0, 0), (0.4, 500, 0), (0.4, 480, 1)])
+@pytest.mark.parametrize("std, failed, asked", [(0.4, 0, 1), (0.2, 0, 0), (0.4, 575, 0), (0.4, 565, 1)])
 def test_particles_with_a_wide_error_bar_are_doubted(rng, monkeypatch, std, failed, asked):
-    """Though no rival is near; unless allocations have failed on four fifths of the rows."""
+    """Though no rival is near; unless allocations have just failed."""
     model, rows, _ = poor_cloud(rng)
     found = allocation_evidence(model, rows, rng)
     who, calls = systematic(Weights(found.log_weights).W, rng, 300), []
