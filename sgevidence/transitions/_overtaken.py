@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from ..models import MixtureModel, Model
-from ..particles import Cloud, systematic
+from ..particles import Cloud, log_sum_exp, systematic
 from ..targets import Path, RivalAllocations, rival_allocations
 from ._allocate import Allocate, is_better
 from ._base import Step, Streams
@@ -24,8 +24,9 @@ from ._rivals import FARTHER, SHORT, Rivals, nearest
 
 #: Growth of n from one look to the next, or where rows surprise; particles whose allocations are looked at.
 GROWTH, SOON, CHAINS = 1.25, 1.05, 4
-#: Standard errors by which a chunk is less probable than the rows before where it surprises.
-SURPRISED = 3.0
+#: Standard errors by which rows since the last look differ from those before where they surprise; and how
+#: many of either are asked.
+SURPRISED, MOST_ASKED = 3.5, 500
 #: Nats by which other allocations must be better for modes to be looked for: scores err by as much.
 SURE = 3.0
 #: Nats by which evidence must have changed for the cloud to be around another basin.
@@ -48,12 +49,12 @@ class Overtaken(NamedTuple):
     def is_due(step: Step, path: Path, first_rows: int) -> bool:
         """Whether a rival has caught up, n grown by a quarter since the last look, or the cloud is new.
 
-        Or by a twentieth, where the chunk is a surprise or the particles are poor.
+        Or by a twentieth, where rows since then are a surprise or the particles are poor.
         """
         if not path.model.has_allocations:
             return False
         state, since = step.state, path.n / max(step.state.tuned.searched, 1.0)
-        soon = since >= SOON and (is_poor(state.cloud) or surprises(state.cloud, path))
+        soon = since >= SOON and (is_poor(state.cloud) or surprises(state.cloud, path, state.tuned.searched))
         grown = path.n >= first_rows and (since >= GROWTH or soon)
         return grown or state.is_rivalled or is_renewed(step)
 
@@ -115,13 +116,29 @@ def is_poor(cloud: Cloud) -> bool:
     return cloud.log_evidence_std > POOR
 
 
-def surprises(cloud: Cloud, path: Path) -> bool:
-    """Whether the chunk is explained worse than the rows before: they may want a component of their own."""
+def surprises(cloud: Cloud, path: Path, searched: float) -> bool:
+    """Whether the rows since the last look are unlike those before: they may want components of their own.
+
+    Unlike in how probable they are, more or less so, or in which components they belong to.
+    """
     if not path.memory.n_rows:
         return False
-    theta = cloud.some(1)
-    before, new = (path.model.log_likelihood(theta, rows)[0] for rows in (path.memory.sample, path.chunk))
-    return bool(np.mean(before) - np.mean(new) > SURPRISED * np.std(before) / len(new) ** 0.5)
+    model, theta, memory = cast(MixtureModel, path.model), cloud.some(1), path.memory.sample
+    late = (memory.weight.cumsum() > searched) & path.memory.complete
+    if np.all(late):
+        return False
+    recent = np.concatenate([memory.X[late], path.chunk.X])
+    before, new = (_seen_in(model, theta, X) for X in (memory.X[~late], recent))
+    error = (before.std(axis=1) + 1e-3) * np.sqrt(1 / before.shape[1] + 1 / new.shape[1])
+    return bool(np.any(np.abs(before.mean(axis=1) - new.mean(axis=1)) > SURPRISED * error))
+
+
+def _seen_in(model: MixtureModel, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """Log-likelihood of rows evenly spread over X, and to which component they belong, (1 + K, rows)."""
+    X = X[:: len(X) // MOST_ASKED + 1]
+    log_p = model.component_log_densities(theta, X)[:, 0]
+    total = log_sum_exp(log_p, axis=0)
+    return np.vstack([total, np.exp(log_p - total)])
 
 
 def elsewhere(model: Model, cloud: Cloud, found: RivalAllocations) -> np.ndarray:

@@ -141,20 +141,54 @@ def test_many_rivals_are_kept_in_mind_and_a_look_starts_from_the_nearest(rng, mo
     assert len(step.state.tuned.rivals.theta) == 48
 
 
+def check_surprise(rng, surprising=surprises):
+    """Rows of another place, and of one component alone; not those of the same, in any number."""
+    rows = groups(rng, 700)
+    found = allocation_evidence(MODEL, rows[:400], rng)
+    cloud = Cloud.planted(found.theta[systematic(Weights(found.log_weights).W, rng, 100)])
+    component = MODEL.component_log_densities(cloud.theta[:1], rows.X)[:, 0].argmax(axis=0)
+    rarer = np.argmin(np.bincount(component, minlength=2))
+    unlike = dict(elsewhere=rows.X[400:] + 3.0, rarer=np.resize(rows.X[component == rarer], (300, P)))
+    for held in (0, 15):  # rows of the memory that have come since the look
+        memory = Memory.empty().absorb(rows[: 400 + held], rng)
+        for n in (20, 50, 150):
+            same = Path(MODEL, memory, Rows.of(rows.X[420 : 420 + n]))
+            assert not surprising(cloud, same, 400.0), "the same"
+            for kind, X in unlike.items():
+                assert surprising(cloud, Path(MODEL, memory, Rows.of(X[:n])), 400.0), kind
+    assert not surprising(cloud, Path(MODEL, Memory.empty(), rows), 0.0)
+    late = Memory.empty().absorb(Rows.of(np.concatenate([rows.X[:400], unlike["elsewhere"][:40]])), rng)
+    assert surprising(cloud, Path(MODEL, late, rows[401:402]), 400.0), "rows before the chunk"
+    assert not surprising(cloud, Path(MODEL, late, rows[401:402]), 440.0), "rows that were looked at"
+
+
+def test_rows_unlike_those_before_surprise(rng):
+    check_surprise(rng)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("np.abs(before.mean(axis=1) - new.mean(axis=1))", "(before.mean(axis=1) - new.mean(axis=1))[:1]"),
+        ("np.concatenate([memory.X[~known], chunk.X])", "chunk.X"),
+        ("SURPRISED * error", "0.1 * error"),
+    ],
+    ids=["less probable alone", "the chunk alone", "anything"],
+)
+def test_power_of_surprise(rng, right, wrong):
+    with pytest.raises(AssertionError):
+        check_surprise(rng, broken(surprises, right, wrong))
+
+
 def test_rows_that_surprise_are_a_reason_to_look(rng):
-    """Of another place; not those of the same, in whatever number, and not at once again."""
-    rows = groups(rng, 600)
-    model, memory = MODEL, Memory.empty().absorb(rows[:400], rng)
-    found = allocation_evidence(model, rows[:400], rng)
-    who = systematic(Weights(found.log_weights).W, rng, 100)
-    step = Step(State(Cloud.planted(found.theta[who]), memory, Tuned(searched=380.0)))
-    assert not surprises(step.state.cloud, Path(model, Memory.empty(), rows))
-    for n in (10, 50, 80):
-        same, other = rows[400 : 400 + n], Rows.of(rows.X[400 : 400 + n] + 3.0)
-        assert not surprises(step.state.cloud, Path(model, memory, same))
-        assert Overtaken.is_due(step, Path(model, memory, other), 20)
-        just = step._replace(state=step.state._replace(tuned=Tuned(searched=399.0)))
-        assert Overtaken.is_due(just, Path(model, memory, other), 20) == (n > 10)
+    """But not at once again."""
+    rows = groups(rng, 450)
+    found = allocation_evidence(MODEL, rows[:400], rng)
+    cloud = Cloud.planted(found.theta[systematic(Weights(found.log_weights).W, rng, 100)])
+    memory, other = Memory.empty().absorb(rows[:400], rng), Rows.of(rows.X[400:] + 3.0)
+    for searched, due in ((400.0, True), (440.0, False)):
+        step = Step(State(cloud, memory, Tuned(searched=searched)))
+        assert Overtaken.is_due(step, Path(MODEL, memory, other), 20) == due
 
 
 @pytest.mark.slow
