@@ -50,3 +50,17 @@ def enumerate_segmentations(n, hazard, evidence):
     p = np.exp(log_joint - log_Z)
     best = list(segmentations(n))[int(np.argmax(log_joint))]
     return log_Z, np.bincount(last, weights=p, minlength=n), p @ np.array(changed), best
+
+
+def category_evidence(X, K, c):
+    """Dirichlet and multinomial, of ordered rows, summed over columns."""
+    N = np.array([[np.sum(x == k) for k in range(K)] for x in X.T])
+    each = gammaln(N + c).sum(axis=1) - K * gammaln(c) + gammaln(K * c) - gammaln(len(X) + K * c)
+    return float(each.sum())
+
+
+def count_evidence(X, mean, a):
+    """Gamma and Poisson, summed over columns."""
+    S, d, n = X.sum(axis=0), a / mean, len(X)
+    each = gammaln(a + S) - gammaln(a) + a * np.log(d) - (a + S) * np.log(d + n)
+    return float(each.sum() - gammaln(X + 1).sum())

@@ -1,5 +1,7 @@
 """Change points of streams and series, by evidence."""
 
+from ._categories import CategorySegment
+from ._counts import CountSegment
 from ._detection import Detection
 from ._monitor import EvidenceMonitor
 from ._normal import NormalSegment
@@ -13,6 +15,8 @@ __all__ = [
     "segment",
     "Segmentation",
     "NormalSegment",
+    "CategorySegment",
+    "CountSegment",
     "RegressionSegment",
     "SeriesSegment",
 ]

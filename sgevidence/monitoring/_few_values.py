@@ -17,8 +17,8 @@ FEWEST_ROWS = 30
 MANY = 8
 
 ADVICE = (
-    "Give EvidenceMonitor a model of classes or counts, such as BayesianSoftmaxRegression() or "
-    "BayesianGLM(family='poisson'), with this column as y, a column of zeros as X, and some 50 rows a call"
+    "Give EvidenceMonitor a model of classes or counts: CategorySegment(n_categories=...), CountSegment(), "
+    "or, where they depend on others, BayesianSoftmaxRegression() or BayesianGLM(family='poisson')"
 )
 
 

@@ -33,9 +33,9 @@ class EvidenceMonitor(BaseEstimator):
     ----------
     model : segment model, estimator or None, default=None
         What a segment looks like.  None means :class:`~sgevidence.monitoring.SeriesSegment`: numbers in
-        any units, with a level, a trend, an autoregression or a random walk.  Others with a closed
-        form: :class:`~sgevidence.monitoring.NormalSegment` (many times faster, scaled rows) and
-        :class:`~sgevidence.monitoring.RegressionSegment` (y given X).  Or any estimator of this package,
+        any units, with a level, a trend, an autoregression or a random walk.  Others with a closed form, from
+        ``sgevidence.monitoring``: ``NormalSegment`` (many times faster, scaled rows), ``CategorySegment``,
+        ``CountSegment``, ``RegressionSegment`` (y given X).  Or any estimator of this package,
         or an averager: then each call of ``partial_fit`` is one step.
     hazard : float, default=1/250
         Prior probability of a change at a row: one over the expected length of a segment.

@@ -4,10 +4,16 @@ import numpy as np
 import pytest
 from mutants import broken
 from scipy.special import gammaln
-from segment_cases import enumerate_segmentations, normal_evidence, regression_evidence
+from segment_cases import (
+    category_evidence,
+    count_evidence,
+    enumerate_segmentations,
+    normal_evidence,
+    regression_evidence,
+)
 
 from sgevidence import BayesianGMM, EvidenceMonitor, Exact
-from sgevidence.monitoring import NormalSegment, RegressionSegment, _filter
+from sgevidence.monitoring import CategorySegment, CountSegment, NormalSegment, RegressionSegment, _filter
 from sgevidence.monitoring._filter import RunFilter
 from sgevidence.monitoring._normal import log_gamma_ratio
 
@@ -28,7 +34,24 @@ def regression_case(rng, n=9):
     return model, X, y, lambda s, t: regression_evidence(X[s:t], y[s:t], 1.3, 2.0, 1.5, 0.4)
 
 
-CASES = {"normal": normal_case, "regression": regression_case}
+def category_case(rng, n=9):
+    """The first column changes from mostly zeros to twos; the second has zeros and ones throughout."""
+    X = np.column_stack([rng.binomial(2, np.where(np.arange(n) < n // 2, 0.1, 0.9)), rng.integers(2, size=n)])
+    X = X.astype(float)
+    return CategorySegment(3, 0.7), X, None, lambda s, t: category_evidence(X[s:t], 3, 0.7)
+
+
+def count_case(rng, n=9):
+    X = rng.poisson(np.where(np.arange(n) < n // 2, [[2.0], [30.0]], [[9.0], [30.0]]).T).astype(float)
+    return CountSegment(mean=4.0, shape=0.8), X, None, lambda s, t: count_evidence(X[s:t], 4.0, 0.8)
+
+
+CASES = {
+    "normal": normal_case,
+    "regression": regression_case,
+    "categories": category_case,
+    "counts": count_case,
+}
 
 
 def check_against_enumeration(model, X, y, evidence):
@@ -65,10 +88,18 @@ def test_evidence_and_posterior_are_those_of_all_segmentations(kind, block, rng,
         (NormalSegment, "absorb", "0.5 * shrink * e2", "0.5 * e2"),
         (RegressionSegment, "_learn", "V -= g[:, :, None] * Vphi", "V -= 0.5 * g[:, :, None] * Vphi"),
         (RegressionSegment, "_learn", "a += 0.5", "a += 1.0"),
+        (CategorySegment, "absorb", "axis=0) - met", "axis=0)"),
+        (CategorySegment, "absorb", "n + K * c", "n + c"),
+        (CategorySegment, "absorb", "-X.shape[1] * np.log", "-np.log"),
+        (CategorySegment, "absorb", "+= met.sum(axis=0)", "+= 0"),
+        (CountSegment, "absorb", "axis=0) - x\n", "axis=0)\n"),
+        (CountSegment, "absorb", "- gammaln(x + 1.0)", ""),
+        (CountSegment, "absorb", "np.log(d + 1.0)", "np.log(d)"),
+        (CountSegment, "absorb", "S[-1] + x[-1]", "S[-1]"),
     ],
 )
 def test_a_wrong_recursion_is_noticed(owner, method, right, wrong, rng, monkeypatch):
-    cases = [normal_case(rng), regression_case(rng)]
+    cases = [case(rng) for case in CASES.values()]
     monkeypatch.setattr(owner, method, broken(getattr(owner, method), right, wrong))
     with pytest.raises(AssertionError):
         for case in cases:
