@@ -378,3 +378,28 @@ def test_a_small_run_is_within_the_bars(suite, seed):
         for name in SMALL
     }
     assert not within_bars(halved)
+
+
+def test_the_reference_of_an_earlier_line_will_do():
+    """The same rows and another engine: the error is that of this fit."""
+    from calibration_cell import Cell, Data, run
+    from calibration_evidence import exactly
+
+    class Fitted:
+        log_evidence_, log_evidence_std_ = -3.0, 0.3
+
+        def fit(self, X, y):
+            return self
+
+    asked = []
+
+    def reference(data, rng):
+        asked.append(data)
+        return exactly(-2.0, "none")
+
+    cell = Cell("made up", 1, 3, lambda rng: Data(np.zeros((3, 1))), lambda random_state: Fitted(), reference)
+    first = run(cell, 1, 5.0)
+    again = run(cell, 1, 5.0, first | {"reference": -3.3, "log_evidence": 7.0, "error": 9.0})
+    assert len(asked) == 1 and first["error"] == -1.0 and first["z"] == pytest.approx(-1.0 / 0.3)
+    assert again["error"] == pytest.approx(0.3) and again["z"] == pytest.approx(1.0)
+    assert again["reference_method"] == "none" and again["log_evidence"] == -3.0

@@ -7,8 +7,9 @@
 The cells are in ``calibration_linear.py``, ``_classes.py``, ``_mixtures.py`` and ``_custom.py``.  A seed
 stands for fresh rows and a fresh random state.  Lines are appended, and what has a line is not run again:
 an interrupted run goes on with the same command.  Five seeds of every cell come first, then five more, and
-so on, so that half a run is a page of its own.  With ``--page`` nothing is fitted: the page and its picture
-are written from the lines.
+so on, so that half a run is a page of its own.  The rows of a seed are always the same, and references know
+nothing of the engine, so those of earlier lines will do (``--references``).  With ``--page`` nothing is
+fitted: the page and its picture are written from the lines.
 """
 
 import argparse
@@ -45,14 +46,15 @@ def lots(cells: Sequence[Cell], n_seeds: int | None) -> Iterator[tuple[Cell, ran
             yield cell, range(first + 1, min(first + LOT, wanted[cell.name]) + 1)
 
 
-def run_named(name: str, seed: int, max_seconds: float) -> dict:
+def run_named(name: str, seed: int, max_seconds: float, earlier: dict | None) -> dict:
     """For other processes, which cannot be sent a cell's functions."""
-    return run(CELLS[name], seed, max_seconds)
+    return run(CELLS[name], seed, max_seconds, earlier)
 
 
 def records(cells: Sequence[Cell], done: list[dict], args: argparse.Namespace) -> Iterator[dict]:
     """The fits that have no line yet; a cell that has used up its time is left as it is."""
     known = {(r["cell"], r["seed"]) for r in done}
+    earlier = {(r["cell"], r["seed"]): r for r in (read_lines(args.references) if args.references else [])}
     spent = dict.fromkeys(CELLS, 0.0)
     for r in done:
         spent[r["cell"]] = spent.get(r["cell"], 0.0) + cost(r)
@@ -60,7 +62,10 @@ def records(cells: Sequence[Cell], done: list[dict], args: argparse.Namespace) -
         missing = [seed for seed in seeds if (cell.name, seed) not in known]
         if not missing or spent[cell.name] > args.max_seconds_cell:
             continue
-        jobs = (delayed(run_named)(cell.name, seed, args.max_seconds_cell) for seed in missing)
+        jobs = (
+            delayed(run_named)(cell.name, seed, args.max_seconds_cell, earlier.get((cell.name, seed)))
+            for seed in missing
+        )
         for record in Parallel(n_jobs=args.jobs, return_as="generator")(jobs):
             spent[cell.name] += cost(record)
             yield record
@@ -102,6 +107,9 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument(
         "--max-seconds-cell", type=float, default=300.0, help="of processor; then no more seeds of a cell"
+    )
+    parser.add_argument(
+        "--references", type=Path, help="lines of another engine, whose references are not made anew"
     )
     parser.add_argument("--page", type=Path, help="write this page from the lines, and its picture")
     args = parser.parse_args()

@@ -18,6 +18,15 @@ from sgevidence import EvidenceWarning
 #: Seeds of a cell whose fit, with its reference, takes less or more than about two seconds: of twenty fits
 #: with a true error bar one in forty has a mean z beyond 0.5.
 MANY, FEW = 30, 20
+#: What a line says of its reference.
+REFERENCE = (
+    "reference",
+    "reference_std",
+    "reference_ess",
+    "reference_method",
+    "reference_sound",
+    "reference_seconds",
+)
 #: Share of effective draws below which importance sampling is not believed, nor its own error.
 LEAST_ESS = 0.05
 
@@ -82,10 +91,11 @@ def _stop(*_: Any) -> None:
     raise TookTooLong
 
 
-def run(cell: Cell, seed: int, max_seconds: float) -> dict:
+def run(cell: Cell, seed: int, max_seconds: float, earlier: dict | None = None) -> dict:
     """One fit, stopped after so much processor time, beside its reference: a dictionary for a line of JSON.
 
     What the fit raises is kept as ``failure``: a refusal is an answer.  What the reference raises is, too.
+    The reference may be that of an ``earlier`` line of the same rows: no line of the package is in it.
     """
     data = cell.make(cell.rng(seed, 0))
     random_state = int(cell.rng(seed, 1).integers(2**31))
@@ -107,26 +117,33 @@ def run(cell: Cell, seed: int, max_seconds: float) -> dict:
             signal.signal(signal.SIGPROF, before)
     record["seconds"] = round(process_time() - start, 3)
     record["warnings"] = sorted({str(w.message) for w in caught if issubclass(w.category, EvidenceWarning)})
-    if "failure" not in record:
-        start = process_time()
-        try:
-            record |= compared(record, cell.reference(data, cell.rng(seed, 2)))
-        except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
-            record["reference_failure"] = f"{type(error).__name__}: {error}"
-        record["reference_seconds"] = round(process_time() - start, 3)
+    if "failure" in record:
+        return record
+    if earlier is not None and "reference" in earlier:
+        return record | judged(record, {name: earlier[name] for name in REFERENCE})
+    start = process_time()
+    try:
+        record |= judged(record, described(cell.reference(data, cell.rng(seed, 2))))
+    except (ArithmeticError, ValueError, np.linalg.LinAlgError) as error:
+        record["reference_failure"] = f"{type(error).__name__}: {error}"
+    record["reference_seconds"] = round(process_time() - start, 3)
     return record
 
 
-def compared(record: dict, known: Reference) -> dict:
-    """Error, and z = error / √(std² + the reference's std²)."""
-    error = record["log_evidence"] - known.log_evidence
-    spread = float(np.hypot(record["std"], known.std))
+def described(known: Reference) -> dict:
+    """For a line of JSON."""
     return {
-        "error": error,
-        "z": error / spread if spread > 0 else float(np.copysign(np.inf, error)),
         "reference": known.log_evidence,
         "reference_std": known.std,
         "reference_ess": known.ess,
         "reference_method": known.method,
         "reference_sound": bool(known.sound and (known.ess >= LEAST_ESS or "bridge" in known.method)),
     }
+
+
+def judged(record: dict, reference: dict) -> dict:
+    """Error, and z = error / √(std² + the reference's std²)."""
+    error = record["log_evidence"] - reference["reference"]
+    spread = float(np.hypot(record["std"], reference["reference_std"]))
+    z = error / spread if spread > 0 else float(np.copysign(np.inf, error))
+    return {"error": error, "z": z, **reference}

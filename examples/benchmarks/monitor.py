@@ -24,7 +24,7 @@ from bench import check_one_thread, number, report, seconds
 from scipy.stats import norm
 
 from sgevidence import SGAIS, BayesianGMM, EvidenceMonitor
-from sgevidence.monitoring import NormalSegment, RegressionSegment, SeriesSegment, segment
+from sgevidence.monitoring import CategorySegment, NormalSegment, RegressionSegment, SeriesSegment, segment
 
 PUBLISHED = {  # van den Burg and Williams 2020, default settings, 42 series, univariate
     "published BOCPD": (0.594, 0.662),
@@ -228,7 +228,8 @@ def delay(args) -> None:
     body = []
     for kind, (sizes, make) in SHIFTS.items():
         for size in sizes:
-            for name, run in detectors().items():
+            of_classes = {"EvidenceMonitor(CategorySegment())": by_monitor(CategorySegment())}
+            for name, run in (detectors() | (of_classes if make is _balance else {})).items():
                 rng = np.random.default_rng(args.seed)
                 late = np.arange(n) >= change
                 when, where, early = [], [], 0
