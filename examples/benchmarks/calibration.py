@@ -46,7 +46,7 @@ def lots(cells: Sequence[Cell], n_seeds: int | None) -> Iterator[tuple[Cell, ran
             yield cell, range(first + 1, min(first + LOT, wanted[cell.name]) + 1)
 
 
-def run_named(name: str, seed: int, max_seconds: float, earlier: dict | None) -> dict:
+def run_named(name: str, seed: int, max_seconds: float, earlier: dict | None = None) -> dict:
     """For other processes, which cannot be sent a cell's functions."""
     return run(CELLS[name], seed, max_seconds, earlier)
 
