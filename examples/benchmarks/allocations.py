@@ -1,8 +1,8 @@
 """Evidence of mixtures from their allocations on real and simulated data, by seed, with the time on one core.
 
 ``python examples/benchmarks/allocations.py [name ...]`` prints, for each data set and K, three seeds of the
-sampler and, where data are simulated, three seeds of the data: log evidence ± standard error, effective share
-of the draws, a question mark where the answer says that it is not reliable, and CPU seconds.
+sampler and, where data are simulated, three seeds of the data: log evidence ± standard error, effective
+draws or chains, a question mark where the answer says that it is not reliable, and CPU seconds.
 """
 
 import sys
@@ -14,7 +14,7 @@ from sklearn.decomposition import PCA
 
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
-from sgevidence.targets._allocations import DRAWS, allocation_evidence
+from sgevidence.targets import allocation_evidence
 
 
 def standardised(X):
@@ -65,7 +65,7 @@ def line(name, X, K):
             continue
         doubt = " " if found.reliable else "?"
         cells.append(
-            f"{found.log_evidence:.3f} ± {found.log_evidence_std:.3f} {found.ess / DRAWS:3.0%}{doubt}"
+            f"{found.log_evidence:.3f} ± {found.log_evidence_std:.3f} {found.n_effective:4.0f}{doubt}"
         )
     print(f"| {name} | {K} | {' | '.join(cells)} | {np.mean(seconds):.1f} s |", flush=True)
 

@@ -120,7 +120,7 @@ def sample_allocations(c: np.ndarray, F: np.ndarray, rng) -> tuple[np.ndarray, n
     return z, log_p @ F[:, -1]
 
 
-def log_conditionals(model: MixtureModel, theta, T, log_c, origin, parents) -> np.ndarray:
+def log_conditionals(model: MixtureModel, theta, T, log_c, origin) -> np.ndarray:
     """log [c_s p(θ_m | x, {z_s}) / p(θ_m)] of M points and S allocations without labels, (M, S).
 
     Parameters
@@ -131,27 +131,27 @@ def log_conditionals(model: MixtureModel, theta, T, log_c, origin, parents) -> n
     log_c : ndarray of shape (S,)
         Weights of the allocations.
     origin : ndarray of shape (p,)
-    parents : ndarray of shape (M,)
-        The allocation that each point was drawn from, labels and all.  Its term in that labelling is known,
-        so terms that can be shown to be NOTHING beside it are left out, −inf.
+
+    Notes
+    -----
+    Terms that can be shown to be NOTHING beside the best one with the labels as they are, are upper bounds.
     """
     K, S, M = len(T), T.shape[1], len(theta)
     log_p = log_c - log_complete_evidence(model, T, origin) - lgamma(K + 1)
-    c, out = coefficients(model, theta, origin), np.full((M, S), -np.inf)
-    own = np.sum(c * T[:, parents], axis=(0, 2)) + log_p[parents]
+    c, out = coefficients(model, theta, origin), np.empty((M, S))
     size = max(BLOCK // (K * K * S), 1)
     for start in range(0, M, size):
         part = slice(start, start + size)
         L = c[:, None, part] @ T.transpose(0, 2, 1)  # (point's component, allocation's component, m, S)
-        top = L.max(axis=0)
+        top, as_labelled = L.max(axis=0), np.einsum("kkms->ms", L) + log_p
         A = np.exp((L - top).astype(np.float32))  # its errors are 10⁻⁷ of each term
         scale = top.sum(axis=0) + log_p
         # no permanent of positive numbers exceeds the product of the column sums
-        m, s = np.nonzero(scale + np.log(A.sum(axis=0)).sum(axis=0) > own[part, None] - NOTHING)
+        out[part] = scale + np.log(A.sum(axis=0)).sum(axis=0)
+        m, s = np.nonzero(out[part] > as_labelled.max(axis=1, keepdims=True) - NOTHING)
         with np.errstate(divide="ignore"):
-            out[start + m, s] = np.log(permanent(A[:, :, m, s])) + scale[m, s]
-    everyone = np.arange(M)
-    out[everyone, parents] = np.maximum(out[everyone, parents], own)  # should single precision underflow
+            exact = np.log(permanent(A[:, :, m, s])) + scale[m, s]
+        out[start + m, s] = np.maximum(exact, as_labelled[m, s])  # should single precision underflow
     return out
 
 

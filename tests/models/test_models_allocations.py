@@ -75,7 +75,7 @@ def test_complete_evidence_is_that_of_each_component_and_of_the_labels():
 def check_conditionals(rng):
     parents = np.array([0, 0, 1, 1, 2, 2])
     theta, log_c = points(rng, parents), np.log([0.5, 0.3, 0.2])
-    found = log_conditionals(MODEL, theta, T, log_c, ORIGIN, parents)
+    found = log_conditionals(MODEL, theta, T, log_c, ORIGIN)
     relabelled = [[np.array(pi)[z] for pi in permutations(range(3))] for z in Z]
     expected = np.array(
         [[np.logaddexp.reduce([log_density(t, z) for z in every]) for every in relabelled] for t in theta]
@@ -156,5 +156,5 @@ def test_draws_of_allocations_have_the_probabilities_that_they_report(rng):
 def test_prior_is_the_conditional_of_no_rows(rng):
     nothing = np.zeros((3, 1, 5))
     theta = MODEL.sample_prior(rng, 50)
-    found = log_conditionals(MODEL, theta, nothing, np.zeros(1), ORIGIN, np.zeros(50, dtype=int))
+    found = log_conditionals(MODEL, theta, nothing, np.zeros(1), ORIGIN)
     np.testing.assert_allclose(found, 0.0, atol=1e-6)

@@ -1,0 +1,81 @@
+r"""Evidence from draws of a posterior and of a density q, by the optimal bridge (Meng and Wong 1996).
+
+With log-weights log ω = log p(x | θ) p(θ) / q(θ) at n_q draws of q and n_p of the posterior,
+
+    f = n_p ω / (n_p ω + n_q Z),    Σ f = n_p    over all draws,
+
+is what it takes to tell one kind of draw from the other, and Z what makes it fair: the intercept of a
+logistic regression (Geyer 1994).  Importance sampling, the mean of ω over q, sees nothing of where q is too
+thin but by a draw of great weight, and is too low until it comes; draws of the posterior are there.
+
+The same equation says that Z is the mean of (n_q + n_p) ω / (n_q + n_p ω / Z) over all draws, so with these
+as weights they are one weighted sample of the posterior.
+
+Symbols
+-------
+=======  ===========  ===================================================================
+ω        ``log_q``    at draws of q, (n_q,)
+ω        ``log_p``    at draws of the posterior, chains one beside the other, (T, C)
+Z        ``log_Z``    evidence
+=======  ===========  ===================================================================
+
+References
+----------
+X.-L. Meng and W. H. Wong (1996), Simulating ratios of normalizing constants via a simple identity;
+C. J. Geyer (1994), Estimating normalizing constants and reweighting mixtures.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from ..particles import Weights, log_sum_exp
+
+
+class Estimate(NamedTuple):
+    """Of log Z, in nats.
+
+    ``log_w`` are weights of all draws, those of q first, whose mean is Z.  ``n_effective`` is the smaller of
+    the numbers of draws of q and of chains on which it rests.
+    """
+
+    log_Z: float
+    std: float
+    n_effective: float
+    log_w: np.ndarray
+
+
+def importance(log_q: np.ndarray) -> Estimate:
+    """By draws of q alone."""
+    w = Weights(log_q)
+    return Estimate(w.log_mean, float(np.sqrt(w.relative_variance)), w.ess, log_q)
+
+
+def bridge(log_q: np.ndarray, log_p: np.ndarray) -> Estimate:
+    """The optimal bridge, for chains that are independent of each other.
+
+    Parameters
+    ----------
+    log_q : ndarray of shape (n_q,)
+    log_p : ndarray of shape (T, C)
+        T successive draws of each of C chains.
+
+    Notes
+    -----
+    The error bar is that of the means of f over draws of q, and of 1 − f over chains, by the delta method.
+    """
+    n_q, n_p, log_w = len(log_q), log_p.size, np.r_[log_q, log_p.ravel()]
+    log_odds, low, high = np.log(n_p / n_q), log_w.min(), log_w.max()
+    while high - low > 1e-9 * (1 + abs(high)):
+        log_Z = 0.5 * (low + high)
+        low, high = (log_Z, high) if expit(log_odds + log_w - log_Z).sum() > n_p else (low, log_Z)
+    log_Z = 0.5 * (low + high)
+    f = Weights(-np.logaddexp(0.0, log_Z - log_odds - log_q))
+    g = Weights(log_sum_exp(-np.logaddexp(0.0, log_odds + log_p - log_Z), axis=0))  # 1 − f of each chain
+    return Estimate(
+        float(log_Z),
+        float(np.sqrt(f.relative_variance + g.relative_variance)),
+        min(f.ess, g.ess),
+        log_w - np.logaddexp(0.0, log_odds + log_w - log_Z) + np.log1p(n_p / n_q),
+    )
