@@ -6,9 +6,9 @@ r"""Log evidence of a mixture by bridge sampling from the allocations that seque
 first expectation with h = 1/q, is too low without a sign of it where q is narrower than the posterior, as
 where components overlap: by 0.2 nats with a twentieth of the draws effective.  Both may miss a basin; the
 sequential runs of ``calibration_allocations.py`` may not, but are less precise.  So they are held against
-each other, and where they differ, or q fits badly, the runs' own value stands.  The package has the same q and
-the same bridge in its own code; here the allocations come from another search, chains are longer, and the
-sum over labels π is written out over subsets.
+each other, and where they differ, or q fits badly, the runs' own value stands.  The package has the same q
+and the same bridge in its own code; here the allocations come from another search, chains are longer, and
+the sum over labels π is written out over subsets.
 
 Symbols
 -------

@@ -22,6 +22,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ._filter import rows_of_runs
 
 
 class CategoryRuns(NamedTuple):
@@ -138,9 +139,7 @@ class CategorySegment(BaseEstimator):
             )
         b, R2 = len(X), R + len(X)
         runs.n[R:R2], runs.counts[R:R2] = 0.0, 0.0
-        began = np.ones((b, R2), dtype=bool)  # has the run begun at the row?
-        began[:, R:] = np.tri(b, dtype=bool)
-        n = runs.n[:R2] + np.cumsum(began, axis=0) - began  # rows of the run before the row
+        began, n = rows_of_runs(runs.n, R, b)
         log_p = -X.shape[1] * np.log(n + K * c)
         for j, x in enumerate(X.T):  # columns are independent
             for k in np.unique(x).astype(int):

@@ -12,10 +12,12 @@ Symbols
 ======  ===========  ====================================================
 here    code         meaning
 ======  ===========  ====================================================
-S, n    ``S``, ``n``   sum of a run's counts, and their number
+S, n    ``S, n``     sum of a run's counts, and their number
 a       ``shape``    of the prior
-d       ``d``        rate of the prior
-b, R    ``b``, ``R``   rows of a block, and runs before it
+d       ``runs.d``   rate of the prior
+a + S   ``a``        shape of the posterior
+d + n   ``d``        rate of the posterior
+b, R    ``b, R``     rows of a block, and runs before it
 ======  ===========  ====================================================
 """
 
@@ -27,6 +29,7 @@ from scipy.special import gammaln
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ._filter import rows_of_runs
 
 #: Rows that the prior mean is found from.
 WARM_UP = 10
@@ -150,9 +153,7 @@ class CountSegment(BaseEstimator):
             raise ValueError("the values of a CountSegment are whole numbers from 0 on, got others")
         b, R2 = len(X), R + len(X)
         runs.n[R:R2], runs.total[R:R2] = 0.0, 0.0
-        began = np.ones((b, R2), dtype=bool)  # has the run begun at the row?
-        began[:, R:] = np.tri(b, dtype=bool)
-        n = runs.n[:R2] + np.cumsum(began, axis=0) - began  # rows of the run before the row
+        began, n = rows_of_runs(runs.n, R, b)
         log_p = np.zeros((b, R2))
         for j, x in enumerate(X.T):  # columns are few, and independent
             x = x[:, None] * began

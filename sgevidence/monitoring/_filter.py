@@ -62,6 +62,16 @@ class SegmentModel(Protocol):
         ...
 
 
+def rows_of_runs(n: np.ndarray, R: int, b: int) -> tuple[np.ndarray, np.ndarray]:
+    """Of b rows, whether each run has begun at them, and how many it had before, both (b, R + b).
+
+    Runs 0 … R − 1 have n rows, and run R + i begins with row i, with none.
+    """
+    began = np.ones((b, R + b), dtype=bool)
+    began[:, R:] = np.tri(b, dtype=bool)
+    return began, n[: R + b] + np.cumsum(began, axis=0) - began
+
+
 class Block(NamedTuple):
     """What happened at each of b rows: log predictive density, and the posterior (b, R + b)."""
 

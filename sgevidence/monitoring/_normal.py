@@ -28,6 +28,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ._filter import rows_of_runs
 
 LOG_2PI = math.log(2.0 * math.pi)
 
@@ -143,9 +144,7 @@ class NormalSegment(BaseEstimator):
         b, R2 = len(X), R + len(X)
         a0, b0 = self.variance_prior
         runs.n[R:R2], runs.m[R:R2], runs.b[R:R2] = 0.0, 0.0, b0
-        began = np.ones((b, R2), dtype=bool)  # has the run begun at the row?
-        began[:, R:] = np.tri(b, dtype=bool)
-        n = runs.n[:R2] + np.cumsum(began, axis=0) - began  # rows of the run before the row
+        began, n = rows_of_runs(runs.n, R, b)
         kappa = n + self.mean_scale**-2
         a = a0 + 0.5 * n
         shrink = kappa / (kappa + 1.0)

@@ -36,6 +36,7 @@ from ._merge_split import merged_and_split
 CHAINS, SWEEPS = 24, 15
 #: Chains of a round, and sweeps until fewer of them go on; the best of a round that are told of.
 HEATS, SCORED = ((48, 2), (16, 4), (6, 8)), 16
+#: Sweeps of one chain that a round is worth.
 IN_HEATS = sum(chains * n_sweeps for chains, n_sweeps in HEATS)
 #: Rounds; and how many of the best, ever and of the last round, are changed in the next.  On nine problems
 #: of digits, wine and breast cancer (K = 3 to 6) one search in eight ended 4 nats low when in each of eight

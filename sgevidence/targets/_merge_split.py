@@ -23,24 +23,24 @@ def merged_and_split(z: np.ndarray, X: np.ndarray, K: int, rng: np.random.Genera
     z = np.where(z == free, kept, z)
     split = z[chains, rng.integers(z.shape[1], size=size)]  # components by their size
     members = z == split[:, None]
-    first, second = _distances(members, X, rng), _distances(members, X, rng)
+    first, second = _distances(members, X, rng)
     leave = np.where(rng.random((size, 1)) < BETWEEN, second < first, _around(members, first, rng))
     return np.where(members & leave, free, z)
 
 
-def _distances(members: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """How far all rows are from a random one of the members, squared, in widths of these, (C, n)."""
+def _distances(members: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+    """How far all rows are from either of two random members, squared, in widths of these, (C, n)."""
     x = X - X.mean(axis=0)
     count = members.sum(axis=1, keepdims=True)
     mean, square = (members.astype(float) @ each / count for each in (x, x * x))
     variance = square - mean**2
     precision = np.where(variance > 1e-12 * square, 1.0 / np.maximum(variance, 1e-300), 0.0)  # (C, p)
-    row = x[np.argmax(members * rng.random(members.shape, dtype=np.float32), axis=1)]
-    return (
-        precision @ (x * x).T
-        - 2 * (precision * row) @ x.T
-        + np.sum(precision * row**2, axis=1, keepdims=True)
-    )
+    found, from_mean = [], precision @ (x * x).T
+    for _ in range(2):
+        row = x[np.argmax(members * rng.random(members.shape, dtype=np.float32), axis=1)]
+        own = np.sum(precision * row**2, axis=1, keepdims=True)
+        found.append(from_mean - 2 * (precision * row) @ x.T + own)
+    return found
 
 
 def _around(members: np.ndarray, distance: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -62,17 +62,13 @@ class Crossing(NamedTuple):
         if state.pending is not None and not state.is_rivalled and offered is None:
             return state, infos
         step = step._replace(state=state._replace(cloud=state.seen, pending=None, ell=None))
-        if is_better(offered, step.state.cloud):
-            step = taken(offered, step)
-            infos.append(step.info)
+        step = _or_offered(step, offered, infos)
         for outside in self._from_outside(step, path, rng, modes):
             if is_renewed(step) and not isinstance(outside, Overtaken):
                 break
             step = outside.renewed(step)
             infos.append(step.info)
-        if is_better(offered, step.state.cloud):  # modes may know less than what they took the place of
-            step = taken(offered, step)
-            infos.append(step.info)
+        step = _or_offered(step, offered, infos)  # modes may know less than what they took the place of
         return self._settled(step, path, rng), infos
 
     def at_once(self, state: State, path: Path, rng: Streams) -> tuple[State, list[Any], Cloud | None]:
@@ -126,3 +122,12 @@ class Crossing(NamedTuple):
 
     def _settled(self, step: Step, path: Path, rng: Streams) -> State:
         return settled(step, path, rng, self.escort is not None or self.anneal.move.needs_anchor)
+
+
+def _or_offered(step: Step, offered: Cloud | None, infos: list[Any]) -> Step:
+    """The step, or what was offered in its place if that is better, which ``infos`` is told."""
+    if not is_better(offered, step.state.cloud):
+        return step
+    step = taken(offered, step)
+    infos.append(step.info)
+    return step

@@ -129,9 +129,9 @@ def test_modes_that_know_less_than_what_was_offered_are_taken_back(rng, monkeypa
 
 
 def test_power_modes_have_the_last_word(rng, monkeypatch):
-    last = "if is_better(offered, step.state.cloud):  # modes"
+    last = "step = _or_offered(step, offered, infos)  # modes"
     with pytest.raises(AssertionError):
-        check_taken_back(rng, monkeypatch, broken(Crossing.__call__, last, "if False:  # modes"))
+        check_taken_back(rng, monkeypatch, broken(Crossing.__call__, last, "# modes"))
 
 
 def test_what_declined_allocations_know_of_a_fit_is_weighed_against_its_end(rng, monkeypatch):
