@@ -40,7 +40,7 @@ HEATS, SCORED = ((48, 2), (16, 4), (6, 8)), 16
 IN_HEATS = sum(chains * n_sweeps for chains, n_sweeps in HEATS)
 #: Rounds; and how many of the best, ever and of the last round, are changed in the next.  On nine problems
 #: of digits, wine and breast cancer (K = 3 to 6) one search in eight ended 4 nats low when in each of eight
-#: rounds 16 chains were swept 15 times, and took half as long again; none of 72 does.
+#: rounds 16 chains were swept 15 times, and took half as long again; one of 72 does now.
 ROUNDS, STAY = 8, 4
 #: Nats that scores err by: searches that differ by more have not found the same; and how often they go on.
 APART, MORE = 3.0, 5

@@ -64,14 +64,14 @@ class Overtaken(NamedTuple):
         A cloud around another basin has other rivals, of which a look from the old one says little: then
         there is a second look, and what was best before is among them.
         """
-        rivals, info = step.state.tuned.rivals, Renewed()
+        rivals, info, asked = step.state.tuned.rivals, Renewed(), self._just_asked(step)
         known = step.state.theta[:0] if rivals is None else rivals.theta[np.argsort(rivals.behind)[:STARTS]]
-        for least in (np.inf if is_poor(step.state.cloud) else SHORT, -SURE):
+        for least in (np.inf if is_poor(step.state.cloud) and not asked else SHORT, -SURE):
             found = self._looked(step.state.cloud, known)
             others = elsewhere(self.path.model, step.state.cloud, found)
             info = info.plus(Renewed(n_likelihoods=found.n_likelihoods))
             gap = float(np.min(found.gap[others], initial=np.inf))
-            if gap > least:
+            if gap > least - asked * 2 * found.apart:  # two halves have just searched for better ones
                 break
             again = self._followed(step, gap)
             gain = again.state.log_evidence - step.state.log_evidence
@@ -86,6 +86,10 @@ class Overtaken(NamedTuple):
         rivals = Rivals.of(found.theta[others, 0], found.gap[others])
         tuned = step.state.tuned._replace(searched=self.path.n, rivals=rivals)
         return step._replace(state=step.state._replace(tuned=tuned), info=info)
+
+    def _just_asked(self, step: Step) -> bool:
+        """Whether the cloud comes from allocations of all these rows."""
+        return is_renewed(step) and self.allocate is not None and self.allocate.applies(step.state, self.path)
 
     def _looked(self, cloud: Cloud, known: np.ndarray) -> RivalAllocations:
         some = cloud.theta[systematic(cloud.W, self.rng.rows, CHAINS)]

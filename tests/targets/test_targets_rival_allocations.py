@@ -56,7 +56,7 @@ def test_what_is_better_is_found(rng):
             "merged_and_split(np.resize(stay, (HEATS[0][0], len(F))), rows.X, K, rng)",
             "np.resize(stay, (48, len(F)))",
         ),
-        ("found[C:], score", "found[C:][::-1], score"),
+        ("found[C:], best", "found[C:][::-1], best"),
     ],
     ids=["the sign", "nothing is split", "points in another order"],
 )

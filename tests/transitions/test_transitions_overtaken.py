@@ -170,7 +170,7 @@ def test_rows_unlike_those_before_surprise(rng):
     "right, wrong",
     [
         ("np.abs(before.mean(axis=1) - new.mean(axis=1))", "(before.mean(axis=1) - new.mean(axis=1))[:1]"),
-        ("np.concatenate([memory.X[~known], chunk.X])", "chunk.X"),
+        ("np.concatenate([memory.X[late], path.chunk.X])", "path.chunk.X"),
         ("SURPRISED * error", "0.1 * error"),
     ],
     ids=["less probable alone", "the chunk alone", "anything"],
@@ -247,6 +247,22 @@ def test_where_particles_lead_nothing_is_missed(rng):
     good, path = state._replace(cloud=Cloud.planted(found.theta[who])), Path(model, Memory.empty(), rows)
     step = Overtaken(None, NoModes(), path, Streams.spawned(rng)).renewed(Step(good))
     assert step.info.missed_mode == 0.0 and len(step.state.tuned.rivals.theta)
+
+
+@pytest.mark.parametrize(
+    "apart, renewals, asked", [(0.5, 1, 1), (4.0, 1, 0), (4.0, 0, 1)], ids=["apart", "overlapping", "stale"]
+)
+def test_allocations_are_not_asked_twice_where_scores_tell_nothing(rng, monkeypatch, apart, renewals, asked):
+    """Of overlapping components others are always near; two halves have just searched for better ones."""
+    model, rows, state = poor_cloud(rng)
+    calls = []
+    near = RivalAllocations(state.theta[:4, None], model.sample_prior(rng, 3)[:, None], np.ones(3), apart, 1.0)
+    monkeypatch.setattr(Overtaken, "_looked", lambda self, cloud, known: near)
+    monkeypatch.setattr(_overtaken, "elsewhere", lambda model, cloud, found: np.arange(3))
+    monkeypatch.setattr(Allocate, "__call__", lambda *of: calls.append(1) or Step(state, Renewed()))
+    look = Overtaken(Allocate(), NoModes(), Path(model, Memory.empty(), rows), Streams.spawned(rng))
+    look.renewed(Step(state, Renewed(n_renewals=renewals)))
+    assert len(calls) == asked
 
 
 @pytest.mark.parametrize("std, failed, asked", [(0.4, 0, 1), (0.2, 0, 0), (0.4, 575, 0), (0.4, 565, 1)])
