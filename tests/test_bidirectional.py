@@ -158,6 +158,7 @@ def test_the_gap_closes():
     assert np.mean(gaps[0]) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:only .* draws count")
 def test_an_estimator_that_is_wrong_is_found_out():
     settings = dict(n_features=3, n_repeats=3, n_temperatures=60, random_state=0)

@@ -13,21 +13,33 @@ from sklearn.utils.estimator_checks import (
     parametrize_with_checks,
 )
 
-from sgevidence import BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression, EvidenceModelAverager
+from sgevidence import (
+    SGAIS,
+    BayesianGMM,
+    BayesianLinearRegression,
+    BayesianSoftmaxRegression,
+    EvidenceModelAverager,
+)
 
 
 def averager(one, other, **params):
     return EvidenceModelAverager([("one", one), ("other", other)], **params)
 
 
+# what an averager does with its models does not hang on how many particles these have
+QUICK = SGAIS(n_particles=50, max_particles=50)
+LINEAR = [BayesianLinearRegression(sampler=QUICK, coef_scale=scale) for scale in (1.0, 3.0)]
 # a scaler would see no weights without metadata routing, which is scikit-learn's rule for every pipeline
 ESTIMATORS = [
     *(case.make() for case in CASES.values() if case.kind is not None),
     averager(BayesianLinearRegression(), make_pipeline("passthrough", BayesianLinearRegression())),
-    averager(BayesianSoftmaxRegression(), make_pipeline("passthrough", BayesianSoftmaxRegression())),
+    averager(
+        BayesianSoftmaxRegression(sampler=QUICK),
+        make_pipeline("passthrough", BayesianSoftmaxRegression(sampler=QUICK)),
+    ),
     averager(BayesianGMM(), BayesianGMM(n_components=2)),
-    averager(BayesianLinearRegression(), BayesianLinearRegression(coef_scale=3.0), method="dynamic"),
-    averager(BayesianLinearRegression(), BayesianLinearRegression(coef_scale=3.0), method="stacking"),
+    averager(*LINEAR, method="dynamic"),
+    averager(*LINEAR, method="stacking"),
 ]
 
 # what scikit-learn asks only of its own estimators

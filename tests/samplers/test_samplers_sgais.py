@@ -131,9 +131,14 @@ SWITCHES = {
     "in order, chunks of 100": dict(chunk_size=100),
     "few particles": dict(n_particles=100, max_particles=300),
 }
+LONGER = {"neither", "no resampling"}
 
 
-@pytest.mark.parametrize("settings", SWITCHES.values(), ids=SWITCHES)
+@pytest.mark.parametrize(
+    "settings",
+    [pytest.param(of, marks=[pytest.mark.slow] * (name in LONGER)) for name, of in SWITCHES.items()],
+    ids=SWITCHES,
+)
 def test_every_switch_agrees(rng, settings):
     """Each part is for speed or for variance, not for the answer."""
     rows = rows_of("sim_L", 800)

@@ -73,13 +73,13 @@ def test_difference_is_exact_for_a_quadratic(rng):
 @pytest.mark.parametrize(
     "where, right, wrong",
     [
-        ("remainder", " - own(theta)", ""),
+        pytest.param("remainder", " - own(theta)", "", marks=pytest.mark.slow),
         ("estimate", "of(anchor) + result.value", "result.value"),
         ("difference", "L(moved) - L(theta)", "L(theta) - L(moved)"),
         ("blocks", "values * (n / weights)[:, None]", "values"),
         ("blocks", "np.sum(common**2)", "np.sum(common) ** 2"),
-        ("blocks", "share[:, None] * (estimates", "(estimates"),
-        ("blocks", "(error - common) ** 2", "error**2"),
+        pytest.param("blocks", "share[:, None] * (estimates", "(estimates", marks=pytest.mark.slow),
+        pytest.param("blocks", "(error - common) ** 2", "error**2", marks=pytest.mark.slow),
     ],
     ids=[
         "anchor not taken off",

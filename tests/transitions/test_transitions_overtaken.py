@@ -82,6 +82,7 @@ def test_what_led_before_may_lead_again(rng):
     check(rng, call=50, after=(750,))
 
 
+@pytest.mark.slow
 def test_a_new_cloud_with_the_rivals_of_the_old_one_is_overtaken_unseen(rng, monkeypatch):
     monkeypatch.setattr(Overtaken, "renewed", broken(Overtaken.renewed, "SHORT, -SURE)", "SHORT,)"))
     with pytest.raises(AssertionError, match="nats at"):
@@ -256,7 +257,9 @@ def test_allocations_are_not_asked_twice_where_scores_tell_nothing(rng, monkeypa
     """Of overlapping components others are always near; two halves have just searched for better ones."""
     model, rows, state = poor_cloud(rng)
     calls = []
-    near = RivalAllocations(state.theta[:4, None], model.sample_prior(rng, 3)[:, None], np.ones(3), apart, 1.0)
+    near = RivalAllocations(
+        state.theta[:4, None], model.sample_prior(rng, 3)[:, None], np.ones(3), apart, 1.0
+    )
     monkeypatch.setattr(Overtaken, "_looked", lambda self, cloud, known: near)
     monkeypatch.setattr(_overtaken, "elsewhere", lambda model, cloud, found: np.arange(3))
     monkeypatch.setattr(Allocate, "__call__", lambda *of: calls.append(1) or Step(state, Renewed()))
