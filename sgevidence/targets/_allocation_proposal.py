@@ -37,7 +37,7 @@ SWEEPS = 8
 #: Share of the draws that are effective below which allocations overlap, and need so many sweeps to spread if
 #: rows · components · numbers of each are swept no more often.  On five overlapping groups (K = 3, 200 rows)
 #: 8 sweeps were 0.06 nats low, 50 0.03, 100 0.02, 200 0.01.
-ALIKE, SPREAD, MOST_SWEPT = 0.5, 100, 600_000
+ALIKE, SPREAD, MOST_SWEPT = 0.5, 200, 600_000
 #: Draws of each half's pilot run, and of the estimate.
 PILOT, DRAWS = 500, 2000
 #: Chains of the posterior, and draws of each at a time.
