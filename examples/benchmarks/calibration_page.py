@@ -27,11 +27,11 @@ INTRODUCTION = """# Can the error bar be believed?
 is an `EvidenceWarning`, or an error. This page holds the claim against {cells} kinds of problems that a
 sceptic would draw up, in {fits} fits, with the default sampler unless a cell says otherwise. Every seed has
 fresh rows and a fresh random state; cells that fail stay. Data and references were mended while the suite
-was built (the bounded and the spike likelihood, cheap references of mixtures that lost basins or, where
-components overlap, were 0.2 too low), no cell for the sampler's answer. Lines name the commit that made
-them, below the last table: mixtures of several components are those of the last ones, beside references of
-earlier lines where there are (``--references``: the rows of a seed stay the same), and of all others the
-engine has not changed (the paths of the tests have the same digits).
+was built (the bounded and the spike likelihood; references of mixtures that lost basins, or whose chains
+were too short where components overlap, and 0.2 too low), no cell for the sampler's answer. Lines name the
+commit that made them, below the last table: mixtures of several components are those of the last one,
+beside references of earlier lines where these are sound (``--references``: the rows of a seed stay the
+same), and of all others the engine has not changed (the paths of the tests have the same digits).
 
     cd examples/benchmarks; export OMP_NUM_THREADS=1
     python calibration.py --output calibration.jsonl                     # fits, and goes on where it stopped
