@@ -34,8 +34,8 @@ beside references of earlier lines where these are sound (``--references``: the 
 same), and of all others the engine has not changed (the paths of the tests have the same digits).
 
     cd examples/benchmarks; export OMP_NUM_THREADS=1
-    python calibration.py --output calibration.jsonl                     # fits, and goes on where it stopped
-    python calibration.py --output calibration.jsonl --page ../../docs/trust.md             # writes this page
+    python calibration.py --output calibration.jsonl  # goes on where it stopped
+    python calibration.py --output calibration.jsonl --page ../../docs/trust.md
 
 Each answer is compared with a reference that shares no code with the sampler: closed form and quadrature
 (linear regression, one Gaussian, custom models), importance sampling at the mode, annealed where that is
@@ -104,7 +104,7 @@ def bars(summaries: dict[str, Summary], records: list[dict]) -> str:
         ["the same, of a perfect error bar with so few fits", "", f"{perfect:.0%}", ""],
         ["cells beyond that by more than chance", "", f"{len(judged) - near} of {len(judged)}", ""],
         [
-            f"cells with more than {MOST_FAR:.0%} of fits beyond {FAR:.0f} errors and no warning",
+            f"cells with more than {MOST_FAR:.0%} of silent fits beyond {FAR:.0f} errors",
             "none",
             f"{len(wrong)} of {len(summaries)}",
             _met(not wrong),
