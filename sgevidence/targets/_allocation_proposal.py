@@ -30,14 +30,14 @@ from ..models.allocations import (
 from ..particles import Weights, log_sum_exp, systematic
 from ._allocation_search import Found, sampled_allocations
 
-#: Allocations of a half from its chains; those that stay after its pilot, and new ones then and each time.
+#: Allocations of a half from its chains; those that stay after its pilot, and new ones then.
 FOUND, OLD, NEW = 150, 50, 100
 #: Gibbs sweeps to a new allocation: after one, those of a draw that stood out are all like it.
 SWEEPS = 8
 #: Share of the draws that are effective below which allocations overlap, and need so many sweeps to spread if
 #: rows · components · numbers of each are swept no more often.  On five overlapping groups (K = 3, 200 rows)
 #: 8 sweeps were 0.06 nats low, 50 0.03, 100 0.02, 200 0.01.
-ALIKE, SPREAD, MOST_SWEPT = 0.5, 200, 600_000
+ALIKE, SPREAD, MOST_SPREAD = 0.5, 200, 600_000
 #: Draws of each half's pilot run, and of the estimate.
 PILOT, DRAWS = 500, 2000
 #: Chains of the posterior, and draws of each at a time.
@@ -86,6 +86,11 @@ class Problem(NamedTuple):
         F = features(rows.X[copies], (rows.weight / n_copies)[copies], origin)
         return cls(model, rows, rows.X[copies], F, origin)
 
+    @property
+    def cost(self) -> int:
+        """Of one sweep of one chain: rows · components · numbers of each."""
+        return self.F.size * self.model.n_components
+
     def proposal(self, found: Found, rng: np.random.Generator) -> np.ndarray:
         """T of one half: allocations in the posterior's proportions, as far as a pilot run knows them."""
         T = sampled_allocations(self.model, found, self.F, self.origin, FOUND, rng)
@@ -111,7 +116,7 @@ class Problem(NamedTuple):
         """(θ, T) some sweeps from draws of a sample, resampled by weight."""
         n_sweeps = SWEEPS
         if sample.weights.ess < ALIKE * len(sample.theta):
-            n_sweeps = int(np.clip(MOST_SWEPT / (self.F.size * self.model.n_components), SWEEPS, SPREAD))
+            n_sweeps = int(np.clip(MOST_SPREAD / self.cost, SWEEPS, SPREAD))
         return self._swept(sample.theta[systematic(sample.weights.W, rng, size)], n_sweeps, rng)
 
     def chains(self, T: np.ndarray, theta: np.ndarray, n_sweeps: int, rng: np.random.Generator) -> Sample:

@@ -121,7 +121,7 @@ def allocation_evidence(
         theta, estimate, n_sweeps = draws.theta, importance(draws.log_w), 0
         each = [importance(half.log_w) for half in draws.halves()]
     else:
-        chains, estimate, n_sweeps = _bridged(problem, T, draws, rng, cost)
+        chains, estimate, n_sweeps = _bridged(problem, T, draws, rng)
         theta = np.concatenate([draws.theta, chains.theta])
         each = [_bridge(*half) for half in zip(draws.halves(), chains.halves())]
     apart = abs(each[0].log_Z - each[1].log_Z)
@@ -141,7 +141,7 @@ def allocation_evidence(
 
 
 def _bridged(
-    problem: Problem, T: np.ndarray, draws: Sample, rng: np.random.Generator, cost: float
+    problem: Problem, T: np.ndarray, draws: Sample, rng: np.random.Generator
 ) -> tuple[Sample, Estimate, int]:
     """Chains that have forgotten where they started, as far as an estimate can tell; that, and all sweeps."""
     theta, n_sweeps, before = problem.starts(draws, rng), FIRST, np.inf
@@ -149,7 +149,7 @@ def _bridged(
         chains = problem.chains(T, theta, n_sweeps, rng)
         estimate = _bridge(draws, chains)
         drift = abs(estimate.log_Z - before)
-        if drift < max(SHARE * estimate.std, STILL) or 2 * n_sweeps * LENGTH * cost > MOST_SWEPT:
+        if drift < max(SHARE * estimate.std, STILL) or 2 * n_sweeps * LENGTH * problem.cost > MOST_SWEPT:
             break
         theta, n_sweeps, before = chains.theta[-CHAINS:], 2 * n_sweeps, estimate.log_Z
     estimate = estimate._replace(std=float(np.hypot(estimate.std, drift)))

@@ -16,6 +16,9 @@ Symbols
 =======  ===========  ===================================================================
 ω        ``log_q``    at draws of q, (n_q,)
 ω        ``log_p``    at draws of the posterior, chains one beside the other, (T, C)
+ω        ``log_w``    at all of them, (n_q + n_p,); of an estimate, the weights above
+n_p/n_q  ``log_odds``
+f        ``f``        at draws of q; ``g`` = 1 − f, mean of each chain, (C,)
 Z        ``log_Z``    evidence
 =======  ===========  ===================================================================
 

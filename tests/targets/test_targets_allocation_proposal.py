@@ -96,7 +96,7 @@ def test_how_long_allocations_are_swept(rng, monkeypatch, effective, most, expec
             counted.append((len(theta), n_sweeps))
             return theta, T
 
-    monkeypatch.setattr(_allocation_proposal, "MOST_SWEPT", most)
+    monkeypatch.setattr(_allocation_proposal, "MOST_SPREAD", most)
     two = Counted(*problem(rng))
     T = allocations_of(two, rng)
     draws = two.draw(T, 200, rng)
