@@ -41,7 +41,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ._mixture import MixtureModel
-from ._permanents import permanent
+from ._permanents import log_permanent
 
 #: Nats below which a permutation or an allocation adds nothing to a sum: e⁻²⁵ of 300 terms is 4·10⁻⁹.
 NOTHING = 25.0
@@ -144,14 +144,13 @@ def log_conditionals(model: MixtureModel, theta, T, log_c, origin) -> np.ndarray
         part = slice(start, start + size)
         L = c[:, None, part] @ T.transpose(0, 2, 1)  # (point's component, allocation's component, m, S)
         top, as_labelled = L.max(axis=0), np.einsum("kkms->ms", L) + log_p
-        A = np.exp((L - top).astype(np.float32))  # its errors are 10⁻⁷ of each term
+        log_A = L - top
+        A = np.exp(log_A.astype(np.float32))  # its errors are 10⁻⁷ of each term
         scale = top.sum(axis=0) + log_p
         # no permanent of positive numbers exceeds the product of the column sums
         out[part] = scale + np.log(A.sum(axis=0)).sum(axis=0)
         m, s = np.nonzero(out[part] > as_labelled.max(axis=1, keepdims=True) - NOTHING)
-        with np.errstate(divide="ignore"):
-            exact = np.log(permanent(A[:, :, m, s])) + scale[m, s]
-        out[start + m, s] = np.maximum(exact, as_labelled[m, s])  # should single precision underflow
+        out[start + m, s] = log_permanent(log_A[:, :, m, s], A[:, :, m, s]) + scale[m, s]
     return out
 
 

@@ -9,7 +9,7 @@ from mutants import broken
 from scipy import stats
 
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel, allocations
+from sgevidence.models import MixtureModel, _permanents, allocations
 from sgevidence.models.allocations import (
     coefficients,
     features,
@@ -97,8 +97,8 @@ def test_conditional_density_is_the_average_over_labellings(rng):
         ("log_conditionals", "- lgamma(K + 1)", ""),
         (
             "log_conditionals",
-            "permanent(A[:, :, m, s])",
-            "np.prod([A[k, k, m, s] for k in range(K)], axis=0)",
+            "log_permanent(log_A[:, :, m, s], A[:, :, m, s])",
+            "np.sum([log_A[k, k, m, s] for k in range(K)], axis=0)",
         ),
         ("_normal_inverse_gamma", "(mean + origin) ** 2", "mean ** 2"),
         ("log_complete_evidence", "gammaln(K * a + ", "gammaln(a + "),
@@ -111,6 +111,30 @@ def test_power_of_the_conditional_density(rng, monkeypatch, name, right, wrong):
         monkeypatch.setitem(globals(), name, getattr(allocations, name))
     with pytest.raises(AssertionError):
         check_conditionals(rng)
+
+
+def check_labels_do_not_matter(rng, K):
+    """Many rows that all components claim: then densities lie hundreds of nats apart."""
+    model, x = MixtureModel(K, 1), rng.standard_normal((800, 1))
+    F, origin = features(x, np.ones(800), np.zeros(1)), np.zeros(1)
+    share = rng.dirichlet(np.full(K, 0.3), size=40)  # some components are nearly empty
+    T = statistics(np.array([rng.choice(K, size=800, p=p) for p in share]), F, K)
+    theta = sample_parameters(model, T, origin, rng)
+    log_q = np.logaddexp.reduce(log_conditionals(model, theta, T, np.zeros(40), origin), axis=1)
+    c, log_p = coefficients(model, theta, origin), log_complete_evidence(model, T, origin) + lgamma(K + 1)
+    each = [np.einsum("kmq,ksq->ms", c, T[list(pi)]) - log_p for pi in permutations(range(K))]
+    np.testing.assert_allclose(log_q, np.logaddexp.reduce(np.concatenate(each, axis=1), axis=1), atol=1e-4)
+
+
+@pytest.mark.parametrize("K", [2, 3, 4])
+def test_labels_do_not_matter(rng, K):
+    check_labels_do_not_matter(rng, K)
+
+
+def test_power_labels_of_which_single_precision_sees_none(rng, monkeypatch):
+    monkeypatch.setattr(_permanents, "SMALL", 0.0)
+    with pytest.raises(AssertionError), np.errstate(divide="ignore"):
+        check_labels_do_not_matter(rng, 3)
 
 
 def check_draws(rng, n=20_000):

@@ -4,8 +4,10 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
 
-from sgevidence.models._permanents import permanent
+from sgevidence.models import _permanents
+from sgevidence.models._permanents import log_permanent, permanent
 
 
 @pytest.mark.parametrize("K", range(1, 7))
@@ -25,3 +27,26 @@ def test_nothing_cancels():
     A[5, 5] = 1e-30  # then no entry is left that could hide an error
     A[5, :5] = A[:5, 5] = 0.0
     assert permanent(A)[0] == pytest.approx(1e-30, rel=1e-12)
+
+
+def check_logs(rng, K, size, precision):
+    """Entries of at most 1, like densities: each column has been divided by its largest."""
+    log_A = size * rng.standard_normal((K, K, 200))
+    log_A -= log_A.max(axis=0)
+    expected = logsumexp([sum(log_A[k, pi[k]] for k in range(K)) for pi in permutations(range(K))], axis=0)
+    found = log_permanent(log_A, np.exp(log_A.astype(precision)))
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-5)
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1.0, 30.0, 100.0, 3000.0])
+@pytest.mark.parametrize("K", [1, 2, 3, 5])
+def test_logs_however_small_the_permanent(rng, K, size, precision):
+    check_logs(rng, K, size, precision)
+
+
+def test_power_products_that_vanish(rng, monkeypatch):
+    """Without the logarithms a mixture of 550 overlapping rows was 0.2 nats too high, at 0.03 claimed."""
+    monkeypatch.setattr(_permanents, "SMALL", 0.0)
+    with pytest.raises(AssertionError), np.errstate(divide="ignore"):
+        check_logs(rng, 2, 100.0, np.float32)

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 from enumeration import enumerated
 from mutants import broken
+from scipy import stats
 from sklearn.datasets import load_digits, load_wine
 from sklearn.decomposition import PCA
+from sklearn.mixture import GaussianMixture
 
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel, allocations
+from sgevidence.models import MixtureModel, _permanents, allocations
+from sgevidence.particles import Weights, systematic
 from sgevidence.targets import _allocation_proposal, _allocation_search, _merge_split
 from sgevidence.targets import _allocations as target
 from sgevidence.targets._allocations import allocation_evidence
@@ -123,9 +126,65 @@ def test_any_allocations_will_do(rng, monkeypatch, K):
 )
 def test_power_one_labelling_is_not_enough(rng, monkeypatch, case):
     """Z of one labelling times K!, right for separated components alone, is seen to be wrong elsewhere."""
-    monkeypatch.setattr(allocations, "permanent", lambda A: np.prod([A[k, k] for k in range(len(A))], axis=0))
+    one = lambda log_A, A: np.sum([log_A[k, k] for k in range(len(A))], axis=0)  # noqa: E731
+    monkeypatch.setattr(allocations, "log_permanent", one)
     with pytest.raises(AssertionError):
         test_evidence_is_the_sum_over_all_allocations(rng, case)
+
+
+class Broad:
+    """A density that covers the posterior of two components on a line: t about particles, and one empty.
+
+    Importance sampling from it owes nothing to allocations; θ = [z₁, z₂, μ₁, μ₂, log σ₁², log σ₂²].
+    """
+
+    def __init__(self, theta, x):
+        both = np.concatenate([theta, theta[:, [1, 0, 3, 2, 5, 4]]])
+        self.near = GaussianMixture(20, random_state=0, reg_covar=1e-4).fit(both)
+        self.t = [
+            stats.multivariate_t(m, 1.5 * C, 5) for m, C in zip(self.near.means_, self.near.covariances_)
+        ]
+        n, var = len(x), x.var()
+        self.full = stats.norm(x.mean(), 3 * np.sqrt(var / n)), stats.norm(np.log(var), 3 * np.sqrt(2 / n))
+
+    def draw(self, n, rng):
+        parts = rng.multinomial(n, self.near.weights_)
+        near = np.concatenate([t.rvs(m, random_state=rng).reshape(m, 6) for t, m in zip(self.t, parts)])
+        z, s = np.log(rng.gamma(1, size=n)), -np.log(rng.gamma(1, size=n))
+        empty = [z, z - 4 + 2 * rng.standard_normal(n), self.full[0].rvs(n, random_state=rng)]
+        empty += [2 * np.exp(s / 2) * rng.standard_normal(n), self.full[1].rvs(n, random_state=rng), s]
+        return np.concatenate([near, np.column_stack(empty)])
+
+    def log_density(self, theta):
+        near = np.logaddexp.reduce([t.logpdf(theta) + w for t, w in zip(self.t, np.log(self.near.weights_))])
+        z1, z2, m1, m2, s1, s2 = theta.T
+        empty = z1 - np.exp(z1) + stats.norm.logpdf(z2, z1 - 4, 2) + self.full[0].logpdf(m1)
+        empty += self.full[1].logpdf(s1) + stats.norm.logpdf(m2, 0, 2 * np.exp(s2 / 2)) - s2 - np.exp(-s2)
+        return np.logaddexp(near, empty) - np.log(2)
+
+
+def check_beside_importance_sampling(rng, n=550, N=20_000):
+    """Two components, one standard deviation apart, of which one may be nearly empty."""
+    x = rng.standard_normal(n) * 0.8 + rng.integers(2, size=n)
+    rows, model = Rows.of(x[:, None]), MixtureModel(2, 1).in_double_precision()
+    found = allocation_evidence(model, rows, rng)
+    q = Broad(found.theta[systematic(Weights(found.log_weights).W, rng, 2000)], x)
+    theta = q.draw(N, rng)
+    w = Weights(model.sum_log_likelihood(theta, rows) + model.log_prior(theta) - q.log_density(theta))
+    assert w.ess > 0.1 * N
+    error = found.log_evidence - w.log_mean
+    assert abs(error) < 4 * np.sqrt(found.log_evidence_std**2 + w.relative_variance) < 0.3, error
+
+
+def test_beside_importance_sampling(rng):
+    check_beside_importance_sampling(rng)
+
+
+def test_power_labellings_that_single_precision_loses(rng, monkeypatch):
+    monkeypatch.setattr(_permanents, "SMALL", 0.0)
+    with pytest.raises(AssertionError), np.errstate(divide="ignore"):
+        for _ in range(4):
+            check_beside_importance_sampling(rng)
 
 
 @pytest.mark.parametrize("case", ["G_petal_K1", "G_petal_K2", "G_petal_K3", "G_petal_K4"])
