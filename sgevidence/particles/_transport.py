@@ -37,3 +37,7 @@ class AffineMap(NamedTuple):
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
         return self.m2 + (theta - self.m1) @ self.A.T
+
+    def inverse(self, theta: np.ndarray) -> np.ndarray:
+        """The points that are taken to θ."""
+        return self.m1 + solve_triangular(self.A, (theta - self.m2).T, lower=False).T

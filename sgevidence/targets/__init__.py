@@ -2,6 +2,7 @@
 
 from ._allocations import AllocationEvidence, allocation_evidence
 from ._anchoring import STRAY, anchored_at_mode, gaussian
+from ._bridge import bridge
 from ._importance import importance_draws
 from ._newton import find_mode
 from ._path import Path, Tempered
@@ -23,6 +24,7 @@ __all__ = [
     "allocation_evidence",
     "anchored_at_mode",
     "curvature_coordinates",
+    "bridge",
     "estimate",
     "find_mode",
     "gaussian",

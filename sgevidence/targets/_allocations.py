@@ -152,7 +152,7 @@ def _bridged(
         if drift < max(SHARE * estimate.std, STILL) or 2 * n_sweeps * LENGTH * problem.cost > MOST_SWEPT:
             break
         theta, n_sweeps, before = chains.theta[-CHAINS:], 2 * n_sweeps, estimate.log_Z
-    estimate = estimate._replace(std=float(np.hypot(estimate.std, drift)))
+    estimate = estimate._replace(var_p=estimate.var_p + drift**2)
     return chains, estimate, (2 * n_sweeps - FIRST) * LENGTH * CHAINS
 
 

@@ -39,46 +39,58 @@ from ..particles import Weights, log_sum_exp
 class Estimate(NamedTuple):
     """Of log Z, in nats.
 
-    ``log_w`` are weights of all draws, those of q first, whose mean is Z.  ``n_effective`` is the smaller of
-    the numbers of draws of q and of chains on which it rests.
+    ``var_q`` and ``var_p`` are what draws of q and of the posterior make it vary by.  ``log_w`` are weights
+    of all draws, those of q first, whose mean is Z.  ``n_effective`` is the smaller of the numbers of draws
+    of q and of chains on which it rests.
     """
 
     log_Z: float
-    std: float
+    var_q: float
+    var_p: float
     n_effective: float
     log_w: np.ndarray
+
+    @property
+    def std(self) -> float:
+        """Standard error, nats."""
+        return float(np.sqrt(self.var_q + self.var_p))
 
 
 def importance(log_q: np.ndarray) -> Estimate:
     """By draws of q alone."""
     w = Weights(log_q)
-    return Estimate(w.log_mean, float(np.sqrt(w.relative_variance)), w.ess, log_q)
+    return Estimate(w.log_mean, w.relative_variance, 0.0, w.ess, log_q)
 
 
-def bridge(log_q: np.ndarray, log_p: np.ndarray) -> Estimate:
+def bridge(log_q: np.ndarray, log_p: np.ndarray, W: np.ndarray | None = None) -> Estimate:
     """The optimal bridge, for chains that are independent of each other.
 
     Parameters
     ----------
     log_q : ndarray of shape (n_q,)
+        −∞, but not for all, where the posterior has no density.
     log_p : ndarray of shape (T, C)
-        T successive draws of each of C chains.
+        T successive draws of each of C chains; +∞, but not for all, where q has no density.
+    W : ndarray of shape (n_q,), optional
+        Normalised weights of the draws of q: they count as often as they are effective.
 
     Notes
     -----
     The error bar is that of the means of f over draws of q, and of 1 − f over chains, by the delta method.
     """
-    n_q, n_p, log_w = len(log_q), log_p.size, np.r_[log_q, log_p.ravel()]
-    log_odds, low, high = np.log(n_p / n_q), log_w.min(), log_w.max()
+    n_p, log_w = log_p.size, np.r_[log_q, log_p.ravel()]
+    log_W = np.zeros(len(log_q)) if W is None else np.log(np.maximum(W, 1e-300)) + np.log(1 / (W @ W))
+    counts = np.r_[np.exp(log_W), np.ones(n_p)]
+    n_q, finite = counts[: len(log_q)].sum(), log_w[np.isfinite(log_w)]
+    # where both densities are, the ratio of masses lies between the least and the largest ω
+    shared_q, shared_p = counts[: len(log_q)] @ (log_q > -np.inf) / n_q, np.mean(log_p < np.inf)
+    log_odds, missed = np.log(n_p / n_q), np.log(shared_q / shared_p)
+    low, high = finite.min() + missed, finite.max() + missed
     while high - low > 1e-9 * (1 + abs(high)):
         log_Z = 0.5 * (low + high)
-        low, high = (log_Z, high) if expit(log_odds + log_w - log_Z).sum() > n_p else (low, log_Z)
+        low, high = (log_Z, high) if counts @ expit(log_odds + log_w - log_Z) > n_p else (low, log_Z)
     log_Z = 0.5 * (low + high)
-    f = Weights(-np.logaddexp(0.0, log_Z - log_odds - log_q))
+    f = Weights(log_W - np.logaddexp(0.0, log_Z - log_odds - log_q))
     g = Weights(log_sum_exp(-np.logaddexp(0.0, log_odds + log_p - log_Z), axis=0))  # 1 − f of each chain
-    return Estimate(
-        float(log_Z),
-        float(np.sqrt(f.relative_variance + g.relative_variance)),
-        min(f.ess, g.ess),
-        log_w - np.logaddexp(0.0, log_odds + log_w - log_Z) + np.log1p(n_p / n_q),
-    )
+    log_w = np.log(counts) - np.logaddexp(-log_w, log_odds - log_Z) + np.log(len(log_w) / n_q)
+    return Estimate(float(log_Z), f.relative_variance, g.relative_variance, min(f.ess, g.ess), log_w)

@@ -3,12 +3,14 @@
 from ._allocate import Allocate
 from ._anneal import Anneal, Annealed, Rung
 from ._base import Moved, State, Step, Streams, Transition, Tuned, check_likelihood, check_rows
+from ._both_ways import BothWays
 from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing
-from ._escort import Escort, Escorted, Refresh, Refreshed
+from ._escort import Escort, Escorted
 from ._hmc import HMC, ExactMoves
 from ._mode_search import Mode, ModeSearch
 from ._modes import ModeImportance, Renewed
+from ._refresh import Refresh
 from ._reweight import Reweight, Weighed
 from ._settle import settled
 from ._sghmc import SGHMC, SGNHT, StochasticGradientMoves
@@ -20,6 +22,7 @@ __all__ = [
     "Allocate",
     "Anneal",
     "Annealed",
+    "BothWays",
     "ConstrainedMoves",
     "Crossing",
     "Escort",
@@ -30,7 +33,6 @@ __all__ = [
     "ModeSearch",
     "Moved",
     "Refresh",
-    "Refreshed",
     "Renewed",
     "Reweight",
     "Rung",

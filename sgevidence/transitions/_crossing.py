@@ -17,11 +17,13 @@ from ..targets import Path
 from ._allocate import Allocate, is_better, taken
 from ._anneal import Anneal
 from ._base import State, Step, Streams, check_rows
-from ._escort import Escort, Refresh
+from ._both_ways import BothWays
+from ._escort import Escort
 from ._mode_search import ModeSearch
 from ._modes import ModeImportance, is_renewed
 from ._overlooked import Overlooked
 from ._overtaken import Overtaken
+from ._refresh import Refresh
 from ._restart import Restart
 from ._reweight import Reweight
 from ._settle import settled
@@ -110,12 +112,13 @@ class Crossing(NamedTuple):
         """In the order in which they are tried."""
         if self.anneal.resampling is not None:
             yield Reweight(self.anneal.target_ess, for_escort=self.escort is not None)
-        if self.escort is not None:
-            yield self.escort
+        escort = None if self.escort is None else BothWays(self.anneal, self.escort, self.allocate)
+        if escort is not None:
+            yield escort
         if self.allocate is not None:
             yield self.allocate
-        if self.escort is not None:
-            yield Refresh(self.anneal, self.escort)
+        if escort is not None:
+            yield Refresh(self.anneal, escort)
         if modes is not None:
             yield modes
         yield self.anneal

@@ -23,7 +23,6 @@ from ..history import Anchor, Reservoir
 from ..models import Model
 from ..particles import EVEN, AffineMap, Cloud, Weights
 from ..targets import STRAY, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
-from ._anneal import Anneal
 from ._base import Moved, State, Step, Streams
 
 
@@ -37,16 +36,29 @@ class Carried(NamedTuple):
     noise_var: float  #: variance that the sub-sample of the history adds to log Ẑ
     spread: float  #: standard deviation over particles of its error, nats
     P: np.ndarray  #: precision of the Gaussian that the cloud is taken for, (d, d)
+    T: AffineMap
 
 
 class Escorted(NamedTuple):
-    """An escort, taken or refused."""
+    """An escort, taken or refused, and moves before or after it."""
 
     n_escorts: int = 0
     n_escorts_refused: int = 0
     n_likelihoods: float = 0.0
     ess: float = np.inf
     lambdas: tuple = ()
+    n_moves: int = 0
+    n_gradients: float = 0.0
+    n_refused: int = 0
+    acceptance: float = np.nan
+
+    def with_move(self, moved: Moved) -> "Escorted":
+        return self._replace(
+            n_moves=self.n_moves + 1,
+            n_gradients=self.n_gradients + moved.n_gradients,
+            n_refused=self.n_refused + moved.n_refused,
+            acceptance=moved.acceptance,
+        )
 
 
 class Escort(BaseEstimator):
@@ -122,7 +134,23 @@ class Escort(BaseEstimator):
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         """Take the map over the whole chunk, if its weights are even enough and better than plain ones."""
-        carried = None if path.memory.anchor is None else self.carried(path, state.theta, rng.rows)
+        return self.taken(self.carried(path, state.theta, rng.rows), state, path, rng)
+
+    def taken(self, carried: Carried | None, state: State, path: Path, rng: Streams) -> Step:
+        """The step to what the map proposes, or one that declines it.
+
+        Parameters
+        ----------
+        carried : Carried or None
+            Of the cloud of the state.
+        state : State
+        path : Path
+        rng : Streams
+
+        Returns
+        -------
+        Step
+        """
         if carried is None:
             return Step(state, Escorted(), crossed=False)
         cloud, cost = state.cloud, 2.0 * state.cloud.M * len(path.chunk)
@@ -160,6 +188,8 @@ class Escort(BaseEstimator):
         Carried or None
         """
         model, memory, chunk = path
+        if memory.anchor is None:
+            return None
         try:
             sums = memory.sums
             m1, P1 = gaussian(model, sums)
@@ -175,16 +205,51 @@ class Escort(BaseEstimator):
         except np.linalg.LinAlgError:
             return None
         moved = T(theta)
+        increment, common_var, spread = self._increment(path, theta, moved, T, new, rng)
+        return Carried(moved, increment, after, new, common_var, spread, P1, T)
+
+    def returned(
+        self, carried: Carried, path: Path, theta: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Increments of the log-weights of particles that the map would have taken to θ.
+
+        Parameters
+        ----------
+        carried : Carried
+        path : Path
+        theta : ndarray of shape (M, d)
+            In the labelling of the memory's anchor.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        ndarray of shape (M,)
+            +∞ where the map comes from no particle of that labelling.
+        """
+        before = carried.T.inverse(theta)
+        increment = self._increment(path, before, theta, carried.T, carried.chunk_anchor, rng)[0]
+        return np.where(path.model.is_canonical(before, path.memory.labels), increment, np.inf)
+
+    def _increment(
+        self,
+        path: Path,
+        theta: np.ndarray,
+        moved: np.ndarray,
+        T: AffineMap,
+        chunk_anchor: Anchor,
+        rng: np.random.Generator,
+    ) -> tuple[np.ndarray, float, float]:
+        """Of the log-weights on the way from θ to Tθ; variance that all share, and spread of the rest."""
+        model, memory, chunk = path
         whole = Reservoir(None, chunk, len(chunk), chunk.total_weight)
         with np.errstate(all="ignore"):  # −∞ less −∞, of a particle that weighs nothing already
-            chunk_part = self._sum(model, lambda L: L(moved), whole, new, rng)
-            history_part = self._sum(model, lambda L: L(moved) - L(theta), memory.reservoir, sums, rng)
+            chunk_part = self._sum(model, lambda L: L(moved), whole, chunk_anchor, rng)
+            history_part = self._sum(model, lambda L: L(moved) - L(theta), memory.reservoir, memory.sums, rng)
             prior = model.log_prior(moved) - model.log_prior(theta)
             increment = chunk_part.value + history_part.value + prior + T.log_det
         increment = np.where(np.isnan(increment), -np.inf, increment)
         common_var = chunk_part.common_var + history_part.common_var
-        spread_var = chunk_part.spread_var + history_part.spread_var
-        return Carried(moved, increment, after, new, common_var, spread_var**0.5, P1)
+        return increment, common_var, (chunk_part.spread_var + history_part.spread_var) ** 0.5
 
     def _leaves_mass_behind(
         self, state: State, path: Path, carried: Carried, weights: Weights, rng: np.random.Generator
@@ -220,43 +285,3 @@ def narrowest(cloud: Cloud, P: np.ndarray) -> float:
     phi = (cloud.theta - cloud.mean) @ np.linalg.cholesky(P)
     least = np.linalg.eigvalsh((phi.T * cloud.W) @ phi)[0]
     return float(least / max(1.0 - np.sqrt(len(P) / cloud.weights.ess), 0.1) ** 2)
-
-
-class Refresh(NamedTuple):
-    """Even weights and one move at the posterior of the history, then the escort again.
-
-    Earlier chunks may have left weights so uneven that no map can keep the effective sample size.  Nothing of
-    the chunk is let in before; if the escort is refused again, the next transition goes on from there.
-    """
-
-    anneal: Anneal
-    escort: Escort
-
-    def __call__(self, state: State, path: Path, rng: Streams) -> Step:
-        if state.cloud.is_even or path.memory.anchor is None:
-            return Step(state, crossed=False)
-        # no row of the chunk at all: at λ = 0 one that is impossible would weigh 0 · −∞
-        move = self.anneal.move.along(path._replace(chunk=path.chunk[:0]), rng)
-        cloud, tuned, moved = self.anneal.renewed(state.cloud, move, 0.0, state.tuned, path, rng)
-        theta = path.model.canonicalize(cloud.theta, path.memory.labels)
-        fresh = state._replace(cloud=cloud._replace(theta=theta), tuned=tuned, ell=None)
-        step = self.escort(fresh, path, rng)
-        return step._replace(info=Refreshed.of(step.info, moved))
-
-
-class Refreshed(NamedTuple):
-    """An escort after one move of the cloud."""
-
-    n_escorts: int
-    n_escorts_refused: int
-    n_likelihoods: float
-    ess: float
-    lambdas: tuple
-    n_gradients: float
-    n_refused: int
-    acceptance: float
-    n_moves: int = 1
-
-    @classmethod
-    def of(cls, escorted: Escorted, moved: Moved) -> "Refreshed":
-        return cls(*escorted, moved.n_gradients, moved.n_refused, moved.acceptance)

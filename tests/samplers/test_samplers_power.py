@@ -32,8 +32,8 @@ def mutate(monkeypatch, owner, name, right, wrong):
 
 #: name: settings that the mistake concerns, object, attribute, right, wrong
 MUTANTS = {
-    "sign of the Jacobian": (dict(), Escort, "carried", "+ T.log_det", "- T.log_det"),
-    "no Jacobian": (dict(), Escort, "carried", "+ T.log_det", ""),
+    "sign of the Jacobian": (dict(), Escort, "_increment", "+ T.log_det", "- T.log_det"),
+    "no Jacobian": (dict(), Escort, "_increment", "+ T.log_det", ""),
     "no control variate": (
         FROM_SAMPLES,
         _target,
@@ -119,29 +119,34 @@ def test_broken_sampler_is_caught(rng, monkeypatch, settings, owner, name, right
 
 #: Mistakes that leave the weights so uneven that the escort is refused: the answer stays right, at a price.
 REFUSED = {
-    "without the history": ("chunk_part.value + history_part.value", "chunk_part.value"),
-    "sign of the history": ("chunk_part.value + history_part.value", "chunk_part.value - history_part.value"),
+    "without the history": ("_increment", "chunk_part.value + history_part.value", "chunk_part.value"),
+    "sign of the history": (
+        "_increment",
+        "chunk_part.value + history_part.value",
+        "chunk_part.value - history_part.value",
+    ),
     "chunk where the cloud was": (
+        "_increment",
         "lambda L: L(moved), whole",
         "lambda L: L(theta), whole",
     ),
-    "the map back": ("AffineMap.between(m1, P1, m2, P2)", "AffineMap.between(m2, P2, m1, P1)"),
+    "the map back": ("carried", "AffineMap.between(m1, P1, m2, P2)", "AffineMap.between(m2, P2, m1, P1)"),
 }
 
 
-@pytest.mark.parametrize("right, wrong", REFUSED.values(), ids=REFUSED)
-def test_broken_escort_is_refused_or_caught(rng, monkeypatch, right, wrong):
+@pytest.mark.parametrize("where, right, wrong", REFUSED.values(), ids=REFUSED)
+def test_broken_escort_is_refused_or_caught(rng, monkeypatch, where, right, wrong):
     """Uneven weights give a mistake away: the sampler falls back on annealing, or the answer is off."""
-    mutate(monkeypatch, Escort, "carried", right, wrong)
+    mutate(monkeypatch, Escort, where, right, wrong)
     with pytest.raises(AssertionError, match=r"off by|standard error|escorts"):
         check(dict(), rng)
 
 
-@pytest.mark.parametrize("right, wrong", REFUSED.values(), ids=REFUSED)
-def test_broken_escort_is_caught_where_it_is_not_refused(rng, monkeypatch, right, wrong):
+@pytest.mark.parametrize("where, right, wrong", REFUSED.values(), ids=REFUSED)
+def test_broken_escort_is_caught_where_it_is_not_refused(rng, monkeypatch, where, right, wrong):
     refusal = "weights.ess < max(least, plain)", "False"
-    mutate(monkeypatch, Escort, "carried", right, wrong)
-    mutate(monkeypatch, Escort, "__call__", *refusal)
+    mutate(monkeypatch, Escort, where, right, wrong)
+    mutate(monkeypatch, Escort, "taken", *refusal)
     monkeypatch.setattr(Escort, "_leaves_mass_behind", lambda *_: False)
     with pytest.raises(AssertionError, match=r"off by|standard error"):
         check(dict(), rng)

@@ -43,10 +43,10 @@ def test_error_bars_are_true(rng, width, rho):
     "right, wrong",
     [
         ("log_odds + log_p - log_Z", "log_p - log_odds - log_Z"),
-        ("np.log(n_p / n_q), log_w.min()", "0.0, log_w.min()"),
+        ("np.log(n_p / n_q), np", "0.0, np"),
         ("log_p - log_Z), axis=0)", "log_p - log_Z).ravel()[:, None], axis=1)"),
-        ("f.relative_variance + ", ""),
-        (" + g.relative_variance", ""),
+        ("f.relative_variance, g", "0.0, g"),
+        ("f.relative_variance, g.relative_variance", "f.relative_variance, 0.0"),
     ],
 )
 def test_power(rng, monkeypatch, right, wrong):
@@ -54,6 +54,66 @@ def test_power(rng, monkeypatch, right, wrong):
     with pytest.raises(AssertionError):
         check(rng, width=0.5)
         check(rng, width=1.5, rho=0.0)
+
+
+def check_weighted(rng, seeds=300):
+    """Draws of something wider, weighted to be of q, which does not reach half of the mass."""
+    z = []
+    for g in rng.spawn(seeds):
+        x = 1.3 * g.standard_normal((800, 2))
+        W = np.exp(np.sum(norm.logpdf(x) - norm.logpdf(x, scale=1.3), axis=1))
+        posterior = 0.8 * g.standard_normal((200, 2)) * np.where(g.random((200, 1)) < 0.5, 1, 100)
+        log_q = MASS + np.sum(norm.logpdf(x, scale=0.8) - norm.logpdf(x), axis=1) - np.log(2)
+        log_p = MASS + np.sum(norm.logpdf(posterior, scale=0.8) - norm.logpdf(posterior), axis=1) - np.log(2)
+        out = np.abs(posterior).max(axis=1) > 5
+        found = bridge(log_q, np.where(out, np.inf, log_p)[None], W / W.sum())
+        z.append((found.log_Z - MASS) / found.std)
+    assert abs(np.mean(z)) < 5 / np.sqrt(seeds) + 0.1
+    assert 0.8 < np.std(z) < 1.25
+
+
+def test_draws_with_weights_and_places_that_q_does_not_reach(rng):
+    check_weighted(rng)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("if W is None else", "if True else"),
+        ("finite.max() + missed", "finite.max()"),
+        ("finite.min() + missed, finite.max() + missed", "finite.min(), finite.max()"),
+    ],
+)
+def test_power_of_weights(rng, monkeypatch, right, wrong):
+    monkeypatch.setitem(globals(), "bridge", broken(_bridge.bridge, right, wrong))
+    with pytest.raises(AssertionError):
+        check_weighted(rng)
+
+
+def check_walls(rng, ends):
+    """Uniform densities that end at walls: q on (0, 1), the posterior on ``ends``."""
+    low, high = ends
+    length, z = high - low, []
+    for g in rng.spawn(200):
+        x, y = g.random(500), g.uniform(low, high, 300)
+        log_q = np.where((low < x) & (x < high), MASS - np.log(length), -np.inf)
+        log_p = np.where((0 < y) & (y < 1), MASS - np.log(length), np.inf)
+        found = bridge(log_q, log_p[None])
+        z.append((found.log_Z - MASS) / found.std)
+    assert abs(np.mean(z)) < 0.4 and 0.8 < np.std(z) < 1.25
+
+
+@pytest.mark.parametrize("ends", [(0.4, 1.0), (0.0, 2.0), (0.3, 1.5)], ids=["in q", "around q", "across"])
+def test_walls(rng, ends):
+    check_walls(rng, ends)
+
+
+@pytest.mark.parametrize("ends", [(0.4, 1.0), (0.0, 2.0)])
+def test_power_of_walls(rng, monkeypatch, ends):
+    wrong = broken(_bridge.bridge, "np.log(shared_q / shared_p)", "0.0")
+    monkeypatch.setitem(globals(), "bridge", wrong)
+    with pytest.raises(AssertionError):
+        check_walls(rng, ends)
 
 
 def test_q_that_is_too_narrow(rng):

@@ -69,7 +69,7 @@ def kinds(settings, modes=None):
 def test_the_order_is_that_of_their_price():
     search = ModeSearch()
     full = dict(escort=Escort(), mode_search=search)
-    order = ["Reweight", "Escort", "Allocate", "Refresh", "str", "Anneal"]
+    order = ["Reweight", "BothWays", "Allocate", "Refresh", "str", "Anneal"]
     assert kinds(full, modes="modes") == order
     assert kinds({}) == ["Reweight", "Anneal"]
     assert kinds(dict(resampling=None)) == ["Anneal"]  # as published: weights accumulate, and all is annealed

@@ -26,9 +26,9 @@ def search_on(monkeypatch, mode_rows):
     monkeypatch.setattr(_escort, "anchored_at_mode", partial(anchored_at_mode, mode_rows=mode_rows))
 
 
-def check_increment(problem, rng, escort=ESCORT, carried=Escort.carried):
+def check_increment(problem, rng, escort=ESCORT):
     """log p(y_<n+c, Tθ) |det T| / p(y_<n, θ), the Jacobian from the cloud itself."""
-    step = carried(escort, problem.path, problem.theta, rng)
+    step = escort.carried(problem.path, problem.theta, rng)
     n = problem.history.n_rows
     difference = problem.full_log_joint(step.theta, problem.rows) - problem.full_log_joint(
         problem.theta, problem.rows[:n]
@@ -97,9 +97,39 @@ def test_whole_history_in_blocks(rng, model, monkeypatch):
     ids=["sign of the Jacobian", "no Jacobian", "no history", "sign of history", "no prior", "chunk at θ"],
 )
 @every_model
-def test_broken_increments_are_caught(rng, model, right, wrong):
+def test_broken_increments_are_caught(rng, monkeypatch, model, right, wrong):
+    monkeypatch.setattr(Escort, "_increment", broken(Escort._increment, right, wrong))
     with pytest.raises(AssertionError, match="increment wrong"):
-        check_increment(Problem(model, rng), rng, carried=broken(Escort.carried, right, wrong))
+        check_increment(Problem(model, rng), rng)
+
+
+def check_returned(problem, rng, returned=Escort.returned):
+    """There and back again: the same weights, whatever the particles."""
+    carried = ESCORT.carried(problem.path, problem.theta, rng)
+    np.testing.assert_allclose(carried.T.inverse(carried.theta), problem.theta, atol=1e-8)
+    back = returned(ESCORT, carried, problem.path, carried.theta, rng)
+    np.testing.assert_allclose(back, carried.increment, rtol=1e-8, atol=1e-6)
+
+
+@every_model
+def test_the_way_back(rng, model):
+    check_returned(Problem(model, rng), rng)
+
+
+@every_model
+def test_power_of_the_way_back(rng, model):
+    wrong = broken(Escort.returned, "path, before, theta,", "path, theta, theta,")
+    with pytest.raises(AssertionError):
+        check_returned(Problem(model, rng), rng, wrong)
+
+
+def test_no_way_back_from_another_labelling(rng):
+    """No particle of the anchor's labelling is taken to where the labels are exchanged."""
+    problem = Problem(MODELS["mixture"], rng)
+    carried = ESCORT.carried(problem.path, problem.theta, rng)
+    (one, other), exchanged = problem.path.model.slots, carried.theta.copy()
+    exchanged[:, one], exchanged[:, other] = carried.theta[:, other], carried.theta[:, one]
+    assert np.all(ESCORT.returned(carried, problem.path, exchanged, rng) == np.inf)
 
 
 def test_weights_stay_even_on_a_gaussian(rng):
