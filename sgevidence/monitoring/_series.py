@@ -17,8 +17,8 @@ with τ the age of the run in rows.  Each comes with a noise σ of about 1, 0.3,
 (σ² an inverse gamma of two degrees of freedom: within a factor of three or so), and each of those with
 three kinds of tails (:mod:`._tails`): Gaussian, Gaussian with strays, and heavy, the last a tenth as
 probable as the others when a run begins.  These 60 members are weighted by their evidence in the run.
-Where rows may stray or have heavy tails, a member learns from a row by its weight w: statistics move as
-for w rows.  The evidence is the product of the predictive densities, as for any model.
+Where rows may stray or have heavy tails, a member learns from a row by its weight w and its information κ
+and c.  The evidence is the product of the predictive densities, as for any model.
 
 **Units.**  A run measures in the mean and standard deviation of all rows before it, but at least of the
 first ``warm_up`` rows, which are held until there are that many.  So the answer is the same in any
@@ -35,6 +35,7 @@ z, u        ``z``, ``u``         row in units of the run, and the member's featu
 m, V        ``m1``, ``m2``, ``v11``, ``v12``, ``v22``  posterior mean of the coefficients; covariance over σ²
 a, b        ``a``, ``b``         shape and scale of the posterior of σ²
 w           ``w``                weight of a row: less than 1 for an outlier
+κ, c        ``kappa``, ``c``     its information on the prediction and on σ², beside a Gaussian row's
 ==========  ===================  =========================================================
 
 Arrays have the axes (run, column, structure, noise × tails).
@@ -254,22 +255,23 @@ class SeriesSegment(BaseEstimator):
         follows = self._follows() if runs.past.seen == 0 else None
         if follows is not None:  # the first row of a stream follows none: broad, and nothing is learnt
             e2, scale = np.where(follows, z * z, e2), np.where(follows, 2.0, scale)
-        log_p, w, count = under_tails(e2, z * z, a, scale)
+        log_p, *learnt = under_tails(e2, z * z, a, scale)
         if follows is not None:
-            w, count = np.where(follows, 0.0, w), np.where(follows, 0.0, count)
+            learnt = [np.where(follows, 0.0, v) for v in learnt]
+        w, kappa, c, surprise = learnt
         log_member += log_p
         top = log_member.max((2, 3))
         log_z = top + np.log(np.exp(log_member - top[:, :, None, None]).sum((2, 3)))
         log_member -= log_z[:, :, None, None]
-        g = w / (1.0 + w * q1)  # a row of weight w
-        ge = g * e
+        shrink = 1.0 / (1.0 + kappa * q1)
+        ge, g = w * e * shrink, kappa * shrink  # a step along the score, and the information of the row
         m1 += ge * Vx1
         m2 += ge * Vx2
         v11 -= g * Vx1 * Vx1
         v12 -= g * Vx1 * Vx2
         v22 -= g * Vx2 * Vx2
-        b += 0.5 * ge * e
-        a += 0.5 * count
+        b += 0.5 * (ge * e - surprise * b / a)
+        a += 0.5 * c
         runs.age[:R] += 1.0
         return (log_z - np.log(runs.unit[:R])).sum(1)
 

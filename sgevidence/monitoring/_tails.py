@@ -3,20 +3,24 @@ r"""The noise of a row in a series: Gaussian, Gaussian with strays, or heavy-tai
 With e the deviation of a row from its prediction, :math:`s^2 = (b/a)(1+q)` the scale of a Gaussian row's
 predictive density, and z the row itself:
 
-=========  ==========================================  ===================================  ============
-tails      p(row | rows before)                        weight of the row                    rows counted
-=========  ==========================================  ===================================  ============
-Gaussian   :math:`t_{2a}(e; s)`                        1                                    1
-strays     :math:`(1-ε)\,t_{2a}(e; s) + ε\,t_1(z; 5)`  r, its probability to be no stray    r
-heavy      :math:`t_ν(e; s)`, :math:`ν = \min(2a, 3)`  :math:`(ν+1) / (ν + e^2/s^2)`        1
-=========  ==========================================  ===================================  ============
+=========  ==========================================  ================================  ==================
+tails      p(row | rows before)                        weight w of the row               information κ, c
+=========  ==========================================  ================================  ==================
+Gaussian   :math:`t_{2a}(e; s)`                        1                                 1, 1
+strays     :math:`(1-ε)\,t_{2a}(e; s) + ε\,t_1(z; 5)`  r, its probability to be no stray  r, r
+heavy      :math:`t_ν(e; s)`, :math:`ν = \min(2a, 3)`  :math:`(ν+1) / (ν + e^2/s^2)`     (ν+1)/(ν+3), ν/(ν+3)
+=========  ==========================================  ================================  ==================
 
 Strays come from anywhere and tell nothing.  Heavy tails belong to the noise: Student's t with three
 degrees of freedom is a Gaussian whose precision λ/σ² is drawn anew for each row, λ ~ Γ(3/2, 3/2), and
-the weight is the mean of λ given the row.  A row of weight w is learnt like one with noise σ²/w.  For
-strays and heavy tails that is an approximation (assumed-density filtering); each density is exact in
-that it integrates to one over the row.
+the weight is the mean of λ given the row.  The row pulls at the prediction by w e, and at σ² by w e² − s²;
+how much the posterior narrows by it is Fisher's information, of which a row with heavy tails has a share κ on
+the prediction and c on the variance.  (As a whole row it would make a run twice as sure of σ² as it may be,
+and its first rows would be forgotten too slowly.)  For strays and heavy tails this is an approximation
+(assumed-density filtering); each density is exact in that it integrates to one over the row.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,10 +39,30 @@ def log_prior() -> np.ndarray:
     return np.log(list(TAILS.values()))
 
 
-def under_tails(
-    e2: np.ndarray, z2: np.ndarray, a: np.ndarray, scale: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """How probable a row is, and how much of a row it is.
+class Seen(NamedTuple):
+    """A row as each member sees it.
+
+    Parameters
+    ----------
+    log_p : ndarray of shape (..., noises × tails)
+        Log predictive density, nats.
+    weight : ndarray of the same shape
+        w of its deviation.
+    mean_information, variance_information : ndarray of the same shape
+        κ and c: what a Gaussian row has is 1.
+    surprise : ndarray of the same shape
+        Mean of w e²/s² under the member, less c.
+    """
+
+    log_p: np.ndarray
+    weight: np.ndarray
+    mean_information: np.ndarray
+    variance_information: np.ndarray
+    surprise: np.ndarray
+
+
+def under_tails(e2: np.ndarray, z2: np.ndarray, a: np.ndarray, scale: np.ndarray) -> Seen:
+    """How probable a row is, and how much it tells.
 
     Parameters
     ----------
@@ -53,25 +77,27 @@ def under_tails(
 
     Returns
     -------
-    log_p, weight, count : ndarray of the same shape
-        Log predictive density in nats; weight of the row; what the row adds to 2a.
+    Seen
     """
-    log_p, weight, count = np.empty_like(e2), np.ones_like(e2), np.ones_like(e2)
+    log_p, surprise = np.empty_like(e2), np.zeros_like(e2)
+    weight, kappa, c = np.ones_like(e2), np.ones_like(e2), np.ones_like(e2)
     for k, name in enumerate(TAILS):
         i = (..., slice(k, None, len(TAILS)))
         if name == "heavy":
-            half = np.minimum(a[i], 0.5 * FREEDOM)
+            nu = np.minimum(2.0 * a[i], FREEDOM)
             s2 = scale[i] / a[i]
-            log_p[i] = student_t(e2[i], half, half * s2)
-            weight[i] = (2.0 * half + 1.0) / (2.0 * half + e2[i] / s2)
+            log_p[i] = student_t(e2[i], 0.5 * nu, 0.5 * nu * s2)
+            weight[i] = (nu + 1.0) / (nu + e2[i] / s2)
+            kappa[i], c[i] = (nu + 1.0) / (nu + 3.0), nu / (nu + 3.0)
+            surprise[i] = 1.0 - c[i]
             continue
         log_p[i] = student_t(e2[i], a[i], scale[i])
         if name == "strays":
             log_clean = np.log1p(-STRAYS) + log_p[i]
             log_stray = np.log(STRAYS) + student_t(z2, 0.5, 0.5 * STRAY_SCALE**2)
             log_p[i] = np.logaddexp(log_clean, log_stray)
-            weight[i] = count[i] = np.exp(log_clean - log_p[i])
-    return log_p, weight, count
+            weight[i] = kappa[i] = c[i] = np.exp(log_clean - log_p[i])
+    return Seen(log_p, weight, kappa, c, surprise)
 
 
 def student_t(e2: np.ndarray, a: np.ndarray | float, b: np.ndarray | float) -> np.ndarray:

@@ -57,12 +57,16 @@ def member_evidence(x, name, noise, tails, s, e, unit):
         if tails == "heavy" and not first:  # the mean precision of the row, by quadrature
             u = np.linspace(0, 8, 2001)  # λ = 2 u² / (df + error² / scale²)
             density = u**df * np.exp(-(u**2))  # λ^((df - 1)/2) exp(-u²) dλ/du, but for a factor
-            r, rows = 2 * (u**2 * density).sum() / density.sum() / (df + error**2 / (b / a * q)), 1.0
+            r = 2 * (u**2 * density).sum() / density.sum() / (df + error**2 / (b / a * q))
+            kappa, rows = (df + 1) / (df + 3), df / (df + 3)
+        else:
+            kappa = rows
         total += np.log(both / unit[1])
-        if r > 0:  # weight r: the same row with its noise divided by r
-            gain = V @ phi / (phi @ V @ phi + 1 / r)
-            b += 0.5 * error**2 / (phi @ V @ phi + 1 / r)
-            m, V, a = m + gain * error, V - np.outer(gain, phi @ V), a + 0.5 * rows
+        if r > 0:  # a step along the score, scaled by the information
+            after = V @ np.linalg.inv(np.eye(2) + kappa * np.outer(phi, phi @ V))
+            expected = rows if tails == "strays" else 1.0  # mean of r error² / scale²
+            b += 0.5 * (r * error**2 / (1 + kappa * phi @ V @ phi) - (expected - rows) * b / a)
+            m, V, a = m + after @ phi * r * error, after, a + 0.5 * rows
     return total
 
 
@@ -111,8 +115,10 @@ def test_evidence_and_posterior_are_those_of_all_segmentations(models, rng):
     "right, wrong",
     [
         ("v12 -= g * Vx1 * Vx2", "v12 += g * Vx1 * Vx2"),
-        ("g = w / (1.0 + w * q1)", "g = w / (1.0 + q1)"),
-        ("a += 0.5 * count", "a += 0.5 * w"),
+        ("1.0 / (1.0 + kappa * q1)", "1.0 / (1.0 + q1)"),
+        ("kappa * shrink", "w * shrink"),
+        ("a += 0.5 * c", "a += 0.5 * w"),
+        ("- surprise * b / a", ""),
         ("(log_z - np.log(runs.unit[:R])).sum(1)", "log_z.sum(1)"),
         ("follows is not None:  # the first", "False:  # the first"),
     ],
@@ -127,9 +133,10 @@ def test_a_wrong_step_is_noticed(right, wrong, rng, monkeypatch):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("weight[i] = count[i] = np.exp(log_clean - log_p[i])", "pass"),
-        ("(2.0 * half + 1.0) /", "(2.0 * half) /"),
-        ("np.minimum(a[i], 0.5 * FREEDOM)", "0.5 * FREEDOM"),
+        ("weight[i] = kappa[i] = c[i] = np.exp(log_clean - log_p[i])", "pass"),
+        ("weight[i] = (nu + 1.0)", "weight[i] = nu"),
+        ("nu / (nu + 3.0)", "1.0"),
+        ("np.minimum(2.0 * a[i], FREEDOM)", "np.full_like(a[i], FREEDOM)"),
         ("np.log(STRAYS) +", "0.0 +"),
     ],
 )
@@ -143,11 +150,54 @@ def test_tails_are_probable_in_all_and_integrate_to_one():
     assert sum(_tails.TAILS.values()) == pytest.approx(1.0)
     e = np.sinh(np.linspace(-14, 14, 20_001))[:, None]
     shape = (len(e), len(_tails.TAILS))
-    log_p, weight, count = _tails.under_tails(
+    log_p, weight, _, c, _ = _tails.under_tails(
         np.broadcast_to(e**2, shape), e**2, np.full(shape, 2.5), np.full(shape, 0.3)
     )
     np.testing.assert_allclose(np.trapezoid(np.exp(log_p), e, axis=0), 1.0, atol=1e-4)
-    assert (weight[[0, -1], 1:] < 1e-3).all() and (weight[:, 0] == 1.0).all() and (count[:, 2] == 1.0).all()
+    assert (weight[[0, -1], 1:] < 1e-3).all() and (weight[:, 0] == 1.0).all() and np.allclose(c[:, 2], 0.5)
+
+
+def test_information_is_that_of_fisher():
+    """Of t with 3 degrees of freedom on mean and log σ², as shares of a Gaussian's, 1/σ² and a half."""
+    e, h = np.sinh(np.linspace(-16, 16, 8001)), 1e-4
+    p, log_p = t.pdf(e, 3), lambda mean, s2: t.logpdf(e, 3, mean, np.sqrt(s2))
+    on_mean = (log_p(h, 1) - log_p(-h, 1)) / (2 * h)
+    on_log_variance = (log_p(0, np.exp(h)) - log_p(0, np.exp(-h))) / (2 * h)
+    e2 = np.zeros((1, len(_tails.TAILS)))
+    seen = _tails.under_tails(e2, e2[:, :1], e2 + 2.5, e2 + 2.5)
+    assert np.trapezoid(p * on_mean**2, e) == pytest.approx(seen.mean_information[0, 2], rel=1e-3)
+    assert 2 * np.trapezoid(p * on_log_variance**2, e) == pytest.approx(
+        seen.variance_information[0, 2], rel=1e-3
+    )
+    e2 = np.repeat(e[:, None] ** 2, len(_tails.TAILS), axis=1)
+    a = np.full_like(e2, 2.5)
+    weighed = _tails.under_tails(e2, e2[:, :1], a, a).weight[:, 2] * e**2
+    assert np.trapezoid(p * weighed, e) == pytest.approx(1.0, rel=1e-3)
+
+
+def check_efficient(rng, n=400, seeds=40):
+    """The scale of heavy-tailed rows is known as well as the best estimate knows it."""
+    error = []
+    for g in rng.spawn(seeds):
+        segment, x = SeriesSegment(("level",)), g.standard_t(3, (n, 1))
+        runs = segment.allocate(2, 1)
+        segment.settle(runs, x[:10])
+        for i in range(n):
+            segment.absorb(runs, min(i, 1), x[i : i + 1], None)
+        heavy = 0, 0, 0, 2  # of the first run, with the first noise
+        error.append(np.log(runs.b[heavy] / runs.a[heavy]) + 2 * np.log(runs.unit[0, 0]))
+    best = np.sqrt(4 / n)  # from an information of a quarter a row
+    assert abs(np.mean(error)) < 4 * best / np.sqrt(seeds) and np.std(error) < 1.25 * best
+
+
+def test_heavy_tails_are_learnt_efficiently(rng):
+    check_efficient(rng)
+
+
+def test_power_a_heavy_row_is_no_whole_row(rng, monkeypatch):
+    monkeypatch.setattr(_series, "under_tails", broken(_tails.under_tails, ", nu / (nu + 3.0)", ", 1.0"))
+    with pytest.raises(AssertionError):
+        check_efficient(rng)
 
 
 @pytest.mark.parametrize("name", ["level", "trend", "walk", "autoregression", "momentum"])
