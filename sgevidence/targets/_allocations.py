@@ -40,8 +40,11 @@ SAME = 0.75
 #: Sweeps between the draws of chains at first; then twice as many, until the estimate moves by less than this
 #: share of its error bar or so many nats, or rows · components · numbers of each have been swept so often.
 FIRST, SHARE, STILL, MOST_SWEPT = 3, 0.5, 0.02, 5_000_000
-#: Effective draws and chains below which their variance is not believed, and nats that halves may differ by.
-FEW, APART = 20, 1.0
+#: Effective draws, or chains of a hundred, below which q is much narrower than the posterior.  Then chains
+#: move away from it for a thousand sweeps (K = 3, 1000 rows: by 0.5 nats after the first fifty; where they
+#: stood still by chance the answer was 1.2 low at 0.2), so they are not followed, and UNSPREAD nats are in
+#: doubt.  Nats that halves may differ by.
+FEW, UNSPREAD, APART = 60, 0.5, 1.0
 #: Rows · components · numbers of each beyond which the answer would take more than about five seconds.
 MOST = 200_000
 #: Rows beyond which modes and their importance sampling cost less, and allocations carry less.
@@ -144,12 +147,13 @@ def _bridged(
     problem: Problem, T: np.ndarray, draws: Sample, rng: np.random.Generator
 ) -> tuple[Sample, Estimate, int]:
     """Chains that have forgotten where they started, as far as an estimate can tell; that, and all sweeps."""
-    theta, n_sweeps, before = problem.starts(draws, rng), FIRST, np.inf
+    theta, n_sweeps, before = problem.starts(draws, rng), FIRST, None
     while True:
         chains = problem.chains(T, theta, n_sweeps, rng)
         estimate = _bridge(draws, chains)
-        drift = abs(estimate.log_Z - before)
-        if drift < max(SHARE * estimate.std, STILL) or 2 * n_sweeps * LENGTH * problem.cost > MOST_SWEPT:
+        drift = UNSPREAD if before is None else abs(estimate.log_Z - before)
+        is_still = before is not None and drift < max(SHARE * estimate.std, STILL)
+        if is_still or estimate.n_effective < FEW or 2 * n_sweeps * LENGTH * problem.cost > MOST_SWEPT:
             break
         theta, n_sweeps, before = chains.theta[-CHAINS:], 2 * n_sweeps, estimate.log_Z
     estimate = estimate._replace(var_p=estimate.var_p + drift**2)

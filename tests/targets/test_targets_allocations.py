@@ -12,6 +12,7 @@ from sklearn.datasets import load_digits, load_wine
 from sklearn.decomposition import PCA
 from sklearn.mixture import GaussianMixture
 
+from sgevidence import BayesianGMM
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel, _permanents, allocations
 from sgevidence.particles import Weights, systematic
@@ -270,7 +271,9 @@ def test_power_of_what_overlaps(rng, monkeypatch, wrong):
     else:
         monkeypatch.setattr(_allocation_proposal, "SWEEPS", 1)
         monkeypatch.setattr(_allocation_proposal, "SPREAD", 1)
-        bridged = broken(target._bridged, "        if drift <", "        drift = 0.0\n        if drift <")
+        bridged = broken(
+            target._bridged, "is_still = before is not None and", "drift, is_still = 0.0, True or"
+        )
         monkeypatch.setattr(target, "_bridged", bridged)
     with pytest.raises(AssertionError):
         check_overlap(rng)
@@ -350,6 +353,28 @@ def test_few_effective_draws_are_not_believed(rng, monkeypatch):
     X = centers[rng.integers(5, size=5000)] + rng.standard_normal((5000, 2))
     found = allocation_evidence(MixtureModel(5, 2), Rows.of(X), rng)
     assert not found.reliable and found.n_effective < target.FEW
+
+
+def unspread(seed=9007):
+    """Three groups in two dimensions, all within two standard deviations of each other; 1065 rows."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(200, 1200))
+    mu = rng.normal(size=(3, 2)) * rng.uniform(0.3, 2)
+    return mu[rng.integers(3, size=n)] + rng.normal(size=(n, 2)) * 0.8
+
+
+def test_chains_that_have_not_spread_are_not_believed(rng):
+    """They rise from -2846.1 to -2844.5 in a thousand sweeps, at a claimed 0.15 to 0.2 everywhere."""
+    found = allocation_evidence(MixtureModel(3, 2), Rows.of(unspread()), rng)
+    assert not found.reliable and not found.hopeful and found.log_evidence_std > target.UNSPREAD
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_annealing_answers_instead(seed):
+    """Six runs of annealing alone and three chains of 1536 sweeps have -2844.56 ± 0.04."""
+    fitted = BayesianGMM(3, random_state=seed).fit(unspread())
+    assert abs(fitted.log_evidence_ + 2844.56) < 4 * fitted.log_evidence_std_ < 1.2
 
 
 @pytest.mark.parametrize("K, n, weight", [(5, 10_000, 2.0), (11, 20, 1.0), (2, 3, 1e30), (2, 3, 0.0)])
