@@ -29,9 +29,8 @@ sceptic would draw up, in {fits} fits, with the default sampler unless a cell sa
 fresh rows and a fresh random state; cells that fail stay. Data and references were mended while the suite
 was built (the bounded and the spike likelihood; references of mixtures that lost basins, or whose chains
 were too short where components overlap, and 0.2 too low), no cell for the sampler's answer. Lines name the
-commit that made them, below the last table: mixtures of several components are those of the last one,
-beside references of earlier lines where these are sound (``--references``: the rows of a seed stay the
-same), and of all others the engine has not changed (the paths of the tests have the same digits).
+commit that made them, below the last table; references of earlier lines will do where they are sound
+(``--references``: the rows of a seed stay the same).
 
     cd examples/benchmarks; export OMP_NUM_THREADS=1
     python calibration.py --output calibration.jsonl  # goes on where it stopped
