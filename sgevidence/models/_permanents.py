@@ -12,7 +12,8 @@ The entries are densities, each column divided by its largest.  Where two column
 when a component is nearly empty, every product may be too small for floating point, the largest not less
 than the others.  So a permanent that comes out small is summed again from logarithms.
 
-Symbols: ``A`` = matrices (K, K, P), ``C`` = set of columns as bits, ``f`` = its sum (P,).
+Symbols: ``A`` = matrices (K, K, P), ``log_A`` their logarithms, ``C`` = set of columns as bits, ``f`` = its
+sum (P,).
 """
 
 from collections.abc import Callable
@@ -45,14 +46,14 @@ def permanent(A: np.ndarray) -> np.ndarray:
     return _over_sets(A, np.multiply, np.add)
 
 
-def log_permanent(log_A: np.ndarray, A: np.ndarray | None = None) -> np.ndarray:
+def log_permanent(log_A: np.ndarray, A: np.ndarray) -> np.ndarray:
     """Log permanents of P matrices with entries of at most 1, however small.
 
     Parameters
     ----------
     log_A : ndarray of shape (K, K, P)
-    A : ndarray of shape (K, K, P), optional
-        exp(log_A), of single or double precision, if it is known.
+    A : ndarray of shape (K, K, P)
+        exp(log_A), of single or double precision.
 
     Returns
     -------
@@ -61,11 +62,12 @@ def log_permanent(log_A: np.ndarray, A: np.ndarray | None = None) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> log_permanent(np.array([[0.0, 0.0], [-2000.0, -3000.0]])[:, :, None])
+    >>> log_A = np.array([[0.0, 0.0], [-2000.0, -3000.0]])[:, :, None]
+    >>> log_permanent(log_A, np.exp(log_A))  # both products are 0 in floating point
     array([-2000.])
     """
     with np.errstate(divide="ignore"):
-        f = permanent(np.exp(log_A) if A is None else A)
+        f = permanent(A)
         out = np.log(f, dtype=float)
     lost = np.flatnonzero(f < SMALL)
     out[lost] = _over_sets(log_A[:, :, lost], np.add, np.logaddexp)

@@ -36,6 +36,7 @@ m, V        ``m1``, ``m2``, ``v11``, ``v12``, ``v22``  posterior mean of the coe
 a, b        ``a``, ``b``         shape and scale of the posterior of σ²
 w           ``w``                weight of a row: less than 1 for an outlier
 κ, c        ``kappa``, ``c``     its information on the prediction and on σ², beside a Gaussian row's
+w e²/s²-c   ``surprise``         its mean: what rows add to b beyond their information
 ==========  ===================  =========================================================
 
 Arrays have the axes (run, column, structure, noise × tails).

@@ -13,14 +13,15 @@ as weights they are one weighted sample of the posterior.
 
 Symbols
 -------
-=======  ===========  ===================================================================
-ω        ``log_q``    at draws of q, (n_q,)
-ω        ``log_p``    at draws of the posterior, chains one beside the other, (T, C)
-ω        ``log_w``    at all of them, (n_q + n_p,); of an estimate, the weights above
-n_p/n_q  ``log_odds``
-f        ``f``        at draws of q; ``g`` = 1 − f, mean of each chain, (C,)
-Z        ``log_Z``    evidence
-=======  ===========  ===================================================================
+=======  ============  ===================================================================
+ω        ``log_q``     at draws of q, (n_q,)
+ω        ``log_p``     at draws of the posterior, chains one beside the other, (T, C)
+ω        ``log_w``     at all of them, (n_q + n_p,); of an estimate, the weights above
+n_p/n_q  ``log_odds``  n_q the effective number, where draws of q have weights
+W        ``W``         of draws of q, normalised; ``counts``: as how many each draw counts
+f        ``f``         at draws of q; ``g`` = 1 − f, mean of each chain, (C,)
+Z        ``log_Z``     evidence
+=======  ============  ===================================================================
 
 References
 ----------
@@ -79,8 +80,8 @@ def bridge(log_q: np.ndarray, log_p: np.ndarray, W: np.ndarray | None = None) ->
     The error bar is that of the means of f over draws of q, and of 1 − f over chains, by the delta method.
     """
     n_p, log_w = log_p.size, np.r_[log_q, log_p.ravel()]
-    log_W = np.zeros(len(log_q)) if W is None else np.log(np.maximum(W, 1e-300)) + np.log(1 / (W @ W))
-    counts = np.r_[np.exp(log_W), np.ones(n_p)]
+    log_count = np.zeros(len(log_q)) if W is None else np.log(np.maximum(W, 1e-300)) + np.log(1 / (W @ W))
+    counts = np.r_[np.exp(log_count), np.ones(n_p)]
     n_q, finite = counts[: len(log_q)].sum(), log_w[np.isfinite(log_w)]
     # where both densities are, the ratio of masses lies between the least and the largest ω
     shared_q, shared_p = counts[: len(log_q)] @ (log_q > -np.inf) / n_q, np.mean(log_p < np.inf)
@@ -90,7 +91,7 @@ def bridge(log_q: np.ndarray, log_p: np.ndarray, W: np.ndarray | None = None) ->
         log_Z = 0.5 * (low + high)
         low, high = (log_Z, high) if counts @ expit(log_odds + log_w - log_Z) > n_p else (low, log_Z)
     log_Z = 0.5 * (low + high)
-    f = Weights(log_W - np.logaddexp(0.0, log_Z - log_odds - log_q))
+    f = Weights(log_count - np.logaddexp(0.0, log_Z - log_odds - log_q))
     g = Weights(log_sum_exp(-np.logaddexp(0.0, log_odds + log_p - log_Z), axis=0))  # 1 − f of each chain
     log_w = np.log(counts) - np.logaddexp(-log_w, log_odds - log_Z) + np.log(len(log_w) / n_q)
     return Estimate(float(log_Z), f.relative_variance, g.relative_variance, min(f.ess, g.ess), log_w)

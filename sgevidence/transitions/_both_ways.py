@@ -14,7 +14,8 @@ Symbols
 -------
 =======  =====================  =======================================================
 θ_i      ``state.cloud``        particles before the chunk
-T, ω     ``carried``            the map, and log ω at T θ_i
+T        ``carried.T``          the map
+log ω    ``there``, ``back``    at T θ_i, and at θ'_i
 θ'_i     ``theta``              draws of the new posterior
 Z        ``found.log_Z``        p(y_n | y_<n)
 =======  =====================  =======================================================
