@@ -37,6 +37,8 @@ KEPT = 12
 #: Sweeps of each chain before and between its draws, if rows · components · numbers of each are swept no more
 #: often.  On five overlapping groups (K = 3, 200 rows) 60 in all were up to 0.2 nats low.
 MOST_SWEPT, LONGEST, SHORTEST = 6_000_000, 1600, 100
+#: Share of q's draws from which on the shortest chains do: they start from the posterior, all but exactly.
+PLENTY = 0.5
 METHOD = "bridge sampling from allocations of sequential runs"
 #: Numbers in one array of (draws, rows, components).
 BLOCK = 2_000_000
@@ -71,6 +73,11 @@ def mixture(X: np.ndarray, K: int, rng: np.random.Generator, runs: int = 4, part
     return Reference(float(value), float(error), float(share), METHOD)
 
 
+def sequential(X: np.ndarray, K: int, rng: np.random.Generator, runs: int, particles: int) -> Reference:
+    """The runs alone: where components overlap allocations are many, and each says little."""
+    return by_particles(X, K, rng, runs, particles)[0]
+
+
 def bridged(X: np.ndarray, found: Statistics, theta: Theta, rng: np.random.Generator) -> tuple:
     """Log evidence, its error and the effective share of draws of q, by one bridge.
 
@@ -81,14 +88,18 @@ def bridged(X: np.ndarray, found: Statistics, theta: Theta, rng: np.random.Gener
     q = joined(found.taken(rng.choice(len(found.counts), S, replace=False)), again)
     theta, log_w = weighted_draws(X, q, DRAWS, rng)
     w = np.exp(log_w - logsumexp(log_w))
-    own = posterior_weights(X, q, theta.only(rng.choice(DRAWS, S, p=w)), rng)
-    return *meng_wong(own, log_w), 1 / np.sum(w**2) / DRAWS
-
-
-def posterior_weights(X: np.ndarray, q: Statistics, theta: Theta, rng: np.random.Generator) -> np.ndarray:
-    """log p(x | θ) p(θ) / q(θ) along the second half of Gibbs chains from θ, (KEPT, S)."""
+    share = 1 / np.sum(w**2) / DRAWS
     numbers = len(X) * theta.weights.shape[1] * (2 * X.shape[1] + 1)
-    n_sweeps, log_w = int(np.clip(MOST_SWEPT / numbers, SHORTEST, LONGEST)) // (2 * KEPT), []
+    sweeps = SHORTEST if share > PLENTY else int(np.clip(MOST_SWEPT / numbers, SHORTEST, LONGEST))
+    own = posterior_weights(X, q, theta.only(rng.choice(DRAWS, S, p=w)), sweeps, rng)
+    return *meng_wong(own, log_w), share
+
+
+def posterior_weights(
+    X: np.ndarray, q: Statistics, theta: Theta, sweeps: int, rng: np.random.Generator
+) -> np.ndarray:
+    """log p(x | θ) p(θ) / q(θ) along the second half of Gibbs chains from θ, (KEPT, S)."""
+    n_sweeps, log_w = sweeps // (2 * KEPT), []
     for kept in range(2 * KEPT):
         for _ in range(n_sweeps):
             theta = drawn(allocated(X, theta, rng)[1], rng)

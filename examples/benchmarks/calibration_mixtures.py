@@ -10,7 +10,7 @@ import numpy as np
 from bench import mixture_theta
 from calibration_cell import Cell, Data
 from calibration_evidence import one_gaussian
-from calibration_mixture_evidence import mixture
+from calibration_mixture_evidence import mixture, sequential
 from references import Reference, importance
 from sklearn.datasets import load_iris, load_wine
 
@@ -21,6 +21,7 @@ from sgevidence.models import MixtureModel
 Rng = np.random.Generator
 CENTRES = np.array([[0.0, 0.0], [4, 4], [-4, 4], [4, -4], [-4, -4]])  #: as many as there are groups
 CLOSE = CENTRES * 0.4
+LINE = CLOSE[:3, :1]  #: 0, 1.6, −1.6
 
 
 # -- rows ----------------------------------------------------------------------------------------------------
@@ -31,8 +32,8 @@ def groups(rng: Rng, n: int, k: int, at: np.ndarray = CENTRES, new_half_way: boo
     labels = rng.integers(k, size=n)
     if new_half_way:
         labels[: n // 2] = rng.integers(k - 1, size=n // 2)
-    truth = mixture_theta(np.full(k, 1 / k), at[:k], np.ones((k, 2)))
-    return Data(at[labels] + rng.standard_normal((n, 2)), None, truth)
+    truth = mixture_theta(np.full(k, 1 / k), at[:k], np.ones_like(at[:k]))
+    return Data(at[labels] + rng.standard_normal((n, at.shape[1])), None, truth)
 
 
 def in_order_of_group(rng: Rng, n: int, k: int, at: np.ndarray = CENTRES) -> Data:
@@ -50,8 +51,8 @@ def minority(rng: Rng, n: int, share: float = 0.01) -> Data:
     return Data(rng.standard_normal((n, 2)) + 4 * (rng.random((n, 1)) < share))
 
 
-def heavy_tails(rng: Rng, n: int) -> Data:
-    return Data(rng.standard_t(2, (n, 2)))
+def heavy_tails(rng: Rng, n: int, d: int = 2, freedom: float = 2.0) -> Data:
+    return Data(rng.standard_t(freedom, (n, d)))
 
 
 def outliers(rng: Rng, n: int) -> Data:
@@ -93,20 +94,28 @@ def cell(
     calls: int | None = None,
     sampler: SGAIS | None = None,
     slow: bool = False,
+    reference: Callable[..., Reference] = mixture,
     **work: int,
 ) -> Cell:
-    """With ``work`` for :func:`calibration_mixture_evidence.mixture`."""
+    """With ``work`` for the reference; that of a single component has none."""
     return Cell(
         f"mixture K={K}",
         d,
         n,
         partial(make, n=n),
         partial(BayesianGMM, K, sampler=sampler),
-        lambda data, rng: one_gaussian(data.X) if K == 1 else mixture(data.X, K, rng, **work),
+        lambda data, rng: one_gaussian(data.X) if K == 1 else reference(data.X, K, rng, **work),
         calls,
         difficulty,
         slow,
     )
+
+
+def overlapping(
+    K: int, d: int, n: int, make: Callable, difficulty: str = "overlapping", calls: int | None = None
+) -> Cell:
+    """Hundreds of rows of which many may belong to either component: sequential runs, and nothing else."""
+    return cell(K, d, n, make, difficulty, calls, slow=True, reference=sequential, runs=8, particles=1000)
 
 
 def large(
@@ -159,6 +168,12 @@ CELLS = [
     cell(3, 2, 300, THREE, calls=7, slow=True),
     cell(3, 2, 600, partial(in_order_of_group, k=3), "sorted by group", 50, slow=True),
     cell(2, 2, 600, partial(in_order_of_group, k=2, at=CLOSE), "sorted by group, overlapping", 50, slow=True),
+    overlapping(2, 1, 550, partial(groups, k=2, at=LINE)),
+    overlapping(2, 1, 550, partial(gaussian, d=1), "one group"),
+    overlapping(3, 1, 500, partial(groups, k=3, at=LINE)),
+    overlapping(3, 1, 500, partial(groups, k=3, at=LINE), calls=50),
+    overlapping(4, 1, 300, partial(heavy_tails, d=1, freedom=4.0), "heavy tails"),
+    overlapping(3, 2, 1000, partial(groups, k=3, at=CLOSE)),
     large(3, 5000, THREE, calls=500),
     large(5, 5000, FIVE),
     large(3, 5000, partial(groups, k=3, new_half_way=True), "third group from half-way on", 500),

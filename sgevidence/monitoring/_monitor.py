@@ -42,7 +42,7 @@ class EvidenceMonitor(BaseEstimator):
     threshold : float, default=0.9
         A change is declared when the posterior probability of one since the last declared change
         passes it.  On a stream without changes there are at most hazard · (1 − threshold) / threshold
-        false alarms a row: 1/2250 by default, and in fact 1/9000 (``false_alarm_rate_``).
+        false alarms a row: 1/2250 by default, and in fact about 1/7000 (``false_alarm_rate_``).
     max_runs : int or None, default=None
         Hypotheses about the last change that are followed; memory and the cost of a row are
         proportional to it.  None means 50 in closed form, and 5 estimators.
@@ -75,8 +75,9 @@ class EvidenceMonitor(BaseEstimator):
     change_probability_ : ndarray
         After each row of the last update, the probability of a change since the last declared one.
     false_alarm_rate_ : float
-        False alarms a row to be expected on Gaussian rows without a change: the bound above, times
-        the fraction of it that was measured for the segment model (1 for estimators).
+        False alarms a row to be expected without a change: the bound above, times the fraction of it that
+        was measured for the segment model (1 for estimators) on Gaussian rows, or, for the default, on
+        Gaussian, heavy-tailed and autoregressive ones.
     pruned_mass_ : float
         Sum of the posterior probabilities of the hypotheses that made room: the expected error of the
         posterior is at most this.
