@@ -125,8 +125,12 @@ def working_precision(coefficients: np.ndarray, features: np.ndarray, single_bel
     """
     if not single_below:
         return np.float64
-    largest = np.abs(coefficients).max() * np.abs(features).max()
-    return np.float32 if largest < single_below else np.float64  # nan is a case for double
+    return np.float32 if largest_term(coefficients, features) < single_below else np.float64  # not if nan
+
+
+def largest_term(coefficients: np.ndarray, features: np.ndarray) -> float:
+    """No product of a coefficient and a feature is larger."""
+    return float(np.abs(coefficients).max() * np.abs(features).max())
 
 
 def value_and_grad(f: Callable[[Any], Any], theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -19,9 +19,10 @@ from autograd.extend import defvjp, primitive
 from scipy.cluster.vq import kmeans2
 
 from ._base import Model
-from ._evaluation import Evaluation, working_precision
+from ._evaluation import Evaluation
 from ._exchangeable import Exchangeable
 from ._linear import inverse_gamma_log_density
+from ._mixture_sums import CANCELS, center_of, fused
 from ._moments import with_moments
 
 
@@ -105,7 +106,11 @@ class MixtureModel(Exchangeable, Model):
         return top + anp.log(anp.sum(anp.exp(log_p - top), axis=0))
 
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
-        return _fused(theta, rows.X, rows.weight, self.n_components, tape, single_below)
+        _, mu, log_variance = self._split(getattr(theta, "_value", theta))
+        center, lost = center_of(mu, log_variance, rows)
+        if lost > CANCELS:
+            return super()._block_log_likelihood(theta, rows, tape, single_below)
+        return fused(theta, rows.X, rows.weight, self.n_components, tape, single_below, center)
 
     def sample_rows(self, theta, n_rows, rng):
         """n_rows draws: (X, labels).  One θ for all rows, or one θ a row."""
@@ -173,6 +178,13 @@ class MixtureModel(Exchangeable, Model):
         mu = mean_n + sd * rng.standard_normal(s.shape)
         return np.column_stack([self.sample_prior(rng, size)[:, :1], mu, s])  # one weight: no row sees z
 
+    def far_out(self, rows) -> float:
+        """Largest mean of a column in its standard deviations, and no smaller ones than the prior knows."""
+        w = rows.weight / np.sum(rows.weight)
+        mean = w @ rows.X
+        variance = w @ (rows.X - mean) ** 2 + self.variance_prior[1] / np.sum(rows.weight)
+        return float(np.max(np.abs(mean) / np.sqrt(variance)))
+
     @property
     def has_allocations(self) -> bool:  # type: ignore[override]
         return self.n_components > 1
@@ -238,55 +250,3 @@ def _prior_terms(theta, K, variance_prior):
 
 
 defvjp(_log_prior, _log_prior_vjp, argnums=(0,))
-
-
-@primitive
-def _fused(theta, X, weight, K, tape, single_below):
-    """Σ_r w_r log Σ_k π_k N(x_r | μ_k, σ²_k): with features [x², x, 1] one matrix product."""
-    M, (n, p) = len(theta), X.shape
-    center = weight @ X / max(np.sum(weight), 1e-300)  # x² would cancel far from the origin
-    x = X - center
-    F = np.column_stack([x * x, x, np.ones(n)])
-    z = theta[:, :K]
-    mu = theta[:, K : K + K * p].reshape(M, K, p) - center
-    precision = np.exp(-theta[:, K + K * p :]).reshape(M, K, p)
-    log_pi = z - z.max(axis=1, keepdims=True)
-    log_pi -= np.log(np.exp(log_pi).sum(axis=1, keepdims=True))  # not log(pi): a tiny weight underflows
-    A = np.empty((K, M, 2 * p + 1))
-    A[:, :, :p] = (-0.5 * precision).transpose(1, 0, 2)
-    A[:, :, p : 2 * p] = (mu * precision).transpose(1, 0, 2)
-    log_det = theta[:, K + K * p :].reshape(M, K, p)
-    A[:, :, -1] = (log_pi - 0.5 * np.sum(mu**2 * precision + log_det + np.log(2 * np.pi), axis=2)).T
-    dtype = working_precision(A, F, single_below)
-    R: np.ndarray = (A.reshape(K * M, -1).astype(dtype) @ F.T.astype(dtype)).reshape(K, M, n)
-    top = R.max(axis=0)
-    R -= top
-    np.exp(R, out=R)
-    total = R.sum(axis=0)
-    if tape is not None:
-        R /= total
-        tape.append((R, F * weight[:, None], mu, precision, np.exp(log_pi)))
-    np.log(total, out=total)
-    total += top
-    return total @ weight  # the sum over rows in double precision
-
-
-def _fused_vjp(ans, theta, X, weight, K, tape, single_below):
-    R, wF, mu, precision, pi = tape.pop()
-    _, M, n = R.shape
-    p = mu.shape[2]
-
-    def vjp(g):
-        T = R.reshape(K * M, n) @ wF.astype(R.dtype)  # Σ_r w r [x², x, 1]
-        T = T.reshape(K, M, -1).transpose(1, 0, 2)
-        T2, T1, T0 = T[:, :, :p], T[:, :, p : 2 * p], T[:, :, -1:]
-        out = np.empty_like(theta)
-        out[:, :K] = T0[:, :, 0] - pi * T0.sum(axis=1)
-        out[:, K : K + K * p] = (precision * (T1 - mu * T0)).reshape(M, -1)
-        out[:, K + K * p :] = 0.5 * (precision * (T2 - 2 * mu * T1 + mu**2 * T0) - T0).reshape(M, -1)
-        return g[:, None] * out
-
-    return vjp
-
-
-defvjp(_fused, _fused_vjp, argnums=(0,))

@@ -15,7 +15,7 @@ from autograd.extend import defvjp, primitive
 from scipy.special import xlogy
 
 from ._base import Model
-from ._evaluation import Evaluation, working_precision
+from ._evaluation import Evaluation, largest_term, working_precision
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 
@@ -76,6 +76,8 @@ class SoftmaxModel(Model):
 
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         Phi = design_matrix(rows.X, self.fit_intercept)
+        if largest_term(getattr(theta, "_value", theta), Phi) > CANCELS:
+            return super()._block_log_likelihood(theta, rows, tape, single_below)
         return _fused(theta, Phi, rows.y, rows.weight, self.n_classes, tape, single_below)
 
     def derivatives(self, theta, rows):
@@ -92,10 +94,10 @@ class SoftmaxModel(Model):
             Phi = np.ascontiguousarray(design_matrix(block.X, self.fit_intercept).T)
             P = theta.reshape(K, q) @ Phi
             P -= P.max(axis=0)
-            S += np.sum(P * labels, axis=0) @ w
+            own = np.sum(P * labels, axis=0)
             np.exp(P, out=P)
             total = P.sum(axis=0)
-            S -= np.log(total) @ w
+            S += (own - np.log(total)) @ w
             P /= total
             G += ((labels - P) * w) @ Phi.T
             dtype = working_precision(theta, Phi, self.evaluation.single_below(rows))
@@ -133,6 +135,8 @@ class SoftmaxModel(Model):
 
 #: Logits that need no shift before exp: e^80 is far from the largest single-precision number, 10³⁸.
 SAFE_EXPONENT = 80.0
+#: Logits up to which the two sums of :func:`_fused`, which nearly cancel, leave enough of each row.
+CANCELS = 1e9
 
 
 @primitive

@@ -49,6 +49,11 @@ NOTHING = 25.0
 BLOCK = 500_000
 
 
+def origin_of(X: np.ndarray) -> np.ndarray:
+    """The median of each column, (p,): one far row would carry a mean away from all others."""
+    return np.median(X, axis=0)
+
+
 def features(X: np.ndarray, weight: np.ndarray, origin: np.ndarray) -> np.ndarray:
     """F = ω [x², x, 1] with x measured from the origin, (n, 2p + 1)."""
     x = X - origin
@@ -109,7 +114,8 @@ def sample_allocations(c: np.ndarray, F: np.ndarray, rng) -> tuple[np.ndarray, n
     K, M, q = c.shape
     R = (c.reshape(K * M, q) @ (F / F[:, -1:]).T).reshape(K, M, -1)
     R -= R.max(axis=0)
-    C = np.exp(R.astype(np.float32))  # only which component it is hangs on it
+    with np.errstate(over="ignore"):  # −10⁴⁰ is nothing, too
+        C = np.exp(R.astype(np.float32))  # only which component it is hangs on it
     for k in range(1, K):  # in place: a fifth of the time of np.cumsum
         C[k] += C[k - 1]
     u = rng.random(C.shape[1:], dtype=np.float32) * C[-1]
@@ -145,7 +151,8 @@ def log_conditionals(model: MixtureModel, theta, T, log_c, origin) -> np.ndarray
         L = c[:, None, part] @ T.transpose(0, 2, 1)  # (point's component, allocation's component, m, S)
         top, as_labelled = L.max(axis=0), np.einsum("kkms->ms", L) + log_p
         log_A = L - top
-        A = np.exp(log_A.astype(np.float32))  # its errors are 10⁻⁷ of each term
+        with np.errstate(over="ignore"):
+            A = np.exp(log_A.astype(np.float32))  # its errors are 10⁻⁷ of each term
         scale = top.sum(axis=0) + log_p
         # no permanent of positive numbers exceeds the product of the column sums
         out[part] = scale + np.log(A.sum(axis=0)).sum(axis=0)

@@ -76,8 +76,7 @@ class EvidenceMonitor(BaseEstimator):
         After each row of the last update, the probability of a change since the last declared one.
     false_alarm_rate_ : float
         False alarms a row to be expected without a change: the bound above, times the fraction of it that
-        was measured for the segment model (1 for estimators) on Gaussian rows, or, for the default, on
-        Gaussian, heavy-tailed and autoregressive ones.
+        was measured for the segment model (1 for estimators), on several kinds of rows for the default.
     pruned_mass_ : float
         Sum of the posterior probabilities of the hypotheses that made room: the expected error of the
         posterior is at most this.

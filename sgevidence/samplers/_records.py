@@ -128,6 +128,8 @@ def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
 
 #: Draws below which a weighting says nothing of its own error, and the share of the particles.
 FEW, FEW_OF_ALL = 20.0, 0.1
+#: Units of rounding of a sum that one answer may be off by: its terms are rounded, too.
+ROUNDED = 100.0
 
 
 def complaints(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
@@ -148,6 +150,11 @@ def complaints(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
         out.append(
             f"the log evidence is uncertain by {last.log_evidence_std:.1f} nats"
             + raising("n_particles", "max_particles")
+        )
+    if not ROUNDED * np.finfo(float).eps * abs(last.log_evidence) < 1.0:
+        out.append(
+            f"a log evidence of {last.log_evidence:.0e} nats is rounded to more than a nat: look for extreme "
+            "values in the data"
         )
     if few.ess < min(FEW, FEW_OF_ALL * few.n_particles):
         out.append(

@@ -23,6 +23,7 @@ from ..models.allocations import (
     coefficients,
     features,
     log_conditionals,
+    origin_of,
     sample_allocations,
     sample_parameters,
     statistics,
@@ -82,7 +83,7 @@ class Problem(NamedTuple):
     @classmethod
     def of(cls, model: MixtureModel, rows: Rows, n_copies: np.ndarray) -> "Problem":
         copies = np.repeat(np.arange(len(rows)), n_copies)
-        origin = rows.weight @ rows.X / rows.total_weight
+        origin = origin_of(rows.X)
         F = features(rows.X[copies], (rows.weight / n_copies)[copies], origin)
         return cls(model, rows, rows.X[copies], F, origin)
 

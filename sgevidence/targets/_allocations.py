@@ -51,6 +51,9 @@ MOST = 200_000
 MOST_ROWS = 5000
 #: Components beyond which the sum over labellings would.
 MOST_COMPONENTS = 10
+#: Standard deviations of a column that its mean may lie from zero, where the prior has the means; with more,
+#: particles lose their way (6000 rows, fourteen: by thousands of nats), and so many times the limits stand.
+FAR, PATIENCE = 10.0, 20
 
 
 class AllocationEvidence(NamedTuple):
@@ -90,7 +93,8 @@ def allocation_evidence(
     Returns
     -------
     AllocationEvidence or None
-        None if Σ⌈ω⌉ exceeds MOST_ROWS, Σ⌈ω⌉ · K (2p + 1) MOST, or K MOST_COMPONENTS.
+        None if Σ⌈ω⌉ exceeds MOST_ROWS, Σ⌈ω⌉ · K (2p + 1) MOST, or K MOST_COMPONENTS; the first two are
+        twenty times as large for columns that are far out.
 
     Notes
     -----
@@ -113,7 +117,10 @@ def allocation_evidence(
     rows = rows.take(np.flatnonzero(rows.weight > 0))
     n_copies = np.ceil(rows.weight * (1 - 1e-12))
     cost = np.sum(n_copies) * model.n_components * (2 * model.n_features + 1)
-    if not 0 < cost <= MOST or np.sum(n_copies) > MOST_ROWS or model.n_components > MOST_COMPONENTS:
+    if cost == 0 or model.n_components > MOST_COMPONENTS:
+        return None
+    more = PATIENCE if model.far_out(rows) > FAR else 1
+    if cost > more * MOST or np.sum(n_copies) > more * MOST_ROWS:
         return None
     problem = Problem.of(model, rows, n_copies.astype(int))
     rngs = rng.spawn(2)

@@ -15,7 +15,14 @@ import numpy as np
 
 from ..history import Rows
 from ..models import MixtureModel
-from ..models.allocations import coefficients, features, sample_allocations, sample_parameters, statistics
+from ..models.allocations import (
+    coefficients,
+    features,
+    origin_of,
+    sample_allocations,
+    sample_parameters,
+    statistics,
+)
 from ._allocation_search import HEATS, IN_HEATS, STAY, heats, starts, sweeps
 from ._merge_split import merged_and_split
 
@@ -74,7 +81,7 @@ def rival_allocations(
     if len(rows) > MOST_SEEN:
         rows = rows.take(rng.choice(len(rows), MOST_SEEN, replace=False))
     rows = rows.scaled(min(len(rows) / rows.total_weight, 1.0))  # those of a sample stand for many
-    origin = rows.weight @ rows.X / rows.total_weight
+    origin = origin_of(rows.X)
     F, K, C = features(rows.X, rows.weight, origin), model.n_components, len(theta)
     z, _ = sample_allocations(coefficients(model, np.concatenate([theta, known]), origin), F, rng)
     z, score, _ = sweeps(model, z, F, origin, SWEEPS, rng)  # the particles' own come first

@@ -31,12 +31,12 @@ class Allocate(NamedTuple):
     Parameters
     ----------
     first_rows : int
-        Rows from which it is tried: on fewer the particles do as well, and faster.
+        Rows from which it is tried.
     max_attempts : int
         Searches that may miss a basin that another one finds.
     """
 
-    first_rows: int = 20
+    first_rows: int = 1
     max_attempts: int = 2
 
     def applies(self, state: State, path: Path) -> bool:

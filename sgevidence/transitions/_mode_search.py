@@ -50,10 +50,10 @@ class ModeSearch(BaseEstimator):
 
     Parameters
     ----------
-    first_allocation : int or None, default=20
+    first_allocation : int or None, default=1
         Rows from which the evidence is taken from the allocations of rows to components, while that is
-        precise and the rows are at hand (:class:`~sgevidence.transitions.Allocate`); on fewer, particles
-        do as well.  None never does.
+        precise and the rows are at hand (:class:`~sgevidence.transitions.Allocate`): from the first one,
+        since particles lose their way to few rows that lie a thousand prior widths out.  None never does.
     first_rows : int, default=250
         Rows from which modes are looked for, and again whenever they have doubled: fewer have few that count.
     search_rows, compare_rows : int, default=1000, 10_000
@@ -117,7 +117,7 @@ class ModeSearch(BaseEstimator):
 
     def __init__(
         self,
-        first_allocation: int | None = 20,
+        first_allocation: int | None = 1,
         first_rows: int = 250,
         search_rows: int = 1000,
         compare_rows: int = 10_000,

@@ -128,6 +128,7 @@ BAD = {
     "spreads the particles by 0.7 nats: raise the sampler's reservoir_size": dict(sample_noise=0.7),
     "missed a mode that is better by 12 nats": dict(missed_mode=12.0),
     "9 proposals were refused": dict(n_refused=9),
+    "of -1e+14 nats is rounded to more than a nat": dict(log_evidence=-1e14),
 }
 
 
@@ -138,7 +139,7 @@ def test_complaints(message, what):
 
 
 def test_no_complaint_without_a_reason():
-    borderline = dict(log_evidence_std=1.0, ess=4.0, sample_noise=0.5, n_refused=8)
+    borderline = dict(log_evidence=-2e13, log_evidence_std=1.0, ess=4.0, sample_noise=0.5, n_refused=8)
     assert complaints([GOOD, GOOD._replace(**borderline)], SGAIS()) == []
 
 

@@ -383,6 +383,17 @@ def test_too_much_is_declined(rng, K, n, weight):
     assert allocation_evidence(MixtureModel(K, 2), rows, rng) is None
 
 
+def test_far_rows_have_more_time(rng, monkeypatch):
+    """Particles lose their way to them; far from each other is not far."""
+    monkeypatch.setattr(target, "MOST_ROWS", 50)
+    X = rng.standard_normal((100, 2))
+    groups = X + 1000.0 * (-1.0) ** np.arange(100)[:, None]
+    for rows in (X, groups, X + np.array([0.0, 5.0])):
+        assert allocation_evidence(MixtureModel(2, 2), Rows.of(rows), rng) is None
+    for rows in (X + np.array([0.0, 30.0]), X - 1000.0):
+        assert allocation_evidence(MixtureModel(2, 2), Rows.of(rows), rng).reliable
+
+
 def test_same_seed_same_answer():
     rows, model = Rows.of(few(8)), MixtureModel(2, 1)
     first, second = (allocation_evidence(model, rows, np.random.default_rng(5)) for _ in range(2))

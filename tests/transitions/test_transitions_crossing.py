@@ -73,7 +73,7 @@ def test_the_order_is_that_of_their_price():
     assert kinds(full, modes="modes") == order
     assert kinds({}) == ["Reweight", "Anneal"]
     assert kinds(dict(resampling=None)) == ["Anneal"]  # as published: weights accumulate, and all is annealed
-    assert crossing(**full).allocate == Allocate(20)
+    assert crossing(**full).allocate == Allocate(1)
     assert crossing(mode_search=ModeSearch(first_allocation=None)).allocate is None
     assert Reweight(0.5).for_escort and SGAIS().escort is not None
 

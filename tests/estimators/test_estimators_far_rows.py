@@ -1,0 +1,109 @@
+"""Rows that nobody scaled: far from the prior, far from each other, or marked by 10²⁰ as missing."""
+
+import numpy as np
+import pytest
+from enumeration import enumerated
+from scipy.special import gammaln, logsumexp
+
+from sgevidence import (
+    AIS,
+    SGAIS,
+    BayesianGLM,
+    BayesianGMM,
+    BayesianSoftmaxRegression,
+    EvidenceWarning,
+    ModeSearch,
+)
+from sgevidence.history import Rows
+from sgevidence.models import MixtureModel
+
+FAR = {
+    "one row": lambda rng, n, p, far: rng.normal(size=(n, p)) + far * (np.arange(n) == n // 2)[:, None],
+    "all rows": lambda rng, n, p, far: rng.normal(size=(n, p)) + far,
+    "two groups": lambda rng, n, p, far: rng.normal(size=(n, p)) + far * (-1.0) ** np.arange(n)[:, None],
+}
+
+
+def check_exact(rng, kind, K, p, n, far, calls=None, **settings):
+    """Beside the sum over all allocations."""
+    X = FAR[kind](rng, n, p, far)
+    model = BayesianGMM(K, sampler=SGAIS(**settings), random_state=int(rng.integers(2**31)))
+    for start in range(0, n, calls or n):
+        model.partial_fit(X[start : start + (calls or n)])
+    exact = enumerated(MixtureModel(K, p), Rows.of(X))
+    assert model.log_evidence_std_ < 0.2, "error bar"
+    assert abs(model.log_evidence_ - exact) < 4.5 * model.log_evidence_std_, "evidence"
+
+
+@pytest.mark.parametrize("kind", FAR)
+@pytest.mark.parametrize("K, p, n", [(2, 1, 1), (2, 1, 9), (3, 2, 7)])
+@pytest.mark.parametrize("far", [30.0, 1e3, 1e9])
+def test_few_rows_of_a_mixture(rng, kind, K, p, n, far):
+    check_exact(rng, kind, K, p, n, far)
+
+
+@pytest.mark.parametrize("kind", FAR)
+@pytest.mark.parametrize("calls", [1, 4])
+def test_few_rows_of_a_mixture_in_calls(rng, kind, calls):
+    check_exact(rng, kind, 2, 1, 9, 1e3, calls)
+
+
+def test_particles_alone_would_not_do(rng):
+    """Annealing from the prior stops where means no longer keep up with scales: several nats, in silence."""
+    with pytest.raises(AssertionError, match=r"error bar|evidence"):
+        for g in rng.spawn(3):
+            check_exact(g, "one row", 2, 1, 9, 1e3, mode_search=ModeSearch(first_allocation=None))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("far", [1e3, 1e12, 1e20, 1e100])
+def test_a_far_row_of_a_softmax_regression(rng, far):
+    """Only u = w₁ − w₀ ~ N(0, 2) matters: quadrature over it, on a grid that is geometric on either side."""
+    x = rng.normal(size=(40, 1))
+    y = (rng.random(40) < 1 / (1 + np.exp(-1.5 * x[:, 0]))).astype(int)
+    x[7], y[7] = far, 1
+    half = np.logspace(-110, np.log10(20.0), 60_001)
+    u = np.concatenate([-half[::-1], [0.0], half])
+    log_f = -0.25 * u**2 - 0.5 * np.log(4 * np.pi)
+    for sign, value in zip(2 * y - 1, x[:, 0]):
+        log_f = log_f - np.logaddexp(0.0, -sign * value * u)
+    width = np.diff(u)
+    exact = logsumexp(np.logaddexp(log_f[1:], log_f[:-1]) - np.log(2) + np.log(width))
+    seed = int(rng.integers(2**31))
+    found = BayesianSoftmaxRegression(fit_intercept=False, random_state=seed).fit(x, y)
+    assert abs(found.log_evidence_ - exact) < 4.5 * found.log_evidence_std_
+    assert found.log_evidence_std_ < 0.2
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_an_answer_that_is_rounded_to_more_than_a_nat_says_so(rng):
+    X = rng.normal(size=(30, 2))
+    X[7, 0] = 1e200
+    with pytest.warns(EvidenceWarning, match="rounded to more than a nat"):
+        BayesianGLM(family="poisson", random_state=0).fit(X, rng.poisson(1.0, size=30))
+
+
+def test_a_warning_where_allocations_are_not_asked(rng):
+    """Far from zero is not far from each other, nor is what allocations have answered."""
+    X, alone = rng.normal(size=(200, 1)), SGAIS(mode_search=None)
+    groups = X + 40.0 * (-1.0) ** np.arange(200)[:, None]
+    for rows, sampler in ((X + 40.0, None), (X, alone), (groups, alone), (X[:9] + 40.0, alone)):
+        assert BayesianGMM(2, sampler=sampler, random_state=0).fit(rows).warnings_ == []
+    assert BayesianGMM(1, sampler=alone, random_state=0).fit(X + 40.0).warnings_ == []  # exact moves
+    for sampler in (alone, AIS(n_particles=20)):
+        with pytest.warns(EvidenceWarning, match=r"lie \d\d standard deviations from zero") as caught:
+            BayesianGMM(2, sampler=sampler, random_state=0).fit(X + 40.0)
+        assert any("scale X" in str(w.message) and w.filename == __file__ for w in caught)
+
+
+@pytest.mark.slow
+def test_many_rows_far_from_the_prior(rng):
+    """6000 rows of three groups, all shifted: the groups are known, so p(x) = K! p(x, z)."""
+    centres, z = np.array([[0.0, 0.0], [8.0, 8.0], [-8.0, 8.0]]), rng.integers(3, size=6000)
+    X = 100.0 + centres[z] + rng.normal(size=(6000, 2))
+    one = MixtureModel(1, 2)
+    n = np.bincount(z)
+    exact = sum(one.exact_log_evidence(Rows.of(X[z == k])) for k in range(3))
+    exact += np.sum(gammaln(1 + n)) + gammaln(3) - gammaln(3 + 6000) + gammaln(4)
+    found = BayesianGMM(3, random_state=0).fit(X)
+    assert abs(found.log_evidence_ - exact) < 4.5 * found.log_evidence_std_ < 0.5
