@@ -1,5 +1,6 @@
 """The calibration suite: its references against each other, its bookkeeping, and a small run of it."""
 
+import gzip
 import json
 import re
 import runpy
@@ -403,3 +404,21 @@ def test_the_reference_of_an_earlier_line_will_do():
     assert len(asked) == 1 and first["error"] == -1.0 and first["z"] == pytest.approx(-1.0 / 0.3)
     assert again["error"] == pytest.approx(0.3) and again["z"] == pytest.approx(1.0)
     assert again["reference_method"] == "none" and again["log_evidence"] == -3.0
+
+
+def test_lines_may_be_compressed(tmp_path):
+    from calibration_summary import read_lines
+
+    lines = [{"cell": "é", "seed": s, "z": z} for s, z in ((1, 0.5), (2, 1.0), (1, 0.25))]
+    plain, packed = tmp_path / "some.jsonl", tmp_path / "some.jsonl.gz"
+    plain.write_text("\n".join(json.dumps(line, ensure_ascii=False) for line in lines), encoding="utf-8")
+    packed.write_bytes(gzip.compress(plain.read_bytes()))
+    assert read_lines(packed) == read_lines(plain) == [lines[2], lines[1]]
+
+
+def test_the_page_is_that_of_the_lines_that_are_kept():
+    from calibration_summary import read_lines
+
+    kept = read_lines(BENCHMARKS / "calibration.jsonl.gz")
+    page = (BENCHMARKS.parents[1] / "docs" / "trust.md").read_text(encoding="utf-8")
+    assert f"in {len(kept)} fits" in page

@@ -1,15 +1,16 @@
 """Is the error bar true?  Fits beside references that owe nothing to the package, one JSON line a fit.
 
-    python calibration.py --output calibration.jsonl                   # about an hour of one core
+    python calibration.py --output calibration.jsonl                   # some three hours of one core
     python calibration.py --output calibration.jsonl --page ../../docs/trust.md
+    python calibration.py --output calibration.jsonl.gz --page trust.md     # from the lines that are kept
     python calibration.py --output some.jsonl --cells "linear*" "*shift*" --seeds 5 --jobs 2
 
 The cells are in ``calibration_linear.py``, ``_classes.py``, ``_mixtures.py`` and ``_custom.py``.  A seed
 stands for fresh rows and a fresh random state.  Lines are appended, and what has a line is not run again:
 an interrupted run goes on with the same command.  Five seeds of every cell come first, then five more, and
 so on, so that half a run is a page of its own.  The rows of a seed are always the same, and references know
-nothing of the engine, so those of earlier lines will do (``--references``).  With ``--page`` nothing is
-fitted: the page and its picture are written from the lines.
+nothing of the engine, so those of earlier lines will do (``--references calibration.jsonl.gz``).  With
+``--page`` nothing is fitted: the page and its picture are written from the lines.
 """
 
 import argparse
@@ -119,6 +120,8 @@ def main() -> None:
     if args.list:
         print("\n".join(f"{cell.name}  ({cell.seeds} seeds)" for cell in cells))
         return
+    if args.output.suffix == ".gz" and not args.page:
+        parser.error("lines are appended to a plain file: gunzip it first")
     done = read_lines(args.output) if args.output.exists() else []
     if args.page:
         write_page(args.page, cells, done)

@@ -51,6 +51,13 @@ def minority(rng: Rng, n: int, share: float = 0.01) -> Data:
     return Data(rng.standard_normal((n, 2)) + 4 * (rng.random((n, 1)) < share))
 
 
+def one_far(rng: Rng, n: int, d: int) -> Data:
+    """A row that nobody scaled."""
+    X = rng.standard_normal((n, d))
+    X[n // 2] += 1000.0
+    return Data(X)
+
+
 def heavy_tails(rng: Rng, n: int, d: int = 2, freedom: float = 2.0) -> Data:
     return Data(rng.standard_t(freedom, (n, d)))
 
@@ -148,6 +155,8 @@ CELLS = [
     cell(2, 1, 8, partial(gaussian, d=1, std=2.0), "few rows"),
     cell(3, 1, 8, partial(gaussian, d=1, std=2.0), "few rows"),
     cell(5, 2, 5, partial(gaussian, d=2, std=2.0), "as few rows as components"),
+    cell(2, 1, 10, partial(one_far, d=1), "one row at 1000"),
+    cell(3, 2, 8, partial(gaussian, d=2, mean=1000.0), "at 1000 ± 1"),
     cell(2, 2, 200, partial(groups, k=2)),
     cell(2, 2, 200, partial(groups, k=2, at=CLOSE), "overlapping"),
     cell(2, 2, 500, minority, "1 % minority"),

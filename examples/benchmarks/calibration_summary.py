@@ -6,6 +6,7 @@ reference is not believed (its own error, or too few effective draws) count in n
 counted.
 """
 
+import gzip
 import json
 import re
 from collections import Counter
@@ -94,8 +95,9 @@ VERDICTS = {
 
 
 def read_lines(path: Path) -> list[dict]:
-    """Records; the last line of a fit counts."""
-    with path.open(encoding="utf-8") as file:
+    """Records; the last line of a fit counts.  The file may be compressed."""
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8") as file:
         found = [json.loads(line) for line in file if line.strip()]
     return list({(r["cell"], r["seed"]): r for r in found}.values())
 
