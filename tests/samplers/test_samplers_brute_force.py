@@ -22,6 +22,8 @@ from sgevidence.transitions import _hmc
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 ROWS = Rows.of(MAKE["sim_G_overlap"](10)["X"])
 
+#: Annealing, which allocations would spare these rows.
+ALONE = dict(mode_search=None)
 #: log Z and standard error of :func:`brute_force` with 5·10⁷ draws.
 REFERENCE = {3: (-44.3974, 0.006), 5: (-44.0531, 0.005)}
 
@@ -45,15 +47,16 @@ def check_mean(model, reference, rng, n_seeds, **settings):
     return found, claimed
 
 
-def test_against_brute_force(rng):
+@pytest.mark.parametrize("settings", [{}, ALONE], ids=["default", "particles alone"])
+def test_against_brute_force(rng, settings):
     model = MixtureModel(3, 2)
     reference = brute_force(model, ROWS, rng)
     assert abs(reference[0] - REFERENCE[3][0]) < 5 * reference[1]
-    found, claimed = check_mean(model, reference, rng, 8)
+    found, claimed = check_mean(model, reference, rng, 8, **settings)
     assert np.all(np.abs(found - reference[0]) < 4.5 * np.hypot(claimed, reference[1]))
 
 
-CAREFUL = dict(max_particles=2000, target_ess=0.8)
+CAREFUL = dict(max_particles=2000, target_ess=0.8, **ALONE)
 
 
 @pytest.mark.slow
