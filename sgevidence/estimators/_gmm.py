@@ -1,7 +1,7 @@
 """Bayesian Gaussian mixture with a running log evidence."""
 
 from numbers import Integral, Real
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -14,11 +14,7 @@ from ._base import EvidenceEstimator
 from ._density import DensityEstimator
 from ._documentation import documented
 from ._input import check_count, check_prior_pair, generator
-
-#: Standard deviations of a column that it may lie from zero before there is a warning, where allocations are
-#: not asked: with more rows than these.  At fourteen streams were right, at forty off by up to 1800 nats.  A
-#: call with fewer than so many rows says too little of them.
-FAR_OUT, FEW_ROWS, LEAST_ROWS = 20.0, 5000, 20
+from ._mixture_doubts import asks_allocations, of_all_rows, of_far_rows, of_stream
 
 
 @documented
@@ -205,30 +201,22 @@ class BayesianGMM(DensityEstimator):
 
     def _run(self, sampler: Any, rows: Rows, progress: Progress) -> None:
         super()._run(sampler, rows, progress)
-        self._doubt_far_rows(rows)
+        if self.n_components > 1 and not asks_allocations(sampler):
+            self._doubt_if(of_all_rows(self._model, rows, self.log_evidence_, self.log_evidence_std_))
 
     def _update(self, sampler: Any, rows: Rows, reset: bool, progress: Progress) -> None:
         super()._update(sampler, rows, reset, progress)
-        self._doubt_far_rows(rows)
-
-    def _doubt_far_rows(self, rows: Rows) -> None:
-        if self.n_components == 1 or len(rows) < LEAST_ROWS or self._by_allocations():
+        if self.n_components == 1 or self._stream is None:
             return
-        out = cast(MixtureModel, self._model).far_out(rows)
-        if out > FAR_OUT:
-            self._doubt(
-                f"the rows lie {out:.0f} standard deviations from zero, where the prior has the means, and "
-                "particles may lose their way to them: scale X",
-                stacklevel=6,
-            )
+        if asks_allocations(sampler):
+            last = self._stream.records[-1]
+            self._doubt_if(of_stream(self._model, rows, self._stream.state, last.n_renewals))
+        else:
+            self._doubt_if(of_far_rows(self._model, rows))
 
-    def _by_allocations(self) -> bool:
-        """Whether the last answer is from allocations, which no row is too far for, or may be."""
-        search = getattr(self._sampler(), "mode_search", None)
-        if search is None or search.first_allocation is None or self._stream is None:
-            return False
-        last = self._stream.records[-1]
-        return last.n_samples <= FEW_ROWS or last.n_renewals > 0
+    def _doubt_if(self, words: str | None) -> None:
+        if words is not None:
+            self._doubt(words, stacklevel=6)
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> MixtureModel:
         return MixtureModel(

@@ -71,7 +71,8 @@ class SGAIS(Parts, OnlineSampler):
         Carries the cloud along where the posterior is nearly Gaussian; None does not.
     mode_search : ModeSearch or None, default=ModeSearch()
         Looks for modes of a mixture that the particles have missed, and takes their evidence from
-        importance sampling around them where that is the better estimate; None does not.
+        importance sampling around them where that is the better estimate, or from allocations.  None does
+        not: then annealing may leave two groups in one component, hundreds of nats low without a sign of it.
     precision : {"mixed", "double"}, default="mixed"
         Mixed sums the softmax and mixture likelihoods in single precision where the error stays below
         0.02 nats; it halves the time.

@@ -1,6 +1,6 @@
 """What is followed: tempered posteriors, their modes and widths, and what a sample of the rows can know."""
 
-from ._allocations import AllocationEvidence, allocation_evidence
+from ._allocations import AllocationEvidence, allocation_evidence, most_rows, patience
 from ._anchoring import STRAY, anchored_at_mode, gaussian
 from ._bridge import bridge
 from ._importance import importance_draws
@@ -29,7 +29,9 @@ __all__ = [
     "find_mode",
     "gaussian",
     "importance_draws",
+    "most_rows",
     "of_history",
+    "patience",
     "remainder",
     "rival_allocations",
     "sampled",

@@ -116,11 +116,7 @@ def allocation_evidence(
     """
     rows = rows.take(np.flatnonzero(rows.weight > 0))
     n_copies = np.ceil(rows.weight * (1 - 1e-12))
-    cost = np.sum(n_copies) * model.n_components * (2 * model.n_features + 1)
-    if cost == 0 or model.n_components > MOST_COMPONENTS:
-        return None
-    more = PATIENCE if model.far_out(rows) > FAR else 1
-    if cost > more * MOST or np.sum(n_copies) > more * MOST_ROWS:
+    if not len(rows) or np.sum(n_copies) > patience(model, rows) * most_rows(model):
         return None
     problem = Problem.of(model, rows, n_copies.astype(int))
     rngs = rng.spawn(2)
@@ -148,6 +144,17 @@ def allocation_evidence(
         hopeful=bool(estimate.n_effective > FEW),
         n_likelihoods=float(n_points * len(rows) + n_sweeps * len(problem.F)),
     )
+
+
+def most_rows(model: MixtureModel) -> float:
+    """Rows that are not far out, beyond which allocations are not asked."""
+    K = model.n_components
+    return min(MOST_ROWS, MOST / (K * (2 * model.n_features + 1))) if K <= MOST_COMPONENTS else 0.0
+
+
+def patience(model: MixtureModel, rows: Rows) -> int:
+    """How many times the usual limits stand for these rows."""
+    return PATIENCE if model.far_out(rows) > FAR else 1
 
 
 def _bridged(

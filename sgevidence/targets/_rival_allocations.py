@@ -24,6 +24,7 @@ from ..models.allocations import (
     statistics,
 )
 from ._allocation_search import HEATS, IN_HEATS, STAY, heats, starts, sweeps
+from ._allocations import patience
 from ._merge_split import merged_and_split
 
 #: Sweeps of the particles' own chains and of what was known, in the second half of which they are judged.
@@ -78,8 +79,9 @@ def rival_allocations(
     *Cost*: C + R chains for five sweeps and 624 sweeps of others, an eighth of
     :func:`~sgevidence.targets.allocation_evidence`.
     """
-    if len(rows) > MOST_SEEN:
-        rows = rows.take(rng.choice(len(rows), MOST_SEEN, replace=False))
+    most = MOST_SEEN * patience(model, rows)
+    if len(rows) > most:
+        rows = rows.take(rng.choice(len(rows), most, replace=False))
     rows = rows.scaled(min(len(rows) / rows.total_weight, 1.0))  # those of a sample stand for many
     origin = origin_of(rows.X)
     F, K, C = features(rows.X, rows.weight, origin), model.n_components, len(theta)

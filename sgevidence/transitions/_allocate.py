@@ -16,7 +16,7 @@ import numpy as np
 
 from ..models import MixtureModel
 from ..particles import Cloud, Weights, systematic
-from ..targets import Path, allocation_evidence
+from ..targets import Path, allocation_evidence, patience
 from ._base import State, Step, Streams
 from ._modes import Renewed, siblings
 
@@ -54,7 +54,9 @@ class Allocate(NamedTuple):
             if found is None or found.reliable or not found.hopeful:
                 break
         if found is None:
-            return Step(self._failed(state, path), Renewed(n_likelihoods=spent), crossed=False)
+            # particles lose their way to rows that are far out, so parts of these are asked for
+            state = state if patience(model, rows) > 1 else self._failed(state, path)
+            return Step(state, Renewed(n_likelihoods=spent), crossed=False)
         weights, M = Weights(found.log_weights), state.cloud.M
         parents = systematic(weights.W, rng.noise, M)
         cloud = Cloud(

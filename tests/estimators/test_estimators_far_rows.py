@@ -6,7 +6,6 @@ from enumeration import enumerated
 from scipy.special import gammaln, logsumexp
 
 from sgevidence import (
-    AIS,
     SGAIS,
     BayesianGLM,
     BayesianGMM,
@@ -83,27 +82,40 @@ def test_an_answer_that_is_rounded_to_more_than_a_nat_says_so(rng):
         BayesianGLM(family="poisson", random_state=0).fit(X, rng.poisson(1.0, size=30))
 
 
-def test_a_warning_where_allocations_are_not_asked(rng):
-    """Far from zero is not far from each other, nor is what allocations have answered."""
-    X, alone = rng.normal(size=(200, 1)), SGAIS(mode_search=None)
-    groups = X + 40.0 * (-1.0) ** np.arange(200)[:, None]
-    for rows, sampler in ((X + 40.0, None), (X, alone), (groups, alone), (X[:9] + 40.0, alone)):
-        assert BayesianGMM(2, sampler=sampler, random_state=0).fit(rows).warnings_ == []
-    assert BayesianGMM(1, sampler=alone, random_state=0).fit(X + 40.0).warnings_ == []  # exact moves
-    for sampler in (alone, AIS(n_particles=20)):
-        with pytest.warns(EvidenceWarning, match=r"lie \d\d standard deviations from zero") as caught:
-            BayesianGMM(2, sampler=sampler, random_state=0).fit(X + 40.0)
-        assert any("scale X" in str(w.message) and w.filename == __file__ for w in caught)
+def three_groups(rng, n):
+    """Rows of three groups, shifted, and their log evidence: groups are apart, so p(x) = K! p(x, z)."""
+    centres, z = np.array([[0.0, 0.0], [8.0, 8.0], [-8.0, 8.0]]), rng.integers(3, size=n)
+    X = 100.0 + centres[z] + rng.normal(size=(n, 2))
+    one, each = MixtureModel(1, 2), np.bincount(z)
+    exact = sum(one.exact_log_evidence(Rows.of(X[z == k])) for k in range(3))
+    return X, exact + np.sum(gammaln(1 + each)) + gammaln(3) - gammaln(3 + n) + gammaln(4)
+
+
+def check_more_than_are_asked(rng, monkeypatch, **patched):
+    """2500 rows at once where allocations take 2000, and 2000 are enough to know the basin."""
+    monkeypatch.setattr("sgevidence.targets._allocations.MOST_ROWS", 100)
+    for name, value in patched.items():
+        monkeypatch.setattr(f"sgevidence.transitions._allocate.{name}", value)
+    X, exact = three_groups(rng, 2500)
+    model = BayesianGMM(3, random_state=int(rng.integers(2**31))).fit(X)
+    assert abs(model.log_evidence_ - exact) < 4.5 * model.log_evidence_std_, "evidence"
+    assert model.log_evidence_std_ < 0.3, "error bar"
+
+
+@pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
+def test_more_far_rows_than_allocations_take(rng, monkeypatch):
+    check_more_than_are_asked(rng, monkeypatch)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
+def test_particles_alone_would_not_do_for_the_first_of_them(rng, monkeypatch):
+    with pytest.raises(AssertionError, match=r"error bar|evidence"):
+        check_more_than_are_asked(rng, monkeypatch, patience=lambda model, rows: 1)
 
 
 @pytest.mark.slow
 def test_many_rows_far_from_the_prior(rng):
-    """6000 rows of three groups, all shifted: the groups are known, so p(x) = K! p(x, z)."""
-    centres, z = np.array([[0.0, 0.0], [8.0, 8.0], [-8.0, 8.0]]), rng.integers(3, size=6000)
-    X = 100.0 + centres[z] + rng.normal(size=(6000, 2))
-    one = MixtureModel(1, 2)
-    n = np.bincount(z)
-    exact = sum(one.exact_log_evidence(Rows.of(X[z == k])) for k in range(3))
-    exact += np.sum(gammaln(1 + n)) + gammaln(3) - gammaln(3 + 6000) + gammaln(4)
+    X, exact = three_groups(rng, 6000)
     found = BayesianGMM(3, random_state=0).fit(X)
     assert abs(found.log_evidence_ - exact) < 4.5 * found.log_evidence_std_ < 0.5

@@ -74,3 +74,22 @@ def test_five_thousand_rows_are_enough_and_weights_of_a_sample_do_not_count(rng)
     few, many = (rival_allocations(MODEL, each, theta, theta[:0], rng) for each in (rows, rows.scaled(50.0)))
     assert few.n_likelihoods == many.n_likelihoods == (4 * 5 + 3 * (48 * 2 + 16 * 4 + 6 * 8)) * 5000
     assert -3000 < many.gap.min() < -150 and -3000 < few.gap.min() < -150
+
+
+def check_far(rng, search=rival_allocations):
+    """8000 rows so far from the prior that one component was better at 5000, by 400 nats; now two are."""
+    group = rng.integers(2, size=8000)
+    rows = Rows.of(150.0 + 4.0 * group[:, None] + rng.standard_normal((8000, 2)))
+    theta = particles(rows, 0 * group, rng)
+    found = search(MODEL, rows, theta, theta[:0], rng)
+    assert found.gap.min() < -100.0, "a part of the rows cannot tell"
+
+
+def test_rows_that_are_far_out_are_all_looked_at(rng):
+    check_far(rng)
+
+
+def test_a_part_of_them_would_not_do(rng):
+    wrong = broken(rival_allocations, "MOST_SEEN * patience(model, rows)", "MOST_SEEN")
+    with pytest.raises(AssertionError, match="cannot tell"):
+        check_far(rng, wrong)
