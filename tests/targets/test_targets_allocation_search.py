@@ -129,3 +129,24 @@ def test_clusters_find_groups_that_are_far_apart(rng):
     clusters = module._clusters(x, 3, rng)
     assert np.all((clusters[:, None] == clusters) == (GROUPS[:, None] == GROUPS))
     assert not module._clusters(np.zeros((9, 2)), 4, rng).any()
+
+
+def check_emptied(rng, n=3000):
+    """Two overlapping groups 33 standard deviations out: one component for all spares the other the way."""
+    for g in rng.spawn(12):
+        group = g.integers(2, size=(n, 1))
+        rows = Rows.of(5e5 + 1e4 * (1.5 * group + np.where(group, 1.0, 2.0) * g.normal(size=(n, 2))))
+        F, origin = problem(rows)
+        found = search(MixtureModel(2, 2), rows.X, F, origin, g, module.starts(rows.X, 2, CHAINS, g))
+        as_one = MixtureModel(1, 2).exact_log_evidence(rows) - np.log(1 + n)
+        assert found.score > as_one - 3.0, f"{as_one - found.score:.1f} nats below one component for all"
+
+
+def test_components_are_emptied(rng):
+    check_emptied(rng)
+
+
+def test_gibbs_sweeps_alone_do_not_empty_them(rng, monkeypatch):
+    monkeypatch.setattr("sgevidence.targets._merge_split.EMPTIED", 0.0)
+    with pytest.raises(AssertionError, match="below one component"):
+        check_emptied(rng)
