@@ -15,10 +15,11 @@ momentum           z_{t-1} + c + (½ + δ) Δz_{t-1} + noise  Δz_{t-1}     sd �
 
 with τ the age of the run in rows.  Each comes with a noise σ of about 1, 0.3, 0.1 and 0.03 units
 (σ² an inverse gamma of two degrees of freedom: within a factor of three or so), and each of those with
-three kinds of tails (:mod:`._tails`): Gaussian, Gaussian with strays, and heavy, the last a tenth as
-probable as the others when a run begins.  These 60 members are weighted by their evidence in the run.
-Where rows may stray or have heavy tails, a member learns from a row by its weight w and its information κ
-and c.  The evidence is the product of the predictive densities, as for any model.
+five kinds of tails (:mod:`._tails`): Gaussian, Gaussian with strays, heavy, and lopsided to either side, each
+of the last three a tenth as probable as the others when a run begins.  These 100 members are weighted by
+their evidence in the run.  Where rows may stray or have heavy tails, a member learns from a row by its
+weight w and its information κ and c.  The evidence is the product of the predictive densities, as for any
+model.
 
 **Units.**  A run measures in the mean and standard deviation of all rows before it, but at least of the
 first ``warm_up`` rows, which are held until there are that many.  So the answer is the same in any
@@ -107,8 +108,8 @@ class SeriesSegment(BaseEstimator):
     """Segments of a series of numbers in any units: the default of :class:`EvidenceMonitor`.
 
     A segment is a level, a trend, an autoregression, a random walk or a walk with momentum, with little
-    or much noise, which is Gaussian, or Gaussian with strays, or heavy-tailed; these are averaged by their
-    evidence in the segment.
+    or much noise, which is Gaussian, or Gaussian with strays, heavy-tailed or lopsided; these are averaged
+    by their evidence in the segment.
 
     Parameters
     ----------
@@ -252,11 +253,11 @@ class SeriesSegment(BaseEstimator):
         Vx1, Vx2 = v11 + v12 * u, v12 + v22 * u
         q1 = np.maximum(Vx1 + u * Vx2, 0.0)  # rounding may take a variance below zero
         e = z - known - m1 - u * m2
-        e2, scale = e * e, b * (1.0 + q1)
+        scale = b * (1.0 + q1)
         follows = self._follows() if runs.past.seen == 0 else None
         if follows is not None:  # the first row of a stream follows none: broad, and nothing is learnt
-            e2, scale = np.where(follows, z * z, e2), np.where(follows, 2.0, scale)
-        log_p, *learnt = under_tails(e2, z * z, a, scale)
+            e, scale = np.where(follows, z, e), np.where(follows, 2.0, scale)
+        log_p, *learnt = under_tails(e, z * z, a, scale)
         if follows is not None:
             learnt = [np.where(follows, 0.0, v) for v in learnt]
         w, kappa, c, surprise = learnt

@@ -50,14 +50,18 @@ def member_evidence(x, name, noise, tails, s, e, unit):
         z = (x[i] - unit[0]) / unit[1]
         q = 1 + phi @ V @ phi
         first = i == 0 and name in ("autoregression", "walk", "momentum")
-        df, error = min(2 * a, 3) if tails == "heavy" else 2 * a, target - phi @ m
-        p = t.pdf(z, 2, 0, np.sqrt(2)) if first else t.pdf(error, df, 0, np.sqrt(b / a * q))
+        heavy = tails in ("heavy", "right", "left")
+        df, error = min(2 * a, 3) if heavy else 2 * a, z if first else target - phi @ m
+        wide = 1.6 if tails == "right" else 1 / 1.6 if tails == "left" else 1.0
+        g = wide if error > 0 else 1 / wide  # and g/2 of t on either side is not one: 2/(wide + 1/wide) of it
+        p = t.pdf(error / g, 2, 0, np.sqrt(2)) if first else t.pdf(error / g, df, 0, np.sqrt(b / a * q))
+        p *= 2 / (wide + 1 / wide)
         both = (1 - epsilon) * p + epsilon * t.pdf(z, 1, 0, 5.0)
         r = rows = 0.0 if first else (1 - epsilon) * p / both
-        if tails == "heavy" and not first:  # the mean precision of the row, by quadrature
-            u = np.linspace(0, 8, 2001)  # λ = 2 u² / (df + error² / scale²)
+        if heavy and not first:  # the mean precision of the row, by quadrature
+            u = np.linspace(0, 8, 2001)  # λ = 2 u² / (df + (error/g)² / scale²)
             density = u**df * np.exp(-(u**2))  # λ^((df - 1)/2) exp(-u²) dλ/du, but for a factor
-            r = 2 * (u**2 * density).sum() / density.sum() / (df + error**2 / (b / a * q))
+            r = 2 * (u**2 * density).sum() / density.sum() / (df + (error / g) ** 2 / (b / a * q)) / g**2
             kappa, rows = (df + 1) / (df + 3), df / (df + 3)
         else:
             kappa = rows
@@ -135,6 +139,9 @@ def test_a_wrong_step_is_noticed(right, wrong, rng, monkeypatch):
     [
         ("weight[i] = kappa[i] = c[i] = np.exp(log_clean - log_p[i])", "pass"),
         ("weight[i] = (nu + 1.0)", "weight[i] = nu"),
+        ("/ s2) / g2", "/ s2)"),
+        ("gamma, 1.0 / gamma) ** 2", "gamma, gamma) ** 2"),
+        ("(gamma + 1.0 / gamma)", "(gamma + gamma)"),
         ("nu / (nu + 3.0)", "1.0"),
         ("np.minimum(2.0 * a[i], FREEDOM)", "np.full_like(a[i], FREEDOM)"),
         ("np.log(STRAYS) +", "0.0 +"),
@@ -151,27 +158,37 @@ def test_tails_are_probable_in_all_and_integrate_to_one():
     e = np.sinh(np.linspace(-14, 14, 20_001))[:, None]
     shape = (len(e), len(_tails.TAILS))
     log_p, weight, _, c, _ = _tails.under_tails(
-        np.broadcast_to(e**2, shape), e**2, np.full(shape, 2.5), np.full(shape, 0.3)
+        np.broadcast_to(e, shape), e**2, np.full(shape, 2.5), np.full(shape, 0.3)
     )
     np.testing.assert_allclose(np.trapezoid(np.exp(log_p), e, axis=0), 1.0, atol=1e-4)
-    assert (weight[[0, -1], 1:] < 1e-3).all() and (weight[:, 0] == 1.0).all() and np.allclose(c[:, 2], 0.5)
+    assert (weight[[0, -1], 1:] < 1e-3).all() and (weight[:, 0] == 1.0).all() and np.allclose(c[:, 2:], 0.5)
+    right, left = (log_p[:, list(_tails.TAILS).index(side)] for side in ("right", "left"))
+    np.testing.assert_allclose(right, left[::-1], atol=1e-12)
+    assert (np.sign(right - left)[e[:, 0] > 2.0] == 1).all(), "the long side is the other one"
 
 
-def test_information_is_that_of_fisher():
+@pytest.mark.parametrize("tails", ["heavy", "right", "left"])
+def test_information_is_that_of_fisher(tails):
     """Of t with 3 degrees of freedom on mean and log σ², as shares of a Gaussian's, 1/σ² and a half."""
-    e, h = np.sinh(np.linspace(-16, 16, 8001)), 1e-4
-    p, log_p = t.pdf(e, 3), lambda mean, s2: t.logpdf(e, 3, mean, np.sqrt(s2))
+    e, h, k = np.sinh(np.linspace(-16, 16, 8001)), 1e-4, list(_tails.TAILS).index(tails)
+    gamma = _tails.LOPSIDED ** _tails.SIDES[tails]
+
+    def log_p(mean, s2):
+        g = np.where(e > mean, gamma, 1 / gamma)
+        return t.logpdf((e - mean) / g, 3, 0, np.sqrt(s2)) - np.log(0.5 * (gamma + 1 / gamma))
+
+    p = np.exp(log_p(0, 1))
     on_mean = (log_p(h, 1) - log_p(-h, 1)) / (2 * h)
     on_log_variance = (log_p(0, np.exp(h)) - log_p(0, np.exp(-h))) / (2 * h)
-    e2 = np.zeros((1, len(_tails.TAILS)))
-    seen = _tails.under_tails(e2, e2[:, :1], e2 + 2.5, e2 + 2.5)
-    assert np.trapezoid(p * on_mean**2, e) == pytest.approx(seen.mean_information[0, 2], rel=1e-3)
+    none = np.zeros((1, len(_tails.TAILS)))
+    seen = _tails.under_tails(none, none[:, :1], none + 2.5, none + 2.5)
+    assert np.trapezoid(p * on_mean**2, e) == pytest.approx(seen.mean_information[0, k], rel=1e-3)
     assert 2 * np.trapezoid(p * on_log_variance**2, e) == pytest.approx(
-        seen.variance_information[0, 2], rel=1e-3
+        seen.variance_information[0, k], rel=1e-3
     )
-    e2 = np.repeat(e[:, None] ** 2, len(_tails.TAILS), axis=1)
-    a = np.full_like(e2, 2.5)
-    weighed = _tails.under_tails(e2, e2[:, :1], a, a).weight[:, 2] * e**2
+    each = np.repeat(e[:, None], len(_tails.TAILS), axis=1)
+    a = np.full_like(each, 2.5)
+    weighed = _tails.under_tails(each, each[:, :1] ** 2, a, a).weight[:, k] * e**2
     assert np.trapezoid(p * weighed, e) == pytest.approx(1.0, rel=1e-3)
 
 
