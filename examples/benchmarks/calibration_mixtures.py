@@ -79,10 +79,16 @@ def correlated(rng: Rng, n: int) -> Data:
     return Data(np.column_stack([x[:, 0] + 2 * sign, sign * x[:, 1]]))
 
 
-def some_of(rng: Rng, n: int, load: Callable) -> Data:
-    """Rows of real data, standardised, each at most once."""
+def some_of(rng: Rng, n: int, load: Callable, scaled: bool = True) -> Data:
+    """Rows of real data, standardised or as they come, each at most once."""
     X = load().data
-    return Data(((X - X.mean(axis=0)) / X.std(axis=0))[rng.permutation(len(X))[:n]])
+    X = (X - X.mean(axis=0)) / X.std(axis=0) if scaled else X
+    return Data(X[rng.permutation(len(X))[:n]])
+
+
+def unscaled(rng: Rng, n: int, make: Callable, times: float, at: float = 0.0) -> Data:
+    """Rows in a unit that the prior does not know."""
+    return Data(at + times * make(rng, n).X)
 
 
 # -- cells ---------------------------------------------------------------------------------------------------
@@ -165,6 +171,8 @@ CELLS = [
     cell(2, 2, 400, repeated, "each row 10 times"),
     cell(3, 2, 200, THREE),
     cell(3, 4, 120, partial(some_of, load=load_iris), "iris"),
+    cell(3, 4, 120, partial(some_of, load=load_iris, scaled=False), "iris, not scaled"),
+    cell(3, 2, 200, partial(unscaled, make=THREE, times=100.0), "times 100"),
     cell(3, 13, 120, partial(some_of, load=load_wine), "wine", slow=True, runs=3, particles=60),
     cell(4, 13, 120, partial(some_of, load=load_wine), "wine", slow=True, runs=3, particles=60),
     cell(3, 2, 200, FIVE, "underfitted: 5 groups", slow=True),
@@ -183,6 +191,13 @@ CELLS = [
     overlapping(3, 1, 500, partial(groups, k=3, at=LINE), calls=50),
     overlapping(4, 1, 300, partial(heavy_tails, d=1, freedom=4.0), "heavy tails"),
     overlapping(3, 2, 1000, partial(groups, k=3, at=CLOSE)),
+    overlapping(
+        2,
+        2,
+        600,
+        partial(unscaled, make=partial(groups, k=2, at=CLOSE), times=1000.0, at=5e4),
+        "overlapping, at 50 000 ± 1500",
+    ),
     large(3, 5000, THREE, calls=500),
     large(5, 5000, FIVE),
     large(3, 5000, partial(groups, k=3, new_half_way=True), "third group from half-way on", 500),
