@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from sgevidence import AIS, SGAIS, SGHMC, SGNHT, SIR
 from sgevidence.history import Rows
@@ -56,6 +57,7 @@ ONCE = {
 }
 
 
+@threadpool_limits.wrap(limits=1)  # the last digits of a sum depend on how many threads share it
 def once(name):
     model, sim, n, sampler = ONCE[name]
     data = MAKE[sim](n)
@@ -64,6 +66,7 @@ def once(name):
     return values | {"mean": (result.weights @ result.theta).tolist()}
 
 
+@threadpool_limits.wrap(limits=1)
 def path(name):
     """Log evidence, its error and the number of moves after each piece, and a trace of the cloud."""
     model, sim, n, chunk, sampler = CASES[name]
