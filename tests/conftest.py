@@ -5,6 +5,9 @@ import zlib
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
+
+threadpool_limits(limits=1)  # workers share the cores: with two threads each a run takes twice as long
 
 # read when scipy is first imported: without it scikit-learn skips one of its checks
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
