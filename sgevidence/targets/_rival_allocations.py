@@ -63,7 +63,8 @@ def rival_allocations(
     model : MixtureModel
         Of at least two components.
     rows : Rows
-        At most MOST_SEEN of them are looked at, which makes gaps smaller than they are.
+        At most MOST_SEEN of them are looked at, which makes gaps smaller than they are; of columns that are
+        far out, where it may turn them round, twenty times as many.
     theta : ndarray of shape (C, d)
         A few of the particles, in proportion to their weights.
     known : ndarray of shape (R, d)
