@@ -1,6 +1,6 @@
-r"""A segment of a series of numbers: level, trend, autoregression or walk, by their evidence.
+r"""A segment of a series of numbers: level, trend, autoregression, walk or any shape, by their evidence.
 
-Every member of the family is a regression of a row z (in the units of its run) on one feature u and a
+Every member of the family but one is a regression of a row z (in the units of its run) on one feature u and a
 constant, under the conjugate prior of :class:`RegressionSegment`:
 
 =================  =====================================  ===========  ===========================
@@ -16,14 +16,15 @@ momentum           z_{t-1} + c + (½ + δ) Δz_{t-1} + noise  Δz_{t-1}     sd �
 with τ the age of the run in rows.  Each comes with a noise σ of about 1, 0.3, 0.1 and 0.03 units
 (σ² an inverse gamma of two degrees of freedom: within a factor of three or so), and each of those with
 five kinds of tails (:mod:`._tails`): Gaussian, Gaussian with strays, heavy, and lopsided to either side, each
-of the last three a tenth as probable as the others when a run begins.  These 100 members are weighted by
-their evidence in the run.  Where rows may stray or have heavy tails, a member learns from a row by its
-weight w and its information κ and c.  The evidence is the product of the predictive densities, as for any
-model.
+of the last three a tenth as probable as the others when a run begins.  One more member has independent rows
+of any shape (:mod:`._shape`).  These 101 are weighted by their evidence in the run.  Where rows may stray or
+have heavy tails, a member learns from a row by its weight w and its information κ and c.  The evidence is
+the product of the predictive densities, as for any model.
 
 **Units.**  A run measures in the mean and standard deviation of all rows before it, but at least of the
 first ``warm_up`` rows, which are held until there are that many.  So the answer is the same in any
-units, nothing is used before it is there, and the evidence is conditional on the units.
+units, nothing is used before it is there, and the evidence is conditional on the units.  The cells of rows
+of any shape are in the units of the ``warm_up`` in every run.
 
 Columns are independent given the changes, which they share.
 
@@ -43,7 +44,6 @@ w e²/s²-c   ``surprise``         its mean: what rows add to b beyond their inf
 Arrays have the axes (run, column, structure, noise × tails).
 """
 
-from dataclasses import dataclass
 from numbers import Integral
 from typing import NamedTuple
 
@@ -51,40 +51,15 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ._past import Past
+from ._shape import CELLS, learn_shape
 from ._tails import log_prior, under_tails
 
-MODELS = ("level", "trend", "autoregression", "walk", "momentum")
+MODELS = ("level", "trend", "autoregression", "walk", "momentum", "shape")
 NOISES = (1.0, 0.3, 0.1, 0.03)  # units
 SHAPE = 1.0  # of the inverse gamma prior of σ²
 TREND_ROWS = 100.0  # rows in which a trend moves by about one unit
 PERSISTENCE = 0.5  # prior mean, and standard deviation, of the autoregressive coefficient
-
-
-@dataclass
-class Past:
-    """The stream so far: what the units of the next run are made of, and the last row."""
-
-    mean: np.ndarray
-    squares: np.ndarray  # sum of squared deviations
-    n: int  # rows in mean and squares
-    seen: int  # rows absorbed: fewer than n during the warm-up
-    last: np.ndarray
-    step: np.ndarray  # from the row before to the last
-
-    def units(self) -> tuple[np.ndarray, np.ndarray]:
-        std = np.sqrt(self.squares / self.n)
-        size = np.abs(self.mean)
-        flat = std <= 1e-9 * size
-        return self.mean, np.where(flat, np.where(size > 0, size, 1.0), std)
-
-    def absorb(self, x: np.ndarray) -> None:
-        self.step = x - self.last if self.seen else np.zeros_like(x)
-        self.seen, self.last = self.seen + 1, x
-        if self.seen > self.n:
-            self.n += 1
-            e = x - self.mean
-            self.mean = self.mean + e / self.n
-            self.squares = self.squares + e * (x - self.mean)
 
 
 class SeriesRuns(NamedTuple):
@@ -101,6 +76,8 @@ class SeriesRuns(NamedTuple):
     a: np.ndarray
     b: np.ndarray
     log_member: np.ndarray
+    log_shape: np.ndarray  # (capacity, columns)
+    counts: np.ndarray  # (capacity, columns, cells)
     past: Past
 
 
@@ -108,13 +85,13 @@ class SeriesSegment(BaseEstimator):
     """Segments of a series of numbers in any units: the default of :class:`EvidenceMonitor`.
 
     A segment is a level, a trend, an autoregression, a random walk or a walk with momentum, with little
-    or much noise, which is Gaussian, or Gaussian with strays, heavy-tailed or lopsided; these are averaged
-    by their evidence in the segment.
+    or much noise, which is Gaussian, or Gaussian with strays, heavy-tailed or lopsided; or its rows are
+    independent and have any density.  These are averaged by their evidence in the segment.
 
     Parameters
     ----------
-    models : tuple of str, default=("level", "trend", "autoregression", "walk", "momentum")
-        Which of the five a segment may be: see the notes.
+    models : tuple of str, default=("level", "trend", "autoregression", "walk", "momentum", "shape")
+        Which of the six a segment may be: see the notes.
     warm_up : int, default=10
         Rows that are held until the first units can be measured from them.  Ten give a standard
         deviation to a quarter, against prior widths of a factor of 3 and more.
@@ -122,8 +99,10 @@ class SeriesSegment(BaseEstimator):
     Notes
     -----
     "level" has a mean, "trend" a straight line, "autoregression" a pull towards a mean, "walk" a drift and
-    "momentum" a step that takes after the last one.  The widths of the priors were chosen by the evidence
-    of fifteen published series, with their annotated changes in view.
+    "momentum" a step that takes after the last one.  "shape" is for rows that no noise fits: two peaks, a
+    hard edge, rounded values.  It learns a density cell by cell, so it needs some hundred rows, and keeps
+    false alarms rare.  The widths of the priors were chosen by the evidence of fifteen published series,
+    with their annotated changes in view.
 
     Examples
     --------
@@ -170,12 +149,13 @@ class SeriesSegment(BaseEstimator):
         self._validate_params()
         if not self.models or not set(self.models) <= set(MODELS):
             raise ValueError(f"models must be some of {MODELS}, got {self.models!r}")
-        shape = (capacity, n_features, len(self.models), len(NOISES) * len(log_prior()))
+        shape = (capacity, n_features, len(self._structures()), len(NOISES) * len(log_prior()))
         table = np.zeros((capacity, n_features))
         none = np.zeros(n_features)
         members = [np.zeros(shape) for _ in range(8)]
-        past = Past(none, none, 0, 0, none, none)
-        return SeriesRuns._make([np.zeros(capacity), table, table.copy(), *members, past])
+        shapes = [table.copy(), np.zeros((capacity, n_features, CELLS))]
+        past = Past(none, none, 0, 0, none, none, (none, none + 1.0))
+        return SeriesRuns._make([np.zeros(capacity), table, table.copy(), *members, *shapes, past])
 
     def settle(self, runs: SeriesRuns, X: np.ndarray) -> None:
         """Find the first units from the rows of the warm-up.
@@ -188,6 +168,7 @@ class SeriesSegment(BaseEstimator):
         """
         past = runs.past
         past.mean, past.squares, past.n = X.mean(0), ((X - X.mean(0)) ** 2).sum(0), len(X)
+        past.first = past.units()
 
     def absorb(self, runs: SeriesRuns, R: int, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
         """Runs 0 … R − 1 learn b rows, and run R + i begins with row i.
@@ -220,9 +201,13 @@ class SeriesSegment(BaseEstimator):
         variance = np.repeat(np.square(NOISES), len(log_tails))
         runs.a[slot], runs.b[slot] = SHAPE, SHAPE * variance
         runs.m1[slot] = runs.m2[slot] = runs.v12[slot] = runs.v22[slot] = 0.0
-        n_others = len(self.models) * len(NOISES)
-        runs.log_member[slot] = np.tile(log_tails, len(NOISES)) - np.log(n_others)
-        for s, name in enumerate(self.models):
+        names = self._structures()
+        n_others = len(names) * len(NOISES) * len(log_tails)
+        n_members = n_others + ("shape" in self.models)
+        runs.log_member[slot] = np.tile(log_tails, len(NOISES)) + np.log(len(log_tails) / n_members)
+        runs.log_shape[slot] = -np.log(n_members) if "shape" in self.models else -np.inf
+        runs.counts[slot] = 0.0
+        for s, name in enumerate(names):
             runs.v11[slot, :, s] = 1.0 if name in ("walk", "momentum") else 1.0 / variance
             if name == "trend":
                 runs.v22[slot, :, s] = 1.0 / variance
@@ -232,9 +217,10 @@ class SeriesSegment(BaseEstimator):
     def _features(self, runs: SeriesRuns, R: int) -> tuple[np.ndarray, np.ndarray]:
         """The feature u of each structure, and what is known of the row beforehand; (R, columns, S, 1)."""
         z_last = (runs.past.last - runs.centre[:R]) / runs.unit[:R]
-        u = np.zeros((*z_last.shape, len(self.models), 1))
+        names = self._structures()
+        u = np.zeros((*z_last.shape, len(names), 1))
         known = np.zeros_like(u)
-        for s, name in enumerate(self.models):
+        for s, name in enumerate(names):
             if name == "trend":
                 u[:, :, s, 0] = runs.age[:R, None] / TREND_ROWS
             elif name == "autoregression":
@@ -247,7 +233,7 @@ class SeriesSegment(BaseEstimator):
 
     def _learn(self, runs: SeriesRuns, R: int, x: np.ndarray) -> np.ndarray:
         """Log predictive density of the row under the first R runs, which then learn it; (R,)."""
-        m1, m2, v11, v12, v22, a, b, log_member = (v[:R] for v in runs[3:-1])
+        m1, m2, v11, v12, v22, a, b, log_member = (v[:R] for v in runs[3:-3])
         z = ((x - runs.centre[:R]) / runs.unit[:R])[:, :, None, None]
         u, known = self._features(runs, R)
         Vx1, Vx2 = v11 + v12 * u, v12 + v22 * u
@@ -262,9 +248,13 @@ class SeriesSegment(BaseEstimator):
             learnt = [np.where(follows, 0.0, v) for v in learnt]
         w, kappa, c, surprise = learnt
         log_member += log_p
-        top = log_member.max((2, 3))
-        log_z = top + np.log(np.exp(log_member - top[:, :, None, None]).sum((2, 3)))
+        log_shape = runs.log_shape[:R]
+        if "shape" in self.models:
+            log_shape += self._learn_shape(runs, R, x)
+        top = np.maximum(log_member.max((2, 3), initial=-np.inf), log_shape)
+        log_z = top + np.log(np.exp(log_member - top[:, :, None, None]).sum((2, 3)) + np.exp(log_shape - top))
         log_member -= log_z[:, :, None, None]
+        log_shape -= log_z
         shrink = 1.0 / (1.0 + kappa * q1)
         ge, g = w * e * shrink, kappa * shrink  # a step along the score, and the information of the row
         m1 += ge * Vx1
@@ -277,6 +267,16 @@ class SeriesSegment(BaseEstimator):
         runs.age[:R] += 1.0
         return (log_z - np.log(runs.unit[:R])).sum(1)
 
+    def _learn_shape(self, runs: SeriesRuns, R: int, x: np.ndarray) -> np.ndarray:
+        """Log predictive density of the row where it may have any shape; (R, columns), per unit."""
+        centre, unit = runs.past.first
+        z = np.broadcast_to((x - centre) / unit, (R, len(x)))
+        return learn_shape(runs.counts[:R], z) + np.log(runs.unit[:R] / unit)
+
+    def _structures(self) -> list[str]:
+        return [name for name in self.models if name != "shape"]
+
     def _follows(self) -> np.ndarray:
         """Does the structure need the row before?  (S, 1)."""
-        return np.array([[name in ("autoregression", "walk", "momentum")] for name in self.models])
+        follows = [name in ("autoregression", "walk", "momentum") for name in self._structures()]
+        return np.array(follows, dtype=bool)[:, None]

@@ -1,0 +1,63 @@
+r"""Rows are independent draws of a density of any shape: a Pólya tree.
+
+The line is halved L times, where Student's t with two degrees of freedom, in the units of the stream's first
+rows, has half of its probability: F(z) = ½ + z / 2√(2 + z²).  At each node of level l - 1 the share of rows
+that go to the left has a Beta(α_l, α_l) prior, α_l = c l², so a row has the density
+
+.. math::
+    p(z) = F'(z) \prod_{l=1}^{L} 2\,\frac{α_l + n_l(z)}{2α_l + n_{l-1}(z)}, \quad F'(z) = (2 + z^2)^{-3/2},
+
+with n_l(z) the rows so far in the cell of level l that z is in.  It learns any shape in time: two peaks, a
+hard edge, a long tail, rounded values.  Where no member of a family is right the posterior of a long run is
+too sure of a wrong one, and young runs, which know less, look better.
+
+All trees of a stream have the same cells.  With cells of its own each run would be right in places of its
+own, and runs that began with better units would be taken for changes (exponential rows: 28 in 40 000 in the
+place of 4).
+
+Symbols
+-------
+======  ==========  =========================================================
+here    code        meaning
+======  ==========  =========================================================
+z       ``z``       row in units of the first rows
+n_l     ``counts``  rows by cell; cell j of level l is at 2^l + j
+α_l     ``ALPHA``   rows that the prior of a half is worth
+======  ==========  =========================================================
+
+References
+----------
+M. Lavine (1992), Some aspects of Pólya tree distributions for statistical modelling.
+"""
+
+import numpy as np
+
+#: Levels: 64 cells.  Eight were no better, and neither was a Cauchy density in the place of F'.
+LEVELS = 6
+#: By level, from the first; with c = 1 an exponential stream is learnt half as fast in its first 400 rows.
+ALPHA = 0.3 * np.arange(1, LEVELS + 1) ** 2
+#: Length of the counts of one tree.
+CELLS = 2 ** (LEVELS + 1)
+
+
+def learn_shape(counts: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Log predictive density of a row under each tree, which then learns it.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., CELLS)
+        Changed in place.
+    z : ndarray of shape (...)
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Nats, in units of z.
+    """
+    tail = np.hypot(z, np.sqrt(2.0))
+    leaf = ((0.5 + 0.5 * z / tail) * 2**LEVELS).astype(int)
+    path = (2**LEVELS + np.minimum(leaf, 2**LEVELS - 1))[..., None] >> np.arange(LEVELS, -1, -1)
+    n = np.take_along_axis(counts, path, axis=-1)
+    np.put_along_axis(counts, path, n + 1.0, axis=-1)
+    shares = (ALPHA + n[..., 1:]) / (2.0 * ALPHA + n[..., :-1])
+    return np.log((2.0 * shares).prod(-1)) - 3.0 * np.log(tail)
