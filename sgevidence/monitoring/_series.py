@@ -53,11 +53,10 @@ from sklearn.base import BaseEstimator
 from .._compat import Interval
 from ._past import Past
 from ._shape import CELLS, learn_shape
-from ._tails import log_prior, under_tails
+from ._tails import SHAPE, log_prior, under_tails
 
 MODELS = ("level", "trend", "autoregression", "walk", "momentum", "shape")
 NOISES = (1.0, 0.3, 0.1, 0.03)  # units
-SHAPE = 1.0  # of the inverse gamma prior of σ²
 TREND_ROWS = 100.0  # rows in which a trend moves by about one unit
 PERSISTENCE = 0.5  # prior mean, and standard deviation, of the autoregressive coefficient
 
@@ -243,7 +242,7 @@ class SeriesSegment(BaseEstimator):
         follows = self._follows() if runs.past.seen == 0 else None
         if follows is not None:  # the first row of a stream follows none: broad, and nothing is learnt
             e, scale = np.where(follows, z, e), np.where(follows, 2.0, scale)
-        log_p, *learnt = under_tails(e, z * z, a, scale)
+        log_p, *learnt = under_tails(e, z * z, a, scale, runs.age[:R, None, None, None])
         if follows is not None:
             learnt = [np.where(follows, 0.0, v) for v in learnt]
         w, kappa, c, surprise = learnt

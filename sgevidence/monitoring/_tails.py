@@ -12,15 +12,20 @@ heavy      :math:`t_ν(e; s)`, :math:`ν = \min(2a, 3)`  :math:`(ν+1) / (ν + e
 lopsided   :math:`\tfrac{2γ}{γ^2+1}\,t_ν(e/g; s)`       as heavy, of e/g; over :math:`g^2`  as heavy
 =========  ==========================================  ================================  ==================
 
-Strays come from anywhere and tell nothing.  Heavy tails belong to the noise: Student's t with three
-degrees of freedom is a Gaussian whose precision λ/σ² is drawn anew for each row, λ ~ Γ(3/2, 3/2), and
-the weight is the mean of λ given the row.  The row pulls at the prediction by w e, and at σ² by w e² − s²;
-how much the posterior narrows by it is Fisher's information, of which a row with heavy tails has a share κ on
-the prediction and c on the variance.  (As a whole row it would make a run twice as sure of σ² as it may be,
-and its first rows would be forgotten too slowly.)  Lopsided noise has two scales (Fernández and Steel 1998):
-g is γ on the longer side, "right" or "left", and 1/γ on the other, and Fisher's information is that of heavy
-tails for every γ.  For strays and heavy tails this is an approximation
-(assumed-density filtering); each density is exact in that it integrates to one over the row.
+Strays come from anywhere and tell nothing.  Their share has a Beta(1, 9) prior and the mean ε = (1 + s)/(10 +
+n) after n rows with s strays, each counted by its probability to be one: where none has come in a hundred
+rows ε is 0.01.  (With ε a tenth for ever such rows can have had no strays, and the first one was taken for a
+change in one stream of three.)
+
+Heavy tails belong to the noise: Student's t with three degrees of freedom is a Gaussian whose precision λ/σ²
+is drawn anew for each row, λ ~ Γ(3/2, 3/2), and the weight is the mean of λ given the row.  The row pulls at
+the prediction by w e, and at σ² by w e² − s²; how much the posterior narrows by it is Fisher's information,
+of which a row with heavy tails has a share κ on the prediction and c on the variance.  (As a whole row it
+would make a run twice as sure of σ² as it may be, and its first rows would be forgotten too slowly.)
+Lopsided noise has two scales (Fernández and Steel 1998): g is γ on the longer side, "right" or "left", and
+1/γ on the other, and Fisher's information is that of heavy tails for every γ.  For strays and heavy tails
+this is an approximation (assumed-density filtering); each density is exact in that it integrates to one over
+the row.
 
 References
 ----------
@@ -37,8 +42,9 @@ from ._normal import LOG_2PI, log_gamma_ratio
 #: wanted; as probable as the others it cost covering on the Turing series, at this a third of that.  Without
 #: "right" and "left" skewed rows had up to twenty times (exponential ones eleven times).
 TAILS = {"Gaussian": 10 / 23, "strays": 10 / 23, "heavy": 1 / 23, "right": 1 / 23, "left": 1 / 23}
-STRAYS = 0.1  # probability of one
+STRAYS, OTHERS = 1.0, 9.0  # rows that the prior of their share is worth
 STRAY_SCALE = 5.0  # units
+SHAPE = 1.0  # of the inverse gamma prior of σ²
 FREEDOM = 3.0  # degrees of freedom of heavy tails
 LOPSIDED = 1.6  # γ: one side is 2.6 times as wide as the other
 SIDES = {"heavy": 0.0, "right": 1.0, "left": -1.0}  # the exponent of γ for e > 0
@@ -71,7 +77,9 @@ class Seen(NamedTuple):
     surprise: np.ndarray
 
 
-def under_tails(e: np.ndarray, z2: np.ndarray, a: np.ndarray, scale: np.ndarray) -> Seen:
+def under_tails(
+    e: np.ndarray, z2: np.ndarray, a: np.ndarray, scale: np.ndarray, age: np.ndarray | float
+) -> Seen:
     """How probable a row is, and how much it tells.
 
     Parameters
@@ -84,6 +92,8 @@ def under_tails(e: np.ndarray, z2: np.ndarray, a: np.ndarray, scale: np.ndarray)
         Shape of the posterior of σ².
     scale : ndarray of the same shape
         b (1 + q).
+    age : ndarray, broadcast to the same
+        Rows of the run.
 
     Returns
     -------
@@ -106,8 +116,9 @@ def under_tails(e: np.ndarray, z2: np.ndarray, a: np.ndarray, scale: np.ndarray)
             continue
         log_p[i] = student_t(e2[i], a[i], scale[i])
         if name == "strays":
-            log_clean = np.log1p(-STRAYS) + log_p[i]
-            log_stray = np.log(STRAYS) + student_t(z2, 0.5, 0.5 * STRAY_SCALE**2)
+            epsilon = (STRAYS + age - 2.0 * (a[i] - SHAPE)) / (STRAYS + OTHERS + age)
+            log_clean = np.log1p(-epsilon) + log_p[i]
+            log_stray = np.log(epsilon) + student_t(z2, 0.5, 0.5 * STRAY_SCALE**2)
             log_p[i] = np.logaddexp(log_clean, log_stray)
             weight[i] = kappa[i] = c[i] = np.exp(log_clean - log_p[i])
     return Seen(log_p, weight, kappa, c, surprise)
