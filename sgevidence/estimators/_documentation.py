@@ -26,8 +26,8 @@ diagnostics_ : dict of str to float
     and n_escorts_refused (clouds carried along with the posterior), n_refused (proposals that left
     the finite numbers), noise_to_injection (gradient noise of SGHMC), sample_noise (nats; what a
     sub-sample of the history does not know), anchor_distance (posterior widths per √d), n_renewals
-    and missed_mode (mixtures: modes taken from outside, or lost, nats).  Another sampler has more or
-    fewer words of its own.
+    and missed_mode (modes taken from outside, or lost when they were last looked for, nats).
+    Another sampler has more or fewer words of its own.
 warnings_ : list of str
     Why the answer should not be trusted as it is, of all rows seen: what ``EvidenceWarning`` was given of.
 particles_ : ndarray of shape (M, d)

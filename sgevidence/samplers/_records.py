@@ -27,7 +27,8 @@ class ChunkRecord(NamedTuple):
     #: spread over particles of the error of a sub-sample of the history, nats; nan without
     sample_noise: float = np.nan
     n_renewals: int = 0  #: modes whose share of the evidence was taken from importance sampling around them
-    missed_mode: float = 0.0  #: nats by which a mode that no particle has found exceeds the particles' own
+    #: nats by which a mode that no particle has found exceeds the particles' own; nan if none was sought
+    missed_mode: float = np.nan
     #: variance of the gradient's kicks over that of the injected noise; nan without
     noise_to_injection: float = np.nan
     anchor_distance: float = np.nan  #: of the cloud's mean from the anchor, posterior widths per √d
@@ -55,7 +56,7 @@ class ChunkRecord(NamedTuple):
             n_particles=after.cloud.M,
             sample_noise=after.tuned.sample_noise,
             anchor_distance=after.memory.anchor_distance(after.seen.mean),
-            missed_mode=max(words("missed_mode"), default=0.0),
+            missed_mode=max(words("missed_mode"), default=np.nan),
             **{name: (words(name) or [np.nan])[-1] for name in ("acceptance", "noise_to_injection")},
             **{name: sum(words(name)) for name in COUNTS},
         )
@@ -76,7 +77,7 @@ class ChunkRecord(NamedTuple):
         more = {name: getattr(self, name) + getattr(earlier, name) for name in (*COUNTS, *SUMS)}
         return self._replace(
             ess=min(self.ess, earlier.ess),
-            missed_mode=max(self.missed_mode, earlier.missed_mode),
+            missed_mode=self.missed_mode if self.n_renewals else known("missed_mode"),
             sample_noise=float(np.fmax(self.sample_noise, earlier.sample_noise)),
             acceptance=known("acceptance"),
             noise_to_injection=known("noise_to_injection"),
@@ -119,11 +120,20 @@ def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
         f"n_{k}": int(path[f"n_{k}"].sum())
         for k in ("moves", "escorts", "escorts_refused", "renewals", "refused")
     }
-    out["missed_mode"] = float(path["missed_mode"].max())
+    out["missed_mode"] = missed_mode(records)
     for name in ("acceptance", "noise_to_injection", "sample_noise", "anchor_distance"):
         known = path[name][~np.isnan(path[name])]
         out[name] = float(known[-1]) if len(known) else np.nan
     return out
+
+
+def missed_mode(records: list[ChunkRecord]) -> float:
+    """Nats by which a mode was better when modes were last looked for, unless evidence was renewed since."""
+    missed = 0.0
+    for record in records:
+        known = not np.isnan(record.missed_mode)
+        missed = record.missed_mode if known else 0.0 if record.n_renewals else missed
+    return missed
 
 
 #: Draws below which a weighting says nothing of its own error, and the share of the particles.
@@ -138,7 +148,7 @@ def complaints(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
     moved = sum(r.n_moves * r.n_particles for r in records)
     noise = max((r.sample_noise for r in records if not np.isnan(r.sample_noise)), default=0.0)
     few = min(records, key=lambda r: r.ess / min(FEW, FEW_OF_ALL * r.n_particles))
-    missed = max(r.missed_mode for r in records)
+    missed = missed_mode(records)
 
     def raising(*wanted: str, lower: bool = False) -> str:
         names = {} if sampler is None else sampler.get_params()  # asked for only when there is a complaint

@@ -43,7 +43,8 @@ class RivalAllocations(NamedTuple):
 
     ``own`` (C, D, d) are D draws given each of the particles' chains, ``theta`` (S, D, d) given the others,
     and ``gap`` (S,) is what these score less than the best of the particles'; it errs by one to three, and
-    where components overlap by as much as the particles' own scores differ, ``apart``.
+    where components overlap by as much as the particles' own scores differ, ``apart``.  ``saw_all`` where it
+    looked at all of the rows.
     """
 
     own: np.ndarray
@@ -51,6 +52,7 @@ class RivalAllocations(NamedTuple):
     gap: np.ndarray
     apart: float
     n_likelihoods: float
+    saw_all: bool = True
 
 
 def rival_allocations(
@@ -81,7 +83,8 @@ def rival_allocations(
     :func:`~sgevidence.targets.allocation_evidence`.
     """
     most = MOST_SEEN * patience(model, rows)
-    if len(rows) > most:
+    saw_all = len(rows) <= most
+    if not saw_all:
         rows = rows.take(rng.choice(len(rows), most, replace=False))
     rows = rows.scaled(min(len(rows) / rows.total_weight, 1.0))  # those of a sample stand for many
     origin = origin_of(rows.X)
@@ -101,4 +104,6 @@ def rival_allocations(
     found = sample_parameters(model, T, origin, rng).reshape(len(z), DRAWS, -1)
     n_sweeps = SWEEPS * (C + len(known)) + ROUNDS * IN_HEATS
     best, apart = score[:C].max(), float(np.ptp(score[:C]))
-    return RivalAllocations(found[:C], found[C:], best - score[C:], apart, float(n_sweeps * len(rows)))
+    return RivalAllocations(
+        found[:C], found[C:], best - score[C:], apart, float(n_sweeps * len(rows)), saw_all
+    )

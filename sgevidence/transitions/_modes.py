@@ -51,14 +51,15 @@ class Renewed(NamedTuple):
     """Modes whose share of the evidence was taken from importance sampling around them."""
 
     n_renewals: int = 0
-    missed_mode: float = 0.0  #: nats by which a mode that no particle has found exceeds the particles' own
+    #: nats by which a mode that no particle has found exceeds the particles' own; nan if none was sought
+    missed_mode: float = np.nan
     n_likelihoods: float = 0.0
 
     def plus(self, more: "Renewed") -> "Renewed":
         """Both."""
         return Renewed(
             self.n_renewals + more.n_renewals,
-            max(self.missed_mode, more.missed_mode),
+            float(np.fmax(self.missed_mode, more.missed_mode)),
             self.n_likelihoods + more.n_likelihoods,
         )
 
@@ -207,14 +208,17 @@ class ModeImportance:
         return bool(draws.weights.log_mean - cloud.log_evidence > self.search.significant * std)
 
     def missed_by(self, cloud: Cloud) -> float:
-        """Nats by which the best mode exceeds the particles' own, if none of them is near it; else 0."""
+        """Nats by which the best mode exceeds the particles' own, if none of them is near it; else nan.
+
+        Where rows are gone a search that finds nothing does not disprove an earlier one.
+        """
         model, modes = self.path.model, self.modes
         if not modes or modes[0].near(model, cloud.theta).any():
-            return 0.0
+            return np.nan
         target = Target(model, Likelihood(some(self.rows, self.search.compare_rows, self.rng.rows)))
         own = find_mode(target, cloud.theta[np.argmax(target.value(cloud.theta))])[0]
         gain = float(np.diff(target.value(np.array([own, modes[0].a])))[0])
-        return gain if gain > self.search.significant else 0.0
+        return gain if gain > self.search.significant else np.nan
 
 
 def siblings(parents: np.ndarray, var: float) -> Genealogy:

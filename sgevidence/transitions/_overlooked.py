@@ -49,8 +49,9 @@ class Overlooked:
 
     def renewed(self, step: Step) -> Step:
         """The step with what was overlooked taken in; reported as missed where that cannot be done."""
-        cloud, n_renewals, missed = step.state.cloud, 0, 0.0
+        cloud, n_renewals = step.state.cloud, 0
         complete, importance = self.path.memory.complete, self.importance
+        missed = 0.0 if complete else np.nan
         target = Target(self.path.model, Likelihood(importance.rows))
         ends = climbed(self.path.model, importance.rows, step.state, self.search, self.rng.rows)
         known = np.array([laplace(mode) for mode in ends.maxima])  # their log evidence
@@ -69,7 +70,8 @@ class Overlooked:
                         cloud, n_renewals = importance.added(cloud, mode, draws), n_renewals + 1
                     continue
             gain = laplace(mode) - cloud.log_evidence
-            missed = max(missed, gain if near < NONE and gain > self.search.significant else 0.0)
+            if near < NONE and gain > self.search.significant:
+                missed = float(np.fmax(missed, gain))
         state, info = step.state._replace(cloud=cloud), Renewed(n_renewals, missed, importance.n_likelihoods)
         step = step._replace(state=state, info=info, anchor=None if n_renewals else step.anchor)
         step, gap = self.past_walls(step, ends, target)
@@ -89,8 +91,10 @@ class Overlooked:
             return step, gap
         again = self.restart(step.state, self.path, self.rng)
         if not again.crossed:
-            missed = -gap.min() if step.state.is_rivalled and -gap.min() > self.search.significant else 0.0
-            return step._replace(info=step.info._replace(missed_mode=max(step.info.missed_mode, missed))), gap
+            is_missed = step.state.is_rivalled and -gap.min() > self.search.significant
+            return step._replace(
+                info=step.info.plus(Renewed(missed_mode=-gap.min() if is_missed else np.nan))
+            ), gap
         info = step.info._replace(
             n_renewals=step.info.n_renewals + 1,
             n_likelihoods=step.info.n_likelihoods + again.info.n_likelihoods,

@@ -78,13 +78,15 @@ class Overtaken(NamedTuple):
             step, info = again, info.plus(again.info)
             if abs(gain) < ANOTHER:
                 is_missed = gap < -SURE - 2 * found.apart and not again.info.n_renewals
-                info = info.plus(Renewed(missed_mode=-gap if is_missed else 0.0))
+                info = info.plus(Renewed(missed_mode=-gap if is_missed else np.nan))
                 others = elsewhere(self.path.model, step.state.cloud, found)
                 break
             known = np.concatenate([found.own, found.theta[others[:STARTS]]])[:, 0]
         others = others[:KEPT]
         rivals = Rivals.of(found.theta[others, 0], found.gap[others])
         tuned = step.state.tuned._replace(searched=self.path.n, rivals=rivals)
+        if self.path.memory.complete and found.saw_all:
+            info = info.plus(Renewed(missed_mode=0.0))
         return step._replace(state=step.state._replace(tuned=tuned), info=info)
 
     def _just_asked(self, step: Step) -> bool:

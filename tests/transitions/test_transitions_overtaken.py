@@ -13,7 +13,7 @@ from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.models.allocations import features, sample_parameters, statistics
 from sgevidence.particles import Cloud, Genealogy, Weights, systematic
-from sgevidence.targets import Path, RivalAllocations, allocation_evidence
+from sgevidence.targets import Path, RivalAllocations, _rival_allocations, allocation_evidence
 from sgevidence.transitions import Allocate, State, Step, Streams, Tuned, _overtaken
 from sgevidence.transitions._modes import Renewed
 from sgevidence.transitions._overtaken import Overtaken, elsewhere, surprises
@@ -241,13 +241,16 @@ def test_what_leads_and_cannot_be_taken_is_missed_and_kept_in_mind(rng):
     assert gain > 10.0 and known.behind[0] == LEAST
 
 
-def test_where_particles_lead_nothing_is_missed(rng):
+def test_where_particles_lead_nothing_is_missed(rng, monkeypatch):
     model, rows, state = poor_cloud(rng)
     found = allocation_evidence(model, rows, rng)
     who = systematic(Weights(found.log_weights).W, rng, 300)
     good, path = state._replace(cloud=Cloud.planted(found.theta[who])), Path(model, Memory.empty(), rows)
     step = Overtaken(None, NoModes(), path, Streams.spawned(rng)).renewed(Step(good))
     assert step.info.missed_mode == 0.0 and len(step.state.tuned.rivals.theta)
+    monkeypatch.setattr(_rival_allocations, "MOST_SEEN", len(rows) - 1)
+    some = Overtaken(None, NoModes(), path, Streams.spawned(rng)).renewed(Step(good))
+    assert np.isnan(some.info.missed_mode), "what was missed before may not show in a part of the rows"
 
 
 @pytest.mark.parametrize(
