@@ -234,8 +234,8 @@ class SGAIS(Parts, OnlineSampler):
             if infos:
                 yield self._thinned(state, model, rng), infos
                 return
-        shuffle = self.chunk_size is None
-        for piece in pieces(rows, state.n, self.chunk_size, shuffle, rng.rows, progress.expect):
+        shuffle, until = self.chunk_size is None, crossing.doubling_until(model, rows)
+        for piece in pieces(rows, state.n, self.chunk_size, shuffle, rng.rows, progress.expect, until):
             is_last = state.n_rows + len(piece) == n_rows
             state, infos = crossing(state, state.path(model, piece), rng, offered if is_last else None)
             state = self._thinned(state, model, rng)

@@ -8,12 +8,14 @@ Symbols: ``y_n`` = ``path.chunk``; ``infos`` = what each transition that was tri
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from ..history import Rows
+from ..models import MixtureModel, Model
 from ..particles import Cloud
-from ..targets import Path
+from ..targets import Path, most_rows, patience
 from ._allocate import Allocate, is_better, taken
 from ._anneal import Anneal
 from ._base import State, Step, Streams, check_rows
@@ -82,6 +84,17 @@ class Crossing(NamedTuple):
         if not step.crossed:
             return state._replace(tuned=step.state.tuned), [], step.offered
         return self._settled(step, path, rng), [step.info], None
+
+    def doubling_until(self, model: Model, rows: Rows) -> float:
+        """Rows beyond which they must not double at a time: what is too much for allocations, and far out.
+
+        Particles can be carried along to a quarter more of them, and are lost on the way to twice as many.
+        """
+        if self.allocate is None or not model.has_allocations:
+            return np.inf
+        mixture = cast(MixtureModel, model)
+        far = patience(mixture, rows)
+        return far * most_rows(mixture) or np.inf if far > 1 else np.inf
 
     @property
     def allocate(self) -> Allocate | None:
