@@ -208,9 +208,11 @@ class BayesianGMM(DensityEstimator):
         super()._update(sampler, rows, reset, progress)
         if self.n_components == 1 or self._stream is None:
             return
+        last = self._stream.records[-1]
         if asks_allocations(sampler):
-            last = self._stream.records[-1]
             self._doubt_if(of_stream(self._model, rows, self._stream.state, last.n_renewals))
+        elif last.n_samples == len(rows):
+            self._doubt_if(of_all_rows(self._model, rows, last.log_evidence, last.log_evidence_std))
         else:
             self._doubt_if(of_far_rows(self._model, rows))
 

@@ -4,8 +4,8 @@ Particles are led to several components by the likelihood alone.  Where groups a
 or rows are on another scale than the prior, they may come to rest with two groups in one component, or with
 means that no longer keep up with scales; weights and genealogy look as they should (three groups, 300 rows,
 three times the prior's scale: annealing and nested sampling 270 nats low at 0.2 to 0.6).  The default sampler
-takes the evidence from allocations, which know of no distance.  Any other sampler of all rows at once has it
-compared with theirs; where these have no answer, rows that are far out are doubted.
+takes the evidence from allocations, which know of no distance.  Any other sampler has it compared with theirs
+where it had all rows at once; in a stream, or where these have no answer, rows that are far out are doubted.
 """
 
 from typing import Any

@@ -6,12 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sgevidence import AIS, SGAIS, BayesianGMM, EvidenceWarning, NestedSampling, UntilPrecise
+from sgevidence import AIS, SGAIS, SIR, BayesianGMM, EvidenceWarning, NestedSampling, UntilPrecise
 from sgevidence.estimators import _mixture_doubts
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
 
-FEW = {"annealing": AIS(n_particles=300), "nested": NestedSampling(n_live=100)}
+FEW = {
+    "annealing": AIS(n_particles=300),
+    "nested": NestedSampling(n_live=100),
+    "online": SGAIS(n_particles=50, mode_search=None),
+    "iterated": SIR(n_particles=100),
+}
 
 
 def groups(rng, scale, n=90):
@@ -72,14 +77,16 @@ def test_no_second_opinion_of_allocations_themselves(rng, monkeypatch):
 
 
 def test_far_rows_by_particles_alone(rng):
-    """Far from zero is not far from each other, nor is what allocations have answered."""
+    """In a stream, whose first call alone is held against allocations; and not where these are asked."""
     X, alone = rng.normal(size=(200, 1)), SGAIS(mode_search=None)
     apart = X + 40.0 * (-1.0) ** np.arange(200)[:, None]
-    for rows, sampler in ((X + 40.0, None), (X, alone), (apart, alone), (X[:9] + 40.0, alone)):
-        assert BayesianGMM(2, sampler=sampler, random_state=0).fit(rows).warnings_ == []
-    assert BayesianGMM(1, sampler=alone, random_state=0).fit(X + 40.0).warnings_ == []  # exact moves
+    for K, rows, sampler in ((2, X + 40.0, None), (2, X, alone), (2, apart, alone), (1, X + 40.0, alone)):
+        model = BayesianGMM(K, sampler=sampler, random_state=0)
+        assert model.partial_fit(rows[:100]).partial_fit(rows[100:]).warnings_ == []
+    model = BayesianGMM(2, sampler=alone, random_state=0).fit(X[:100] + 40.0)
+    assert not any("scale X" in word for word in model.warnings_)  # allocations have answered
     with pytest.warns(EvidenceWarning, match=r"lie \d\d standard deviations from zero") as caught:
-        BayesianGMM(2, sampler=alone, random_state=0).fit(X + 40.0)
+        model.partial_fit(X[100:] + 40.0)
     assert any("scale X" in str(w.message) and w.filename == __file__ for w in caught)
 
 
