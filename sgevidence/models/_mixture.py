@@ -182,7 +182,8 @@ class MixtureModel(Exchangeable, Model):
         """Largest mean of a column in its standard deviations, and no smaller ones than the prior knows."""
         w = rows.weight / np.sum(rows.weight)
         mean = w @ rows.X
-        variance = w @ (rows.X - mean) ** 2 + self.variance_prior[1] / np.sum(rows.weight)
+        with np.errstate(over="ignore"):  # of rows that are impossible anyway
+            variance = w @ (rows.X - mean) ** 2 + self.variance_prior[1] / np.sum(rows.weight)
         return float(np.max(np.abs(mean) / np.sqrt(variance)))
 
     @property

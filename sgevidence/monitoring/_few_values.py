@@ -12,8 +12,9 @@ import numpy as np
 #: Rows before anything is said.
 FEWEST_ROWS = 30
 
-#: Most different values that are called few.  Streams without a change (4000 rows, 0.4 alarms wanted):
-#: 22 alarms from six equally probable values, 12 from eight, 5 from ten, 1 from fifteen.
+#: Most different values that are called few.  Streams without a change (8000 rows, 1.2 alarms said): 18
+#: alarms from three equally probable values, 4 to 7 from four to six, 2 from eight; 4000 rows before a
+#: series could have any shape: 22 alarms from six, 12 from eight, 5 from ten, 1 from fifteen.
 MANY = 8
 
 ADVICE = (

@@ -93,8 +93,11 @@ class Crossing(NamedTuple):
         if self.allocate is None or not model.has_allocations:
             return np.inf
         mixture = cast(MixtureModel, model)
+        most = most_rows(mixture)
+        if not 0.0 < most < len(rows):  # fewer do not double what is too much
+            return np.inf
         far = patience(mixture, rows)
-        return far * most_rows(mixture) or np.inf if far > 1 else np.inf
+        return far * most if far > 1 else np.inf
 
     @property
     def allocate(self) -> Allocate | None:

@@ -213,8 +213,10 @@ def test_at_once_is_for_mixtures_whose_allocations_will_do(rng):
 
 
 def test_rows_that_are_far_out_do_not_double_beyond_allocations(rng):
-    X, searching = rng.normal(size=(200, 2)), crossing(mode_search=ModeSearch())
+    X, searching = rng.normal(size=(5001, 2)), crossing(mode_search=ModeSearch())
     for K, far, until in ((3, 0.0, np.inf), (3, 300.0, 20 * 5000), (1, 300.0, np.inf), (11, 300.0, np.inf)):
         assert searching.doubling_until(MixtureModel(K, 2), Rows.of(X + far)) == until
     assert searching.doubling_until(MODEL, Rows.of(X + 300.0, X[:, 0])) == np.inf
     assert crossing().doubling_until(MixtureModel(3, 2), Rows.of(X + 300.0)) == np.inf
+    for n in (0, 5000):  # what comes is no more than a small part of what is too much
+        assert searching.doubling_until(MixtureModel(3, 2), Rows.of(X[:n] + 300.0)) == np.inf
