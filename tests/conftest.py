@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-threadpool_limits(limits=1)  # workers share the cores: with two threads each a run takes twice as long
+# workers share the cores: with two threads each a run takes twice as long
+threadpool_limits(limits=1)  # of what is loaded already
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # of what comes: scipy has a library of its own
+    os.environ.setdefault(name, "1")
 
 # read when scipy is first imported: without it scikit-learn skips one of its checks
 os.environ.setdefault("SCIPY_ARRAY_API", "1")

@@ -80,6 +80,14 @@ class Block(NamedTuple):
     weight: np.ndarray
 
 
+def too_extreme(row: int, x: np.ndarray) -> ValueError:
+    """The error of a row that has no density in floating point."""
+    return ValueError(
+        f"row {row} of the stream, {x}, is too far from the others for floating point: scale it, "
+        "or leave it out"
+    )
+
+
 class RunFilter:
     """Runs in order of their beginnings, and the posterior over them."""
 
@@ -98,10 +106,20 @@ class RunFilter:
         return BLOCK - self.n_seen % BLOCK
 
     def absorb(self, X: np.ndarray, y: np.ndarray | None) -> Block:
-        """Learn at most :meth:`room` rows."""
+        """Learn at most :meth:`room` rows.
+
+        Raises
+        ------
+        ValueError
+            If a row has no density in floating point; then the runs are spoilt.
+        """
         b, R = len(X), self.count
-        log_p = self.model.absorb(self.runs, R, X, y)
-        log_joint, log_Z = self._weigh(log_p)
+        with np.errstate(over="ignore", invalid="ignore"):  # looked at below
+            log_p = self.model.absorb(self.runs, R, X, y)
+            log_joint, log_Z = self._weigh(log_p)
+        bad = np.flatnonzero(~np.isfinite(log_Z))
+        if len(bad):
+            raise too_extreme(self.n_seen + int(bad[0]), X[bad[0]])
         weight = np.exp(log_joint - log_Z[:, None])
         self.start[R : R + b] = np.arange(self.n_seen, self.n_seen + b)
         self.log_weight[: R + b] = log_joint[-1] - log_Z[-1]

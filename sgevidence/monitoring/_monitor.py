@@ -165,7 +165,7 @@ class EvidenceMonitor(BaseEstimator):
         Raises
         ------
         ValueError
-            On bad input; nothing has changed then.
+            On bad input, or a row too far out for floating point; nothing has changed then.
         """
         return self._absorb(X, y, reset=True)
 

@@ -51,6 +51,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ._filter import too_extreme
 from ._past import Past
 from ._shape import CELLS, learn_shape
 from ._tails import SHAPE, log_prior, under_tails
@@ -58,6 +59,7 @@ from ._tails import SHAPE, log_prior, under_tails
 MODELS = ("level", "trend", "autoregression", "walk", "momentum", "shape")
 NOISES = (1.0, 0.3, 0.1, 0.03)  # units
 TREND_ROWS = 100.0  # rows in which a trend moves by about one unit
+FARTHEST = 1e150  # units: squares have to be numbers
 PERSISTENCE = 0.5  # prior mean, and standard deviation, of the autoregressive coefficient
 
 
@@ -234,6 +236,8 @@ class SeriesSegment(BaseEstimator):
         """Log predictive density of the row under the first R runs, which then learn it; (R,)."""
         m1, m2, v11, v12, v22, a, b, log_member = (v[:R] for v in runs[3:-3])
         z = ((x - runs.centre[:R]) / runs.unit[:R])[:, :, None, None]
+        if np.abs(z).max() > FARTHEST:
+            raise too_extreme(runs.past.seen, x)
         u, known = self._features(runs, R)
         Vx1, Vx2 = v11 + v12 * u, v12 + v22 * u
         q1 = np.maximum(Vx1 + u * Vx2, 0.0)  # rounding may take a variance below zero
