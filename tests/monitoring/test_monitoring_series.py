@@ -144,6 +144,19 @@ def test_a_wrong_step_is_noticed(right, wrong, rng, monkeypatch):
 @pytest.mark.parametrize(
     "right, wrong",
     [
+        ("(x - centre) / unit", "(x - runs.centre[:R]) / runs.unit[:R]"),  # cells of its own for each run
+        (" + np.log(runs.unit[:R] / unit)", ""),
+    ],
+)
+def test_a_wrong_cell_is_noticed(right, wrong, rng, monkeypatch):
+    monkeypatch.setattr(SeriesSegment, "_learn_shape", broken(SeriesSegment._learn_shape, right, wrong))
+    with pytest.raises(AssertionError):
+        check_against_enumeration(example(rng), ("shape",))
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
         ("weight[i] = kappa[i] = c[i] = np.exp(log_clean - log_p[i])", "pass"),
         ("weight[i] = (nu + 1.0)", "weight[i] = nu"),
         ("/ s2) / g2", "/ s2)"),
