@@ -22,6 +22,7 @@ from ._base import Model
 from ._evaluation import Evaluation
 from ._exchangeable import Exchangeable
 from ._linear import inverse_gamma_log_density
+from ._mixture_curvature import likelihood_derivatives, prior_derivatives
 from ._mixture_sums import CANCELS, center_of, fused
 from ._moments import with_moments
 
@@ -111,6 +112,27 @@ class MixtureModel(Exchangeable, Model):
         if lost > CANCELS:
             return super()._block_log_likelihood(theta, rows, tape, single_below)
         return fused(theta, rows.X, rows.weight, self.n_components, tape, single_below, center)
+
+    def derivatives(self, theta, rows):
+        """Value, gradient and Hessian at one point from one pass over the rows."""
+        z, mu, s = (part[0] for part in self._split(theta[None]))
+        with np.errstate(all="ignore"):
+            value, g, H = likelihood_derivatives(z, mu, s, rows, self.evaluation.block_elements)
+        return value, *self._by_parameter(g, H)
+
+    def prior_derivatives(self, theta):
+        z, mu, s = (part[0] for part in self._split(theta[None]))
+        with np.errstate(all="ignore"):
+            value = float(self.log_prior(theta[None])[0])
+            g, H = prior_derivatives(
+                z, mu, s, self.weight_concentration, self.mean_scale, self.variance_prior
+            )
+        return value, *self._by_parameter(g, H)
+
+    def _by_parameter(self, g, H):
+        """A gradient (K, q) and a Hessian (K, q, K, q) in the order of θ."""
+        order = np.argsort(self.slots, axis=None)
+        return g.ravel()[order], H.reshape(g.size, g.size)[np.ix_(order, order)]
 
     def sample_rows(self, theta, n_rows, rng):
         """n_rows draws: (X, labels).  One θ for all rows, or one θ a row."""

@@ -45,8 +45,8 @@ from ._permanents import log_permanent
 
 #: Nats below which a permutation or an allocation adds nothing to a sum: e⁻²⁵ of 300 terms is 4·10⁻⁹.
 NOTHING = 25.0
-#: Numbers in one block of the matrix of coefficients against statistics: what fits the cache.
-BLOCK = 500_000
+#: Numbers in one block of the matrix of coefficients against statistics, or rows: what fits the cache.
+BLOCK = 60_000
 
 
 def origin_of(X: np.ndarray) -> np.ndarray:
@@ -62,7 +62,7 @@ def features(X: np.ndarray, weight: np.ndarray, origin: np.ndarray) -> np.ndarra
 
 def statistics(z: np.ndarray, F: np.ndarray, K: int) -> np.ndarray:
     """T of S allocations z (S, n) of n rows to K components, (K, S, 2p + 1)."""
-    members = z == np.arange(K)[:, None, None]
+    members = z == np.arange(K, dtype=z.dtype)[:, None, None]
     return (members.reshape(-1, len(F)).astype(float) @ F).reshape(K, len(z), -1)
 
 
@@ -109,21 +109,28 @@ def sample_parameters(model: MixtureModel, T: np.ndarray, origin: np.ndarray, rn
     return np.column_stack([g - log_sum + total, *flat])
 
 
-def sample_allocations(c: np.ndarray, F: np.ndarray, rng) -> tuple[np.ndarray, np.ndarray]:
-    """z ~ p(z | θ, x) for M points and n rows, (M, n), and Σ_r ω_r log p(z_r | θ, x_r), (M,)."""
+def sample_allocations(
+    c: np.ndarray, F: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """z ~ p(z | θ, x) for M points and n rows, (M, n), its T (K, M, 2p + 1), and log p(z | θ, x), (M,)."""
     K, M, q = c.shape
-    R = (c.reshape(K * M, q) @ (F / F[:, -1:]).T).reshape(K, M, -1)
-    R -= R.max(axis=0)
-    with np.errstate(over="ignore"):  # −10⁴⁰ is nothing, too
-        C = np.exp(R.astype(np.float32))  # only which component it is hangs on it
-    for k in range(1, K):  # in place: a fifth of the time of np.cumsum
-        C[k] += C[k - 1]
-    u = rng.random(C.shape[1:], dtype=np.float32) * C[-1]
-    z = np.zeros(u.shape, dtype=np.int16)
-    for k in range(K - 1):
-        z += C[k] <= u
-    log_p = np.take_along_axis(R, z[None].astype(np.intp), axis=0)[0] - np.log(C[-1])
-    return z, log_p @ F[:, -1]
+    x, size = (F / F[:, -1:]).T, max(BLOCK // (K * len(F)), 1)
+    z, T, log_sum = np.zeros((M, len(F)), dtype=np.int16), np.empty((K, M, q)), np.empty(M)
+    for start in range(0, M, size):
+        part = slice(start, start + size)
+        R = (c[:, part].reshape(-1, q) @ x).reshape(K, -1, len(F))
+        top = R.max(axis=0)
+        R -= top
+        with np.errstate(over="ignore"):  # −10⁴⁰ is nothing, too
+            C = np.exp(R.astype(np.float32))  # only which component it is hangs on it
+        for k in range(1, K):  # in place: a fifth of the time of np.cumsum
+            C[k] += C[k - 1]
+        u = rng.random(C.shape[1:], dtype=np.float32) * C[-1]
+        for k in range(K - 1):
+            z[part] += C[k] <= u
+        log_sum[part] = (top + np.log(C[-1])) @ F[:, -1]
+        T[:, part] = statistics(z[part], F, K)
+    return z, T, np.sum(c * T, axis=(0, 2)) - log_sum
 
 
 def log_conditionals(model: MixtureModel, theta, T, log_c, origin) -> np.ndarray:

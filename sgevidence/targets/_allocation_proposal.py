@@ -26,7 +26,6 @@ from ..models.allocations import (
     origin_of,
     sample_allocations,
     sample_parameters,
-    statistics,
 )
 from ..particles import Weights, log_sum_exp, systematic
 from ._allocation_search import Found, sampled_allocations
@@ -131,8 +130,7 @@ class Problem(NamedTuple):
     def _swept(self, theta: np.ndarray, n_sweeps: int, rng: np.random.Generator) -> tuple:
         """(θ, T) so many sweeps on, all chains side by side."""
         for _ in range(n_sweeps):
-            z, _ = sample_allocations(coefficients(self.model, theta, self.origin), self.F, rng)
-            T = statistics(z, self.F, self.model.n_components)
+            _, T, _ = sample_allocations(coefficients(self.model, theta, self.origin), self.F, rng)
             theta = sample_parameters(self.model, T, self.origin, rng)
         return theta, T
 

@@ -162,8 +162,7 @@ def sweeps(
     T, score, kept = statistics(z, F, K), np.zeros(len(z)), []
     for i in range(n_sweeps):
         c = coefficients(model, sample_parameters(model, T, origin, rng), origin)
-        z, log_p = sample_allocations(c, F, rng)
-        T = statistics(z, F, K)
+        z, T, log_p = sample_allocations(c, F, rng)
         if i >= n_sweeps // 2:
             score += log_complete_evidence(model, T, origin) - log_p
             kept.append(T)

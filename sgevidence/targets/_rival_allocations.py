@@ -89,7 +89,7 @@ def rival_allocations(
     rows = rows.scaled(min(len(rows) / rows.total_weight, 1.0))  # those of a sample stand for many
     origin = origin_of(rows.X)
     F, K, C = features(rows.X, rows.weight, origin), model.n_components, len(theta)
-    z, _ = sample_allocations(coefficients(model, np.concatenate([theta, known]), origin), F, rng)
+    z, _, _ = sample_allocations(coefficients(model, np.concatenate([theta, known]), origin), F, rng)
     z, score, _ = sweeps(model, z, F, origin, SWEEPS, rng)  # the particles' own come first
     seen, stay, own = [(z, score)], z[:C], z[[np.argmax(score[:C])]]
     for round in range(ROUNDS):

@@ -169,9 +169,10 @@ def test_power_of_the_draws(rng, monkeypatch, right, wrong):
 
 def test_draws_of_allocations_have_the_probabilities_that_they_report(rng):
     theta = np.repeat(points(rng, [0]), 20_000, axis=0)
-    z, log_p = sample_allocations(coefficients(MODEL, theta, ORIGIN), F, rng)
+    z, T, log_p = sample_allocations(coefficients(MODEL, theta, ORIGIN), F, rng)
     log_N = MODEL.component_log_densities(theta[:1], X)[:, 0]
     P = np.exp(log_N - np.logaddexp.reduce(log_N, axis=0))
+    np.testing.assert_allclose(T, statistics(z, F, 3))
     share = np.mean(z == np.arange(3)[:, None, None], axis=1)
     assert np.all(np.abs(share - P) < 5 * np.sqrt(P * (1 - P) / 20_000) + 1e-4)
     np.testing.assert_allclose(log_p, np.log(P[z, np.arange(9)]) @ WEIGHT, atol=1e-4)

@@ -1,0 +1,90 @@
+r"""Value, gradient and Hessian of a mixture's log-likelihood at one point, from one pass over the rows.
+
+With l_kr = log π_k N(x_r | μ_k, σ²_k), r_kr = softmax_k l_kr and G_kr = ∇l_kr with respect to the parameters
+of component k (its log-gamma z as if the weights were not normalised),
+
+    ∇∇ log Σ_k e^l_kr = Σ_k r_kr (∇∇l_kr + G_kr G_krᵀ) − (Σ_k r_kr G_kr) (Σ_k r_kr G_kr)ᵀ,
+    G = [1, u/σ, (u² − 1)/2],    u = (x − μ)/σ,    s = log σ²,
+    ∂²l/∂μ² = −1/σ²,    ∂²l/∂μ∂s = −u/σ,    ∂²l/∂s² = −u²/2,
+
+less log Σ_k e^{z_k} for each row.  Of K components of q = 2p + 1 parameters the products of all pairs are one
+(Kq, n) matrix times its transpose, beside the 2d gradients that differences take.  Everything is measured
+from the component's own mean in its own standard deviations, so that nothing cancels.
+
+Symbols
+-------
+==========  ==============  =====================================================
+math        code            meaning
+==========  ==============  =====================================================
+u           ``U``           (K, p, n)
+r           ``R``           responsibilities, (K, n)
+√w G        ``G``           (K, q, n)
+√w r G      ``Z``           (K, q, n)
+Σ w r G     ``T``           (K, q)
+==========  ==============  =====================================================
+"""
+
+import numpy as np
+
+
+def likelihood_derivatives(
+    z: np.ndarray, mu: np.ndarray, s: np.ndarray, rows, block_elements: int
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Of Σ_r w_r log Σ_k π_k N(x_r | μ_k, e^{s_k}) at one point, by component: (), (K, q), (K, q, K, q).
+
+    Parameters
+    ----------
+    z : ndarray of shape (K,)
+    mu, s : ndarray of shape (K, p)
+    rows : Rows
+    block_elements : int
+        Numbers of a block of Z.
+    """
+    K, p = mu.shape
+    q = 2 * p + 1
+    log_pi = z - z.max()
+    log_pi -= np.log(np.sum(np.exp(log_pi)))
+    constant = (log_pi - 0.5 * np.sum(s + np.log(2 * np.pi), axis=1))[:, None]
+    scale, value = np.exp(-s / 2)[:, :, None], 0.0
+    T, D, B = np.zeros((K, q)), np.zeros((K, q, q)), np.zeros((K * q, K * q))
+    for block in rows.blocks(max(block_elements // (K * q), 1)):
+        root = np.sqrt(block.weight)
+        U = (block.X.T - mu[:, :, None]) * scale
+        R = constant - 0.5 * np.sum(U**2, axis=1)
+        top = R.max(axis=0)
+        R = np.exp(R - top)
+        total = R.sum(axis=0)
+        value += float((np.log(total) + top) @ block.weight)
+        R /= total
+        U[np.broadcast_to(R[:, None] == 0.0, U.shape)] = 0.0  # 0 · ∞ of a row that is beyond the component
+        G = np.concatenate([np.ones((K, 1, len(block))), U * scale, 0.5 * (U**2 - 1.0)], axis=1) * root
+        Z = R[:, None] * G
+        T += Z @ root
+        D += Z @ G.transpose(0, 2, 1)
+        Z = Z.reshape(K * q, -1)
+        B += Z @ Z.T
+    H, k, j = -B.reshape(K, q, K, q), np.arange(K)[:, None], np.arange(1, p + 1)
+    D[k, j, j] -= scale[:, :, 0] ** 2 * T[:, :1]
+    D[k, j, j + p] -= T[:, 1 : p + 1]
+    D[k, j + p, j] -= T[:, 1 : p + 1]
+    D[k, j + p, j + p] -= T[:, p + 1 :] + 0.5 * T[:, :1]
+    H[k[:, 0], :, k[:, 0]] += D
+    pi, n = np.exp(log_pi), np.sum(rows.weight)
+    H[:, 0, :, 0] -= n * (np.diag(pi) - np.outer(pi, pi))
+    T[:, 0] -= n * pi
+    return value, T, H
+
+
+def prior_derivatives(
+    z: np.ndarray, mu: np.ndarray, s: np.ndarray, a: float, tau: float, variance_prior: tuple[float, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Gradient and Hessian of Σ_k (a z − e^z) + Σ_kj [−(b + ½) s − (c + ½ μ²/τ²) e^{−s}], like those."""
+    (K, p), (b, c), precision = mu.shape, variance_prior, np.exp(-s)
+    energy = (c + 0.5 * mu**2 / tau**2) * precision
+    g = np.column_stack([a - np.exp(z), -mu * precision / tau**2, energy - (b + 0.5)])
+    H, k, j = np.zeros((K, 2 * p + 1, K, 2 * p + 1)), np.arange(K)[:, None], np.arange(1, p + 1)
+    H[k[:, 0], 0, k[:, 0], 0] = -np.exp(z)
+    H[k, j, k, j] = -precision / tau**2
+    H[k, j, k, j + p] = H[k, j + p, k, j] = mu * precision / tau**2
+    H[k, j + p, k, j + p] = -energy
+    return g, H
