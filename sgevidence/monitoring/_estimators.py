@@ -8,8 +8,10 @@ With a hazard h per row, c rows in the chunk, and g rows since a run could last 
     w_{new} = \bigl(1 - (1-h)^g\bigr)\,\textstyle\sum_r w_r\;p(C).
 
 A fresh estimator costs a fit, so runs begin only where there is reason to: at chunks that the leading
-run predicts worse than its recent ones, and at rows 2, 4, 8, … times the first chunk, which catches
-what comes too slowly to surprise.  A run whose weight falls below 10⁻⁶ is dropped.
+run predicts worse than its recent ones, and at those before these if they were poor, too, for they may have
+been the first of their segment; and at rows 2, 4, 8, … times the first chunk, which catches what comes too
+slowly to surprise.  A run whose weight falls below 10⁻⁶ is dropped, but not before it has predicted two
+chunks: what it costs to learn a model anew is paid at once.
 
 **Place within a chunk.**  A few chunks of rows are stored.  When a change is declared, the rows around it
 are scored by the estimator that led before (which has not seen them) and by the new one, and the place
@@ -18,9 +20,11 @@ then fitted again to the rows after the place, so that it has nothing of the old
 
 **Wrong models.**  A model that is wrong takes its own evidence too seriously: three clusters fitted to
 five can be fitted in several ways, and which is best for 250 rows is a matter of chance, worth 15 nats
-and more on streams without any change.  If the rows were drawn again, the log odds would scatter by √n
-times the standard deviation of the rows' gains, new score less old (Huggins and Miller 2023 average the
-posterior over that).  Log odds that do not exceed this have to wait for the next chunk.
+and more on streams without any change.  If the rows were drawn again, what the new run is ahead by would
+scatter by √n times the standard deviation of the rows' gains, new score less old (Huggins and Miller 2023
+average the posterior over that).  What it would be on average lies between the log odds, which have paid for
+the learning, and the sum of the gains, which have been learnt from.  Halfway between them has to be two
+standard deviations; else the next chunk will tell.
 """
 
 import copy
@@ -32,13 +36,15 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.pipeline import Pipeline
 
-from ._detection import Alarm, Detection
+from ._detection import Alarm, Detection, last_plausible
 from ._watch import Watched
 
 RECENT = 12  # chunks that "recent" means
 FEWEST = 3  # recent chunks before a chunk can be called poor
-POOR = 2.5  # standard deviations below the mean of the recent ones
+POOR = 2.0  # standard deviations below the mean of the recent ones
 STORED = 4  # chunks of rows for finding the place
+GRACE = 2  # chunks that a run predicts before it may be dropped
+SURE = 2.0  # standard deviations that a change must stand out by
 NEGLIGIBLE = math.log(1e-6)
 
 
@@ -75,7 +81,7 @@ class ChunkWatch:
         self.stored: list[Chunk] = []
         self.classes: np.ndarray | None = None
         self.n_seen = self.last_start = self.next_grid = 0
-        self.log_evidence = self.pruned = 0.0
+        self.log_evidence = self.last_log_z = self.pruned = 0.0
 
     def posterior(self) -> tuple[np.ndarray, np.ndarray, int]:
         """First row and probability of each run, and the rows absorbed."""
@@ -97,7 +103,7 @@ class ChunkWatch:
         found = []
         for detection in declared:
             exact = detection._replace(log_bayes_factor=log_odds - log_prior_odds)
-            placed = self._place(exact, log_odds)
+            placed = self._place(exact, log_odds, before)
             if placed is None:
                 self.alarm.boundary = before  # not yet: the next chunk will tell
             else:
@@ -121,20 +127,37 @@ class ChunkWatch:
             runs.append(_with(run, estimator=estimator, log_weight=log_weight, scores=scores))
         poor = leader is not None and _is_poor(runs[self.runs.index(leader)].scores)
         if leader is None or poor or chunk.first >= self.next_grid:
-            runs.append(self._begin(chunk, leader))
-            self.last_start = chunk.first + c
+            earlier = self._begin_earlier(chunk, leader, runs) if poor and leader is not None else []
+            runs += [*earlier, self._begin(chunk, leader)]
             if not poor:
                 self.next_grid = 2 * max(chunk.first, c)
         log_z = float(np.logaddexp.reduce([run.log_weight for run in runs]))
         self._keep([_with(run, log_weight=run.log_weight - log_z) for run in runs])
+        self.last_log_z = log_z
         return log_z
 
     def _begin(self, chunk: Chunk, leader: EstimatorRun | None) -> EstimatorRun:
         estimator = clone(self.model)
         log_p = self._absorb(estimator, chunk)
-        gap = chunk.first + len(chunk.X) - self.last_start
-        log_prior = 0.0 if leader is None else math.log(-math.expm1(gap * math.log1p(-self.hazard)))
+        end = chunk.first + len(chunk.X)
+        log_prior = 0.0
+        if leader is not None:
+            log_prior = math.log(-math.expm1((end - self.last_start) * math.log1p(-self.hazard)))
+        self.last_start = end
         return EstimatorRun(chunk.first, estimator, log_prior + log_p, leader and leader.estimator)
+
+    def _begin_earlier(
+        self, chunk: Chunk, leader: EstimatorRun, runs: list[EstimatorRun]
+    ) -> list[EstimatorRun]:
+        """A run that began with the chunk before this one, if that was predicted worse than most, too."""
+        before, scores = self.stored[-2], runs[self.runs.index(leader)].scores
+        latest = max(self.alarm.boundary, *(run.start for run in runs))
+        if latest >= before.first or scores[-2] > np.mean(scores[:-2]):
+            return []
+        run, c = self._begin(before, leader), len(chunk.X)
+        log_p = self._absorb(run.estimator, chunk)
+        log_weight = run.log_weight - self.last_log_z + c * math.log1p(-self.hazard) + log_p
+        return [_with(run, log_weight=log_weight, scores=[log_p / c])]
 
     def _absorb(self, estimator, chunk: Chunk) -> float:
         """What the log evidence grows by."""
@@ -152,7 +175,8 @@ class ChunkWatch:
         runs = sorted(runs, key=lambda run: -run.log_weight)
         # what a change is measured against stays until one is declared
         old = next((run for run in runs if run.start <= self.alarm.boundary), runs[0])
-        kept = [run for run in runs if run is not old and run.log_weight > NEGLIGIBLE][: self.max_runs - 1]
+        alive = [run for run in runs if run.log_weight > NEGLIGIBLE or len(run.scores) < GRACE]
+        kept = [run for run in alive if run is not old][: self.max_runs - 1]
         dropped = [run for run in runs if run is not old and not any(run is other for other in kept)]
         self.pruned += sum(math.exp(run.log_weight) for run in dropped)
         self.runs = [old, *kept]
@@ -165,21 +189,25 @@ class ChunkWatch:
             (news if run.start > self.alarm.boundary else old).append(run.log_weight)
         return float(np.logaddexp.reduce(news) - np.logaddexp.reduce(old)) if news and old else 0.0
 
-    def _place(self, detection: Detection, log_odds: float) -> Detection | None:
+    def _place(self, detection: Detection, log_odds: float, boundary: int) -> Detection | None:
         """The detection at its best row, where the run begins from now on; None if it does not stand out.
 
-        Once the rows before the run are no longer stored, the detection stays as it is.
+        Or if its row may be that of the last change, up to the boundary.  Once the rows before the run are no
+        longer stored, it keeps its place.
         """
         found = next(run for run in self.runs if run.start == detection.place)
         rows = [chunk for chunk in self.stored if chunk.first + len(chunk.X) >= found.start]
-        if found.rival is None or rows[0].first > found.start:
+        if found.rival is None:
             return detection
         X = np.concatenate([chunk.X for chunk in rows])
         y = None if rows[0].y is None else np.concatenate([chunk.y for chunk in rows])
         gain = row_scores(found.estimator, X, y) - row_scores(found.rival, X, y)
-        cut = int(np.cumsum(gain[::-1])[::-1].argmax())
-        if log_odds <= _scatter(gain[cut:]):
+        ahead = np.cumsum(gain[::-1])[::-1]
+        cut = int(ahead.argmax()) if rows[0].first <= found.start else 0
+        if not stands_out(log_odds, gain[cut:], max(len(gain) - cut, self.n_seen - found.start)):
             return None
+        if rows[0].first > found.start:
+            return detection
         place = max(rows[0].first + cut, 1)
         if place != found.start and place < self.n_seen:
             estimator = clone(self.model)
@@ -187,7 +215,10 @@ class ChunkWatch:
             self._absorb(estimator, Chunk(place, X[i:], None if y is None else y[i:]))
             moved = _with(found, start=place, estimator=estimator, scores=[])
             self.runs = [moved if run is found else run for run in self.runs]
-        self.alarm.boundary = max(self.alarm.boundary, place)
+        if place <= boundary:
+            return None
+        latest = last_plausible(rows[0].first + np.arange(len(gain)), np.exp(ahead - ahead[cut]))
+        self.alarm.boundary = max(self.alarm.boundary, latest)
         return detection._replace(place=place)
 
 
@@ -195,9 +226,10 @@ def _with(run: EstimatorRun, **changes) -> EstimatorRun:
     return EstimatorRun(**{**vars(run), **changes})
 
 
-def _scatter(gain: np.ndarray) -> float:
-    """Standard deviation of the sum of the gains if the rows were drawn again."""
-    return math.sqrt(len(gain)) * float(gain.std())
+def stands_out(log_odds: float, gain: np.ndarray, n: int) -> bool:
+    """Whether a run is ahead by more than chance, from what some of its n rows have gained by it."""
+    ahead = 0.5 * (log_odds + n * float(gain.mean()))
+    return ahead > SURE * math.sqrt(n) * float(gain.std())
 
 
 def _is_poor(scores: list[float]) -> bool:

@@ -8,7 +8,7 @@ from ._newton import find_mode
 from ._path import Path, Tempered
 from ._preconditioner import curvature_coordinates
 from ._rival_allocations import RivalAllocations, rival_allocations
-from ._sampling_error import TOO_NOISY, SampleEstimate, estimate, remainder, surrogate_spread
+from ._sampling_error import TOO_NOISY, SampleEstimate, estimate, remainder, rows_enough, surrogate_spread
 from ._target import Likelihood, Target, of_history, sampled
 
 __all__ = [
@@ -35,5 +35,6 @@ __all__ = [
     "remainder",
     "rival_allocations",
     "sampled",
+    "rows_enough",
     "surrogate_spread",
 ]

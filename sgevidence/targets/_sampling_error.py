@@ -15,6 +15,8 @@ from ._path import Path
 
 #: Spread of the sampling error over particles, in nats, above which an answer is flagged.
 TOO_NOISY = 0.5
+#: Rows by which the noise of a sample is judged before it is taken.
+FIRST_ROWS = 512
 
 
 class SampleEstimate(NamedTuple):
@@ -55,6 +57,22 @@ def surrogate_spread(path: Path, theta: np.ndarray, rng: np.random.Generator) ->
         values.append(remainder(model, theta, Anchor.of(model, anchor.a, rows), rows))
         weights.append(rows.total_weight)
     return float(np.sqrt(SampleEstimate.from_blocks(values, weights, history.n).spread_var))
+
+
+def rows_enough(path: Path, theta: np.ndarray, noise: float, rng: np.random.Generator) -> float:
+    """Rows of history and of chunk from which log f_1 errs by less than ``noise`` nats over the particles.
+
+    From the spread over a first few, of which twice as many are taken as are needed.
+    """
+    variance, anchor = 0.0, path.memory.sums
+    for rows, n in ((path.memory.reservoir.rows, path.memory.n), (path.chunk, path.chunk.total_weight)):
+        values, weights = [], []
+        for part in np.array_split(rng.permutation(len(rows))[:FIRST_ROWS], min(N_BLOCKS, len(rows))):
+            block = rows.take(np.sort(part))
+            values.append(remainder(path.model, theta, Anchor.of(path.model, anchor.a, block), block))
+            weights.append(block.total_weight)
+        variance += SampleEstimate.from_blocks(values, weights, n).spread_var
+    return FIRST_ROWS * max(2.0 * variance / noise**2, 1.0)
 
 
 def estimate(

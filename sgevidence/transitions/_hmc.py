@@ -1,7 +1,8 @@
 r"""Hamiltonian Monte Carlo with a Metropolis test (thesis Alg. 2), as a move of the cloud along a path.
 
-The test is on all rows, or where the history has outgrown its reservoir on a fixed sample of them with their
-anchor: the same rows in force and test.
+The test is on all rows at hand, or where they are many and have an anchor on a fixed sample of them, as large
+as its noise asks for: the same rows in force and test.  Far into a stream some hundreds will do, as for the
+weights.  Where few will not, the trajectories follow a sample, and the test is on all that the reservoir has.
 
 Symbols
 -------
@@ -21,8 +22,11 @@ from sklearn.base import BaseEstimator
 from .._compat import Interval
 from ..kernels import Coordinates, MoveInfo, hmc
 from ..particles import Cloud
-from ..targets import Path, Target, curvature_coordinates, surrogate_spread
+from ..targets import Path, Target, Tempered, curvature_coordinates, rows_enough, surrogate_spread
 from ._base import Moved, Streams, Tuned
+
+#: Nats, over the particles, that the log target of a move may err by for its rows being a sample.
+MAX_NOISE = 0.05
 
 
 class HMC(BaseEstimator):
@@ -209,23 +213,37 @@ class ExactMoves:
 
     def __init__(self, settings: HMC, path: Path, rng: Streams) -> None:
         self.settings, self.path, self.rng = settings, path, rng
-        self.rows = path.on_rows(path.memory.reservoir.capacity, rng.rows)
-        self.conditional = settings.conditional and path.model.has_conditional_move and self.rows.is_exact
-        self.guide = None
-        if path.memory.anchor is not None and path.n_at_hand > 4 * settings.guide_rows:
-            self.guide = path.on_rows(settings.guide_rows, rng.rows)
+        is_exact = path.is_exact_on(path.memory.reservoir.capacity)
+        self.conditional = settings.conditional and path.model.has_conditional_move and is_exact
+        self.rows: Tempered | None = None
+        self.guide: Tempered | None = None
 
     def target(self, lam: float) -> Target:
-        return self.rows.at(lam)
+        return self._rows().at(lam)
+
+    def _rows(self, theta: np.ndarray | None = None) -> Tempered:
+        """Chosen once for the path, by the first cloud."""
+        if self.rows is None:
+            path, few, rng = self.path, self.settings.guide_rows, self.rng.rows
+            size = path.memory.reservoir.capacity
+            if path.memory.anchor is not None and path.n_at_hand > 4 * few and not self.conditional:
+                enough = np.inf if theta is None else rows_enough(path, theta, MAX_NOISE, rng)
+                if enough <= few:
+                    size = int(enough)
+                else:
+                    self.guide = path.on_rows(few, rng)
+            self.rows = path.on_rows(size, rng)
+        return self.rows
 
     def coordinates(self, cloud: Cloud, lam: float) -> Coordinates | None:
         """Of unit width of the tempered posterior; none where the model draws from it."""
         if self.conditional:
             return None
-        return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)
+        return curvature_coordinates(self._rows(cloud.theta).at(lam), cloud.theta, cloud.W)
 
     def __call__(self, theta: np.ndarray, lam: float, coordinates: Coordinates | None, tuned: Tuned) -> Moved:
-        target, guide = self.target(lam), None if self.guide is None else self.guide.at(lam)
+        target = self._rows(theta).at(lam)
+        guide = None if self.guide is None else self.guide.at(lam)
         if self.conditional:
             drawn = target.model.conditional_move(theta, target.likelihood.rows, self.rng.noise)
             if drawn is not None:
@@ -237,6 +255,6 @@ class ExactMoves:
         )
         n_gradients = float(len(theta) * info.n_gradients * len(target.likelihood.rows))
         tuned = tuned._replace(log_eps=log_eps)
-        if not self.rows.is_exact and np.isnan(tuned.sample_noise):
+        if not self.path.memory.complete and np.isnan(tuned.sample_noise):
             tuned = tuned._replace(sample_noise=surrogate_spread(self.path, theta, self.rng.rows))
         return Moved(theta, tuned, n_gradients, info.n_refused, info.acceptance)

@@ -4,6 +4,8 @@ import pickle
 
 import numpy as np
 import pytest
+from mutants import broken
+from scipy.stats import norm
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -95,6 +97,69 @@ def test_evidence_is_the_sum_over_the_runs_that_were_begun(rng, monkeypatch):
     posterior = monitor.run_length_posterior_
     np.testing.assert_array_equal(posterior["start"], [0, 10, 20, 30])
     np.testing.assert_allclose(posterior["probability"], np.exp(np.array(log_w) - log_Z[-1]), atol=0.15)
+
+
+def check_a_run_begun_later(rng, monkeypatch):
+    """With the fourth chunk a run begins that has the third, too; beside the sum over these beginnings."""
+    calls, hazard = iter([False, False, True, False]), 0.02
+    monkeypatch.setattr(_estimators, "_is_poor", lambda scores: next(calls))
+    X = np.concatenate([rng.permutation(norm.ppf((np.arange(10) + 0.5) / 10)) for _ in range(8)])[:, None]
+    X[50:] += 0.9  # so that the third chunk is predicted worse than the second
+    monitor = EvidenceMonitor(gmm(), hazard=hazard, threshold=1 - 1e-12)
+    watch(monitor.partial_fit(X[:40]), X[40:], size=10)
+
+    def evidence(s, e):
+        return EvidenceMonitor(NormalSegment(), hazard=1e-300).fit(X[s:e]).log_evidence_
+
+    # the run from row 60 on is weighed against the runs of its time, of which that from row 50 on was none
+    stay, new = np.log1p(-hazard), [np.log(1 - (1 - hazard) ** n) for n in (20, 10)]
+    log_w = [evidence(0, 80) + 40 * stay]
+    log_w += [evidence(0, s) + p + evidence(s, 80) + 30 * stay for s, p in zip((50, 60), new)]
+    error = 4 * gmm().fit(X).log_evidence_std_ + 0.2
+    found, log_Z = monitor.run_length_posterior_, np.logaddexp.reduce(log_w)
+    np.testing.assert_array_equal(found["start"], [0, 50, 60])
+    assert abs(monitor.log_evidence_ - log_Z) < error, "wrong evidence"
+    np.testing.assert_allclose(found["probability"], np.exp(np.array(log_w) - log_Z), atol=0.15)
+
+
+def test_a_run_may_begin_a_chunk_before_the_one_that_was_poor(rng, monkeypatch):
+    check_a_run_begun_later(rng, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [(" - self.last_log_z", ""),
+     ("self.last_log_z + c * math.log1p(-self.hazard) + log_p", "self.last_log_z"),
+     ("scores=[log_p / c]", "start=chunk.first")],
+    ids=["not weighed against its time", "the second chunk forgotten", "not the first"],
+)  # fmt: skip
+def test_a_wrong_weight_is_seen(rng, monkeypatch, right, wrong):
+    mutant = broken(_estimators.ChunkWatch._begin_earlier, right, wrong)
+    monkeypatch.setattr(_estimators.ChunkWatch, "_begin_earlier", mutant)
+    with pytest.raises(AssertionError):
+        check_a_run_begun_later(rng, monkeypatch)
+
+
+def test_a_run_that_has_predicted_nothing_is_not_dropped():
+    """What it costs to learn a model anew is paid at once, by its first chunk."""
+    watching = _estimators.ChunkWatch(gmm(), 0.01, 0.5, 4, False)
+    runs = [(0, 0.0, 5), (10, -40.0, 0), (20, -40.0, 1), (30, -40.0, 2), (40, -5.0, 9)]
+    watching._keep([_estimators.EstimatorRun(start, None, w, None, n * [0.0]) for start, w, n in runs])
+    assert [run.start for run in watching.runs] == [0, 40, 10, 20]
+    assert watching.pruned == pytest.approx(np.exp(-40))
+
+
+def test_what_stands_out(rng):
+    """Half-way between log odds and gains, beyond two of the standard deviations that other rows have."""
+    gain = rng.normal(0.2, 1.0, 400)
+    scatter = 20 * gain.std()
+    middle = 4 * scatter - gain.sum()
+    assert _estimators.stands_out(middle + 0.1, gain, 400)
+    assert not _estimators.stands_out(middle - 0.1, gain, 400)
+    # of 1600 rows a quarter is at hand: four times the gains, twice the scatter
+    middle = 8 * scatter - 4 * gain.sum()
+    assert _estimators.stands_out(middle + 0.1, gain, 1600)
+    assert not _estimators.stands_out(middle - 0.1, gain, 1600)
 
 
 def test_a_poor_chunk():

@@ -8,7 +8,7 @@ from path_problem import MODELS, Problem
 from sgevidence.history import Reservoir
 from sgevidence.models import LinearModel
 from sgevidence.particles import AffineMap
-from sgevidence.targets import SampleEstimate, _sampling_error, estimate, gaussian
+from sgevidence.targets import SampleEstimate, _sampling_error, estimate, gaussian, rows_enough
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
@@ -125,3 +125,38 @@ def test_sample_grows_until_it_is_quiet(rng, monkeypatch):
         assert found.common_var + (found.spread_var / 2) ** 2 <= noise**2
         used.append(sum(seen))
     assert used[0] < used[2] and used[0] <= used[1] <= used[2]
+
+
+def check_enough(rng, rows_enough=rows_enough, noise=0.1, stretch=2.5):
+    """From so many rows of history and chunk a log target errs by less, but not by far less."""
+    problem = Problem(MODELS["softmax"], rng, n=6000, c=12_000, M=40)
+    theta = problem.anchor.a + stretch * (problem.theta - problem.anchor.a)
+    size = int(rows_enough(problem.path, theta, noise, rng))
+    exact = problem.path.on_rows(None, rng).at(1.0).value(theta)
+    spread = [np.std(problem.path.on_rows(size, rng).at(1.0).value(theta) - exact) for _ in range(25)]
+    assert noise / 4 < np.sqrt(np.mean(np.square(spread))) < noise, f"noise off: {spread}"
+
+
+@pytest.mark.parametrize("noise, stretch", [(0.1, 2.5), (0.2, 3.0)])
+def test_rows_enough_for_a_quiet_target(rng, noise, stretch):
+    check_enough(rng, noise=noise, stretch=stretch)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("variance / noise**2", "variance / noise"),
+        ("path.chunk.total_weight", "1.0"),
+        ("2.0 * variance", "99 * variance"),
+    ],
+    ids=["units", "the chunk is forgotten", "waste"],
+)
+def test_too_few_or_too_many_are_seen(rng, right, wrong):
+    with pytest.raises(AssertionError, match="noise off"):
+        check_enough(rng, broken(rows_enough, right, wrong))
+
+
+def test_few_rows_and_empty_blocks(rng):
+    """A chunk of one row, a history shorter than the first look: nothing is left out, so nothing is noisy."""
+    problem = Problem(MODELS["softmax"], rng, n=100, c=1)
+    assert rows_enough(problem.path, problem.theta, 0.01, rng) == 512

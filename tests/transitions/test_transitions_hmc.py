@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from moving import MODEL, anchored_path, moved
 from mutants import broken
-from path_problem import data
+from path_problem import MODELS, Problem, data
 from scipy.stats import kstest
 
 from sgevidence import HMC
 from sgevidence.kernels import Coordinates
 from sgevidence.targets import Likelihood, Target
+from sgevidence.transitions import ExactMoves
+from sgevidence.transitions._base import Streams
 from sgevidence.transitions._hmc import correlation
 
 M = 2000
@@ -51,6 +53,19 @@ def test_hmc_finds_a_step_of_the_acceptance_wanted(rng):
     result = moved(HMC(target_acceptance=0.9, conditional=False), path, start, 1.0, rng, times=8)
     assert 0.8 < result.acceptance <= 1.0 and np.isnan(result.noise_to_injection)
     assert result.tuned.log_eps != 0.0
+
+
+@pytest.mark.parametrize("stretch, quiet", [(0.5, True), (4.0, False)])
+def test_a_quiet_sample_is_target_and_guide_and_a_noisy_one_only_guides(rng, stretch, quiet):
+    """By the cloud at hand: what a narrow one is sure of a wide one is not."""
+    problem = Problem(MODELS["softmax"], rng, n=5000, c=2000)
+    theta = problem.anchor.a + stretch * (problem.theta - problem.anchor.a)
+    move = ExactMoves(HMC(guide_rows=600), problem.path, Streams.one(rng))
+    rows = move._rows(theta)
+    assert (move.guide is None) == quiet and rows.is_exact != quiet
+    error = np.std(rows.at(1.0).value(theta) - problem.path.on_rows(None, rng).at(1.0).value(theta))
+    assert error < 0.1
+    assert move._rows(10 * theta) is rows  # chosen once: force and test are of the same rows
 
 
 def test_leapfrog_steps():
