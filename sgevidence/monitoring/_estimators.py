@@ -14,9 +14,10 @@ slowly to surprise.  A run whose weight falls below 10⁻⁶ is dropped, but not
 chunks: what it costs to learn a model anew is paid at once.
 
 **Place within a chunk.**  A few chunks of rows are stored.  When a change is declared, the rows around it
-are scored by the estimator that led before (which has not seen them) and by the new one, and the place
-is the cut that gives the greatest sum of old scores before it and new ones after it.  The new run is
-then fitted again to the rows after the place, so that it has nothing of the old segment in it.
+are scored by the estimator that led before (which has not seen them) and by the new one.  The sums of old
+scores before a cut and new ones after it are the log posterior of the cut, and the place is its median, from
+which the best cut may be far where rows hardly tell.  The new run is then fitted again to the rows after the
+place, so that it has nothing of the old segment in it.
 
 **Wrong models.**  A model that is wrong takes its own evidence too seriously: three clusters fitted to
 five can be fitted in several ways, and which is best for 250 rows is a matter of chance, worth 15 nats
@@ -203,7 +204,8 @@ class ChunkWatch:
         y = None if rows[0].y is None else np.concatenate([chunk.y for chunk in rows])
         gain = row_scores(found.estimator, X, y) - row_scores(found.rival, X, y)
         ahead = np.cumsum(gain[::-1])[::-1]
-        cut = int(ahead.argmax()) if rows[0].first <= found.start else 0
+        weight = np.exp(ahead - ahead.max())  # of each place, posterior
+        cut = int(np.searchsorted(weight.cumsum(), 0.5 * weight.sum())) if rows[0].first <= found.start else 0
         if not stands_out(log_odds, gain[cut:], max(len(gain) - cut, self.n_seen - found.start)):
             return None
         if rows[0].first > found.start:
@@ -217,7 +219,7 @@ class ChunkWatch:
             self.runs = [moved if run is found else run for run in self.runs]
         if place <= boundary:
             return None
-        latest = last_plausible(rows[0].first + np.arange(len(gain)), np.exp(ahead - ahead[cut]))
+        latest = last_plausible(rows[0].first + np.arange(len(gain)), weight)
         self.alarm.boundary = max(self.alarm.boundary, latest)
         return detection._replace(place=place)
 
