@@ -202,7 +202,9 @@ class ChunkWatch:
             return detection
         X = np.concatenate([chunk.X for chunk in rows])
         y = None if rows[0].y is None else np.concatenate([chunk.y for chunk in rows])
-        gain = row_scores(found.estimator, X, y) - row_scores(found.rival, X, y)
+        # of the runs that began at the same time the last one has the least of the old segment in it
+        pure = max((run for run in self.runs if run.rival is found.rival), key=lambda run: run.start)
+        gain = row_scores(pure.estimator, X, y) - row_scores(found.rival, X, y)
         ahead = np.cumsum(gain[::-1])[::-1]
         weight = np.exp(ahead - ahead.max())  # of each place, posterior
         cut = int(np.searchsorted(weight.cumsum(), 0.5 * weight.sum())) if rows[0].first <= found.start else 0
@@ -217,10 +219,13 @@ class ChunkWatch:
             self._absorb(estimator, Chunk(place, X[i:], None if y is None else y[i:]))
             moved = _with(found, start=place, estimator=estimator, scores=[])
             self.runs = [moved if run is found else run for run in self.runs]
+            found = moved
         if place <= boundary:
             return None
         latest = last_plausible(rows[0].first + np.arange(len(gain)), weight)
         self.alarm.boundary = max(self.alarm.boundary, latest)
+        later = self.alarm.boundary + 1  # which runs have to be better than this one from now on
+        self.runs = [_with(run, rival=found.estimator) if run.start >= later else run for run in self.runs]
         return detection._replace(place=place)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from mutants import broken
 from scipy.stats import norm
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -19,6 +20,7 @@ from sgevidence import (
     EvidenceMonitor,
 )
 from sgevidence.monitoring import NormalSegment, _estimators
+from sgevidence.monitoring._detection import Detection
 
 FAST = SGAIS(n_particles=30, max_particles=30)
 
@@ -147,6 +149,37 @@ def test_a_run_that_has_predicted_nothing_is_not_dropped():
     watching._keep([_estimators.EstimatorRun(start, None, w, None, n * [0.0]) for start, w, n in runs])
     assert [run.start for run in watching.runs] == [0, 40, 10, 20]
     assert watching.pruned == pytest.approx(np.exp(-40))
+
+
+class Level(BaseEstimator):
+    """Unit variance about the mean of what was seen."""
+
+    def partial_fit(self, X, y=None):
+        self.mean_, self.log_evidence_ = X.mean(), 0.0
+        return self
+
+    def score_samples(self, X):
+        return -0.5 * (X[:, 0] - self.mean_) ** 2
+
+
+def test_place_and_rivals_of_runs_that_began_together():
+    """Half of the first run's rows are old, as those of the second are not, which tells where they end."""
+    rows = np.r_[np.zeros(6), 2.0, 2.1, 1.9, 2.0, 6 + np.tile([-0.1, 0.1], 5)][:, None]
+    watching = _estimators.ChunkWatch(Level(), 0.01, 0.5, 9, False)
+    old, first, second = (Level().partial_fit(X) for X in (np.zeros((9, 1)), rows, rows[10:]))
+    watching.n_seen, watching.stored = 120, [_estimators.Chunk(100, rows[:10], None)]
+    watching.stored += [_estimators.Chunk(110, rows[10:], None)]
+    starts = {0: (old, None), 100: (first, old), 110: (second, old), 118: (second, old)}
+    watching.runs = [_estimators.EstimatorRun(s, e, 0.0, rival) for s, (e, rival) in starts.items()]
+    found = watching._place(Detection(119, 100, 1.0, 50.0), 50.0, 0)
+    assert found.place == 110  # by the first run it would be 106, where its own mean comes nearer
+    new = watching.runs[1]
+    assert (new.start, new.estimator.mean_) == (110, pytest.approx(6.0))
+    assert [run.rival for run in watching.runs] == [None, old, old, new.estimator]
+    assert watching.alarm.boundary == 110
+    # what is left to say about the same row is no other change
+    watching.runs = [watching.runs[0], _estimators.EstimatorRun(112, second, 0.0, old)]
+    assert watching._place(Detection(119, 112, 1.0, 50.0), 50.0, 110) is None
 
 
 def test_what_stands_out(rng):
