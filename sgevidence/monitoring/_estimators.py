@@ -16,8 +16,9 @@ chunks: what it costs to learn a model anew is paid at once.
 **Place within a chunk.**  A few chunks of rows are stored.  When a change is declared, the rows around it
 are scored by the estimator that led before (which has not seen them) and by the new one.  The sums of old
 scores before a cut and new ones after it are the log posterior of the cut, and the place is its median, from
-which the best cut may be far where rows hardly tell.  The new run is then fitted again to the rows after the
-place, so that it has nothing of the old segment in it.
+which the best cut may be far where rows hardly tell; tempered where the gains, new score less old, scatter by
+more than those of a right model would.  The new run is then fitted again to the rows after the place, so that
+it has nothing of the old segment in it.
 
 **Wrong models.**  A model that is wrong takes its own evidence too seriously: three clusters fitted to
 five can be fitted in several ways, and which is best for 250 rows is a matter of chance, worth 15 nats
@@ -45,6 +46,7 @@ FEWEST = 3  # recent chunks before a chunk can be called poor
 POOR = 2.0  # standard deviations below the mean of the recent ones
 STORED = 4  # chunks of rows for finding the place
 GRACE = 2  # chunks that a run predicts before it may be dropped
+POWERS = np.linspace(1.0, 0.1, 19)  # by which gains may count, the first that will do
 SURE = 2.0  # standard deviations that a change must stand out by
 NEGLIGIBLE = math.log(1e-6)
 
@@ -205,8 +207,7 @@ class ChunkWatch:
         # of the runs that began at the same time the last one has the least of the old segment in it
         pure = max((run for run in self.runs if run.rival is found.rival), key=lambda run: run.start)
         gain = row_scores(pure.estimator, X, y) - row_scores(found.rival, X, y)
-        ahead = np.cumsum(gain[::-1])[::-1]
-        weight = np.exp(ahead - ahead.max())  # of each place, posterior
+        weight = place_weights(gain)
         cut = int(np.searchsorted(weight.cumsum(), 0.5 * weight.sum())) if rows[0].first <= found.start else 0
         if not stands_out(log_odds, gain[cut:], max(len(gain) - cut, self.n_seen - found.start)):
             return None
@@ -231,6 +232,18 @@ class ChunkWatch:
 
 def _with(run: EstimatorRun, **changes) -> EstimatorRun:
     return EstimatorRun(**{**vars(run), **changes})
+
+
+def place_weights(gain: np.ndarray) -> np.ndarray:
+    """Of each row as the first of those that have gained: the posterior, at most one, tempered if need be.
+
+    Under the new model old scores are densities, too, E exp(−gain) = 1.  Where rows say that it is more the
+    gains are too sure of themselves, and count by as much as brings it down.
+    """
+    ahead = np.cumsum(gain[::-1])[::-1]
+    with np.errstate(over="ignore"):
+        excess = np.exp(-gain[ahead.argmax() :, None] * POWERS).mean(axis=0) > 1.0
+    return np.exp((ahead - ahead.max()) * POWERS[np.argmin(excess)])
 
 
 def stands_out(log_odds: float, gain: np.ndarray, n: int) -> bool:

@@ -51,8 +51,10 @@ class HMC(BaseEstimator):
         (:meth:`Model.conditional_move`): linear regression and one component draw from the tempered
         posterior itself.
     guide_rows : int, default=5000
-        With more than four times as many rows, trajectories follow a sample of so many and their anchored
-        sums, and only their ends are tested on all rows: as exact, and several times cheaper.
+        With more than four times as many rows, trajectories follow a sample and their anchored sums.  Where
+        it may be smaller than this, for its log target to err by less than 0.05 nats over the particles, the
+        test is on the same rows; else it has so many, and only the ends are tested on all: as exact, and
+        several times cheaper.
     min_guided : float, default=0.5
         Acceptance below which the guide, not the step, is to blame, and is not followed.
 
