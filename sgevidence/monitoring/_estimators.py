@@ -14,19 +14,9 @@ slowly to surprise.  A run whose weight falls below 10⁻⁶ is dropped, but not
 chunks: what it costs to learn a model anew is paid at once.
 
 **Place within a chunk.**  A few chunks of rows are stored.  When a change is declared, the rows around it
-are scored by the estimator that led before (which has not seen them) and by the new one.  The sums of old
-scores before a cut and new ones after it are the log posterior of the cut, and the place is its median, from
-which the best cut may be far where rows hardly tell; tempered where the gains, new score less old, scatter by
-more than those of a right model would.  The new run is then fitted again to the rows after the place, so that
-it has nothing of the old segment in it.
-
-**Wrong models.**  A model that is wrong takes its own evidence too seriously: three clusters fitted to
-five can be fitted in several ways, and which is best for 250 rows is a matter of chance, worth 15 nats
-and more on streams without any change.  If the rows were drawn again, what the new run is ahead by would
-scatter by √n times the standard deviation of the rows' gains, new score less old (Huggins and Miller 2023
-average the posterior over that).  What it would be on average lies between the log odds, which have paid for
-the learning, and the sum of the gains, which have been learnt from.  Halfway between them has to be two
-standard deviations; else the next chunk will tell.
+are scored by the estimator that led before (which has not seen those after it) and by the new one, and their
+gains tell where it happened, or that nothing did (``_placing.py``).  The new run is then fitted again to the
+rows after the place, so that it has nothing of the old segment in it.
 """
 
 import copy
@@ -36,18 +26,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.pipeline import Pipeline
 
 from ._detection import Alarm, Detection, last_plausible
+from ._placing import place_weights, row_scores, stands_out
 from ._watch import Watched
 
 RECENT = 12  # chunks that "recent" means
 FEWEST = 3  # recent chunks before a chunk can be called poor
 POOR = 2.0  # standard deviations below the mean of the recent ones
-STORED = 4  # chunks of rows for finding the place
+STORED = 8  # chunks of rows for finding the place
 GRACE = 2  # chunks that a run predicts before it may be dropped
-POWERS = np.linspace(1.0, 0.1, 19)  # by which gains may count, the first that will do
-SURE = 2.0  # standard deviations that a change must stand out by
 NEGLIGIBLE = math.log(1e-6)
 
 
@@ -199,31 +187,38 @@ class ChunkWatch:
         longer stored, it keeps its place.
         """
         found = next(run for run in self.runs if run.start == detection.place)
-        rows = [chunk for chunk in self.stored if chunk.first + len(chunk.X) >= found.start]
         if found.rival is None:
             return detection
-        X = np.concatenate([chunk.X for chunk in rows])
-        y = None if rows[0].y is None else np.concatenate([chunk.y for chunk in rows])
+        stored = self.stored
+        X = np.concatenate([chunk.X for chunk in stored])
+        y = None if stored[0].y is None else np.concatenate([chunk.y for chunk in stored])
         # of the runs that began at the same time the last one has the least of the old segment in it
         pure = max((run for run in self.runs if run.rival is found.rival), key=lambda run: run.start)
         gain = row_scores(pure.estimator, X, y) - row_scores(found.rival, X, y)
-        weight = place_weights(gain)
-        cut = int(np.searchsorted(weight.cumsum(), 0.5 * weight.sum())) if rows[0].first <= found.start else 0
-        if not stands_out(log_odds, gain[cut:], max(len(gain) - cut, self.n_seen - found.start)):
+        first = stored[0].first
+        least = max(
+            [first] + [chunk.first for chunk in stored if chunk.first < found.start]
+        )  # one chunk before
+        weight = place_weights(gain[least - first :])
+        cut = least - first + int(np.searchsorted(weight.cumsum(), 0.5 * weight.sum()))
+        if first > found.start:
+            cut = 0
+        before, n = gain[max(boundary - first, 0) : cut], max(len(gain) - cut, self.n_seen - found.start)
+        if not stands_out(log_odds, before, gain[cut:], n):
             return None
-        if rows[0].first > found.start:
+        if first > found.start:
             return detection
-        place = max(rows[0].first + cut, 1)
+        place = max(first + cut, 1)
         if place != found.start and place < self.n_seen:
             estimator = clone(self.model)
-            i = place - rows[0].first
+            i = place - first
             self._absorb(estimator, Chunk(place, X[i:], None if y is None else y[i:]))
             moved = _with(found, start=place, estimator=estimator, scores=[])
             self.runs = [moved if run is found else run for run in self.runs]
             found = moved
         if place <= boundary:
             return None
-        latest = last_plausible(rows[0].first + np.arange(len(gain)), weight)
+        latest = last_plausible(least + np.arange(len(weight)), weight)
         self.alarm.boundary = max(self.alarm.boundary, latest)
         later = self.alarm.boundary + 1  # which runs have to be better than this one from now on
         self.runs = [_with(run, rival=found.estimator) if run.start >= later else run for run in self.runs]
@@ -234,24 +229,6 @@ def _with(run: EstimatorRun, **changes) -> EstimatorRun:
     return EstimatorRun(**{**vars(run), **changes})
 
 
-def place_weights(gain: np.ndarray) -> np.ndarray:
-    """Of each row as the first of those that have gained: the posterior, at most one, tempered if need be.
-
-    Under the new model old scores are densities, too, E exp(−gain) = 1.  Where rows say that it is more the
-    gains are too sure of themselves, and count by as much as brings it down.
-    """
-    ahead = np.cumsum(gain[::-1])[::-1]
-    with np.errstate(over="ignore"):
-        excess = np.exp(-gain[ahead.argmax() :, None] * POWERS).mean(axis=0) > 1.0
-    return np.exp((ahead - ahead.max()) * POWERS[np.argmin(excess)])
-
-
-def stands_out(log_odds: float, gain: np.ndarray, n: int) -> bool:
-    """Whether a run is ahead by more than chance, from what some of its n rows have gained by it."""
-    ahead = 0.5 * (log_odds + n * float(gain.mean()))
-    return ahead > SURE * math.sqrt(n) * float(gain.std())
-
-
 def _is_poor(scores: list[float]) -> bool:
     """Is the last score worse than those before it let expect?"""
     *before, last = scores
@@ -260,17 +237,6 @@ def _is_poor(scores: list[float]) -> bool:
     # the prediction error of the mean of few scores, too
     std = np.std(before, ddof=1) * math.sqrt(1.0 + 1.0 / len(before))
     return bool(last < np.mean(before) - POOR * std)
-
-
-def row_scores(estimator, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-    """Log predictive density of each row, averaged over models where there are several."""
-    if hasattr(estimator, "estimators_"):
-        parts = np.array([row_scores(child, X, y) for child in estimator.estimators_])
-        with np.errstate(divide="ignore"):
-            return np.logaddexp.reduce(parts + np.log(estimator.weights_)[:, None], axis=0)
-    if isinstance(estimator, Pipeline):
-        X, estimator = estimator[:-1].transform(X), estimator[-1]
-    return estimator.score_samples(X) if y is None else estimator.score_samples(X, y)
 
 
 def watches_by_estimator(model) -> bool:

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from mutants import broken
-from scipy.stats import kstest, norm
+from scipy.stats import norm
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
@@ -180,43 +180,6 @@ def test_place_and_rivals_of_runs_that_began_together():
     # what is left to say about the same row is no other change
     watching.runs = [watching.runs[0], _estimators.EstimatorRun(112, second, 0.0, old)]
     assert watching._place(Detection(119, 112, 1.0, 50.0), 50.0, 110) is None
-
-
-def check_places(rng, place_weights=_estimators.place_weights):
-    """How often the true place is in a tail of its posterior: of a right model, of one that is too sure."""
-    tails: list[list[float]] = [[], []]
-    for _ in range(500):
-        gain = rng.normal(size=100) + (np.arange(100) >= 40) - 0.5  # log N(x; 1, 1) − log N(x; 0, 1)
-        for factor, tail in zip((1, 4), tails):
-            weight = place_weights(factor * gain)
-            tail.append((weight[:41].sum() - 0.5 * weight[40]) / weight.sum())
-    assert min(kstest(tail, "uniform").pvalue for tail in tails) > 1e-5
-
-
-def test_posterior_of_the_place(rng):
-    check_places(rng)
-
-
-@pytest.mark.parametrize(
-    "right, wrong",
-    [("* POWERS[np.argmin(excess)]", ""), ("* POWERS[np.argmin(excess)]", "* 0.1"), ("[::-1])[::-1]", ")")],
-)
-def test_power_of_the_place(rng, right, wrong):
-    with pytest.raises(AssertionError):
-        check_places(rng, broken(_estimators.place_weights, right, wrong))
-
-
-def test_what_stands_out(rng):
-    """Half-way between log odds and gains, beyond two of the standard deviations that other rows have."""
-    gain = rng.normal(0.2, 1.0, 400)
-    scatter = 20 * gain.std()
-    middle = 4 * scatter - gain.sum()
-    assert _estimators.stands_out(middle + 0.1, gain, 400)
-    assert not _estimators.stands_out(middle - 0.1, gain, 400)
-    # of 1600 rows a quarter is at hand: four times the gains, twice the scatter
-    middle = 8 * scatter - 4 * gain.sum()
-    assert _estimators.stands_out(middle + 0.1, gain, 1600)
-    assert not _estimators.stands_out(middle - 0.1, gain, 1600)
 
 
 def test_a_poor_chunk():
