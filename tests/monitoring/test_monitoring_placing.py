@@ -33,13 +33,13 @@ def test_power_of_the_place(rng, right, wrong):
 
 
 def test_what_stands_out(rng):
-    """Gains that exceed those before by 3.5 standard errors, whatever both are."""
+    """Gains that exceed those before by four standard errors, whatever both are."""
     before, after = rng.normal(size=500), rng.normal(size=300)
     error = np.sqrt(before.var() / 500 + after.var() / 300)
     level = before.mean() - after.mean()
     for offset in (0.0, 5.0, -5.0):
-        assert stands_out(0.0, before + offset, after + offset + level + 3.6 * error, 300)
-        assert not stands_out(99.0, before + offset, after + offset + level + 3.4 * error, 300)
+        assert stands_out(0.0, before + offset, after + offset + level + 4.1 * error, 300)
+        assert not stands_out(99.0, before + offset, after + offset + level + 3.9 * error, 300)
         assert not stands_out(99.0, before + offset, after + offset + level - 9.0 * error, 300)
 
 
