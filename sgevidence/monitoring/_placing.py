@@ -15,10 +15,11 @@ brings it down.
 five can be fitted in several ways, and which is best for 250 rows is a matter of chance, worth 15 nats
 and more on streams without any change.  Another way to fit the same rows predicts those before it about as
 well as those after it; after a change those before it are worse off.  So the mean gain of the rows after
-a change has to exceed that of the rows before by four standard errors; else the next chunk will tell.  Where no rows before it are stored, what the run is ahead by must exceed what it would scatter by if
-the rows were drawn again, √n times the standard deviation of their gains (Huggins and Miller 2023 average the
-posterior over that), twice: half-way between the log odds, which have paid for the learning, and the sum of
-the gains, which have been learnt from.
+a change has to exceed that of the rows before by four standard errors; else the next chunk will tell.  Where
+no rows before it are stored, what the run is ahead by must exceed what it would scatter by if the rows were
+drawn again, √n times the standard deviation of their gains (Huggins and Miller 2023 average the posterior
+over that), twice: half-way between the log odds, which have paid for the learning, and the sum of the gains,
+which have been learnt from.
 """
 
 import math
