@@ -8,13 +8,22 @@ from ._newton import find_mode
 from ._path import Path, Tempered
 from ._preconditioner import curvature_coordinates
 from ._rival_allocations import RivalAllocations, rival_allocations
-from ._sampling_error import TOO_NOISY, SampleEstimate, estimate, remainder, rows_enough, surrogate_spread
+from ._sampling_error import (
+    TOO_NOISY,
+    Change,
+    SampleEstimate,
+    estimate,
+    remainder,
+    rows_enough,
+    surrogate_spread,
+)
 from ._target import Likelihood, Target, of_history, sampled
 
 __all__ = [
     "STRAY",
     "TOO_NOISY",
     "AllocationEvidence",
+    "Change",
     "Likelihood",
     "Path",
     "RivalAllocations",

@@ -15,6 +15,8 @@ from ._path import Path
 
 #: Spread of the sampling error over particles, in nats, above which an answer is flagged.
 TOO_NOISY = 0.5
+#: Standard errors by which a sample may differ from all rows at a particle, and nats beside them.
+APART, TOO_FAR = 5.0, 0.02
 #: Rows by which the noise of a sample is judged before it is taken.
 FIRST_ROWS = 512
 
@@ -42,6 +44,21 @@ class SampleEstimate(NamedTuple):
         return cls(value, rest * float(np.sum(common**2)), rest * float(spread))
 
 
+class Change(NamedTuple):
+    """Of log L from one place to another, (M,): what :func:`estimate` is asked for."""
+
+    to: np.ndarray
+    start: np.ndarray | None = None
+
+    def __call__(self, L: Callable[[Any], np.ndarray]) -> np.ndarray:
+        return L(self.to) if self.start is None else L(self.to) - L(self.start)
+
+    def some(self, size: int) -> tuple[np.ndarray, "Change"]:
+        """So many of the particles, and which."""
+        which = np.unique(np.linspace(0, len(self.to) - 1, size).astype(int))
+        return which, Change(self.to[which], None if self.start is None else self.start[which])
+
+
 def remainder(model: Model, theta: np.ndarray, own: Anchor, rows: Rows) -> np.ndarray:
     """Σ w [log p(y|θ) − its quadratic about a]: what the anchor leaves to the sample, (M,)."""
     return model.sum_log_likelihood(theta, rows) - own(theta)
@@ -67,17 +84,18 @@ def rows_enough(path: Path, theta: np.ndarray, noise: float, rng: np.random.Gene
     variance, anchor = 0.0, path.memory.sums
     for rows, n in ((path.memory.reservoir.rows, path.memory.n), (path.chunk, path.chunk.total_weight)):
         values, weights = [], []
-        for part in np.array_split(rng.permutation(len(rows))[:FIRST_ROWS], min(N_BLOCKS, len(rows))):
+        for part in np.array_split(rng.permutation(len(rows))[:FIRST_ROWS], max(min(N_BLOCKS, len(rows)), 1)):
             block = rows.take(np.sort(part))
             values.append(remainder(path.model, theta, Anchor.of(path.model, anchor.a, block), block))
             weights.append(block.total_weight)
-        variance += SampleEstimate.from_blocks(values, weights, n).spread_var
+        if len(rows):
+            variance += SampleEstimate.from_blocks(values, weights, n).spread_var
     return FIRST_ROWS * max(2.0 * variance / noise**2, 1.0)
 
 
 def estimate(
     model: Model,
-    of: Callable[[Any], np.ndarray],
+    of: Any,
     history: Reservoir,
     anchor: Anchor,
     rng: np.random.Generator,
@@ -85,10 +103,14 @@ def estimate(
     first_rows: int,
     whole_rows: int,
     noise: float,
+    checked: int = 0,
 ) -> SampleEstimate:
     """``of`` log L_hist from the anchor, its remainder from as many rows as the noise asks for.
 
-    ``of`` is linear, and takes a function of θ to values of shape (M,).  The sample grows fourfold from
+    ``of`` is linear, and takes a function of θ to values of shape (M,).  Blocks know nothing of a few rows
+    in which they differ from all others, and which may be all that is known of a parameter.  So the sample is
+    held against a complete history at ``checked`` of the particles, for which ``of`` is a :class:`Change`,
+    and the history is used whole where they are apart.  The sample grows fourfold from
     ``first_rows`` until what it adds to log Ẑ, from 16 disjoint blocks, is below ``noise`` nats; all rows at
     hand are the limit.  A complete history is used whole up to ``whole_rows``, or if half of it would not do.
     """
@@ -106,7 +128,23 @@ def estimate(
         result = SampleEstimate.from_blocks(values, weights, history.n)
         variance = result.common_var + (result.spread_var / 2) ** 2
         if size == len(rows) or variance < noise**2:
-            return result._replace(value=of(anchor) + result.value)
+            result = result._replace(value=of(anchor) + result.value)
+            if (
+                not checked
+                or not history.complete
+                or size == len(rows)
+                or _holds(result, model, of, rows, checked)
+            ):
+                return result
+            return SampleEstimate(of(lambda t: model.sum_log_likelihood(t, rows)), 0.0, 0.0)
         if history.complete and 2 * size * max(variance, 4 * noise**2) > noise**2 * len(rows):
             return SampleEstimate(of(lambda t: model.sum_log_likelihood(t, rows)), 0.0, 0.0)
         done, size = size, 4 * size
+
+
+def _holds(result: SampleEstimate, model: Model, of: Any, rows: Rows, size: int) -> bool:
+    """Whether all rows say the same as the sample, at so many particles."""
+    which, few = of.some(size)
+    error = result.value[which] - few(lambda t: model.sum_log_likelihood(t, rows))
+    error = error[np.isfinite(result.value[which])]
+    return bool(np.all(np.abs(error) < APART * np.sqrt(result.common_var + result.spread_var) + TOO_FAR))

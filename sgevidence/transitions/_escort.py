@@ -11,7 +11,6 @@ Whatever the map, the estimate stays consistent: a bad map only costs effective 
 Symbols: ``a`` = anchor, ``m, P`` = mode and precision, 1 before and 2 after the chunk, ``T`` = the map.
 """
 
-from collections.abc import Callable
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -22,8 +21,11 @@ from .._compat import Interval
 from ..history import Anchor, Reservoir
 from ..models import Model
 from ..particles import EVEN, AffineMap, Cloud, Weights
-from ..targets import STRAY, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
+from ..targets import STRAY, Change, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
 from ._base import Moved, State, Step, Streams
+
+#: Particles at which samples are held against all rows, where the posterior changes by much.
+CHECKED = 8
 
 
 class Carried(NamedTuple):
@@ -243,8 +245,9 @@ class Escort(BaseEstimator):
         model, memory, chunk = path
         whole = Reservoir(None, chunk, len(chunk), chunk.total_weight)
         with np.errstate(all="ignore"):  # −∞ less −∞, of a particle that weighs nothing already
-            chunk_part = self._sum(model, lambda L: L(moved), whole, chunk_anchor, rng)
-            history_part = self._sum(model, lambda L: L(moved) - L(theta), memory.reservoir, memory.sums, rng)
+            checked = CHECKED if chunk.total_weight >= memory.n / 4 else 0
+            chunk_part = self._sum(model, Change(moved), whole, chunk_anchor, rng, checked)
+            history_part = self._sum(model, Change(moved, theta), memory.reservoir, memory.sums, rng, checked)
             prior = model.log_prior(moved) - model.log_prior(theta)
             increment = chunk_part.value + history_part.value + prior + T.log_det
         increment = np.where(np.isnan(increment), -np.inf, increment)
@@ -265,7 +268,7 @@ class Escort(BaseEstimator):
         else:  # as few particles in proportion to their weights, which then are even
             theta = cloud.some(self.n_probes)
             whole = Reservoir(None, path.chunk, len(path.chunk), path.chunk.total_weight)
-            plain = Weights(self._sum(path.model, lambda L: L(theta), whole, carried.chunk_anchor, rng).value)
+            plain = Weights(self._sum(path.model, Change(theta), whole, carried.chunk_anchor, rng).value)
             claimed -= cloud.weights.log_mean
         if plain.ess == 0.0:
             return False
@@ -273,11 +276,17 @@ class Escort(BaseEstimator):
         return bool(plain.log_mean - claimed > self.max_excess * std)
 
     def _sum(
-        self, model: Model, of: Callable, rows: Reservoir, anchor: Anchor, rng: np.random.Generator
+        self,
+        model: Model,
+        of: Change,
+        rows: Reservoir,
+        anchor: Anchor,
+        rng: np.random.Generator,
+        checked: int = 0,
     ) -> SampleEstimate:
         """``of`` the log-likelihood of rows, from their anchor and as few of them as will do."""
-        first, whole, noise = self.first_rows, self.whole_rows, self.max_noise
-        return estimate(model, of, rows, anchor, rng, first_rows=first, whole_rows=whole, noise=noise)
+        sizes = {"first_rows": self.first_rows, "whole_rows": self.whole_rows}
+        return estimate(model, of, rows, anchor, rng, **sizes, noise=self.max_noise, checked=checked)
 
 
 def narrowest(cloud: Cloud, P: np.ndarray) -> float:

@@ -27,6 +27,8 @@ from ._base import Moved, Streams, Tuned
 
 #: Nats, over the particles, that the log target of a move may err by for its rows being a sample.
 MAX_NOISE = 0.05
+#: Particles at which this is seen to.
+CHECKED = 16
 
 
 class HMC(BaseEstimator):
@@ -208,6 +210,16 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.mean(np.sum(a * b, axis=0) / np.maximum(norm, 1e-300)))
 
 
+def is_quiet(few: Tempered, all: Tempered, theta: np.ndarray) -> bool:
+    """Whether two targets differ by little over the particles.
+
+    A sample knows nothing of a few rows in which it has no part, and which may be all that is known of a
+    parameter: these show at a few particles.
+    """
+    some = theta[np.unique(np.linspace(0, len(theta) - 1, CHECKED).astype(int))]
+    return bool(np.std(few.at(1.0).value(some) - all.at(1.0).value(some)) < 2 * MAX_NOISE)
+
+
 class ExactMoves:
     """:class:`HMC` on one path: all rows at hand, or a fixed sample of them with their anchor."""
 
@@ -227,14 +239,12 @@ class ExactMoves:
         """Chosen once for the path, by the first cloud."""
         if self.rows is None:
             path, few, rng = self.path, self.settings.guide_rows, self.rng.rows
-            size = path.memory.reservoir.capacity
+            self.rows = path.on_rows(path.memory.reservoir.capacity, rng)
             if path.memory.anchor is not None and path.n_at_hand > 4 * few and not self.conditional:
                 enough = np.inf if theta is None else rows_enough(path, theta, MAX_NOISE, rng)
-                if enough <= few:
-                    size = int(enough)
-                else:
-                    self.guide = path.on_rows(few, rng)
-            self.rows = path.on_rows(size, rng)
+                self.guide = path.on_rows(int(min(enough, few)), rng)
+                if theta is not None and enough <= few and is_quiet(self.guide, self.rows, theta):
+                    self.rows, self.guide = self.guide, None
         return self.rows
 
     def coordinates(self, cloud: Cloud, lam: float) -> Coordinates | None:

@@ -160,3 +160,4 @@ def test_few_rows_and_empty_blocks(rng):
     """A chunk of one row, a history shorter than the first look: nothing is left out, so nothing is noisy."""
     problem = Problem(MODELS["softmax"], rng, n=100, c=1)
     assert rows_enough(problem.path, problem.theta, 0.01, rng) == 512
+    assert rows_enough(problem.path._replace(chunk=problem.chunk[:0]), problem.theta, 0.01, rng) == 512
