@@ -127,8 +127,8 @@ REFUSED = {
     ),
     "chunk where the cloud was": (
         "_increment",
-        "lambda L: L(moved), whole",
-        "lambda L: L(theta), whole",
+        "Change(moved), whole",
+        "Change(theta), whole",
     ),
     "the map back": ("carried", "AffineMap.between(m1, P1, m2, P2)", "AffineMap.between(m2, P2, m1, P1)"),
 }

@@ -92,7 +92,7 @@ def test_whole_history_in_blocks(rng, model, monkeypatch):
         ("+ history_part.value", ""),
         ("+ history_part.value", "- history_part.value"),
         ("+ prior", ""),
-        ("L: L(moved), whole", "L: L(theta), whole"),
+        ("Change(moved), whole", "Change(theta), whole"),
     ],
     ids=["sign of the Jacobian", "no Jacobian", "no history", "sign of history", "no prior", "chunk at θ"],
 )
