@@ -82,9 +82,9 @@ class Problem(NamedTuple):
     @classmethod
     def of(cls, model: MixtureModel, rows: Rows, n_copies: np.ndarray) -> "Problem":
         copies = np.repeat(np.arange(len(rows)), n_copies)
-        origin = origin_of(rows.X)
-        F = features(rows.X[copies], (rows.weight / n_copies)[copies], origin)
-        return cls(model, rows, rows.X[copies], F, origin)
+        X = rows.X[copies]
+        origin = origin_of(X)
+        return cls(model, rows, X, features(X, (rows.weight / n_copies)[copies], origin), origin)
 
     @property
     def cost(self) -> int:

@@ -20,7 +20,7 @@ EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 # -- buffers -------------------------------------------------------------------------------------
 
 
-def in_tens(kind, reuse: bool, n=150):
+def in_tens(kind, reuse: bool, n=300):
     """The rows ten at a time, each in arrays of its own or all in the same ones; enough for some to wait."""
     X, y = data(kind, n=n)
     weight = np.linspace(0.5, 1.5, len(X))
