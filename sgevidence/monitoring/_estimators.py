@@ -197,8 +197,8 @@ class ChunkWatch:
         gain = row_scores(pure.estimator, X, y) - row_scores(found.rival, X, y)
         first = stored[0].first
         least = max(
-            [first] + [chunk.first for chunk in stored if chunk.first < found.start]
-        )  # one chunk before
+            [first, *(chunk.first for chunk in stored if chunk.first < found.start)]
+        )  # a chunk before
         weight = place_weights(gain[least - first :])
         cut = least - first + int(np.searchsorted(weight.cumsum(), 0.5 * weight.sum()))
         if first > found.start:

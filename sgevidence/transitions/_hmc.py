@@ -210,14 +210,14 @@ def correlation(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.mean(np.sum(a * b, axis=0) / np.maximum(norm, 1e-300)))
 
 
-def is_quiet(few: Tempered, all: Tempered, theta: np.ndarray) -> bool:
+def is_quiet(few: Tempered, many: Tempered, theta: np.ndarray) -> bool:
     """Whether two targets differ by little over the particles.
 
     A sample knows nothing of a few rows in which it has no part, and which may be all that is known of a
     parameter: these show at a few particles.
     """
     some = theta[np.unique(np.linspace(0, len(theta) - 1, CHECKED).astype(int))]
-    return bool(np.std(few.at(1.0).value(some) - all.at(1.0).value(some)) < 2 * MAX_NOISE)
+    return bool(np.std(few.at(1.0).value(some) - many.at(1.0).value(some)) < 2 * MAX_NOISE)
 
 
 class ExactMoves:
@@ -242,7 +242,7 @@ class ExactMoves:
             self.rows = path.on_rows(path.memory.reservoir.capacity, rng)
             if path.memory.anchor is not None and path.n_at_hand > 4 * few and not self.conditional:
                 enough = np.inf if theta is None else rows_enough(path, theta, MAX_NOISE, rng)
-                self.guide = path.on_rows(int(min(enough, few)), rng)
+                self.guide = path.on_rows(int(min(few, enough)), rng)
                 if theta is not None and enough <= few and is_quiet(self.guide, self.rows, theta):
                     self.rows, self.guide = self.guide, None
         return self.rows
