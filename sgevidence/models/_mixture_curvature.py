@@ -21,6 +21,8 @@ r           ``R``           responsibilities, (K, n)
 √w G        ``G``           (K, q, n)
 √w r G      ``Z``           (K, q, n)
 Σ w r G     ``T``           (K, q)
+Σ w r G Gᵀ  ``D``           then with ∇∇l, of each component, (K, q, q)
+Σ Z Zᵀ      ``B``           of all pairs, (Kq, Kq); ``H`` = D − B, then the Hessian
 ==========  ==============  =====================================================
 """
 

@@ -49,7 +49,7 @@ class Chunk(NamedTuple):
 
 @dataclass
 class EstimatorRun:
-    """An estimator that began with row ``start``, and the one that led until then."""
+    """An estimator that began with row ``start``, and the one that led until then, or of the change since."""
 
     start: int
     estimator: Any

@@ -61,12 +61,6 @@ class Path(NamedTuple):
             new = sampled(model, chunk, Anchor.of(model, anchor.a, chunk), size, rng)
         return Tempered(model, new, past)
 
-    def is_exact_on(self, size: int | None) -> bool:
-        """Whether :meth:`on_rows` of this size leaves nothing out."""
-        reservoir, anchor, *_ = self.memory
-        few = size is None or (len(reservoir) <= size and (anchor is None or len(self.chunk) <= size))
-        return (reservoir.complete or not len(reservoir)) and few
-
     def batch(self, lam: float, batch_size: int, rng: np.random.Generator) -> Rows:
         """The rows of Û (Eq. 4.14) as one weighted set: λ times the chunk, n/|B| times a new mini-batch."""
         if len(self.memory.reservoir) == 0:

@@ -4,7 +4,6 @@ Symbols: ``values`` = sums over each block at each particle, (B, M); ``share`` =
 the sampled weight; ``n`` = total weight that the sample stands for.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +49,7 @@ class Change(NamedTuple):
     to: np.ndarray
     start: np.ndarray | None = None
 
-    def __call__(self, L: Callable[[Any], np.ndarray]) -> np.ndarray:
+    def __call__(self, L: Any) -> np.ndarray:
         return L(self.to) if self.start is None else L(self.to) - L(self.start)
 
     def some(self, size: int) -> tuple[np.ndarray, "Change"]:
@@ -64,16 +63,24 @@ def remainder(model: Model, theta: np.ndarray, own: Anchor, rows: Rows) -> np.nd
     return model.sum_log_likelihood(theta, rows) - own(theta)
 
 
+def by_blocks(
+    model: Model, theta: np.ndarray, a: np.ndarray, rows: Rows, n: float, order: np.ndarray
+) -> SampleEstimate:
+    """The remainder of rows that stand for n, from blocks of those in ``order``."""
+    values, weights = [], []
+    for part in np.array_split(order, min(N_BLOCKS, len(order))):  # condensed rows may be fewer
+        block = rows.take(np.sort(part))
+        values.append(remainder(model, theta, Anchor.of(model, a, block), block))
+        weights.append(block.total_weight)
+    return SampleEstimate.from_blocks(values, weights, n)
+
+
 def surrogate_spread(path: Path, theta: np.ndarray, rng: np.random.Generator) -> float:
     """Standard deviation over particles, in nats, of the error of the reservoir's log-likelihood."""
-    model, history, anchor = path.model, path.memory.reservoir, path.memory.sums
-    values, weights = [], []
+    history = path.memory.reservoir
     order = rng.permutation(len(history))[: history.capacity]
-    for part in np.array_split(order, min(N_BLOCKS, len(order))):  # condensed rows may be fewer
-        rows = history.rows.take(np.sort(part))
-        values.append(remainder(model, theta, Anchor.of(model, anchor.a, rows), rows))
-        weights.append(rows.total_weight)
-    return float(np.sqrt(SampleEstimate.from_blocks(values, weights, history.n).spread_var))
+    found = by_blocks(path.model, theta, path.memory.sums.a, history.rows, history.n, order)
+    return float(np.sqrt(found.spread_var))
 
 
 def rows_enough(path: Path, theta: np.ndarray, noise: float, rng: np.random.Generator) -> float:
@@ -81,21 +88,17 @@ def rows_enough(path: Path, theta: np.ndarray, noise: float, rng: np.random.Gene
 
     From the spread over a first few, of which twice as many are taken as are needed.
     """
-    variance, anchor = 0.0, path.memory.sums
+    variance, a = 0.0, path.memory.sums.a
     for rows, n in ((path.memory.reservoir.rows, path.memory.n), (path.chunk, path.chunk.total_weight)):
-        values, weights = [], []
-        for part in np.array_split(rng.permutation(len(rows))[:FIRST_ROWS], max(min(N_BLOCKS, len(rows)), 1)):
-            block = rows.take(np.sort(part))
-            values.append(remainder(path.model, theta, Anchor.of(path.model, anchor.a, block), block))
-            weights.append(block.total_weight)
-        if len(rows):
-            variance += SampleEstimate.from_blocks(values, weights, n).spread_var
+        order = rng.permutation(len(rows))[:FIRST_ROWS]
+        if len(order):
+            variance += by_blocks(path.model, theta, a, rows, n, order).spread_var
     return FIRST_ROWS * max(2.0 * variance / noise**2, 1.0)
 
 
 def estimate(
     model: Model,
-    of: Any,
+    of: Change,
     history: Reservoir,
     anchor: Anchor,
     rng: np.random.Generator,
@@ -142,7 +145,7 @@ def estimate(
         done, size = size, 4 * size
 
 
-def _holds(result: SampleEstimate, model: Model, of: Any, rows: Rows, size: int) -> bool:
+def _holds(result: SampleEstimate, model: Model, of: Change, rows: Rows, size: int) -> bool:
     """Whether all rows say the same as the sample, at so many particles."""
     which, few = of.some(size)
     error = result.value[which] - few(lambda t: model.sum_log_likelihood(t, rows))

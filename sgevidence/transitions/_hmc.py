@@ -22,7 +22,7 @@ from sklearn.base import BaseEstimator
 from .._compat import Interval
 from ..kernels import Coordinates, MoveInfo, hmc
 from ..particles import Cloud
-from ..targets import Path, Target, Tempered, curvature_coordinates, rows_enough, surrogate_spread
+from ..targets import Change, Path, Target, Tempered, curvature_coordinates, rows_enough, surrogate_spread
 from ._base import Moved, Streams, Tuned
 
 #: Nats, over the particles, that the log target of a move may err by for its rows being a sample.
@@ -216,8 +216,8 @@ def is_quiet(few: Tempered, many: Tempered, theta: np.ndarray) -> bool:
     A sample knows nothing of a few rows in which it has no part, and which may be all that is known of a
     parameter: these show at a few particles.
     """
-    some = theta[np.unique(np.linspace(0, len(theta) - 1, CHECKED).astype(int))]
-    return bool(np.std(few.at(1.0).value(some) - many.at(1.0).value(some)) < 2 * MAX_NOISE)
+    _, some = Change(theta).some(CHECKED)
+    return bool(np.std(some(few.at(1.0).value) - some(many.at(1.0).value)) < 2 * MAX_NOISE)
 
 
 class ExactMoves:
@@ -227,35 +227,35 @@ class ExactMoves:
 
     def __init__(self, settings: HMC, path: Path, rng: Streams) -> None:
         self.settings, self.path, self.rng = settings, path, rng
-        is_exact = path.is_exact_on(path.memory.reservoir.capacity)
-        self.conditional = settings.conditional and path.model.has_conditional_move and is_exact
-        self.rows: Tempered | None = None
+        self.rows = path.on_rows(path.memory.reservoir.capacity, rng.rows)
+        self.conditional = settings.conditional and path.model.has_conditional_move and self.rows.is_exact
+        many = path.memory.anchor is not None and path.n_at_hand > 4 * settings.guide_rows
+        self.undecided = many and not self.conditional
         self.guide: Tempered | None = None
 
     def target(self, lam: float) -> Target:
-        return self._rows().at(lam)
+        return self.rows.at(lam)
 
-    def _rows(self, theta: np.ndarray | None = None) -> Tempered:
-        """Chosen once for the path, by the first cloud."""
-        if self.rows is None:
-            path, few, rng = self.path, self.settings.guide_rows, self.rng.rows
-            self.rows = path.on_rows(path.memory.reservoir.capacity, rng)
-            if path.memory.anchor is not None and path.n_at_hand > 4 * few and not self.conditional:
-                enough = np.inf if theta is None else rows_enough(path, theta, MAX_NOISE, rng)
-                self.guide = path.on_rows(int(min(few, enough)), rng)
-                if theta is not None and enough <= few and is_quiet(self.guide, self.rows, theta):
-                    self.rows, self.guide = self.guide, None
-        return self.rows
+    def decide(self, theta: np.ndarray) -> None:
+        """Which rows to look at, once for the path, by its first cloud."""
+        if self.undecided:
+            few, rng = self.settings.guide_rows, self.rng.rows
+            enough = rows_enough(self.path, theta, MAX_NOISE, rng)
+            self.guide = self.path.on_rows(int(min(few, enough)), rng)
+            if enough <= few and is_quiet(self.guide, self.rows, theta):
+                self.rows, self.guide = self.guide, None
+        self.undecided = False
 
     def coordinates(self, cloud: Cloud, lam: float) -> Coordinates | None:
         """Of unit width of the tempered posterior; none where the model draws from it."""
         if self.conditional:
             return None
-        return curvature_coordinates(self._rows(cloud.theta).at(lam), cloud.theta, cloud.W)
+        self.decide(cloud.theta)
+        return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)
 
     def __call__(self, theta: np.ndarray, lam: float, coordinates: Coordinates | None, tuned: Tuned) -> Moved:
-        target = self._rows(theta).at(lam)
-        guide = None if self.guide is None else self.guide.at(lam)
+        self.decide(theta)
+        target, guide = self.target(lam), None if self.guide is None else self.guide.at(lam)
         if self.conditional:
             drawn = target.model.conditional_move(theta, target.likelihood.rows, self.rng.noise)
             if drawn is not None:

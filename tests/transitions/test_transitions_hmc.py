@@ -61,11 +61,13 @@ def test_a_quiet_sample_is_target_and_guide_and_a_noisy_one_only_guides(rng, str
     problem = Problem(MODELS["softmax"], rng, n=5000, c=2000)
     theta = problem.anchor.a + stretch * (problem.theta - problem.anchor.a)
     move = ExactMoves(HMC(guide_rows=600), problem.path, Streams.one(rng))
-    rows = move._rows(theta)
+    move.decide(theta)
+    rows = move.rows
     assert (move.guide is None) == quiet and rows.is_exact != quiet
     error = np.std(rows.at(1.0).value(theta) - problem.path.on_rows(None, rng).at(1.0).value(theta))
     assert error < 0.1
-    assert move._rows(10 * theta) is rows  # chosen once: force and test are of the same rows
+    move.decide(10 * theta)
+    assert move.rows is rows  # chosen once: force and test are of the same rows
 
 
 def test_leapfrog_steps():
