@@ -2,8 +2,20 @@
 
 from ._anchor import Anchor
 from ._doubt import N_BLOCKS, Doubt
-from ._memory import Memory
+from ._influence import N_DRAWS, Influence
+from ._memory import FEW, MOST_CERTAIN, Memory
 from ._reservoir import Reservoir
 from ._rows import Rows
 
-__all__ = ["N_BLOCKS", "Anchor", "Doubt", "Memory", "Reservoir", "Rows"]
+__all__ = [
+    "FEW",
+    "MOST_CERTAIN",
+    "N_BLOCKS",
+    "N_DRAWS",
+    "Anchor",
+    "Doubt",
+    "Influence",
+    "Memory",
+    "Reservoir",
+    "Rows",
+]

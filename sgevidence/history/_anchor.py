@@ -81,15 +81,20 @@ class Anchor(NamedTuple):
             there.H + rest.H,
         )
 
-    def moved_by_blocks(self, model: Model, a: np.ndarray, sample: Rows, sampled: float) -> "Anchor":
+    def moved_by_blocks(
+        self, model: Model, a: np.ndarray, sample: Rows, sampled: float, certain: Rows | None = None
+    ) -> "Anchor":
         """The same, with its doubt: rows i, i + B, i + 2B, … of the sample are block i.
 
-        ``sampled`` is the share of all rows that are in the sample.
+        ``sampled`` is the share in the sample of all rows but those that are ``certain``, each for itself.
         """
         blocks = [sample.take(np.arange(b, len(sample), N_BLOCKS)) for b in range(min(N_BLOCKS, len(sample)))]
         weights = np.array([block.total_weight for block in blocks])
         n, share = weights.sum(), weights / weights.sum()
-        moved = [self.moved(model, a, block.scaled(n / w)) for block, w in zip(blocks, weights)]
+        blocks = [block.scaled(n / w) for block, w in zip(blocks, weights)]
+        if certain is not None:
+            blocks = [block.join(certain) for block in blocks]
+        moved = [self.moved(model, a, block) for block in blocks]
         S, G, H = (np.tensordot(share, [getattr(one, name) for one in moved], 1) for name in "SGH")
         doubt = Doubt.of(moved, share, sampled)
         if self.doubt is not None:

@@ -1,7 +1,8 @@
 r"""What was seen: a sample of the rows, sums over all of them, and the labels that both are in.
 
-The three belong together.  The anchor's sums stand for exactly the rows that the reservoir has seen, at a
-point in the slots of ``labels``; :meth:`Memory.absorb` is the only way to change them.
+The three belong together.  The anchor's sums stand for exactly the rows seen, at a point in the slots of
+``labels``; :meth:`Memory.absorb` is the only way to change them.  The sample has two parts: rows of which
+each stands for itself (``certain``, see :mod:`._influence`), and a uniform part of all others.
 
 Symbols: ``n`` = total weight of the rows seen; ``anchor`` = (a, S, G, H), see :mod:`._anchor`.
 """
@@ -14,8 +15,14 @@ import numpy as np
 
 from ..models import Model
 from ._anchor import Anchor
+from ._influence import Influence
 from ._reservoir import Reservoir
 from ._rows import Rows
+
+#: Of the rows, or of the capacity, those that may be kept for certain.
+MOST_CERTAIN = 0.05
+#: Rows that are used whole, so that none need be certain.
+FEW = 2500
 
 
 class Memory(NamedTuple):
@@ -25,6 +32,13 @@ class Memory(NamedTuple):
     anchor: Anchor | None = None  #: None where none is kept, or before the first chunk
     labels: tuple | None = None  #: slots of exchangeable components that the anchor is in
     largest: int | None = None  #: capacity up to which the reservoir may grow; None: not at all
+    certain: Rows | None = None  #: rows seen that are kept for certain, and are not the reservoir's
+
+    @classmethod
+    def of(cls, rows: Rows, certain: np.ndarray | None = None) -> "Memory":
+        """Of rows all at hand, with the indices of those that samples of them must have."""
+        kept, rest = rows.parted(certain)
+        return cls(Reservoir(None, rest, len(rest), rest.total_weight), certain=kept)
 
     @classmethod
     def empty(cls, capacity: int | None = None, largest: int | None = None) -> "Memory":
@@ -34,12 +48,22 @@ class Memory(NamedTuple):
     @property
     def n(self) -> float:
         """Total weight of the rows seen."""
-        return self.reservoir.n
+        return self.reservoir.n + (0.0 if self.certain is None else self.certain.total_weight)
 
     @property
     def n_rows(self) -> int:
         """Rows seen."""
-        return self.reservoir.n_rows
+        return self.reservoir.n_rows + self.n_certain
+
+    @property
+    def n_certain(self) -> int:
+        """Rows of which each stands for itself, whatever else is kept."""
+        return 0 if self.certain is None else len(self.certain)
+
+    @property
+    def n_at_hand(self) -> int:
+        """Rows kept."""
+        return len(self.reservoir) + self.n_certain
 
     @property
     def complete(self) -> bool:
@@ -54,10 +78,23 @@ class Memory(NamedTuple):
         return self.anchor
 
     @property
+    def at_hand(self) -> Rows:
+        """The rows kept, as they came."""
+        return self.with_certain(self.reservoir.rows)
+
+    @property
     def sample(self) -> Rows:
         """The rows kept, weighted to stand for all that were seen."""
         kept = self.reservoir.rows
-        return kept.scaled(self.n / kept.total_weight)
+        return self.with_certain(kept.scaled(self.reservoir.n / kept.total_weight))
+
+    def with_certain(self, rows: Rows) -> Rows:
+        """These rows of the reservoir and those kept for certain."""
+        return rows if self.certain is None else rows.join(self.certain)
+
+    def draw(self, batch_size: int, rng: np.random.Generator) -> Rows:
+        """A mini-batch whose weighted sum estimates the sum over all rows seen: certain rows are in each."""
+        return self.with_certain(self.reservoir.draw(batch_size, rng))
 
     def anchor_distance(self, mean: np.ndarray) -> float:
         """Of a point from the anchor, in posterior widths per √d; nan without an anchor."""
@@ -68,9 +105,12 @@ class Memory(NamedTuple):
 
     def moved(self, model: Model, a: np.ndarray) -> Anchor:
         """The sums at another point: exact while all rows are here, else from the sample, with its doubt."""
+        kept = self.reservoir.rows
         if self.complete:
-            return Anchor.of(model, a, self.reservoir.rows)
-        return self.sums.moved_by_blocks(model, a, self.sample, self.reservoir.rows.total_weight / self.n)
+            sums = Anchor.of(model, a, kept)
+            return sums if self.certain is None else sums.plus(Anchor.of(model, a, self.certain))
+        n, weight = self.reservoir.n, kept.total_weight
+        return self.sums.moved_by_blocks(model, a, kept.scaled(n / weight), weight / n, self.certain)
 
     def doubt_var(self, theta: np.ndarray, W: np.ndarray) -> float:
         """Variance of log Ẑ from what the anchored sums do not know, nats²; 0 while they are exact."""
@@ -85,6 +125,8 @@ class Memory(NamedTuple):
         labels: tuple | None = None,
         grow: bool = False,
         condensed: Callable[[Rows], Rows | None] | None = None,
+        influence: Influence | None = None,
+        parts: "Memory | None" = None,
     ) -> "Memory":
         """The memory after ``chunk``.
 
@@ -101,8 +143,46 @@ class Memory(NamedTuple):
             Keep twice as many rows from now on: the sample has been found too noisy.
         condensed : callable or None
             The model's own way to say the same with fewer rows.
+        influence : Influence or None
+            What says which rows are kept for certain; None keeps no more of them.
+        parts : Memory or None
+            The chunk parted by it, where it has been.
         """
         reservoir, capacity = self.reservoir, self.reservoir.capacity
         if grow and capacity is not None and self.largest is not None:
             reservoir = replace(reservoir, capacity=max(capacity, min(2 * capacity, self.largest)))
-        return Memory(reservoir.absorb(chunk, rng, condensed), anchor, labels, self.largest)
+        memory = Memory(reservoir, anchor, labels, self.largest, self.certain)
+        if influence is not None and not reservoir.n_condensed and self.n_rows + len(chunk) > memory._few:
+            memory, chunk = memory._parted(chunk, influence, parts)
+        return memory._replace(reservoir=memory.reservoir.absorb(chunk, rng, condensed))
+
+    @property
+    def _few(self) -> float:
+        """Rows up to which they are used whole."""
+        return min(FEW, self.reservoir.capacity or np.inf)
+
+    def _parted(self, chunk: Rows, influence: Influence, parts: "Memory | None") -> tuple["Memory", Rows]:
+        """With what stands out for certain, and the rows that are left to the reservoir.
+
+        Those that it has already are looked at once, when there are too many to be used whole: later they may
+        be a sample, of which none may be taken for what it tells.  A row that is certain no more comes as if
+        it were new.
+        """
+        memory, n = self, float(self.n_rows + len(chunk))
+        most = int(MOST_CERTAIN * min(self.reservoir.capacity or np.inf, n))
+        if 0 < self.n_rows <= self._few and self.complete:
+            everything = self.at_hand.join(chunk)
+            certain = influence.outstanding(everything, most, n)
+            if not len(certain):
+                return self, chunk
+            memory = self._replace(reservoir=Reservoir(self.reservoir.capacity))
+            parts = Memory.of(everything, certain)
+        elif parts is None:
+            parts = Memory.of(chunk, influence.outstanding(chunk, most, n))
+        kept, rest = parts.certain, parts.reservoir.rows
+        if memory.certain is not None:
+            kept = memory.certain if kept is None else memory.certain.join(kept)
+        if kept is not None:
+            kept, gone = kept.parted(influence.still(kept, most, n))
+            rest = rest.join(gone) if len(gone) else rest
+        return memory._replace(certain=kept), rest

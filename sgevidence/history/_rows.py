@@ -46,6 +46,14 @@ class Rows:
         y = None if self.y is None else np.take(self.y, indices, axis=0)
         return Rows(np.take(self.X, indices, axis=0), y, np.take(self.weight, indices))
 
+    def parted(self, indices: np.ndarray | None) -> tuple["Rows | None", "Rows"]:
+        """Those of these indices, and the others; None and all of them, where there are none."""
+        if indices is None or not len(indices):
+            return None, self
+        others = np.ones(len(self), bool)
+        others[indices] = False
+        return self.take(indices), self.take(np.flatnonzero(others))
+
     def __getitem__(self, part: slice) -> "Rows":
         """A view of consecutive rows."""
         return Rows(self.X[part], None if self.y is None else self.y[part], self.weight[part])

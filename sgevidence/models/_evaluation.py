@@ -130,7 +130,7 @@ def working_precision(coefficients: np.ndarray, features: np.ndarray, single_bel
 
 def largest_term(coefficients: np.ndarray, features: np.ndarray) -> float:
     """No product of a coefficient and a feature is larger."""
-    return float(np.abs(coefficients).max() * np.abs(features).max())
+    return float(max(coefficients.max(), -coefficients.min()) * max(features.max(), -features.min()))
 
 
 def value_and_grad(f: Callable[[Any], Any], theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

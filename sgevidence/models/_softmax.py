@@ -63,16 +63,20 @@ class SoftmaxModel(Model):
 
     def log_probabilities(self, theta, X):
         """log p(y = k | x_r, θ_m), (K, M, n)."""
-        Phi = design_matrix(X, self.fit_intercept)
-        W = anp.reshape(theta, (-1, self.n_classes, self.n_inputs))
-        Z = anp.einsum("mkp,np->kmn", W, Phi)
-        top = np.max(getattr(Z, "_value", Z), axis=0)
-        return Z - (top + anp.log(anp.sum(anp.exp(Z - top), axis=0)))
+        Z = self._logits(theta, X)
+        return Z - log_total(Z)
 
     def log_likelihood(self, theta, rows):
-        log_P = self.log_probabilities(theta, rows.X)
+        Z = self._logits(theta, rows.X)
         labels = (rows.y == np.arange(self.n_classes)[:, None]).astype(float)  # (K, n)
-        return anp.sum(log_P * labels[:, None, :], axis=0)
+        return anp.sum(Z * labels[:, None, :], axis=0) - log_total(Z)
+
+    def _logits(self, theta, X):
+        """(K, M, n)."""
+        Phi = design_matrix(X, self.fit_intercept)
+        W = anp.reshape(theta, (-1, self.n_classes, self.n_inputs))
+        Z = anp.dot(anp.reshape(anp.transpose(W, (1, 0, 2)), (-1, self.n_inputs)), Phi.T)
+        return anp.reshape(Z, (self.n_classes, -1, len(X)))
 
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         Phi = design_matrix(rows.X, self.fit_intercept)
@@ -133,6 +137,12 @@ class SoftmaxModel(Model):
         return named | ({"intercept": W[:, :, -1]} if self.fit_intercept else {})
 
 
+def log_total(Z):
+    """log Σ_k exp z_krm, (M, n)."""
+    top = np.max(getattr(Z, "_value", Z), axis=0)
+    return top + anp.log(anp.sum(anp.exp(Z - top), axis=0))
+
+
 #: Logits that need no shift before exp: e^80 is far from the largest single-precision number, 10³⁸.
 SAFE_EXPONENT = 80.0
 #: Logits up to which the two sums of :func:`_fused`, which nearly cancel, leave enough of each row.
@@ -147,7 +157,7 @@ def _fused(theta, Phi, y, weight, K, tape, single_below):
     W = theta.reshape(M, K, q).transpose(1, 0, 2).reshape(K * M, q)
     P = (W.astype(dtype) @ Phi.T.astype(dtype)).reshape(K, M, n)
     top = 0.0
-    if not np.max(np.sum(W**2, axis=1)) * np.max(np.sum(Phi**2, axis=1)) < SAFE_EXPONENT**2:
+    if not np.max(np.sum(W**2, axis=1)) * np.max(np.einsum("np,np->n", Phi, Phi)) < SAFE_EXPONENT**2:
         top = P.max(axis=0)
         P -= top
     np.exp(P, out=P)

@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from .._compat import HasMethods, Interval
-from ..history import N_BLOCKS, Memory, Rows
+from ..history import N_BLOCKS, N_DRAWS, Influence, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Genealogy, Weights, systematic
 from ..targets import Path
@@ -287,7 +287,10 @@ class SequentialSGMCMC(Parts, OnlineSampler):
             acceptance=moved.acceptance,
             noise_to_injection=moved.noise_to_injection,
         )
-        memory = state.memory.absorb(path.chunk, rng.rows, anchor, labels, condensed=model.condensed)
+        influence = None if anchor is None else Influence(model, anchor.a, after.theta[:N_DRAWS])
+        memory = state.memory.absorb(
+            path.chunk, rng.rows, anchor, labels, condensed=model.condensed, influence=influence
+        )
         return after._replace(memory=memory), words
 
     def _validate_params(self) -> None:

@@ -266,7 +266,7 @@ class SequentialNestedSampling(OnlineSampler):
         self, theta: np.ndarray, path: Path, log_eps: float, rng: np.random.Generator
     ) -> tuple[np.ndarray, float, float]:
         """Draws moved apart, at p(θ | y_≤n): theta, log_eps and gradients, particles × rows."""
-        (model, memory, chunk), batch_size = path, self.batch_size
+        (model, memory, chunk, _), batch_size = path, self.batch_size
         if batch_size is not None and memory.n_rows:
 
             def grad_all(theta: np.ndarray) -> np.ndarray:

@@ -64,7 +64,7 @@ class SequentialState(NamedTuple):
 
         They stay at the old anchor while the cloud is near it, and else go near the mode.
         """
-        model, memory, chunk = path
+        model, memory, chunk, _ = path
         if memory.anchor is not None:
             theta = model.canonicalize(self.theta, memory.labels)
             sums = memory.anchor.plus(Anchor.of(model, memory.anchor.a, chunk))

@@ -36,12 +36,12 @@ def anchored_at_mode(
     mode before it: from there the sums are one Newton step away.
     The sums are exact for the chunk, and for the history while its rows are at hand.
     """
-    model, memory, chunk = path
-    a, reservoir = start, memory.reservoir
+    model, memory, chunk, _ = path
+    a = start
     if len(chunk) <= mode_rows:
-        past = of_history(model, reservoir, memory.anchor, mode_rows, rng)
+        past = of_history(model, memory, mode_rows, rng)
         a, _ = find_mode(Target(model, Likelihood(chunk).plus(past)), start)
     new = Anchor.of(model, a, chunk)
-    if reservoir.rows is None:
+    if not memory.n_rows:
         return new, new
     return new, memory.moved(model, a).plus(new)

@@ -17,9 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..history import Anchor, Memory, Rows
+from ..history import FEW, MOST_CERTAIN, Anchor, Influence, Memory, Rows
 from ..models import Model
-from ._target import Likelihood, Target, of_history, sampled
+from ._target import Likelihood, Target, of_history
 
 
 class Path(NamedTuple):
@@ -28,6 +28,20 @@ class Path(NamedTuple):
     model: Model
     memory: Memory
     chunk: Rows
+    parts: Memory | None = None  #: the chunk with rows apart that samples must have; None: not looked for
+
+    def looked_at(self, theta: np.ndarray) -> "Path":
+        """The path with what stands out of a large chunk, by a few draws from the posterior before it."""
+        if self.parts is not None or self.memory.anchor is None or len(self.chunk) <= FEW:
+            return self
+        influence = Influence(self.model, self.memory.anchor.a, theta)
+        most = int(MOST_CERTAIN * len(self.chunk))
+        return self._replace(parts=Memory.of(self.chunk, influence.outstanding(self.chunk, most, self.n)))
+
+    @property
+    def new(self) -> Memory:
+        """The chunk as a history of its own."""
+        return self.parts or Memory.of(self.chunk)
 
     @property
     def n(self) -> float:
@@ -37,7 +51,7 @@ class Path(NamedTuple):
     @property
     def n_at_hand(self) -> int:
         """Rows that are here: of the memory, and of the chunk."""
-        return len(self.memory.reservoir) + len(self.chunk)
+        return self.memory.n_at_hand + len(self.chunk)
 
     @property
     def all_rows(self) -> Rows:
@@ -54,18 +68,19 @@ class Path(NamedTuple):
         With all rows at hand and None nothing is approximated.  A chunk is only thinned where there is an
         anchor to make up for it.
         """
-        model, (reservoir, anchor, *_), chunk = self
-        size = self.n_at_hand if size is None else size
-        past, new = of_history(model, reservoir, anchor, size, rng), Likelihood(chunk)
+        model, memory, chunk, _ = self
+        anchor, size = memory.anchor, self.n_at_hand if size is None else size
+        past = of_history(model, memory, size, rng)
+        new = None
         if len(chunk) > size and anchor is not None:
-            new = sampled(model, chunk, Anchor.of(model, anchor.a, chunk), size, rng)
-        return Tempered(model, new, past)
+            new = of_history(model, self.new._replace(anchor=Anchor.of(model, anchor.a, chunk)), size, rng)
+        return Tempered(model, new or Likelihood(chunk), past)
 
     def batch(self, lam: float, batch_size: int, rng: np.random.Generator) -> Rows:
         """The rows of Û (Eq. 4.14) as one weighted set: λ times the chunk, n/|B| times a new mini-batch."""
-        if len(self.memory.reservoir) == 0:
+        if self.memory.n_rows == 0:
             return self.chunk.scaled(lam)
-        return self.chunk.scaled(lam).join(self.memory.reservoir.draw(batch_size, rng))
+        return self.chunk.scaled(lam).join(self.memory.draw(batch_size, rng))
 
 
 class Tempered(NamedTuple):

@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..history import N_BLOCKS, Anchor, Reservoir, Rows
+from ..history import N_BLOCKS, Anchor, Memory, Rows
 from ..models import Model
 from ._path import Path
 
 #: Spread of the sampling error over particles, in nats, above which an answer is flagged.
 TOO_NOISY = 0.5
-#: Standard errors by which a sample may differ from all rows at a particle, and nats beside them.
-APART, TOO_FAR = 5.0, 0.02
 #: Rows by which the noise of a sample is judged before it is taken.
 FIRST_ROWS = 512
 
@@ -89,37 +87,43 @@ def rows_enough(path: Path, theta: np.ndarray, noise: float, rng: np.random.Gene
     From the spread over a first few, of which twice as many are taken as are needed.
     """
     variance, a = 0.0, path.memory.sums.a
-    for rows, n in ((path.memory.reservoir.rows, path.memory.n), (path.chunk, path.chunk.total_weight)):
-        order = rng.permutation(len(rows))[:FIRST_ROWS]
+    for part in (path.memory.reservoir, path.new.reservoir):
+        order = rng.permutation(len(part))[:FIRST_ROWS]
         if len(order):
-            variance += by_blocks(path.model, theta, a, rows, n, order).spread_var
+            variance += by_blocks(path.model, theta, a, part.rows, part.n, order).spread_var
     return FIRST_ROWS * max(2.0 * variance / noise**2, 1.0)
 
 
 def estimate(
     model: Model,
-    of: Change,
-    history: Reservoir,
-    anchor: Anchor,
+    of: Any,
+    memory: Memory,
     rng: np.random.Generator,
     *,
     first_rows: int,
     whole_rows: int,
     noise: float,
-    checked: int = 0,
 ) -> SampleEstimate:
     """``of`` log L_hist from the anchor, its remainder from as many rows as the noise asks for.
 
-    ``of`` is linear, and takes a function of θ to values of shape (M,).  Blocks know nothing of a few rows
-    in which they differ from all others, and which may be all that is known of a parameter.  So the sample is
-    held against a complete history at ``checked`` of the particles, for which ``of`` is a :class:`Change`,
-    and the history is used whole where they are apart.  The sample grows fourfold from
-    ``first_rows`` until what it adds to log Ẑ, from 16 disjoint blocks, is below ``noise`` nats; all rows at
-    hand are the limit.  A complete history is used whole up to ``whole_rows``, or if half of it would not do.
+    ``of`` is linear, and takes a function of θ to values of shape (M,).  Rows kept for certain stand for
+    themselves, and have no part in the noise: blocks would know nothing of a few that are all that is known
+    of a parameter.  The sample grows fourfold from ``first_rows`` until what it adds to log Ẑ, from 16
+    disjoint blocks, is below ``noise`` nats; all rows at hand are the limit.  A complete history is used
+    whole up to ``whole_rows``, or if half of it would not do.
     """
+    history, certain, anchor = memory.reservoir, memory.certain, memory.sums
     rows, size, done, weights, values = history.rows, first_rows, 0, [], []
+
+    def whole(t: np.ndarray) -> np.ndarray:
+        total = model.sum_log_likelihood(t, rows)
+        return total if certain is None else total + model.sum_log_likelihood(t, certain)
+
     if history.complete and len(rows) <= whole_rows:
-        return SampleEstimate(of(lambda t: model.sum_log_likelihood(t, rows)), 0.0, 0.0)
+        return SampleEstimate(of(whole), 0.0, 0.0)
+    known = of(anchor)
+    if certain is not None:
+        known = known + of(lambda t: remainder(model, t, Anchor.of(model, anchor.a, certain), certain))
     order = rng.permutation(len(rows))
     while True:
         size = min(len(rows), size)
@@ -131,23 +135,7 @@ def estimate(
         result = SampleEstimate.from_blocks(values, weights, history.n)
         variance = result.common_var + (result.spread_var / 2) ** 2
         if size == len(rows) or variance < noise**2:
-            result = result._replace(value=of(anchor) + result.value)
-            if (
-                not checked
-                or not history.complete
-                or size == len(rows)
-                or _holds(result, model, of, rows, checked)
-            ):
-                return result
-            return SampleEstimate(of(lambda t: model.sum_log_likelihood(t, rows)), 0.0, 0.0)
+            return result._replace(value=known + result.value)
         if history.complete and 2 * size * max(variance, 4 * noise**2) > noise**2 * len(rows):
-            return SampleEstimate(of(lambda t: model.sum_log_likelihood(t, rows)), 0.0, 0.0)
+            return SampleEstimate(of(whole), 0.0, 0.0)
         done, size = size, 4 * size
-
-
-def _holds(result: SampleEstimate, model: Model, of: Change, rows: Rows, size: int) -> bool:
-    """Whether all rows say the same as the sample, at so many particles."""
-    which, few = of.some(size)
-    error = result.value[which] - few(lambda t: model.sum_log_likelihood(t, rows))
-    error = error[np.isfinite(result.value[which])]
-    return bool(np.all(np.abs(error) < APART * np.sqrt(result.common_var + result.spread_var) + TOO_FAR))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..exceptions import DivergenceError
-from ..history import Anchor, Reservoir
+from ..history import Anchor
 from ..kernels import Coordinates, Gradient
 from ..particles import Cloud
 from ..targets import Likelihood, Path, Target, curvature_coordinates, surrogate_spread
@@ -45,21 +45,19 @@ class AnchoredGradientMoves:
         small = path.n_at_hand <= settings.batch_size and memory.complete
         self.exact = small or memory.anchor is None
         if not self.exact:
+            self.new = path.new
             self.chunk_anchor = Anchor.of(path.model, memory.sums.a, path.chunk)
-            whole = Reservoir(None)
-            self.chunk_reservoir = whole.absorb(path.chunk, rng.rows) if len(path.chunk) else whole
 
     def target(self, lam: float) -> Target:
         """log f_λ on new mini-batches, or on all rows while they are few."""
-        model, memory, chunk = self.path
-        reservoir = memory.reservoir
+        model, memory, chunk, _ = self.path
         if self.exact:
-            past = None if reservoir.rows is None else Likelihood(reservoir.rows)
+            past = Likelihood(memory.at_hand) if memory.n_rows else None
             return Target(model, Likelihood(chunk.scaled(lam)).plus(past))
         batch_size, rng = self.batch_size, self.rng.rows
-        rows = reservoir.draw(batch_size, rng)
-        if len(self.chunk_reservoir):
-            rows = self.chunk_reservoir.draw(batch_size, rng).scaled(lam).join(rows)
+        rows = memory.draw(batch_size, rng)
+        if len(chunk):
+            rows = self.new.draw(batch_size, rng).scaled(lam).join(rows)
         sums = memory.sums.plus(self.chunk_anchor, lam)
         return Target(model, Likelihood(rows, sums.plus(Anchor.of(model, sums.a, rows), -1.0)))
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ..history import Rows
+from ..history import N_DRAWS, Rows
 from ..models import MixtureModel, Model
 from ..particles import Cloud
 from ..targets import Path, most_rows, patience
@@ -62,6 +62,7 @@ class Crossing(NamedTuple):
             offered = step.offered or offered
             if step.crossed:
                 break
+            path = path.looked_at(state.cloud.some(N_DRAWS))
         state = state.foreseen(before, path)
         if state.pending is not None and not state.is_rivalled and offered is None:
             return state, infos

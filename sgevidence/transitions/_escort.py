@@ -18,14 +18,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
-from ..history import Anchor, Reservoir
+from ..history import Anchor, Memory
 from ..models import Model
 from ..particles import EVEN, AffineMap, Cloud, Weights
 from ..targets import STRAY, Change, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
 from ._base import Moved, State, Step, Streams
-
-#: Particles at which samples are held against all rows, where the posterior changes by much.
-CHECKED = 8
 
 
 class Carried(NamedTuple):
@@ -34,7 +31,7 @@ class Carried(NamedTuple):
     theta: np.ndarray  #: where the map takes the cloud, (M, d)
     increment: np.ndarray  #: of the log-weights, (M,)
     anchor: Anchor  #: of history and chunk together
-    chunk_anchor: Anchor  #: of the chunk
+    chunk: Memory  #: its rows, their sums, and those that samples of them must have
     noise_var: float  #: variance that the sub-sample of the history adds to log Ẑ
     spread: float  #: standard deviation over particles of its error, nats
     P: np.ndarray  #: precision of the Gaussian that the cloud is taken for, (d, d)
@@ -173,7 +170,8 @@ class Escort(BaseEstimator):
             shared_var=cloud.shared_var + carried.noise_var,
         )
         info = Escorted(n_escorts=1, n_likelihoods=cost, ess=weights.ess, lambdas=(1.0,))
-        return Step(state._replace(cloud=cloud, tuned=tuned, ell=None), info, anchor=carried.anchor)
+        state = state._replace(cloud=cloud, tuned=tuned, ell=None)
+        return Step(state, info, anchor=carried.anchor)
 
     def carried(self, path: Path, theta: np.ndarray, rng: np.random.Generator) -> Carried | None:
         """The map and what it does to the weights; None where there is no Gaussian to follow.
@@ -189,7 +187,7 @@ class Escort(BaseEstimator):
         -------
         Carried or None
         """
-        model, memory, chunk = path
+        model, memory, chunk, _ = path
         if memory.anchor is None:
             return None
         try:
@@ -206,9 +204,9 @@ class Escort(BaseEstimator):
             T = AffineMap.between(m1, P1, m2, P2)
         except np.linalg.LinAlgError:
             return None
-        moved = T(theta)
-        increment, common_var, spread = self._increment(path, theta, moved, T, new, rng)
-        return Carried(moved, increment, after, new, common_var, spread, P1, T)
+        moved, rows = T(theta), path.new._replace(anchor=new)
+        increment, common_var, spread = self._increment(path, rows, theta, moved, T, rng)
+        return Carried(moved, increment, after, rows, common_var, spread, P1, T)
 
     def returned(
         self, carried: Carried, path: Path, theta: np.ndarray, rng: np.random.Generator
@@ -229,25 +227,23 @@ class Escort(BaseEstimator):
             +∞ where the map comes from no particle of that labelling.
         """
         before = carried.T.inverse(theta)
-        increment = self._increment(path, before, theta, carried.T, carried.chunk_anchor, rng)[0]
+        increment = self._increment(path, carried.chunk, before, theta, carried.T, rng)[0]
         return np.where(path.model.is_canonical(before, path.memory.labels), increment, np.inf)
 
     def _increment(
         self,
         path: Path,
+        chunk: Memory,
         theta: np.ndarray,
         moved: np.ndarray,
         T: AffineMap,
-        chunk_anchor: Anchor,
         rng: np.random.Generator,
     ) -> tuple[np.ndarray, float, float]:
         """Of the log-weights on the way from θ to Tθ; variance that all share, and spread of the rest."""
-        model, memory, chunk = path
-        whole = Reservoir(None, chunk, len(chunk), chunk.total_weight)
+        model, memory = path.model, path.memory
         with np.errstate(all="ignore"):  # −∞ less −∞, of a particle that weighs nothing already
-            checked = CHECKED if chunk.total_weight >= memory.n / 4 else 0
-            chunk_part = self._sum(model, Change(moved), whole, chunk_anchor, rng, checked)
-            history_part = self._sum(model, Change(moved, theta), memory.reservoir, memory.sums, rng, checked)
+            chunk_part = self._sum(model, Change(moved), chunk, rng)
+            history_part = self._sum(model, Change(moved, theta), memory, rng)
             prior = model.log_prior(moved) - model.log_prior(theta)
             increment = chunk_part.value + history_part.value + prior + T.log_det
         increment = np.where(np.isnan(increment), -np.inf, increment)
@@ -267,26 +263,17 @@ class Escort(BaseEstimator):
             plain = cloud.weights.add(state.ell)
         else:  # as few particles in proportion to their weights, which then are even
             theta = cloud.some(self.n_probes)
-            whole = Reservoir(None, path.chunk, len(path.chunk), path.chunk.total_weight)
-            plain = Weights(self._sum(path.model, Change(theta), whole, carried.chunk_anchor, rng).value)
+            plain = Weights(self._sum(path.model, Change(theta), carried.chunk, rng).value)
             claimed -= cloud.weights.log_mean
         if plain.ess == 0.0:
             return False
         std = np.sqrt(plain.relative_variance + weights.relative_variance)
         return bool(plain.log_mean - claimed > self.max_excess * std)
 
-    def _sum(
-        self,
-        model: Model,
-        of: Change,
-        rows: Reservoir,
-        anchor: Anchor,
-        rng: np.random.Generator,
-        checked: int = 0,
-    ) -> SampleEstimate:
+    def _sum(self, model: Model, of: Change, memory: Memory, rng: np.random.Generator) -> SampleEstimate:
         """``of`` the log-likelihood of rows, from their anchor and as few of them as will do."""
         sizes = {"first_rows": self.first_rows, "whole_rows": self.whole_rows}
-        return estimate(model, of, rows, anchor, rng, **sizes, noise=self.max_noise, checked=checked)
+        return estimate(model, of, memory, rng, **sizes, noise=self.max_noise)
 
 
 def narrowest(cloud: Cloud, P: np.ndarray) -> float:

@@ -5,6 +5,7 @@ Symbols: ``a`` = anchor, ``y_n`` = ``path.chunk``.
 
 import numpy as np
 
+from ..history import N_DRAWS, Influence
 from ..targets import TOO_NOISY, Path, anchored_at_mode
 from ._base import State, Step, Streams
 
@@ -26,5 +27,8 @@ def settled(step: Step, path: Path, rng: Streams, keep_anchor: bool) -> State:
         spread = anchor.doubt.spread(cloud.theta, cloud.W)
         tuned = tuned._replace(sample_noise=float(np.hypot(spread, np.nan_to_num(tuned.sample_noise))))
     noisy = tuned.sample_noise > TOO_NOISY
-    memory = path.memory.absorb(path.chunk, rng.rows, anchor, labels, noisy, path.model.condensed)
+    influence = None if anchor is None else Influence(path.model, anchor.a, cloud.some(N_DRAWS))
+    memory = path.memory.absorb(
+        path.chunk, rng.rows, anchor, labels, noisy, path.model.condensed, influence, path.parts
+    )
     return State(cloud, memory, tuned)

@@ -294,7 +294,7 @@ class StochasticGradientMoves:
                 f"SGHMC diverged for {info.n_refused} of {len(theta)} particles "
                 f"after {path.memory.n_rows} rows{self.advice}"
             )
-        n_rows = len(path.chunk) + min(settings.batch_size, len(path.memory.reservoir))
+        n_rows = len(path.chunk) + min(settings.batch_size, path.memory.n_at_hand)
         return Moved(
             theta, tuned, float(len(theta) * info.n_gradients * n_rows), info.n_refused, info.acceptance
         )

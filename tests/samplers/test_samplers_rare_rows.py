@@ -1,4 +1,7 @@
-"""A column that ten rows of thirty thousand have: no sample tells of it, and evidence hangs on it."""
+"""A column that ten rows of thirty thousand have: no sample tells of it, and evidence hangs on it.
+
+Whether all rows are at hand or a tenth of them; in one call, or in calls of a thousand.
+"""
 
 import numpy as np
 import pytest
@@ -6,8 +9,9 @@ from numpy.polynomial.hermite_e import hermegauss
 from path_problem import MODELS, Problem
 from scipy.special import log_expit, logsumexp
 
-from sgevidence import BayesianSoftmaxRegression
-from sgevidence.transitions import _escort, _hmc
+from sgevidence import SGAIS, BayesianSoftmaxRegression
+from sgevidence.history import Influence
+from sgevidence.transitions import _hmc
 
 SCALE = 5.0
 
@@ -45,22 +49,50 @@ def log_evidence(X, y):
     return logsumexp(terms) + np.log(np.linalg.det(L)) - np.log(2 * np.pi * variance)
 
 
-def check_fit(rng, seed):
-    X, y = rare_column(rng)
-    model = BayesianSoftmaxRegression(coef_scale=SCALE, intercept_scale=SCALE, random_state=seed).fit(X, y)
-    error = model.log_evidence_ - log_evidence(X, y)
+def fitted(rng, seed, reservoir_size, size, n=30_000):
+    X, y = rare_column(rng, n)
+    sampler = SGAIS(reservoir_size=reservoir_size)
+    model = BayesianSoftmaxRegression(
+        coef_scale=SCALE, intercept_scale=SCALE, sampler=sampler, random_state=seed
+    )
+    for i in range(0, n, size):
+        model.partial_fit(X[i : i + size], y[i : i + size], classes=[0, 1])
+    return model, log_evidence(X, y)
+
+
+def check(rng, seed, reservoir_size, size):
+    model, wanted = fitted(rng, seed, reservoir_size, size)
+    error = model.log_evidence_ - wanted
     assert abs(error) < 4 * model.log_evidence_std_, f"off by {error} ± {model.log_evidence_std_}"
 
 
-def test_a_fit_knows_of_rows_that_its_samples_have_not(rng, seed):
-    check_fit(rng, seed)
+@pytest.mark.parametrize("size", [30_000, 1000])
+@pytest.mark.parametrize("reservoir_size", [100_000, 3000])
+def test_rows_that_samples_have_not_are_known(rng, seed, reservoir_size, size):
+    check(rng, seed, reservoir_size, size)
 
 
-def test_power(rng, seed, monkeypatch):
-    monkeypatch.setattr(_escort, "CHECKED", 0)
+@pytest.mark.parametrize("reservoir_size, size", [(100_000, 30_000), (3000, 1000)])
+def test_power(rng, seed, monkeypatch, reservoir_size, size):
+    """Without rows that are kept for certain fits are nats off; beyond the reservoir they say so, or err."""
+    monkeypatch.setattr(Influence, "outstanding", lambda self, rows, most, n=None: np.zeros(0, int))
     with pytest.raises(AssertionError, match="off by"):
         for _ in range(4):
-            check_fit(rng, seed)
+            model, wanted = fitted(rng, seed, reservoir_size, size)
+            error = model.log_evidence_ - wanted
+            assert abs(error) < 4 * model.log_evidence_std_, f"off by {error}"
+            assert model.log_evidence_std_ < 0.5, f"off by {model.log_evidence_std_}"
+
+
+@pytest.mark.slow
+def test_errors_are_those_that_are_claimed(seed):
+    """Fresh data, both ways: root mean square of z."""
+    z = []
+    for i in range(12):
+        rng = np.random.default_rng([seed, i, 77])
+        model, wanted = fitted(rng, i, 3000, (30_000, 1000)[i % 2])
+        z.append((model.log_evidence_ - wanted) / model.log_evidence_std_)
+    assert np.sqrt(np.mean(np.square(z))) < 1.6, f"z {np.round(z, 2)}"
 
 
 def test_a_target_without_them_is_not_quiet(rng):

@@ -144,7 +144,7 @@ def test_the_bar_is_no_wider_than_it_must_be(rng, problem, shift):
     "right, wrong",
     [
         ("self.sums.moved_by_blocks", "self.sums._replace(doubt=None).moved_by_blocks"),
-        ("self.reservoir.rows.total_weight / self.n", "1.0"),
+        ("weight / n, self.certain", "1.0, self.certain"),
     ],
     ids=["forgotten at each move", "a sample of all rows"],
 )

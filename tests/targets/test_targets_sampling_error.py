@@ -5,7 +5,7 @@ import pytest
 from mutants import broken
 from path_problem import MODELS, Problem
 
-from sgevidence.history import Reservoir
+from sgevidence.history import Memory, Reservoir
 from sgevidence.models import LinearModel
 from sgevidence.particles import AffineMap
 from sgevidence.targets import SampleEstimate, _sampling_error, estimate, gaussian, rows_enough
@@ -35,7 +35,8 @@ def differences(problem, moved, rng, capacity, repetitions, difference=of_differ
     errors, reported = [], []
     for _ in range(repetitions):
         history = Reservoir(capacity).absorb(rows, rng)
-        found = estimate(model, difference(moved, theta), history, problem.anchor, rng, **SIZES)
+        memory = Memory(history, problem.anchor)
+        found = estimate(model, difference(moved, theta), memory, rng, **SIZES)
         errors.append(found.value - true)
         reported.append([found.common_var, found.spread_var])
     return np.array(errors), np.array(reported)
@@ -74,7 +75,7 @@ def test_difference_is_exact_for_a_quadratic(rng):
     "where, right, wrong",
     [
         pytest.param("remainder", " - own(theta)", "", marks=pytest.mark.slow),
-        ("estimate", "of(anchor) + result.value", "result.value"),
+        ("estimate", "known + result.value", "result.value"),
         ("difference", "L(moved) - L(theta)", "L(theta) - L(moved)"),
         ("blocks", "values * (n / weights)[:, None]", "values"),
         ("blocks", "np.sum(common**2)", "np.sum(common) ** 2"),
@@ -110,7 +111,7 @@ def test_sample_grows_until_it_is_quiet(rng, monkeypatch):
     problem = Problem(MODELS["softmax"], rng, n=4000, c=10, M=20)
     moved, seen = moved_cloud(problem), []
     of = of_difference(moved, problem.theta)
-    arguments = problem.model, of, problem.history, problem.anchor, rng
+    arguments = problem.model, of, problem.path.memory, rng
     count = type(problem.model)._block_log_likelihood
 
     def counting(self, theta, rows, *rest):
@@ -125,6 +126,25 @@ def test_sample_grows_until_it_is_quiet(rng, monkeypatch):
         assert found.common_var + (found.spread_var / 2) ** 2 <= noise**2
         used.append(sum(seen))
     assert used[0] < used[2] and used[0] <= used[1] <= used[2]
+
+
+def test_rows_that_are_certain_stand_for_themselves(rng):
+    """Exact while all are, and of a sample the others' noise alone."""
+    problem = Problem(MODELS["softmax"], rng, n=3000, c=10, M=20)
+    model, theta, rows = problem.model, problem.theta, problem.rows[:3000]
+    moved = theta + 3 * (moved_cloud(problem) - theta)
+    of = of_difference(moved, theta)
+    true = of(lambda t: model.sum_log_likelihood(t, rows))
+    kept, rest = rows.parted(np.arange(2900))
+    few = Memory(Reservoir(None).absorb(rest, rng), problem.anchor, certain=kept)
+    found = estimate(model, of, few, rng, first_rows=64, whole_rows=1, noise=0.0)
+    np.testing.assert_allclose(found.value, true, atol=1e-4)
+    kept, rest = rows.parted(np.arange(0, 3000, 2))
+    half = Memory(Reservoir(300).absorb(rest, rng), problem.anchor, certain=kept)
+    found = estimate(model, of, half, rng, **SIZES)
+    error = found.value - true
+    assert np.abs(np.mean(error)) < 5 * found.common_var**0.5
+    assert np.std(error) < 3 * found.spread_var**0.5
 
 
 def check_enough(rng, rows_enough=rows_enough, noise=0.1, stretch=2.5):
@@ -146,7 +166,7 @@ def test_rows_enough_for_a_quiet_target(rng, noise, stretch):
     "right, wrong",
     [
         ("variance / noise**2", "variance / noise"),
-        ("path.chunk.total_weight", "1.0"),
+        ("(path.memory.reservoir, path.new.reservoir)", "(path.memory.reservoir,)"),
         ("2.0 * variance", "99 * variance"),
     ],
     ids=["units", "the chunk is forgotten", "waste"],

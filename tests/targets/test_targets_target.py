@@ -5,7 +5,7 @@ import pytest
 from mutants import broken
 from path_problem import MODELS, data, every_model, start
 
-from sgevidence.history import Anchor, Reservoir
+from sgevidence.history import Anchor, Memory, Reservoir
 from sgevidence.targets import Likelihood, Target, of_history, sampled
 
 pytestmark = pytest.mark.usefixtures("double_precision")
@@ -77,9 +77,9 @@ def test_broken_samples_are_caught(rng, right, wrong):
 def test_history_is_whole_while_it_fits(rng):
     model, rows = MODELS["softmax"], data(MODELS["softmax"], 200, rng)
     anchor = Anchor.of(model, np.zeros(model.n_params), rows)
-    assert of_history(model, Reservoir(50), anchor, 100, rng) is None
-    whole = of_history(model, Reservoir(None).absorb(rows, rng), anchor, 200, rng)
+    assert of_history(model, Memory(Reservoir(50), anchor), 100, rng) is None
+    whole = of_history(model, Memory(Reservoir(None).absorb(rows, rng), anchor), 200, rng)
     assert whole.correction is None and whole.rows.total_weight == 200
-    part = of_history(model, Reservoir(50).absorb(rows, rng), anchor, 200, rng)
+    part = of_history(model, Memory(Reservoir(50).absorb(rows, rng), anchor), 200, rng)
     assert part.correction is not None and len(part.rows) == 50
     assert part.rows.total_weight == pytest.approx(200)

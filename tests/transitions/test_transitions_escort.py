@@ -92,7 +92,7 @@ def test_whole_history_in_blocks(rng, model, monkeypatch):
         ("+ history_part.value", ""),
         ("+ history_part.value", "- history_part.value"),
         ("+ prior", ""),
-        ("Change(moved), whole", "Change(theta), whole"),
+        ("Change(moved), chunk", "Change(theta), chunk"),
     ],
     ids=["sign of the Jacobian", "no Jacobian", "no history", "sign of history", "no prior", "chunk at θ"],
 )
@@ -118,7 +118,7 @@ def test_the_way_back(rng, model):
 
 @every_model
 def test_power_of_the_way_back(rng, model):
-    wrong = broken(Escort.returned, "path, before, theta,", "path, theta, theta,")
+    wrong = broken(Escort.returned, "before, theta, carried.T", "theta, theta, carried.T")
     with pytest.raises(AssertionError):
         check_returned(Problem(model, rng), rng, wrong)
 

@@ -38,7 +38,7 @@ def test_sums_are_those_of_every_row(rng, model):
 
 
 def test_a_chunk_that_is_forgotten_is_seen(rng):
-    wrong = broken(settled, "path.memory.absorb(path.chunk,", "path.memory.absorb(path.chunk[:-1],")
+    wrong = broken(settled, "        path.chunk, rng.rows", "        path.chunk[:-1], rng.rows")
     with pytest.raises(AssertionError, match="rows"):
         check_sums(rng, MODELS["linear"], wrong)
 

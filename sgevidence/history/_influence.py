@@ -1,0 +1,123 @@
+r"""Which rows a sample would miss: those that say much of what few others tell.
+
+What the anchor leaves of one row, its share of the third order and above, is
+
+    r_i(θ) = w_i [log p(y_i|θ) − log p(y_i|a) − g_i·u + ½ uᵀH_i u],      u = θ − a.
+
+From m of n rows, drawn at random, Σ r_i is known to a variance of (n/m) Σ r_i².  Nearly all rows of a regular
+model share in that alike.  Ten that alone have a column, or one far outside, may be all of it, and then the
+rows that are drawn do not even tell that there is something to know.  Rows are therefore looked at when they
+come, and those that stand out are kept for certain, each for itself: as many as it takes for the others,
+from which samples are drawn as ever, to be quiet, or so many alike that a sample tells of them.
+
+Symbols
+-------
+=======  ===============================================================
+θ        ``theta``: a few draws from the posterior, (P, d)
+a        ``a``: the anchor, (d,)
+r_i      :meth:`Influence.remainder`, root mean square over θ, (n,)
+n, m     rows seen, and the fewest from which anything is estimated
+=======  ===============================================================
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..models import Model
+from ._rows import Rows
+
+#: Draws from the posterior at which rows are looked at closely, those of them at which all rows are, and how
+#: many times as far out.
+N_DRAWS, N_SWINGS, FAR = 8, 3, 10.0
+#: Standard deviation that the rows not kept for certain may add to log L, nats; a tenth of its square for
+#: rows that are certain no more.
+QUIET = 0.005
+#: m.
+FEWEST = 512
+#: Rows of m that have to make the rest of Σ r_i² at least: of what these do a sample tells.
+SEEN = 4.0
+#: Step of the differences, as a part of the way to θ.
+STEP = 2.0**-6
+#: Rows that are looked at closely, of a few thousand; four times as many where half of them count.
+FIRST = 256
+
+
+class Influence(NamedTuple):
+    """What single rows say at some draws from the posterior."""
+
+    model: Model
+    a: np.ndarray
+    theta: np.ndarray
+
+    def swing(self, rows: Rows) -> np.ndarray:
+        """How much each log-likelihood varies far on both sides of a, (n,): much wherever the remainder does.
+
+        The draws alone would not do: of a row that is explained all but certainly they say the same, and what
+        is steep is on the other side.
+        """
+        u = FAR * (self.theta[:N_SWINGS] - self.a)
+        ell = self._log_likelihood(np.concatenate([self.a + u, self.a - u]), rows)
+        return rows.weight * (ell.max(axis=0) - ell.min(axis=0))
+
+    def remainder(self, rows: Rows) -> np.ndarray:
+        """|r_i|, root mean square over the draws, (n,); infinite for rows that are impossible near by."""
+        u = self.theta - self.a
+        here = self._log_likelihood(self.a[None], rows)
+        ahead, behind = (self._log_likelihood(self.a + step * u, rows) for step in (STEP, -STEP))
+        with np.errstate(invalid="ignore"):
+            slope, bend = (ahead - behind) / (2 * STEP), (ahead + behind - 2 * here) / STEP**2
+            r = self._log_likelihood(self.theta, rows) - here - slope - 0.5 * bend
+            size = rows.weight * np.sqrt(np.mean(r**2, axis=0))
+        return np.where(np.isnan(size), np.inf, size)
+
+    def outstanding(self, rows: Rows, most: int, n: float | None = None) -> np.ndarray:
+        """Indices of the rows to keep for certain, at most so many, of those that have come.
+
+        ``n`` is the number of all rows seen (by default these), in whose noise they have their part.
+        """
+        if not len(rows) or not most:
+            return np.zeros(0, dtype=int)
+        n = len(rows) if n is None else n
+        allowed = (len(rows) / n) * quiet(n)
+        with np.errstate(invalid="ignore"):
+            swing = np.nan_to_num(self.swing(rows), nan=np.inf)
+        limit = min(len(rows), max(2 * most, FIRST))
+        size = max(FIRST, len(rows) // FEWEST * FIRST // 8)
+        while True:
+            size = min(size, limit)
+            some = np.argpartition(-swing, size - 1)[:size]
+            r = self.remainder(rows.take(some))
+            order, n_loud = loudest(r, allowed, SEEN * len(rows) / FEWEST)
+            if 2 * n_loud < size or size == limit:
+                return np.sort(some[order[: min(n_loud, most)]])
+            size *= 4
+
+    def still(self, certain: Rows, most: int, n: float) -> np.ndarray:
+        """Indices of those that stay certain, n rows having been seen."""
+        order, n_loud = loudest(self.remainder(certain), 0.1 * quiet(n), np.inf)
+        return np.sort(order[: min(n_loud, most)])
+
+    def _log_likelihood(self, theta: np.ndarray, rows: Rows) -> np.ndarray:
+        """(P, n), by blocks."""
+        size = self.model.evaluation.rows_of_block(len(theta))
+        with np.errstate(all="ignore"):
+            blocks = [self.model.log_likelihood(theta, block) for block in rows.blocks(size)]
+        return np.concatenate(blocks, axis=1)
+
+
+def quiet(n: float) -> float:
+    """Σ r² that rows may leave to samples of n."""
+    return QUIET**2 * min(FEWEST / n, 1.0)
+
+
+def loudest(r: np.ndarray, allowed: float, enough: float) -> tuple[np.ndarray, int]:
+    """Rows in the order of r_i², and how many have to go for the others to be allowed, or enough to be seen.
+
+    (Σ r²)² / Σ r⁴ is the number of rows that make Σ r².
+    """
+    order = np.argsort(-r)
+    squares = np.minimum(r[order], 1e50) ** 2
+    left, fourth = (np.cumsum(s[::-1])[::-1] for s in (squares, squares**2))  # each row and those after it
+    loud = (left > allowed) & (left**2 < enough * fourth)
+    return order, int(np.argmin(np.append(loud, False)))
