@@ -15,8 +15,9 @@ chunks: what it costs to learn a model anew is paid at once.
 
 **Place within a chunk.**  A few chunks of rows are stored.  When a change is declared, the rows around it
 are scored by the estimator that led before (which has not seen those after it) and by the new one, and their
-gains tell where it happened, or that nothing did (``_placing.py``).  The new run is then fitted again to the
-rows after the place, so that it has nothing of the old segment in it.
+gains tell where it happened, or that nothing did (``_placing.py``); where the rows by themselves tell more
+than the two, their gains count (``_ratio.py``).  The new run is then fitted again to the rows after the
+place, so that it has nothing of the old segment in it.
 """
 
 import copy
@@ -29,6 +30,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 
 from ._detection import Alarm, Detection, last_plausible
 from ._placing import place_weights, row_scores, stands_out
+from ._ratio import best_gains, joint_rows
 from ._watch import Watched
 
 RECENT = 12  # chunks that "recent" means
@@ -200,6 +202,10 @@ class ChunkWatch:
             [first, *(chunk.first for chunk in stored if chunk.first < found.start)]
         )  # a chunk before
         weight = place_weights(gain[least - first :])
+        if first <= found.start:
+            since = min(max(boundary, first), least) - first  # rows of the segment that ends
+            gain[since:] = best_gains(gain[since:], joint_rows(X, y, self.classes)[since:], weight)
+            weight = place_weights(gain[least - first :])
         cut = least - first + int(np.searchsorted(weight.cumsum(), 0.5 * weight.sum()))
         if first > found.start:
             cut = 0

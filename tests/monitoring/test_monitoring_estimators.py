@@ -65,6 +65,20 @@ def test_a_change_within_a_chunk_is_found_and_placed(model, rng):
     assert monitor.run_length_posterior_["probability"].sum() == pytest.approx(1.0)
 
 
+def test_gains_by_the_rows_place_a_change_and_refuse_it(rng, monkeypatch):
+    X, y = regression_stream(rng, n=300)
+    joint = np.column_stack([X, y])
+
+    def at_220(gain, rows, weight):
+        number = np.array([np.flatnonzero((joint == row).all(1))[0] for row in rows])
+        return np.where(number < 220, -1.0, 1.0) + 0.01 * rng.normal(size=len(rows))
+
+    monkeypatch.setattr(_estimators, "best_gains", at_220)
+    assert watch(EvidenceMonitor(linear()), X, y).change_points_[0] == 220
+    monkeypatch.setattr(_estimators, "best_gains", lambda gain, rows, weight: rng.normal(size=len(rows)))
+    assert not len(watch(EvidenceMonitor(linear()), X, y).change_points_)
+
+
 def test_class_balance(rng):
     X = rng.normal(size=(600, 1))
     y = (rng.random(600) < np.where(np.arange(600) < 300, 0.2, 0.8)).astype(int)
