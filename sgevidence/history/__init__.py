@@ -3,12 +3,11 @@
 from ._anchor import Anchor
 from ._doubt import N_BLOCKS, Doubt
 from ._influence import N_DRAWS, Influence
-from ._memory import FEW, MOST_CERTAIN, Memory
+from ._memory import MOST_CERTAIN, Memory
 from ._reservoir import Reservoir
 from ._rows import Rows
 
 __all__ = [
-    "FEW",
     "MOST_CERTAIN",
     "N_BLOCKS",
     "N_DRAWS",

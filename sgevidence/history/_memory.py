@@ -21,7 +21,7 @@ from ._rows import Rows
 
 #: Of the rows, or of the capacity, those that may be kept for certain.
 MOST_CERTAIN = 0.05
-#: Rows that are used whole, so that none need be certain.
+#: Rows that are used whole, where there is room for them.
 FEW = 2500
 
 
@@ -152,13 +152,13 @@ class Memory(NamedTuple):
         if grow and capacity is not None and self.largest is not None:
             reservoir = replace(reservoir, capacity=max(capacity, min(2 * capacity, self.largest)))
         memory = Memory(reservoir, anchor, labels, self.largest, self.certain)
-        if influence is not None and not reservoir.n_condensed and self.n_rows + len(chunk) > memory._few:
+        if influence is not None and not reservoir.n_condensed and self.n_rows + len(chunk) > memory.few:
             memory, chunk = memory._parted(chunk, influence, parts)
         return memory._replace(reservoir=memory.reservoir.absorb(chunk, rng, condensed))
 
     @property
-    def _few(self) -> float:
-        """Rows up to which they are used whole."""
+    def few(self) -> float:
+        """Rows up to which all are used, so that none need be certain."""
         return min(FEW, self.reservoir.capacity or np.inf)
 
     def _parted(self, chunk: Rows, influence: Influence, parts: "Memory | None") -> tuple["Memory", Rows]:
@@ -170,7 +170,7 @@ class Memory(NamedTuple):
         """
         memory, n = self, float(self.n_rows + len(chunk))
         most = int(MOST_CERTAIN * min(self.reservoir.capacity or np.inf, n))
-        if 0 < self.n_rows <= self._few and self.complete:
+        if 0 < self.n_rows <= self.few and self.complete:
             everything = self.at_hand.join(chunk)
             certain = influence.outstanding(everything, most, n)
             if not len(certain):

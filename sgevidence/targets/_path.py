@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..history import FEW, MOST_CERTAIN, Anchor, Influence, Memory, Rows
+from ..history import MOST_CERTAIN, Anchor, Influence, Memory, Rows
 from ..models import Model
 from ._target import Likelihood, Target, of_history
 
@@ -32,7 +32,7 @@ class Path(NamedTuple):
 
     def looked_at(self, theta: np.ndarray) -> "Path":
         """The path with what stands out of a large chunk, by a few draws from the posterior before it."""
-        if self.parts is not None or self.memory.anchor is None or len(self.chunk) <= FEW:
+        if self.parts is not None or self.memory.anchor is None or len(self.chunk) <= self.memory.few:
             return self
         influence = Influence(self.model, self.memory.anchor.a, theta)
         most = int(MOST_CERTAIN * len(self.chunk))
