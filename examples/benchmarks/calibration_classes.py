@@ -40,6 +40,19 @@ def twenty_times(X: np.ndarray, y: np.ndarray, rng: Rng) -> tuple:
     return repeated(X, y)
 
 
+def rare(rng: Rng, n: int, d: int) -> np.ndarray:
+    """The last column is an indicator that ten rows have."""
+    X = independent(rng, n, d)
+    X[:, -1] = 0.0
+    X[rng.choice(n, 10, replace=False), -1] = 1.0
+    return X
+
+
+def told_by_the_last(X: np.ndarray, y: np.ndarray, rng: Rng) -> tuple:
+    """All rows that have the last column are of one class."""
+    return X, np.where(X[:, -1] == 1.0, 1.0, y)
+
+
 # -- softmax -------------------------------------------------------------------------------------------------
 
 
@@ -157,6 +170,17 @@ CELLS = [
         SGAIS(reservoir_size=2000),
         then=columns_shifted,
     ),
+    softmax_cell(2, 2, 60_000, "ten rows have a column", columns=rare, then=told_by_the_last),
+    softmax_cell(
+        2,
+        2,
+        20_000,
+        "ten rows have a column, reservoir of 2000",
+        500,
+        SGAIS(reservoir_size=2000),
+        columns=rare,
+        then=told_by_the_last,
+    ),
     poisson_cell(1, 5),
     poisson_cell(5, 200),
     poisson_cell(20, 15, "n < d"),
@@ -167,6 +191,9 @@ CELLS = [
     poisson_cell(6, 200, "collinear", columns=collinear),
     poisson_cell(5, 500, calls=7),
     poisson_cell(5, 20_000, calls=500),
+    poisson_cell(
+        2, 20_000, "ten rows have a column, reservoir of 2000", 500, SGAIS(reservoir_size=2000), columns=rare
+    ),
     poisson_cell(
         3, 20_000, "columns shift, reservoir of 2000", 500, SGAIS(reservoir_size=2000), then=columns_shifted
     ),
