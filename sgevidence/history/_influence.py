@@ -29,7 +29,7 @@ from ._rows import Rows
 
 #: Draws from the posterior at which rows are looked at closely, those of them at which all rows are, and how
 #: many times as far out.
-N_DRAWS, N_SWINGS, FAR = 8, 3, 10.0
+N_DRAWS, N_SWINGS, FAR = 8, 2, 30.0
 #: Standard deviation that the rows not kept for certain may add to log L, nats; a tenth of its square for
 #: rows that are certain no more.
 QUIET = 0.005

@@ -36,9 +36,16 @@ class Memory(NamedTuple):
 
     @classmethod
     def of(cls, rows: Rows, certain: np.ndarray | None = None) -> "Memory":
-        """Of rows all at hand, with the indices of those that samples of them must have."""
-        kept, rest = rows.parted(certain)
-        return cls(Reservoir(None, rest, len(rest), rest.total_weight), certain=kept)
+        """Of rows all at hand, with the indices of those that samples of them must have.
+
+        These weigh nothing among the others, which are not copied.
+        """
+        if certain is None or not len(certain):
+            return cls(Reservoir(None, rows, len(rows), rows.total_weight))
+        weight = rows.weight.copy()
+        weight[certain] = 0.0
+        rest = replace(rows, weight=weight)
+        return cls(Reservoir(None, rest, len(rest), rest.total_weight, False), certain=rows.take(certain))
 
     @classmethod
     def empty(cls, capacity: int | None = None, largest: int | None = None) -> "Memory":
@@ -126,7 +133,7 @@ class Memory(NamedTuple):
         grow: bool = False,
         condensed: Callable[[Rows], Rows | None] | None = None,
         influence: Influence | None = None,
-        parts: "Memory | None" = None,
+        certain: np.ndarray | None = None,
     ) -> "Memory":
         """The memory after ``chunk``.
 
@@ -145,24 +152,26 @@ class Memory(NamedTuple):
             The model's own way to say the same with fewer rows.
         influence : Influence or None
             What says which rows are kept for certain; None keeps no more of them.
-        parts : Memory or None
-            The chunk parted by it, where it has been.
+        certain : ndarray of shape (k,) or None
+            Those of the chunk, where they are known.
         """
         reservoir, capacity = self.reservoir, self.reservoir.capacity
         if grow and capacity is not None and self.largest is not None:
             reservoir = replace(reservoir, capacity=max(capacity, min(2 * capacity, self.largest)))
-        memory = Memory(reservoir, anchor, labels, self.largest, self.certain)
+        memory, left = Memory(reservoir, anchor, labels, self.largest, self.certain), None
         if influence is not None and not reservoir.n_condensed and self.n_rows + len(chunk) > memory.few:
-            memory, chunk = memory._parted(chunk, influence, parts)
-        return memory._replace(reservoir=memory.reservoir.absorb(chunk, rng, condensed))
+            memory, chunk, left = memory._parted(chunk, influence, certain)
+        return memory._replace(reservoir=memory.reservoir.absorb(chunk, rng, condensed, left))
 
     @property
     def few(self) -> float:
         """Rows up to which all are used, so that none need be certain."""
         return min(FEW, self.reservoir.capacity or np.inf)
 
-    def _parted(self, chunk: Rows, influence: Influence, parts: "Memory | None") -> tuple["Memory", Rows]:
-        """With what stands out for certain, and the rows that are left to the reservoir.
+    def _parted(
+        self, chunk: Rows, influence: Influence, new: np.ndarray | None
+    ) -> tuple["Memory", Rows, np.ndarray | None]:
+        """With what stands out for certain; rows that come to the reservoir, and which of them do not.
 
         Those that it has already are looked at once, when there are too many to be used whole: later they may
         be a sample, of which none may be taken for what it tells.  A row that is certain no more comes as if
@@ -172,17 +181,17 @@ class Memory(NamedTuple):
         most = int(MOST_CERTAIN * min(self.reservoir.capacity or np.inf, n))
         if 0 < self.n_rows <= self.few and self.complete:
             everything = self.at_hand.join(chunk)
-            certain = influence.outstanding(everything, most, n)
-            if not len(certain):
-                return self, chunk
-            memory = self._replace(reservoir=Reservoir(self.reservoir.capacity))
-            parts = Memory.of(everything, certain)
-        elif parts is None:
-            parts = Memory.of(chunk, influence.outstanding(chunk, most, n))
-        kept, rest = parts.certain, parts.reservoir.rows
+            new = influence.outstanding(everything, most, n)
+            if len(new):
+                memory, chunk = self._replace(reservoir=Reservoir(self.reservoir.capacity)), everything
+        elif new is None:
+            new = influence.outstanding(chunk, most, n)
+        if not len(new) and memory.certain is None:
+            return memory, chunk, None
+        kept, left = chunk.take(new), new
         if memory.certain is not None:
-            kept = memory.certain if kept is None else memory.certain.join(kept)
-        if kept is not None:
-            kept, gone = kept.parted(influence.still(kept, most, n))
-            rest = rest.join(gone) if len(gone) else rest
-        return memory._replace(certain=kept), rest
+            kept = memory.certain.join(kept)
+        kept, gone = kept.parted(influence.still(kept, most, n))
+        if len(gone):
+            chunk = chunk.join(gone)
+        return memory._replace(certain=kept if len(kept) else None), chunk, left

@@ -57,13 +57,19 @@ class Reservoir:
         return {k: v for k, v in vars(self).items() if k not in ("_storage", "_cdf")} | {"_storage": None}
 
     def absorb(
-        self, chunk: Rows, rng: np.random.Generator, condensed: Callable[[Rows], Rows | None] | None = None
+        self,
+        chunk: Rows,
+        rng: np.random.Generator,
+        condensed: Callable[[Rows], Rows | None] | None = None,
+        left: np.ndarray | None = None,
     ) -> "Reservoir":
         """The reservoir after ``chunk``: row number i stays with probability capacity/i.
 
         With ``condensed``, rows that would not fit are replaced by fewer that say the same, where there are
-        such: then nothing is lost.
+        such: then nothing is lost.  Rows of the chunk whose indices are in ``left`` do not come.
         """
+        if left is not None and len(left):
+            chunk = chunk.parted(left)[1]
         n_rows, n = self.n_rows + len(chunk), self.n + chunk.total_weight
         if condensed is not None and self.complete:
             fewer = self._condensed(chunk, condensed)

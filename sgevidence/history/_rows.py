@@ -46,13 +46,9 @@ class Rows:
         y = None if self.y is None else np.take(self.y, indices, axis=0)
         return Rows(np.take(self.X, indices, axis=0), y, np.take(self.weight, indices))
 
-    def parted(self, indices: np.ndarray | None) -> tuple["Rows | None", "Rows"]:
-        """Those of these indices, and the others; None and all of them, where there are none."""
-        if indices is None or not len(indices):
-            return None, self
-        others = np.ones(len(self), bool)
-        others[indices] = False
-        return self.take(indices), self.take(np.flatnonzero(others))
+    def parted(self, indices: np.ndarray) -> tuple["Rows", "Rows"]:
+        """Those of these indices, and the others."""
+        return self.take(indices), self.take(np.delete(np.arange(len(self)), indices))
 
     def __getitem__(self, part: slice) -> "Rows":
         """A view of consecutive rows."""

@@ -28,20 +28,20 @@ class Path(NamedTuple):
     model: Model
     memory: Memory
     chunk: Rows
-    parts: Memory | None = None  #: the chunk with rows apart that samples must have; None: not looked for
+    certain: np.ndarray | None = None  #: indices of its rows that samples must have; None: not looked for
 
     def looked_at(self, theta: np.ndarray) -> "Path":
         """The path with what stands out of a large chunk, by a few draws from the posterior before it."""
-        if self.parts is not None or self.memory.anchor is None or len(self.chunk) <= self.memory.few:
+        if self.certain is not None or self.memory.anchor is None or len(self.chunk) <= self.memory.few:
             return self
         influence = Influence(self.model, self.memory.anchor.a, theta)
         most = int(MOST_CERTAIN * len(self.chunk))
-        return self._replace(parts=Memory.of(self.chunk, influence.outstanding(self.chunk, most, self.n)))
+        return self._replace(certain=influence.outstanding(self.chunk, most, self.n))
 
     @property
     def new(self) -> Memory:
         """The chunk as a history of its own."""
-        return self.parts or Memory.of(self.chunk)
+        return Memory.of(self.chunk, self.certain)
 
     @property
     def n(self) -> float:

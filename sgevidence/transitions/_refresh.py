@@ -25,7 +25,7 @@ class Refresh(NamedTuple):
         if state.cloud.is_even or path.memory.anchor is None:
             return Step(state, crossed=False)
         # no row of the chunk at all: at λ = 0 one that is impossible would weigh 0 · −∞
-        move = self.anneal.move.along(path._replace(chunk=path.chunk[:0], parts=None), rng)
+        move = self.anneal.move.along(path._replace(chunk=path.chunk[:0], certain=None), rng)
         cloud, tuned, moved = self.anneal.renewed(state.cloud, move, 0.0, state.tuned, path, rng)
         theta = path.model.canonicalize(cloud.theta, path.memory.labels)
         fresh = state._replace(cloud=cloud._replace(theta=theta), tuned=tuned, ell=None)

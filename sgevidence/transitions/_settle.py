@@ -29,6 +29,6 @@ def settled(step: Step, path: Path, rng: Streams, keep_anchor: bool) -> State:
     noisy = tuned.sample_noise > TOO_NOISY
     influence = None if anchor is None else Influence(path.model, anchor.a, cloud.some(N_DRAWS))
     memory = path.memory.absorb(
-        path.chunk, rng.rows, anchor, labels, noisy, path.model.condensed, influence, path.parts
+        path.chunk, rng.rows, anchor, labels, noisy, path.model.condensed, influence, path.certain
     )
     return State(cloud, memory, tuned)

@@ -242,19 +242,50 @@ def test_sums_over_the_sample_are_unbiased(rng, monkeypatch):
     [
         ("_parted", "self._replace(reservoir=Reservoir(self.reservoir.capacity))", "self"),
         ("_parted", "self.at_hand.join(chunk)", "self.at_hand.join(chunk[1:])"),
-        ("_parted", "rest.join(gone) if len(gone) else rest", "rest"),
+        ("_parted", "chunk = chunk.join(gone)", "pass"),
+        ("absorb", "condensed, left)", "condensed)"),
         ("_parted", "memory.certain.join(kept)", "kept"),
         ("with_certain", "rows.join(self.certain)", "rows"),
-        ("of", "certain=kept)", "certain=None)"),
     ],
 )
 def test_broken_parting_is_caught(rng, monkeypatch, method, right, wrong):
     monkeypatch.setattr(_memory, "MOST_CERTAIN", 0.34)
-    function = getattr(Memory, method)
-    mutant = broken(getattr(function, "__func__", function), right, wrong)
-    monkeypatch.setattr(Memory, method, classmethod(mutant) if method == "of" else mutant)
+    monkeypatch.setattr(Memory, method, broken(getattr(Memory, method), right, wrong))
     with pytest.raises(AssertionError):
         check_unbiased(rng)
+
+
+def check_chunk(rng, of=Memory.of):
+    """Of a chunk at hand each row counts once, in all of it and in mini-batches, of which each has those."""
+    rows = numbered(0, 40)
+    certain = np.array([3, 17, 18])
+    memory = of(rows, certain)
+    assert memory.n == pytest.approx(rows.total_weight) and memory.complete
+    assert memory.sample.weight @ memory.sample.y == pytest.approx(rows.weight @ rows.y)
+    total = np.zeros(40)
+    for _ in range(400):
+        batch = memory.draw(10, rng)
+        assert set(certain) == set(batch.y[10:]) and not set(certain) & set(batch.y[:10])
+        np.add.at(total, batch.y, batch.weight / 400)
+    np.testing.assert_allclose(total, rows.weight, atol=5 * np.sqrt(rows.total_weight / 10 * 2 / 400))
+    assert of(rows).certain is None and of(rows).n_rows == 40
+
+
+def test_a_chunk_with_certain_rows(rng):
+    check_chunk(rng)
+    rows = numbered(0, 40)
+    Memory.of(rows, np.array([3]))
+    assert np.all(rows.weight > 0)  # the caller's weights stay
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [("weight[certain] = 0.0", "pass"), (", False), certain", "), certain"), ("rows.take(certain)", "None")],
+)
+def test_broken_chunks_are_caught(rng, right, wrong):
+    mutant = broken(Memory.of.__func__, right, wrong)
+    with pytest.raises((AssertionError, TypeError)):
+        check_chunk(rng, lambda *arguments: mutant(Memory, *arguments))
 
 
 def test_nothing_is_looked_at_while_all_rows_are_used(rng):

@@ -45,7 +45,7 @@ def test_evidence_from_an_uneven_cloud(rng):
     "right, wrong",
     [
         (
-            "along(path._replace(chunk=path.chunk[:0], parts=None), rng)\n    cloud, tuned, moved = "
+            "along(path._replace(chunk=path.chunk[:0], certain=None), rng)\n    cloud, tuned, moved = "
             "self.anneal.renewed(state.cloud, move, 0.0,",
             "along(path, rng)\n    cloud, tuned, moved = self.anneal.renewed(state.cloud, move, 1.0,",
         ),
