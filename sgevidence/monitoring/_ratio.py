@@ -13,6 +13,11 @@ one side with 95 %, and predicts each of them by a fit to the others.
 
 **Which gains.**  The model sees best what it is made for: a coefficient that changes, one column of many.
 Of g and ĝ those count that tell the known rows apart with the lower log loss, both sides weighing the same.
+
+References
+----------
+M. Londschien, P. Bühlmann, S. Kovács (2023), Random forests for change point detection, Journal of Machine
+Learning Research 24.
 """
 
 import numpy as np
