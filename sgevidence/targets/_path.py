@@ -31,12 +31,17 @@ class Path(NamedTuple):
     certain: np.ndarray | None = None  #: indices of its rows that samples must have; None: not looked for
 
     def looked_at(self, theta: np.ndarray) -> "Path":
-        """The path with what stands out of a large chunk, by a few draws from the posterior before it."""
-        if self.certain is not None or self.memory.anchor is None or len(self.chunk) <= self.memory.few:
+        """The path with what stands out of a large chunk, by a few draws from the posterior before it.
+
+        Rows that are condensed have sufficient statistics, and leave next to nothing beside a quadratic.
+        """
+        model, memory, chunk, certain = self
+        if certain is not None or memory.anchor is None or memory.reservoir.n_condensed:
             return self
-        influence = Influence(self.model, self.memory.anchor.a, theta)
-        most = int(MOST_CERTAIN * len(self.chunk))
-        return self._replace(certain=influence.outstanding(self.chunk, most, self.n))
+        if len(chunk) <= memory.few:
+            return self
+        influence = Influence(model, memory.anchor.a, theta)
+        return self._replace(certain=influence.outstanding(chunk, int(MOST_CERTAIN * len(chunk)), self.n))
 
     @property
     def new(self) -> Memory:

@@ -1,5 +1,7 @@
 """The path: its two ends are the two posteriors, on all rows or on average over samples of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from path_problem import MODELS, Problem, every_model
@@ -70,3 +72,21 @@ def test_the_first_chunk_has_no_history(rng):
     problem = Problem(MODELS["softmax"], rng, 1, 50)
     first = problem.path._replace(memory=type(problem.path.memory).empty())
     assert first.batch(0.5, 60, rng).total_weight == pytest.approx(25) and first.n == first.n_at_hand == 50
+
+
+def test_a_chunk_is_looked_at_where_it_will_be_thinned(rng):
+    """And not where it is used whole, where there is no anchor, or where rows are condensed."""
+    problem = Problem(MODELS["softmax"], rng, n=3000, c=2800, M=20)
+    path, draws = problem.path, problem.theta[:8]
+    chunk = path.chunk.copy()
+    chunk.weight[5] = 3000.0
+    path = path._replace(chunk=chunk)
+    looked = path.looked_at(draws)
+    assert 5 in looked.certain and looked.new.n_certain == len(looked.certain) < 10
+    assert looked.looked_at(draws) is looked
+    assert len(looked.on_rows(600, rng).new.rows) == 600 + len(looked.certain)
+    few = path._replace(chunk=chunk[:2500])
+    bare = path._replace(memory=path.memory._replace(anchor=None))
+    condensed = path.memory._replace(reservoir=replace(path.memory.reservoir, n_condensed=1))
+    for other in (few, bare, path._replace(memory=condensed)):
+        assert other.looked_at(draws) is other
