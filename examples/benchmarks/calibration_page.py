@@ -32,8 +32,8 @@ were too short where components overlap, and 0.2 too low), no cell for the sampl
 commit that made them, below the last table, and are kept in `calibration.jsonl.gz` beside the scripts;
 references of earlier lines will do where they are sound (``--references``: the rows of a seed stay the
 same). Cells were added where errors had been found that the others could not see, after these were mended:
-overlapping components with 300 to 1000 rows, mixtures of a few rows far from the prior, and rows that
-nobody scaled.
+overlapping components with 300 to 1000 rows, mixtures of a few rows far from the prior, rows that nobody
+scaled, and ten rows that alone have a column.
 
     cd examples/benchmarks; export OMP_NUM_THREADS=1
     python calibration.py --output calibration.jsonl --references calibration.jsonl.gz
