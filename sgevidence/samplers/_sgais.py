@@ -61,7 +61,8 @@ class SGAIS(Parts, OnlineSampler):
         annealing step is followed by a move, and ``escort`` and ``mode_search`` must be None.
     reservoir_size : int or None, default=100000
         Rows of the past to keep, a uniform sample once there are more; None keeps all.  Until it is full
-        nothing is approximated.  A hundred thousand rows pin down overlapping mixtures and take
+        nothing is approximated.  Beside it are kept, up to a twentieth of it, rows that a sample would
+        miss, as those few that alone have a column.  A hundred thousand rows pin down overlapping mixtures and take
         megabytes.  If its noise spreads the particles by more than half a nat it grows, to ten times as
         many.  At least 16: its noise is read from so many parts.  A linear regression and a mixture of one
         component need no sample, since a few weighted rows say the same as all (:meth:`Model.condensed`).
