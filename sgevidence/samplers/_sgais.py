@@ -62,10 +62,11 @@ class SGAIS(Parts, OnlineSampler):
     reservoir_size : int or None, default=100000
         Rows of the past to keep, a uniform sample once there are more; None keeps all.  Until it is full
         nothing is approximated.  Beside it are kept, up to a twentieth of it, rows that a sample would
-        miss, as those few that alone have a column.  A hundred thousand rows pin down overlapping mixtures and take
-        megabytes.  If its noise spreads the particles by more than half a nat it grows, to ten times as
-        many.  At least 16: its noise is read from so many parts.  A linear regression and a mixture of one
-        component need no sample, since a few weighted rows say the same as all (:meth:`Model.condensed`).
+        miss, as those few that alone have a column.  A hundred thousand rows pin down overlapping mixtures
+        and take megabytes.  If its noise spreads the particles by more than half a nat it grows, to ten
+        times as many.  At least 16: its noise is read from so many parts.  A linear regression and a
+        mixture of one component need no sample, since a few weighted rows say the same as all
+        (:meth:`Model.condensed`).
     move : HMC, SGHMC or SGNHT, default=HMC()
         How particles move between annealing steps.
     escort : Escort or None, default=Escort()
