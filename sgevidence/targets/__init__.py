@@ -10,7 +10,6 @@ from ._preconditioner import curvature_coordinates
 from ._rival_allocations import RivalAllocations, rival_allocations
 from ._sampling_error import (
     TOO_NOISY,
-    Change,
     SampleEstimate,
     estimate,
     remainder,
@@ -23,7 +22,6 @@ __all__ = [
     "STRAY",
     "TOO_NOISY",
     "AllocationEvidence",
-    "Change",
     "Likelihood",
     "Path",
     "RivalAllocations",

@@ -4,6 +4,7 @@ Symbols: ``values`` = sums over each block at each particle, (B, M); ``share`` =
 the sampled weight; ``n`` = total weight that the sample stands for.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,21 +40,6 @@ class SampleEstimate(NamedTuple):
             1.0 - weights.sum() / n, 0.0
         )  # without replacement: nothing is unknown when all is sampled
         return cls(value, rest * float(np.sum(common**2)), rest * float(spread))
-
-
-class Change(NamedTuple):
-    """Of log L from one place to another, (M,): what :func:`estimate` is asked for."""
-
-    to: np.ndarray
-    start: np.ndarray | None = None
-
-    def __call__(self, L: Any) -> np.ndarray:
-        return L(self.to) if self.start is None else L(self.to) - L(self.start)
-
-    def some(self, size: int) -> tuple[np.ndarray, "Change"]:
-        """So many of the particles, and which."""
-        which = np.unique(np.linspace(0, len(self.to) - 1, size).astype(int))
-        return which, Change(self.to[which], None if self.start is None else self.start[which])
 
 
 def remainder(model: Model, theta: np.ndarray, own: Anchor, rows: Rows) -> np.ndarray:
@@ -96,7 +82,7 @@ def rows_enough(path: Path, theta: np.ndarray, noise: float, rng: np.random.Gene
 
 def estimate(
     model: Model,
-    of: Any,
+    of: Callable,
     memory: Memory,
     rng: np.random.Generator,
     *,

@@ -11,6 +11,7 @@ Whatever the map, the estimate stays consistent: a bad map only costs effective 
 Symbols: ``a`` = anchor, ``m, P`` = mode and precision, 1 before and 2 after the chunk, ``T`` = the map.
 """
 
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from .._compat import Interval
 from ..history import Anchor, Memory
 from ..models import Model
 from ..particles import EVEN, AffineMap, Cloud, Weights
-from ..targets import STRAY, Change, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
+from ..targets import STRAY, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
 from ._base import Moved, State, Step, Streams
 
 
@@ -170,8 +171,7 @@ class Escort(BaseEstimator):
             shared_var=cloud.shared_var + carried.noise_var,
         )
         info = Escorted(n_escorts=1, n_likelihoods=cost, ess=weights.ess, lambdas=(1.0,))
-        state = state._replace(cloud=cloud, tuned=tuned, ell=None)
-        return Step(state, info, anchor=carried.anchor)
+        return Step(state._replace(cloud=cloud, tuned=tuned, ell=None), info, anchor=carried.anchor)
 
     def carried(self, path: Path, theta: np.ndarray, rng: np.random.Generator) -> Carried | None:
         """The map and what it does to the weights; None where there is no Gaussian to follow.
@@ -242,8 +242,8 @@ class Escort(BaseEstimator):
         """Of the log-weights on the way from θ to Tθ; variance that all share, and spread of the rest."""
         model, memory = path.model, path.memory
         with np.errstate(all="ignore"):  # −∞ less −∞, of a particle that weighs nothing already
-            chunk_part = self._sum(model, Change(moved), chunk, rng)
-            history_part = self._sum(model, Change(moved, theta), memory, rng)
+            chunk_part = self._sum(model, lambda L: L(moved), chunk, rng)
+            history_part = self._sum(model, lambda L: L(moved) - L(theta), memory, rng)
             prior = model.log_prior(moved) - model.log_prior(theta)
             increment = chunk_part.value + history_part.value + prior + T.log_det
         increment = np.where(np.isnan(increment), -np.inf, increment)
@@ -263,14 +263,14 @@ class Escort(BaseEstimator):
             plain = cloud.weights.add(state.ell)
         else:  # as few particles in proportion to their weights, which then are even
             theta = cloud.some(self.n_probes)
-            plain = Weights(self._sum(path.model, Change(theta), carried.chunk, rng).value)
+            plain = Weights(self._sum(path.model, lambda L: L(theta), carried.chunk, rng).value)
             claimed -= cloud.weights.log_mean
         if plain.ess == 0.0:
             return False
         std = np.sqrt(plain.relative_variance + weights.relative_variance)
         return bool(plain.log_mean - claimed > self.max_excess * std)
 
-    def _sum(self, model: Model, of: Change, memory: Memory, rng: np.random.Generator) -> SampleEstimate:
+    def _sum(self, model: Model, of: Callable, memory: Memory, rng: np.random.Generator) -> SampleEstimate:
         """``of`` the log-likelihood of rows, from their anchor and as few of them as will do."""
         sizes = {"first_rows": self.first_rows, "whole_rows": self.whole_rows}
         return estimate(model, of, memory, rng, **sizes, noise=self.max_noise)

@@ -125,8 +125,8 @@ REFUSED = {
     ),
     "chunk where the cloud was": (
         "_increment",
-        "Change(moved), chunk",
-        "Change(theta), chunk",
+        "L(moved), chunk",
+        "L(theta), chunk",
     ),
     "the map back": ("carried", "AffineMap.between(m1, P1, m2, P2)", "AffineMap.between(m2, P2, m1, P1)"),
 }

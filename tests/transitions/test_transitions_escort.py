@@ -92,7 +92,7 @@ def test_whole_history_in_blocks(rng, model, monkeypatch):
         ("+ history_part.value", ""),
         ("+ history_part.value", "- history_part.value"),
         ("+ prior", ""),
-        ("Change(moved), chunk", "Change(theta), chunk"),
+        ("L(moved), chunk", "L(theta), chunk"),
     ],
     ids=["sign of the Jacobian", "no Jacobian", "no history", "sign of history", "no prior", "chunk at θ"],
 )
