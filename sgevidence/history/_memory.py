@@ -158,10 +158,13 @@ class Memory(NamedTuple):
         reservoir, capacity = self.reservoir, self.reservoir.capacity
         if grow and capacity is not None and self.largest is not None:
             reservoir = replace(reservoir, capacity=max(capacity, min(2 * capacity, self.largest)))
-        memory, left = Memory(reservoir, anchor, labels, self.largest, self.certain), None
+        memory, left, gone = Memory(reservoir, anchor, labels, self.largest, self.certain), None, chunk[:0]
         if influence is not None and not reservoir.n_condensed and self.n_rows + len(chunk) > memory.few:
-            memory, chunk, left = memory._parted(chunk, influence, certain)
-        return memory._replace(reservoir=memory.reservoir.absorb(chunk, rng, condensed, left))
+            memory, chunk, left, gone = memory._parted(chunk, influence, certain)
+        reservoir = memory.reservoir.absorb(chunk, rng, condensed, left)
+        if len(gone):
+            reservoir = reservoir.absorb(gone, rng)
+        return memory._replace(reservoir=reservoir)
 
     @property
     def few(self) -> float:
@@ -170,12 +173,12 @@ class Memory(NamedTuple):
 
     def _parted(
         self, chunk: Rows, influence: Influence, new: np.ndarray | None
-    ) -> tuple["Memory", Rows, np.ndarray | None]:
-        """With what stands out for certain; rows that come to the reservoir, and which of them do not.
+    ) -> tuple["Memory", Rows, np.ndarray | None, Rows]:
+        """With what stands out for certain; rows that come to the reservoir, which of them do not, and more.
 
         Those that it has already are looked at once, when there are too many to be used whole: later they may
-        be a sample, of which none may be taken for what it tells.  A row that is certain no more comes as if
-        it were new.
+        be a sample, of which none may be taken for what it tells.  Rows that are certain no more come as if
+        they were new.
         """
         memory, n = self, float(self.n_rows + len(chunk))
         most = int(MOST_CERTAIN * min(self.reservoir.capacity or np.inf, n))
@@ -187,11 +190,9 @@ class Memory(NamedTuple):
         elif new is None:
             new = influence.outstanding(chunk, most, n)
         if not len(new) and memory.certain is None:
-            return memory, chunk, None
-        kept, left = chunk.take(new), new
+            return memory, chunk, None, chunk[:0]
+        kept = chunk.take(new)
         if memory.certain is not None:
             kept = memory.certain.join(kept)
         kept, gone = kept.parted(influence.still(kept, most, n))
-        if len(gone):
-            chunk = chunk.join(gone)
-        return memory._replace(certain=kept if len(kept) else None), chunk, left
+        return memory._replace(certain=kept if len(kept) else None), chunk, new if len(new) else None, gone

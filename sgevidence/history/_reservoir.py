@@ -68,36 +68,38 @@ class Reservoir:
         With ``condensed``, rows that would not fit are replaced by fewer that say the same, where there are
         such: then nothing is lost.  Rows of the chunk whose indices are in ``left`` do not come.
         """
-        if left is not None and len(left):
-            chunk = chunk.parted(left)[1]
-        n_rows, n = self.n_rows + len(chunk), self.n + chunk.total_weight
+        coming = np.arange(len(chunk))  # as indices: a large chunk is not copied for the few that do not come
+        if left is not None:
+            coming = np.delete(coming, left)
+        n_rows, n = self.n_rows + len(coming), self.n + float(np.sum(chunk.weight[coming]))
         if condensed is not None and self.complete:
-            fewer = self._condensed(chunk, condensed)
+            fewer = self._condensed(chunk if left is None else chunk.take(coming), condensed)
             if fewer is not None:
                 n_condensed = n_rows - len(fewer)
                 return Reservoir(self.capacity, fewer, n_rows, n, False, n_condensed)
         first = chunk.weight[0] if self.rows is None else self.rows.weight[0]
         equal_weights = self.equal_weights and bool(np.all(chunk.weight == first))
-        room = len(chunk) if self.capacity is None else max(self.capacity - len(self), 0)
+        room = len(coming) if self.capacity is None else max(self.capacity - len(self), 0)
         if (
             self.capacity is not None and room and not self.complete
         ):  # grown in mid-stream: new rows stay with the probability of the old
-            chosen = np.flatnonzero(rng.random(len(chunk)) < len(self) / self.n_rows)
-            rows = self.rows.join(chunk.take(chosen))
+            stay = rng.random(len(coming)) < len(self) / self.n_rows
+            rows = self.rows.join(chunk.take(coming[stay]))
             if len(rows) > self.capacity:  # a uniform part of a uniform sample
                 rows = rows.take(np.sort(rng.choice(len(rows), self.capacity, replace=False)))
             return Reservoir(self.capacity, rows, n_rows, n, equal_weights, self.n_condensed)
         storage, rows = self._storage, self.rows
         if room:
-            storage = (storage or _Storage(rows)).append(rows, chunk[:room])
+            new = chunk[:room] if left is None else chunk.take(coming[:room])
+            storage = (storage or _Storage(rows)).append(rows, new)
             rows = storage.rows
-        rest = chunk[room:]
+        rest = coming[room:]
         if len(rest):
             position = np.arange(n_rows - len(rest), n_rows) + 1
             slot = (rng.random(len(rest)) * position).astype(int)
             chosen = np.flatnonzero(slot < self.capacity)
             # of several rows for one slot the last stays, as if they had come one by one
-            rows, storage = rows.replace(slot[chosen], rest.take(chosen)), None
+            rows, storage = rows.replace(slot[chosen], chunk.take(rest[chosen])), None
         return Reservoir(self.capacity, rows, n_rows, n, equal_weights, self.n_condensed, storage)
 
     def _condensed(self, chunk: Rows, condensed: Callable[[Rows], Rows | None]) -> Rows | None:

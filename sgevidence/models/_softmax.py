@@ -147,6 +147,8 @@ def log_total(Z):
 SAFE_EXPONENT = 80.0
 #: Logits up to which the two sums of :func:`_fused`, which nearly cancel, leave enough of each row.
 CANCELS = 1e9
+#: Probabilities that are formed at a time, which then stay in the cache.
+IN_CACHE = 100_000
 
 
 @primitive
@@ -154,33 +156,35 @@ def _fused(theta, Phi, y, weight, K, tape, single_below):
     """Σ_r w_r log p(y_r | x_r, θ_m) = θ_m·s − Σ_r w_r log Σ_k exp z_krm with s_k = Σ_{y_r = k} w_r φ_r."""
     M, (n, q) = len(theta), Phi.shape
     dtype = working_precision(theta, Phi, single_below)
-    W = theta.reshape(M, K, q).transpose(1, 0, 2).reshape(K * M, q)
-    P = (W.astype(dtype) @ Phi.T.astype(dtype)).reshape(K, M, n)
-    top = 0.0
-    if not np.max(np.sum(W**2, axis=1)) * np.max(np.einsum("np,np->n", Phi, Phi)) < SAFE_EXPONENT**2:
-        top = P.max(axis=0)
-        P -= top
-    np.exp(P, out=P)
-    total = P.sum(axis=0)
-    wPhi = weight[:, None] * Phi
-    s = ((y == np.arange(K)[:, None]).astype(float) @ wPhi).ravel()
+    W, inputs = theta.reshape(M, K, q), Phi.T.astype(dtype)
+    wPhi = None if tape is None else (weight[:, None] * Phi).astype(dtype)
+    longest = np.max(np.einsum("mkq,mkq->mk", W, W)) * np.max(np.einsum("np,np->n", Phi, Phi))
+    log_norm, expected = np.empty(M), np.empty(W.shape)
+    size = max(1, IN_CACHE // (K * n))
+    for start in range(0, M, size):
+        some = slice(start, start + size)
+        P = W[some].transpose(1, 0, 2).reshape(-1, q).astype(dtype) @ inputs
+        P, top = P.reshape(K, -1, n), 0.0
+        if not longest < SAFE_EXPONENT**2:
+            top = P.max(axis=0)
+            P -= top
+        np.exp(P, out=P)
+        total = P.sum(axis=0)
+        if wPhi is not None:
+            P /= total
+            expected[some] = (P.reshape(-1, n) @ wPhi).reshape(K, -1, q).transpose(1, 0, 2)
+        np.log(total, out=total)
+        total += top
+        log_norm[some] = total @ weight  # sums over rows in double precision
+    s = (((y == np.arange(K)[:, None]) * weight) @ Phi).ravel()
     if tape is not None:
-        P /= total
-        tape.append((P, wPhi, s))
-    np.log(total, out=total)
-    total += top
-    return theta @ s - total @ weight  # sums over rows in double precision
+        tape.append(s - expected.reshape(M, -1))
+    return theta @ s - log_norm
 
 
 def _fused_vjp(ans, theta, Phi, y, weight, K, tape, single_below):
-    P, wPhi, s = tape.pop()
-    _, M, n = P.shape
-
-    def vjp(g):
-        expected = P.reshape(K * M, n) @ wPhi.astype(P.dtype)
-        return g[:, None] * (s - expected.reshape(K, M, -1).transpose(1, 0, 2).reshape(M, -1))
-
-    return vjp
+    gradient = tape.pop()
+    return lambda g: g[:, None] * gradient
 
 
 defvjp(_fused, _fused_vjp, argnums=(0,))

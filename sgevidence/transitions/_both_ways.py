@@ -2,8 +2,9 @@ r"""An escort in both directions (Bennett 1976).
 
 The weights of a cloud that a map has carried know nothing of where it is too thin: the tail of a posterior
 that is not Gaussian, of which the map's image has a part only.  Then log Ẑ is too low, chunk after chunk, by
-more than its error bar, which comes from the same weights.  So where they are not even the cloud goes on to
-the new posterior by a move, and from there the map is taken *back*: with ω(θ) its weight at its end θ,
+more than its error bar, which comes from the same weights.  So where they are not even, or each of many maps
+has left them a little less so, the cloud goes on to the new posterior by a move, and from there the map is
+taken *back*: with ω(θ) its weight at its end θ,
 
     Z = bridge of ω at the ends of the map, and of ω at the draws of the new posterior,
 
@@ -38,6 +39,8 @@ from ._escort import Escort
 
 #: Share of the draws of the new posterior from which the map leads back to where the cloud was.
 MET = 0.5
+#: Effective sample size, as a part of M, that maps of which each leaves the weights even may leave together.
+LASTING = 0.75
 
 
 class BothWays(NamedTuple):
@@ -53,7 +56,9 @@ class BothWays(NamedTuple):
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         carried = self.escort.carried(path, state.theta, rng.rows)
         step = self.escort.taken(carried, state, path, rng)
-        if carried is None or not step.crossed or step.state.cloud.is_even:
+        if carried is None or not step.crossed:
+            return step
+        if step.state.tuned.even and step.state.cloud.weights.ess >= LASTING * step.state.cloud.M:
             return step
         if self.allocate is not None and self.allocate.applies(state, path):
             return step

@@ -78,7 +78,7 @@ class Crossing(NamedTuple):
 
     def at_once(self, state: State, path: Path, rng: Streams) -> tuple[State, list[Any], Cloud | None]:
         """However many rows, by the allocations of a mixture; else no infos, but what these offer."""
-        if self.allocate is None:
+        if self.allocate is None or not self.allocate.applies(state, path):
             return state, [], None
         check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
         step = self.allocate(state._replace(pending=None, ell=None), path, rng)

@@ -25,6 +25,10 @@ from ..particles import EVEN, AffineMap, Cloud, Weights
 from ..targets import STRAY, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
 from ._base import Moved, State, Step, Streams
 
+#: Nats of excess where one particle is all of it, of which a standard error knows nothing: whatever the
+#: weights, a mean exceeds what it estimates by so much once in a thousand times at most (Markov).
+SURE = 7.0
+
 
 class Carried(NamedTuple):
     """A proposal of the map."""
@@ -268,7 +272,7 @@ class Escort(BaseEstimator):
         if plain.ess == 0.0:
             return False
         std = np.sqrt(plain.relative_variance + weights.relative_variance)
-        return bool(plain.log_mean - claimed > self.max_excess * std)
+        return bool(plain.log_mean - claimed > max(self.max_excess * std, SURE / plain.ess))
 
     def _sum(self, model: Model, of: Callable, memory: Memory, rng: np.random.Generator) -> SampleEstimate:
         """``of`` the log-likelihood of rows, from their anchor and as few of them as will do."""

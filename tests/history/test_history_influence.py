@@ -242,7 +242,7 @@ def test_sums_over_the_sample_are_unbiased(rng, monkeypatch):
     [
         ("_parted", "self._replace(reservoir=Reservoir(self.reservoir.capacity))", "self"),
         ("_parted", "self.at_hand.join(chunk)", "self.at_hand.join(chunk[1:])"),
-        ("_parted", "chunk = chunk.join(gone)", "pass"),
+        ("absorb", "if len(gone):", "if False:"),
         ("absorb", "condensed, left)", "condensed)"),
         ("_parted", "memory.certain.join(kept)", "kept"),
         ("with_certain", "rows.join(self.certain)", "rows"),

@@ -66,8 +66,8 @@ def test_every_sample_is_equally_likely(rng, cuts):
     [
         ("np.arange(n_rows - len(rest), n_rows) + 1", "np.full(len(rest), n_rows)"),
         ("np.arange(n_rows - len(rest), n_rows) + 1", "np.arange(n_rows - len(rest), n_rows) + 2"),
-        ("rest.take(chosen)", "rest[: len(chosen)]"),
-        ("rows.replace(slot[chosen], rest.take(chosen))", "rows"),
+        ("chunk.take(rest[chosen])", "chunk.take(rest[: len(chosen)])"),
+        ("rows.replace(slot[chosen], chunk.take(rest[chosen]))", "rows"),
     ],
     ids=["position of the chunk's last row", "off by one", "wrong rows", "nothing replaced"],
 )
