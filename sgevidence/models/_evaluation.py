@@ -38,6 +38,9 @@ class Evaluation:
     block_elements : int, default=200_000
         Particles × rows in one block: five components of so many doubles stay within the caches, where the
         likelihood pass is up to twice as fast.
+    fused_elements : int or None, default=None
+        The same for a model whose sums are fused, and have blocks of their own that stay in the cache: then
+        large ones cost less around them.  None: as for others.
     block_rows : int, default=8192
         The most rows of a block, however few the particles.
     single_precision_rows : int, default=0
@@ -52,6 +55,7 @@ class Evaluation:
     """
 
     block_elements: int = 200_000
+    fused_elements: int | None = None
     block_rows: int = 8192
     single_precision_rows: int = 0
     single_precision_from: int = 65
@@ -60,6 +64,10 @@ class Evaluation:
     def rows_of_block(self, M: int) -> int:
         """Rows of a block for M particles."""
         return min(self.block_elements // M, self.block_rows)
+
+    def rows_of_sum(self, M: int) -> int:
+        """The same where only sums over rows are asked for."""
+        return min((self.fused_elements or self.block_elements) // M, self.block_rows)
 
     def single_below(self, rows: Any) -> float:
         """Size of the largest term up to which these rows may be summed in single precision; 0 forbids it."""
@@ -70,7 +78,7 @@ class Evaluation:
         """ℓ_m = Σ_r w_r log p(y_r | θ_m), (M,)."""
         total, single_below = np.zeros(len(theta)), self.single_below(rows)
         with np.errstate(all="ignore"):
-            for block in rows.blocks(self.rows_of_block(len(theta))):
+            for block in rows.blocks(self.rows_of_sum(len(theta))):
                 total += model._block_log_likelihood(theta, block, None, single_below)
         return np.where(np.isnan(total), -np.inf, total)
 
@@ -80,7 +88,7 @@ class Evaluation:
         """Σ_r w_r log p(y_r | θ_m) as it comes, nan included, and its gradient, (M,) and (M, d)."""
         value, grad = np.zeros(len(theta)), np.zeros(theta.shape)
         with np.errstate(all="ignore"):
-            for block in rows.blocks(self.rows_of_block(len(theta))):
+            for block in rows.blocks(self.rows_of_sum(len(theta))):
 
                 def of_block(t, b=block):
                     return model._block_log_likelihood(t, b, [], single_below)

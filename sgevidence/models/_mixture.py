@@ -49,7 +49,7 @@ class MixtureModel(Exchangeable, Model):
     variance_prior: tuple[float, float] = (1.0, 1.0)
 
     # rounding a log-weight shifts all rows of its component alike: 20 000 · 10⁻⁷ is still nothing
-    evaluation = Evaluation(single_precision_rows=20_000)
+    evaluation = Evaluation(fused_elements=1_000_000, single_precision_rows=20_000)
 
     has_one_mode = True  # in each labelling, or its own search finds them
 

@@ -16,7 +16,8 @@ math        code            meaning
 ==========  ==============  =====================================================
 F           ``F``           features of each row, (n, 2p + 1)
 A           ``A``           coefficients of each component and particle, (K, M, 2p + 1)
-R           ``R``           logarithms, then responsibilities, (K, M, n)
+R           ``R``           logarithms, then responsibilities, (K, m, n) of m particles at a time
+T           ``T``           Σ_r w_r R_kr F_r, (K, M, 2p + 1)
 ==========  ==============  =====================================================
 """
 
@@ -27,6 +28,8 @@ from ._evaluation import working_precision
 
 #: μ²/σ² from which the origin matters, and beyond which [x², x, 1] leave less than 10⁻⁴ of a row's density.
 CENTERED, CANCELS = 1e6, 1e12
+#: Responsibilities that are formed at a time, which then stay in the cache.
+IN_CACHE = 100_000
 
 
 def center_of(mu: np.ndarray, log_variance: np.ndarray, rows) -> tuple[np.ndarray, float]:
@@ -58,27 +61,33 @@ def fused(theta, X, weight, K, tape, single_below, center):
     log_det = theta[:, K + K * p :].reshape(M, K, p)
     A[:, :, -1] = (log_pi - 0.5 * np.sum(mu**2 * precision + log_det + np.log(2 * np.pi), axis=2)).T
     dtype = working_precision(A, F, single_below)
-    R: np.ndarray = (A.reshape(K * M, -1).astype(dtype) @ F.T.astype(dtype)).reshape(K, M, n)
-    top = R.max(axis=0)
-    R -= top
-    np.exp(R, out=R)
-    total = R.sum(axis=0)
+    A, features = A.astype(dtype), F.T.astype(dtype)
+    wF = None if tape is None else (F * weight[:, None]).astype(dtype)
+    value, T = np.empty(M), np.empty(A.shape)
+    size = max(1, IN_CACHE // (K * n))
+    for start in range(0, M, size):
+        some = slice(start, start + size)
+        R = (A[:, some].reshape(-1, 2 * p + 1) @ features).reshape(K, -1, n)
+        top = R.max(axis=0)
+        R -= top
+        np.exp(R, out=R)
+        total = R.sum(axis=0)
+        if wF is not None:
+            R /= total
+            T[:, some] = (R.reshape(-1, n) @ wF).reshape(K, -1, 2 * p + 1)
+        np.log(total, out=total)
+        total += top
+        value[some] = total @ weight  # the sum over rows in double precision
     if tape is not None:
-        R /= total
-        tape.append((R, F * weight[:, None], mu, precision, np.exp(log_pi)))
-    np.log(total, out=total)
-    total += top
-    return total @ weight  # the sum over rows in double precision
+        tape.append((T.transpose(1, 0, 2), mu, precision, np.exp(log_pi)))
+    return value
 
 
 def _fused_vjp(ans, theta, X, weight, K, tape, single_below, center):
-    R, wF, mu, precision, pi = tape.pop()
-    _, M, n = R.shape
-    p = mu.shape[2]
+    T, mu, precision, pi = tape.pop()
+    M, _, p = mu.shape
 
     def vjp(g):
-        T = R.reshape(K * M, n) @ wF.astype(R.dtype)  # Σ_r w r [x², x, 1]
-        T = T.reshape(K, M, -1).transpose(1, 0, 2)
         T2, T1, T0 = T[:, :, :p], T[:, :, p : 2 * p], T[:, :, -1:]
         out = np.empty_like(theta)
         out[:, :K] = T0[:, :, 0] - pi * T0.sum(axis=1)
