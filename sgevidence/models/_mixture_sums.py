@@ -61,7 +61,8 @@ def fused(theta, X, weight, K, tape, single_below, center):
     log_det = theta[:, K + K * p :].reshape(M, K, p)
     A[:, :, -1] = (log_pi - 0.5 * np.sum(mu**2 * precision + log_det + np.log(2 * np.pi), axis=2)).T
     dtype = working_precision(A, F, single_below)
-    A, features = A.astype(dtype), F.T.astype(dtype)
+    features: np.ndarray = F.T.astype(dtype)
+    A = A.astype(dtype)
     wF = None if tape is None else (F * weight[:, None]).astype(dtype)
     value, T = np.empty(M), np.empty(A.shape)
     size = max(1, IN_CACHE // (K * n))

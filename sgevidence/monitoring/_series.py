@@ -1,7 +1,7 @@
 r"""A segment of a series of numbers: level, trend, autoregression, walk or any shape, by their evidence.
 
-Every member of the family but one is a regression of a row z (in the units of its run) on one feature u and a
-constant, under the conjugate prior of :class:`RegressionSegment`:
+A member is a regression of a row z (in the units of its run) on one feature u and a constant, under the
+conjugate prior of :class:`RegressionSegment`:
 
 =================  =====================================  ===========  ===========================
 member             z_t =                                  feature u    prior of (constant, slope)
@@ -16,10 +16,11 @@ momentum           z_{t-1} + c + (½ + δ) Δz_{t-1} + noise  Δz_{t-1}     sd �
 with τ the age of the run in rows.  Each comes with a noise σ of about 1, 0.3, 0.1 and 0.03 units
 (σ² an inverse gamma of two degrees of freedom: within a factor of three or so), and each of those with
 five kinds of tails (:mod:`._tails`): Gaussian, Gaussian with strays, heavy, and lopsided to either side, each
-of the last three a tenth as probable as the others when a run begins.  One more member has independent rows
-of any shape (:mod:`._shape`).  These 101 are weighted by their evidence in the run.  Where rows may stray or
-have heavy tails, a member learns from a row by its weight w and its information κ and c.  The evidence is
-the product of the predictive densities, as for any model.
+of the last three a tenth as probable as the others when a run begins.  Five more members have rows of any
+shape (:mod:`._shape`), independent or with one of four correlations with the row before (:mod:`._copula`).
+These 105 are weighted by their evidence in the run.  Where rows may stray or have heavy tails, a member
+learns from a row by its weight w and its information κ and c.  The evidence is the product of the predictive
+densities, as for any model.
 
 **Units.**  A run measures in the mean and standard deviation of all rows before it, but at least of the
 first ``warm_up`` rows, which are held until there are that many.  So the answer is the same in any
@@ -51,9 +52,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ._copula import RHO, log_copula
 from ._filter import too_extreme
 from ._past import Past
-from ._shape import CELLS, learn_shape
+from ._shape import CELLS, learn_shape, normal_score
 from ._tails import SHAPE, log_prior, under_tails
 
 MODELS = ("level", "trend", "autoregression", "walk", "momentum", "shape")
@@ -77,7 +79,7 @@ class SeriesRuns(NamedTuple):
     a: np.ndarray
     b: np.ndarray
     log_member: np.ndarray
-    log_shape: np.ndarray  # (capacity, columns)
+    log_shape: np.ndarray  # (capacity, columns, correlations)
     counts: np.ndarray  # (capacity, columns, cells)
     past: Past
 
@@ -86,8 +88,9 @@ class SeriesSegment(BaseEstimator):
     """Segments of a series of numbers in any units: the default of :class:`EvidenceMonitor`.
 
     A segment is a level, a trend, an autoregression, a random walk or a walk with momentum, with little
-    or much noise, which is Gaussian, or Gaussian with strays, heavy-tailed or lopsided; or its rows are
-    independent and have any density.  These are averaged by their evidence in the segment.
+    or much noise, which is Gaussian, or Gaussian with strays, heavy-tailed or lopsided; or its rows have any
+    density, and are independent or take after the one before.  These are averaged by their evidence in the
+    segment.
 
     Parameters
     ----------
@@ -101,9 +104,9 @@ class SeriesSegment(BaseEstimator):
     -----
     "level" has a mean, "trend" a straight line, "autoregression" a pull towards a mean, "walk" a drift and
     "momentum" a step that takes after the last one.  "shape" is for rows that no noise fits: two peaks, a
-    hard edge, rounded values.  It learns a density cell by cell, so it needs some hundred rows, and keeps
-    false alarms rare.  The widths of the priors were chosen by the evidence of fifteen published series,
-    with their annotated changes in view.
+    hard edge, rounded values, the exponential of an autoregression.  It learns a density cell by cell, so it
+    needs some hundred rows, and keeps false alarms rare.  The widths of the priors were chosen by the
+    evidence of fifteen published series, with their annotated changes in view.
 
     Examples
     --------
@@ -154,7 +157,7 @@ class SeriesSegment(BaseEstimator):
         table = np.zeros((capacity, n_features))
         none = np.zeros(n_features)
         members = [np.zeros(shape) for _ in range(8)]
-        shapes = [table.copy(), np.zeros((capacity, n_features, CELLS))]
+        shapes = [np.zeros((capacity, n_features, size)) for size in (len(RHO), CELLS)]
         past = Past(none, none, 0, 0, none, none, (none, none + 1.0))
         return SeriesRuns._make([np.zeros(capacity), table, table.copy(), *members, *shapes, past])
 
@@ -204,7 +207,7 @@ class SeriesSegment(BaseEstimator):
         runs.m1[slot] = runs.m2[slot] = runs.v12[slot] = runs.v22[slot] = 0.0
         names = self._structures()
         n_others = len(names) * len(NOISES) * len(log_tails)
-        n_members = n_others + ("shape" in self.models)
+        n_members = n_others + len(RHO) * ("shape" in self.models)
         runs.log_member[slot] = np.tile(log_tails, len(NOISES)) + np.log(len(log_tails) / n_members)
         runs.log_shape[slot] = -np.log(n_members) if "shape" in self.models else -np.inf
         runs.counts[slot] = 0.0
@@ -254,10 +257,11 @@ class SeriesSegment(BaseEstimator):
         log_shape = runs.log_shape[:R]
         if "shape" in self.models:
             log_shape += self._learn_shape(runs, R, x)
-        top = np.maximum(log_member.max((2, 3), initial=-np.inf), log_shape)
-        log_z = top + np.log(np.exp(log_member - top[:, :, None, None]).sum((2, 3)) + np.exp(log_shape - top))
+        top = np.maximum(log_member.max((2, 3), initial=-np.inf), log_shape.max(2))
+        members = np.exp(log_member - top[:, :, None, None]).sum((2, 3))
+        log_z = top + np.log(members + np.exp(log_shape - top[:, :, None]).sum(2))
         log_member -= log_z[:, :, None, None]
-        log_shape -= log_z
+        log_shape -= log_z[:, :, None]
         shrink = 1.0 / (1.0 + kappa * q1)
         ge, g = w * e * shrink, kappa * shrink  # a step along the score, and the information of the row
         m1 += ge * Vx1
@@ -271,10 +275,11 @@ class SeriesSegment(BaseEstimator):
         return (log_z - np.log(runs.unit[:R])).sum(1)
 
     def _learn_shape(self, runs: SeriesRuns, R: int, x: np.ndarray) -> np.ndarray:
-        """Log predictive density of the row where it may have any shape; (R, columns), per unit."""
-        centre, unit = runs.past.first
-        z = np.broadcast_to((x - centre) / unit, (R, len(x)))
-        return learn_shape(runs.counts[:R], z) + np.log(runs.unit[:R] / unit)
+        """Log density per unit of the row where it may have any shape; (R, columns, correlations)."""
+        (centre, unit), counts = runs.past.first, runs.counts[:R]
+        z, before = (np.broadcast_to((v - centre) / unit, (R, len(x))) for v in (x, runs.past.last))
+        follows = log_copula(normal_score(counts, z), normal_score(counts, before)) if runs.past.seen else 0.0
+        return (learn_shape(counts, z) + np.log(runs.unit[:R] / unit))[:, :, None] + follows
 
     def _structures(self) -> list[str]:
         return [name for name in self.models if name != "shape"]

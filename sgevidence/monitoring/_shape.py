@@ -1,4 +1,4 @@
-r"""Rows are independent draws of a density of any shape: a Pólya tree.
+r"""Rows have a density of any shape: a Pólya tree.  Here they are independent; see also :mod:`._copula`.
 
 The line is halved L times, where Student's t with two degrees of freedom, in the units of the stream's first
 rows, has half of its probability: F(z) = ½ + z / 2√(2 + z²).  At each node of level l - 1 the share of rows
@@ -31,6 +31,7 @@ M. Lavine (1992), Some aspects of Pólya tree distributions for statistical mode
 """
 
 import numpy as np
+from scipy.special import ndtri
 
 #: Levels: 64 cells.  Eight were no better, and neither was a Cauchy density in the place of F'.
 LEVELS = 6
@@ -38,6 +39,8 @@ LEVELS = 6
 ALPHA = 0.3 * np.arange(1, LEVELS + 1) ** 2
 #: Length of the counts of one tree.
 CELLS = 2 ** (LEVELS + 1)
+#: Least probability on either side of a row: the square of its score has to be a number.
+LEAST = 1e-12
 
 
 def learn_shape(counts: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -54,10 +57,40 @@ def learn_shape(counts: np.ndarray, z: np.ndarray) -> np.ndarray:
     ndarray of shape (...)
         Nats, in units of z.
     """
-    tail = np.hypot(z, np.sqrt(2.0))
-    leaf = ((0.5 + 0.5 * z / tail) * 2**LEVELS).astype(int)
-    path = (2**LEVELS + np.minimum(leaf, 2**LEVELS - 1))[..., None] >> np.arange(LEVELS, -1, -1)
+    path, _ = _path(z)
     n = np.take_along_axis(counts, path, axis=-1)
     np.put_along_axis(counts, path, n + 1.0, axis=-1)
-    shares = (ALPHA + n[..., 1:]) / (2.0 * ALPHA + n[..., :-1])
-    return np.log((2.0 * shares).prod(-1)) - 3.0 * np.log(tail)
+    shares = _shares(n)
+    return np.log((2.0 * shares).prod(-1)) - 3.0 * np.log(np.hypot(z, np.sqrt(2.0)))
+
+
+def normal_score(counts: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Where a row is in the predictive distribution of each tree, as a standard Gaussian's quantile.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (..., CELLS)
+    z : ndarray of shape (...)
+
+    Returns
+    -------
+    ndarray of shape (...)
+    """
+    path, inside = _path(z)
+    shares = _shares(np.take_along_axis(counts, path, axis=-1))
+    mass = np.cumprod(shares, axis=-1)  # of the cell of each level
+    to_the_right = path[..., 1:] & 1
+    left = np.sum(to_the_right * mass * (1.0 / shares - 1.0), axis=-1)  # of the cells beside the path
+    return ndtri(np.clip(left + mass[..., -1] * inside, LEAST, 1.0 - LEAST))
+
+
+def _path(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The cells that z is in, from the root, (..., LEVELS + 1), and its place in the last, from 0 to 1."""
+    leaf = (0.5 + 0.5 * z / np.hypot(z, np.sqrt(2.0))) * 2**LEVELS
+    cell = np.minimum(leaf.astype(int), 2**LEVELS - 1)
+    return (2**LEVELS + cell)[..., None] >> np.arange(LEVELS, -1, -1), leaf - cell
+
+
+def _shares(n: np.ndarray) -> np.ndarray:
+    """Of each cell of a path below the root in the one above it, (..., LEVELS)."""
+    return (ALPHA + n[..., 1:]) / (2.0 * ALPHA + n[..., :-1])

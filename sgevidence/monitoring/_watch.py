@@ -8,7 +8,11 @@ import numpy as np
 
 from ._detection import Alarm, Detection
 from ._few_values import FewValues
-from ._filter import RunFilter, SegmentModel
+from ._filter import RunFilter, SegmentModel, too_extreme
+
+#: Units are measured by squares: a larger row is refused when it comes, not when ten are there, which would
+#: then be refused for ever.
+LARGEST = 1e150
 
 
 class Watched(NamedTuple):
@@ -58,8 +62,12 @@ class RowWatch:
     def learn(self, X: np.ndarray, y: np.ndarray | None) -> Watched:
         """Absorb rows, one after the other."""
         if self.filter is None:
+            n_held = sum(len(x) for x, _ in self.held)
+            extreme: np.ndarray = np.flatnonzero(np.abs(X).max(axis=1) > LARGEST)
+            if self.model.warm_up and len(extreme):
+                raise too_extreme(n_held + int(extreme[0]), X[extreme[0]])
             self.held.append((X, y))
-            if sum(len(x) for x, _ in self.held) < self.model.warm_up:
+            if n_held + len(X) < self.model.warm_up:
                 return Watched.together([])
             X = np.concatenate([x for x, _ in self.held])
             y = None if y is None else np.concatenate([z for _, z in self.held])

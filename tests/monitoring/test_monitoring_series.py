@@ -9,7 +9,7 @@ import pytest
 from mutants import broken
 from scipy.stats import multivariate_t, t
 from segment_cases import enumerate_segmentations
-from test_monitoring_shape import closed_form
+from test_monitoring_copula import evidence
 
 from sgevidence import EvidenceMonitor
 from sgevidence.monitoring import NormalSegment, SeriesSegment, _series, _tails
@@ -88,7 +88,8 @@ def segment_evidence(x, s, e, warm_up, models):
     ]
     if "shape" in models:  # cells are those of the first rows in every run
         first = units(x, 0, warm_up)
-        members.append(closed_form((x[s:e] - first[0]) / first[1]) - (e - s) * np.log(first[1] / unit[1]))
+        z, rescaled = (x - first[0]) / first[1], -(e - s) * np.log(first[1] / unit[1])
+        members += list(evidence(z[s:e], z[s - 1] if s else None) + rescaled)
     return np.logaddexp.reduce(members) - np.log(len(members)) - (e - s) * np.log(unit[1])
 
 
@@ -144,7 +145,9 @@ def test_a_wrong_step_is_noticed(right, wrong, rng, monkeypatch):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("(x - centre) / unit", "(x - runs.centre[:R]) / runs.unit[:R]"),  # cells of its own for each run
+        ("(v - centre) / unit", "(v - runs.centre[:R]) / runs.unit[:R]"),  # cells of its own for each run
+        ("if runs.past.seen else 0.0", ""),
+        ("(x, runs.past.last)", "(x, x)"),
         (" + np.log(runs.unit[:R] / unit)", ""),
     ],
 )
