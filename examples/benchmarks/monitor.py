@@ -203,9 +203,11 @@ def false_alarms(args) -> None:
             rng = np.random.default_rng(args.seed)
             alarms = sum(len(run(noise(kind, n, rng))) for _ in range(streams))
             body.append([kind, name, alarms, number(1e3 * alarms / streams / n, 3)])
-    for label, model in (("EvidenceMonitor()", None), ("EvidenceMonitor(NormalSegment())", NormalSegment())):
-        rate = EvidenceMonitor(model).fit(np.zeros((20, 1))).false_alarm_rate_
-        body.append(["wanted", label, number(rate * streams * n, 1), number(1e3 * rate, 3)])
+        for model in (None, NormalSegment()):
+            x = noise(kind, n, np.random.default_rng(args.seed))
+            rate = EvidenceMonitor(model).fit(x.reshape(-1, 1)).false_alarm_rate_
+            said = f"said by EvidenceMonitor({model or ''})"
+            body.append([kind, said, number(rate * streams * n, 1), number(1e3 * rate, 3)])
     header = ["rows", "detector", f"alarms in {streams} streams of {n}", "a 1000 rows"]
     report("False alarms", header, body, args.markdown)
 

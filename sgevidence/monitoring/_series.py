@@ -54,6 +54,7 @@ from sklearn.base import BaseEstimator
 from .._compat import Interval
 from ._copula import RHO, log_copula
 from ._filter import too_extreme
+from ._overshoot import overshoot_of_members
 from ._past import Past
 from ._shape import CELLS, learn_shape, normal_score
 from ._tails import SHAPE, log_prior, under_tails
@@ -129,7 +130,7 @@ class SeriesSegment(BaseEstimator):
 
     needs_y = False
     is_density = True
-    overshoot = 0.33  # Gaussian rows 0.25, heavy tails 0.37, AR(1) 0.39: see docs/monitoring.md
+    overshoot = 0.33  # before there are rows; then see overshoot_of
 
     def __init__(self, models: tuple[str, ...] = MODELS, warm_up: int = 10) -> None:
         self.models = models
@@ -140,10 +141,8 @@ class SeriesSegment(BaseEstimator):
 
         Parameters
         ----------
-        capacity : int
-            Most runs at a time.
-        n_features : int
-            Columns of the rows.
+        capacity, n_features : int
+            Most runs at a time, and columns of the rows.
 
         Returns
         -------
@@ -155,8 +154,7 @@ class SeriesSegment(BaseEstimator):
             raise ValueError(f"models must be some of {MODELS}, got {self.models!r}")
         shape = (capacity, n_features, len(self._structures()), len(NOISES) * len(log_prior()))
         table = np.zeros((capacity, n_features))
-        none = np.zeros(n_features)
-        members = [np.zeros(shape) for _ in range(8)]
+        none, members = np.zeros(n_features), [np.zeros(shape) for _ in range(8)]
         shapes = [np.zeros((capacity, n_features, size)) for size in (len(RHO), CELLS)]
         past = Past(none, none, 0, 0, none, none, (none, none + 1.0))
         return SeriesRuns._make([np.zeros(capacity), table, table.copy(), *members, *shapes, past])
@@ -198,19 +196,31 @@ class SeriesSegment(BaseEstimator):
             runs.past.absorb(x)
         return log_p
 
+    def overshoot_of(self, runs: SeriesRuns, weight: np.ndarray) -> float:
+        """``overshoot`` for rows like those of the present segment, by the posterior of the runs.
+
+        Parameters
+        ----------
+        runs : SeriesRuns
+        weight : ndarray of shape (R,)
+
+        Returns
+        -------
+        float
+        """
+        return overshoot_of_members(runs.log_member[: len(weight)], self._structures(), weight)
+
     def _begin(self, runs: SeriesRuns, slot: int) -> None:
-        runs.age[slot] = 0.0
+        runs.age[slot] = runs.counts[slot] = 0.0
         runs.centre[slot], runs.unit[slot] = runs.past.units()
         log_tails = log_prior()
         variance = np.repeat(np.square(NOISES), len(log_tails))
         runs.a[slot], runs.b[slot] = SHAPE, SHAPE * variance
         runs.m1[slot] = runs.m2[slot] = runs.v12[slot] = runs.v22[slot] = 0.0
         names = self._structures()
-        n_others = len(names) * len(NOISES) * len(log_tails)
-        n_members = n_others + len(RHO) * ("shape" in self.models)
+        n_members = len(names) * len(variance) + len(RHO) * ("shape" in self.models)
         runs.log_member[slot] = np.tile(log_tails, len(NOISES)) + np.log(len(log_tails) / n_members)
         runs.log_shape[slot] = -np.log(n_members) if "shape" in self.models else -np.inf
-        runs.counts[slot] = 0.0
         for s, name in enumerate(names):
             runs.v11[slot, :, s] = 1.0 if name in ("walk", "momentum") else 1.0 / variance
             if name == "trend":

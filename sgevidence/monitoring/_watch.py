@@ -37,11 +37,17 @@ class RowWatch:
         self, model: SegmentModel, hazard: float, threshold: float, max_runs: int, forget: bool
     ) -> None:
         self.model, self.hazard, self.max_runs, self.forget = model, hazard, max_runs, forget
-        self.overshoot = model.overshoot
         self.alarm = Alarm(threshold, hazard)
         self.filter: RunFilter | None = None
         self.held: list[tuple[np.ndarray, np.ndarray | None]] = []
         self.few_values = FewValues()
+
+    @property
+    def overshoot(self) -> float:
+        """False alarms as a fraction of the martingale's bound; by the rows, where the model knows how."""
+        if self.filter is None or not hasattr(self.model, "overshoot_of"):
+            return self.model.overshoot
+        return self.model.overshoot_of(self.filter.runs, self.filter.posterior()[1])
 
     @property
     def log_evidence(self) -> float:
