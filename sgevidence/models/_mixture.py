@@ -109,8 +109,9 @@ class MixtureModel(Exchangeable, Model):
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         _, mu, log_variance = self._split(getattr(theta, "_value", theta))
         center, lost = center_of(mu, log_variance, rows)
-        if lost > CANCELS:
-            return super()._block_log_likelihood(theta, rows, tape, single_below)
+        if lost > CANCELS:  # every row, component and column at once: a fused sum's rows would be too many
+            blocks = rows.blocks(self.evaluation.rows_of_block(len(mu)))
+            return sum(Model._block_log_likelihood(self, theta, b, tape, single_below) for b in blocks)
         return fused(theta, rows.X, rows.weight, self.n_components, tape, single_below, center)
 
     def derivatives(self, theta, rows):

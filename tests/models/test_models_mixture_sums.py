@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sgevidence.history._rows import Rows
-from sgevidence.models import MixtureModel, _mixture_sums
+from sgevidence.models import MixtureModel, _mixture, _mixture_sums
+from sgevidence.models._evaluation import Evaluation
 from sgevidence.models._mixture_sums import CENTERED, center_of
 
 
@@ -75,3 +76,21 @@ def test_groups_far_from_each_other_are_summed_row_by_row(rng, monkeypatch):
         model.sum_log_likelihood(theta, rows), row_by_row(model, theta, rows), rtol=1e-12
     )
     assert _mixture_sums.CANCELS > CENTERED
+
+
+def test_rows_summed_one_by_one_come_in_blocks_of_their_own(rng, monkeypatch):
+    """Of a fused sum's many rows all deviations at once would be gigabytes; the gradient is of all blocks."""
+    model, X = MixtureModel(2, 3), rng.normal(size=(300, 3))
+    theta, rows, asked = model.sample_prior(rng, 4), Rows.of(X, weight=rng.exponential(size=300)), []
+    value, grad = model.value_and_grad_log_joint(theta, rows)
+    log_likelihood = MixtureModel.log_likelihood
+    monkeypatch.setattr(MixtureModel, "evaluation", Evaluation(block_elements=400, fused_elements=10**6))
+    monkeypatch.setattr(_mixture, "CANCELS", -1.0)
+    monkeypatch.setattr(
+        MixtureModel, "log_likelihood", lambda *args: asked.append(len(args[2])) or log_likelihood(*args)
+    )
+    np.testing.assert_allclose(model.log_joint(theta, rows), value, rtol=1e-6)
+    found = model.value_and_grad_log_joint(theta, rows)
+    np.testing.assert_allclose(found[0], value, rtol=1e-6)
+    np.testing.assert_allclose(found[1], grad, rtol=1e-5, atol=1e-3)
+    assert asked == 2 * [100, 100, 100]
