@@ -75,9 +75,8 @@ class EvidenceMonitor(BaseEstimator):
     change_probability_ : ndarray
         After each row of the last update, the probability of a change since the last declared one.
     false_alarm_rate_ : float
-        False alarms a row to be expected without a change: the bound above, times the fraction of it that
-        was measured for the segment model (1 for estimators).  For the default the fraction is that of rows
-        like those of the present segment: 0.22 of Gaussian noise about a level, 0.45 of other rows.
+        False alarms a row to be expected without a change: a measured fraction of the bound above (1 for
+        estimators; by default 0.22 where rows have Gaussian noise about a level, 0.45 otherwise).
     pruned_mass_ : float
         Sum of the posterior probabilities of the hypotheses that made room: the expected error of the
         posterior is at most this.
