@@ -28,10 +28,11 @@ from typing import Any
 import numpy as np
 
 from .._compat import HasMethods, Interval, StrOptions
+from ..exceptions import ImpossibleRowsError
 from ..history import N_BLOCKS, Memory, Rows
 from ..models import Model
 from ..particles import RESAMPLING, Cloud
-from ..transitions import HMC, SGHMC, Anneal, Crossing, Escort, ModeSearch, State, Streams
+from ..transitions import HMC, SGHMC, Anneal, Crossing, Escort, ModeSearch, State, Streams, check_rows
 from ._base import SILENT, OnlineSampler, Parts, Progress, check_history
 from ._progress import rung_of
 from ._records import ChunkRecord
@@ -214,10 +215,14 @@ class SGAIS(Parts, OnlineSampler):
         if self.precision == "double":
             model = model.in_double_precision()
         before = state
-        for after, infos in self._steps(state, model, rows, streams, progress):
-            records.append(ChunkRecord.of(before, after, infos))
-            progress.chunk(records[-1], before.n_rows)
-            before = after
+        try:
+            for after, infos in self._steps(state, model, rows, streams, progress):
+                records.append(ChunkRecord.of(before, after, infos))
+                progress.chunk(records[-1], before.n_rows)
+                before = after
+        except ImpossibleRowsError:  # of the first piece that has any: those of all pieces are wanted
+            check_rows(rows, state, state.path(model, rows))
+            raise
         return before, records
 
     def _steps(

@@ -134,6 +134,21 @@ def test_a_likelihood_that_is_no_number(rng, value, before):
         sampler.update(state, model, Rows.of(X[before:]), rng)
 
 
+@pytest.mark.parametrize("before", [0, 30])
+def test_impossible_rows_of_all_pieces_are_named(rng, before):
+    """A call is absorbed in pieces in random order: whoever mends one row wants to know of the others."""
+    model, sampler = spoilt(-np.inf, True), SGAIS()
+    X = rng.standard_normal((1000, 1))
+    bad = [40, 170, 420, 999]
+    X[bad, 0] = 6.0, 7.0, 8.0, 9.0
+    state = sampler.init(model, rng)
+    if before:
+        state, _ = sampler.update(state, model, Rows.of(X[:before]), rng)
+    with pytest.raises(ImpossibleRowsError, match=r"4 row\(s\)") as caught:
+        sampler.update(state, model, Rows.of(X[before:]), rng)
+    assert str([i - before for i in bad]) in str(caught.value.among(Rows.of(X[before:])))
+
+
 def test_an_infinite_likelihood_of_some_particles_is_no_answer(rng):
     with pytest.raises(ImpossibleRowsError):
         SGAIS().run(spoilt(np.inf, False), Rows.of(np.r_[np.zeros(20), 6.0][:, None]), rng)
