@@ -9,7 +9,7 @@ Symbols
 here    code            meaning
 ======  ==============  ===============================================================
 R, S    ``log_member``  (R, columns, S, noises × tails): log posterior of the members of
-                        each run, S structures; what is missing to one has any density
+                        each run, S structures; rows of any shape have the rest
 w       ``weight``      posterior of the runs, (R,)
 ======  ==============  ===============================================================
 """
