@@ -18,12 +18,15 @@ h         ``h``          step of the central differences, (M, d)
 ========  =============  ==================================================
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from autograd.core import make_vjp
+
+#: Numbers of a fused sum that are formed at a time, which then stay in the cache.
+IN_CACHE = 100_000
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,29 @@ class Evaluation:
     def mean_hessian_log_joint(self, model: Any, theta: np.ndarray, rows: Any) -> np.ndarray:
         """Average of ∇∇ log joint over a few points (M, d), (d, d)."""
         return np.mean([model.derivatives(t, rows)[2] + model.prior_derivatives(t)[2] for t in theta], axis=0)
+
+
+def pieces_in_cache(M: int, each: int) -> Iterator[slice]:
+    """Particles of a fused sum that are taken at a time, of so many numbers each."""
+    size = max(1, IN_CACHE // each)
+    return (slice(start, start + size) for start in range(0, M, size))
+
+
+def log_totals(Z: np.ndarray, shares: bool, shift: bool = True) -> np.ndarray:
+    """log Σ_k e^z of Z (K, m, n), (m, n), in the memory of Z, which is left with the shares e^z / Σ_k e^z.
+
+    Without ``shares`` it is left as it comes; without ``shift`` no e^z may be too large for its type.
+    """
+    top = Z.max(axis=0) if shift else 0.0
+    if shift:
+        Z -= top
+    np.exp(Z, out=Z)
+    total = Z.sum(axis=0)
+    if shares:
+        Z /= total
+    np.log(total, out=total)
+    total += top
+    return total
 
 
 def working_precision(coefficients: np.ndarray, features: np.ndarray, single_below: float) -> type:

@@ -24,12 +24,10 @@ T           ``T``           Σ_r w_r R_kr F_r, (K, M, 2p + 1)
 import numpy as np
 from autograd.extend import defvjp, primitive
 
-from ._evaluation import working_precision
+from ._evaluation import log_totals, pieces_in_cache, working_precision
 
 #: μ²/σ² from which the origin matters, and beyond which [x², x, 1] leave less than 10⁻⁴ of a row's density.
 CENTERED, CANCELS = 1e6, 1e12
-#: Responsibilities that are formed at a time, which then stay in the cache.
-IN_CACHE = 100_000
 
 
 def center_of(mu: np.ndarray, log_variance: np.ndarray, rows) -> tuple[np.ndarray, float]:
@@ -65,20 +63,11 @@ def fused(theta, X, weight, K, tape, single_below, center):
     A = A.astype(dtype)
     wF = None if tape is None else (F * weight[:, None]).astype(dtype)
     value, T = np.empty(M), np.empty(A.shape)
-    size = max(1, IN_CACHE // (K * n))
-    for start in range(0, M, size):
-        some = slice(start, start + size)
+    for some in pieces_in_cache(M, K * n):
         R = (A[:, some].reshape(-1, 2 * p + 1) @ features).reshape(K, -1, n)
-        top = R.max(axis=0)
-        R -= top
-        np.exp(R, out=R)
-        total = R.sum(axis=0)
-        if wF is not None:
-            R /= total
+        value[some] = log_totals(R, tape is not None) @ weight  # the sum over rows in double precision
+        if tape is not None:
             T[:, some] = (R.reshape(-1, n) @ wF).reshape(K, -1, 2 * p + 1)
-        np.log(total, out=total)
-        total += top
-        value[some] = total @ weight  # the sum over rows in double precision
     if tape is not None:
         tape.append((T.transpose(1, 0, 2), mu, precision, np.exp(log_pi)))
     return value

@@ -15,7 +15,7 @@ from autograd.extend import defvjp, primitive
 from scipy.special import xlogy
 
 from ._base import Model
-from ._evaluation import Evaluation, largest_term, working_precision
+from ._evaluation import Evaluation, largest_term, log_totals, pieces_in_cache, working_precision
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 
@@ -147,8 +147,6 @@ def log_total(Z):
 SAFE_EXPONENT = 80.0
 #: Logits up to which the two sums of :func:`_fused`, which nearly cancel, leave enough of each row.
 CANCELS = 1e9
-#: Probabilities that are formed at a time, which then stay in the cache.
-IN_CACHE = 100_000
 
 
 @primitive
@@ -160,22 +158,12 @@ def _fused(theta, Phi, y, weight, K, tape, single_below):
     wPhi = None if tape is None else (weight[:, None] * Phi).astype(dtype)
     longest = np.max(np.einsum("mkq,mkq->mk", W, W)) * np.max(np.einsum("np,np->n", Phi, Phi))
     log_norm, expected = np.empty(M), np.empty(W.shape)
-    size = max(1, IN_CACHE // (K * n))
-    for start in range(0, M, size):
-        some = slice(start, start + size)
-        P = W[some].transpose(1, 0, 2).reshape(-1, q).astype(dtype) @ inputs
-        P, top = P.reshape(K, -1, n), 0.0
-        if not longest < SAFE_EXPONENT**2:
-            top = P.max(axis=0)
-            P -= top
-        np.exp(P, out=P)
-        total = P.sum(axis=0)
-        if wPhi is not None:
-            P /= total
-            expected[some] = (P.reshape(-1, n) @ wPhi).reshape(K, -1, q).transpose(1, 0, 2)
-        np.log(total, out=total)
-        total += top
+    for some in pieces_in_cache(M, K * n):
+        P = (W[some].transpose(1, 0, 2).reshape(-1, q).astype(dtype) @ inputs).reshape(K, -1, n)
+        total = log_totals(P, tape is not None, shift=not longest < SAFE_EXPONENT**2)
         log_norm[some] = total @ weight  # sums over rows in double precision
+        if tape is not None:
+            expected[some] = (P.reshape(-1, n) @ wPhi).reshape(K, -1, q).transpose(1, 0, 2)
     s = (((y == np.arange(K)[:, None]) * weight) @ Phi).ravel()
     if tape is not None:
         tape.append(s - expected.reshape(M, -1))

@@ -7,7 +7,7 @@ from autograd import hessian
 from autograd.test_util import check_grads
 
 from sgevidence.history._rows import Rows
-from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel, _mixture_sums, _softmax
+from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel, _evaluation
 from sgevidence.models._evaluation import Evaluation, value_and_grad
 
 MODELS = {
@@ -55,8 +55,7 @@ def assert_close(a, b, rtol=1e-10):
 def test_fused_equals_plain_autograd(model, offset, block_elements, monkeypatch):
     # blocks have at least 64 rows
     monkeypatch.setattr(type(model), "evaluation", Evaluation(block_elements=block_elements))
-    for fused in (_softmax, _mixture_sums):  # and in these all particles, or one at a time
-        monkeypatch.setattr(fused, "IN_CACHE", block_elements)
+    monkeypatch.setattr(_evaluation, "IN_CACHE", block_elements)  # and in these all particles, or one by one
     theta, rows = problem(model, offset=offset)
     value, grad = value_and_grad(lambda t: plain_log_joint(model, t, rows), theta)
     assert_close(model.log_joint(theta, rows), value)
