@@ -58,6 +58,7 @@ class Tuned(NamedTuple):
     searched: float = 0.0  #: rows, by total weight, when rivals of a mixture were last looked for
     rivals: Rivals | None = None  #: what may overtake the particles; None: nothing is known
     even: bool = False  #: a map kept the weights even: the posterior is Gaussian, fewer particles will do
+    disputed: bool = False  #: a map was refused for weights that may be high by chance
 
 
 class State(NamedTuple):

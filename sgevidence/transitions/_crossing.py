@@ -53,7 +53,8 @@ class Crossing(NamedTuple):
         ``offered`` is what allocations that have declined know of all rows at the end of the path.
         """
         check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
-        state = state._replace(tuned=state.tuned._replace(sample_noise=np.nan, even=False))
+        tuned = state.tuned._replace(sample_noise=np.nan, even=False, disputed=False)
+        state = state._replace(tuned=tuned)
         before, modes, infos = state, self._modes(path, rng), []
         for transition in self._transitions(modes):
             step = transition(state, path, rng)

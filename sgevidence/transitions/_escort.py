@@ -24,10 +24,7 @@ from ..models import Model
 from ..particles import EVEN, AffineMap, Cloud, Weights
 from ..targets import STRAY, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
 from ._base import Moved, State, Step, Streams
-
-#: Nats of excess where one particle is all of it, of which a standard error knows nothing: whatever the
-#: weights, a mean exceeds what it estimates by so much once in a thousand times at most (Markov).
-SURE = 7.0
+from ._left_behind import LeftBehind
 
 
 class Carried(NamedTuple):
@@ -164,7 +161,10 @@ class Escort(BaseEstimator):
         least = self.min_ess ** (2 if cloud.is_even else 1) * cloud.M
         lost = inside.mean() < 1 - self.max_lost or weights.ess < max(least, plain)
         lost = lost or narrowest(cloud, carried.P) < self.min_width
-        if lost or self._leaves_mass_behind(state, path, carried, weights, rng.rows):
+        left = None if lost else self._left_behind(state, path, carried, weights, rng.rows)
+        if left is None or left.is_too_much(self.max_excess):
+            if left is not None and left.may_be_chance(self.max_excess):
+                state = state._replace(tuned=state.tuned._replace(disputed=True))
             return Step(state, Escorted(n_escorts_refused=1, n_likelihoods=cost), crossed=False)
         tuned = state.tuned._replace(
             sample_noise=carried.spread, even=weights.ess >= EVEN * cloud.weights.ess
@@ -254,14 +254,10 @@ class Escort(BaseEstimator):
         common_var = chunk_part.common_var + history_part.common_var
         return increment, common_var, (chunk_part.spread_var + history_part.spread_var) ** 0.5
 
-    def _leaves_mass_behind(
+    def _left_behind(
         self, state: State, path: Path, carried: Carried, weights: Weights, rng: np.random.Generator
-    ) -> bool:
-        """Whether the cloud had more evidence where it was than the map claims there is.
-
-        Even weights do not show that a map has left the posterior for a place where its density is small
-        everywhere.  The estimate without the map is hardly ever much too high (Eq. 3.10): its excess does.
-        """
+    ) -> LeftBehind:
+        """What the cloud has where it was, against what the map claims there is."""
         cloud, claimed = state.cloud, weights.log_mean
         if state.ell is not None:
             plain = cloud.weights.add(state.ell)
@@ -269,10 +265,7 @@ class Escort(BaseEstimator):
             theta = cloud.some(self.n_probes)
             plain = Weights(self._sum(path.model, lambda L: L(theta), carried.chunk, rng).value)
             claimed -= cloud.weights.log_mean
-        if plain.ess == 0.0:
-            return False
-        std = np.sqrt(plain.relative_variance + weights.relative_variance)
-        return bool(plain.log_mean - claimed > max(self.max_excess * std, SURE / plain.ess))
+        return LeftBehind.of(plain, weights, claimed)
 
     def _sum(self, model: Model, of: Callable, memory: Memory, rng: np.random.Generator) -> SampleEstimate:
         """``of`` the log-likelihood of rows, from their anchor and as few of them as will do."""

@@ -1,7 +1,8 @@
 """A fresh cloud for the escort.
 
-Earlier chunks may have left weights so uneven that no map can keep the effective sample size.  Then the cloud
-is resampled and moved once at the posterior of the history, before anything of the chunk is let in.
+Earlier chunks may have left weights so uneven that no map can keep the effective sample size, or particles
+may by chance be where the chunk's likelihood is high, and have spoken against the map.  Then the cloud is
+resampled and moved once at the posterior of the history, before anything of the chunk is let in.
 """
 
 from typing import NamedTuple
@@ -22,7 +23,7 @@ class Refresh(NamedTuple):
     escort: BothWays
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
-        if state.cloud.is_even or path.memory.anchor is None:
+        if path.memory.anchor is None or (state.cloud.is_even and not state.tuned.disputed):
             return Step(state, crossed=False)
         # no row of the chunk at all: at λ = 0 one that is impossible would weigh 0 · −∞
         move = self.anneal.move.along(path._replace(chunk=path.chunk[:0], certain=None), rng)

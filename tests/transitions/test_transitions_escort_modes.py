@@ -4,10 +4,8 @@ import numpy as np
 import pytest
 
 from sgevidence import SGAIS, Escort
-from sgevidence.history import Memory, Rows
+from sgevidence.history import Rows
 from sgevidence.models import CustomModel
-from sgevidence.particles import Cloud, Weights
-from sgevidence.transitions import State
 
 SQUARE = CustomModel(
     lambda rng, size: rng.standard_normal((size, 1)),
@@ -46,15 +44,3 @@ def test_a_mode_was_lost_without_the_probes(rng):
     """−log 2 at a claimed 0.06: the check is what keeps it."""
     with pytest.raises(AssertionError, match="off by"):
         check(*errors(SGAIS(escort=Escort(max_excess=1e9), mode_search=None), rng))
-
-
-@pytest.mark.parametrize(
-    "heavy, excess, refused", [(1, 5.0, False), (1, 8.0, True), (50, 0.6, True), (50, 0.3, False)]
-)
-def test_evidence_of_one_particle_has_to_be_much_more(heavy, excess, refused):
-    """Its standard error is 1 at most, and a mean of which it is all exceeds by three too often."""
-    M = 100
-    cloud, even = Cloud.planted(np.zeros((M, 1))), Weights.ones(M)
-    ell = np.where(np.arange(M) < heavy, np.log(M / heavy) + excess, -50.0)
-    state = State(cloud, Memory.empty())._replace(ell=ell)
-    assert Escort()._leaves_mass_behind(state, None, None, even, None) == refused

@@ -49,7 +49,7 @@ def test_evidence_from_an_uneven_cloud(rng):
             "self.anneal.renewed(state.cloud, move, 0.0,",
             "along(path, rng)\n    cloud, tuned, moved = self.anneal.renewed(state.cloud, move, 1.0,",
         ),
-        ("state.cloud.is_even or", "True or"),
+        ("(state.cloud.is_even and", "True or (state.cloud.is_even and"),
     ],
     ids=["the posterior of all", "declines"],
 )
