@@ -287,6 +287,18 @@ def test_a_run_goes_on_where_it_stopped(suite, tmp_path, monkeypatch, capsys):
     capsys.readouterr()
 
 
+def test_cells_beyond_the_bars_are_looked_at_again(suite, tmp_path, monkeypatch, capsys):
+    file, cells = tmp_path / "runs.jsonl", ["linear, d=1, n=5", "mixture K=1, d=1, n=5"]
+    shifted = [lines(np.linspace(-1, 1, 31) + shift, cell)[1:] for cell, shift in zip(cells, (1.0, 0.0))]
+    file.write_text("\n".join(json.dumps(r) for r in [*shifted[0], *shifted[1]]) + "\n")
+    run_suite(monkeypatch, suite, "--output", file, "--seeds", 30, "--cells", *cells)
+    assert len(file.read_text().splitlines()) == 60  # as many as were asked for
+    run_suite(monkeypatch, suite, "--output", file, "--cells", *cells)
+    more = [json.loads(s) for s in file.read_text().splitlines()[60:]]
+    assert [(r["cell"], r["seed"]) for r in more] == [(cells[0], seed) for seed in range(31, 301)]
+    capsys.readouterr()
+
+
 def test_what_is_refused_or_takes_too_long_has_a_line(rng):
     from calibration_cell import Cell, Data, run
     from calibration_evidence import exactly

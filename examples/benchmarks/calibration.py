@@ -8,9 +8,11 @@
 The cells are in ``calibration_linear.py``, ``_classes.py``, ``_mixtures.py`` and ``_custom.py``.  A seed
 stands for fresh rows and a fresh random state.  Lines are appended, and what has a line is not run again:
 an interrupted run goes on with the same command.  Five seeds of every cell come first, then five more, and
-so on, so that half a run is a page of its own.  The rows of a seed are always the same, and references know
-nothing of the engine, so those of earlier lines will do (``--references calibration.jsonl.gz``).  With
-``--page`` nothing is fitted: the page and its picture are written from the lines.
+so on, so that half a run is a page of its own.  Cells that are then beyond the bars are given ten times as
+many, and all of them count: of so many cells a true error bar is off in some with twenty or thirty fits.
+The rows of a seed are always the same, and references know nothing of the engine, so those of earlier lines
+will do (``--references calibration.jsonl.gz``).  With ``--page`` nothing is fitted: the page and its picture
+are written from the lines.
 """
 
 import argparse
@@ -29,22 +31,30 @@ import calibration_mixtures
 from bench import check_one_thread, cpu_name, number, seconds
 from calibration_cell import FEW, MANY, Cell, run
 from calibration_page import write_page
-from calibration_summary import read_lines
+from calibration_summary import by_cell, read_lines
 from joblib import Parallel, delayed
 from track import HERE, commit_of
 
 #: Seeds of a cell before the next one has its turn.
 LOT = 5
+#: Times as many seeds of a cell that is beyond the bars.
+AGAIN = 10
 MODULES = (calibration_linear, calibration_classes, calibration_mixtures, calibration_custom)
 CELLS: dict[str, Cell] = {cell.name: cell for module in MODULES for cell in module.CELLS}
 
 
-def lots(cells: Sequence[Cell], n_seeds: int | None) -> Iterator[tuple[Cell, range]]:
-    """Each cell with the next LOT of its seeds, in rounds."""
-    wanted = {cell.name: cell.seeds if n_seeds is None else min(n_seeds, cell.seeds) for cell in cells}
-    for first in range(0, max(wanted.values()), LOT):
+def lots(cells: Sequence[Cell], n_seeds: int | None, times: int = 1) -> Iterator[tuple[Cell, range]]:
+    """Each cell with the next LOT of its seeds, or of so many times as many, in rounds."""
+    wanted = {cell.name: times * min(n_seeds or cell.seeds, cell.seeds) for cell in cells}
+    for first in range(0, max(wanted.values(), default=0), LOT):
         for cell in cells:
             yield cell, range(first + 1, min(first + LOT, wanted[cell.name]) + 1)
+
+
+def in_doubt(cells: Sequence[Cell], records: Sequence[dict]) -> list[Cell]:
+    """Those beyond the bars, by chance or not."""
+    known = by_cell([cell.name for cell in cells], records)
+    return [cell for cell in cells if cell.name in known and known[cell.name].verdict in ("chance", "false")]
 
 
 def run_named(name: str, seed: int, max_seconds: float, earlier: dict | None = None) -> dict:
@@ -52,20 +62,32 @@ def run_named(name: str, seed: int, max_seconds: float, earlier: dict | None = N
     return run(CELLS[name], seed, max_seconds, earlier)
 
 
-def records(cells: Sequence[Cell], done: list[dict], args: argparse.Namespace) -> Iterator[dict]:
-    """The fits that have no line yet; a cell that has used up its time is left as it is."""
+def records(cells: list[Cell], done: list[dict], args: argparse.Namespace) -> Iterator[dict]:
+    """The fits that have no line yet; then more of the cells that are in doubt."""
+    found = list(done)
+    for times in (1, AGAIN) if args.seeds is None else (1,):
+        some = cells if times == 1 else in_doubt(cells, found)
+        for record in missing(lots(some, args.seeds, times), found, args):
+            found.append(record)
+            yield record
+
+
+def missing(
+    wanted: Iterator[tuple[Cell, range]], done: list[dict], args: argparse.Namespace
+) -> Iterator[dict]:
+    """Fits of these; a cell that has used up its time is left as it is."""
     known = {(r["cell"], r["seed"]) for r in done}
     earlier = {(r["cell"], r["seed"]): r for r in (read_lines(args.references) if args.references else [])}
     spent = dict.fromkeys(CELLS, 0.0)
     for r in done:
         spent[r["cell"]] = spent.get(r["cell"], 0.0) + cost(r)
-    for cell, seeds in lots(cells, args.seeds):
-        missing = [seed for seed in seeds if (cell.name, seed) not in known]
-        if not missing or spent[cell.name] > args.max_seconds_cell:
+    for cell, seeds in wanted:
+        still = [seed for seed in seeds if (cell.name, seed) not in known]
+        if not still or spent[cell.name] > args.max_seconds_cell:
             continue
         jobs = (
             delayed(run_named)(cell.name, seed, args.max_seconds_cell, earlier.get((cell.name, seed)))
-            for seed in missing
+            for seed in still
         )
         for record in Parallel(n_jobs=args.jobs, return_as="generator")(jobs):
             spent[cell.name] += cost(record)

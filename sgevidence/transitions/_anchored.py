@@ -1,7 +1,6 @@
 r"""Stochastic gradients with control variates: the mini-batch sees only what the anchor leaves out.
 
 The sums about the anchor are those of all rows, λ times the chunk's included, so that mini-batches are drawn
-from ..kernels import Gradient
 from history and chunk alike,
 
     ∇Û(θ) = −∇ log p(θ) − ∇ anchor(θ) − (n/B) Σ_{r∈B} [∇ log p(y_r | θ) − its linear form about a].

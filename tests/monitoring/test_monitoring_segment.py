@@ -11,15 +11,15 @@ from sgevidence import BayesianGMM, EvidenceMonitor
 from sgevidence.monitoring import NormalSegment, RegressionSegment, _filter, _segment, segment
 
 
-def check_normal(rng):
-    X = (0.3 * rng.normal(size=10) + np.repeat([0.0, 4.0, -4.0], [4, 3, 3]))[:, None]
+def check_normal(rng, height=4.0, hazard=0.4):
+    X = (0.3 * rng.normal(size=10) + height * np.repeat([0.0, 1.0, -1.0], [4, 3, 3]))[:, None]
 
     @functools.cache
     def evidence(s, t):
         return normal_evidence(X[s:t])
 
-    log_Z, _, p, best = enumerate_segmentations(10, 0.4, evidence)
-    found = segment(X, model=NormalSegment(), hazard=0.4)
+    log_Z, _, p, best = enumerate_segmentations(10, hazard, evidence)
+    found = segment(X, model=NormalSegment(), hazard=hazard)
     np.testing.assert_allclose(found.log_evidence, log_Z, atol=1e-8)
     np.testing.assert_allclose(found.probability, p, atol=1e-8)
     np.testing.assert_array_equal(found.change_points, best)
@@ -44,8 +44,8 @@ def test_posterior_and_best_are_those_of_all_segmentations(block, rng, monkeypat
 def test_a_wrong_recursion_is_noticed(function, right, wrong, rng, monkeypatch):
     monkeypatch.setattr(_segment, function, broken(getattr(_segment, function), right, wrong))
     with pytest.raises(AssertionError):
-        for _ in range(3):
-            check_normal(rng)
+        for height in np.linspace(0.0, 4.0, 12):  # what a change costs decides where it is small
+            check_normal(rng, height, hazard=0.1)
 
 
 def test_regression(rng):

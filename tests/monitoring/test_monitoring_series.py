@@ -296,11 +296,11 @@ def test_constant_rows_have_a_finite_evidence():
 
 def test_an_outlier_is_no_change(rng):
     found = 0
-    for _ in range(4):
+    for _ in range(8):
         X = rng.normal(size=(300, 1))
         X[[100, 200]] += 12.0
         found += len(EvidenceMonitor().fit(X).change_points_)
-    assert found <= 1  # Gaussian rows alone have an alarm in one of six such fours
+    assert found <= 3  # Gaussian rows alone have an alarm in one of three such eights
 
 
 @pytest.mark.slow
