@@ -287,7 +287,7 @@ class SeriesSegment(BaseEstimator):
     def _learn_shape(self, runs: SeriesRuns, R: int, x: np.ndarray) -> np.ndarray:
         """Log density per unit of the row where it may have any shape; (R, columns, correlations)."""
         (centre, unit), counts = runs.past.first, runs.counts[:R]
-        z, before = (np.broadcast_to((v - centre) / unit, (R, len(x))) for v in (x, runs.past.last))
+        z, before = (((v - centre) / unit)[None] for v in (x, runs.past.last))  # all runs have the same cells
         follows = log_copula(normal_score(counts, z), normal_score(counts, before)) if runs.past.seen else 0.0
         return (learn_shape(counts, z) + np.log(runs.unit[:R] / unit))[:, :, None] + follows
 

@@ -50,7 +50,7 @@ def learn_shape(counts: np.ndarray, z: np.ndarray) -> np.ndarray:
     ----------
     counts : ndarray of shape (..., CELLS)
         Changed in place.
-    z : ndarray of shape (...)
+    z : ndarray of shape (...), or broadcast to it
 
     Returns
     -------
@@ -70,7 +70,7 @@ def normal_score(counts: np.ndarray, z: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     counts : ndarray of shape (..., CELLS)
-    z : ndarray of shape (...)
+    z : ndarray of shape (...), or broadcast to it
 
     Returns
     -------
