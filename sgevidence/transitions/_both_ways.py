@@ -67,6 +67,7 @@ class BothWays(NamedTuple):
         cloud, tuned, moved = self.anneal.renewed(escorted, move, 1.0, step.state.tuned, path, rng)
         theta, info = path.model.canonicalize(cloud.theta, path.memory.labels), step.info.with_move(moved)
         back = self.escort.returned(carried, path, theta, rng.rows)
+        info = info._replace(n_likelihoods=info.n_likelihoods + 2.0 * len(theta) * len(path.chunk))
         if np.mean(back < np.inf) < MET:
             return Step(state, info._replace(n_escorts=0, n_escorts_refused=1), crossed=False)
         there = np.where(escorted.weights.log_w > -np.inf, carried.increment, -np.inf)

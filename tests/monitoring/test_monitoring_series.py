@@ -145,7 +145,7 @@ def test_a_wrong_step_is_noticed(right, wrong, rng, monkeypatch):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("((v - centre) / unit)[None]", "(v - runs.centre[:R]) / runs.unit[:R]"),  # cells of its own for each run
+        ("((v - centre) / unit)[None]", "(v - runs.centre[:R]) / runs.unit[:R]"),  # its own
         ("if runs.past.seen else 0.0", ""),
         ("(x, runs.past.last)", "(x, x)"),
         (" + np.log(runs.unit[:R] / unit)", ""),

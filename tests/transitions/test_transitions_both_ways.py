@@ -139,3 +139,10 @@ def test_even_weights_need_no_move(rng):
     path = PROBLEM.path._replace(chunk=PROBLEM.rows[:1])
     step = both_ways()(PROBLEM.state(rng), path, Streams.spawned(rng))
     assert step.crossed and step.info.n_escorts == 1 and step.info.n_moves == 0
+    assert step.info.n_likelihoods == 2 * 400  # of one row
+
+
+def test_likelihoods_of_both_ways_count(rng):
+    step = both_ways(min_ess=0.3)(PROBLEM.state(rng), PROBLEM.path, Streams.spawned(rng))
+    assert step.crossed and step.info.n_moves == 1
+    assert step.info.n_likelihoods == 2 * 2 * 400 * len(PROBLEM.chunk)
