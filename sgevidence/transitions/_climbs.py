@@ -1,8 +1,8 @@
 """Climbs of the posterior from outside: from draws of the prior, from particles, from points known before.
 
-Of all of them only those that are better than the points next to them are climbed from.  A climb ends at a
-maximum, or at a wall, where the density jumps.  What is not yet a maximum has outposts, the best draws here
-and there: they tell later when it has become one.
+Of all of them only those that are better than the points next to them are climbed from, and then what stands
+out of the maxima found (:mod:`._beside`).  A climb ends at a maximum, or at a wall, where the density jumps.
+What is not yet a maximum has outposts, the best draws here and there: they tell later when it has become one.
 
 Symbols: ``a, P`` = maximum and precision.
 """
@@ -17,6 +17,7 @@ from ..history import Rows
 from ..models import Model
 from ..targets import Likelihood, Target, find_mode
 from ._base import State
+from ._beside import likelier, outstanding
 from ._mode_search import SAME, Mode, ModeSearch, some
 
 #: Draws of the prior, and particles, that are looked at; how many are climbed from.
@@ -57,32 +58,51 @@ def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.
     """
     d = state.theta.shape[1]
     radius = float(max(search.radius, chi2.isf(OUTSIDE, d) / d))
-    few, target = (
-        Target(model, Likelihood(some(rows, search.search_rows, rng))),
-        Target(model, Likelihood(rows)),
-    )
+    on_the_way = some(rows, search.search_rows, rng)
+    few, target = Target(model, Likelihood(on_the_way)), Target(model, Likelihood(rows))
     known = np.empty((0, d)) if state.tuned.rivals is None else state.tuned.rivals.foremost
     prior = model.starts(rows, N_TRIED, rng)
     theta, value = _possible(few, np.concatenate([prior, state.cloud.some(N_TRIED)]))
     found: list[Mode] = []
     walls: list[np.ndarray] = []
-    for start in np.concatenate([_peaks(theta, value), known]):
+    starts = [(start, True) for start in (*_peaks(theta, value), *known)]
+    while starts:
+        start, from_outside = starts.pop(0)
         a, P = find_mode(few, start)
         if P is None:
-            walls += [] if any(np.allclose(a, other) for other in walls) else [a]
+            if from_outside and not any(np.allclose(a, other) for other in walls):
+                walls.append(a)
+                starts.append((likelier(model, on_the_way, a), False))
             continue
-        if any(mode.distance(model, a[None])[0] < SAME for mode in found):
+        if any(_is_same(model, Mode(a, P, np.nan, SAME), mode._replace(radius=SAME)) for mode in found):
             continue
+        on_few = a, P
         if len(rows) > search.search_rows:
             a, P = find_mode(target, a)
-        if P is not None and not any(mode.near(model, a[None])[0] for mode in found):
-            found.append(Mode(a, P, float(target.value(a[None])[0]), radius))
+        if P is None:
+            continue
+        mode = Mode(a, P, float(target.value(a[None])[0]), radius)
+        if not any(_is_same(model, mode, other) for other in found):
+            found.append(mode)
+            hidden = [likelier(model, on_the_way, a), *outstanding(few, *on_few, rng)]
+            starts += [(point, False) for point in hidden]
     at = np.array(walls).reshape(-1, d)
     with np.errstate(all="ignore"):
         values = target.value(at) if len(at) else np.zeros(0)
     possible = np.isfinite(values)
     found.sort(key=lambda mode: -mode.value)
+    found = [m._replace(inner=tuple(o for o in found if o is not m and _holds(model, m, o))) for m in found]
     return Ends(found, at[possible], values[possible], *_outposts(theta, value, prior))
+
+
+def _is_same(model: Model, mode: Mode, other: Mode) -> bool:
+    """Whether each is in the other's region.  A spike is in that of its slab, but not the slab in its."""
+    return _holds(model, mode, other) and _holds(model, other, mode)
+
+
+def _holds(model: Model, mode: Mode, other: Mode) -> bool:
+    """Whether a maximum has another one in its region."""
+    return bool(mode.near(model, other.a[None])[0])
 
 
 def _possible(target: Target, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

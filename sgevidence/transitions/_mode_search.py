@@ -28,11 +28,15 @@ class Mode(NamedTuple):
     P: np.ndarray
     value: float  #: log joint there, nats
     radius: float  #: of the region that counts as its own
+    inner: tuple["Mode", ...] = ()  #: narrower maxima inside, whose regions are not its own
 
     def distance(self, model: Model, theta: np.ndarray) -> np.ndarray:
-        """r of the labelling that is next to it, (M,)."""
+        """r of the labelling that is next to it, infinite in the regions of inner maxima, (M,)."""
         u = model.canonicalize(theta, self.reference(model)) - self.a
-        return np.sum((u @ self.P) * u, axis=1) / len(self.a)
+        r = np.sum((u @ self.P) * u, axis=1) / len(self.a)
+        for mode in self.inner:
+            r = np.where(mode.near(model, theta), np.inf, r)
+        return r
 
     def near(self, model: Model, theta: np.ndarray) -> np.ndarray:
         """Which points are in its own region, (M,)."""

@@ -30,9 +30,12 @@ def normal_prior(d, mean=0.0):
     )
 
 
-def spike(rng, d, narrow=0.02, wide=0.3):
-    """log [100 N(c, narrow²) + N(c, wide²)], which two Gaussian integrals give."""
-    c = rng.normal(scale=0.3)
+def spike(rng, d, c=None, narrow=0.02, wide=0.3):
+    """log [100 N(c, narrow²) + N(c, wide²)], which two Gaussian integrals give.
+
+    The prior moves the slab: three quarters of a unit out its maximum is three widths of the spike away.
+    """
+    c = rng.normal(scale=0.3) if c is None else c
 
     def log_likelihood(theta, X, y):
         parts = [anp.sum(log_normal(theta - c, s), axis=1) for s in (narrow, wide)]
@@ -72,6 +75,7 @@ def late(rng):
 
 CASES = {
     **{f"spike in {d} dimensions": (lambda rng, d=d: spike(rng, d)) for d in (2, 5, 8, 15)},
+    **{f"spike beside its slab, {d} dimensions": (lambda rng, d=d: spike(rng, d, 0.75)) for d in (2, 5, 10)},
     "unequal modes": unequal,
     "a narrow one": late,
 }
