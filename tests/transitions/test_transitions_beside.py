@@ -54,7 +54,7 @@ def test_what_stands_out(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("SCALES[:, None, None] * u", "SCALES[:1, None, None] * np.ones((5, 1, 1)) * u"),
+        ("SCALES[:, None, None] * u", "SCALES[-1:, None, None] * np.ones((5, 1, 1)) * u"),
         ("np.argmax", "np.argmin"),
     ],
     ids=["at one distance", "what stands in"],
