@@ -1,12 +1,16 @@
-"""The rows of a series so far, as far as what comes needs them: units, and the last row.
+"""The rows of a series so far, as far as what comes needs them: units, the last row, and recent ones.
 
 The units of a run are the mean and the standard deviation of all rows before it, which are kept up to date
-row by row (Welford 1962).
+row by row (Welford 1962).  Means that forget, of the rows and of their squared deviations, begin with the
+units of the warm-up.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+
+#: Share of a new row in the mean of recent rows, and in that of their squared deviations.
+RECENT, RECENT_SQUARES = 0.4, 0.08
 
 
 @dataclass
@@ -20,6 +24,8 @@ class Past:
     last: np.ndarray
     step: np.ndarray  # from the row before to the last
     first: tuple[np.ndarray, np.ndarray]  # units of the warm-up
+    smooth: np.ndarray  # mean of recent rows
+    scatter: np.ndarray  # mean of their squared deviations from the mean of all
 
     def units(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation; where rows are all the same, their size."""
@@ -30,6 +36,8 @@ class Past:
 
     def absorb(self, x: np.ndarray) -> None:
         """Take in a row."""
+        self.smooth = self.smooth + RECENT * (x - self.smooth)
+        self.scatter = self.scatter + RECENT_SQUARES * ((x - self.mean) ** 2 - self.scatter)
         self.step = x - self.last if self.seen else np.zeros_like(x)
         self.seen, self.last = self.seen + 1, x
         if self.seen > self.n:

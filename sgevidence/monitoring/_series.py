@@ -1,24 +1,12 @@
 r"""A segment of a series of numbers: level, trend, autoregression, walk or any shape, by their evidence.
 
-A member is a regression of a row z (in the units of its run) on one feature u and a constant, under the
-conjugate prior of :class:`RegressionSegment`:
-
-=================  =====================================  ===========  ===========================
-member             z_t =                                  feature u    prior of (constant, slope)
-=================  =====================================  ===========  ===========================
-level              μ + noise                              none         sd 1
-trend              μ + β τ/100 + noise                    τ/100        sd 1, 1
-autoregression     c + (½ + δ) z_{t-1} + noise            z_{t-1}      sd 1, ½
-walk               z_{t-1} + c + noise                    none         sd σ
-momentum           z_{t-1} + c + (½ + δ) Δz_{t-1} + noise  Δz_{t-1}     sd σ, ½
-=================  =====================================  ===========  ===========================
-
-with τ the age of the run in rows.  Each comes with a noise σ of about 1, 0.3, 0.1 and 0.03 units
-(σ² an inverse gamma of two degrees of freedom: within a factor of three or so), and each of those with
+A member is a structure (:mod:`._structures`), a regression of a row z on one feature u and a constant, under
+the conjugate prior of :class:`RegressionSegment`.  Each comes with a noise σ of about 1, 0.3, 0.1 and 0.03
+units (σ² an inverse gamma of two degrees of freedom: within a factor of three or so), and each of those with
 five kinds of tails (:mod:`._tails`): Gaussian, Gaussian with strays, heavy, and lopsided to either side, each
 of the last three a tenth as probable as the others when a run begins.  Five more members have rows of any
 shape (:mod:`._shape`), independent or with one of four correlations with the row before (:mod:`._copula`).
-These 105 are weighted by their evidence in the run.  Where rows may stray or have heavy tails, a member
+These 145 are weighted by their evidence in the run.  Where rows may stray or have heavy tails, a member
 learns from a row by its weight w and its information κ and c.  The evidence is the product of the predictive
 densities, as for any model.
 
@@ -34,7 +22,7 @@ Symbols
 ==========  ===================  =========================================================
 here        code                 meaning
 ==========  ===================  =========================================================
-z, u        ``z``, ``u``         row in units of the run, and the member's feature
+z, u        ``z``, ``u``         row in units of the run, and the member's feature; both over h
 m, V        ``m1``, ``m2``, ``v11``, ``v12``, ``v22``  posterior mean of the coefficients; covariance over σ²
 a, b        ``a``, ``b``         shape and scale of the posterior of σ²
 w           ``w``                weight of a row: less than 1 for an outlier
@@ -57,13 +45,12 @@ from ._filter import too_extreme
 from ._overshoot import overshoot_of_members
 from ._past import Past
 from ._shape import CELLS, learn_shape, normal_score
+from ._structures import STRUCTURES, design, follow, prior_of
 from ._tails import SHAPE, log_prior, under_tails
 
-MODELS = ("level", "trend", "autoregression", "walk", "momentum", "shape")
+MODELS = (*STRUCTURES, "shape")
 NOISES = (1.0, 0.3, 0.1, 0.03)  # units
-TREND_ROWS = 100.0  # rows in which a trend moves by about one unit
 FARTHEST = 1e150  # units: squares have to be numbers
-PERSISTENCE = 0.5  # prior mean, and standard deviation, of the autoregressive coefficient
 
 
 class SeriesRuns(NamedTuple):
@@ -88,15 +75,16 @@ class SeriesRuns(NamedTuple):
 class SeriesSegment(BaseEstimator):
     """Segments of a series of numbers in any units: the default of :class:`EvidenceMonitor`.
 
-    A segment is a level, a trend, an autoregression, a random walk or a walk with momentum, with little
-    or much noise, which is Gaussian, or Gaussian with strays, heavy-tailed or lopsided; or its rows have any
-    density, and are independent or take after the one before.  These are averaged by their evidence in the
-    segment.
+    A segment is a level, a trend, an autoregression, on the last row or on a mean of recent ones, a random
+    walk, a walk with momentum, or a level whose volatility clusters.  There is little or much noise, which is
+    Gaussian, or Gaussian with strays, heavy-tailed or lopsided; or rows have any density, and are independent
+    or take after the one before.  These are averaged by their evidence in the segment.
 
     Parameters
     ----------
-    models : tuple of str, default=("level", "trend", "autoregression", "walk", "momentum", "shape")
-        Which of the six a segment may be: see the notes.
+    models : tuple of str, default=("level", "trend", "autoregression", "smoothed", "walk", "momentum", \
+            "volatile", "shape")
+        Which of the eight a segment may be: see the notes.
     warm_up : int, default=10
         Rows that are held until the first units can be measured from them.  Ten give a standard
         deviation to a quarter, against prior widths of a factor of 3 and more.
@@ -104,7 +92,10 @@ class SeriesSegment(BaseEstimator):
     Notes
     -----
     "level" has a mean, "trend" a straight line, "autoregression" a pull towards a mean, "walk" a drift and
-    "momentum" a step that takes after the last one.  "shape" is for rows that no noise fits: two peaks, a
+    "momentum" a step that takes after the last one.  "smoothed" is an autoregression seen through noise, and
+    "volatile" a level about which rows are restless for a while and then quiet, as returns of a price: each a
+    hundredth as probable as the others when a run begins, since a change of variance looks like it at first.
+    "shape" is for rows that no noise fits: two peaks, a
     hard edge, rounded values, the exponential of an autoregression.  It learns a density cell by cell, so it
     needs some hundred rows, and keeps false alarms rare.  The widths of the priors were chosen by the
     evidence of fifteen published series, with their annotated changes in view.
@@ -156,7 +147,7 @@ class SeriesSegment(BaseEstimator):
         table = np.zeros((capacity, n_features))
         none, members = np.zeros(n_features), [np.zeros(shape) for _ in range(8)]
         shapes = [np.zeros((capacity, n_features, size)) for size in (len(RHO), CELLS)]
-        past = Past(none, none, 0, 0, none, none, (none, none + 1.0))
+        past = Past(none, none, 0, 0, none, none, (none, none + 1.0), none, none + 1.0)
         return SeriesRuns._make([np.zeros(capacity), table, table.copy(), *members, *shapes, past])
 
     def settle(self, runs: SeriesRuns, X: np.ndarray) -> None:
@@ -171,6 +162,7 @@ class SeriesSegment(BaseEstimator):
         past = runs.past
         past.mean, past.squares, past.n = X.mean(0), ((X - X.mean(0)) ** 2).sum(0), len(X)
         past.first = past.units()
+        past.smooth, past.scatter = past.first[0], past.first[1] ** 2
 
     def absorb(self, runs: SeriesRuns, R: int, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
         """Runs 0 … R − 1 learn b rows, and run R + i begins with row i.
@@ -213,37 +205,17 @@ class SeriesSegment(BaseEstimator):
     def _begin(self, runs: SeriesRuns, slot: int) -> None:
         runs.age[slot] = runs.counts[slot] = 0.0
         runs.centre[slot], runs.unit[slot] = runs.past.units()
-        log_tails = log_prior()
+        log_tails, names = log_prior(), self._structures()
         variance = np.repeat(np.square(NOISES), len(log_tails))
         runs.a[slot], runs.b[slot] = SHAPE, SHAPE * variance
-        runs.m1[slot] = runs.m2[slot] = runs.v12[slot] = runs.v22[slot] = 0.0
-        names = self._structures()
-        n_members = len(names) * len(variance) + len(RHO) * ("shape" in self.models)
-        runs.log_member[slot] = np.tile(log_tails, len(NOISES)) + np.log(len(log_tails) / n_members)
-        runs.log_shape[slot] = -np.log(n_members) if "shape" in self.models else -np.inf
+        runs.m1[slot] = runs.v12[slot] = 0.0
+        prior, n_shapes = np.array([STRUCTURES[name] for name in names]), len(RHO) * ("shape" in self.models)
+        total = len(variance) * prior.sum() + n_shapes  # a shape is as probable as one of so many members
+        of_tails = np.tile(log_tails, len(NOISES)) + np.log(len(log_tails) / total)
+        runs.log_member[slot] = np.log(prior)[:, None] + of_tails
+        runs.log_shape[slot] = -np.log(total) if n_shapes else -np.inf
         for s, name in enumerate(names):
-            runs.v11[slot, :, s] = 1.0 if name in ("walk", "momentum") else 1.0 / variance
-            if name == "trend":
-                runs.v22[slot, :, s] = 1.0 / variance
-            if name in ("autoregression", "momentum"):
-                runs.m2[slot, :, s], runs.v22[slot, :, s] = PERSISTENCE, PERSISTENCE**2 / variance
-
-    def _features(self, runs: SeriesRuns, R: int) -> tuple[np.ndarray, np.ndarray]:
-        """The feature u of each structure, and what is known of the row beforehand; (R, columns, S, 1)."""
-        z_last = (runs.past.last - runs.centre[:R]) / runs.unit[:R]
-        names = self._structures()
-        u = np.zeros((*z_last.shape, len(names), 1))
-        known = np.zeros_like(u)
-        for s, name in enumerate(names):
-            if name == "trend":
-                u[:, :, s, 0] = runs.age[:R, None] / TREND_ROWS
-            elif name == "autoregression":
-                u[:, :, s, 0] = z_last
-            elif name == "walk":
-                known[:, :, s, 0] = z_last
-            elif name == "momentum":
-                u[:, :, s, 0], known[:, :, s, 0] = runs.past.step / runs.unit[:R], z_last
-        return u, known
+            runs.m2[slot, :, s], runs.v11[slot, :, s], runs.v22[slot, :, s] = prior_of(name, variance)
 
     def _learn(self, runs: SeriesRuns, R: int, x: np.ndarray) -> np.ndarray:
         """Log predictive density of the row under the first R runs, which then learn it; (R,)."""
@@ -251,19 +223,20 @@ class SeriesSegment(BaseEstimator):
         z = ((x - runs.centre[:R]) / runs.unit[:R])[:, :, None, None]
         if np.abs(z).max() > FARTHEST:
             raise too_extreme(runs.past.seen, x)
-        u, known = self._features(runs, R)
-        Vx1, Vx2 = v11 + v12 * u, v12 + v22 * u
-        q1 = np.maximum(Vx1 + u * Vx2, 0.0)  # rounding may take a variance below zero
-        e = z - known - m1 - u * m2
+        one, u, known = design(self._structures(), runs.age[:R], runs.centre[:R], runs.unit[:R], runs.past)
+        Vx1, Vx2 = v11 * one + v12 * u, v12 * one + v22 * u
+        q1 = np.maximum(one * Vx1 + u * Vx2, 0.0)  # rounding may take a variance below zero
+        e = one * (z - known - m1) - u * m2
+        z = one * z
         scale = b * (1.0 + q1)
-        follows = self._follows() if runs.past.seen == 0 else None
+        follows = follow(self._structures()) if runs.past.seen == 0 else None
         if follows is not None:  # the first row of a stream follows none: broad, and nothing is learnt
             e, scale = np.where(follows, z, e), np.where(follows, 2.0, scale)
         log_p, *learnt = under_tails(e, z * z, a, scale, runs.age[:R, None, None, None])
         if follows is not None:
             learnt = [np.where(follows, 0.0, v) for v in learnt]
         w, kappa, c, surprise = learnt
-        log_member += log_p
+        log_member += log_p + np.log(one)
         log_shape = runs.log_shape[:R]
         if "shape" in self.models:
             log_shape += self._learn_shape(runs, R, x)
@@ -293,8 +266,3 @@ class SeriesSegment(BaseEstimator):
 
     def _structures(self) -> list[str]:
         return [name for name in self.models if name != "shape"]
-
-    def _follows(self) -> np.ndarray:
-        """Does the structure need the row before?  (S, 1)."""
-        follows = [name in ("autoregression", "walk", "momentum") for name in self._structures()]
-        return np.array(follows, dtype=bool)[:, None]

@@ -14,12 +14,15 @@ from test_monitoring_copula import evidence
 from sgevidence import EvidenceMonitor
 from sgevidence.monitoring import NormalSegment, SeriesSegment, _series, _tails
 from sgevidence.monitoring._filter import RunFilter
+from sgevidence.monitoring._structures import STRUCTURES
 
 NILE = json.loads((Path(__file__).parents[1] / "data" / "nile.json").read_text())
 PRIORS = {  # mean of (constant, slope) and their variances where σ is one; in units of σ² by `noise`
     "level": ([0, 0], lambda noise: [noise**-2, 0]),
     "trend": ([0, 0], lambda noise: [noise**-2, noise**-2]),
     "autoregression": ([0, 0.5], lambda noise: [noise**-2, 0.25 * noise**-2]),
+    "smoothed": ([0, 0.5], lambda noise: [noise**-2, 0.25 * noise**-2]),
+    "volatile": ([0, 0], lambda noise: [noise**-2, 0]),
     "walk": ([0, 0], lambda noise: [1, 0]),
     "momentum": ([0, 0.5], lambda noise: [1, 0.25 * noise**-2]),
 }
@@ -30,25 +33,40 @@ def units(x, s, warm_up):
     return rows.mean(), rows.std()
 
 
-def design(x, name, s, e, unit):
-    """Features and targets of rows s .. e − 1 of a run that began at s."""
-    Phi, target = [], []
+def recent(x, i, warm_up):
+    """Mean of the rows before row i that forgets, and the root of that of their squared deviations."""
+    mean, std = units(x, 0, warm_up)
+    smooth, squares = mean, std**2
+    for k in range(i):
+        smooth, squares = (
+            0.6 * smooth + 0.4 * x[k],
+            0.92 * squares + 0.08 * (x[k] - units(x, k, warm_up)[0]) ** 2,
+        )
+    return smooth, np.sqrt(squares)
+
+
+def design(x, name, s, e, unit, warm_up):
+    """Features, targets and scales of rows s .. e − 1 of a run that began at s."""
+    Phi, target, scale = [], [], []
     for i in range(s, e):
+        smooth, scatter = recent(x, i, warm_up)
         last = (x[i - 1] - unit[0]) / unit[1] if i else 0.0
         step = (x[i - 1] - x[i - 2]) / unit[1] if i > 1 else 0.0
-        u = {"trend": (i - s) / 100, "autoregression": last, "momentum": step}.get(name, 0.0)
-        Phi.append([1.0, u])
+        smoothed = (smooth - unit[0]) / unit[1]
+        u = {"trend": (i - s) / 100, "autoregression": last, "smoothed": smoothed, "momentum": step}
+        Phi.append([1.0, u.get(name, 0.0)])
         target.append((x[i] - unit[0]) / unit[1] - (last if name in ("walk", "momentum") else 0.0))
-    return np.array(Phi), np.array(target)
+        scale.append(scatter / unit[1] if name == "volatile" else 1.0)
+    return np.array(Phi), np.array(target), np.array(scale)
 
 
-def member_evidence(x, name, noise, tails, s, e, unit):
+def member_evidence(x, name, noise, tails, s, e, unit, warm_up):
     """Row by row with matrices: log p of a segment under one member."""
     m, V = np.array(PRIORS[name][0], float), np.diag(PRIORS[name][1](noise)).astype(float)
     a, b, total = 1.0, noise**2, 0.0
     strays = 0.0
-    for i, (phi, target) in enumerate(zip(*design(x, name, s, e, unit)), start=s):
-        z = (x[i] - unit[0]) / unit[1]
+    for i, (phi, target, h) in enumerate(zip(*design(x, name, s, e, unit, warm_up)), start=s):
+        z, phi, target, total = (x[i] - unit[0]) / unit[1] / h, phi / h, target / h, total - np.log(h)
         q = 1 + phi @ V @ phi
         epsilon = (1 + strays) / (10 + i - s) if tails == "strays" else 0.0
         first = i == 0 and name in ("autoregression", "walk", "momentum")
@@ -80,7 +98,8 @@ def member_evidence(x, name, noise, tails, s, e, unit):
 def segment_evidence(x, s, e, warm_up, models):
     unit = units(x, s, warm_up)
     members = [
-        member_evidence(x, name, noise, tails, s, e, unit) + np.log(prior * len(_tails.TAILS))
+        member_evidence(x, name, noise, tails, s, e, unit, warm_up)
+        + np.log(prior * len(_tails.TAILS) * STRUCTURES[name])
         for name in models
         if name != "shape"
         for noise in _series.NOISES
@@ -90,7 +109,8 @@ def segment_evidence(x, s, e, warm_up, models):
         first = units(x, 0, warm_up)
         z, rescaled = (x - first[0]) / first[1], -(e - s) * np.log(first[1] / unit[1])
         members += list(evidence(z[s:e], z[s - 1] if s else None) + rescaled)
-    return np.logaddexp.reduce(members) - np.log(len(members)) - (e - s) * np.log(unit[1])
+    total = 20 * sum(STRUCTURES[name] for name in models if name != "shape") + 5 * ("shape" in models)
+    return np.logaddexp.reduce(members) - np.log(total) - (e - s) * np.log(unit[1])
 
 
 def check_against_enumeration(X, models):
