@@ -262,7 +262,7 @@ def test_power_a_heavy_row_is_no_whole_row(rng, monkeypatch):
         check_efficient(rng)
 
 
-@pytest.mark.parametrize("name", ["level", "trend", "walk", "autoregression", "momentum"])
+@pytest.mark.parametrize("name", STRUCTURES)
 def test_without_outliers_a_segment_has_its_closed_form(name, rng, monkeypatch):
     """The rows from the second on, given the first: one multivariate t a member."""
     monkeypatch.setattr(_tails, "TAILS", {"Gaussian": 1.0})
@@ -274,12 +274,14 @@ def test_without_outliers_a_segment_has_its_closed_form(name, rng, monkeypatch):
     for rows in (slice(0, 20), slice(20, 30)):
         filter.absorb(x[rows, None], None)
     unit = units(x, 0, 10)
-    Phi, target = design(x, name, 0, 30, unit)
+    Phi, target, scale = design(x, name, 0, 30, unit, 10)
+    Phi, target = Phi / scale[:, None], target / scale
     mean, V = np.array(PRIORS[name][0]), np.diag(PRIORS[name][1](0.3))
     first = 1 if name in ("walk", "autoregression", "momentum") else 0
     Phi, target = Phi[first:], target[first:]
     exact = multivariate_t.logpdf(target, Phi @ mean, 0.3**2 * (np.eye(30 - first) + Phi @ V @ Phi.T), df=2)
     exact += first * t.logpdf((x[0] - unit[0]) / unit[1], 2, 0, np.sqrt(2)) - 30 * np.log(unit[1])
+    exact -= np.log(scale).sum()
     np.testing.assert_allclose(filter.log_evidence, exact, atol=1e-7)
 
 
