@@ -64,7 +64,7 @@ def two_groups(theta, X, y):
 
 
 def spike(theta, X, y):
-    """A hundred times as much in a spike of 0.02 as in a slab of 0.3 around 0.1: a phase transition."""
+    """A hundred times as much in a spike of 0.02 as in a slab of 0.3 about one place: a phase transition."""
     u = theta - 0.1 * X[0, 0]
     narrow, wide = (anp.sum(log_normal(u, s), axis=1) for s in (0.02, 0.3))
     return anp.reshape(anp.logaddexp(np.log(100.0) + narrow, wide), (-1, 1)) + 0.0 * X[:, 0]
@@ -177,4 +177,13 @@ CELLS = [
     cell("two groups", 2, 200, two_groups, halves, "written by hand"),
     cell("spike and slab", 2, 1, spike, normal_rows, "phase transition", reference=partial(of_spike, d=2)),
     cell("spike and slab", 8, 1, spike, normal_rows, "phase transition", reference=partial(of_spike, d=8)),
+    cell(
+        "spike and slab",
+        8,
+        1,
+        spike,
+        partial(normal_rows, mean=8.0),
+        "the prior moves the slab from its spike",
+        reference=partial(of_spike, d=8),
+    ),
 ]

@@ -33,9 +33,9 @@ commit that made them, below the last table, and are kept in `calibration.jsonl.
 references of earlier lines will do where they are sound (``--references``: the rows of a seed stay the
 same). Cells were added where errors had been found that the others could not see, after these were mended:
 overlapping components with 300 to 1000 rows, mixtures of a few rows far from the prior, rows that nobody
-scaled, and ten rows that alone have a column. A cell has twenty or thirty seeds; with so few a true error
-bar, too, is beyond the bars in one cell of forty or so, and a cell that is gets ten times as many, all of
-which count.
+scaled, ten rows that alone have a column, and a spike beside its slab. A cell has twenty or thirty seeds;
+with so few a true error bar, too, is beyond the bars in one cell of forty or so, and a cell that is gets ten
+times as many, all of which count.
 
     cd examples/benchmarks; export OMP_NUM_THREADS=1
     python calibration.py --output calibration.jsonl --references calibration.jsonl.gz
