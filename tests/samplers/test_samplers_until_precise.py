@@ -1,5 +1,6 @@
 """Runs until the error bar is met: it covers, the target decides, and the clock does."""
 
+import re
 import warnings
 from time import perf_counter
 
@@ -108,11 +109,20 @@ def test_the_first_run_is_always_finished(rng):
 
 
 def test_claims_that_are_too_small_are_found_out(rng):
-    with pytest.warns(EvidenceWarning, match=r"runs disagree by .* where their errors claim 0.01"):
-        sampler = UntilPrecise(0.05, max_seconds=0.5, sampler=Lottery(error=0.3, claim=0.01))
-        result = sampler.run(None, ROWS, rng)
-    n = result.diagnostics["n_runs"]
-    assert 0.3 * result.log_evidence_std < 0.3 / np.sqrt(n) < 3 * result.log_evidence_std
+    """But where the first runs agree by chance, and are enough: once in five."""
+    found, ratio = 0, []
+    for g in rng.spawn(8):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            sampler = UntilPrecise(0.05, max_seconds=0.5, sampler=Lottery(error=0.3, claim=0.01))
+            result = sampler.run(None, ROWS, g)
+        said = [
+            re.search(r"runs disagree by .* where their errors claim 0.01", str(w.message)) for w in caught
+        ]
+        n = result.diagnostics["n_runs"]
+        found += any(said)
+        ratio += [result.log_evidence_std * np.sqrt(n) / 0.3] if n >= 10 else []
+    assert found >= 5 and 0.5 < np.mean(ratio) < 2
 
 
 def test_a_closed_form_needs_one_run(rng):
