@@ -95,10 +95,10 @@ class SeriesSegment(BaseEstimator):
     "momentum" a step that takes after the last one.  "smoothed" is an autoregression seen through noise, and
     "volatile" a level about which rows are restless for a while and then quiet, as returns of a price: each a
     hundredth as probable as the others when a run begins, since a change of variance looks like it at first.
-    "shape" is for rows that no noise fits: two peaks, a
-    hard edge, rounded values, the exponential of an autoregression.  It learns a density cell by cell, so it
-    needs some hundred rows, and keeps false alarms rare.  The widths of the priors were chosen by the
-    evidence of fifteen published series, with their annotated changes in view.
+    "shape" is for rows that no noise fits: two peaks, a hard edge, rounded values, the exponential of an
+    autoregression.  It learns a density cell by cell, so it needs some hundred rows, and keeps false alarms
+    rare.  The widths of the priors were chosen by the evidence of fifteen published series, with their
+    annotated changes in view.
 
     Examples
     --------
