@@ -13,7 +13,6 @@ Symbols: ``a, P`` = end of a climb and precision there, ``x`` = excess, nats.
 """
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from ..history import Rows
 from ..models import Model
@@ -50,7 +49,8 @@ def outstanding(target: Target, a: np.ndarray, P: np.ndarray, rng: np.random.Gen
     rng : numpy.random.Generator
     """
     z = rng.standard_normal((N_DIRECTIONS, len(a)))
-    u = solve_triangular(np.linalg.cholesky(P).T, z.T).T
+    width, V = np.linalg.eigh(P)
+    u = (z / np.sqrt(np.maximum(width, 1e-300))) @ V.T  # P may be singular, but for rounding
     theta = (a + SCALES[:, None, None] * u).reshape(-1, len(a))
     expected = target.value(a[None])[0] - 0.5 * np.outer(SCALES**2, np.sum(z**2, axis=1)).ravel()
     with np.errstate(all="ignore"):

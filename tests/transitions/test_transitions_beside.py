@@ -106,3 +106,10 @@ def test_a_spike_is_lost_by_a_mistake(rng, monkeypatch, where, name, right, wron
         model, rows, exact = spike(g, 20, 0.75)
         lost.append(exact - SGAIS().run(model, rows, g).log_evidence)
     assert max(lost) > 3
+
+
+def test_a_precision_that_is_singular_by_rounding(rng):
+    """A direction of which next to nothing is known: points far along it, and no error."""
+    model = spike(rng, 2)[0]
+    target = Target(model, Likelihood(Rows.of(np.zeros((1, 1)))))
+    assert outstanding(target, np.zeros(2), np.array([[1e16, 1e8], [1e8, 1.0]]), rng).shape[1] == 2
