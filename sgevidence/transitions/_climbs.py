@@ -84,8 +84,9 @@ def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.
         mode = Mode(a, P, float(target.value(a[None])[0]), radius)
         if not any(_is_same(model, mode, other) for other in found):
             found.append(mode)
-            hidden = [likelier(model, on_the_way, a), *outstanding(few, *on_few, rng)]
-            starts += [(point, False) for point in hidden]
+            if from_outside:  # what they hide hides nothing more, or a rugged posterior is climbed for ever
+                hidden = [likelier(model, on_the_way, a), *outstanding(few, *on_few, rng)]
+                starts += [(point, False) for point in hidden]
     at = np.array(walls).reshape(-1, d)
     with np.errstate(all="ignore"):
         values = target.value(at) if len(at) else np.zeros(0)

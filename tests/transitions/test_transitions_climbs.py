@@ -9,8 +9,9 @@ from sgevidence import ModeSearch
 from sgevidence.history import Memory, Rows
 from sgevidence.models import CustomModel
 from sgevidence.particles import Cloud
-from sgevidence.transitions import State, Tuned
-from sgevidence.transitions._climbs import N_OUTPOSTS, climbed
+from sgevidence.targets import find_mode
+from sgevidence.transitions import State, Tuned, _climbs
+from sgevidence.transitions._climbs import N_CLIMBED, N_OUTPOSTS, climbed
 from sgevidence.transitions._rivals import Rivals
 
 ROWS = Rows.of(np.zeros((1, 1)))
@@ -89,3 +90,17 @@ def test_the_end_is_that_on_all_rows(rng, n_rows):
     (mode,) = climbed(model, rows, state, ModeSearch(), rng).maxima
     assert mode.a[0] == pytest.approx(y.sum() / (n_rows + 1), abs=0.2 / np.sqrt(n_rows))
     assert mode.P[0, 0] == pytest.approx(n_rows + 1, rel=1e-6)
+
+
+def test_climbs_end_in_a_rugged_posterior(rng, monkeypatch):
+    """Each of thousands of maxima leads to the next: three climbs at most for each start from outside."""
+    climbs = []
+
+    def counted(*args):
+        climbs.append(args)
+        assert len(climbs) <= 3 * N_CLIMBED
+        return find_mode(*args)
+
+    monkeypatch.setattr(_climbs, "find_mode", counted)
+    monkeypatch.setattr(_climbs, "likelier", lambda model, rows, a: a + 0.1)
+    assert len(ends(lambda t: 40.0 * anp.cos(60.0 * t), rng).maxima) > 1
