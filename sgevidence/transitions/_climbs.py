@@ -43,6 +43,13 @@ class Ends(NamedTuple):
     gap: np.ndarray
 
 
+class End(NamedTuple):
+    """Of a climb on some rows, (d,), with the precision of the maximum (d, d), or None at a wall."""
+
+    a: np.ndarray
+    P: np.ndarray | None
+
+
 def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.random.Generator) -> Ends:
     """Distinct maxima of the posterior on these rows, and walls.
 
@@ -56,44 +63,72 @@ def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.
     search : ModeSearch
     rng : numpy.random.Generator
     """
-    d = state.theta.shape[1]
-    radius = float(max(search.radius, chi2.isf(OUTSIDE, d) / d))
     on_the_way = some(rows, search.search_rows, rng)
-    few, target = Target(model, Likelihood(on_the_way)), Target(model, Likelihood(rows))
-    known = np.empty((0, d)) if state.tuned.rivals is None else state.tuned.rivals.foremost
+    radius = max(search.radius, chi2.isf(OUTSIDE, model.n_params) / model.n_params)
+    climbs = Climbs(model, rows, on_the_way, float(radius))
     prior = model.starts(rows, N_TRIED, rng)
-    theta, value = _possible(few, np.concatenate([prior, state.cloud.some(N_TRIED)]))
-    found: list[Mode] = []
-    walls: list[np.ndarray] = []
-    starts = [(start, True) for start in (*_peaks(theta, value), *known)]
-    while starts:
-        start, from_outside = starts.pop(0)
-        a, P = find_mode(few, start)
-        if P is None:
-            if from_outside and not any(np.allclose(a, other) for other in walls):
-                walls.append(a)
-                starts.append((likelier(model, on_the_way, a), False))
-            continue
-        if any(_is_same(model, Mode(a, P, np.nan, SAME), mode._replace(radius=SAME)) for mode in found):
-            continue
-        on_few = a, P
-        if len(rows) > search.search_rows:
-            a, P = find_mode(target, a)
-        if P is None:
-            continue
-        mode = Mode(a, P, float(target.value(a[None])[0]), radius)
-        if not any(_is_same(model, mode, other) for other in found):
-            found.append(mode)
-            if from_outside:  # what they hide hides nothing more, or a rugged posterior is climbed for ever
-                hidden = [likelier(model, on_the_way, a), *outstanding(few, *on_few, rng)]
-                starts += [(point, False) for point in hidden]
-    at = np.array(walls).reshape(-1, d)
+    theta, value = _possible(climbs.few, np.concatenate([prior, state.cloud.some(N_TRIED)]))
+    known = () if state.tuned.rivals is None else state.tuned.rivals.foremost
+    ends = [climbs.up(start) for start in (*_peaks(theta, value), *known)]
+    at = np.array(climbs.walls).reshape(-1, model.n_params)
+    # what they hide hides nothing more, or a rugged posterior is climbed for ever
+    for start in [point for end in ends if end is not None for point in climbs.hidden(end, rng)]:
+        climbs.up(start)
     with np.errstate(all="ignore"):
-        values = target.value(at) if len(at) else np.zeros(0)
+        values = climbs.target.value(at) if len(at) else np.zeros(0)
     possible = np.isfinite(values)
-    found.sort(key=lambda mode: -mode.value)
-    found = [m._replace(inner=tuple(o for o in found if o is not m and _holds(model, m, o))) for m in found]
-    return Ends(found, at[possible], values[possible], *_outposts(theta, value, prior))
+    return Ends(climbs.regions(), at[possible], values[possible], *_outposts(theta, value, prior))
+
+
+class Climbs:
+    """Climbs on the same rows, and what they have found: ``maxima``, and points ``walls`` (d,).
+
+    Parameters
+    ----------
+    model : Model
+    rows, on_the_way : Rows
+        All, and those for the way up.
+    radius : float
+        Of the region around a maximum, mean square in its own widths.
+    """
+
+    def __init__(self, model: Model, rows: Rows, on_the_way: Rows, radius: float) -> None:
+        self.model, self.on_the_way, self.radius = model, on_the_way, radius
+        self.few, self.target = Target(model, Likelihood(on_the_way)), Target(model, Likelihood(rows))
+        self.has_more = len(rows) > len(on_the_way)
+        self.maxima: list[Mode] = []
+        self.walls: list[np.ndarray] = []
+
+    def up(self, start: np.ndarray) -> End | None:
+        """Where a climb ends, unless another one did."""
+        end = End(*find_mode(self.few, start))
+        if end.P is None:
+            if any(np.allclose(end.a, other) for other in self.walls):
+                return None
+            self.walls.append(end.a)
+            return end
+        peak = Mode(end.a, end.P, np.nan, SAME)
+        if any(_is_same(self.model, peak, other._replace(radius=SAME)) for other in self.maxima):
+            return None
+        a, P = find_mode(self.target, end.a) if self.has_more else (end.a, end.P)
+        if P is None:
+            return None
+        mode = Mode(a, P, float(self.target.value(a[None])[0]), self.radius)
+        if any(_is_same(self.model, mode, other) for other in self.maxima):
+            return None
+        self.maxima.append(mode)
+        return end
+
+    def hidden(self, end: End, rng: np.random.Generator) -> list[np.ndarray]:
+        """Points from which to climb to what the end of a climb may hide."""
+        likely = likelier(self.model, self.on_the_way, end.a)
+        return [likely] if end.P is None else [likely, *outstanding(self.few, end.a, end.P, rng)]
+
+    def regions(self) -> list[Mode]:
+        """The maxima, the best first, each with the region that is its own."""
+        found = sorted(self.maxima, key=lambda mode: -mode.value)
+        inner = [tuple(o for o in found if o is not m and _holds(self.model, m, o)) for m in found]
+        return [mode._replace(inner=within) for mode, within in zip(found, inner)]
 
 
 def _is_same(model: Model, mode: Mode, other: Mode) -> bool:

@@ -10,7 +10,7 @@ from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import CustomModel
 from sgevidence.targets import Likelihood, Target, find_mode
-from sgevidence.transitions import _beside, _climbs, _overlooked
+from sgevidence.transitions import _beside, _climbs
 from sgevidence.transitions._beside import likelier, outstanding
 from sgevidence.transitions._mode_search import Mode
 
@@ -89,8 +89,8 @@ def test_a_region_is_without_those_inside(rng):
 @pytest.mark.parametrize(
     "where, name, right, wrong",
     [
-        (_climbs, "climbed", "likelier(model, on_the_way, a), *outstanding", "*outstanding"),
-        (_climbs, "climbed", "o is not m and _holds(model, m, o)", "False"),
+        (_climbs.Climbs, "hidden", "[likely, *outstanding", "[*outstanding"),
+        (_climbs.Climbs, "regions", "o is not m and _holds(self.model, m, o)", "False"),
         (_climbs, "_is_same", "_holds(model, mode, other) and ", ""),
         (_beside, "likelier", "rows.scaled(LIKELIHOOD)", "rows"),
     ],
@@ -100,7 +100,6 @@ def test_a_spike_is_lost_by_a_mistake(rng, monkeypatch, where, name, right, wron
     monkeypatch.setattr(where, name, broken(getattr(where, name), right, wrong))
     if name == "likelier":
         monkeypatch.setattr(_climbs, name, getattr(where, name))
-    monkeypatch.setattr(_overlooked, "climbed", _climbs.climbed)
     lost = []
     for g in rng.spawn(3):
         model, rows, exact = spike(g, 20, 0.75)
