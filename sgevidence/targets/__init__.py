@@ -1,6 +1,6 @@
 """What is followed: tempered posteriors, their modes and widths, and what a sample of the rows can know."""
 
-from ._allocations import AllocationEvidence, allocation_evidence, most_rows, patience
+from ._allocations import AllocationEvidence, allocation_evidence, most_rows, patience, pooled
 from ._anchoring import STRAY, anchored_at_mode, gaussian
 from ._bridge import bridge
 from ._importance import importance_draws
@@ -39,6 +39,7 @@ __all__ = [
     "most_rows",
     "of_history",
     "patience",
+    "pooled",
     "remainder",
     "rival_allocations",
     "sampled",

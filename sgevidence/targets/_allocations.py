@@ -31,6 +31,7 @@ import numpy as np
 
 from ..history import Rows
 from ..models import MixtureModel
+from ..particles import log_sum_exp
 from ._allocation_proposal import CHAINS, DRAWS, LENGTH, PILOT, Problem, Sample
 from ._allocation_search import searched_together
 from ._bridge import Estimate, bridge, importance
@@ -43,8 +44,9 @@ FIRST, SHARE, STILL, MOST_SWEPT = 3, 0.5, 0.02, 5_000_000
 #: Effective draws, or chains of a hundred, below which q is much narrower than the posterior.  Then chains
 #: move away from it for a thousand sweeps (K = 3, 1000 rows: by 0.5 nats after the first fifty; where they
 #: stood still by chance the answer was 1.2 low at 0.2), so they are not followed, and UNSPREAD nats are in
-#: doubt.  Nats that halves may differ by.
-FEW, UNSPREAD, APART = 60, 0.5, 1.0
+#: doubt.  Nats that halves may differ by, and from which another search may know more (wine, K = 6: one in
+#: forty).
+FEW, UNSPREAD, APART, DIFFERENT = 60, 0.5, 1.0, 0.4
 #: Rows · components · numbers of each beyond which the answer would take more than about five seconds.
 MOST = 200_000
 #: Rows beyond which modes and their importance sampling cost less, and allocations carry less.
@@ -141,8 +143,32 @@ def allocation_evidence(
         log_weights=estimate.log_w,
         n_effective=estimate.n_effective,
         reliable=bool(estimate.n_effective > FEW and apart < APART),
-        hopeful=bool(estimate.n_effective > FEW),
+        hopeful=bool(estimate.n_effective > FEW and apart > DIFFERENT),
         n_likelihoods=float(n_points * len(rows) + n_sweeps * len(problem.F)),
+    )
+
+
+def pooled(found: list[AllocationEvidence]) -> AllocationEvidence:
+    """What independent searches know together: the mean of their evidences, and all their draws.
+
+    None is chosen for its error bar, which would prefer those that have missed a basin altogether.
+    """
+    if len(found) == 1:
+        return found[0]
+    N, n_draws = len(found), sum(len(one.theta) for one in found)
+    log_Z = np.array([one.log_evidence for one in found])
+    std = np.array([one.log_evidence_std for one in found])
+    std_of_mean = max(np.sqrt(np.sum(std**2)) / N, np.ptp(log_Z) / 2, std.min())
+    n_effective = min(one.n_effective for one in found)
+    return AllocationEvidence(
+        log_evidence=float(log_sum_exp(log_Z, axis=0) - np.log(N)),
+        log_evidence_std=float(std_of_mean),
+        theta=np.concatenate([one.theta for one in found]),
+        log_weights=np.concatenate([one.log_weights - np.log(N * len(one.theta) / n_draws) for one in found]),
+        n_effective=n_effective,
+        reliable=bool(n_effective > FEW and std_of_mean < APART / 2),
+        hopeful=found[-1].hopeful,
+        n_likelihoods=sum(one.n_likelihoods for one in found),
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..models import MixtureModel
 from ..particles import Cloud, Weights, systematic
-from ..targets import Path, allocation_evidence, patience
+from ..targets import AllocationEvidence, Path, allocation_evidence, patience, pooled
 from ._base import State, Step, Streams
 from ._modes import Renewed, siblings
 
@@ -32,12 +32,12 @@ class Allocate(NamedTuple):
     ----------
     first_rows : int
         Rows from which it is tried.
-    max_attempts : int
-        Searches that may miss a basin that another one finds.
+    max_searches : int
+        So many, where their halves do not find the same; what they know is pooled.
     """
 
     first_rows: int = 1
-    max_attempts: int = 2
+    max_searches: int = 2
 
     def applies(self, state: State, path: Path) -> bool:
         """To a mixture of several components, all of whose rows are at hand, until it has failed."""
@@ -47,16 +47,17 @@ class Allocate(NamedTuple):
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         if not self.applies(state, path):
             return Step(state, crossed=False)
-        model, rows, spent = cast(MixtureModel, path.model), path.all_rows, 0.0
-        for _ in range(self.max_attempts):
-            found = allocation_evidence(model, rows, rng.noise)
-            spent += 0.0 if found is None else found.n_likelihoods
-            if found is None or found.reliable or not found.hopeful:
-                break
+        model, rows = cast(MixtureModel, path.model), path.all_rows
+        found = allocation_evidence(model, rows, rng.noise)
         if found is None:
             # particles lose their way to rows that are far out, so parts of these are asked for
             state = state if patience(model, rows) > 1 else self._failed(state, path)
-            return Step(state, Renewed(n_likelihoods=spent), crossed=False)
+            return Step(state, Renewed(), crossed=False)
+        searches = [found]
+        while found.hopeful and len(searches) < self.max_searches:
+            found = cast(AllocationEvidence, allocation_evidence(model, rows, rng.noise))
+            searches.append(found)
+        found = pooled(searches)
         weights, M = Weights(found.log_weights), state.cloud.M
         parents = systematic(weights.W, rng.noise, M)
         cloud = Cloud(
@@ -65,9 +66,10 @@ class Allocate(NamedTuple):
             found.log_evidence,
             siblings(parents, found.log_evidence_std**2),
         )
+        info = Renewed(n_likelihoods=found.n_likelihoods)
         if not found.reliable:
-            return Step(self._failed(state, path), Renewed(n_likelihoods=spent), crossed=False, offered=cloud)
-        info = Renewed(n_renewals=1, n_likelihoods=spent)
+            return Step(self._failed(state, path), info, crossed=False, offered=cloud)
+        info = info._replace(n_renewals=1)
         return Step(state._replace(cloud=cloud, ell=None), info)
 
     @staticmethod

@@ -72,24 +72,37 @@ def test_it_declines_without_a_look(rng, monkeypatch, model, seen, settings):
     assert not step.crossed and step.state is state
 
 
-def test_what_is_not_reliable_is_tried_again_but_not_for_ever(rng, monkeypatch):
-    """Twice, or once where there is no hope; then the mixture's allocations have failed."""
+@pytest.mark.parametrize(
+    "hopeful, std, searches, crossed",
+    [
+        ((True, True), 0.6, 2, False),
+        ((True, False), 0.4, 2, True),
+        ((True, True), 0.4, 2, True),
+        ((False,), 0.6, 1, False),
+        ((False,), 0.4, 1, True),
+    ],
+)
+def test_searches_that_do_not_agree_are_pooled_but_not_for_ever(
+    rng, monkeypatch, hopeful, std, searches, crossed
+):
+    """Two, or one where another would know no more; where they are not believed, allocations have failed."""
     rows = Rows.of(rng.standard_normal((9, 1)))
     state, path = on(rng, rows)
-    found = _allocate.allocation_evidence(MODEL, rows, rng)._replace(reliable=False, n_likelihoods=10.0)
-    for hopeful, tries in ((True, 2), (False, 1)):
-        calls = []
-
-        def unreliable(model, rows, rng, hopeful=hopeful, calls=calls):
-            calls.append(len(rows))
-            return found._replace(hopeful=hopeful)
-
-        monkeypatch.setattr(_allocate, "allocation_evidence", unreliable)
-        step = Allocate(first_rows=1)(state, path, Streams.spawned(rng))
-        assert calls == [9] * tries and step.info.n_likelihoods == 10.0 * tries
-        assert not step.crossed and step.state.cloud is state.cloud and step.state.tuned.allocations_failed
+    one = _allocate.allocation_evidence(MODEL, rows, rng)
+    answers = iter(
+        one._replace(log_evidence_std=std, reliable=std < 0.5, hopeful=hope, n_likelihoods=10.0)
+        for hope in hopeful
+    )
+    monkeypatch.setattr(_allocate, "allocation_evidence", lambda model, rows, rng: next(answers))
+    step = Allocate(first_rows=1)(state, path, Streams.spawned(rng))
+    assert step.crossed == crossed and step.info.n_likelihoods == 10.0 * searches
+    cloud = step.state.cloud if crossed else step.offered
+    assert cloud.log_evidence == pytest.approx(one.log_evidence) and cloud.M == M
+    assert cloud.log_evidence_std == pytest.approx(std, abs=0.01)  # of two that are as wide, no less
+    assert next(answers, None) is None
+    if not crossed:
+        assert step.state.cloud is state.cloud and step.state.tuned.allocations_failed
         assert not Allocate(first_rows=1).applies(step.state, path)
-        assert step.offered.log_evidence == found.log_evidence and step.offered.M == M
 
 
 def test_what_was_offered_is_taken_if_particles_claim_clearly_less():
