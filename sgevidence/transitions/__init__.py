@@ -8,12 +8,13 @@ from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing
 from ._escort import Escort, Escorted
 from ._hmc import HMC, ExactMoves
+from ._mini_batches import StochasticGradientMoves
 from ._mode_search import Mode, ModeSearch
 from ._modes import ModeImportance, Renewed
 from ._refresh import Refresh
 from ._reweight import Reweight, Weighed
 from ._settle import settled
-from ._sghmc import SGHMC, SGNHT, StochasticGradientMoves
+from ._sghmc import SGHMC, SGNHT
 
 __all__ = [
     "HMC",

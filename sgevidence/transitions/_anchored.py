@@ -18,19 +18,23 @@ import numpy as np
 
 from ..exceptions import DivergenceError
 from ..history import Anchor
-from ..kernels import Coordinates, Gradient
+from ..kernels import Coordinates, Gradient, MoveInfo
 from ..particles import Cloud
 from ..targets import Likelihood, Path, Target, curvature_coordinates, surrogate_spread
 from ._base import Moved, Streams, Tuned
+from ._forgetting import FORGOTTEN, REPEATS, largest_correlation
 
 if TYPE_CHECKING:  # it makes these moves
     from ._sghmc import StochasticGradients
 
 #: Mini-batches from which V is estimated: its relative error is then √(2/5), averaged over M particles.
 N_DRAWS = 6
-#: Most gradient noise as a part of the injected one; where particles are far from the anchor, as in another
-#: mode, it would exceed it, and mini-batches grow until it does not.
-TOLERATED = 0.5
+#: Most gradient noise as a part of the injected one; mini-batches grow until it is less.  It is the same for
+#: all particles, so it moves the whole cloud, which their error bar does not see.
+TOLERATED = 0.02
+#: Temperature by which a cloud may exceed its equilibrium, where steps that are too long for a posterior with
+#: an edge heat it; and how often the step is halved then.
+HEATED, HALVED = 0.05, 5
 
 
 class AnchoredGradientMoves:
@@ -41,6 +45,7 @@ class AnchoredGradientMoves:
     def __init__(self, settings: "StochasticGradients", path: Path, rng: Streams):
         self.settings, self.path, self.rng = settings, path, rng
         self.batch_size, memory = settings.batch_size, path.memory
+        self.eps = settings.learning_rate**0.5
         small = path.n_at_hand <= settings.batch_size and memory.complete
         self.exact = small or memory.anchor is None
         if not self.exact:
@@ -68,20 +73,10 @@ class AnchoredGradientMoves:
 
     def __call__(self, theta: np.ndarray, lam: float, coordinates: Coordinates, tuned: Tuned) -> Moved:
         grad = coordinates.gradient(lambda theta: self.target(lam).value_and_grad(theta)[1])
-        phi, ratio = coordinates.whiten(theta), np.nan
-        V: np.ndarray | float = 0.0
-        if self.settings.measures_noise:
-            V = self._gradient_noise(phi, grad)
-            ratio = np.nan if self.exact else float(np.mean(self._ratio(V)))
-        try:
-            phi, info = self.settings.splitting(phi, grad, self.rng.noise, V)
-        except ValueError as error:
-            raise DivergenceError(f"after {self.path.memory.n_rows} rows {error}") from error
-        if info.n_refused > len(phi) // 2:
-            raise DivergenceError(
-                f"SGHMC diverged for {info.n_refused} of {len(phi)} particles "
-                f"after {self.path.memory.n_rows} rows{self.advice}"
-            )
+        phi = coordinates.whiten(theta)
+        V = self._gradient_noise(phi, grad)
+        ratio = np.nan if self.exact else float(np.mean(self._ratio(V)))
+        phi, n_gradients, n_refused = self._forgotten(phi, coordinates, grad, V)
         theta = coordinates.unwhiten(phi)
         if not self.exact and not self.path.memory.complete and np.isnan(tuned.sample_noise):
             tuned = tuned._replace(sample_noise=surrogate_spread(self.path, theta, self.rng.rows))
@@ -89,16 +84,52 @@ class AnchoredGradientMoves:
         return Moved(
             theta,
             tuned,
-            float(len(phi) * info.n_gradients * n_rows),
-            info.n_refused,
-            info.acceptance,
-            ratio,
+            float(len(phi) * n_gradients * n_rows),
+            n_refused,
+            acceptance=1.0,
+            noise_to_injection=ratio,
+        )
+
+    def _forgotten(
+        self, phi: np.ndarray, coordinates: Coordinates, grad: Gradient, V: np.ndarray | float
+    ) -> tuple[np.ndarray, int, int]:
+        """(φ, gradients of a particle, particles refused): moved until the slowest coordinate is new.
+
+        Where a posterior is flat, as where classes are separated, it is wider than its mean curvature says.
+        """
+        canonical = self.path.model.canonicalize
+        start, n_gradients, n_refused = canonical(coordinates.unwhiten(phi)), 0, 0
+        for _ in range(REPEATS):
+            phi, info = self._in_short_steps(phi, grad, V)
+            n_gradients, n_refused = n_gradients + info.n_gradients, n_refused + info.n_refused
+            if largest_correlation(start, canonical(coordinates.unwhiten(phi))) < FORGOTTEN:
+                break
+        return phi, n_gradients, n_refused
+
+    def _in_short_steps(
+        self, phi: np.ndarray, grad: Gradient, V: np.ndarray | float
+    ) -> tuple[np.ndarray, MoveInfo]:
+        """One call of the kernel, again by half the step where it has heated the cloud."""
+        hot, n_gradients = 1 + HEATED + 4 * np.sqrt(2 / phi.size), 0
+        for _ in range(HALVED + 1):
+            try:
+                moved, info = self.settings.splitting(phi, grad, self.rng.noise, V, self.eps)
+            except ValueError as error:
+                raise DivergenceError(f"after {self.path.memory.n_rows} rows {error}") from error
+            if info.n_refused > len(phi) // 2:
+                break
+            n_gradients += info.n_gradients
+            if info.temperature < hot:
+                return moved, info._replace(n_gradients=n_gradients)
+            self.eps /= 2
+        raise DivergenceError(
+            f"SGHMC diverged for {info.n_refused} of {len(phi)} particles, and left the others "
+            f"{info.temperature:.1f} times too hot, after {self.path.memory.n_rows} rows{self.advice}"
         )
 
     def _ratio(self, V: np.ndarray | float) -> np.ndarray:
         """The variance of the gradient's kicks over that of the injected noise, (d,)."""
-        eps, c = self.settings.learning_rate**0.5, 1 - self.settings.momentum_decay
-        return eps**2 * V / (1 - c**2)
+        return self.eps**2 * V / (1 - (1 - self.settings.momentum_decay) ** 2)
 
     def _gradient_noise(self, phi: np.ndarray, grad: Gradient) -> np.ndarray | float:
         """V of mini-batches that grow until it is tolerable; 0 when they have become all rows."""

@@ -13,15 +13,13 @@ import numpy as np
 from ..history import Rows
 from ..kernels import Coordinates, ValueAndGradient, random_walk, reflected_langevin, reflected_sghmc
 from ..models import Model
+from ._forgetting import FORGOTTEN, REPEATS, largest_correlation
 
 #: Share of steps made: of the reflected dynamics, and of random-walk proposals.
 TARGET_ACCEPTANCE = dict(reflection=0.8, random_walk=0.25)
 #: Longest reflected step in widths: longer ones are thrown back rather than along, and the evidence
 #: comes out low (by 0.1 ± 0.03 nats for a linear model at 1.8 widths).
 LONGEST = 0.7
-#: Largest correlation between start and end, of any coordinate, below which draws count as new; and how
-#: often the kernel is called at most to get there.
-FORGOTTEN, REPEATS = 0.3, 5
 #: Most prior draws weighed at a time by rejection.
 BATCH = 4096
 
@@ -211,10 +209,3 @@ def covariance(theta: np.ndarray) -> np.ndarray:
     C = np.cov(theta.T).reshape(d, d)
     shrinkage = d / (d + M)
     return (1 - shrinkage) * C + np.diag(shrinkage * np.diag(C) + 1e-300)
-
-
-def largest_correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Between two clouds, particle by particle, in the coordinate that remembers most; few are noisy."""
-    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
-    norm = np.sqrt(np.sum(a**2, axis=0) * np.sum(b**2, axis=0))
-    return float(np.max(np.sum(a * b, axis=0) / np.maximum(norm, 1e-300))) - 2 / len(a) ** 0.5

@@ -10,7 +10,7 @@ Symbols
 ε        ``eps``            step size in posterior widths, ``log_eps`` adapted
 L        ``L``              leapfrog steps
 φ        ``phi``            θ in coordinates of unit width
-ρ        ``correlation``    of the cloud with its start
+ρ        ``rho``            correlation of the cloud with its start, (d,)
 =======  =================  ====================================================
 """
 
@@ -24,6 +24,7 @@ from ..kernels import Coordinates, MoveInfo, hmc
 from ..particles import Cloud
 from ..targets import Path, Target, Tempered, curvature_coordinates, rows_enough, surrogate_spread
 from ._base import Moved, Streams, Tuned
+from ._forgetting import correlations
 
 #: Nats, over the particles, that the log target of a move may err by for its rows being a sample.
 MAX_NOISE = 0.05
@@ -197,17 +198,10 @@ class HMC(BaseEstimator):
             n_refused += info.n_refused
             log_eps = log_eps + (info.acceptance - self.target_acceptance)
             log_eps = float(np.clip(log_eps, np.log(1e-3), np.log(1.8)))
-            rho = correlation(start, canonical(coordinates.unwhiten(phi)))
-            if repeat >= self.min_trajectories and rho < self.max_correlation:
+            rho = correlations(start, canonical(coordinates.unwhiten(phi)))
+            if repeat >= self.min_trajectories and np.mean(rho) < self.max_correlation:
                 break
         return coordinates.unwhiten(phi), log_eps, MoveInfo(n_gradients, info.acceptance, n_refused, 1.0)
-
-
-def correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Mean over coordinates of the correlation between two clouds, particle by particle."""
-    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
-    norm = np.sqrt(np.sum(a**2, axis=0) * np.sum(b**2, axis=0))
-    return float(np.mean(np.sum(a * b, axis=0) / np.maximum(norm, 1e-300)))
 
 
 def is_quiet(few: Tempered, many: Tempered, theta: np.ndarray) -> bool:

@@ -1,7 +1,7 @@
 r"""Moves by stochastic gradients: SGHMC (thesis Alg. 4), and the same with a Nosé–Hoover thermostat.
 
 Each has two forms.  With control variates the mini-batch sees only what the anchor leaves out
-(:mod:`._anchored`); without them it is the published one, here: Û of Eq. (4.14), a new mini-batch a step.
+(:mod:`._anchored`); without them it is the published one (:mod:`._mini_batches`).
 
 Symbols: ``eta`` = η, learning rate, ``alpha`` = α, momentum decay, ``beta_hat`` = β̂ = ½·Var[∇Û],
 ``eps`` = √η in posterior widths, ``c`` = 1 − α, ``phi`` = θ in coordinates of unit width.
@@ -14,12 +14,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval, StrOptions
-from ..exceptions import DivergenceError
-from ..kernels import Coordinates, Gradient, MoveInfo, baoab, sghmc, sgnht
-from ..particles import Cloud
-from ..targets import Likelihood, Path, Target, curvature_coordinates
+from ..kernels import Gradient, MoveInfo, baoab, sghmc, sgnht
+from ..targets import Path
 from ._anchored import AnchoredGradientMoves
-from ._base import Moved, Streams, Tuned
+from ._base import Streams
+from ._mini_batches import StochasticGradientMoves
 
 
 class StochasticGradients(BaseEstimator, ABC):
@@ -33,8 +32,6 @@ class StochasticGradients(BaseEstimator, ABC):
         "preconditioner": [StrOptions({"curvature"}), None],
         "control_variate": ["boolean"],
     }
-
-    measures_noise: bool  #: whether V is wanted
 
     def __init__(
         self,
@@ -80,7 +77,12 @@ class StochasticGradients(BaseEstimator, ABC):
 
     @abstractmethod
     def splitting(
-        self, phi: np.ndarray, grad_log_target: Gradient, rng: np.random.Generator, V: np.ndarray | float
+        self,
+        phi: np.ndarray,
+        grad_log_target: Gradient,
+        rng: np.random.Generator,
+        V: np.ndarray | float,
+        eps: float,
     ) -> tuple[np.ndarray, MoveInfo]:
         """The move in coordinates of unit width, where the gradient's noise has variance V (d,)."""
 
@@ -123,8 +125,6 @@ class SGHMC(StochasticGradients):
         "gradient_noise": [Interval(Real, 0, None, closed="left")],
     }
 
-    measures_noise = True
-
     def __init__(
         self,
         n_steps: int = 20,
@@ -166,7 +166,12 @@ class SGHMC(StochasticGradients):
         return sghmc(theta, grad_log_target, rng, eta=eta, alpha=alpha, beta_hat=beta_hat, n_steps=n_steps)
 
     def splitting(
-        self, phi: np.ndarray, grad_log_target: Gradient, rng: np.random.Generator, V: np.ndarray | float
+        self,
+        phi: np.ndarray,
+        grad_log_target: Gradient,
+        rng: np.random.Generator,
+        V: np.ndarray | float,
+        eps: float,
     ) -> tuple[np.ndarray, MoveInfo]:
         """BAOAB, less the measured noise.
 
@@ -176,12 +181,14 @@ class SGHMC(StochasticGradients):
         grad_log_target : callable, (M, d) -> (M, d)
         rng : numpy.random.Generator
         V : ndarray of shape (d,) or float
+        eps : float
+            Step.
 
         Returns
         -------
         phi, info : (ndarray of shape (M, d), MoveInfo)
         """
-        eps, c = self.learning_rate**0.5, 1 - self.momentum_decay
+        c = 1 - self.momentum_decay
         return baoab(phi, grad_log_target, rng, eps=eps, c=c, n_steps=self.n_steps, V=V)
 
 
@@ -216,7 +223,6 @@ class SGNHT(StochasticGradients):
 
     _parameter_constraints: dict = dict(StochasticGradients._parameter_constraints)
     _parameter_constraints["learning_rate"] = [Interval(Real, 0, 0.5, closed="right")]
-    measures_noise = False  # the thermostat makes up for it
 
     def kernel(
         self, theta: np.ndarray, grad_log_target: Gradient, rng: np.random.Generator, eta: float
@@ -238,7 +244,12 @@ class SGNHT(StochasticGradients):
         return sgnht(theta, grad_log_target, rng, eps=eta**0.5, c=c, n_steps=self.n_steps)
 
     def splitting(
-        self, phi: np.ndarray, grad_log_target: Gradient, rng: np.random.Generator, V: np.ndarray | float
+        self,
+        phi: np.ndarray,
+        grad_log_target: Gradient,
+        rng: np.random.Generator,
+        V: np.ndarray | float,
+        eps: float,
     ) -> tuple[np.ndarray, MoveInfo]:
         """The thermostat.
 
@@ -249,52 +260,11 @@ class SGNHT(StochasticGradients):
         rng : numpy.random.Generator
         V : ndarray of shape (d,) or float
             Not used: the thermostat makes up for the noise.
+        eps : float
+            Step.
 
         Returns
         -------
         phi, info : (ndarray of shape (M, d), MoveInfo)
         """
-        return self.kernel(phi, grad_log_target, rng, self.learning_rate)
-
-
-class StochasticGradientMoves:
-    """Û of Eq. (4.14), a new mini-batch at each step; the learning rate is lr in widths, or else lr/n."""
-
-    def __init__(self, settings: StochasticGradients, path: Path, rng: Streams):
-        self.settings, self.path, self.rng = settings, path, rng
-        self.advice = ": lower learning_rate, or check the model and the data for extreme values"
-        if settings.preconditioner is None:
-            self.advice = ": the step is too long for the scale of the data. Standardise the columns, "
-            self.advice += "lower learning_rate, or use preconditioner='curvature'"
-
-    def target(self, lam: float) -> Target:
-        """log f_λ on a new mini-batch."""
-        rows = self.path.batch(lam, self.settings.batch_size, self.rng.rows)
-        return Target(self.path.model, Likelihood(rows))
-
-    def coordinates(self, cloud: Cloud, lam: float) -> Coordinates | None:
-        """Of unit width of the tempered posterior, or none."""
-        if self.settings.preconditioner is None:
-            return None
-        return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)
-
-    def __call__(self, theta: np.ndarray, lam: float, coordinates: Coordinates | None, tuned: Tuned) -> Moved:
-        def grad_log_target(theta: np.ndarray) -> np.ndarray:
-            return self.target(lam).value_and_grad(theta)[1]
-
-        settings, path, noise = self.settings, self.path, self.rng.noise
-        if coordinates is None:
-            theta, info = settings.kernel(theta, grad_log_target, noise, settings.learning_rate / path.n)
-        else:
-            phi, grad = coordinates.whiten(theta), coordinates.gradient(grad_log_target)
-            phi, info = settings.kernel(phi, grad, noise, settings.learning_rate)
-            theta = coordinates.unwhiten(phi)
-        if info.n_refused > (0 if coordinates is None else len(theta) // 2):
-            raise DivergenceError(
-                f"SGHMC diverged for {info.n_refused} of {len(theta)} particles "
-                f"after {path.memory.n_rows} rows{self.advice}"
-            )
-        n_rows = len(path.chunk) + min(settings.batch_size, path.memory.n_at_hand)
-        return Moved(
-            theta, tuned, float(len(theta) * info.n_gradients * n_rows), info.n_refused, info.acceptance
-        )
+        return self.kernel(phi, grad_log_target, rng, eps**2)

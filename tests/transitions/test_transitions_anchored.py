@@ -1,4 +1,4 @@
-"""Mini-batches with their anchor: the gradient of all rows on average, with the noise that is measured."""
+"""Mini-batches with their anchor: the gradient of all rows, their noise, and steps that fit the posterior."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,15 @@ from moving import MODEL, anchored_path, moved
 from mutants import broken
 from path_problem import MODELS, Problem
 
-from sgevidence import SGHMC, SGNHT
-from sgevidence.particles import Cloud
-from sgevidence.transitions import Streams
+from sgevidence import HMC, SGHMC, SGNHT, DivergenceError
+from sgevidence.history import Anchor, Memory, Rows
+from sgevidence.kernels import Coordinates
+from sgevidence.models import SoftmaxModel
+from sgevidence.particles import Cloud, Weights, systematic
+from sgevidence.targets import Likelihood, Path, Target, find_mode
+from sgevidence.transitions import Streams, Tuned, _anchored
 from sgevidence.transitions._anchored import TOLERATED, AnchoredGradientMoves
+from sgevidence.transitions._forgetting import FORGOTTEN, REPEATS, largest_correlation
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 LAM = 0.4
@@ -50,7 +55,8 @@ def test_a_mistake_is_seen(rng, right, wrong):
 def check_noise(rng, gradient_noise=AnchoredGradientMoves._gradient_noise):
     """V of gradients whose noise is known, on average over calls."""
     problem, noise = Problem(MODELS["linear"], rng, n=400, c=300, M=30), np.array([0.1, 0.5, 1.0])
-    moves = AnchoredGradientMoves(SGHMC(batch_size=100), problem.path, Streams.spawned(rng))
+    settings = SGHMC(batch_size=100, learning_rate=1e-3)  # by which it is tolerable
+    moves = AnchoredGradientMoves(settings, problem.path, Streams.spawned(rng))
 
     def grad(theta):
         return np.sqrt(noise) * rng.standard_normal((30, 3))
@@ -86,8 +92,103 @@ def test_mini_batches_grow_until_their_noise_is_tolerable(rng):
 
 
 def test_noise_of_the_gradient_is_measured(rng):
-    """None is left on a Gaussian with its anchor; the thermostat measures none."""
+    """None is left on a Gaussian with its anchor."""
     path, _ = anchored_path(rng, 100)
     start = MODEL.exact_posterior(path.memory.sample, rng, 50)
-    assert moved(SGHMC(batch_size=50), path, start, 1.0, rng).noise_to_injection < 1e-12
-    assert np.isnan(moved(SGNHT(batch_size=50), path, start, 1.0, rng).noise_to_injection)
+    for move in (SGHMC(batch_size=50), SGNHT(batch_size=50)):
+        assert moved(move, path, start, 1.0, rng).noise_to_injection < 1e-12
+
+
+def rare_column(n=1000):
+    """Columns of which one row in a hundred has the second, all of one class."""
+    X = np.column_stack([np.linspace(-2, 2, n), np.arange(n) % 100 == 0])
+    return Rows.of(X, np.where(X[:, 1] == 1, 1.0, np.sin(50 * X[:, 0]) > 0))
+
+
+def check_mean(rng, move, n_moves=30):
+    """The noise of mini-batches is the same for all particles: how far it takes the mean of the cloud."""
+    model, rows = SoftmaxModel(2, 2), rare_column()
+    a, P = find_mode(Target(model, Likelihood(rows)), np.zeros(model.n_params))
+    path = Path(model, Memory.empty().absorb(rows, rng, Anchor.of(model, a, rows)), rows[:0])
+    start = a + rng.standard_normal((1600, len(a))) @ np.linalg.inv(np.linalg.cholesky(P))
+    exact = HMC().along(path, Streams.spawned(rng))
+    for _ in range(3):
+        start = exact(start, 1.0, exact.coordinates(Cloud.planted(start), 1.0), Tuned()).theta
+    along = move.along(path, Streams.spawned(rng))
+    coordinates, means = along.coordinates(Cloud.planted(start), 1.0), []
+    for _ in range(n_moves):
+        means.append(along(start, 1.0, coordinates, Tuned()).theta.mean(axis=0))
+    spread = np.var(means, axis=0, ddof=1) / np.var(start, axis=0) * len(start)
+    assert np.max(spread) < 8, f"means spread {spread} times what particles do"
+
+
+@pytest.mark.parametrize("move", [SGHMC(batch_size=20), SGNHT(batch_size=20)], ids=["SGHMC", "SGNHT"])
+def test_noise_of_the_mini_batches_does_not_move_the_cloud(rng, move):
+    check_mean(rng, move)
+
+
+@pytest.mark.parametrize("move", [SGHMC(batch_size=20), SGNHT(batch_size=20)], ids=["SGHMC", "SGNHT"])
+def test_power_noise_that_moves_the_cloud(rng, monkeypatch, move):
+    monkeypatch.setattr(_anchored, "TOLERATED", 0.5)
+    with pytest.raises(AssertionError, match="means spread"):
+        for g in rng.spawn(3):
+            check_mean(g, move)
+
+
+EDGE = SoftmaxModel(1, 2), Rows.of(np.full((10, 1), 25.0), np.ones(10))
+
+
+def check_edge(rng, move, M=2000):
+    """Two classes that a column tells apart: flat up to an edge, at which steps may be too long.
+
+    Without a Metropolis test a tenth of a width may be left, five standard errors; it was twenty to 600.
+    """
+    model, rows = EDGE
+    theta = model.sample_prior(rng, 100_000)
+    W = Weights(model.sum_log_likelihood(theta, rows)).W
+    mean, start = W @ theta, theta[systematic(W, rng, M)]
+    along = move.along(Path(model, Memory.empty(), rows), Streams.spawned(rng))
+    coordinates, sd = along.coordinates(Cloud.planted(start), 1.0), np.sqrt(W @ (theta - mean) ** 2)
+    for _ in range(4):
+        start = along(start, 1.0, coordinates, Tuned()).theta
+    z = (start.mean(axis=0) - mean) / (sd * np.sqrt(1 / M + W @ W))
+    assert np.abs(z).max() < 7, f"means off by {z} standard errors"
+
+
+def test_steps_are_short_enough_for_an_edge(rng):
+    for g in rng.spawn(5):
+        check_edge(g, SGHMC())
+
+
+def test_power_steps_that_are_too_long(rng, monkeypatch):
+    monkeypatch.setattr(_anchored, "HEATED", np.inf)
+    with pytest.raises(AssertionError, match="means off"):
+        for g in rng.spawn(12):
+            check_edge(g, SGHMC())
+
+
+def test_a_cloud_that_stays_hot_is_an_error(rng, monkeypatch):
+    monkeypatch.setattr(_anchored, "HEATED", -0.9)
+    with pytest.raises(DivergenceError, match="times too hot"):
+        check_edge(rng, SGHMC())
+
+
+def forgotten(rng, width):
+    """Largest correlation with the start, and calls of the kernel, by coordinates so many widths wide."""
+    path, rows = anchored_path(rng)
+    start = MODEL.exact_posterior(rows, rng, 400)
+    along = SGHMC().along(path, Streams.spawned(rng))
+    exact = along.coordinates(Cloud.planted(start), 1.0)
+    result = along(start, 1.0, Coordinates(width * exact.L), Tuned())
+    n_rows = min(2 * along.batch_size, path.memory.n_rows + len(path.chunk))
+    return largest_correlation(start, result.theta), result.n_gradients / len(start) / n_rows / 21
+
+
+def test_a_cloud_goes_on_until_it_has_forgotten_its_start(rng, monkeypatch):
+    rho, calls = forgotten(rng, 1.0)
+    assert rho < FORGOTTEN and calls == pytest.approx(1)
+    rho, calls = forgotten(rng, 0.3)
+    assert rho < FORGOTTEN and 1 < calls <= REPEATS
+    monkeypatch.setattr(_anchored, "REPEATS", 1)
+    rho, calls = forgotten(rng, 0.3)
+    assert rho > FORGOTTEN and calls == pytest.approx(1)

@@ -7,7 +7,7 @@ from scipy.stats import chi2, kstest
 
 from sgevidence.models import value_and_grad
 from sgevidence.transitions import ConstrainedMoves, covariance
-from sgevidence.transitions._constrained import largest_correlation, over_labellings
+from sgevidence.transitions._constrained import over_labellings
 
 D, M, RADIUS2 = 3, 4000, 3.0
 FLOOR, LOG_X = -RADIUS2 / 2, float(chi2(D).logcdf(RADIUS2))
@@ -146,12 +146,3 @@ def test_covariance_of_few_points_is_positive_definite(rng, size):
     assert np.linalg.eigvalsh(found)[0] > 0
     if size > 1000:
         np.testing.assert_allclose(found, P, rtol=0.05)
-
-
-def test_largest_correlation(rng):
-    """Of the coordinate that remembers most, less what chance makes of few points."""
-    a, b = rng.standard_normal((2, 10_000, 3))
-    b[:, 1] = 0.8 * a[:, 1] + 0.6 * b[:, 1]
-    assert largest_correlation(a, b) == pytest.approx(0.8 - 0.02, abs=0.03)
-    assert largest_correlation(a, a) == pytest.approx(1 - 0.02)
-    assert largest_correlation(a[:4], a[:4]) == pytest.approx(0.0)

@@ -12,7 +12,6 @@ from sgevidence.kernels import Coordinates
 from sgevidence.targets import Likelihood, Target
 from sgevidence.transitions import ExactMoves
 from sgevidence.transitions._base import Streams
-from sgevidence.transitions._hmc import correlation
 
 M = 2000
 
@@ -74,10 +73,3 @@ def test_leapfrog_steps():
     move = HMC(n_steps=16, trajectory_length=1.5)
     assert [move.leapfrog_steps(eps) for eps in (0.5, 0.1, 0.01, 9.0)] == [3, 15, 16, 1]
     assert [move.leapfrog_steps(0.5, repeat) for repeat in (1, 2, 3, 4)] == [3, 6, 12, 16]
-
-
-def test_correlation_of_a_cloud_with_its_start(rng):
-    a, b = rng.standard_normal((2, 20_000, 2))
-    assert correlation(a, a) == pytest.approx(1.0) and correlation(a, -3 * a) == pytest.approx(-1.0)
-    assert correlation(a, 0.6 * a + 0.8 * b + 5.0) == pytest.approx(0.6, abs=0.03)
-    assert correlation(a, np.zeros_like(a)) == 0.0
