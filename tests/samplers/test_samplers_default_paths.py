@@ -18,7 +18,9 @@ from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
 DATA = Path(__file__).parents[1] / "data"
 PATHS = DATA / "default_paths.json"
 MAKE = runpy.run_path(str(DATA / "make_data.py"))
-KNOWN, UNKNOWN, SOFTMAX = LinearModel(5, noise_std=1.0), LinearModel(5), SoftmaxModel(10, 4)
+KNOWN, UNKNOWN = LinearModel(5, noise_std=1.0), LinearModel(5)
+#: Trajectories are chaotic, and processors round differently: by 1e-16 that is forgotten, by 1e-7 it is not.
+SOFTMAX = SoftmaxModel(10, 4).in_double_precision()
 
 UNADORNED = dict(resampling=None, escort=None, mode_search=None)
 
@@ -40,7 +42,7 @@ CASES = {
     "mixture, overlapping": (MixtureModel(3, 2), "sim_G_overlap", 700, 200, SGAIS(n_particles=25)),
     "mixture, beyond the reservoir": (MixtureModel(2, 2), "sim_G", 2000, 400, SGAIS(reservoir_size=500)),
     "mixture, particles alone": (
-        MixtureModel(3, 2), "sim_G", 700, 350, SGAIS(n_particles=25, mode_search=None)
+        MixtureModel(3, 2), "sim_G", 700, 350, SGAIS(n_particles=25, mode_search=None, precision="double")
     ),
     "one component": (MixtureModel(1, 2), "sim_G", 1500, 500, SGAIS()),
 }  # fmt: skip
@@ -53,7 +55,7 @@ ONCE = {
     "AIS, sghmc": (KNOWN, "sim_L", 300, AIS(200, move=SGHMC())),
     "AIS, paper": (KNOWN, "sim_L", 300, AIS.paper()),
     "SIR": (UNKNOWN, "sim_L", 500, SIR(200)),
-    "SIR, mixture": (MixtureModel(2, 2), "sim_G", 300, SIR(200, chunk_size=50)),
+    "SIR, softmax": (SOFTMAX, "sim_S", 200, SIR(200, chunk_size=50)),
 }
 
 
@@ -90,7 +92,7 @@ def test_default_path(name):
     stored = json.loads(PATHS.read_text())[name]
     now = path(name) if name in CASES else once(name)
     for key, values in stored.items():
-        np.testing.assert_allclose(now[key], values, rtol=1e-7, err_msg=key)
+        np.testing.assert_allclose(now[key], values, rtol=1e-7, atol=1e-5, err_msg=key)
 
 
 if __name__ == "__main__":
