@@ -24,7 +24,7 @@ evidence_path_ : dict of str to ndarray
 diagnostics_ : dict of str to float
     How the sampling went: n_particles, ess (of the last weighting), acceptance, n_moves, n_escorts
     and n_escorts_refused (clouds carried along with the posterior), n_refused (proposals that left
-    the finite numbers), noise_to_injection (gradient noise of SGHMC), sample_noise (nats; what a
+    the finite numbers), noise_to_injection (gradient noise of SGHMC, SGNHT), sample_noise (nats; what a
     sub-sample of the history does not know), anchor_distance (posterior widths per √d), n_renewals
     and missed_mode (modes taken from outside, or lost when they were last looked for, nats).
     Another sampler has more or fewer words of its own.

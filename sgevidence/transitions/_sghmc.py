@@ -93,13 +93,16 @@ class SGHMC(StochasticGradients):
     Parameters
     ----------
     n_steps : int, default=20
-        Steps of a move; 20 steps of √lr = 0.3 widths decorrelate.
+        Steps of a move; 20 steps of √lr = 0.3 widths decorrelate.  With control variates as many again, up to
+        five times, while a coordinate remembers its start.
     learning_rate : float, default=0.1
-        Squared step in posterior widths; without a preconditioner per observation, η = lr/n.
+        Squared step in posterior widths; without a preconditioner per observation, η = lr/n.  With control
+        variates the step is halved where it heats the cloud.
     momentum_decay : float, default=0.2
         α.
     batch_size : int, default=500
-        Rows per mini-batch, drawn i.i.d., anew at each step.
+        Rows per mini-batch, drawn i.i.d., anew at each step; with control variates more where their noise,
+        which all particles share, would move the cloud.
     preconditioner : {"curvature"} or None, default="curvature"
         Coordinates of unit posterior width.  Without them the step is the same in all directions and
         SGHMC diverges on columns that are not centred or scaled.
@@ -198,9 +201,10 @@ class SGNHT(StochasticGradients):
     Parameters
     ----------
     n_steps : int, default=20
-        Of a move.
+        Of a move; more as in :class:`SGHMC`.
     learning_rate : float, default=0.1
         Squared step in posterior widths, at most 0.5: beyond, the thermostat swings and the width with it.
+        Shorter as in :class:`SGHMC`.
     momentum_decay : float, default=0.2
         α; the thermostat wants it below 1.
     batch_size : int, default=500
