@@ -138,9 +138,8 @@ class ModeImportance:
             candidates.append((self.added(cloud, mode, draws), True))
             seen_from_outside = candidates[0][0].log_evidence - cloud.log_evidence
             error = max(error, seen_from_outside**2)
-        if (
-            len(self.modes) == 1
-        ):  # particles do not go from one mode to another: how many are there says little
+        if len(self.modes) == 1:
+            # particles do not go from one mode to another: how many are there says little
             smaller = [self.shared(cloud, mode, draws, r) for r in search.small_radii]
             candidates += [(c, False) for c in smaller if c is not None]
         best = min(candidates, key=lambda c: c[0].log_evidence_std, default=None)

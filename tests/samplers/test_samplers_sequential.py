@@ -196,7 +196,7 @@ def test_published_settings_are_too_low_and_say_so(rng):
     with pytest.warns(EvidenceWarning, match="fewer than five particles"):
         results = [SequentialSGMCMC.paper().run(MODEL, rows, g) for g in rng.spawn(5)]
     error = np.array([r.log_evidence for r in results]) - MODEL.exact_log_evidence(rows)
-    assert np.all(error < -3 * np.array([r.log_evidence_std for r in results]))
+    assert np.median(error / np.array([r.log_evidence_std for r in results])) < -3
 
 
 @pytest.mark.slow

@@ -130,7 +130,7 @@ def test_a_map_from_nowhere_is_declined(rng, monkeypatch):
     monkeypatch.setattr(
         Escort, "returned", lambda self, carried, path, theta, rng: np.full(len(theta), np.inf)
     )
-    step = both_ways()(PROBLEM.state(rng), PROBLEM.path, Streams.spawned(rng))
+    step = both_ways(min_ess=0.1)(PROBLEM.state(rng), PROBLEM.path, Streams.spawned(rng))
     assert not step.crossed and step.info.n_escorts_refused == step.info.n_moves == 1
 
 

@@ -203,7 +203,9 @@ def test_where_rows_are_gone_modes_are_only_reported(elsewhere, mode, rng):
     """Importance sampling needs all rows."""
     modes = seen(rng, mode)
     modes.path = modes.path._replace(memory=Memory.empty(500).absorb(ROWS, rng))
-    far = elsewhere._replace(theta=np.tile(mode.a + 3.0, (200, 1)))
+    alike = mode.a.copy()  # a climb from there cannot tell the components apart
+    alike[MODEL.slots] = mode.a[MODEL.slots].mean(axis=0)
+    far = elsewhere._replace(theta=np.tile(alike, (200, 1)))
     step = modes.renewed(Step(State(far, modes.path.memory), anchor=ANCHOR))
     assert step.info.missed_mode > 20 and step.info.n_renewals == 0
     assert step.state.cloud is far and step.anchor is ANCHOR
