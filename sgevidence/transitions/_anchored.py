@@ -5,11 +5,12 @@ from history and chunk alike,
 
     ∇Û(θ) = −∇ log p(θ) − ∇ anchor(θ) − (n/B) Σ_{r∈B} [∇ log p(y_r | θ) − its linear form about a].
 
-What noise V is left is measured and taken off the injected one, in a splitting (BAOAB) that does not inflate
-the width; the thermostat makes up for it unmeasured.
+What noise V is left is measured, and mini-batches grow until it is small.  SGHMC takes it off the injected
+noise, in a splitting (BAOAB) that does not inflate the width; the thermostat makes up for it by itself.  A
+call that has heated the cloud is made again by shorter steps, since there is no Metropolis test.
 
-Symbols: ``eps`` = √η in posterior widths, ``c`` = 1 − α, ``V`` = variance of the gradient's noise (d,),
-``phi`` = θ in coordinates of unit width, ``lam`` = λ.
+Symbols: ``eps`` = ε = √η in posterior widths, ``V`` = variance of the gradient's noise (d,), ``phi`` = φ =
+θ in coordinates of unit width, ``lam`` = λ, ``hot`` = temperature that chance does not explain.
 """
 
 from typing import TYPE_CHECKING
