@@ -99,10 +99,14 @@ class Problem(NamedTuple):
 
     def draw(self, T: np.ndarray, M: int, rng: np.random.Generator) -> Sample:
         """M draws from q."""
+        return self.drawn(T, M, rng)[0]
+
+    def drawn(self, T: np.ndarray, M: int, rng: np.random.Generator) -> tuple[Sample, np.ndarray]:
+        """M draws from q, and the allocation that each was given, (M,)."""
         S = T.shape[1]
         parents = systematic(np.full(S, 1 / S), rng, M)
         theta = sample_parameters(self.model, T[:, parents], self.origin, rng)
-        return self._weighed(theta, T, parents < S // 2)
+        return self.weighed(theta, T, parents < S // 2), parents
 
     def grown(self, T: np.ndarray, sample: Sample, rng: np.random.Generator) -> np.ndarray:
         """T and allocations some sweeps from draws of a sample, resampled by weight."""
@@ -117,24 +121,24 @@ class Problem(NamedTuple):
         n_sweeps = SWEEPS
         if sample.weights.ess < ALIKE * len(sample.theta):
             n_sweeps = int(np.clip(MOST_SPREAD / self.cost, SWEEPS, SPREAD))
-        return self._swept(sample.theta[systematic(sample.weights.W, rng, size)], n_sweeps, rng)
+        return self.swept(sample.theta[systematic(sample.weights.W, rng, size)], n_sweeps, rng)
 
     def chains(self, T: np.ndarray, theta: np.ndarray, n_sweeps: int, rng: np.random.Generator) -> Sample:
         """LENGTH draws of chains from θ, n_sweeps from one to the next, (LENGTH · CHAINS)."""
         kept = []
         for _ in range(LENGTH):
-            theta, _ = self._swept(theta, n_sweeps, rng)
+            theta, _ = self.swept(theta, n_sweeps, rng)
             kept.append(theta)
-        return self._weighed(np.concatenate(kept), T, np.arange(LENGTH * CHAINS) % CHAINS < CHAINS // 2)
+        return self.weighed(np.concatenate(kept), T, np.arange(LENGTH * CHAINS) % CHAINS < CHAINS // 2)
 
-    def _swept(self, theta: np.ndarray, n_sweeps: int, rng: np.random.Generator) -> tuple:
+    def swept(self, theta: np.ndarray, n_sweeps: int, rng: np.random.Generator) -> tuple:
         """(θ, T) so many sweeps on, all chains side by side."""
         for _ in range(n_sweeps):
             _, T, _ = sample_allocations(coefficients(self.model, theta, self.origin), self.F, rng)
             theta = sample_parameters(self.model, T, self.origin, rng)
         return theta, T
 
-    def _weighed(self, theta: np.ndarray, T: np.ndarray, first: np.ndarray) -> Sample:
+    def weighed(self, theta: np.ndarray, T: np.ndarray, first: np.ndarray) -> Sample:
         log_c = np.full(T.shape[1], -np.log(T.shape[1]))
         terms = log_conditionals(self.model, theta, T, log_c, self.origin)
         return Sample(theta, self.model.sum_log_likelihood(theta, self.rows), terms, first)

@@ -51,11 +51,15 @@ EXTRA = 3
 
 
 class Found(NamedTuple):
-    """Where a search stands: chains (2 CHAINS, n), the best score in nats, what it has spent in sweeps."""
+    """Where a search stands: chains (2 CHAINS, n), the best score in nats, what it has spent in sweeps.
+
+    ``ever`` (S, n) are the allocations of all rounds that are worth it.
+    """
 
     z: np.ndarray
     score: float
     n_sweeps: int
+    ever: np.ndarray
 
 
 def searched_together(
@@ -108,8 +112,9 @@ def search(
     order = np.argsort(-scores)
     least = scores.max() - NEGLIGIBLE
     alive = np.concatenate([ever[order[:STAY]], z[score > least]])
-    z = np.concatenate([np.resize(alive, (CHAINS, len(F))), _least_alike(ever[scores > least], K, CHAINS)])
-    return Found(z, float(scores.max()), n_sweeps)
+    ever = ever[scores > least]
+    z = np.concatenate([np.resize(alive, (CHAINS, len(F))), _least_alike(ever, K, CHAINS)])
+    return Found(z, float(scores.max()), n_sweeps, ever)
 
 
 def heats(

@@ -39,8 +39,8 @@ def check_halves(rng):
     two = problem(rng)
     T = allocations_of(two, rng)
     draws = two.draw(T, 300, rng)
-    both = two._weighed(draws.theta, T, draws.first)
-    alone = [two._weighed(draws.theta, part, draws.first) for part in (T[:, :30], T[:, 30:])]
+    both = two.weighed(draws.theta, T, draws.first)
+    alone = [two.weighed(draws.theta, part, draws.first) for part in (T[:, :30], T[:, 30:])]
     log_q = [each.log_likelihood - each.log_w for each in alone]
     np.testing.assert_allclose(
         both.log_likelihood - both.log_w, logsumexp(log_q, axis=0) - np.log(2), atol=1e-4
@@ -79,7 +79,7 @@ def test_chains_of_either_half_stay_apart(rng):
 class Held(Problem):
     """Of which no chain moves."""
 
-    def _swept(self, theta, n_sweeps, rng):
+    def swept(self, theta, n_sweeps, rng):
         return theta, None
 
 
@@ -92,7 +92,7 @@ def test_how_long_allocations_are_swept(rng, monkeypatch, effective, most, expec
     counted = []
 
     class Counted(Held):
-        def _swept(self, theta, n_sweeps, rng):
+        def swept(self, theta, n_sweeps, rng):
             counted.append((len(theta), n_sweeps))
             return theta, T
 

@@ -232,7 +232,7 @@ def test_a_basin_that_one_half_has_missed_shows(rng, monkeypatch):
     monkeypatch.setattr(target, "searched_together", one_is_lost)
     monkeypatch.setattr(_allocation_proposal, "sampled_allocations", frozen)
     monkeypatch.setattr(target.Problem, "grown", lambda self, T, sample, rng: T)
-    monkeypatch.setattr(target.Problem, "_swept", lambda self, theta, n_sweeps, rng: (theta, None))
+    monkeypatch.setattr(target.Problem, "swept", lambda self, theta, n_sweeps, rng: (theta, None))
     found = allocation_evidence(model, rows, rng)
     assert not found.reliable and found.hopeful and found.log_evidence_std > 1
 
@@ -292,7 +292,7 @@ def test_doubts_are_pooled(std, apart, expected, reliable):
     together = pooled(found)
     assert together.log_evidence_std == pytest.approx(expected, abs=1e-3) and together.reliable == reliable
     assert pooled(found[:1]) is found[0]
-    few_draws = [found[0], one._replace(n_effective=target.FEW)]
+    few_draws = [found[0], one._replace(reliable=False, hopeful=False)]
     assert not pooled(few_draws).reliable
 
 
