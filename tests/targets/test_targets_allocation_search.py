@@ -92,7 +92,7 @@ def check_together(monkeypatch, together=searched_together):
 
     def found(model, X, F, origin, rng, z):
         starts.append((rng, z))
-        return Found(f"of {rng}", next(scores[rng]), 100)
+        return Found(f"of {rng}", next(scores[rng]), 100, None)
 
     together.__globals__["search"] = found
     monkeypatch.setattr(module, "starts", lambda X, K, size, rng: "nowhere")

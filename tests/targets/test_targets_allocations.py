@@ -328,6 +328,7 @@ def test_power_of_what_overlaps(rng, monkeypatch, wrong):
     if wrong == "draws of q alone":
         monkeypatch.setattr(target, "SAME", 0.0)
     else:
+        monkeypatch.setattr(target, "WELL", 0)  # basin by basin it would be right again
         monkeypatch.setattr(_allocation_proposal, "SWEEPS", 1)
         monkeypatch.setattr(_allocation_proposal, "SPREAD", 1)
         bridged = broken(
@@ -425,7 +426,9 @@ def unspread(seed=9007):
 def test_chains_that_have_not_spread_are_not_believed(rng):
     """They rise from -2846.1 to -2844.5 in a thousand sweeps, at a claimed 0.15 to 0.2 everywhere."""
     found = allocation_evidence(MixtureModel(3, 2), Rows.of(unspread()), rng)
-    assert not found.reliable and not found.hopeful and found.log_evidence_std > target.UNSPREAD
+    assert not found.reliable and not found.hopeful
+    right = abs(found.log_evidence + 2844.56) < 4 * found.log_evidence_std  # sorted into basins
+    assert right or found.log_evidence_std > target.UNSPREAD
 
 
 @pytest.mark.slow
