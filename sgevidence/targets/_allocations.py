@@ -153,13 +153,14 @@ def allocation_evidence(
         hopeful=bool(estimate.n_effective > FEW and apart > DIFFERENT),
         n_likelihoods=float(n_points * len(rows) + n_sweeps * len(problem.F)),
     )
-    if not DOUBTFUL < at_once.n_effective < WELL:
+    if not DOUBTFUL < at_once.n_effective < WELL or problem.cost > MOST:
         return at_once
     # neither is ever much too high, and both are low by what they have missed
     sorted_out = _by_basins(problem, found, rngs)
     gain = sorted_out.log_evidence - at_once.log_evidence
     better = gain > CLEARLY * sorted_out.log_evidence_std or sorted_out.reliable > at_once.reliable
-    return sorted_out if better else at_once
+    spent = at_once.n_likelihoods + sorted_out.n_likelihoods
+    return (sorted_out if better else at_once)._replace(n_likelihoods=spent)
 
 
 def _by_basins(problem: Problem, found: list[Found], rngs: list[np.random.Generator]) -> AllocationEvidence:
