@@ -45,8 +45,9 @@ from ._permanents import log_permanent
 
 #: Nats below which a permutation or an allocation adds nothing to a sum: e⁻²⁵ of 300 terms is 4·10⁻⁹.
 NOTHING = 25.0
-#: Numbers in one block of the matrix of coefficients against statistics, or rows: what fits the cache.
-BLOCK = 60_000
+#: Numbers in one block of the matrix of coefficients against statistics, or rows: what fits the cache, and so
+#: much that sums over sets of up to ten components are worth their thousands of steps.
+BLOCK = 250_000
 
 
 def origin_of(X: np.ndarray) -> np.ndarray:
@@ -163,8 +164,10 @@ def log_conditionals(model: MixtureModel, theta, T, log_c, origin) -> np.ndarray
         scale = top.sum(axis=0) + log_p
         # no permanent of positive numbers exceeds the product of the column sums
         out[part] = scale + np.log(A.sum(axis=0)).sum(axis=0)
-        m, s = np.nonzero(out[part] > as_labelled.max(axis=1, keepdims=True) - NOTHING)
-        out[start + m, s] = log_permanent(log_A[:, :, m, s], A[:, :, m, s]) + scale[m, s]
+        least = as_labelled.max(axis=1) - NOTHING
+        m, s = np.nonzero(out[part] > least[:, None])
+        exact = log_permanent(log_A[:, :, m, s], A[:, :, m, s], least[m] - scale[m, s])
+        out[start + m, s] = exact + scale[m, s]
     return out
 
 

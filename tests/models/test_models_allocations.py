@@ -97,7 +97,7 @@ def test_conditional_density_is_the_average_over_labellings(rng):
         ("log_conditionals", "- lgamma(K + 1)", ""),
         (
             "log_conditionals",
-            "log_permanent(log_A[:, :, m, s], A[:, :, m, s])",
+            "log_permanent(log_A[:, :, m, s], A[:, :, m, s], least[m] - scale[m, s])",
             "np.sum([log_A[k, k, m, s] for k in range(K)], axis=0)",
         ),
         ("_normal_inverse_gamma", "(mean + origin) ** 2", "mean ** 2"),

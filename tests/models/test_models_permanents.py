@@ -4,6 +4,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from mutants import broken
 from scipy.special import logsumexp
 
 from sgevidence.models import _permanents
@@ -50,3 +51,31 @@ def test_power_products_that_vanish(rng, monkeypatch):
     monkeypatch.setattr(_permanents, "SMALL", 0.0)
     with pytest.raises(AssertionError), np.errstate(divide="ignore"):
         check_logs(rng, 2, 100.0, np.float32)
+
+
+def check_bounds(rng, K=4, size=300.0):
+    """Those that matter are exact; of the others, bounds that are no smaller, and do not matter either."""
+    log_A = size * rng.standard_normal((K, K, 400))
+    log_A -= log_A.max(axis=0)
+    A = np.exp(log_A.astype(np.float32))
+    exact = log_permanent(log_A, A)
+    least = np.median(exact) + rng.standard_normal(400)
+    found, matters = log_permanent(log_A, A, least), exact >= least
+    np.testing.assert_allclose(found[matters], exact[matters], rtol=1e-9)
+    assert np.all(found[~matters] >= exact[~matters] - 1e-3)
+    assert np.all((found < least) | (abs(found - exact) <= 1e-6 * abs(exact)))
+    assert np.sum(found != exact) > 100
+
+
+def test_those_that_do_not_matter_are_bounded(rng):
+    check_bounds(rng)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [("np.maximum", "np.minimum"), ("out[lost] >= ", "out[lost] < "), ("+ lgamma(len(A) + 1)", "- 60.0")],
+)
+def test_power_of_the_bound(rng, monkeypatch, right, wrong):
+    monkeypatch.setitem(globals(), "log_permanent", broken(_permanents.log_permanent, right, wrong))
+    with pytest.raises(AssertionError):
+        check_bounds(rng)
