@@ -54,8 +54,9 @@ FEW, UNSPREAD, APART, DIFFERENT = 60, 0.5, 1.0, 0.4
 DOUBTFUL, WELL = 30, 90
 #: Of its error bar, by which it must be higher then.
 CLEARLY = 0.5
-#: Rows · components · numbers of each beyond which the answer would take more than about five seconds.
-MOST = 200_000
+#: Rows · components · numbers of each beyond which the answer would take more than about ten seconds, and
+#: beyond which it would basin by basin.
+MOST, MOST_SORTED = 1_200_000, 200_000
 #: Rows beyond which modes and their importance sampling cost less, and allocations carry less.
 MOST_ROWS = 5000
 #: Components beyond which the sum over labellings would.
@@ -153,7 +154,7 @@ def allocation_evidence(
         hopeful=bool(estimate.n_effective > FEW and apart > DIFFERENT),
         n_likelihoods=float(n_points * len(rows) + n_sweeps * len(problem.F)),
     )
-    if not DOUBTFUL < at_once.n_effective < WELL or problem.cost > MOST:
+    if not DOUBTFUL < at_once.n_effective < WELL or problem.cost > MOST_SORTED:
         return at_once
     # neither is ever much too high, and both are low by what they have missed
     sorted_out = _by_basins(problem, found, rngs)
@@ -233,7 +234,8 @@ def _bridged(
         estimate = _bridge(draws, chains)
         drift = UNSPREAD if before is None else abs(estimate.log_Z - before)
         is_still = before is not None and drift < max(SHARE * estimate.std, STILL)
-        if is_still or estimate.n_effective < FEW or 2 * n_sweeps * LENGTH * problem.cost > MOST_SWEPT:
+        is_costly = before is not None and 2 * n_sweeps * LENGTH * problem.cost > MOST_SWEPT
+        if is_still or estimate.n_effective < FEW or is_costly:
             break
         theta, n_sweeps, before = chains.theta[-CHAINS:], 2 * n_sweeps, estimate.log_Z
     estimate = estimate._replace(var_p=estimate.var_p + drift**2)

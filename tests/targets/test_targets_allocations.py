@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from enumeration import enumerated
 from mutants import broken
-from scipy import stats
+from scipy import special, stats
 from sklearn.datasets import load_digits, load_wine
 from sklearn.decomposition import PCA
 from sklearn.mixture import GaussianMixture
@@ -127,7 +127,7 @@ def test_any_allocations_will_do(rng, monkeypatch, K):
 )
 def test_power_one_labelling_is_not_enough(rng, monkeypatch, case):
     """Z of one labelling times K!, right for separated components alone, is seen to be wrong elsewhere."""
-    one = lambda log_A, A: np.sum([log_A[k, k] for k in range(len(A))], axis=0)  # noqa: E731
+    one = lambda log_A, A, least: np.sum([log_A[k, k] for k in range(len(A))], axis=0)  # noqa: E731
     monkeypatch.setattr(allocations, "log_permanent", one)
     with pytest.raises(AssertionError):
         test_evidence_is_the_sum_over_all_allocations(rng, case)
@@ -339,6 +339,24 @@ def test_power_of_what_overlaps(rng, monkeypatch, wrong):
         check_overlap(rng)
 
 
+@pytest.fixture
+def costly(monkeypatch):
+    monkeypatch.setattr(target, "MOST_SWEPT", 0)
+    monkeypatch.setattr(target, "WELL", 0)  # not basin by basin
+
+
+def test_costly_chains_go_on_once(rng, costly):
+    """However costly sweeps are: where chains move to is the error bar of how they have spread."""
+    check_overlap(rng)
+
+
+def test_power_of_going_on_once(rng, costly, monkeypatch):
+    once = broken(target._bridged, "is_costly = before is not None and", "is_costly =")
+    monkeypatch.setattr(target, "_bridged", once)
+    with pytest.raises(AssertionError):
+        check_overlap(rng)
+
+
 FIVE = np.array([[0.0, 0.0], [4, 4], [-4, 4], [4, -4], [-4, -4]])
 UNDERFITTED = Rows.of(FIVE[np.arange(200) % 5] + np.random.default_rng(4).standard_normal((200, 2)))
 
@@ -443,6 +461,23 @@ def test_annealing_answers_instead(seed):
 def test_too_much_is_declined(rng, K, n, weight):
     rows = Rows.of(rng.standard_normal((n, 2)), None, np.full(n, weight))
     assert allocation_evidence(MixtureModel(K, 2), rows, rng) is None
+
+
+def far_apart(rng, n, p, K):
+    """Groups so far apart that one partition has all of the evidence: rows, and that in closed form."""
+    z = rng.integers(K, size=n)
+    X = rng.normal(0, 3, (K, p))[z] + rng.standard_normal((n, p))
+    one, counts = MixtureModel(1, p), np.bincount(z)
+    log_Z = sum(one.exact_log_evidence(Rows.of(X[z == k])) for k in range(K))
+    allocations = special.gammaln(counts + 1).sum() + special.gammaln(K) - special.gammaln(n + K)
+    return Rows.of(X), log_Z + allocations + special.gammaln(K + 1)
+
+
+@pytest.mark.parametrize("n, p, K", [(900, 60, 3), pytest.param(4000, 20, 5, marks=pytest.mark.slow)])
+def test_wide_rows_are_asked(rng, n, p, K):
+    """Hundreds of parameters, for which annealing takes minutes (30 columns, K = 6: six)."""
+    rows, expected = far_apart(rng, n, p, K)
+    check(MixtureModel(K, p), rows, expected, rng)
 
 
 def test_far_rows_have_more_time(rng, monkeypatch):

@@ -112,7 +112,7 @@ def test_what_takes_too_long_is_not_sorted(rng, monkeypatch):
     rows, model = groups(rng), MixtureModel(3, 1)
     once = allocation_evidence(model, rows, np.random.default_rng(1))
     assert seen == [1]
-    monkeypatch.setattr(_allocations, "MOST", 0.5 * problem(model, rows).cost)
+    monkeypatch.setattr(_allocations, "MOST_SORTED", 0.5 * problem(model, rows).cost)
     monkeypatch.setattr(_allocations, "most_rows", lambda model: np.inf)
     again = allocation_evidence(model, rows, np.random.default_rng(1))
     assert seen == [1] and again.n_likelihoods < once.n_likelihoods / 2
