@@ -16,7 +16,8 @@ know nothing of each other, so that a basin that is easily missed shows.
 Where components overlap each conditional is narrower than the posterior, and so is q.  Then the mean weight
 is too low, without a sign of it, and the evidence comes from a bridge between q and Gibbs chains that start
 from its draws (``_bridge.py``).  They are slow there: the estimate rises while they spread, and when it has
-stopped they have spread.
+stopped they have spread.  Where components overlap in many columns q is too narrow even for a bridge, and
+there is another from a Gaussian (``_aligned.py``).
 
 References
 ----------
@@ -25,6 +26,7 @@ bridge sampling techniques; J. E. Lee and C. P. Robert (2016), Importance sampli
 approximation in mixture models; O. Cappé et al. (2004), Population Monte Carlo.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -32,9 +34,10 @@ import numpy as np
 from ..history import Rows
 from ..models import MixtureModel
 from ..particles import log_sum_exp
+from ._aligned import Half, by_gaussian
 from ._allocation_proposal import CHAINS, DRAWS, LENGTH, PILOT, Problem, Sample
-from ._allocation_search import Found, searched_together
-from ._basins import by_basin
+from ._allocation_search import searched_together
+from ._basins import Stage, by_basin
 from ._bridge import Estimate, bridge, importance
 
 #: Share of the draws that are effective from which q is the posterior, and needs no bridge to it.
@@ -54,6 +57,8 @@ FEW, UNSPREAD, APART, DIFFERENT = 60, 0.5, 1.0, 0.4
 DOUBTFUL, WELL = 30, 90
 #: Of its error bar, by which it must be higher then.
 CLEARLY = 0.5
+#: Standard errors by which what is rough may exceed what is precise.
+SIGNIFICANT = 3.0
 #: Rows · components · numbers of each beyond which the answer would take more than about ten seconds, and
 #: beyond which it would basin by basin.
 MOST, MOST_SORTED = 1_200_000, 200_000
@@ -154,19 +159,33 @@ def allocation_evidence(
         hopeful=bool(estimate.n_effective > FEW and apart > DIFFERENT),
         n_likelihoods=float(n_points * len(rows) + n_sweeps * len(problem.F)),
     )
-    if not DOUBTFUL < at_once.n_effective < WELL or problem.cost > MOST_SORTED:
-        return at_once
-    # neither is ever much too high, and both are low by what they have missed
-    sorted_out = _by_basins(problem, found, rngs)
-    gain = sorted_out.log_evidence - at_once.log_evidence
-    better = gain > CLEARLY * sorted_out.log_evidence_std or sorted_out.reliable > at_once.reliable
-    spent = at_once.n_likelihoods + sorted_out.n_likelihoods
-    return (sorted_out if better else at_once)._replace(n_likelihoods=spent)
+    best = at_once
+    if DOUBTFUL < at_once.n_effective < WELL and problem.cost <= MOST_SORTED:
+        halves = [by_basin(problem, one.ever, g) for one, g in zip(found, rngs)]
+        best = _higher(at_once, _together(problem, halves, DOUBTFUL))
+    if best.reliable or best.hopeful:
+        return best
+    aligned = by_gaussian(problem, found, rngs)
+    return _agreeing(best, _together(problem, aligned, FEW)) if aligned else best
 
 
-def _by_basins(problem: Problem, found: list[Found], rngs: list[np.random.Generator]) -> AllocationEvidence:
-    """What two halves make of it basin by basin, together."""
-    halves = [by_basin(problem, one.ever, rng) for one, rng in zip(found, rngs)]
+def _higher(one: AllocationEvidence, other: AllocationEvidence) -> AllocationEvidence:
+    """Of two that may have missed something, and are hardly ever much too high."""
+    gain = other.log_evidence - one.log_evidence
+    better = gain > CLEARLY * other.log_evidence_std or other.reliable > one.reliable
+    return (other if better else one)._replace(n_likelihoods=one.n_likelihoods + other.n_likelihoods)
+
+
+def _agreeing(rough: AllocationEvidence, precise: AllocationEvidence) -> AllocationEvidence:
+    """What is precise and can be believed, if what is rough does not say much more."""
+    std = np.hypot(rough.log_evidence_std, precise.log_evidence_std)
+    agrees = rough.log_evidence - precise.log_evidence < SIGNIFICANT * std
+    taken = precise if precise.reliable and not precise.hopeful and agrees else rough
+    return taken._replace(n_likelihoods=rough.n_likelihoods + precise.n_likelihoods)
+
+
+def _together(problem: Problem, halves: Sequence[Stage | Half], least: float) -> AllocationEvidence:
+    """What two halves say, if at least so many of a hundred chains are effective in each."""
     n_effective = min(half.estimate.n_effective for half in halves)
     each = [
         AllocationEvidence(
@@ -182,10 +201,9 @@ def _by_basins(problem: Problem, found: list[Found], rngs: list[np.random.Genera
         for half in halves
     ]
     apart = abs(each[0].log_evidence - each[1].log_evidence)
-    both = pooled(each)
-    return both._replace(
-        reliable=bool(n_effective > DOUBTFUL and apart < APART),
-        hopeful=bool(n_effective > DOUBTFUL and apart > DIFFERENT),
+    return pooled(each)._replace(
+        reliable=bool(n_effective > least and apart < APART),
+        hopeful=bool(n_effective > least and apart > DIFFERENT),
     )
 
 
