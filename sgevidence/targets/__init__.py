@@ -1,6 +1,7 @@
 """What is followed: tempered posteriors, their modes and widths, and what a sample of the rows can know."""
 
-from ._allocations import AllocationEvidence, allocation_evidence, most_rows, patience, pooled
+from ._allocation_answer import AllocationEvidence, pooled
+from ._allocations import allocation_evidence, most_rows, patience
 from ._anchoring import STRAY, anchored_at_mode, gaussian
 from ._bridge import bridge
 from ._importance import importance_draws

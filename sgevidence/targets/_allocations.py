@@ -16,8 +16,9 @@ know nothing of each other, so that a basin that is easily missed shows.
 Where components overlap each conditional is narrower than the posterior, and so is q.  Then the mean weight
 is too low, without a sign of it, and the evidence comes from a bridge between q and Gibbs chains that start
 from its draws (``_bridge.py``).  They are slow there: the estimate rises while they spread, and when it has
-stopped they have spread.  Where components overlap in many columns q is too narrow even for a bridge, and
-there is another from a Gaussian (``_aligned.py``).
+stopped they have spread.  Where components overlap in many columns q is too narrow even for a bridge.  If
+chains forget quickly there is another from a Gaussian (``_aligned.py``), or, where components are empty, a
+step to the evidence of a mixture that has fewer (``_fewer.py``).
 
 References
 ----------
@@ -26,39 +27,34 @@ bridge sampling techniques; J. E. Lee and C. P. Robert (2016), Importance sampli
 approximation in mixture models; O. Cappé et al. (2004), Population Monte Carlo.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 
 from ..history import Rows
 from ..models import MixtureModel
-from ..particles import log_sum_exp
-from ._aligned import Half, by_gaussian
+from ._aligned import by_gaussian
+from ._allocation_answer import APART, DIFFERENT, FEW, AllocationEvidence, agreeing, higher, together
 from ._allocation_proposal import CHAINS, DRAWS, LENGTH, PILOT, Problem, Sample
 from ._allocation_search import searched_together
-from ._basins import Stage, by_basin
+from ._basins import by_basin
 from ._bridge import Estimate, bridge, importance
+from ._chains import Chains, followed, is_small
+from ._fewer import to_fewer
 
 #: Share of the draws that are effective from which q is the posterior, and needs no bridge to it.
 SAME = 0.75
 #: Sweeps between the draws of chains at first; then twice as many, until the estimate moves by less than this
 #: share of its error bar or so many nats, or rows · components · numbers of each have been swept so often.
 FIRST, SHARE, STILL, MOST_SWEPT = 3, 0.5, 0.02, 5_000_000
-#: Effective draws, or chains of a hundred, below which q is much narrower than the posterior.  Then chains
-#: move away from it for a thousand sweeps (K = 3, 1000 rows: by 0.5 nats after the first fifty; where they
-#: stood still by chance the answer was 1.2 low at 0.2), so they are not followed, and UNSPREAD nats are in
-#: doubt.  Nats that halves may differ by, and from which another search may know more (wine, K = 6: one in
-#: forty).
-FEW, UNSPREAD, APART, DIFFERENT = 60, 0.5, 1.0, 0.4
+#: Nats in doubt where few chains are effective: they move away from q for a thousand sweeps then (K = 3, 1000
+#: rows: by 0.5 nats after the first fifty; where they stood still by chance the answer was 1.2 low at 0.2),
+#: and are not followed.
+UNSPREAD = 0.5
 #: Effective draws, or chains of a hundred, between which it is done again basin by basin: chains may hold
 #: basins in other proportions than the posterior (diabetes, K = 6: 46 to 87, half a nat low in the mean, in
 #: silence), and with fewer they have not spread within one.
 DOUBTFUL, WELL = 30, 90
-#: Of its error bar, by which it must be higher then.
-CLEARLY = 0.5
-#: Standard errors by which what is rough may exceed what is precise.
-SIGNIFICANT = 3.0
 #: Rows · components · numbers of each beyond which the answer would take more than about ten seconds, and
 #: beyond which it would basin by basin.
 MOST, MOST_SORTED = 1_200_000, 200_000
@@ -69,27 +65,6 @@ MOST_COMPONENTS = 10
 #: Standard deviations of a column that its mean may lie from zero, where the prior has the means; with more,
 #: particles lose their way (6000 rows, fourteen: by thousands of nats), and so many times the limits stand.
 FAR, PATIENCE = 10.0, 20
-
-
-class AllocationEvidence(NamedTuple):
-    """Evidence of a mixture and weighted draws from its posterior.
-
-    ``log_evidence_std`` is the largest of the standard error, of half of what two independent halves differ
-    by, in nats, and with several components of three in all draws.  The mean of exp(``log_weights``) (M,) is
-    the evidence, ``theta`` (M, d) are the points they belong to, and ``n_effective`` of the draws, or of the
-    chains if these are fewer, carry it.  Where these are few, or the halves are too far apart, neither value
-    nor error bar can be trusted and ``reliable`` is False; ``hopeful`` if another search may do better.
-    ``n_likelihoods`` counts points times rows.
-    """
-
-    log_evidence: float
-    log_evidence_std: float
-    theta: np.ndarray
-    log_weights: np.ndarray
-    n_effective: float
-    reliable: bool
-    hopeful: bool
-    n_likelihoods: float
 
 
 def allocation_evidence(
@@ -138,96 +113,73 @@ def allocation_evidence(
     found = searched_together(model, problem.X, problem.F, problem.origin, rngs)
     T = np.concatenate([problem.proposal(one, g) for one, g in zip(found, rngs)], axis=1)
     draws = problem.draw(T, DRAWS, rng)
+    at_once = best = _at_once(problem, T, draws, sum(one.n_sweeps for one in found), rng)
+    if DOUBTFUL < at_once.n_effective < WELL and problem.cost <= MOST_SORTED:
+        halves = [by_basin(problem, one.ever, g) for one, g in zip(found, rngs)]
+        best = higher(at_once, together(problem, halves, DOUBTFUL))
+    if best.reliable or best.hopeful:
+        return best
+    chains = followed(problem, draws.halves(), rngs)
+    if chains is None or not chains.are_settled:
+        return best
+    best = agreeing(best, together(problem, by_gaussian(problem, chains, rngs), FEW))
+    if best.reliable or is_small(problem):
+        return best
+    fewer = _with_fewer(problem, chains, rng)
+    return best if fewer is None else agreeing(best, fewer)
+
+
+def _at_once(
+    problem: Problem, T: np.ndarray, draws: Sample, n_sweeps: int, rng: np.random.Generator
+) -> AllocationEvidence:
+    """By draws of q alone if it is all but the posterior, else by a bridge to chains of all basins."""
     if draws.weights.ess > SAME * DRAWS:
-        theta, estimate, n_sweeps = draws.theta, importance(draws.log_w), 0
+        theta, estimate = draws.theta, importance(draws.log_w)
         each = [importance(half.log_w) for half in draws.halves()]
     else:
-        chains, estimate, n_sweeps = _bridged(problem, T, draws, rng)
-        theta = np.concatenate([draws.theta, chains.theta])
+        chains, estimate, more = _bridged(problem, T, draws, rng)
+        theta, n_sweeps = np.concatenate([draws.theta, chains.theta]), n_sweeps + more
         each = [_bridge(*half) for half in zip(draws.halves(), chains.halves())]
     apart = abs(each[0].log_Z - each[1].log_Z)
-    unseen = 3 * (model.n_components > 1) / DRAWS  # of what holds as much one in twenty has met no draw
+    # of what holds one in twenty as much has met no draw
+    unseen = 3 * (problem.model.n_components > 1) / DRAWS
+    std = max(estimate.std, apart / 2, unseen)
+    if estimate.n_effective < FEW:  # a bridge to one chain may be much too high, unlike importance sampling
+        beyond = estimate.log_Z - importance(draws.log_w).log_Z
+        std = float(np.hypot(std, beyond / estimate.n_effective))
     n_points = 2 * PILOT + len(theta)
-    n_sweeps += sum(one.n_sweeps for one in found)
-    at_once = AllocationEvidence(
+    return AllocationEvidence(
         log_evidence=estimate.log_Z,
-        log_evidence_std=max(estimate.std, apart / 2, unseen),
+        log_evidence_std=std,
         theta=theta,
         log_weights=estimate.log_w,
         n_effective=estimate.n_effective,
         reliable=bool(estimate.n_effective > FEW and apart < APART),
         hopeful=bool(estimate.n_effective > FEW and apart > DIFFERENT),
-        n_likelihoods=float(n_points * len(rows) + n_sweeps * len(problem.F)),
-    )
-    best = at_once
-    if DOUBTFUL < at_once.n_effective < WELL and problem.cost <= MOST_SORTED:
-        halves = [by_basin(problem, one.ever, g) for one, g in zip(found, rngs)]
-        best = _higher(at_once, _together(problem, halves, DOUBTFUL))
-    if best.reliable or best.hopeful:
-        return best
-    aligned = by_gaussian(problem, found, rngs)
-    return _agreeing(best, _together(problem, aligned, FEW)) if aligned else best
-
-
-def _higher(one: AllocationEvidence, other: AllocationEvidence) -> AllocationEvidence:
-    """Of two that may have missed something, and are hardly ever much too high."""
-    gain = other.log_evidence - one.log_evidence
-    better = gain > CLEARLY * other.log_evidence_std or other.reliable > one.reliable
-    return (other if better else one)._replace(n_likelihoods=one.n_likelihoods + other.n_likelihoods)
-
-
-def _agreeing(rough: AllocationEvidence, precise: AllocationEvidence) -> AllocationEvidence:
-    """What is precise and can be believed, if what is rough does not say much more."""
-    std = np.hypot(rough.log_evidence_std, precise.log_evidence_std)
-    agrees = rough.log_evidence - precise.log_evidence < SIGNIFICANT * std
-    taken = precise if precise.reliable and not precise.hopeful and agrees else rough
-    return taken._replace(n_likelihoods=rough.n_likelihoods + precise.n_likelihoods)
-
-
-def _together(problem: Problem, halves: Sequence[Stage | Half], least: float) -> AllocationEvidence:
-    """What two halves say, if at least so many of a hundred chains are effective in each."""
-    n_effective = min(half.estimate.n_effective for half in halves)
-    each = [
-        AllocationEvidence(
-            log_evidence=half.estimate.log_Z,
-            log_evidence_std=half.estimate.std,
-            theta=half.points,
-            log_weights=half.estimate.log_w,
-            n_effective=n_effective,
-            reliable=True,
-            hopeful=False,
-            n_likelihoods=float(len(half.points) * len(problem.rows) + half.n_sweeps * len(problem.F)),
-        )
-        for half in halves
-    ]
-    apart = abs(each[0].log_evidence - each[1].log_evidence)
-    return pooled(each)._replace(
-        reliable=bool(n_effective > least and apart < APART),
-        hopeful=bool(n_effective > least and apart > DIFFERENT),
+        n_likelihoods=float(n_points * len(problem.rows) + n_sweeps * len(problem.F)),
     )
 
 
-def pooled(found: list[AllocationEvidence]) -> AllocationEvidence:
-    """What independent searches know together: the mean of their evidences, and all their draws.
-
-    None is chosen for its error bar, which would prefer those that have missed a basin altogether.
-    """
-    if len(found) == 1:
-        return found[0]
-    N, n_draws = len(found), sum(len(one.theta) for one in found)
-    log_Z = np.array([one.log_evidence for one in found])
-    std = np.array([one.log_evidence_std for one in found])
-    std_of_mean = max(np.sqrt(np.sum(std**2)) / N, np.ptp(log_Z) / 2, std.min())
-    n_effective = min(one.n_effective for one in found)
+def _with_fewer(problem: Problem, chains: Chains, rng: np.random.Generator) -> AllocationEvidence | None:
+    """By way of a mixture with fewer components, if some are empty."""
+    model, rows = problem.model, problem.rows
+    step = to_fewer(model, np.concatenate(list(chains.n_empty), axis=1), rows.weight.sum())
+    if step is None:
+        return None
+    fewer = allocation_evidence(replace(model, n_components=model.n_components - step.m), rows, rng)
+    if fewer is None:
+        return None
+    theta, log_Z = chains.theta.reshape(-1, model.n_params), fewer.log_evidence + step.log_ratio
+    spent = len(theta) * len(rows) + chains.n_sweeps * len(problem.F)
     return AllocationEvidence(
-        log_evidence=float(log_sum_exp(log_Z, axis=0) - np.log(N)),
-        log_evidence_std=float(std_of_mean),
-        theta=np.concatenate([one.theta for one in found]),
-        log_weights=np.concatenate([one.log_weights - np.log(N * len(one.theta) / n_draws) for one in found]),
-        n_effective=n_effective,
-        reliable=all(one.reliable or one.hopeful for one in found) and bool(std_of_mean < APART / 2),
-        hopeful=found[-1].hopeful,
-        n_likelihoods=sum(one.n_likelihoods for one in found),
+        log_evidence=log_Z,
+        log_evidence_std=float(np.hypot(fewer.log_evidence_std, step.std)),
+        theta=theta,
+        log_weights=np.full(len(theta), log_Z),
+        n_effective=min(fewer.n_effective, step.n_effective),
+        reliable=fewer.reliable,
+        hopeful=False,
+        n_likelihoods=fewer.n_likelihoods + spent,
     )
 
 

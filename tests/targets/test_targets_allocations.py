@@ -18,7 +18,7 @@ from sgevidence.models import MixtureModel, _permanents, allocations
 from sgevidence.particles import Weights, systematic
 from sgevidence.targets import _allocation_proposal, _allocation_search, _merge_split
 from sgevidence.targets import _allocations as target
-from sgevidence.targets._allocations import allocation_evidence, pooled
+from sgevidence.targets._allocations import allocation_evidence
 
 DATA = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 
@@ -237,65 +237,6 @@ def test_a_basin_that_one_half_has_missed_shows(rng, monkeypatch):
     assert not found.reliable and found.hopeful and found.log_evidence_std > 1
 
 
-def check_pooled(rng, pooled=pooled):
-    """Three searches of which one has missed a basin: the mean of their evidences, and of what they say."""
-    model, rows, new = MixtureModel(3, 1), Rows.of(few(6)), Rows.of([[0.5]])
-    found = [allocation_evidence(model, rows, g) for g in rng.spawn(3)]
-    found[0] = found[0]._replace(theta=found[0].theta[:1500], log_weights=found[0].log_weights[:1500] - 0.8)
-    found[0] = found[0]._replace(log_evidence=np.log(np.mean(np.exp(found[0].log_weights))))
-    together = pooled(found)
-    w, value = np.exp(together.log_weights), np.array([one.log_evidence for one in found])
-    assert together.log_evidence == pytest.approx(np.log(np.mean(np.exp(value)))), "evidence"
-    assert len(w) == len(together.theta) and np.log(w.mean()) == pytest.approx(together.log_evidence), "draws"
-    share = 1500 * np.mean(w[:1500]) / w.sum()
-    assert share == pytest.approx(np.exp(value[0]) / np.exp(value).sum()), "shares"
-    p = np.exp(model.log_likelihood(together.theta, new)[:, 0])
-    expected = np.exp(enumerated(model, rows.join(new)) - enumerated(model, rows))
-    assert w @ p / w.sum() == pytest.approx(expected, rel=0.05)
-    assert together.log_evidence_std == pytest.approx(np.ptp(value) / 2) and together.reliable, "doubt"
-    assert together.n_likelihoods == sum(one.n_likelihoods for one in found)
-
-
-def test_searches_are_pooled(rng):
-    check_pooled(rng)
-
-
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        ("log_sum_exp(log_Z, axis=0) - np.log(N)", "np.mean(log_Z)"),
-        ("np.ptp(log_Z) / 2", "0.0"),
-        ("N * len(one.theta) / n_draws", "1.0"),
-    ],
-    ids=["mean of logs", "no doubt", "draws as they come"],
-)
-def test_power_of_pooling(rng, right, wrong):
-    with pytest.raises(AssertionError, match=r"evidence|draws|shares|doubt"):
-        check_pooled(rng, broken(pooled, right, wrong))
-
-
-@pytest.mark.parametrize(
-    "std, apart, expected, reliable",
-    [
-        ((0.3, 0.4), 0.0, 0.3, True),  # what both may share does not average out
-        ((0.05, 0.4), 0.0, 0.2015, True),
-        ((0.6, 0.6), 0.0, 0.6, False),
-        ((0.1, 0.1), 0.6, 0.3, True),
-        ((0.1, 0.1), 1.2, 0.6, False),
-        ((0.7, 0.1), 0.1, 0.3536, True),
-    ],
-)
-def test_doubts_are_pooled(std, apart, expected, reliable):
-    rows, model = Rows.of([[0.7]]), MixtureModel(2, 1)
-    one = allocation_evidence(model, rows, np.random.default_rng(0))
-    found = [one._replace(log_evidence_std=s, log_evidence=apart * i) for i, s in enumerate(std)]
-    together = pooled(found)
-    assert together.log_evidence_std == pytest.approx(expected, abs=1e-3) and together.reliable == reliable
-    assert pooled(found[:1]) is found[0]
-    few_draws = [found[0], one._replace(reliable=False, hopeful=False)]
-    assert not pooled(few_draws).reliable
-
-
 #: Eight draws of each of 400 chains, 6400 sweeps from one to the next: −588.662, −588.663, −588.681.
 TRUTH = -588.665
 OVERLAPPING = Rows.of(
@@ -327,6 +268,7 @@ def test_power_of_what_overlaps(rng, monkeypatch, wrong):
     """Importance sampling is 0.2 too low, and so are chains that have not spread."""
     if wrong == "draws of q alone":
         monkeypatch.setattr(target, "SAME", 0.0)
+        monkeypatch.setattr(target, "followed", lambda *_: None)  # nor by chains, which would be right again
     else:
         monkeypatch.setattr(target, "WELL", 0)  # basin by basin it would be right again
         monkeypatch.setattr(_allocation_proposal, "SWEEPS", 1)
@@ -337,6 +279,31 @@ def test_power_of_what_overlaps(rng, monkeypatch, wrong):
         monkeypatch.setattr(target, "_bridged", bridged)
     with pytest.raises(AssertionError):
         check_overlap(rng)
+
+
+def check_one_chain(rng, monkeypatch):
+    """A bridge that rests on two chains, six nats above what draws of q say."""
+    right = target._bridged
+
+    def too_high(*args):
+        chains, estimate, n_sweeps = right(*args)
+        return chains, estimate._replace(log_Z=estimate.log_Z + 6, n_effective=2.0), n_sweeps
+
+    monkeypatch.setattr(target, "_bridged", too_high)
+    monkeypatch.setattr(target, "followed", lambda *_: None)
+    found = allocation_evidence(MixtureModel(3, 2), OVERLAPPING, rng)
+    assert not found.reliable and found.log_evidence_std > 3
+
+
+def test_a_bridge_to_few_chains_is_in_doubt(rng, monkeypatch):
+    """404 rows in two columns, K = 8: ten nats too high at a claimed two."""
+    check_one_chain(rng, monkeypatch)
+
+
+def test_power_of_a_bridge_to_few_chains(rng, monkeypatch):
+    monkeypatch.setattr(target, "_at_once", broken(target._at_once, "< FEW", "< 0"))
+    with pytest.raises(AssertionError):
+        check_one_chain(rng, monkeypatch)
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ from sklearn.datasets import load_diabetes
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
 from sgevidence.targets import _allocations, _basins
+from sgevidence.targets._allocation_answer import pooled
 from sgevidence.targets._allocation_proposal import Problem
-from sgevidence.targets._allocations import allocation_evidence, pooled
+from sgevidence.targets._allocations import allocation_evidence
 from sgevidence.targets._basins import by_basin
 
 

@@ -1,0 +1,118 @@
+"""What searches for the allocations of a mixture say of its evidence, alone and together.
+
+Each search has two halves that know nothing of each other, so that what one has missed shows.
+
+Symbols: ``log_Z`` = evidence, nats; ``N`` searches.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from ..particles import log_sum_exp
+from ._allocation_proposal import Problem
+from ._bridge import Estimate
+
+#: Effective draws, or chains of a hundred, below which a bridge is not believed.  Nats that halves may differ
+#: by, and from which another search may know more (wine, K = 6: one in forty).
+FEW, APART, DIFFERENT = 60, 1.0, 0.4
+#: Of its error bar, by which an answer must be higher than another that may have missed something.
+CLEARLY = 0.5
+#: Standard errors by which what is rough may exceed what is precise.
+SIGNIFICANT = 3.0
+
+
+class AllocationEvidence(NamedTuple):
+    """Evidence of a mixture and weighted draws from its posterior.
+
+    ``log_evidence_std`` is the largest of the standard error, of half of what two independent halves differ
+    by, in nats, and with several components of three in all draws; where few chains carry a bridge more, by
+    what this adds to importance sampling, over their number.  The mean of exp(``log_weights``) (M,) is the
+    evidence, ``theta`` (M, d) are the points they belong to, and ``n_effective`` of the draws, or of the
+    chains if these are fewer, carry it.  Where these are few, or the halves are too far apart, neither value
+    nor error bar can be trusted and ``reliable`` is False; ``hopeful`` if another search may do better.
+    ``n_likelihoods`` counts points times rows.
+    """
+
+    log_evidence: float
+    log_evidence_std: float
+    theta: np.ndarray
+    log_weights: np.ndarray
+    n_effective: float
+    reliable: bool
+    hopeful: bool
+    n_likelihoods: float
+
+
+class Half(Protocol):
+    """A bridge by one half: its points, what they say, and the sweeps it took."""
+
+    @property
+    def points(self) -> np.ndarray: ...
+    @property
+    def estimate(self) -> Estimate: ...
+    @property
+    def n_sweeps(self) -> int: ...
+
+
+def higher(one: AllocationEvidence, other: AllocationEvidence) -> AllocationEvidence:
+    """Of two that may have missed something, and are hardly ever much too high."""
+    gain = other.log_evidence - one.log_evidence
+    better = gain > CLEARLY * other.log_evidence_std or other.reliable > one.reliable
+    return (other if better else one)._replace(n_likelihoods=one.n_likelihoods + other.n_likelihoods)
+
+
+def agreeing(rough: AllocationEvidence, precise: AllocationEvidence) -> AllocationEvidence:
+    """What is precise and can be believed, if what is rough does not say much more."""
+    std = np.hypot(rough.log_evidence_std, precise.log_evidence_std)
+    agrees = rough.log_evidence - precise.log_evidence < SIGNIFICANT * std
+    taken = precise if precise.reliable and not precise.hopeful and agrees else rough
+    return taken._replace(n_likelihoods=rough.n_likelihoods + precise.n_likelihoods)
+
+
+def together(problem: Problem, halves: Sequence[Half], least: float) -> AllocationEvidence:
+    """What two halves say, if at least so many of a hundred chains are effective in each."""
+    n_effective = min(half.estimate.n_effective for half in halves)
+    each = [
+        AllocationEvidence(
+            log_evidence=half.estimate.log_Z,
+            log_evidence_std=half.estimate.std,
+            theta=half.points,
+            log_weights=half.estimate.log_w,
+            n_effective=n_effective,
+            reliable=True,
+            hopeful=False,
+            n_likelihoods=float(len(half.points) * len(problem.rows) + half.n_sweeps * len(problem.F)),
+        )
+        for half in halves
+    ]
+    apart = abs(each[0].log_evidence - each[1].log_evidence)
+    return pooled(each)._replace(
+        reliable=bool(n_effective > least and apart < APART),
+        hopeful=bool(n_effective > least and apart > DIFFERENT),
+    )
+
+
+def pooled(found: list[AllocationEvidence]) -> AllocationEvidence:
+    """What independent searches know together: the mean of their evidences, and all their draws.
+
+    None is chosen for its error bar, which would prefer those that have missed a basin altogether.
+    """
+    if len(found) == 1:
+        return found[0]
+    N, n_draws = len(found), sum(len(one.theta) for one in found)
+    log_Z = np.array([one.log_evidence for one in found])
+    std = np.array([one.log_evidence_std for one in found])
+    std_of_mean = max(np.sqrt(np.sum(std**2)) / N, np.ptp(log_Z) / 2, std.min())
+    n_effective = min(one.n_effective for one in found)
+    return AllocationEvidence(
+        log_evidence=float(log_sum_exp(log_Z, axis=0) - np.log(N)),
+        log_evidence_std=float(std_of_mean),
+        theta=np.concatenate([one.theta for one in found]),
+        log_weights=np.concatenate([one.log_weights - np.log(N * len(one.theta) / n_draws) for one in found]),
+        n_effective=n_effective,
+        reliable=all(one.reliable or one.hopeful for one in found) and bool(std_of_mean < APART / 2),
+        hopeful=found[-1].hopeful,
+        n_likelihoods=sum(one.n_likelihoods for one in found),
+    )
