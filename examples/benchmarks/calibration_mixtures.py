@@ -1,6 +1,7 @@
 """Cells of Gaussian mixtures; references by closed form, all allocations, and sequential runs on allocations.
 
-Of thousands of rows, where components are far apart: importance sampling at the mode (``references.py``).
+Of thousands of rows, where components are far apart: importance sampling at the mode (``references.py``).  Of
+many columns in which groups overlap: chains that start at the truth (``calibration_wide.py``).
 """
 
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from bench import mixture_theta
 from calibration_cell import Cell, Data
 from calibration_evidence import one_gaussian
 from calibration_mixture_evidence import mixture, sequential
+from calibration_wide import from_the_truth
 from references import Reference, importance
 from sklearn.datasets import load_iris, load_wine
 
@@ -34,6 +36,13 @@ def groups(rng: Rng, n: int, k: int, at: np.ndarray = CENTRES, new_half_way: boo
         labels[: n // 2] = rng.integers(k - 1, size=n // 2)
     truth = mixture_theta(np.full(k, 1 / k), at[:k], np.ones_like(at[:k]))
     return Data(at[labels] + rng.standard_normal((n, at.shape[1])), None, truth)
+
+
+def many_columns(rng: Rng, n: int, k: int, d: int, at: float = 0.6) -> Data:
+    """k groups whose means differ by at √2 in each column; where chains start is how rows came about."""
+    labels = rng.integers(k, size=n)
+    X = rng.normal(0, at, (k, d))[labels] + rng.standard_normal((n, d))
+    return Data((X - X.mean(axis=0)) / X.std(axis=0), None, labels)
 
 
 def in_order_of_group(rng: Rng, n: int, k: int, at: np.ndarray = CENTRES) -> Data:
@@ -139,6 +148,13 @@ def large(
     return cell(K, 2, n, make, difficulty, calls, sampler, slow=True)._replace(reference=reference)
 
 
+def wide(K: int, k: int, d: int, n: int, difficulty: str) -> Cell:
+    """K components for k groups that overlap in many columns."""
+    return cell(K, d, n, partial(many_columns, k=k, d=d), difficulty, slow=True)._replace(
+        reference=lambda data, rng: from_the_truth(data.X, data.start, K - k, rng)
+    )
+
+
 THREE, FIVE = partial(groups, k=3), partial(groups, k=5)
 CELLS = [
     cell(1, 1, 5, partial(gaussian, d=1)),
@@ -198,6 +214,8 @@ CELLS = [
         partial(unscaled, make=partial(groups, k=2, at=CLOSE), times=1000.0, at=5e4),
         "overlapping, at 50 000 ± 1500",
     ),
+    wide(5, 5, 20, 500, "overlapping in many columns"),
+    wide(7, 5, 20, 500, "5 groups that overlap in many columns"),
     large(3, 5000, THREE, calls=500),
     large(5, 5000, FIVE),
     large(3, 5000, partial(groups, k=3, new_half_way=True), "third group from half-way on", 500),

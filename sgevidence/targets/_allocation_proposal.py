@@ -21,14 +21,16 @@ from ..history import Rows
 from ..models import MixtureModel
 from ..models.allocations import (
     coefficients,
+    collapsed_sweep,
     features,
     log_conditionals,
     origin_of,
     sample_allocations,
     sample_parameters,
+    statistics,
 )
 from ..particles import Weights, log_sum_exp, systematic
-from ._allocation_search import Found, sampled_allocations
+from ._allocation_search import Found, is_wide, sampled_allocations
 
 #: Allocations of a half from its chains; those that stay after its pilot, and new ones then.
 FOUND, OLD, NEW = 150, 50, 100
@@ -42,6 +44,8 @@ ALIKE, SPREAD, MOST_SPREAD = 0.5, 200, 600_000
 PILOT, DRAWS = 500, 2000
 #: Chains of the posterior, and draws of each at a time.
 CHAINS, LENGTH = 100, 4
+#: Sweeps of which one integrates parameters out where rows are few and columns many, at the cost of as many.
+PER_COLLAPSED = 16
 
 
 class Sample(NamedTuple):
@@ -91,6 +95,11 @@ class Problem(NamedTuple):
         """Of one sweep of one chain: rows · components · numbers of each."""
         return self.F.size * self.model.n_components
 
+    @property
+    def is_wide(self) -> bool:
+        """Few rows of many columns."""
+        return is_wide(self.model, self.F)
+
     def proposal(self, found: Found, rng: np.random.Generator) -> np.ndarray:
         """T of one half: allocations in the posterior's proportions, as far as a pilot run knows them."""
         T = sampled_allocations(self.model, found, self.F, self.origin, FOUND, rng)
@@ -133,8 +142,11 @@ class Problem(NamedTuple):
 
     def swept(self, theta: np.ndarray, n_sweeps: int, rng: np.random.Generator) -> tuple:
         """(θ, T) so many sweeps on, all chains side by side."""
-        for _ in range(n_sweeps):
-            _, T, _ = sample_allocations(coefficients(self.model, theta, self.origin), self.F, rng)
+        for i in range(n_sweeps):
+            z, T, _ = sample_allocations(coefficients(self.model, theta, self.origin), self.F, rng)
+            if self.is_wide and i % PER_COLLAPSED == PER_COLLAPSED // 2:
+                z = collapsed_sweep(self.model, z, self.F, self.origin, rng)
+                T = statistics(z, self.F, self.model.n_components)
             theta = sample_parameters(self.model, T, self.origin, rng)
         return theta, T
 

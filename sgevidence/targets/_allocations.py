@@ -18,7 +18,8 @@ is too low, without a sign of it, and the evidence comes from a bridge between q
 from its draws (``_bridge.py``).  They are slow there: the estimate rises while they spread, and when it has
 stopped they have spread.  Where components overlap in many columns q is too narrow even for a bridge.  If
 chains forget quickly there is another from a Gaussian (``_aligned.py``), or, where components are empty, a
-step to the evidence of a mixture that has fewer (``_fewer.py``).
+step to the evidence of a mixture that has fewer (``_fewer.py``).  Few rows of many columns, which q cannot
+cover, are annealed, allocations and not parameters (``_annealed_allocations.py``).
 
 References
 ----------
@@ -37,6 +38,7 @@ from ._aligned import by_gaussian
 from ._allocation_answer import APART, DIFFERENT, FEW, AllocationEvidence, agreeing, higher, together
 from ._allocation_proposal import CHAINS, DRAWS, LENGTH, PILOT, Problem, Sample
 from ._allocation_search import searched_together
+from ._annealed_allocations import by_annealing
 from ._basins import by_basin
 from ._bridge import Estimate, bridge, importance
 from ._chains import Chains, followed, is_small
@@ -55,6 +57,8 @@ UNSPREAD = 0.5
 #: basins in other proportions than the posterior (diabetes, K = 6: 46 to 87, half a nat low in the mean, in
 #: silence), and with fewer they have not spread within one.
 DOUBTFUL, WELL = 30, 90
+#: The latter where sweeps that integrate parameters out take chains across.
+CROSSED = 75
 #: Rows · components · numbers of each beyond which the answer would take more than about ten seconds, and
 #: beyond which it would basin by basin.
 MOST, MOST_SORTED = 1_200_000, 200_000
@@ -114,11 +118,26 @@ def allocation_evidence(
     T = np.concatenate([problem.proposal(one, g) for one, g in zip(found, rngs)], axis=1)
     draws = problem.draw(T, DRAWS, rng)
     at_once = best = _at_once(problem, T, draws, sum(one.n_sweeps for one in found), rng)
-    if DOUBTFUL < at_once.n_effective < WELL and problem.cost <= MOST_SORTED:
+    well = CROSSED if problem.is_wide else WELL
+    if DOUBTFUL < at_once.n_effective < well and problem.cost <= MOST_SORTED:
         halves = [by_basin(problem, one.ever, g) for one, g in zip(found, rngs)]
         best = higher(at_once, together(problem, halves, DOUBTFUL))
     if best.reliable or best.hopeful:
         return best
+    best = _by_chains(problem, best, draws, rng, rngs)
+    if best.reliable or not problem.is_wide:
+        return best
+    return agreeing(best, by_annealing(problem, rngs))
+
+
+def _by_chains(
+    problem: Problem,
+    best: AllocationEvidence,
+    draws: Sample,
+    rng: np.random.Generator,
+    rngs: list[np.random.Generator],
+) -> AllocationEvidence:
+    """By chains that have settled: a bridge to a Gaussian, or fewer components."""
     chains = followed(problem, draws.halves(), rngs)
     if chains is None or not chains.are_settled:
         return best

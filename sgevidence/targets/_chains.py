@@ -86,7 +86,7 @@ def followed(problem: Problem, draws: Sequence[Sample], rngs: list[np.random.Gen
         kept, n_empty = (np.array(part) for part in zip(*both))
         chains = _in_slots(problem, kept, n_empty, n_sweeps)
         is_costly = LONGER * n_sweeps > min(MOST_SWEEPS * d, MOST_SWEPT / problem.cost)
-        if is_small(problem) or is_costly or not SLOW < chains.slowness < STUCK:
+        if is_small(problem) or problem.is_wide or is_costly or not SLOW < chains.slowness < STUCK:
             return chains
         theta, longer = list(kept[:, -1]), LONGER * longer
 
