@@ -56,7 +56,7 @@ def test_power_over_few_rows(rng, monkeypatch, name, right, wrong):
 
 
 def test_allocations_start_from_their_prior(rng, monkeypatch):
-    """Two rows share a component with probability (a + 1)/(K a + 1), three with that times (a + 2)/(K a + 2)."""
+    """Two rows share a component with probability (a + 1)/(K a + 1), and a third with (a + 2)/(K a + 2)."""
     monkeypatch.setattr(_annealed_allocations, "M", 20_000)
     model = MixtureModel(3, 2, weight_concentration=0.7)
     problem = Problem.of(model, Rows.of(np.eye(4)[:, :2]), np.ones(4, dtype=int))
