@@ -134,6 +134,20 @@ def test_sums_over_allocations_agree(rng, K, n, d):
     assert abs(logsumexp(log_w) - np.log(len(w)) - exact) < 4.5 * error
 
 
+def test_chains_from_the_truth(rng, monkeypatch):
+    """One component in closed form, and with one to spare by all allocations."""
+    import calibration_wide as wide
+    from calibration_allocations import by_enumeration
+    from calibration_evidence import one_gaussian
+
+    X = rng.standard_normal((60, 3))
+    found = wide.from_the_truth(X, np.zeros(60, dtype=int), 0, rng)
+    assert abs(found.log_evidence - one_gaussian(X).log_evidence) < 4 * found.std < 0.1
+    monkeypatch.setattr(wide, "KEPT", 400)
+    found = wide.from_the_truth(X[:8], np.zeros(8, dtype=int), 1, rng)
+    assert abs(found.log_evidence - by_enumeration(X[:8], 2).log_evidence) < 4 * found.std < 0.4
+
+
 def test_enumeration_by_hand():
     """Two rows, two components: together or apart."""
     from calibration_allocations import by_enumeration

@@ -32,10 +32,10 @@ were too short where components overlap, and 0.2 too low), no cell for the sampl
 commit that made them, below the last table, and are kept in `calibration.jsonl.gz` beside the scripts;
 references of earlier lines will do where they are sound (``--references``: the rows of a seed stay the
 same). Cells were added where errors had been found that the others could not see, after these were mended:
-overlapping components with 300 to 1000 rows, mixtures of a few rows far from the prior, rows that nobody
-scaled, ten rows that alone have a column, and a spike beside its slab. A cell has twenty or thirty seeds;
-with so few a true error bar, too, is beyond the bars in one cell of forty or so, and a cell that is gets ten
-times as many, all of which count.
+overlapping components with 300 to 1000 rows or in many columns, mixtures of a few rows far from the prior,
+rows that nobody scaled, ten rows that alone have a column, and a spike beside its slab. A cell has twenty or
+thirty seeds; with so few a true error bar, too, is beyond the bars in one cell of forty or so, and a cell
+that is gets ten times as many, all of which count.
 
     cd examples/benchmarks; export OMP_NUM_THREADS=1
     python calibration.py --output calibration.jsonl --references calibration.jsonl.gz
@@ -46,7 +46,8 @@ The first goes on where it stopped.
 Each answer is compared with a reference that shares no code with the sampler: closed form and quadrature
 (linear regression, one Gaussian, custom models), importance sampling at the mode, annealed five times where
 that is poor (softmax, Poisson), all allocations one by one (mixtures of a few rows), sequential Monte Carlo
-over allocations with bridge sampling from its ends (mixtures; alone where hundreds of rows overlap),
+over allocations with bridge sampling from its ends (mixtures; alone where hundreds of rows overlap), a
+bridge to Gibbs chains that start at the groups the rows were drawn from (mixtures of many columns),
 importance sampling at the mode with the package's own likelihood (mixtures of 5000 rows and more, far
 apart). z = error / √(std² + the reference's std²): a true error bar gives z with mean 0 and standard
 deviation 1. A fit that gave a warning, be it half-way through a stream, is *warned*, one that raised
