@@ -127,7 +127,9 @@ def allocation_evidence(
     best = _by_chains(problem, best, draws, rng, rngs)
     if best.reliable or not problem.is_wide:
         return best
-    return agreeing(best, by_annealing(problem, rngs))
+    taken = agreeing(best, by_annealing(problem, rngs))
+    short = best.log_evidence - taken.log_evidence  # of groups that annealing has not found
+    return taken._replace(log_evidence_std=max(taken.log_evidence_std, short / 2))
 
 
 def _by_chains(

@@ -9,6 +9,7 @@ from sklearn.datasets import load_wine
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
 from sgevidence.particles import Weights
+from sgevidence.targets import _allocations as target
 from sgevidence.targets import _annealed_allocations
 from sgevidence.targets._allocation_proposal import Problem
 from sgevidence.targets._allocations import allocation_evidence
@@ -76,6 +77,21 @@ def test_draws_are_the_posterior(rng):
     predictive = Weights(found.log_weights).W @ np.exp(model.log_likelihood(found.theta, Rows.of(new))[:, 0])
     expected = np.exp(enumerated(model, Rows.of(np.r_[X, new])) - enumerated(model, rows))
     assert predictive == pytest.approx(expected, rel=0.15)
+
+
+@pytest.mark.parametrize("short, reliable", [(0.0, True), (1.0, True), (400.0, False)])
+def test_annealing_must_not_fall_short_of_searches(rng, monkeypatch, short, reliable):
+    """Where groups overlap it does not find them: it is taken with half of what it falls short, or not."""
+    rough = by_annealing(problem_of(2, np.random.default_rng(1).standard_normal((6, 8))), rng.spawn(2))
+    rough = rough._replace(reliable=False, log_evidence_std=2.0, n_effective=5.0)
+    low = rough._replace(log_evidence=rough.log_evidence - short, log_evidence_std=0.1, reliable=True)
+    monkeypatch.setattr(target, "_at_once", lambda *_: rough)
+    monkeypatch.setattr(target, "_by_chains", lambda *_: rough)
+    monkeypatch.setattr(target, "by_annealing", lambda *_: low)
+    found = allocation_evidence(MixtureModel(2, 8), Rows.of(np.eye(8)), rng)
+    assert found.reliable == reliable
+    if reliable:
+        assert found.log_evidence_std == pytest.approx(max(0.1, short / 2))
 
 
 def heavy(seed, n=70, p=30):
