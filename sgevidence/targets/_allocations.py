@@ -94,6 +94,7 @@ def allocation_evidence(
     -----
     *Cost*: 24 chains in each half for some 80 sweeps of n K (2p + 1), and nearly a million pairs of a point
     and an allocation, each K² (2p + 1) + K 2ᴷ; where components overlap 100 chains for 60 to 1500 sweeps.
+    Few rows of many columns may be annealed, for half a minute to two.
 
     *When not to use it*: where components overlap and rows are many, allocations carry little of the
     uncertainty: each conditional is then much narrower than the posterior, and few draws are effective.
