@@ -32,8 +32,7 @@ b, β        ``b, beta``     shape and scale of the inverse gamma prior
 References
 ----------
 J. Diebolt and C. P. Robert (1994), Estimation of finite mixture distributions through Bayesian sampling;
-S. N. MacEachern (1994), Estimating normal means with a conjugate style Dirichlet process prior; J. Marin, K.
-Mengersen and C. P. Robert (2005), Bayesian modelling and inference on mixtures of distributions.
+J. Marin, K. Mengersen and C. P. Robert (2005), Bayesian modelling and inference on mixtures of distributions.
 """
 
 from math import lgamma
@@ -95,52 +94,6 @@ def log_component_evidence(model: MixtureModel, T: np.ndarray, origin: np.ndarra
     one = p * (gammaln(b_n) - lgamma(b) + b * np.log(beta) + 0.5 * np.log(kappa / kappa_n))
     one -= p * 0.5 * np.log(2 * np.pi) * N + b_n * np.sum(np.log(beta_n), axis=2, keepdims=True)
     return one[:, :, 0]
-
-
-def collapsed_sweep(
-    model: MixtureModel,
-    z: np.ndarray,
-    F: np.ndarray,
-    origin: np.ndarray,
-    rng: np.random.Generator,
-    lam: float = 1.0,
-) -> np.ndarray:
-    """Each row in turn from p(z_r | all other z) ∝ p(z) p(x | z)^λ, of M allocations (M, n).
-
-    A row that leaves a component of few rows does not fit the parameters of any other such, drawn without it,
-    in any of many columns; here they are integrated out (MacEachern 1994).
-    """
-    K, p, m, z = model.n_components, model.n_features, np.arange(len(z)), z.copy()
-    T = statistics(z, F, K)
-    mean, beta_n, N, log_p = (np.array(part) for part in _predictive(model, T, origin))
-    b, a, kappa = model.variance_prior[0], model.weight_concentration, model.mean_scale**-2.0
-    for r in rng.permutation(len(F)):
-        k, w = z[:, r], F[r, -1]
-        left = T[k, m] - F[r]
-        left = np.where(left[:, -1:] > 1e-9 * w, left, 0.0)  # nothing, not what rounding leaves
-        T[k, m] = left
-        for all_, one in zip((mean, beta_n, N, log_p), _predictive(model, left[None], origin)):
-            all_[k, m] = one[0]
-        kappa_n = kappa + N
-        shrunk = kappa_n / (kappa_n + w)
-        more = beta_n + 0.5 * (w * shrunk)[:, :, None] * (F[r, p : 2 * p] / w - mean) ** 2
-        with_r = p * (gammaln(b + 0.5 * (N + w)) - 0.5 * np.log(kappa_n + w))
-        with_r -= (b + 0.5 * (N + w)) * np.sum(np.log(more), axis=2)
-        log_odds = lam * (with_r - log_p) + gammaln(a + N + w) - gammaln(a + N)
-        cumulative = np.cumsum(np.exp(log_odds - log_odds.max(axis=0)), axis=0)
-        k = np.sum(cumulative < rng.random(len(z)) * cumulative[-1], axis=0)
-        z[:, r] = k
-        T[k, m] += F[r]
-        mean[k, m] += (1 - shrunk[k, m])[:, None] * (F[r, p : 2 * p] / w - mean[k, m])
-        beta_n[k, m], log_p[k, m], N[k, m] = more[k, m], with_r[k, m], N[k, m] + w
-    return z
-
-
-def _predictive(model: MixtureModel, T: np.ndarray, origin: np.ndarray) -> tuple:
-    """Mean from the origin and scale of σ² (K, S, p), N and log p(x_k | z) but for constants (K, S)."""
-    N, _, kappa_n, mean, b_n, beta_n = _normal_inverse_gamma(model, T, origin)
-    log_p = model.n_features * (gammaln(b_n) - 0.5 * np.log(kappa_n))[:, :, 0]
-    return mean, beta_n, N[:, :, 0], log_p - b_n[:, :, 0] * np.sum(np.log(beta_n), axis=2)
 
 
 def sample_parameters(model: MixtureModel, T: np.ndarray, origin: np.ndarray, rng) -> np.ndarray:

@@ -64,10 +64,14 @@ def higher(one: AllocationEvidence, other: AllocationEvidence) -> AllocationEvid
 
 
 def agreeing(rough: AllocationEvidence, precise: AllocationEvidence) -> AllocationEvidence:
-    """What is precise and can be believed, if what is rough does not say much more."""
+    """What is precise and can be believed, if what is rough does not say much more.
+
+    By as many errors as it says more, the error bar is longer (Birge 1932).
+    """
     std = np.hypot(rough.log_evidence_std, precise.log_evidence_std)
-    agrees = rough.log_evidence - precise.log_evidence < SIGNIFICANT * std
-    taken = precise if precise.reliable and not precise.hopeful and agrees else rough
+    z = (rough.log_evidence - precise.log_evidence) / std
+    wider = precise._replace(log_evidence_std=precise.log_evidence_std * float(max(z, 1.0)))
+    taken = wider if precise.reliable and not precise.hopeful and z < SIGNIFICANT else rough
     return taken._replace(n_likelihoods=rough.n_likelihoods + precise.n_likelihoods)
 
 

@@ -21,7 +21,6 @@ from ..history import Rows
 from ..models import MixtureModel
 from ..models.allocations import (
     coefficients,
-    collapsed_sweep,
     features,
     log_conditionals,
     origin_of,
@@ -31,6 +30,7 @@ from ..models.allocations import (
 )
 from ..particles import Weights, log_sum_exp, systematic
 from ._allocation_search import Found, is_wide, sampled_allocations
+from ._collapsed import collapsed_sweep
 
 #: Allocations of a half from its chains; those that stay after its pilot, and new ones then.
 FOUND, OLD, NEW = 150, 50, 100

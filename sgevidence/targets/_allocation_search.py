@@ -25,12 +25,12 @@ import numpy as np
 from ..models import MixtureModel
 from ..models.allocations import (
     coefficients,
-    collapsed_sweep,
     log_complete_evidence,
     sample_allocations,
     sample_parameters,
     statistics,
 )
+from ._collapsed import collapsed_sweep
 from ._merge_split import merged_and_split
 
 #: Chains that start, and their sweeps, in the second half of which they are judged.

@@ -128,9 +128,7 @@ def allocation_evidence(
     best = _by_chains(problem, best, draws, rng, rngs)
     if best.reliable or not problem.is_wide:
         return best
-    taken = agreeing(best, by_annealing(problem, rngs))
-    short = best.log_evidence - taken.log_evidence  # of groups that annealing has not found
-    return taken._replace(log_evidence_std=max(taken.log_evidence_std, short / 2))
+    return agreeing(best, by_annealing(problem, found, rngs))
 
 
 def _by_chains(

@@ -4,76 +4,93 @@ In many columns small components may be in many places, allocations are too many
 conditionals to cover, and particles θ in hundreds of directions lose most of them (77 rows of 30 columns,
 K = 8: two fits 5 and 13 nats low at 1).  But parameters integrate out.  So allocations are the particles,
 
-    π_λ(z) ∝ p(z) p(x | z)^λ,    λ from 0 to 1,
+    π_λ(z) ∝ q(z)^(1−λ) p(x, z)^λ,    λ from 0 to 1,
 
-carried from draws of the prior to the posterior by the loop of Algorithm 8, lines 4 to 13, with collapsed
-Gibbs sweeps in the place of SGHMC.  Two halves know nothing of each other.
+carried by the loop of Algorithm 8, lines 4 to 13, with collapsed Gibbs sweeps (``_collapsed.py``) in the
+place of SGHMC, from a density q that remembers a few allocations of a search, blurred (``_blurred.py``).
+Groups of many rows are there from the start, which from the prior would all have to appear at once, as λ
+grows; small ones come and go.  q knows labels and the posterior does not: they are exchanged on the way, so
+that in the end all K! labellings are as probable.  Two halves know nothing of each other.
 
-*When not to use it*: groups of a hundred rows each that overlap appear at once, as λ grows, and no sweep
-finds them (500 rows of 20 columns, K = 5: 400 nats low at 0.5).  So it must not fall short of what searches
-have found.
+*When not to use it*: many rows of groups that may be put together in several ways, each beyond the reach of
+the others (500 rows of 20 columns, K = 5: of one data set in twelve halves differ by up to nine nats).
 
 Symbols
 -------
 ===========  ============  =================================================
 z_i          ``z``         allocations, (M, n): the ``theta`` of a cloud
 λ, Δ         ``lam``, ``delta``
-log p(x|z)   ``ell``       (M,)
+log p(x,z)/q ``ell``       (M,)
 M            ``M``         particles of each half
 ===========  ============  =================================================
 
 References
 ----------
-P. Del Moral, A. Doucet and A. Jasra (2006), Sequential Monte Carlo samplers; S. N. MacEachern (1994),
-Estimating normal means with a conjugate style Dirichlet process prior.
+P. Del Moral, A. Doucet and A. Jasra (2006), Sequential Monte Carlo samplers.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 
-from ..models.allocations import collapsed_sweep, log_component_evidence, sample_parameters, statistics
+from ..models.allocations import log_complete_evidence, sample_parameters, statistics
 from ..particles import Cloud, next_step, step_bias, systematic
-from ._allocation_answer import AllocationEvidence
+from ._allocation_answer import APART, SIGNIFICANT, AllocationEvidence
 from ._allocation_proposal import Problem
+from ._allocation_search import Found
+from ._blurred import Blurred
+from ._collapsed import collapsed_sweep
 
 #: Particles of each half; ESS* as a fraction of them; sweeps at each λ.  At 0.5 and one sweep basins are lost
 #: (wine, K = 6: 14 nats).
 M, TARGET_ESS, SWEEPS = 200, 0.95, 2
+#: Of what is left to λ = 1 no more is gone in one step, until q tells labels apart by so few nats: what no
+#: particle does yet is not in ell (five far groups: 3.5 nats low without, of log 5! = 4.8).
+SHARE, LAST = 0.3, 0.1
+#: Allocations of its search that a half remembers.
+REMEMBERED = 8
 #: Effective draws of a hundred that it counts as, where others look at these.
 COUNTS_AS = 100.0
 
 
-def by_annealing(problem: Problem, rngs: list[np.random.Generator]) -> AllocationEvidence:
+def by_annealing(
+    problem: Problem, found: Sequence[Found], rngs: list[np.random.Generator]
+) -> AllocationEvidence:
     """What two halves find; their error bar is no less than half of what they differ by."""
-    model, found, n_sweeps = problem.model, [], 0
-    for rng in rngs:
-        cloud, n_steps = annealed(problem, rng)
-        found.append(cloud)
+    model, clouds, n_sweeps = problem.model, [], 0
+    for one, rng in zip(found, rngs):
+        remembered = one.z[rng.permutation(len(one.z))[:REMEMBERED]]
+        cloud, n_steps = annealed(problem, Blurred(remembered, model.n_components), rng)
+        clouds.append(cloud)
         n_sweeps += M * SWEEPS * n_steps
-    log_Z = np.array([cloud.log_evidence for cloud in found])
-    std = np.array([cloud.log_evidence_std for cloud in found])
-    T = np.concatenate([statistics(cloud.theta, problem.F, model.n_components) for cloud in found], axis=1)
+    log_Z = np.array([cloud.log_evidence for cloud in clouds])
+    std = np.hypot(clouds[0].log_evidence_std, clouds[1].log_evidence_std)
+    apart = abs(log_Z[0] - log_Z[1])
+    T = np.concatenate([statistics(cloud.theta, problem.F, model.n_components) for cloud in clouds], axis=1)
     theta = sample_parameters(model, T, problem.origin, rngs[0])
-    log_w = np.concatenate([cloud.log_Z + cloud.weights.log_w for cloud in found])
+    log_w = np.concatenate([cloud.log_Z + cloud.weights.log_w for cloud in clouds])
     return AllocationEvidence(
         log_evidence=float(np.logaddexp(*log_Z) - np.log(2)),
-        log_evidence_std=float(max(np.hypot(*std) / 2, abs(log_Z[0] - log_Z[1]) / 2)),
+        log_evidence_std=float(max(std, apart) / 2),
         theta=theta,
         log_weights=log_w,
         n_effective=COUNTS_AS,
-        reliable=True,
+        reliable=bool(apart < max(APART, SIGNIFICANT * std)),
         hopeful=False,
         n_likelihoods=float(n_sweeps * len(problem.F)),
     )
 
 
-def annealed(problem: Problem, rng: np.random.Generator) -> tuple[Cloud, int]:
+def annealed(problem: Problem, q: Blurred, rng: np.random.Generator) -> tuple[Cloud, int]:
     """Allocations of the posterior, and the number of steps (Alg. 8)."""
     model, F, origin = problem.model, problem.F, problem.origin
-    cloud, lam, n_steps = Cloud.planted(_prior(problem, rng)), 0.0, 0  # lines 1, 2 and 4
+    cloud, lam, n_steps = Cloud.planted(q.draw(M, rng)), 0.0, 0  # lines 1, 2 and 4
     while True:
-        T = statistics(cloud.theta, F, model.n_components)
-        ell, log_w = log_component_evidence(model, T, origin).sum(axis=0), cloud.weights.log_w
-        delta = next_step(ell, log_w, 1.0 - lam, TARGET_ESS)  # line 6, Eq. (4.15)
+        z, log_w = cloud.theta, cloud.weights.log_w
+        ell = log_complete_evidence(model, statistics(z, F, q.K), origin) - q.log_density(z)
+        # line 6, Eq. (4.15); labels that none of the particles has yet do not show in ell
+        is_last = (1.0 - lam) * q.c * len(F) < LAST
+        delta = next_step(ell, log_w, (1.0 - lam) * (1.0 if is_last else SHARE), TARGET_ESS)
         lam = min(max(lam + delta, np.nextafter(lam, 1.0)), 1.0)  # line 7
         cloud, n_steps = cloud.weighted(delta * ell), n_steps + 1  # line 8
         if lam == 1.0:  # line 5
@@ -81,13 +98,5 @@ def annealed(problem: Problem, rng: np.random.Generator) -> tuple[Cloud, int]:
         cloud = cloud.corrected(step_bias(ell, log_w, delta)).resampled(systematic, M, rng)  # line 9
         z = cloud.theta
         for _ in range(SWEEPS):
-            z = collapsed_sweep(model, z, F, origin, rng, lam)  # line 10
-        cloud = cloud._replace(theta=z)
-
-
-def _prior(problem: Problem, rng: np.random.Generator) -> np.ndarray:
-    """z ~ p(z), (M, n): the rows of copies in equal parts go their own ways."""
-    K, n = problem.model.n_components, len(problem.F)
-    weights = rng.dirichlet(np.full(K, problem.model.weight_concentration), M)
-    above = np.cumsum(weights, axis=1)[:, None, :-1]
-    return np.sum(above < rng.random((M, n, 1)), axis=2).astype(np.int16)
+            z = collapsed_sweep(model, z, F, origin, rng, q, lam)  # line 10
+        cloud = cloud._replace(theta=q.relabelled(z, 1.0 - lam, rng))

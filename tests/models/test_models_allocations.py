@@ -1,13 +1,12 @@
 """The mixture given its allocations: densities from scipy, one term at a time, and draws against them."""
 
-from itertools import permutations, product
+from itertools import permutations
 from math import lgamma
 
 import numpy as np
 import pytest
 from mutants import broken
 from scipy import stats
-from scipy.special import logsumexp
 
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel, _permanents, allocations
@@ -184,60 +183,3 @@ def test_prior_is_the_conditional_of_no_rows(rng):
     theta = MODEL.sample_prior(rng, 50)
     found = log_conditionals(MODEL, theta, nothing, np.zeros(1), ORIGIN)
     np.testing.assert_allclose(found, 0.0, atol=1e-6)
-
-
-def check_collapsed(rng, collapsed_sweep=allocations.collapsed_sweep):
-    """Of all allocations of five rows each is met as often as p(z) p(x | z)^λ says, from any start."""
-    X = np.random.default_rng(5).standard_normal((5, 2)) * [[1.0], [1], [1], [4], [4]]
-    origin, K, M = np.array([0.3, -0.2]), 3, 4000
-    for weight, a, lam in ((np.ones(5), 1.0, 1.0), (np.array([2.0, 0.5, 1.3, 1.0, 3.0]), 0.4, 0.6)):
-        model = MixtureModel(K, 2, weight_concentration=a)
-        F = allocations.features(X, weight, origin)
-        every = np.array(list(product(range(K), repeat=5)))
-        T = allocations.statistics(every, F, K)
-        of_rows = np.sum(allocations.log_component_evidence(model, T, origin), axis=0)
-        log_p = allocations.log_complete_evidence(model, T, origin) + (lam - 1) * of_rows
-        p = np.exp(log_p - logsumexp(log_p))
-        z = np.zeros((M, 5), dtype=np.int16)
-        for _ in range(30):
-            z = collapsed_sweep(model, z, F, origin, rng, lam)
-        counts = np.bincount(z @ K ** np.arange(4, -1, -1), minlength=K**5)
-        likely = p * M > 5
-        expected = M * np.r_[p[likely], p[~likely].sum()]
-        chi2 = np.sum((np.r_[counts[likely], counts[~likely].sum()] - expected) ** 2 / expected)
-        assert stats.chi2.sf(chi2, len(expected) - 1) > 1e-5, (chi2, len(expected))
-
-
-def test_collapsed_sweeps_meet_every_allocation_as_often_as_they_should(rng):
-    check_collapsed(rng)
-
-
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        ("lam * (with_r - log_p)", "(with_r - log_p)"),
-        ("gammaln(a + N + w) - gammaln(a + N)", "np.log(a + N)"),
-        ("w * shrunk", "w * (1 - shrunk)"),
-        ("(b + 0.5 * (N + w)) * np.sum", "(b + 0.5 * N) * np.sum"),
-        ("(1 - shrunk[k, m])", "shrunk[k, m]"),
-        ("- 0.5 * np.log(kappa_n + w)", ""),
-        ("left = T[k, m] - F[r]", "left = T[k, m]"),
-    ],
-)
-def test_power_of_collapsed_sweeps(rng, right, wrong):
-    with pytest.raises(AssertionError):
-        check_collapsed(rng, broken(allocations.collapsed_sweep, right, wrong))
-
-
-def test_collapsed_sweeps_far_out(rng):
-    """Rows at 10⁶, one of them at 10⁹: two groups are told apart, and no number is lost."""
-    X = 1e6 + np.r_[rng.standard_normal((6, 3)), 50 + rng.standard_normal((6, 3))]
-    X = np.r_[X, np.full((1, 3), 1e9)]
-    model, origin = MixtureModel(4, 3), allocations.origin_of(X)
-    F = allocations.features(X, np.ones(13), origin)
-    z = rng.integers(4, size=(50, 13)).astype(np.int16)
-    for _ in range(20):
-        z = allocations.collapsed_sweep(model, z, F, origin, rng)
-    T = allocations.statistics(z, F, 4)
-    assert np.all(np.isfinite(allocations.log_complete_evidence(model, T, origin)))
-    assert np.mean(np.sum(T[:, :, -1] == 1, axis=0) >= 1) > 0.9  # the far row is alone

@@ -73,12 +73,15 @@ def test_doubts_are_pooled(std, apart, expected, reliable):
     assert not pooled(few_draws).reliable
 
 
-@pytest.mark.parametrize("above, reliable", [(0.5, True), (5.0, False)])
-def test_what_is_rough_may_object(above, reliable):
-    """Nothing without bias is much too high, but by chance."""
+@pytest.mark.parametrize("above, reliable, longer", [(0.5, True, 1.0), (2.0, True, 1.99), (5.0, False, None)])
+def test_what_is_rough_may_object(above, reliable, longer):
+    """Nothing without bias is much too high, but by chance: by so many errors, the bar is longer."""
     rough = ANSWER._replace(log_evidence=-10.0 + above, log_evidence_std=1.0, reliable=False)
     found = agreeing(rough, ANSWER)
     assert found.reliable == reliable and found.n_likelihoods == 10.0
+    if reliable:
+        assert found.log_evidence == -10.0
+        assert found.log_evidence_std / ANSWER.log_evidence_std == pytest.approx(longer, abs=0.02)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Annealed allocations: sums over all of them, their prior, and groups of heavy tails."""
+"""Annealed allocations: sums over all of them, labels, and groups of heavy tails."""
 
 import numpy as np
 import pytest
@@ -7,31 +7,38 @@ from mutants import broken
 
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
-from sgevidence.particles import Weights
+from sgevidence.particles import Cloud, Weights
 from sgevidence.targets import _allocations as target
 from sgevidence.targets import _annealed_allocations
 from sgevidence.targets._allocation_proposal import Problem
+from sgevidence.targets._allocation_search import searched_together
 from sgevidence.targets._allocations import allocation_evidence
-from sgevidence.targets._annealed_allocations import by_annealing
 
 
 def problem_of(K, X):
     return Problem.of(MixtureModel(K, X.shape[1]), Rows.of(X), np.ones(len(X), dtype=int))
 
 
-def check_few(rng, seeds=4):
+def found(K, X, rng):
+    """By searches of these rows, and annealing."""
+    problem, rngs = problem_of(K, X), rng.spawn(2)
+    searched = searched_together(problem.model, problem.X, problem.F, problem.origin, rngs)
+    return _annealed_allocations.by_annealing(problem, searched, rngs)
+
+
+def check_few(rng, seeds=4, shapes=((2, 3), (3, 8), (5, 4))):
     """Eight rows, two of which are far from the others."""
     z = []
-    for K, p in ((2, 3), (3, 8), (5, 4)):
+    for K, p in shapes:
         X = np.random.default_rng([K, p]).standard_normal((8, p))
         X[:2] += 4.0
         expected = enumerated(MixtureModel(K, p), Rows.of(X))
         for g in rng.spawn(seeds):
-            found = by_annealing(problem_of(K, X), g.spawn(2))
-            assert found.log_evidence_std < 0.4 and found.reliable
-            w = Weights(found.log_weights)
-            assert w.log_mean == pytest.approx(found.log_evidence) and len(found.theta) == len(w.W)
-            z.append((found.log_evidence - expected) / found.log_evidence_std)
+            one = found(K, X, g)
+            assert one.log_evidence_std < 0.3 and one.reliable
+            w = Weights(one.log_weights)
+            assert w.log_mean == pytest.approx(one.log_evidence) and len(one.theta) == len(w.W)
+            z.append((one.log_evidence - expected) / one.log_evidence_std)
     assert np.all(np.abs(z) < 4.5) and abs(np.mean(z)) < 4 / np.sqrt(len(z)), z
 
 
@@ -42,55 +49,88 @@ def test_it_is_the_sum_over_all_allocations(rng):
 @pytest.mark.parametrize(
     "name, right, wrong",
     [
-        ("annealed", "rng, lam)", "rng, 1.0)"),
+        ("annealed", "rng, q, lam)", "rng, q, 0.5 * lam)"),
+        ("annealed", "rng, q, lam)", "rng, None, 1.0)"),
         ("annealed", "delta * ell", "0.8 * delta * ell"),
+        ("annealed", "- q.log_density(z)", ""),
+        ("annealed", "q.relabelled(z, 1.0 - lam, rng)", "q.relabelled(z, 1.0, rng)"),
         ("by_annealing", "cloud.log_Z + cloud.weights.log_w", "cloud.weights.log_w"),
     ],
 )
 def test_power_over_few_rows(rng, monkeypatch, name, right, wrong):
     mutant = broken(getattr(_annealed_allocations, name), right, wrong)
     monkeypatch.setattr(_annealed_allocations, name, mutant)
-    check = broken(check_few, "by_annealing(", "_annealed_allocations.by_annealing(")
     with pytest.raises((AssertionError, UnboundLocalError)):
-        check(rng)
+        check_few(rng, 12, shapes=[(3, 8)])
 
 
-def test_allocations_start_from_their_prior(rng, monkeypatch):
-    """Two rows share a component with probability (a + 1)/(K a + 1), and a third with (a + 2)/(K a + 2)."""
-    monkeypatch.setattr(_annealed_allocations, "M", 20_000)
-    model = MixtureModel(3, 2, weight_concentration=0.7)
-    problem = Problem.of(model, Rows.of(np.eye(4)[:, :2]), np.ones(4, dtype=int))
-    z = _annealed_allocations._prior(problem, rng)
-    two = 1.7 / 3.1
-    assert np.mean(z[:, 0] == z[:, 3]) == pytest.approx(two, abs=4 * 0.5 / np.sqrt(20_000))
-    three = np.mean((z[:, 0] == z[:, 1]) & (z[:, 1] == z[:, 2]))
-    assert three == pytest.approx(two * 2.7 / 4.1, abs=4 * 0.5 / np.sqrt(20_000))
-    assert np.bincount(z[:, 0]) / 20_000 == pytest.approx(np.full(3, 1 / 3), abs=4 * 0.5 / np.sqrt(20_000))
+def groups(K, n, p, rng):
+    """Rows of K groups that hardly overlap: of K! labellings each search knows one."""
+    return 3.0 * rng.standard_normal((K, p))[np.arange(n) % K] + rng.standard_normal((n, p))
+
+
+def check_labels(rng, sizes=(3, 5)):
+    """Far groups, beside conditionals that cover the posterior, and all labellings of it."""
+    for K in sizes:
+        X = groups(K, 60, 8, rng)
+        problem = problem_of(K, X)
+        expected = allocation_evidence(problem.model, problem.rows, rng)
+        assert expected.reliable and expected.n_effective > 90
+        one = found(K, X, rng)
+        assert abs(one.log_evidence - expected.log_evidence) < 4 * max(one.log_evidence_std, 0.1)
+
+
+def test_all_labellings_count(rng):
+    check_labels(rng)
+
+
+@pytest.mark.parametrize(
+    "right, wrong", [("q.relabelled(z, 1.0 - lam, rng)", "z"), ("1.0 if is_last else SHARE", "1.0")]
+)
+def test_power_over_labels(rng, monkeypatch, right, wrong):
+    monkeypatch.setattr(
+        _annealed_allocations, "annealed", broken(_annealed_allocations.annealed, right, wrong)
+    )
+    with pytest.raises(AssertionError):
+        for g in rng.spawn(4):
+            check_labels(g, sizes=[5])
 
 
 def test_draws_are_the_posterior(rng):
     """What they predict of a new row, beside the sums over all allocations."""
     X, new = np.random.default_rng(3).standard_normal((7, 2)), np.array([[0.5, -0.5]])
     model, rows = MixtureModel(3, 2), Rows.of(X)
-    found = by_annealing(problem_of(3, X), rng.spawn(2))
-    predictive = Weights(found.log_weights).W @ np.exp(model.log_likelihood(found.theta, Rows.of(new))[:, 0])
+    one = found(3, X, rng)
+    predictive = Weights(one.log_weights).W @ np.exp(model.log_likelihood(one.theta, Rows.of(new))[:, 0])
     expected = np.exp(enumerated(model, Rows.of(np.r_[X, new])) - enumerated(model, rows))
     assert predictive == pytest.approx(expected, rel=0.15)
 
 
-@pytest.mark.parametrize("short, reliable", [(0.0, True), (1.0, True), (400.0, False)])
+@pytest.mark.parametrize("apart, reliable", [(0.0, True), (0.9, True), (2.0, False)])
+def test_halves_that_differ_say_so(rng, monkeypatch, apart, reliable):
+    """Half of it is in the bar, and what neither has seen may be more."""
+    z, log_w = np.zeros((4, 6), dtype=np.int16), iter((0.0, apart))
+    monkeypatch.setattr(
+        _annealed_allocations, "annealed", lambda *_: (Cloud.planted(z).weighted(next(log_w)), 1)
+    )
+    one = found(2, np.eye(6), rng)
+    assert one.reliable == reliable
+    assert one.log_evidence_std == pytest.approx(apart / 2)
+
+
+@pytest.mark.parametrize("short, reliable", [(0.0, True), (4.0, True), (400.0, False)])
 def test_annealing_must_not_fall_short_of_searches(rng, monkeypatch, short, reliable):
-    """Where groups overlap it does not find them: it is taken with half of what it falls short, or not."""
-    rough = by_annealing(problem_of(2, np.random.default_rng(1).standard_normal((6, 8))), rng.spawn(2))
+    """What it falls short by, in errors, makes its bar longer; by more than three it is not taken."""
+    rough = found(2, np.random.default_rng(1).standard_normal((6, 8)), rng)
     rough = rough._replace(reliable=False, log_evidence_std=2.0, n_effective=5.0)
     low = rough._replace(log_evidence=rough.log_evidence - short, log_evidence_std=0.1, reliable=True)
     monkeypatch.setattr(target, "_at_once", lambda *_: rough)
     monkeypatch.setattr(target, "_by_chains", lambda *_: rough)
     monkeypatch.setattr(target, "by_annealing", lambda *_: low)
-    found = allocation_evidence(MixtureModel(2, 8), Rows.of(np.eye(8)), rng)
-    assert found.reliable == reliable
+    taken = allocation_evidence(MixtureModel(2, 8), Rows.of(np.eye(8)), rng)
+    assert taken.reliable == reliable
     if reliable:
-        assert found.log_evidence_std == pytest.approx(max(0.1, short / 2))
+        assert taken.log_evidence_std == pytest.approx(0.1 * max(1.0, short / np.hypot(2.0, 0.1)))
 
 
 def heavy(seed, n=70, p=30):
@@ -104,8 +144,7 @@ def test_few_rows_of_many_columns(rng, data_seed):
     """Two searches, and annealing, agree; one in four searches was up to three nats low at 0.05."""
     X = heavy(data_seed)
     model = MixtureModel(6, X.shape[1])
-    found = [allocation_evidence(model, Rows.of(X), g) for g in rng.spawn(3)]
-    found.append(by_annealing(problem_of(6, X), rng.spawn(2)))
-    for one in found[1:]:
-        std = np.hypot(found[0].log_evidence_std, one.log_evidence_std)
-        assert abs(one.log_evidence - found[0].log_evidence) < 4 * std + 0.02
+    first, *others = [allocation_evidence(model, Rows.of(X), g) for g in rng.spawn(3)]
+    for one in (*others, found(6, X, rng)):
+        std = np.hypot(first.log_evidence_std, one.log_evidence_std)
+        assert abs(one.log_evidence - first.log_evidence) < 4 * std + 0.02
