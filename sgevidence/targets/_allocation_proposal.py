@@ -13,6 +13,7 @@ T        ``T``         statistics of the S allocations, (K, S, 2p + 1)
 =======  ============  ==============================================================
 """
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -99,6 +100,10 @@ class Problem(NamedTuple):
     def is_wide(self) -> bool:
         """Few rows of many columns."""
         return is_wide(self.model, self.F)
+
+    def fewer(self, K: int) -> "Problem":
+        """The same rows and so many components."""
+        return self._replace(model=replace(self.model, n_components=K))
 
     def proposal(self, found: Found, rng: np.random.Generator) -> np.ndarray:
         """T of one half: allocations in the posterior's proportions, as far as a pilot run knows them."""

@@ -35,14 +35,23 @@ import numpy as np
 from ..history import Rows
 from ..models import MixtureModel
 from ._aligned import by_gaussian
-from ._allocation_answer import APART, DIFFERENT, FEW, AllocationEvidence, agreeing, higher, together
+from ._allocation_answer import (
+    APART,
+    DIFFERENT,
+    FEW,
+    AllocationEvidence,
+    agreeing,
+    higher,
+    together,
+)
 from ._allocation_proposal import CHAINS, DRAWS, LENGTH, PILOT, Problem, Sample
-from ._allocation_search import searched_together
-from ._annealed_allocations import by_annealing
+from ._allocation_search import Found, searched_together
+from ._annealed_allocations import by_annealing, is_asked
 from ._basins import by_basin
 from ._bridge import Estimate, bridge, importance
 from ._chains import Chains, followed, is_small
 from ._fewer import to_fewer
+from ._in_use import both, empties, with_an_empty_one, with_more_in_use
 
 #: Share of the draws that are effective from which q is the posterior, and needs no bridge to it.
 SAME = 0.75
@@ -57,6 +66,10 @@ UNSPREAD = 0.5
 #: basins in other proportions than the posterior (diabetes, K = 6: 46 to 87, half a nat low in the mean, in
 #: silence), and with fewer they have not spread within one.
 DOUBTFUL, WELL = 30, 90
+#: Share of the draws of chains that is no more than small components that come and go.
+RARE = 0.05
+#: Nats below the allocations with all components in use at which others do not count.
+NOTHING = 5.0
 #: The latter where sweeps that integrate parameters out take chains across.
 CROSSED = 75
 #: Rows · components · numbers of each beyond which the answer would take more than about ten seconds, and
@@ -72,7 +85,7 @@ FAR, PATIENCE = 10.0, 20
 
 
 def allocation_evidence(
-    model: MixtureModel, rows: Rows, rng: np.random.Generator
+    model: MixtureModel, rows: Rows, rng: np.random.Generator, anneal: bool = True
 ) -> AllocationEvidence | None:
     """Log evidence of all rows, or None where it would cost too much.
 
@@ -83,6 +96,8 @@ def allocation_evidence(
         Weights mean repetition and need not be integers: a row that counts ω times is shared by up to ⌈ω⌉
         components.
     rng : numpy.random.Generator
+    anneal : bool, default=True
+        Where all else fails and rows are few, which takes a minute or two.
 
     Returns
     -------
@@ -125,8 +140,8 @@ def allocation_evidence(
         best = higher(at_once, together(problem, halves, DOUBTFUL))
     if best.reliable or best.hopeful:
         return best
-    best = _by_chains(problem, best, draws, rng, rngs)
-    if best.reliable or not problem.is_wide:
+    best = _by_chains(problem, best, found, draws, rng, rngs)
+    if best.reliable or not (anneal and is_asked(problem)):
         return best
     return agreeing(best, by_annealing(problem, found, rngs))
 
@@ -134,19 +149,36 @@ def allocation_evidence(
 def _by_chains(
     problem: Problem,
     best: AllocationEvidence,
+    found: list[Found],
     draws: Sample,
     rng: np.random.Generator,
     rngs: list[np.random.Generator],
 ) -> AllocationEvidence:
-    """By chains that have settled: a bridge to a Gaussian, or fewer components."""
+    """By chains that have settled: a bridge to a Gaussian, or fewer components; and what these do not see."""
     chains = followed(problem, draws.halves(), rngs)
     if chains is None or not chains.are_settled:
         return best
-    best = agreeing(best, together(problem, by_gaussian(problem, chains, rngs), FEW))
-    if best.reliable or is_small(problem):
-        return best
-    fewer = _with_fewer(problem, chains, rng)
-    return best if fewer is None else agreeing(best, fewer)
+    n_empty = np.concatenate([empties(one, problem.model.n_components) for one in found])
+    answer = agreeing(best, together(problem, by_gaussian(problem, chains, rngs), FEW))
+    if answer.reliable:
+        stay_full = n_empty.any() and np.mean(chains.n_empty > 0) < RARE
+        return _or_empty(problem, answer, rng) if stay_full else answer
+    if is_small(problem):
+        return answer
+    fewer, least = _with_fewer(problem, chains, rng), int(np.quantile(chains.n_empty, RARE))
+    if fewer is not None and fewer.reliable and np.any(n_empty < least):
+        more = with_more_in_use(problem, found, least, rngs)
+        fewer = fewer if more is None else both(fewer, more, NOTHING)
+    return answer if fewer is None else agreeing(answer, fewer)
+
+
+def _or_empty(problem: Problem, full: AllocationEvidence, rng: np.random.Generator) -> AllocationEvidence:
+    """All components in use, or not: the latter where it counts."""
+    fewer = problem.fewer(problem.model.n_components - 1)
+    one = allocation_evidence(fewer.model, problem.rows, rng, anneal=False)
+    if one is None:
+        return full
+    return both(full, with_an_empty_one(problem, one, rng), NOTHING)
 
 
 def _at_once(

@@ -37,7 +37,7 @@ from ..models.allocations import log_complete_evidence, sample_parameters, stati
 from ..particles import Cloud, next_step, step_bias, systematic
 from ._allocation_answer import APART, SIGNIFICANT, AllocationEvidence
 from ._allocation_proposal import Problem
-from ._allocation_search import Found
+from ._allocation_search import WIDE, Found
 from ._blurred import Blurred
 from ._collapsed import collapsed_sweep
 
@@ -49,8 +49,16 @@ M, TARGET_ESS, SWEEPS = 200, 0.95, 2
 SHARE, LAST = 0.3, 0.1
 #: Allocations of its search that a half remembers.
 REMEMBERED = 8
+#: Rows, and rows · components · numbers of each, up to which it takes a minute or two; particles take longer.
+MOST_ROWS, MOST = 500, 200_000
 #: Effective draws of a hundred that it counts as, where others look at these.
 COUNTS_AS = 100.0
+
+
+def is_asked(problem: Problem) -> bool:
+    """Whether rows are few enough, and columns many."""
+    is_cheap = len(problem.F) <= MOST_ROWS and problem.cost <= MOST
+    return problem.model.n_features >= WIDE and is_cheap
 
 
 def by_annealing(

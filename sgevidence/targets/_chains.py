@@ -75,11 +75,15 @@ def followed(problem: Problem, draws: Sequence[Sample], rngs: list[np.random.Gen
 
     ``draws`` are those of q, by halves that know nothing of each other.
     """
-    d = problem.model.n_params
-    if d > MOST_PARAMETERS:
+    if problem.model.n_params > MOST_PARAMETERS:
         return None
+    return followed_from(problem, [_starts(half, rng) for half, rng in zip(draws, rngs)], rngs)
+
+
+def followed_from(problem: Problem, theta: list[np.ndarray], rngs: list[np.random.Generator]) -> Chains:
+    """Those that start at points (EACH, d) of either half."""
+    d = problem.model.n_params
     T, longer, n_sweeps = max(LENGTH, PER_PARAMETER * d // EACH), 1, 0
-    theta = [_starts(half, rng) for half, rng in zip(draws, rngs)]
     while True:
         n_sweeps += 2 * EACH * longer * (FORGET + T * BETWEEN)
         both = [_kept(problem, one, T, longer, rng) for one, rng in zip(theta, rngs)]
