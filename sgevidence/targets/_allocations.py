@@ -51,7 +51,7 @@ from ._basins import by_basin
 from ._bridge import Estimate, bridge, importance
 from ._chains import Chains, followed, is_small
 from ._fewer import to_fewer
-from ._in_use import both, empties, with_an_empty_one, with_more_in_use
+from ._in_use import all_in_use, both, empties, with_an_empty_one, with_more_in_use
 
 #: Share of the draws that are effective from which q is the posterior, and needs no bridge to it.
 SAME = 0.75
@@ -156,12 +156,15 @@ def _by_chains(
 ) -> AllocationEvidence:
     """By chains that have settled: a bridge to a Gaussian, or fewer components; and what these do not see."""
     chains = followed(problem, draws.halves(), rngs)
+    is_met = False  # an empty component, by chains that are left out
+    if chains is not None and not chains.are_settled:
+        chains, is_met = all_in_use(chains), True
     if chains is None or not chains.are_settled:
         return best
     n_empty = np.concatenate([empties(one, problem.model.n_components) for one in found])
     answer = agreeing(best, together(problem, by_gaussian(problem, chains, rngs), FEW))
     if answer.reliable:
-        stay_full = n_empty.any() and np.mean(chains.n_empty > 0) < RARE
+        stay_full = (n_empty.any() or is_met) and np.mean(chains.n_empty > 0) < RARE
         return _or_empty(problem, answer, rng) if stay_full else answer
     if is_small(problem):
         return answer

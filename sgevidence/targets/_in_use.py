@@ -30,16 +30,35 @@ from ._aligned import by_gaussian
 from ._allocation_answer import FEW, SIGNIFICANT, AllocationEvidence, together
 from ._allocation_proposal import Problem
 from ._allocation_search import Found
-from ._chains import EACH, followed_from
+from ._chains import EACH, Chains, followed_from
 from ._fewer import log_c
 
 #: Share of the draws of chains by which they stay where they are, and by which they have left it.
 STAY, LEFT = 0.95, 0.5
+#: Share of the chains of a half that must have all components in use.
+MOST = 0.75
 
 
 def empties(found: Found, K: int) -> np.ndarray:
     """E of the allocations that a search ends with, (C,)."""
     return K - np.sum(np.any(found.z[:, :, None] == np.arange(K), axis=1), axis=1)
+
+
+def all_in_use(chains: Chains) -> Chains | None:
+    """Those that never have an empty component, if they are most of either half but not all.
+
+    One chain of a hundred that stays with an empty component keeps all from settling.  The first of the
+    others are taken twice in its place.
+    """
+    full = np.all(chains.n_empty == 0, axis=1)  # (2, C)
+    if full.all() or full.mean(axis=1).min() < MOST:
+        return None
+    which = np.array([np.resize(np.flatnonzero(half), len(half)) for half in full])[:, None]
+    return chains._replace(
+        theta=np.take_along_axis(chains.theta, which[..., None], axis=2),
+        log_p=np.take_along_axis(chains.log_p, which, axis=2),
+        n_empty=np.take_along_axis(chains.n_empty, which, axis=2),
+    )
 
 
 def with_an_empty_one(

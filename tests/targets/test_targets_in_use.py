@@ -97,6 +97,31 @@ def test_what_is_in_doubt_and_may_count(log_Z, std, reliable):
     assert _in_use.both(answer(-10.0), answer(log_Z, std, reliable=False), 5.0).reliable == reliable
 
 
+def some_chains(n_empty):
+    """Of either half, T draws, numbered by chain."""
+    T, C = n_empty.shape[1:]
+    number = np.broadcast_to(np.arange(C, dtype=float), (2, T, C))
+    return _chains.Chains(number[..., None] * [1.0, -1.0], 10 * number, n_empty, (), 7)
+
+
+def test_chains_that_keep_others_from_settling_are_left_out():
+    n_empty = np.zeros((2, 5, 8), dtype=int)
+    n_empty[0, 3, 2] = n_empty[1, :, 0] = 1
+    kept = _in_use.all_in_use(some_chains(n_empty))
+    assert not kept.n_empty.any() and kept.theta.shape == (2, 5, 8, 2) and kept.n_sweeps == 7
+    np.testing.assert_array_equal(
+        kept.theta[:, 4, :, 0], [[0, 1, 3, 4, 5, 6, 7, 0], [1, 2, 3, 4, 5, 6, 7, 1]]
+    )
+    np.testing.assert_array_equal(kept.log_p, 10 * kept.theta[..., 0])
+
+
+@pytest.mark.parametrize("n_left", [0, 3])
+def test_all_chains_or_too_few(n_left):
+    n_empty = np.zeros((2, 5, 8), dtype=int)
+    n_empty[1, 2, :n_left] = 2
+    assert _in_use.all_in_use(some_chains(n_empty)) is None
+
+
 def test_components_in_use_are_counted():
     z = np.array([[0, 0, 1], [2, 2, 2], [0, 1, 2]])
     np.testing.assert_array_equal(_in_use.empties(Found(z, 0.0, 1, z), 3), [1, 2, 0])
