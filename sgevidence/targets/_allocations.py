@@ -28,8 +28,6 @@ bridge sampling techniques; J. E. Lee and C. P. Robert (2016), Importance sampli
 approximation in mixture models; O. Cappé et al. (2004), Population Monte Carlo.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from ..history import Rows
@@ -221,7 +219,7 @@ def _with_fewer(problem: Problem, chains: Chains, rng: np.random.Generator) -> A
     step = to_fewer(model, np.concatenate(list(chains.n_empty), axis=1), rows.weight.sum())
     if step is None:
         return None
-    fewer = allocation_evidence(replace(model, n_components=model.n_components - step.m), rows, rng)
+    fewer = allocation_evidence(problem.fewer(model.n_components - step.m).model, rows, rng)
     if fewer is None:
         return None
     theta, log_Z = chains.theta.reshape(-1, model.n_params), fewer.log_evidence + step.log_ratio

@@ -11,9 +11,9 @@ Symbols
 -------
 ====  ================  =================================================
 z_s   ``q.z``           allocations that it remembers, (S, n)
-A     ``agreement``     (M, S) of M allocations
+A     ``agreement, A``  (M, S) of M allocations
 ε, c  ``BLUR, q.c``
-B     ``overlap``       rows of component k of z that z_s has in l, (M, S, K, K)
+B     ``B``             rows of component k of z that z_s has in l, (M, S, K, K)
 ====  ================  =================================================
 """
 
