@@ -157,6 +157,16 @@ def test_groups_that_are_as_good_as_one_are_no_reference(rng, apart, sound):
     assert wide.from_the_truth(X, labels, 0, rng).sound == sound
 
 
+@pytest.mark.parametrize("apart", [1.0, 400.0])
+def test_bridge_between_densities_that_do_not_meet_is_no_reference(rng, apart):
+    """And it ends: a fixed-point iteration went to and fro."""
+    from bridge import meng_wong
+
+    own, other = rng.standard_normal((60, 40)), rng.standard_normal(3000)  # p is q, moved
+    log_Z, std = meng_wong(-(own**2 - (own + apart) ** 2) / 2, -((other - apart) ** 2 - other**2) / 2)
+    assert abs(log_Z) < 4 * std < 0.4 if apart == 1.0 else std > 0.5
+
+
 def test_enumeration_by_hand():
     """Two rows, two components: together or apart."""
     from calibration_allocations import by_enumeration

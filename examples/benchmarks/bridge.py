@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from references import Reference, Region, Student, effective_fraction, find_mode
 from scipy.linalg import solve_triangular
-from scipy.special import logsumexp
+from scipy.special import expit, logsumexp
 from sklearn.mixture import GaussianMixture
 
 from sgevidence.kernels import hmc
@@ -127,14 +127,16 @@ def meng_wong(l1, l2, tolerance=1e-8):
     inefficiency = max(1.0, len(l1) * chain_means.var(ddof=1) / l1.var())
     n1, n2 = l1.size / inefficiency, len(l2)
     log_s1, log_s2 = np.log(n1 / (n1 + n2)), np.log(n2 / (n1 + n2))
-    r, before = np.median(l1), np.inf
-    while abs(r - before) > tolerance:
-        before = r
-        top = logsumexp(l2 - np.logaddexp(log_s1 + l2, log_s2 + r)) - np.log(n2)
-        bottom = logsumexp(-np.logaddexp(log_s1 + l1, log_s2 + r)) - np.log(l1.size)
-        r = top - bottom
-    f1 = np.exp(l2 - r - np.logaddexp(log_s1 + l2 - r, log_s2))
-    f2 = np.exp(-np.logaddexp(log_s1 + l1 - r, log_s2))
+    # by bisection: where draws of p and of q lie far apart the iteration goes to and fro for hours
+    finite = np.r_[l1.ravel(), l2[np.isfinite(l2)]]
+    low, high = finite.min() + np.log(np.mean(np.isfinite(l2))), finite.max()
+    while high - low > tolerance:
+        r = 0.5 * (low + high)
+        as_p = n1 * expit(log_s1 - log_s2 + l1 - r).mean() + expit(log_s1 - log_s2 + l2 - r).sum()
+        low, high = (r, high) if as_p > n1 else (low, r)
+    r = 0.5 * (low + high)
+    f1, f2 = l2 - np.logaddexp(log_s1 + l2, log_s2 + r), -np.logaddexp(log_s1 + l1 - r, log_s2)
+    f1, f2 = np.exp(f1 - f1.max()), np.exp(f2 - f2.max())
     means = f2.mean(axis=0)
     relative = f1.var() / n2 / f1.mean() ** 2 + means.var(ddof=1) / len(means) / f2.mean() ** 2
     return r, float(np.sqrt(relative))
