@@ -30,11 +30,13 @@ from ..models.allocations import (
     statistics,
 )
 from ..particles import Weights, log_sum_exp, systematic
-from ._allocation_search import Found, is_wide, sampled_allocations
+from ._allocation_search import Found, distinct, is_wide, sampled_allocations
 from ._collapsed import collapsed_sweep
 
 #: Allocations of a half from its chains; those that stay after its pilot, and new ones then.
 FOUND, OLD, NEW = 150, 50, 100
+#: The best that a half remembers of its search, where rows are few and columns many.
+HELD = 100
 #: Gibbs sweeps to a new allocation: after one, those of a draw that stood out are all like it.
 SWEEPS = 8
 #: Share of the draws that are effective below which allocations overlap, and need so many sweeps to spread if
@@ -43,6 +45,8 @@ SWEEPS = 8
 ALIKE, SPREAD, MOST_SPREAD = 0.5, 200, 600_000
 #: Draws of each half's pilot run, and of the estimate.
 PILOT, DRAWS = 500, 2000
+#: Share of q at a draw from which one allocation makes it up, and of what it holds others know nothing.
+MAKES_UP = 0.5
 #: Chains of the posterior, and draws of each at a time.
 CHAINS, LENGTH = 100, 4
 #: Sweeps of which one integrates parameters out where rows are few and columns many, at the cost of as many.
@@ -65,6 +69,15 @@ class Sample(NamedTuple):
     def weights(self) -> Weights:
         """Of draws from q."""
         return Weights(self.log_w)
+
+    @property
+    def alone(self) -> float:
+        """Share, by weight, of draws from q that one allocation alone makes up: what none covers holds as much.
+
+        So it is with species of animals of which one has been seen, and those not seen yet (Good 1953).
+        """
+        is_alone = self.terms.max(axis=1) > log_sum_exp(self.terms, axis=1) + np.log(MAKES_UP)
+        return float(self.weights.W @ is_alone)
 
     def halves(self) -> tuple["Sample", "Sample"]:
         """The points of either half, each as if there were no other allocations than its own."""
@@ -108,8 +121,15 @@ class Problem(NamedTuple):
     def proposal(self, found: Found, rng: np.random.Generator) -> np.ndarray:
         """T of one half: allocations in the posterior's proportions, as far as a pilot run knows them."""
         T = sampled_allocations(self.model, found, self.F, self.origin, FOUND, rng)
-        pilot = self.draw(T, PILOT, rng)
-        return self.grown(T[:, rng.permutation(FOUND)[:OLD]], pilot, rng)
+        if not self.is_wide:
+            return self.grown(T[:, rng.permutation(FOUND)[:OLD]], self.draw(T, PILOT, rng), rng)
+        # chains hardly move, and have not come to all that are worth it
+        K = self.model.n_components
+        more = statistics(distinct(found.ever, K), self.F, K)
+        pilot, parents = self.drawn(np.concatenate([T, more], axis=1), PILOT, rng)
+        weight = np.bincount(parents, pilot.weights.W, FOUND + more.shape[1])[FOUND:]
+        more = more[:, np.resize(np.argsort(-weight)[:HELD], HELD)]
+        return self.grown(np.concatenate([T[:, rng.permutation(FOUND)[:OLD]], more], axis=1), pilot, rng)
 
     def draw(self, T: np.ndarray, M: int, rng: np.random.Generator) -> Sample:
         """M draws from q."""
@@ -149,7 +169,7 @@ class Problem(NamedTuple):
         """(θ, T) so many sweeps on, all chains side by side."""
         for i in range(n_sweeps):
             z, T, _ = sample_allocations(coefficients(self.model, theta, self.origin), self.F, rng)
-            if self.is_wide and i % PER_COLLAPSED == PER_COLLAPSED // 2:
+            if self.is_wide and i % PER_COLLAPSED == 0:
                 z = collapsed_sweep(self.model, z, self.F, self.origin, rng)
                 T = statistics(z, self.F, self.model.n_components)
             theta = sample_parameters(self.model, T, self.origin, rng)

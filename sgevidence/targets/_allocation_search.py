@@ -30,7 +30,7 @@ from ..models.allocations import (
     sample_parameters,
     statistics,
 )
-from ._collapsed import collapsed_sweep
+from ._collapsed import collapsed_sweep, cooled
 from ._merge_split import merged_and_split
 
 #: Chains that start, and their sweeps, in the second half of which they are judged.
@@ -47,6 +47,9 @@ ROUNDS, STAY = 8, 4
 APART, MORE = 3.0, 5
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
 NEGLIGIBLE = 15.0
+#: Chains that have cooled from any allocation at all, where rows are few and columns many: the latter if
+#: rows · components · numbers of each are swept no more often at a time.
+COOLED, MOST_AT_ONCE = (48, 200), 600_000
 #: Clusters beyond K whose random mergers are the starts.
 EXTRA = 3
 #: Columns from which on small components hold their rows fast; rows, and rows · components · numbers of each,
@@ -82,7 +85,7 @@ def searched_together(
     rngs : list of numpy.random.Generator
         One for each search.
     """
-    found = [search(model, X, F, origin, rng, starts(X, model.n_components, CHAINS, rng)) for rng in rngs]
+    found = [search(model, X, F, origin, rng, begun(model, X, F, origin, rng)) for rng in rngs]
     for _ in range(MORE):
         scores = [one.score for one in found]
         worst = int(np.argmin(scores))
@@ -121,6 +124,17 @@ def search(
     return Found(z, float(scores.max()), n_sweeps, ever)
 
 
+def begun(
+    model: MixtureModel, X: np.ndarray, F: np.ndarray, origin: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Allocations from which a search starts, (C, n)."""
+    z = starts(X, model.n_components, CHAINS, rng)
+    if not is_wide(model, F):
+        return z
+    size = int(np.clip(MOST_AT_ONCE / (F.size * model.n_components), *COOLED))
+    return np.concatenate([z, cooled(model, size, F, origin, rng)])
+
+
 def is_wide(model: MixtureModel, F: np.ndarray) -> bool:
     """Whether rows are few and columns many."""
     is_cheap = len(F) <= MOST_ROWS and F.size * model.n_components <= MOST_COLLAPSED
@@ -154,6 +168,12 @@ def _least_alike(z: np.ndarray, K: int, size: int) -> np.ndarray:
         distance = np.minimum(distance, together + together[last] - 2 * in_both)
         chosen.append(int(np.argmax(distance)))
     return z[chosen]
+
+
+def distinct(z: np.ndarray, K: int) -> np.ndarray:
+    """Those of the allocations z (S, n) to K components that differ by more than labels."""
+    first = np.argmax(z[:, None] == np.arange(K)[:, None], axis=2)  # row of each component, (S, K)
+    return z[np.unique(np.take_along_axis(first, z.astype(np.intp), axis=1), axis=0, return_index=True)[1]]
 
 
 def sampled_allocations(

@@ -36,6 +36,9 @@ from ..models import MixtureModel
 from ..models.allocations import statistics
 from ._blurred import Blurred
 
+#: Sweeps from λ = 0 to 1: twelve rows of 30 columns, K = 6, fall into all basins by then.
+COOLING = 10
+
 
 def collapsed_sweep(
     model: MixtureModel,
@@ -83,6 +86,16 @@ def collapsed_sweep(
         mean[at] += (1 - shrunk[at])[:, None] * (x - mean[at])
         beta_n[at], log_beta[at], of_x[at], of_z[at] = more[at], log_more[at], with_x[at], with_z[at]
         with_x[at], with_z[at] = _of_size(model, N[at] + w)
+    return z
+
+
+def cooled(
+    model: MixtureModel, size: int, F: np.ndarray, origin: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """So many allocations (size, n) of all basins, from any at all by p(x, z)^λ with λ that grows to one."""
+    z = rng.integers(model.n_components, size=(size, len(F))).astype(np.int16)
+    for i in range(1, COOLING + 1):
+        z = collapsed_sweep(model, z, F, origin, rng, lam=(i / COOLING) ** 2)
     return z
 
 
