@@ -95,8 +95,8 @@ def check_together(monkeypatch, together=searched_together):
         return Found(f"of {rng}", next(scores[rng]), 100, None)
 
     together.__globals__["search"] = found
-    monkeypatch.setattr(module, "starts", lambda X, K, size, rng: "nowhere")
-    together.__globals__["starts"] = module.starts
+    monkeypatch.setattr(module, "begun", lambda model, X, F, origin, rng: "nowhere")
+    together.__globals__["begun"] = module.begun
     result = together(MixtureModel(2, 1), None, None, None, [0, 1])
     assert [one.score for one in result] == [-10.0, -11.0], "one lags"
     assert [one.n_sweeps for one in result] == [100, 300], "costs"
