@@ -72,7 +72,7 @@ class Sample(NamedTuple):
 
     @property
     def alone(self) -> float:
-        """Share, by weight, of draws from q that one allocation alone makes up: what none covers holds as much.
+        """Share, by weight, of draws that one allocation alone makes up: what none covers holds as much.
 
         So it is with species of animals of which one has been seen, and those not seen yet (Good 1953).
         """

@@ -19,13 +19,15 @@ from its draws (``_bridge.py``).  They are slow there: the estimate rises while 
 stopped they have spread.  Where components overlap in many columns q is too narrow even for a bridge.  If
 chains forget quickly there is another from a Gaussian (``_aligned.py``), or, where components are empty, a
 step to the evidence of a mixture that has fewer (``_fewer.py``).  Few rows of many columns, which q cannot
-cover, are annealed, allocations and not parameters (``_annealed_allocations.py``).
+cover, are annealed, allocations and not parameters (``_annealed_allocations.py``).  There draws of q, however
+many are effective, do not say what q lacks: chains are asked.
 
 References
 ----------
 S. Frühwirth-Schnatter (2004), Estimating marginal likelihoods for mixture and Markov switching models using
 bridge sampling techniques; J. E. Lee and C. P. Robert (2016), Importance sampling schemes for evidence
-approximation in mixture models; O. Cappé et al. (2004), Population Monte Carlo.
+approximation in mixture models; O. Cappé et al. (2004), Population Monte Carlo; I. J. Good (1953), The
+population frequencies of species and the estimation of population parameters.
 """
 
 import numpy as np
