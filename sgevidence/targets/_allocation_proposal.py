@@ -122,7 +122,8 @@ class Problem(NamedTuple):
         """T of one half: allocations in the posterior's proportions, as far as a pilot run knows them."""
         T = sampled_allocations(self.model, found, self.F, self.origin, FOUND, rng)
         if not self.is_wide:
-            return self.grown(T[:, rng.permutation(FOUND)[:OLD]], self.draw(T, PILOT, rng), rng)
+            pilot = self.draw(T, PILOT, rng)
+            return self.grown(T[:, rng.permutation(FOUND)[:OLD]], pilot, rng)
         # chains hardly move, and have not come to all that are worth it
         K = self.model.n_components
         more = statistics(distinct(found.ever, K), self.F, K)

@@ -55,8 +55,6 @@ from ._in_use import all_in_use, both, empties, with_an_empty_one, with_more_in_
 
 #: Share of the draws that are effective from which q is the posterior, and needs no bridge to it.
 SAME = 0.75
-#: Share of the draws that one allocation alone makes up from which others hold something too, and q is not.
-ALONE = 0.005
 #: Sweeps between the draws of chains at first; then twice as many, until the estimate moves by less than this
 #: share of its error bar or so many nats, or rows · components · numbers of each have been swept so often.
 FIRST, SHARE, STILL, MOST_SWEPT = 3, 0.5, 0.02, 5_000_000
@@ -190,10 +188,11 @@ def _at_once(
     problem: Problem, T: np.ndarray, draws: Sample, n_sweeps: int, rng: np.random.Generator
 ) -> AllocationEvidence:
     """By draws of q alone if it is all but the posterior, else by a bridge to chains of all basins."""
-    # of what holds one in twenty as much has met no draw, and what one allocation alone makes up is not rare
-    alone, unseen = draws.alone, 3 * (problem.model.n_components > 1) / DRAWS
-    if draws.weights.ess > SAME * DRAWS and alone < ALONE and not problem.is_wide:
-        theta, estimate, unseen = draws.theta, importance(draws.log_w), unseen + 3 * alone
+    # of what holds one in twenty as much has met no draw
+    unseen = 3 * (problem.model.n_components > 1) / DRAWS
+    if draws.weights.ess > SAME * DRAWS and not problem.is_wide:
+        theta, estimate = draws.theta, importance(draws.log_w)
+        unseen += draws.alone
         each = [importance(half.log_w) for half in draws.halves()]
     else:
         chains, estimate, more = _bridged(problem, T, draws, rng)
