@@ -73,8 +73,8 @@ NOTHING = 5.0
 #: Rows · components · numbers of each beyond which the answer would take more than about ten seconds, and
 #: beyond which it would basin by basin.
 MOST, MOST_SORTED = 1_200_000, 200_000
-#: The same, up to which annealing takes ten seconds or so: where rows are few and columns many, chains in doubt
-#: may not have spread (50 × 30, K = 5: half a nat low at 0.07, and basin by basin no better once in eight).
+#: The same, up to which annealing takes ten seconds or so: where rows are few and columns many, chains that
+#: are in doubt may not have spread (50 × 30, K = 5: half a nat low at 0.07, and basin by basin no better once in eight).
 QUICK = 40_000
 #: Rows beyond which modes and their importance sampling cost less, and allocations carry less.
 MOST_ROWS = 5000
