@@ -30,7 +30,7 @@ from ..models.allocations import (
     statistics,
 )
 from ..particles import Weights, log_sum_exp, systematic
-from ._allocation_search import Found, distinct, is_wide, sampled_allocations
+from ._allocation_search import Found, distinct, is_scant, is_wide, sampled_allocations
 from ._collapsed import collapsed_sweep
 
 #: Allocations of a half from its chains; those that stay after its pilot, and new ones then.
@@ -114,6 +114,11 @@ class Problem(NamedTuple):
         """Few rows of many columns."""
         return is_wide(self.model, self.F)
 
+    @property
+    def is_scant(self) -> bool:
+        """So few that each step may take longer."""
+        return is_scant(self.model, self.F)
+
     def fewer(self, K: int) -> "Problem":
         """The same rows and so many components."""
         return self._replace(model=replace(self.model, n_components=K))
@@ -121,7 +126,7 @@ class Problem(NamedTuple):
     def proposal(self, found: Found, rng: np.random.Generator) -> np.ndarray:
         """T of one half: allocations in the posterior's proportions, as far as a pilot run knows them."""
         T = sampled_allocations(self.model, found, self.F, self.origin, FOUND, rng)
-        if not self.is_wide:
+        if not self.is_scant:
             pilot = self.draw(T, PILOT, rng)
             return self.grown(T[:, rng.permutation(FOUND)[:OLD]], pilot, rng)
         # chains hardly move, and have not come to all that are worth it
@@ -168,9 +173,10 @@ class Problem(NamedTuple):
 
     def swept(self, theta: np.ndarray, n_sweeps: int, rng: np.random.Generator) -> tuple:
         """(θ, T) so many sweeps on, all chains side by side."""
+        at = 0 if self.is_scant else PER_COLLAPSED // 2  # the former is once at least
         for i in range(n_sweeps):
             z, T, _ = sample_allocations(coefficients(self.model, theta, self.origin), self.F, rng)
-            if self.is_wide and i % PER_COLLAPSED == 0:
+            if self.is_wide and i % PER_COLLAPSED == at:
                 z = collapsed_sweep(self.model, z, self.F, self.origin, rng)
                 T = statistics(z, self.F, self.model.n_components)
             theta = sample_parameters(self.model, T, self.origin, rng)

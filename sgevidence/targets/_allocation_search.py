@@ -47,8 +47,9 @@ ROUNDS, STAY = 8, 4
 APART, MORE = 3.0, 5
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
 NEGLIGIBLE = 15.0
-#: Chains that have cooled from any allocation at all, where rows are few and columns many: the latter if
-#: rows · components · numbers of each are swept no more often at a time.
+#: The same product up to which a search tries far more: a few seconds of annealing's.
+SCANT = 40_000
+#: Chains that have cooled from any allocation at all there, more if they are swept no more often at a time.
 COOLED, MOST_AT_ONCE = (48, 200), 600_000
 #: Clusters beyond K whose random mergers are the starts.
 EXTRA = 3
@@ -129,7 +130,7 @@ def begun(
 ) -> np.ndarray:
     """Allocations from which a search starts, (C, n)."""
     z = starts(X, model.n_components, CHAINS, rng)
-    if not is_wide(model, F):
+    if not is_scant(model, F):
         return z
     size = int(np.clip(MOST_AT_ONCE / (F.size * model.n_components), *COOLED))
     return np.concatenate([z, cooled(model, size, F, origin, rng)])
@@ -139,6 +140,11 @@ def is_wide(model: MixtureModel, F: np.ndarray) -> bool:
     """Whether rows are few and columns many."""
     is_cheap = len(F) <= MOST_ROWS and F.size * model.n_components <= MOST_COLLAPSED
     return bool(model.n_features >= WIDE and is_cheap)
+
+
+def is_scant(model: MixtureModel, F: np.ndarray) -> bool:
+    """Whether rows are so few, and columns many, that much more can be tried."""
+    return is_wide(model, F) and F.size * model.n_components <= SCANT
 
 
 def heats(

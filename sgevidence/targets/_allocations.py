@@ -70,12 +70,11 @@ DOUBTFUL, WELL = 30, 90
 RARE = 0.05
 #: Nats below the allocations with all components in use at which others do not count.
 NOTHING = 5.0
+#: The latter where sweeps that integrate parameters out take chains across, and annealing would take minutes.
+CROSSED = 75
 #: Rows · components · numbers of each beyond which the answer would take more than about ten seconds, and
 #: beyond which it would basin by basin.
 MOST, MOST_SORTED = 1_200_000, 200_000
-#: The same, up to which annealing takes ten seconds or so: where rows are few and columns many, chains that
-#: are in doubt may not have spread (50 × 30, K = 5: half a nat low at 0.07, and basin by basin no better once in eight).
-QUICK = 40_000
 #: Rows beyond which modes and their importance sampling cost less, and allocations carry less.
 MOST_ROWS = 5000
 #: Components beyond which the sum over labellings would.
@@ -135,11 +134,12 @@ def allocation_evidence(
     T = np.concatenate([problem.proposal(one, g) for one, g in zip(found, rngs)], axis=1)
     draws = problem.draw(T, DRAWS, rng)
     at_once = best = _at_once(problem, T, draws, sum(one.n_sweeps for one in found), rng)
-    if DOUBTFUL < at_once.n_effective < WELL and problem.cost <= MOST_SORTED:
+    well = CROSSED if problem.is_wide and not problem.is_scant else WELL
+    if DOUBTFUL < at_once.n_effective < well and problem.cost <= MOST_SORTED:
         halves = [by_basin(problem, one.ever, g) for one, g in zip(found, rngs)]
         sorted_out = together(problem, halves, DOUBTFUL)
         best = higher(at_once, sorted_out)
-        if problem.is_wide and not (sorted_out.reliable and problem.cost > QUICK):  # annealing knows better
+        if problem.is_scant:  # these have hardly spread (50 × 30, K = 5: half a nat low at 0.07), or by luck
             best = best._replace(reliable=False, hopeful=False)
     if best.reliable or best.hopeful:
         return best
@@ -193,7 +193,7 @@ def _at_once(
     """By draws of q alone if it is all but the posterior, else by a bridge to chains of all basins."""
     # of what holds one in twenty as much has met no draw
     unseen = 3 * (problem.model.n_components > 1) / DRAWS
-    if draws.weights.ess > SAME * DRAWS and not problem.is_wide:
+    if draws.weights.ess > SAME * DRAWS and not problem.is_scant:
         theta, estimate = draws.theta, importance(draws.log_w)
         unseen += draws.alone
         each = [importance(half.log_w) for half in draws.halves()]
