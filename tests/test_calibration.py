@@ -157,6 +157,16 @@ def test_groups_that_are_as_good_as_one_are_no_reference(rng, apart, sound):
     assert wide.from_the_truth(X, labels, 0, rng).sound == sound
 
 
+def test_moments_of_many_numbers(rng):
+    """160 of them: the sample covariance alone is seven nats too low."""
+    import calibration_wide as wide
+    from calibration_evidence import one_gaussian
+
+    X = rng.standard_normal((60, 80))
+    found = wide.by_moments(X, np.ones((60, 1)), rng)
+    assert abs(found - one_gaussian(X).log_evidence) < 3
+
+
 @pytest.mark.parametrize("apart", [1.0, 400.0])
 def test_bridge_between_densities_that_do_not_meet_is_no_reference(rng, apart):
     """And it ends: a fixed-point iteration went to and fro."""
