@@ -10,6 +10,11 @@ where A has one labelling of each θ, with components in slots that the chains o
 A draw of N outside of A has no weight, so any m, C and slots are right.  m and C are those of the chains of
 the other half, since a density that was fitted to the chains it is held against would seem too good.
 
+What is hard to know need not be known where it is little.  Of all densities with covariance C the Gaussian
+has the most entropy.  So with chains of one labelling, and the mean of log p over the best of them,
+
+    log Z ≤ log K! + max log p + ½ log det 2πe C    (``at_most``).
+
 Symbols
 -------
 =====  ============  ==========================================================
@@ -28,6 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import solve_triangular
+from scipy.special import digamma
 
 from ._allocation_proposal import CHAINS, Problem
 from ._bridge import Estimate, bridge
@@ -56,6 +62,17 @@ def by_gaussian(problem: Problem, chains: Chains, rngs: list[np.random.Generator
         estimate = _of_all_labels(bridge(log_q, held), problem.model.n_components)
         halves.append(Half(np.concatenate([points, own]), estimate, chains.n_sweeps // 2))
     return halves
+
+
+def most(problem: Problem, chains: Chains) -> float:
+    """What a posterior can hold at most that has the covariance of chains, nats: see above."""
+    theta = chains.theta.reshape(-1, chains.theta.shape[-1])
+    N, d = theta.shape
+    log_det = np.linalg.slogdet(np.cov(theta.T))[1]
+    # of independent draws it is too low by so much in the mean (Wishart)
+    log_det -= np.sum(digamma(0.5 * (N - 1 - np.arange(d)))) - d * np.log(0.5 * (N - 1))
+    entropy = 0.5 * (d * np.log(2 * np.pi * np.e) + log_det)
+    return float(lgamma(problem.model.n_components + 1) + chains.log_p.mean(axis=1).max() + entropy)
 
 
 def _fitted(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

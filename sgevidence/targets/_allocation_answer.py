@@ -19,6 +19,8 @@ from ._bridge import Estimate
 FEW, APART, DIFFERENT = 60, 1.0, 0.4
 #: Of its error bar, by which an answer must be higher than another that may have missed something.
 CLEARLY = 0.5
+#: Nats below another at which what is held besides does not count.
+NOTHING = 5.0
 #: Standard errors by which what is rough may exceed what is precise.
 SIGNIFICANT = 3.0
 
@@ -33,7 +35,8 @@ class AllocationEvidence(NamedTuple):
     evidence, ``theta`` (M, d) are the points they belong to, and ``n_effective`` of the draws, or of the
     chains if these are fewer, carry it.  Where these are few, or the halves are too far apart, neither value
     nor error bar can be trusted and ``reliable`` is False; ``hopeful`` if another search may do better.
-    ``n_likelihoods`` counts points times rows.
+    ``n_likelihoods`` counts points times rows.  Chains know, even where they do not settle, what the evidence
+    is ``at_most``.
     """
 
     log_evidence: float
@@ -44,6 +47,7 @@ class AllocationEvidence(NamedTuple):
     reliable: bool
     hopeful: bool
     n_likelihoods: float
+    at_most: float = np.inf
 
 
 class Half(Protocol):
@@ -120,4 +124,30 @@ def pooled(found: list[AllocationEvidence]) -> AllocationEvidence:
         reliable=all(one.reliable or one.hopeful for one in found) and bool(std_of_mean < APART / 2),
         hopeful=found[-1].hopeful,
         n_likelihoods=sum(one.n_likelihoods for one in found),
+    )
+
+
+def both(one: AllocationEvidence, other: AllocationEvidence) -> AllocationEvidence:
+    """What two that have no allocation in common hold; not the other if it is far lower at most.
+
+    An error bar that is not reliable does not say so: of few effective draws it may be too short.
+    """
+    spent = one.n_likelihoods + other.n_likelihoods
+    highest = other.log_evidence + SIGNIFICANT * other.log_evidence_std if other.reliable else other.at_most
+    if highest < one.log_evidence - NOTHING:
+        return one._replace(n_likelihoods=spent)
+    log_Z = np.array([one.log_evidence, other.log_evidence])
+    total = float(np.logaddexp(*log_Z))
+    std = np.exp(log_Z - total) * [one.log_evidence_std, other.log_evidence_std]
+    M = np.array([len(one.theta), len(other.theta)])
+    log_M = np.log(M.sum() / M)
+    return AllocationEvidence(
+        log_evidence=total,
+        log_evidence_std=float(np.hypot(*std)),
+        theta=np.concatenate([one.theta, other.theta]),
+        log_weights=np.concatenate([one.log_weights + log_M[0], other.log_weights + log_M[1]]),
+        n_effective=min(one.n_effective, other.n_effective),
+        reliable=one.reliable and other.reliable,
+        hopeful=False,
+        n_likelihoods=spent,
     )

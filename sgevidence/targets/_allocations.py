@@ -34,13 +34,15 @@ import numpy as np
 
 from ..history import Rows
 from ..models import MixtureModel
-from ._aligned import by_gaussian
+from ._aligned import most
 from ._allocation_answer import (
     APART,
     DIFFERENT,
     FEW,
+    NOTHING,
     AllocationEvidence,
     agreeing,
+    both,
     higher,
     together,
 )
@@ -49,9 +51,10 @@ from ._allocation_search import Found, searched_together
 from ._annealed_allocations import by_annealing, is_asked
 from ._basins import by_basin
 from ._bridge import Estimate, bridge, importance
-from ._chains import Chains, followed, is_small
+from ._chains import LONGER, Chains, followed, followed_from, is_small
 from ._fewer import to_fewer
-from ._in_use import all_in_use, both, empties, with_an_empty_one, with_more_in_use
+from ._grouped import by_groups
+from ._in_use import GONE, all_in_use, empties, log_ways, with_empty_ones, with_more_in_use
 
 #: Share of the draws that are effective from which q is the posterior, and needs no bridge to it.
 SAME = 0.75
@@ -68,10 +71,6 @@ UNSPREAD = 0.5
 DOUBTFUL, WELL = 30, 90
 #: Share of the draws of chains that is no more than small components that come and go.
 RARE = 0.05
-#: Nats below the allocations with all components in use at which others do not count.
-NOTHING = 5.0
-#: The latter where sweeps that integrate parameters out take chains across, and annealing would take minutes.
-CROSSED = 75
 #: Rows · components · numbers of each beyond which the answer would take more than about ten seconds, and
 #: beyond which it would basin by basin.
 MOST, MOST_SORTED = 1_200_000, 200_000
@@ -85,7 +84,7 @@ FAR, PATIENCE = 10.0, 20
 
 
 def allocation_evidence(
-    model: MixtureModel, rows: Rows, rng: np.random.Generator, anneal: bool = True
+    model: MixtureModel, rows: Rows, rng: np.random.Generator, little: float = -np.inf
 ) -> AllocationEvidence | None:
     """Log evidence of all rows, or None where it would cost too much.
 
@@ -96,8 +95,8 @@ def allocation_evidence(
         Weights mean repetition and need not be integers: a row that counts ω times is shared by up to ⌈ω⌉
         components.
     rng : numpy.random.Generator
-    anneal : bool, default=True
-        Where all else fails and rows are few, which takes a minute or two.
+    little : float, default=-inf
+        Nats below which it does not matter how many.
 
     Returns
     -------
@@ -134,17 +133,18 @@ def allocation_evidence(
     T = np.concatenate([problem.proposal(one, g) for one, g in zip(found, rngs)], axis=1)
     draws = problem.draw(T, DRAWS, rng)
     at_once = best = _at_once(problem, T, draws, sum(one.n_sweeps for one in found), rng)
-    well = CROSSED if problem.is_wide and not problem.is_scant else WELL
-    if DOUBTFUL < at_once.n_effective < well and problem.cost <= MOST_SORTED:
+    if DOUBTFUL < at_once.n_effective < WELL and problem.cost <= MOST_SORTED:
         halves = [by_basin(problem, one.ever, g) for one, g in zip(found, rngs)]
         sorted_out = together(problem, halves, DOUBTFUL)
         best = higher(at_once, sorted_out)
+        if not (best.reliable or best.hopeful):  # by few draws, and may be far too high
+            best = at_once._replace(reliable=False, hopeful=False)
         if problem.is_scant:  # these have hardly spread (50 × 30, K = 5: half a nat low at 0.07), or by luck
             best = best._replace(reliable=False, hopeful=False)
     if best.reliable or best.hopeful:
         return best
     best = _by_chains(problem, best, found, draws, rng, rngs)
-    if best.reliable or not (anneal and is_asked(problem)):
+    if best.reliable or best.at_most < little or not is_asked(problem):
         return best
     return agreeing(best, by_annealing(problem, found, rngs))
 
@@ -157,34 +157,56 @@ def _by_chains(
     rng: np.random.Generator,
     rngs: list[np.random.Generator],
 ) -> AllocationEvidence:
-    """By chains that have settled: a bridge to a Gaussian, or fewer components; and what these do not see."""
+    """By chains that have settled, as far as memory lasts."""
     chains = followed(problem, draws.halves(), rngs)
-    is_met = False  # an empty component, by chains that are left out
-    if chains is not None and not chains.are_settled:
-        chains, is_met = all_in_use(chains), True
-    if chains is None or not chains.are_settled:
+    if chains is None:
         return best
+    return _settled(problem, best, found, chains, rng, rngs)._replace(at_most=most(problem, chains))
+
+
+def _settled(
+    problem: Problem,
+    best: AllocationEvidence,
+    found: list[Found],
+    chains: Chains,
+    rng: np.random.Generator,
+    rngs: list[np.random.Generator],
+) -> AllocationEvidence:
+    """Bridges from chains to Gaussians, or fewer components; and what these do not see."""
     n_empty = np.concatenate([empties(one, problem.model.n_components) for one in found])
-    answer = agreeing(best, together(problem, by_gaussian(problem, chains, rngs), FEW))
+    is_met, least = n_empty.any() or chains.n_empty.any(), min(n_empty.min(), chains.n_empty.min())
+    if not chains.are_settled:
+        if is_small(problem) and not problem.is_wide:
+            return best
+        full = all_in_use(problem, chains, found, rngs) if least == 0 else None
+        if full is None or np.mean(full.n_empty == 0) < GONE:
+            rest = _with_empty(problem, max(least, 1), rng)
+            return best if rest is None else agreeing(best, rest)
+        chains = full
+    groups = by_groups(problem, chains, rngs)
+    if groups is None:
+        return best
+    answer = agreeing(best, groups)
     if answer.reliable:
-        stay_full = (n_empty.any() or is_met) and np.mean(chains.n_empty > 0) < RARE
-        return _or_empty(problem, answer, rng) if stay_full else answer
-    if is_small(problem):
+        stay_full = is_met and (not chains.are_settled or np.mean(chains.n_empty > 0) < RARE)
+        rest = _with_empty(problem, 1, rng, answer.log_evidence - NOTHING) if stay_full else None
+        return answer if rest is None else both(answer, rest)
+    if is_small(problem) or not chains.are_settled:
         return answer
-    fewer, least = _with_fewer(problem, chains, rng), int(np.quantile(chains.n_empty, RARE))
-    if fewer is not None and fewer.reliable and np.any(n_empty < least):
-        more = with_more_in_use(problem, found, least, rngs)
-        fewer = fewer if more is None else both(fewer, more, NOTHING)
+    fewer, least = _with_fewer(problem, chains, rngs), int(np.quantile(chains.n_empty, RARE))
+    if fewer is not None and fewer.reliable:
+        for more in with_more_in_use(problem, found, least, rngs):
+            fewer = both(fewer, more)
     return answer if fewer is None else agreeing(answer, fewer)
 
 
-def _or_empty(problem: Problem, full: AllocationEvidence, rng: np.random.Generator) -> AllocationEvidence:
-    """All components in use, or not: the latter where it counts."""
-    fewer = problem.fewer(problem.model.n_components - 1)
-    one = allocation_evidence(fewer.model, problem.rows, rng, anneal=False)
-    if one is None:
-        return full
-    return both(full, with_an_empty_one(problem, one, rng), NOTHING)
+def _with_empty(
+    problem: Problem, m: int, rng: np.random.Generator, little: float = -np.inf
+) -> AllocationEvidence | None:
+    """What is held with m empty components or more, where it is more than ``little``."""
+    fewer = problem.fewer(problem.model.n_components - m)
+    one = allocation_evidence(fewer.model, problem.rows, rng, little - log_ways(problem, m))
+    return None if one is None else with_empty_ones(problem, one, m, rng)
 
 
 def _at_once(
@@ -219,17 +241,26 @@ def _at_once(
     )
 
 
-def _with_fewer(problem: Problem, chains: Chains, rng: np.random.Generator) -> AllocationEvidence | None:
+def _with_fewer(
+    problem: Problem, chains: Chains, rngs: list[np.random.Generator]
+) -> AllocationEvidence | None:
     """By way of a mixture with fewer components, if some are empty."""
-    model, rows = problem.model, problem.rows
-    step = to_fewer(model, np.concatenate(list(chains.n_empty), axis=1), rows.weight.sum())
+    model, rows, n_sweeps, longer = problem.model, problem.rows, chains.n_sweeps, 1
+    while True:
+        n = rows.weight.sum()
+        step = to_fewer(model, np.concatenate(list(chains.n_empty), axis=1), n)
+        if step is not None or longer > 1 or not chains.n_empty.any():
+            break
+        longer = LONGER  # small components come and go more slowly than all else
+        chains = followed_from(problem, list(chains.theta[:, -1]), rngs, longer)
+        n_sweeps += chains.n_sweeps
     if step is None:
         return None
-    fewer = allocation_evidence(problem.fewer(model.n_components - step.m).model, rows, rng)
+    fewer = allocation_evidence(problem.fewer(model.n_components - step.m).model, rows, rngs[0])
     if fewer is None:
         return None
     theta, log_Z = chains.theta.reshape(-1, model.n_params), fewer.log_evidence + step.log_ratio
-    spent = len(theta) * len(rows) + chains.n_sweeps * len(problem.F)
+    spent = len(theta) * len(rows) + n_sweeps * len(problem.F)
     return AllocationEvidence(
         log_evidence=log_Z,
         log_evidence_std=float(np.hypot(fewer.log_evidence_std, step.std)),

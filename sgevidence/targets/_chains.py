@@ -80,10 +80,12 @@ def followed(problem: Problem, draws: Sequence[Sample], rngs: list[np.random.Gen
     return followed_from(problem, [_starts(half, rng) for half, rng in zip(draws, rngs)], rngs)
 
 
-def followed_from(problem: Problem, theta: list[np.ndarray], rngs: list[np.random.Generator]) -> Chains:
-    """Those that start at points (EACH, d) of either half."""
+def followed_from(
+    problem: Problem, theta: list[np.ndarray], rngs: list[np.random.Generator], longer: int = 1
+) -> Chains:
+    """Those that start at points (EACH, d) of either half, with so many times the sweeps."""
     d = problem.model.n_params
-    T, longer, n_sweeps = max(LENGTH, PER_PARAMETER * d // EACH), 1, 0
+    T, n_sweeps = max(LENGTH, PER_PARAMETER * d // EACH), 0
     while True:
         n_sweeps += 2 * EACH * longer * (FORGET + T * BETWEEN)
         both = [_kept(problem, one, T, longer, rng) for one, rng in zip(theta, rngs)]
@@ -109,6 +111,14 @@ def slowness(theta: np.ndarray) -> float:
 def log_posterior(problem: Problem, theta: np.ndarray) -> np.ndarray:
     """Likelihood times prior, (M,)."""
     return problem.model.log_prior(theta) + problem.model.sum_log_likelihood(theta, problem.rows)
+
+
+def shared(halves: list[np.ndarray], rngs: list[np.random.Generator]) -> list[np.ndarray] | None:
+    """EACH of either half, more than once where it has fewer, or of the other where it has none."""
+    if not any(len(half) for half in halves):
+        return None
+    halves = [own if len(own) else other for own, other in zip(halves, halves[::-1])]
+    return [half[np.resize(rng.permutation(len(half)), EACH)] for half, rng in zip(halves, rngs)]
 
 
 def _starts(half: Sample, rng: np.random.Generator) -> np.ndarray:

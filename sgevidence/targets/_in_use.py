@@ -1,17 +1,20 @@
 r"""The evidence of a mixture as that of all components in use and that of fewer.
 
 Chains that have settled with all of K components in use hardly ever empty one of a hundred rows, nor do those
-with an empty one split a group that large, though both may hold as much.  So what the others hold is added,
+with some empty split a group that large, though both may hold as much.  So what the others hold is added,
 
-    Z_K = Σ_{z: E = 0} p(x, z) + Σ_{z: E ≥ 1} p(x, z),    the latter K c Z_{K−1} E_{K−1}[1/(1 + E)],
+    Z_K = Σ_{z: E < m} p(x, z) + Σ_{z: E ≥ m} p(x, z),    the latter C(K, m) c Z_{K−m} E_{K−m}[1/C(E + m, m)],
 
-with E empty components and c as in ``_fewer.py``, m = 1: of the allocations of K − 1 components with E empty
-each is one of K in K ways, and is met 1 + E times.
+with E empty components and c as in ``_fewer.py``: of the allocations of K − m components with E empty each is
+one of K in C(K, m) ways, and is met C(E + m, m) times.  Those of the former with exactly e empty are likewise
+those of K − e components, all in use, whose posterior a Gaussian may resemble: an empty one is as wide as the
+prior.
 
 Symbols
 -------
 =====  ============  ==================================================
 E      ``n_empty``   components without a row
+e, m   ``e``, ``m``  so many without a row
 K      ``K``         of the larger mixture
 =====  ============  ==================================================
 
@@ -20,23 +23,23 @@ References
 A. Nobile (2004), On the posterior distribution of the number of components in a finite mixture.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+from scipy.special import binom
 
 from ..models.allocations import coefficients, sample_allocations, sample_parameters, statistics
 from ..particles import Weights
-from ._aligned import by_gaussian
-from ._allocation_answer import FEW, SIGNIFICANT, AllocationEvidence, together
+from ._allocation_answer import AllocationEvidence
 from ._allocation_proposal import Problem
 from ._allocation_search import Found
-from ._chains import EACH, Chains, followed_from
+from ._chains import Chains, followed_from, shared
 from ._fewer import log_c
+from ._grouped import by_groups
 
-#: Share of the draws of chains by which they stay where they are, and by which they have left it.
-STAY, LEFT = 0.95, 0.5
-#: Share of the chains of a half that must have all components in use.
-MOST = 0.75
+#: Share of the draws of chains by which they stay with all in use, and by which they have left it: for others
+#: that are known, and for good.
+STAY, LEFT, GONE = 0.95, 0.5, 0.02
 
 
 def empties(found: Found, K: int) -> np.ndarray:
@@ -44,81 +47,80 @@ def empties(found: Found, K: int) -> np.ndarray:
     return K - np.sum(np.any(found.z[:, :, None] == np.arange(K), axis=1), axis=1)
 
 
-def all_in_use(chains: Chains) -> Chains | None:
-    """Those that never have an empty component, if they are most of either half but not all.
+def all_in_use(
+    problem: Problem, chains: Chains, found: Sequence[Found], rngs: list[np.random.Generator]
+) -> Chains | None:
+    """Chains from where others never have an empty component, or searches end, if there is such a place.
 
-    One chain of a hundred that stays with an empty component keeps all from settling.  The first of the
-    others are taken twice in its place.
+    One of a hundred that stays with an empty component keeps all from settling.
     """
     full = np.all(chains.n_empty == 0, axis=1)  # (2, C)
-    if full.all() or full.mean(axis=1).min() < MOST:
-        return None
-    which = np.array([np.resize(np.flatnonzero(half), len(half)) for half in full])[:, None]
-    return chains._replace(
-        theta=np.take_along_axis(chains.theta, which[..., None], axis=2),
-        log_p=np.take_along_axis(chains.log_p, which, axis=2),
-        n_empty=np.take_along_axis(chains.n_empty, which, axis=2),
-    )
+    theta = shared([last[which] for last, which in zip(chains.theta[:, -1], full)], rngs)
+    theta = theta or _ends(problem, found, 0, rngs)
+    return None if theta is None else followed_from(problem, theta, rngs)
 
 
-def with_an_empty_one(
-    problem: Problem, one: AllocationEvidence, rng: np.random.Generator
+def log_ways(problem: Problem, m: int) -> float:
+    """log C(K, m) c."""
+    K = problem.model.n_components
+    return float(np.log(binom(K, m)) + log_c(problem.model, m, problem.rows.weight.sum()))
+
+
+def with_empty_ones(
+    problem: Problem, one: AllocationEvidence, m: int, rng: np.random.Generator
 ) -> AllocationEvidence:
-    """What allocations with at least one empty component hold, from the evidence of one component fewer."""
+    """What allocations with at least m empty components hold, from the evidence of m components fewer."""
     model, K = problem.model, problem.model.n_components
-    fewer = problem.fewer(K - 1).model
-    c = coefficients(fewer, one.theta, problem.origin)
+    c = coefficients(problem.fewer(K - m).model, one.theta, problem.origin)
     _, T, _ = sample_allocations(c, problem.F, rng)
-    T = np.concatenate([T, np.zeros((1, *T.shape[1:]))])
-    log_share = -np.log(np.sum(T[:, :, -1] == 0, axis=0))  # 1/(1 + E)
-    log_all = np.log(K) + log_c(model, 1, problem.rows.weight.sum())
+    T = np.concatenate([T, np.zeros((m, *T.shape[1:]))])
+    log_share = -np.log(binom(np.sum(T[:, :, -1] == 0, axis=0), m))  # 1/C(E + m, m)
+    log_all = log_ways(problem, m)
     log_w = one.log_weights + log_share + log_all
     return one._replace(
         log_evidence=Weights(log_w).log_mean,
         theta=sample_parameters(model, T, problem.origin, rng),
         log_weights=log_w,
+        at_most=one.at_most + log_all,  # shares are at most one
     )
 
 
 def with_more_in_use(
     problem: Problem, found: Sequence[Found], least: int, rngs: list[np.random.Generator]
-) -> AllocationEvidence | None:
-    """What chains hold that start with fewer than ``least`` empty components; None if they do not stay so.
+) -> Iterator[AllocationEvidence]:
+    """What is held with each number of empty components below ``least`` that a search ends with.
 
-    Not reliable where it cannot be told.
+    Not where chains leave it.  Not reliable where it cannot be told.
     """
+    for e in range(least):
+        fewer, theta = problem.fewer(problem.model.n_components - e), _ends(problem, found, e, rngs)
+        if theta is None:
+            continue
+        chains = followed_from(fewer, theta, rngs)
+        stays = np.mean(chains.n_empty == 0)
+        if stays < LEFT:
+            continue
+        answer = by_groups(fewer, chains, rngs)
+        if answer is None:
+            continue
+        answer = answer._replace(reliable=bool(answer.reliable and stays > STAY))
+        yield with_empty_ones(problem, answer, e, rngs[0])
+
+
+def _ends(
+    problem: Problem, found: Sequence[Found], e: int, rngs: list[np.random.Generator]
+) -> list[np.ndarray] | None:
+    """(EACH, d) of K − e components, from the ends of either search that have e empty ones."""
     K = problem.model.n_components
-    each = [one.z[empties(one, K) < least] for one in found]
-    theta = []
-    for own, other, rng in zip(each, each[::-1], rngs):
-        z = own if len(own) else other
-        T = statistics(np.resize(rng.permutation(z), (EACH, z.shape[1])), problem.F, K)
-        theta.append(sample_parameters(problem.model, T, problem.origin, rng))
-    chains = followed_from(problem, theta, rngs)
-    stays = np.mean(chains.n_empty < least)
-    if stays < LEFT:
+    fewer = problem.fewer(K - e)
+    z = shared([one.z[empties(one, K) == e] for one in found], rngs)
+    if z is None:
         return None
-    answer = together(problem, by_gaussian(problem, chains, rngs), FEW)
-    is_known = chains.are_settled and stays > STAY and np.mean(chains.n_empty == 0) > STAY
-    return answer._replace(reliable=bool(answer.reliable and is_known))
+    T = [statistics(_without_gaps(half, K), problem.F, K - e) for half in z]
+    return [sample_parameters(fewer.model, half, problem.origin, rng) for half, rng in zip(T, rngs)]
 
 
-def both(one: AllocationEvidence, other: AllocationEvidence, nothing: float) -> AllocationEvidence:
-    """What two that have no allocation in common hold; not the other if so many nats lower beyond doubt."""
-    if other.log_evidence + SIGNIFICANT * other.log_evidence_std < one.log_evidence - nothing:
-        return one._replace(n_likelihoods=one.n_likelihoods + other.n_likelihoods)
-    log_Z = np.array([one.log_evidence, other.log_evidence])
-    total = float(np.logaddexp(*log_Z))
-    std = np.exp(log_Z - total) * [one.log_evidence_std, other.log_evidence_std]
-    M = np.array([len(one.theta), len(other.theta)])
-    log_M = np.log(M.sum() / M)
-    return AllocationEvidence(
-        log_evidence=total,
-        log_evidence_std=float(np.hypot(*std)),
-        theta=np.concatenate([one.theta, other.theta]),
-        log_weights=np.concatenate([one.log_weights + log_M[0], other.log_weights + log_M[1]]),
-        n_effective=min(one.n_effective, other.n_effective),
-        reliable=one.reliable and other.reliable,
-        hopeful=False,
-        n_likelihoods=one.n_likelihoods + other.n_likelihoods,
-    )
+def _without_gaps(z: np.ndarray, K: int) -> np.ndarray:
+    """Allocations (C, n) with the labels that are in use from zero on."""
+    is_used = np.any(z[:, :, None] == np.arange(K), axis=1)  # (C, K)
+    return np.take_along_axis(np.cumsum(is_used, axis=1) - 1, z.astype(np.intp), axis=1)
