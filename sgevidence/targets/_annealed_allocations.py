@@ -64,7 +64,10 @@ def is_asked(problem: Problem) -> bool:
 def by_annealing(
     problem: Problem, found: Sequence[Found], rngs: list[np.random.Generator]
 ) -> AllocationEvidence:
-    """What two halves find; their error bar is no less than half of what they differ by."""
+    """What two halves find; to their error bar comes half of what they differ by.
+
+    Where small groups are many halves differ by up to twice what either says.
+    """
     model, clouds, n_sweeps = problem.model, [], 0
     for one, rng in zip(found, rngs):
         remembered = one.z[rng.permutation(len(one.z))[:REMEMBERED]]
@@ -79,7 +82,7 @@ def by_annealing(
     log_w = np.concatenate([cloud.log_Z + cloud.weights.log_w for cloud in clouds])
     return AllocationEvidence(
         log_evidence=float(np.logaddexp(*log_Z) - np.log(2)),
-        log_evidence_std=float(max(std, apart) / 2),
+        log_evidence_std=float(np.hypot(std, apart) / 2),
         theta=theta,
         log_weights=log_w,
         n_effective=COUNTS_AS,
