@@ -150,8 +150,8 @@ def check_five_groups(rng):
     fewer += log_c(five, 1, 500.0) + np.log(5)
     expected = np.logaddexp(full, fewer)
     assert max(full, fewer) < expected - 0.3
-    found = target.allocation_evidence(five, Rows.of(data.X), rng)  # one search of four is annealed, ± 0.5
-    assert found.reliable and found.log_evidence_std < 0.7
+    found = target.allocation_evidence(five, Rows.of(data.X), rng)  # one search of four is annealed, ± 0.7
+    assert found.reliable and found.log_evidence_std < 1.0
     assert abs(found.log_evidence - expected) < 4.5 * max(found.log_evidence_std, 0.06)
     assert Weights(found.log_weights).log_mean == pytest.approx(found.log_evidence)
 
