@@ -61,7 +61,7 @@ WIDE, MOST_ROWS, MOST_COLLAPSED = 8, 500, 100_000
 class Found(NamedTuple):
     """Where a search stands: chains (2 CHAINS, n), the best score in nats, what it has spent in sweeps.
 
-    ``ever`` (S, n) are the allocations of all rounds that are worth it.
+    ``ever`` (S, n) are the allocations of all rounds that are worth it, the best first.
     """
 
     z: np.ndarray
@@ -120,8 +120,8 @@ def search(
     order = np.argsort(-scores)
     least = scores.max() - NEGLIGIBLE
     alive = np.concatenate([ever[order[:STAY]], z[score > least]])
-    ever = ever[scores > least]
-    z = np.concatenate([np.resize(alive, (CHAINS, len(F))), _least_alike(ever, K, CHAINS)])
+    ever = ever[order[scores[order] > least]]
+    z = np.concatenate([np.resize(alive, (CHAINS, len(F))), least_alike(ever, K, CHAINS)])
     return Found(z, float(scores.max()), n_sweeps, ever)
 
 
@@ -159,7 +159,7 @@ def heats(
     return z[:SCORED], score[:SCORED]
 
 
-def _least_alike(z: np.ndarray, K: int, size: int) -> np.ndarray:
+def least_alike(z: np.ndarray, K: int, size: int) -> np.ndarray:
     """So many of the allocations z (S, n), each the farthest from those chosen before it, (size, n).
 
     By the metric of Mirkin (1996), which knows no labels: the pairs of rows that are together in one of two

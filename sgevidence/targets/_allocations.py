@@ -137,8 +137,6 @@ def allocation_evidence(
         halves = [by_basin(problem, one.ever, g) for one, g in zip(found, rngs)]
         sorted_out = together(problem, halves, DOUBTFUL)
         best = higher(at_once, sorted_out)
-        if not (best.reliable or best.hopeful):  # by few draws, and may be far too high
-            best = at_once._replace(reliable=False, hopeful=False)
         if problem.is_scant:  # these have hardly spread (50 × 30, K = 5: half a nat low at 0.07), or by luck
             best = best._replace(reliable=False, hopeful=False)
     if best.reliable or best.hopeful:
@@ -173,7 +171,7 @@ def _settled(
     rngs: list[np.random.Generator],
 ) -> AllocationEvidence:
     """Bridges from chains to Gaussians, or fewer components; and what these do not see."""
-    n_empty = np.concatenate([empties(one, problem.model.n_components) for one in found])
+    n_empty = np.concatenate([empties(one.ever, problem.model.n_components) for one in found])
     is_met, least = n_empty.any() or chains.n_empty.any(), min(n_empty.min(), chains.n_empty.min())
     if not chains.are_settled:
         if is_small(problem) and not problem.is_wide:

@@ -32,8 +32,8 @@ from ..models.allocations import coefficients, sample_allocations, sample_parame
 from ..particles import Weights
 from ._allocation_answer import AllocationEvidence
 from ._allocation_proposal import Problem
-from ._allocation_search import Found
-from ._chains import Chains, followed_from, shared
+from ._allocation_search import Found, least_alike
+from ._chains import EACH, Chains, followed_from, shared
 from ._fewer import log_c
 from ._grouped import by_groups
 
@@ -42,9 +42,9 @@ from ._grouped import by_groups
 STAY, LEFT, GONE = 0.95, 0.5, 0.02
 
 
-def empties(found: Found, K: int) -> np.ndarray:
-    """E of the allocations that a search ends with, (C,)."""
-    return K - np.sum(np.any(found.z[:, :, None] == np.arange(K), axis=1), axis=1)
+def empties(z: np.ndarray, K: int) -> np.ndarray:
+    """E of allocations (C, n), (C,)."""
+    return K - np.sum(np.any(z[:, :, None] == np.arange(K), axis=1), axis=1)
 
 
 def all_in_use(
@@ -110,10 +110,11 @@ def with_more_in_use(
 def _ends(
     problem: Problem, found: Sequence[Found], e: int, rngs: list[np.random.Generator]
 ) -> list[np.ndarray] | None:
-    """(EACH, d) of K − e components, from the ends of either search that have e empty ones."""
+    """(EACH, d) of K − e components, from what either search has found with e empty ones."""
     K = problem.model.n_components
     fewer = problem.fewer(K - e)
-    z = shared([one.z[empties(one, K) == e] for one in found], rngs)
+    known = [one.ever[empties(one.ever, K) == e] for one in found]
+    z = shared([least_alike(z, K, EACH) if len(z) else z for z in known], rngs)
     if z is None:
         return None
     T = [statistics(_without_gaps(half, K), problem.F, K - e) for half in z]

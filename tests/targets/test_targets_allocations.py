@@ -350,7 +350,7 @@ def test_power_basins_of_the_last_round_alone(rng, monkeypatch):
     def last(z, K, size):
         return np.resize(z[-_allocation_search.STAY :], (size, z.shape[1]))
 
-    monkeypatch.setattr(_allocation_search, "_least_alike", last)
+    monkeypatch.setattr(_allocation_search, "least_alike", last)
     with pytest.raises(AssertionError):
         check_basins(rng)
 
@@ -380,11 +380,11 @@ def test_power_splits_between_two_rows_alone(rng, monkeypatch):
         check_tight_groups(rng)
 
 
-def test_least_alike_does_not_see_labels(rng):
+def testleast_alike_does_not_see_labels(rng):
     """Two partitions under all their labellings, one of them once: both are among the first two."""
     one, other = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 0, 1, 2])
     z = np.array([rng.permutation(3)[one] for _ in range(20)] + [rng.permutation(3)[other]])
-    first, second, *rest = _allocation_search._least_alike(z, 3, 6)
+    first, second, *rest = _allocation_search.least_alike(z, 3, 6)
     assert len(rest) == 4 and np.array_equal(first, z[0])
     assert len({*zip(other, second)}) == 3
 

@@ -1,5 +1,7 @@
 """Annealed allocations: sums over all of them, labels, and groups of heavy tails."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from enumeration import enumerated
@@ -11,7 +13,7 @@ from sgevidence.particles import Cloud, Weights
 from sgevidence.targets import _allocations as target
 from sgevidence.targets import _annealed_allocations
 from sgevidence.targets._allocation_proposal import Problem
-from sgevidence.targets._allocation_search import searched_together
+from sgevidence.targets._allocation_search import Found, searched_together
 from sgevidence.targets._allocations import allocation_evidence
 
 
@@ -148,3 +150,23 @@ def test_few_rows_of_many_columns(rng, data_seed):
     for one in (*others, found(6, X, rng)):
         std = np.hypot(first.log_evidence_std, one.log_evidence_std)
         assert abs(one.log_evidence - first.log_evidence) < 4 * std + 0.02
+
+
+def test_the_error_bar_has_what_halves_say_and_what_they_differ_by(rng, monkeypatch):
+    X = rng.standard_normal((6, 2))
+    problem = Problem.of(MixtureModel(2, 2), Rows.of(X), np.ones(6, dtype=int))
+    z = rng.integers(2, size=(5, 6))
+    says = iter([(-10.0, 0.3), (-10.8, 0.4)])
+
+    def annealed(problem, q, rng):
+        log_Z, std = next(says)
+        weights = SimpleNamespace(log_w=np.zeros(5))
+        half = SimpleNamespace(
+            log_evidence=log_Z, log_evidence_std=std, theta=z, log_Z=log_Z, weights=weights
+        )
+        return half, 7
+
+    monkeypatch.setattr(_annealed_allocations, "annealed", annealed)
+    found = _annealed_allocations.by_annealing(problem, [Found(z, 0.0, 1, z)] * 2, rng.spawn(2))
+    assert found.log_evidence == pytest.approx(np.log((np.exp(-10.0) + np.exp(-10.8)) / 2))
+    assert found.log_evidence_std == pytest.approx(np.sqrt(0.3**2 + 0.4**2 + 0.8**2) / 2)
