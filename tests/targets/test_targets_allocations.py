@@ -380,7 +380,7 @@ def test_power_splits_between_two_rows_alone(rng, monkeypatch):
         check_tight_groups(rng)
 
 
-def testleast_alike_does_not_see_labels(rng):
+def test_least_alike_does_not_see_labels(rng):
     """Two partitions under all their labellings, one of them once: both are among the first two."""
     one, other = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 0, 1, 2])
     z = np.array([rng.permutation(3)[one] for _ in range(20)] + [rng.permutation(3)[other]])
