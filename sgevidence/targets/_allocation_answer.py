@@ -21,6 +21,9 @@ FEW, APART, DIFFERENT = 60, 1.0, 0.4
 CLEARLY = 0.5
 #: Nats below another at which what is held besides does not count.
 NOTHING = 5.0
+#: Nats by which what is not reliable may be too low besides its error bar, if so many of a hundred chains
+#: carry it.
+ROUGHLY, SOME = 3.0, 20
 #: Standard errors by which what is rough may exceed what is precise.
 SIGNIFICANT = 3.0
 
@@ -128,13 +131,13 @@ def pooled(found: list[AllocationEvidence]) -> AllocationEvidence:
 
 
 def both(one: AllocationEvidence, other: AllocationEvidence) -> AllocationEvidence:
-    """What two that have no allocation in common hold; not the other if it is far lower at most.
+    """What two that have no allocation in common hold; not the lower if it is far lower at most.
 
     An error bar that is not reliable does not say so: of few effective draws it may be too short.
     """
     spent = one.n_likelihoods + other.n_likelihoods
-    highest = other.log_evidence + SIGNIFICANT * other.log_evidence_std if other.reliable else other.at_most
-    if highest < one.log_evidence - NOTHING:
+    one, other = sorted([one, other], key=lambda each: -each.log_evidence)
+    if highest(other) < one.log_evidence - NOTHING:
         return one._replace(n_likelihoods=spent)
     log_Z = np.array([one.log_evidence, other.log_evidence])
     total = float(np.logaddexp(*log_Z))
@@ -151,3 +154,10 @@ def both(one: AllocationEvidence, other: AllocationEvidence) -> AllocationEviden
         hopeful=False,
         n_likelihoods=spent,
     )
+
+
+def highest(one: AllocationEvidence) -> float:
+    """What it may be, in nats."""
+    if not one.reliable and one.n_effective < SOME:
+        return one.at_most
+    return one.log_evidence + SIGNIFICANT * one.log_evidence_std + (0.0 if one.reliable else ROUGHLY)

@@ -44,6 +44,7 @@ from ._allocation_answer import (
     agreeing,
     both,
     higher,
+    highest,
     together,
 )
 from ._allocation_proposal import CHAINS, DRAWS, LENGTH, PILOT, Problem, Sample
@@ -53,8 +54,8 @@ from ._basins import by_basin
 from ._bridge import Estimate, bridge, importance
 from ._chains import LONGER, Chains, followed, followed_from, is_small
 from ._fewer import to_fewer
-from ._grouped import by_groups
-from ._in_use import GONE, all_in_use, empties, log_ways, with_empty_ones, with_more_in_use
+from ._grouped import by_groups, one_basin
+from ._in_use import all_in_use, empties, log_ways, with_empty_ones, with_more_in_use
 
 #: Share of the draws that are effective from which q is the posterior, and needs no bridge to it.
 SAME = 0.75
@@ -142,7 +143,7 @@ def allocation_evidence(
     if best.reliable or best.hopeful:
         return best
     best = _by_chains(problem, best, found, draws, rng, rngs)
-    if best.reliable or best.at_most < little or not is_asked(problem):
+    if best.reliable or highest(best) < little or not is_asked(problem):
         return best
     return agreeing(best, by_annealing(problem, found, rngs))
 
@@ -173,29 +174,38 @@ def _settled(
     """Bridges from chains to Gaussians, or fewer components; and what these do not see."""
     n_empty = np.concatenate([empties(one.ever, problem.model.n_components) for one in found])
     is_met, least = n_empty.any() or chains.n_empty.any(), min(n_empty.min(), chains.n_empty.min())
-    if not chains.are_settled:
-        if is_small(problem) and not problem.is_wide:
-            return best
-        full = all_in_use(problem, chains, found, rngs) if least == 0 else None
-        if full is None or np.mean(full.n_empty == 0) < GONE:
-            rest = _with_empty(problem, max(least, 1), rng)
-            return best if rest is None else agreeing(best, rest)
-        chains = full
-    groups = by_groups(problem, chains, rngs)
-    if groups is None:
+    if chains.are_settled:
+        groups: AllocationEvidence | None = one_basin(problem, chains, rngs)
+    elif is_small(problem) and not problem.is_wide:
         return best
-    answer = agreeing(best, groups)
-    if answer.reliable:
+    else:
+        full = all_in_use(problem, chains, found, rngs) if least == 0 else None
+        groups = None if full is None else by_groups(problem, full, rngs)
+    if groups is not None and (groups.reliable or not chains.are_settled):
         stay_full = is_met and (not chains.are_settled or np.mean(chains.n_empty > 0) < RARE)
-        rest = _with_empty(problem, 1, rng, answer.log_evidence - NOTHING) if stay_full else None
-        return answer if rest is None else both(answer, rest)
-    if is_small(problem) or not chains.are_settled:
-        return answer
+        little = groups.log_evidence - NOTHING if groups.reliable else -np.inf
+        rest = _with_empty(problem, 1, rng, little) if stay_full else None
+        return agreeing(best, groups if rest is None else both(groups, rest))
+    if not chains.are_settled:
+        rest = _with_empty(problem, max(least, 1), rng)
+        return best if rest is None else agreeing(best, _more_in_use(problem, rest, found, least, rngs))
+    if is_small(problem):
+        return best
     fewer, least = _with_fewer(problem, chains, rngs), int(np.quantile(chains.n_empty, RARE))
-    if fewer is not None and fewer.reliable:
-        for more in with_more_in_use(problem, found, least, rngs):
-            fewer = both(fewer, more)
-    return answer if fewer is None else agreeing(answer, fewer)
+    return best if fewer is None else agreeing(best, _more_in_use(problem, fewer, found, least, rngs))
+
+
+def _more_in_use(
+    problem: Problem,
+    answer: AllocationEvidence,
+    found: list[Found],
+    least: int,
+    rngs: list[np.random.Generator],
+) -> AllocationEvidence:
+    """Besides what an answer is about; none where that is not reliable."""
+    for more in with_more_in_use(problem, found, least if answer.reliable else 0, rngs):
+        answer = both(answer, more)
+    return answer
 
 
 def _with_empty(

@@ -25,13 +25,13 @@ S. Frühwirth-Schnatter (2004), Estimating marginal likelihoods for mixture and 
 bridge sampling techniques.
 """
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from ..models import MixtureModel
 from ._aligned import by_gaussian, most
-from ._allocation_answer import FEW, AllocationEvidence, both, together
+from ._allocation_answer import FEW, NOTHING, AllocationEvidence, both, highest, together
 from ._allocation_proposal import Problem
 from ._chains import LONGER, Chains, followed_from, shared
 
@@ -54,22 +54,27 @@ class Basin(NamedTuple):
 
 
 def by_groups(problem: Problem, chains: Chains, rngs: list[np.random.Generator]) -> AllocationEvidence | None:
-    """What all basins hold that chains are in; None if they stay in none.
+    """What all basins hold that chains are in, with all components in use; None if they stay in none.
 
     Not reliable where basins are too many, or differ between the halves.
     """
     if chains.are_settled:
-        return _one_basin(problem, chains, rngs)
-    basin = basins(problem.model, chains)
+        full = staying(chains)
+        return None if full is None else one_basin(problem, full, rngs)
+    basin, is_full = basins(problem.model, chains), np.all(chains.n_empty == 0, axis=1)
     known: list[Basin] = []
     for B in range(min(basin.max() + 1, MOST)):
-        theta = shared([last[one == B] for last, one in zip(chains.theta[:, -1], basin)], rngs)
-        own = staying(followed_from(problem, cast(list[np.ndarray], theta), rngs))
-        if own is not None and not own.are_settled:
+        where = (basin == B) & is_full
+        theta = shared([last[which] for last, which in zip(chains.theta[:, -1], where)], rngs)
+        own = None if theta is None else staying(followed_from(problem, theta, rngs))
+        if own is None:
+            continue
+        answer = one_basin(problem, own, rngs)
+        if not (own.are_settled or _is_little(answer, known)):
             own = staying(followed_from(problem, list(own.theta[:, -1]), rngs, LONGER))
+            answer = answer if own is None else one_basin(problem, own, rngs)
         if own is None or any(are_one(problem.model, other.chains, own) for other in known):
             continue
-        answer = _one_basin(problem, own, rngs)
         known.append(Basin(answer, own, bool(np.all(np.any(basin == B, axis=1)))))
     if not known:
         return None
@@ -94,7 +99,13 @@ def staying(chains: Chains) -> Chains | None:
     )
 
 
-def _one_basin(problem: Problem, chains: Chains, rngs: list[np.random.Generator]) -> AllocationEvidence:
+def _is_little(answer: AllocationEvidence, known: list[Basin]) -> bool:
+    """Whether all there may be does not count beside another basin."""
+    return any(highest(answer) < other.answer.log_evidence - NOTHING for other in known)
+
+
+def one_basin(problem: Problem, chains: Chains, rngs: list[np.random.Generator]) -> AllocationEvidence:
+    """A bridge to a Gaussian, which is believed if chains have settled."""
     answer = together(problem, by_gaussian(problem, chains, rngs), FEW)
     is_known = answer.reliable and chains.are_settled
     return answer._replace(reliable=is_known, at_most=most(problem, chains))

@@ -23,14 +23,20 @@ EMPTIED = 0.05
 
 def merged_and_split(z: np.ndarray, X: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
     """z with two components of each chain merged, and another split, (C, n)."""
-    chains, size = np.arange(len(z)), len(z)
+    size = len(z)
     kept, free = rng.random((K, size)).argsort(axis=0)[:2, :, None].astype(z.dtype)
     z = np.where(z == free, kept, z)
-    split = z[chains, rng.integers(z.shape[1], size=size)]  # components by their size
+    split = split_off(z, X, free, rng)
+    return np.where(rng.random((size, 1)) > EMPTIED, split, z)
+
+
+def split_off(z: np.ndarray, X: np.ndarray, free: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """z with part of a component of each chain, one of many rows the likelier, in its ``free`` one (C, 1)."""
+    size = len(z)
+    split = z[np.arange(size), rng.integers(z.shape[1], size=size)]
     members = z == split[:, None]
     first, second = _distances(members, X, rng)
     leave = np.where(rng.random((size, 1)) < BETWEEN, second < first, _around(members, first, rng))
-    leave &= rng.random((size, 1)) > EMPTIED
     return np.where(members & leave, free, z)
 
 
