@@ -158,6 +158,7 @@ def both(one: AllocationEvidence, other: AllocationEvidence) -> AllocationEviden
 
 def highest(one: AllocationEvidence) -> float:
     """What it may be, in nats."""
-    if not one.reliable and one.n_effective < SOME:
-        return one.at_most
-    return one.log_evidence + SIGNIFICANT * one.log_evidence_std + (0.0 if one.reliable else ROUGHLY)
+    highest = one.log_evidence + SIGNIFICANT * one.log_evidence_std
+    if one.reliable:
+        return highest
+    return min(one.at_most, highest + ROUGHLY if one.n_effective > SOME else np.inf)

@@ -47,14 +47,17 @@ def empties(z: np.ndarray, K: int) -> np.ndarray:
 def all_in_use(
     problem: Problem, chains: Chains, found: Sequence[Found], rngs: list[np.random.Generator]
 ) -> Chains | None:
-    """Chains from where others never have an empty component, or searches end, if there is such a place.
+    """Chains from where others never have an empty component, and searches do not, if there is such a place.
 
     One of a hundred that stays with an empty component keeps all from settling.
     """
     full = np.all(chains.n_empty == 0, axis=1)  # (2, C)
-    theta = shared([last[which] for last, which in zip(chains.theta[:, -1], full)], rngs)
-    theta = theta or _starts(problem, _known(problem, found, 0), _known(problem, found, 1), rngs)
-    return None if theta is None else followed_from(problem, theta, rngs)
+    theta = [last[which] for last, which in zip(chains.theta[:, -1], full)]
+    more = _starts(problem, _known(problem, found, 0), _known(problem, found, 1), rngs)
+    if more is not None:
+        theta = [np.concatenate(both) for both in zip(theta, more)]
+    starts = shared(theta, rngs)
+    return None if starts is None else followed_from(problem, starts, rngs)
 
 
 def log_ways(problem: Problem, m: int) -> float:

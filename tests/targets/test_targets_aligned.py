@@ -11,13 +11,14 @@ from overlap import overlapping
 from sgevidence import BayesianGMM
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
+from sgevidence.models.allocations import sample_parameters, statistics
 from sgevidence.particles import Weights
 from sgevidence.targets import _aligned
 from sgevidence.targets import _allocations as target
-from sgevidence.targets._aligned import by_gaussian
+from sgevidence.targets._aligned import by_gaussian, most
 from sgevidence.targets._allocation_proposal import DRAWS, Problem
 from sgevidence.targets._allocation_search import searched_together
-from sgevidence.targets._chains import followed
+from sgevidence.targets._chains import followed, followed_from
 
 
 def halves_of(K, X, rng):
@@ -131,3 +132,28 @@ def test_a_fit_takes_it(seed):
     fitted = BayesianGMM(5, random_state=seed + 1).fit(WIDE)
     std = np.hypot(found.log_evidence_std, fitted.log_evidence_std_)
     assert fitted.log_evidence_std_ < 0.2 and abs(fitted.log_evidence_ - found.log_evidence) < 4.5 * std
+
+
+def check_most(rng, most=most):
+    """One component, whose evidence is known; its posterior is no Gaussian, so the bound is above it."""
+    X = rng.standard_normal((30, 3))
+    problem = Problem.of(MixtureModel(1, 3), Rows.of(X), np.ones(30, dtype=int))
+    theta = [
+        sample_parameters(problem.model, statistics(np.zeros((48, 30), int), problem.F, 1), problem.origin, g)
+        for g in rng.spawn(2)
+    ]
+    chains = followed_from(problem, theta, rng.spawn(2))
+    above = most(problem, chains) - problem.model.exact_log_evidence(problem.rows)
+    assert 0.0 < above < 3.0
+
+
+def test_no_more_than_a_gaussian(rng):
+    check_most(rng)
+
+
+@pytest.mark.parametrize(
+    "right, wrong", [("np.pi * np.e", "np.pi"), ("log_det = np.linalg", "log_det = 2 * np.linalg")]
+)
+def test_power_of_a_gaussian(rng, right, wrong):
+    with pytest.raises(AssertionError):
+        check_most(rng, broken(most, right, wrong))

@@ -7,7 +7,8 @@ from mutants import broken
 
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
-from sgevidence.targets._allocation_answer import AllocationEvidence, agreeing, higher, pooled
+from sgevidence.particles import Weights
+from sgevidence.targets._allocation_answer import AllocationEvidence, agreeing, both, higher, pooled
 from sgevidence.targets._allocations import allocation_evidence
 
 ROWS = Rows.of(2.0 * np.random.default_rng([3, 6, 1]).standard_normal((6, 1)))
@@ -100,3 +101,38 @@ def test_what_is_precise_must_be_believed():
     doubtful = ANSWER._replace(log_evidence=-9.9, reliable=False)
     assert agreeing(ANSWER, doubtful).log_evidence == -10.0
     assert agreeing(ANSWER, ANSWER._replace(log_evidence=-9.9, hopeful=True)).log_evidence == -10.0
+
+
+def answer(log_Z, std=0.1, reliable=True, M=2, n_effective=90.0):
+    return AllocationEvidence(
+        log_Z, std, np.zeros((M, 3)), np.full(M, log_Z), n_effective, reliable, False, 5.0
+    )
+
+
+def test_both_are_added():
+    found = both(answer(-10.0), answer(-10.0, 0.3, M=6))
+    assert found.log_evidence == pytest.approx(-10.0 + np.log(2))
+    assert found.log_evidence_std == pytest.approx(np.hypot(0.05, 0.15))
+    w = Weights(found.log_weights)
+    assert w.log_mean == pytest.approx(found.log_evidence) and w.W[:2].sum() == pytest.approx(0.5)
+    assert found.n_likelihoods == 10.0 and found.reliable
+
+
+@pytest.mark.parametrize(
+    "log_Z, std, n_effective, at_most, known, reliable",
+    [
+        (-16.0, 0.1, 90.0, np.inf, True, True),
+        (-11.0, 0.1, 90.0, np.inf, True, True),
+        (-16.0, 0.1, 90.0, np.inf, False, False),  # as it says; it may be 3 nats too low
+        (-18.5, 0.1, 90.0, np.inf, False, True),
+        (-18.5, 0.1, 5.0, np.inf, False, False),  # or far too low
+        (-16.0, 0.1, 90.0, -14.0, False, False),
+        (-16.0, 9.0, 90.0, -15.5, False, True),
+        (-16.0, 9.0, 5.0, -15.5, False, True),
+    ],
+)
+def test_what_is_in_doubt_and_may_count(log_Z, std, n_effective, at_most, known, reliable):
+    other = answer(log_Z, std, known, n_effective=n_effective)._replace(at_most=at_most)
+    for found in (both(answer(-10.0), other), both(other, answer(-10.0))):
+        assert found.reliable == reliable and found.n_likelihoods == 10.0
+        assert (found.log_evidence == -10.0) == (reliable and log_Z < -15)
