@@ -61,7 +61,7 @@ WIDE, MOST_ROWS, MOST_COLLAPSED = 8, 500, 100_000
 class Found(NamedTuple):
     """Where a search stands: chains (2 CHAINS, n), the best score in nats, what it has spent in sweeps.
 
-    ``ever`` (S, n) are the allocations of all rounds that are worth it, the best first.
+    ``ever`` (S, n) are the allocations of all rounds that are worth it.
     """
 
     z: np.ndarray
@@ -120,7 +120,7 @@ def search(
     order = np.argsort(-scores)
     least = scores.max() - NEGLIGIBLE
     alive = np.concatenate([ever[order[:STAY]], z[score > least]])
-    ever = ever[order[scores[order] > least]]
+    ever = ever[scores > least]
     z = np.concatenate([np.resize(alive, (CHAINS, len(F))), least_alike(ever, K, CHAINS)])
     return Found(z, float(scores.max()), n_sweeps, ever)
 

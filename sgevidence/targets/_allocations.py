@@ -36,9 +36,6 @@ from ..history import Rows
 from ..models import MixtureModel
 from ._aligned import most
 from ._allocation_answer import (
-    APART,
-    DIFFERENT,
-    FEW,
     NOTHING,
     AllocationEvidence,
     agreeing,
@@ -47,25 +44,16 @@ from ._allocation_answer import (
     highest,
     together,
 )
-from ._allocation_proposal import CHAINS, DRAWS, LENGTH, PILOT, Problem, Sample
+from ._allocation_proposal import DRAWS, Problem, Sample
 from ._allocation_search import Found, searched_together
 from ._annealed_allocations import by_annealing, is_asked
+from ._at_once import at_once
 from ._basins import by_basin
-from ._bridge import Estimate, bridge, importance
 from ._chains import LONGER, Chains, followed, followed_from, is_small
 from ._fewer import to_fewer
 from ._grouped import by_groups, one_basin
 from ._in_use import all_in_use, empties, log_ways, with_empty_ones, with_more_in_use
 
-#: Share of the draws that are effective from which q is the posterior, and needs no bridge to it.
-SAME = 0.75
-#: Sweeps between the draws of chains at first; then twice as many, until the estimate moves by less than this
-#: share of its error bar or so many nats, or rows · components · numbers of each have been swept so often.
-FIRST, SHARE, STILL, MOST_SWEPT = 3, 0.5, 0.02, 5_000_000
-#: Nats in doubt where few chains are effective: they move away from q for a thousand sweeps then (K = 3, 1000
-#: rows: by 0.5 nats after the first fifty; where they stood still by chance the answer was 1.2 low at 0.2),
-#: and are not followed.
-UNSPREAD = 0.5
 #: Effective draws, or chains of a hundred, between which it is done again basin by basin: chains may hold
 #: basins in other proportions than the posterior (diabetes, K = 6: 46 to 87, half a nat low in the mean, in
 #: silence), and with fewer they have not spread within one.
@@ -133,11 +121,11 @@ def allocation_evidence(
     found = searched_together(model, problem.X, problem.F, problem.origin, rngs)
     T = np.concatenate([problem.proposal(one, g) for one, g in zip(found, rngs)], axis=1)
     draws = problem.draw(T, DRAWS, rng)
-    at_once = best = _at_once(problem, T, draws, sum(one.n_sweeps for one in found), rng)
-    if DOUBTFUL < at_once.n_effective < WELL and problem.cost <= MOST_SORTED:
+    first = best = at_once(problem, T, draws, sum(one.n_sweeps for one in found), rng)
+    if DOUBTFUL < first.n_effective < WELL and problem.cost <= MOST_SORTED:
         halves = [by_basin(problem, one.ever, g) for one, g in zip(found, rngs)]
         sorted_out = together(problem, halves, DOUBTFUL)
-        best = higher(at_once, sorted_out)
+        best = higher(first, sorted_out)
         if problem.is_scant:  # these have hardly spread (50 × 30, K = 5: half a nat low at 0.07), or by luck
             best = best._replace(reliable=False, hopeful=False)
     if best.reliable or best.hopeful:
@@ -217,38 +205,6 @@ def _with_empty(
     return None if one is None else with_empty_ones(problem, one, m, rng)
 
 
-def _at_once(
-    problem: Problem, T: np.ndarray, draws: Sample, n_sweeps: int, rng: np.random.Generator
-) -> AllocationEvidence:
-    """By draws of q alone if it is all but the posterior, else by a bridge to chains of all basins."""
-    # of what holds one in twenty as much has met no draw
-    unseen = 3 * (problem.model.n_components > 1) / DRAWS
-    if draws.weights.ess > SAME * DRAWS and not problem.is_scant:
-        theta, estimate = draws.theta, importance(draws.log_w)
-        unseen += draws.alone
-        each = [importance(half.log_w) for half in draws.halves()]
-    else:
-        chains, estimate, more = _bridged(problem, T, draws, rng)
-        theta, n_sweeps = np.concatenate([draws.theta, chains.theta]), n_sweeps + more
-        each = [_bridge(*half) for half in zip(draws.halves(), chains.halves())]
-    apart = abs(each[0].log_Z - each[1].log_Z)
-    std = max(estimate.std, apart / 2, unseen)
-    if estimate.n_effective < FEW:  # a bridge to one chain may be much too high, unlike importance sampling
-        beyond = estimate.log_Z - importance(draws.log_w).log_Z
-        std = float(np.hypot(std, beyond / estimate.n_effective))
-    n_points = 2 * PILOT + len(theta)
-    return AllocationEvidence(
-        log_evidence=estimate.log_Z,
-        log_evidence_std=std,
-        theta=theta,
-        log_weights=estimate.log_w,
-        n_effective=estimate.n_effective,
-        reliable=bool(estimate.n_effective > FEW and apart < APART),
-        hopeful=bool(estimate.n_effective > FEW and apart > DIFFERENT),
-        n_likelihoods=float(n_points * len(problem.rows) + n_sweeps * len(problem.F)),
-    )
-
-
 def _with_fewer(
     problem: Problem, chains: Chains, rngs: list[np.random.Generator]
 ) -> AllocationEvidence | None:
@@ -290,25 +246,3 @@ def most_rows(model: MixtureModel) -> float:
 def patience(model: MixtureModel, rows: Rows) -> int:
     """How many times the usual limits stand for these rows."""
     return PATIENCE if model.far_out(rows) > FAR else 1
-
-
-def _bridged(
-    problem: Problem, T: np.ndarray, draws: Sample, rng: np.random.Generator
-) -> tuple[Sample, Estimate, int]:
-    """Chains that have forgotten where they started, as far as an estimate can tell; that, and all sweeps."""
-    theta, n_sweeps, before = problem.starts(draws, rng), FIRST, None
-    while True:
-        chains = problem.chains(T, theta, n_sweeps, rng)
-        estimate = _bridge(draws, chains)
-        drift = UNSPREAD if before is None else abs(estimate.log_Z - before)
-        is_still = before is not None and drift < max(SHARE * estimate.std, STILL)
-        is_costly = before is not None and 2 * n_sweeps * LENGTH * problem.cost > MOST_SWEPT
-        if is_still or estimate.n_effective < FEW or is_costly:
-            break
-        theta, n_sweeps, before = chains.theta[-CHAINS:], 2 * n_sweeps, estimate.log_Z
-    estimate = estimate._replace(var_p=estimate.var_p + drift**2)
-    return chains, estimate, (2 * n_sweeps - FIRST) * LENGTH * CHAINS
-
-
-def _bridge(draws: Sample, chains: Sample) -> Estimate:
-    return bridge(draws.log_w, chains.log_w.reshape(LENGTH, -1))

@@ -16,6 +16,7 @@ from sgevidence.particles import Weights
 from sgevidence.targets import _aligned
 from sgevidence.targets import _allocations as target
 from sgevidence.targets._aligned import by_gaussian, most
+from sgevidence.targets._allocation_answer import FEW
 from sgevidence.targets._allocation_proposal import DRAWS, Problem
 from sgevidence.targets._allocation_search import searched_together
 from sgevidence.targets._chains import followed, followed_from
@@ -119,7 +120,7 @@ def test_overlap_in_many_columns(rng):
     """Two searches agree, where one allocation of a hundred is effective."""
     found = [target.allocation_evidence(MixtureModel(5, 20), Rows.of(WIDE), g) for g in rng.spawn(2)]
     for one in found:
-        assert one.reliable and one.n_effective > target.FEW and one.log_evidence_std < 0.2
+        assert one.reliable and one.n_effective > FEW and one.log_evidence_std < 0.2
         w = np.exp(one.log_weights - one.log_evidence)
         assert np.log(w.mean()) == pytest.approx(0.0, abs=1e-4)
     std = np.hypot(*(one.log_evidence_std for one in found))
