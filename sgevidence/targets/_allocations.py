@@ -51,7 +51,7 @@ from ._at_once import at_once
 from ._basins import by_basin
 from ._chains import LONGER, Chains, followed, followed_from, is_small
 from ._fewer import to_fewer
-from ._grouped import by_groups, one_basin
+from ._grouped import by_groups, one_basin, staying
 from ._in_use import all_in_use, empties, log_ways, with_empty_ones, with_more_in_use
 
 #: Effective draws, or chains of a hundred, between which it is done again basin by basin: chains may hold
@@ -162,25 +162,34 @@ def _settled(
     """Bridges from chains to Gaussians, or fewer components; and what these do not see."""
     n_empty = np.concatenate([empties(one.ever, problem.model.n_components) for one in found])
     is_met, least = n_empty.any() or chains.n_empty.any(), min(n_empty.min(), chains.n_empty.min())
-    if chains.are_settled:
-        groups: AllocationEvidence | None = one_basin(problem, chains, rngs)
-    elif is_small(problem) and not problem.is_wide:
-        return best
-    else:
-        full = all_in_use(problem, chains, found, rngs) if least == 0 else None
-        groups = None if full is None else by_groups(problem, full, rngs)
+    groups = _basins(problem, chains, found, least, rngs)
     if groups is not None and (groups.reliable or not chains.are_settled):
         stay_full = is_met and (not chains.are_settled or np.mean(chains.n_empty > 0) < RARE)
         little = groups.log_evidence - NOTHING if groups.reliable else -np.inf
         rest = _with_empty(problem, 1, rng, little) if stay_full else None
         return agreeing(best, groups if rest is None else both(groups, rest))
     if not chains.are_settled:
-        rest = _with_empty(problem, max(least, 1), rng)
+        rest = _with_empty(problem, max(least, 1), rng) if is_asked(problem) else None
         return best if rest is None else agreeing(best, _more_in_use(problem, rest, found, least, rngs))
     if is_small(problem):
         return best
     fewer, least = _with_fewer(problem, chains, rngs), int(np.quantile(chains.n_empty, RARE))
-    return best if fewer is None else agreeing(best, _more_in_use(problem, fewer, found, least, rngs))
+    if fewer is not None and fewer.reliable and (is_asked(problem) or np.any(n_empty < least)):
+        fewer = _more_in_use(problem, fewer, found, least, rngs)
+    return best if fewer is None else agreeing(best, fewer)
+
+
+def _basins(
+    problem: Problem, chains: Chains, found: list[Found], least: int, rngs: list[np.random.Generator]
+) -> AllocationEvidence | None:
+    """By chains that have settled; else what is held with all components in use."""
+    if chains.are_settled:
+        return one_basin(problem, chains, rngs)
+    if is_asked(problem):
+        full = all_in_use(problem, chains, found, rngs) if least == 0 else None
+        return None if full is None else by_groups(problem, full, rngs)
+    full = staying(chains)  # to begin anew would take minutes
+    return one_basin(problem, full, rngs) if full is not None and full.are_settled else None
 
 
 def _more_in_use(
@@ -213,7 +222,7 @@ def _with_fewer(
     while True:
         n = rows.weight.sum()
         step = to_fewer(model, np.concatenate(list(chains.n_empty), axis=1), n)
-        if step is not None or longer > 1 or not chains.n_empty.any():
+        if step is not None or longer > 1 or not (chains.n_empty.any() and is_asked(problem)):
             break
         longer = LONGER  # small components come and go more slowly than all else
         chains = followed_from(problem, list(chains.theta[:, -1]), rngs, longer)
