@@ -60,6 +60,8 @@ from ._in_use import all_in_use, empties, log_ways, with_empty_ones, with_more_i
 DOUBTFUL, WELL = 30, 90
 #: Share of the draws of chains that is no more than small components that come and go.
 RARE = 0.05
+#: Share of the draws of chains with all components in use from which what others hold saves no answer.
+MOSTLY = 0.5
 #: Rows · components · numbers of each beyond which the answer would take more than about ten seconds, and
 #: beyond which it would basin by basin.
 MOST, MOST_SORTED = 1_200_000, 200_000
@@ -163,18 +165,21 @@ def _settled(
     n_empty = np.concatenate([empties(one.ever, problem.model.n_components) for one in found])
     is_met, least = n_empty.any() or chains.n_empty.any(), min(n_empty.min(), chains.n_empty.min())
     groups = _basins(problem, chains, found, least, rngs)
+    is_lost = groups is not None and not groups.reliable and np.mean(chains.n_empty == 0) > MOSTLY
+    if is_lost and not chains.are_settled:
+        return best
     if groups is not None and (groups.reliable or not chains.are_settled):
         stay_full = is_met and (not chains.are_settled or np.mean(chains.n_empty > 0) < RARE)
         little = groups.log_evidence - NOTHING if groups.reliable else -np.inf
         rest = _with_empty(problem, 1, rng, little) if stay_full else None
         return agreeing(best, groups if rest is None else both(groups, rest))
     if not chains.are_settled:
-        rest = _with_empty(problem, max(least, 1), rng) if is_asked(problem) else None
+        rest = _with_empty(problem, max(least, 1), rng) if _is_worth(problem) else None
         return best if rest is None else agreeing(best, _more_in_use(problem, rest, found, least, rngs))
     if is_small(problem):
         return best
     fewer, least = _with_fewer(problem, chains, rngs), int(np.quantile(chains.n_empty, RARE))
-    if fewer is not None and fewer.reliable and (is_asked(problem) or np.any(n_empty < least)):
+    if fewer is not None and fewer.reliable and (_is_worth(problem) or np.any(n_empty < least)):
         fewer = _more_in_use(problem, fewer, found, least, rngs)
     return best if fewer is None else agreeing(best, fewer)
 
@@ -185,11 +190,16 @@ def _basins(
     """By chains that have settled; else what is held with all components in use."""
     if chains.are_settled:
         return one_basin(problem, chains, rngs)
-    if is_asked(problem):
+    if _is_worth(problem):
         full = all_in_use(problem, chains, found, rngs) if least == 0 else None
         return None if full is None else by_groups(problem, full, rngs)
     full = staying(chains)  # to begin anew would take minutes
     return one_basin(problem, full, rngs) if full is not None and full.are_settled else None
+
+
+def _is_worth(problem: Problem) -> bool:
+    """Whether chains are begun anew: in seconds, and where small components do not come and go often."""
+    return is_asked(problem) and not problem.is_scant
 
 
 def _more_in_use(
@@ -222,7 +232,7 @@ def _with_fewer(
     while True:
         n = rows.weight.sum()
         step = to_fewer(model, np.concatenate(list(chains.n_empty), axis=1), n)
-        if step is not None or longer > 1 or not (chains.n_empty.any() and is_asked(problem)):
+        if step is not None or longer > 1 or not (chains.n_empty.any() and _is_worth(problem)):
             break
         longer = LONGER  # small components come and go more slowly than all else
         chains = followed_from(problem, list(chains.theta[:, -1]), rngs, longer)

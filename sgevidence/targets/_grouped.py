@@ -76,6 +76,8 @@ def by_groups(problem: Problem, chains: Chains, rngs: list[np.random.Generator])
         if own is None or any(are_one(problem.model, other.chains, own) for other in known):
             continue
         known.append(Basin(answer, own, bool(np.all(np.any(basin == B, axis=1)))))
+        if not (answer.reliable or _is_little(answer, known)):
+            break  # nor is the sum, then
     if not known:
         return None
     answer = total(known)
