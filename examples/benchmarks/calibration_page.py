@@ -36,7 +36,7 @@ overlapping components with 300 to 1000 rows or in many columns, mixtures of a f
 rows that nobody scaled, ten rows that alone have a column, and a spike beside its slab. A cell has twenty or
 thirty seeds; with so few a true error bar, too, is beyond the bars in one cell of forty or so, and a cell
 that is gets ten times as many, all of which count. Fits whose reference is not sound do not: in the cells of
-groups that overlap in many columns that is half of them, and some are known to be wrong, in silence
+groups that overlap in many columns that is half of them, for which there are other values
 ([experiments](experiments.md#groups-that-are-as-good-as-one)).
 
     cd examples/benchmarks; export OMP_NUM_THREADS=1

@@ -15,12 +15,13 @@ know nothing of each other, so that a basin that is easily missed shows.
 
 Where components overlap each conditional is narrower than the posterior, and so is q.  Then the mean weight
 is too low, without a sign of it, and the evidence comes from a bridge between q and Gibbs chains that start
-from its draws (``_bridge.py``).  They are slow there: the estimate rises while they spread, and when it has
-stopped they have spread.  Where components overlap in many columns q is too narrow even for a bridge.  If
-chains forget quickly there is another from a Gaussian (``_aligned.py``), or, where components are empty, a
-step to the evidence of a mixture that has fewer (``_fewer.py``).  Few rows of many columns, which q cannot
-cover, are annealed, allocations and not parameters (``_annealed_allocations.py``).  There draws of q, however
-many are effective, do not say what q lacks: chains are asked.
+from its draws (``_at_once.py``), or from one for each basin (``_basins.py``).  Where components overlap in
+many columns q is too narrow even for a bridge.  If chains forget quickly there is another from a Gaussian
+(``_aligned.py``), or, where components are empty, a step to the evidence of a mixture that has fewer
+(``_fewer.py``).  What chains do not come to is added: by the number of components in use (``_in_use.py``),
+and by the way in which groups share them (``_grouped.py``).  Few rows of many columns, which q cannot cover,
+are annealed, allocations and not parameters (``_annealed_allocations.py``).  There draws of q, however many
+are effective, do not say what q lacks: chains are asked.
 
 References
 ----------

@@ -266,6 +266,13 @@ def test_groups_in_more_components(rng, benchmarks, K, seed):
     check_five_groups(rng, K, seed)
 
 
+@pytest.mark.slow
+def test_power_over_groups(rng, monkeypatch, benchmarks):
+    monkeypatch.setattr(target, "both", lambda one, other: one)
+    with pytest.raises(AssertionError):
+        check_five_groups(rng)
+
+
 def check_what_no_search_finds():
     """Four of five groups hold the most, by 3 nats; six searches of eight know three at most."""
     rows = Rows.of(five_groups(5, 3).X)
@@ -284,6 +291,5 @@ def test_what_no_search_finds(benchmarks):
 @pytest.mark.slow
 def test_power_of_splitting_further(benchmarks, monkeypatch):
     monkeypatch.setattr(_in_use, "split_off", lambda z, X, free, rng: z)
-    monkeypatch.setattr(target, "is_asked", lambda problem: False)  # for a minute
     with pytest.raises(AssertionError):
         check_what_no_search_finds()
