@@ -8,7 +8,7 @@ with some empty split a group that large, though both may hold as much.  So what
 with E empty components and c as in ``_fewer.py``: of the allocations of K − m components with E empty each is
 one of K in C(K, m) ways, and is met C(E + m, m) times.  Those of the former with exactly e empty are likewise
 those of K − e components, all in use, whose posterior a Gaussian may resemble: an empty one is as wide as the
-prior.  Where chains of these start is what a search has met, and what it has met with one fewer in use, split.
+prior.  Chains of these start where a search has been, and, split, where it has been with one fewer in use.
 
 Symbols
 -------
