@@ -46,7 +46,7 @@ from ._allocation_answer import (
     together,
 )
 from ._allocation_proposal import DRAWS, Problem, Sample
-from ._allocation_search import Found, searched_together
+from ._allocation_search import WIDE, Found, searched_together
 from ._annealed_allocations import by_annealing, is_asked
 from ._at_once import at_once
 from ._basins import by_basin
@@ -66,6 +66,8 @@ MOSTLY = 0.5
 #: Rows · components · numbers of each beyond which the answer would take more than about ten seconds, and
 #: beyond which it would basin by basin.
 MOST, MOST_SORTED = 1_200_000, 200_000
+#: The same, beyond which chains are not begun anew: half a minute each time.
+MOST_BEGUN = 500_000
 #: Rows beyond which modes and their importance sampling cost less, and allocations carry less.
 MOST_ROWS = 5000
 #: Components beyond which the sum over labellings would.
@@ -200,7 +202,8 @@ def _basins(
 
 def _is_worth(problem: Problem) -> bool:
     """Whether chains are begun anew: in seconds, and where small components do not come and go often."""
-    return is_asked(problem) and not problem.is_scant
+    is_cheap = problem.cost <= MOST_BEGUN and not problem.is_scant
+    return problem.model.n_features >= WIDE and is_cheap
 
 
 def _more_in_use(
