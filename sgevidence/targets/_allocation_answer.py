@@ -24,6 +24,8 @@ NOTHING = 5.0
 #: Nats by which what is not reliable may be too low besides its error bar, if so many of a hundred chains
 #: carry it.
 ROUGHLY, SOME = 3.0, 20
+#: Nats that what is not reliable may add at most.
+ADDS = 0.2
 #: Standard errors by which what is rough may exceed what is precise.
 SIGNIFICANT = 3.0
 
@@ -133,7 +135,8 @@ def pooled(found: list[AllocationEvidence]) -> AllocationEvidence:
 def both(one: AllocationEvidence, other: AllocationEvidence) -> AllocationEvidence:
     """What two that have no allocation in common hold; not the lower if it is far lower at most.
 
-    An error bar that is not reliable does not say so: of few effective draws it may be too short.
+    An error bar that is not reliable does not say so: of few effective draws it may be too short.  Half of
+    what it may add is an error.
     """
     spent = one.n_likelihoods + other.n_likelihoods
     one, other = sorted([one, other], key=lambda each: -each.log_evidence)
@@ -142,15 +145,16 @@ def both(one: AllocationEvidence, other: AllocationEvidence) -> AllocationEviden
     log_Z = np.array([one.log_evidence, other.log_evidence])
     total = float(np.logaddexp(*log_Z))
     std = np.exp(log_Z - total) * [one.log_evidence_std, other.log_evidence_std]
+    doubt = 0.0 if other.reliable else np.logaddexp(one.log_evidence, highest(other)) - total
     M = np.array([len(one.theta), len(other.theta)])
     log_M = np.log(M.sum() / M)
     return AllocationEvidence(
         log_evidence=total,
-        log_evidence_std=float(np.hypot(*std)),
+        log_evidence_std=float(np.hypot(np.hypot(*std), doubt / 2)),
         theta=np.concatenate([one.theta, other.theta]),
         log_weights=np.concatenate([one.log_weights + log_M[0], other.log_weights + log_M[1]]),
-        n_effective=min(one.n_effective, other.n_effective),
-        reliable=one.reliable and other.reliable,
+        n_effective=min(one.n_effective, other.n_effective) if other.reliable else one.n_effective,
+        reliable=bool(one.reliable and doubt < ADDS),
         hopeful=False,
         n_likelihoods=spent,
     )

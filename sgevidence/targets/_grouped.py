@@ -31,7 +31,7 @@ import numpy as np
 
 from ..models import MixtureModel
 from ._aligned import by_gaussian, most
-from ._allocation_answer import FEW, NOTHING, AllocationEvidence, both, highest, together
+from ._allocation_answer import FEW, AllocationEvidence, both, together
 from ._allocation_proposal import Problem
 from ._chains import LONGER, Chains, followed_from, shared
 
@@ -70,14 +70,14 @@ def by_groups(problem: Problem, chains: Chains, rngs: list[np.random.Generator])
         if own is None:
             continue
         answer = one_basin(problem, own, rngs)
-        if not (own.are_settled or _is_little(answer, known)):
+        if not (own.are_settled or _is_little(answer, known)):  # it may yet settle
             own = staying(followed_from(problem, list(own.theta[:, -1]), rngs, LONGER))
             answer = answer if own is None else one_basin(problem, own, rngs)
         if own is None or any(are_one(problem.model, other.chains, own) for other in known):
             continue
         known.append(Basin(answer, own, bool(np.all(np.any(basin == B, axis=1)))))
-        if not (answer.reliable or _is_little(answer, known)):
-            break  # nor is the sum, then
+        if not total(known).reliable:
+            break
     if not known:
         return None
     answer = total(known)
@@ -102,8 +102,8 @@ def staying(chains: Chains) -> Chains | None:
 
 
 def _is_little(answer: AllocationEvidence, known: list[Basin]) -> bool:
-    """Whether all there may be does not count beside another basin."""
-    return any(highest(answer) < other.answer.log_evidence - NOTHING for other in known)
+    """Whether all there may be does not count beside other basins."""
+    return bool(known) and both(total(known), answer).reliable
 
 
 def one_basin(problem: Problem, chains: Chains, rngs: list[np.random.Generator]) -> AllocationEvidence:

@@ -123,10 +123,12 @@ def test_both_are_added():
     [
         (-16.0, 0.1, 90.0, np.inf, True, True),
         (-11.0, 0.1, 90.0, np.inf, True, True),
-        (-16.0, 0.1, 90.0, np.inf, False, False),  # as it says; it may be 3 nats too low
+        (-13.0, 0.1, 90.0, np.inf, False, False),  # as it says; it may be 3 nats too low
+        (-15.5, 0.1, 90.0, np.inf, False, True),
         (-18.5, 0.1, 90.0, np.inf, False, True),
         (-18.5, 0.1, 5.0, np.inf, False, False),  # or far too low
-        (-16.0, 0.1, 90.0, -14.0, False, False),
+        (-16.0, 0.1, 90.0, -11.0, False, True),
+        (-16.0, 0.1, 5.0, -11.0, False, False),
         (-16.0, 9.0, 90.0, -15.5, False, True),
         (-16.0, 9.0, 5.0, -15.5, False, True),
     ],
@@ -135,4 +137,6 @@ def test_what_is_in_doubt_and_may_count(log_Z, std, n_effective, at_most, known,
     other = answer(log_Z, std, known, n_effective=n_effective)._replace(at_most=at_most)
     for found in (both(answer(-10.0), other), both(other, answer(-10.0))):
         assert found.reliable == reliable and found.n_likelihoods == 10.0
-        assert (found.log_evidence == -10.0) == (reliable and log_Z < -15)
+        assert found.log_evidence == pytest.approx(np.logaddexp(-10.0, log_Z), abs=0.01)
+        most = -10.0 if known else np.logaddexp(-10.0, min(at_most, log_Z + 3 * std + 3))
+        assert not reliable or found.log_evidence_std > 0.45 * (most - found.log_evidence)
