@@ -65,8 +65,9 @@ class CoefficientsDisplay:
             raise ValueError(f"{type(model).__name__} has no coefficients, only {sorted(named)}")
         draws = named["coef"]
         classes = [str(c) for c in model.classes_] if draws.ndim == 3 else [""]
-        p = draws.shape[-1]
-        features = [str(f) for f in getattr(model, "feature_names_in_", [f"x{k}" for k in range(p)])]
+        p, names = draws.shape[-1], getattr(model, "feature_names_in_", None)
+        columns = getattr(model, "columns_", range(p))
+        features = [f"x{k}" if names is None else str(names[k]) for k in columns]
         return cls(draws=draws.reshape(len(draws), len(classes), p), features=features, classes=classes).plot(
             ax
         )

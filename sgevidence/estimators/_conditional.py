@@ -1,14 +1,15 @@
 """Estimators of y given X: fit, scores of pairs, simulated targets; coefficients, if there are some."""
 
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._compat import fit_context
+from .._compat import Interval, fit_context
 from ._base import EvidenceEstimator
-from ._input import check_count, generator
+from ._input import check_count, column_indices, generator
 from ._stream import learns_online
 
 
@@ -117,10 +118,39 @@ class LinearPredictor(ConditionalEstimator):
     """Estimators whose model names its parameters ``coef`` and ``intercept``."""
 
     fit_intercept: bool
+    columns: Any
+    columns_: np.ndarray
+
+    _parameter_constraints: dict = {
+        **EvidenceEstimator._parameter_constraints,
+        "columns": ["array-like", None],
+        "fit_intercept": ["boolean"],
+        "coef_scale": [Interval(Real, 0, None, closed="neither")],
+        "intercept_scale": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def _validate_pair(self, X: Any, y: Any, reset: bool, **checks: Any) -> tuple[np.ndarray, Any]:
+        """The columns of X that the model uses, and y; scikit-learn's checks see all columns."""
+        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", **checks)
+        if reset:
+            names = getattr(self, "feature_names_in_", None)
+            self.columns_ = column_indices(self.columns, X.shape[1], names)
+            if not (len(self.columns_) or self.fit_intercept or getattr(self, "noise_std", 1.0) is None):
+                raise ValueError(
+                    "a model without columns and without an intercept has no parameters: its log evidence "
+                    "is its log-likelihood, and there is nothing to learn"
+                )
+        return self._used(X), y
+
+    def _validate_X(self, X: Any) -> np.ndarray:
+        return self._used(super()._validate_X(X))
+
+    def _used(self, X: np.ndarray) -> np.ndarray:
+        return X if self.columns is None else np.take(X, self.columns_, axis=1)
 
     @property
     def coef_(self) -> np.ndarray:
-        """Posterior mean of the coefficients."""
+        """Posterior mean of the coefficients, one per column of ``columns_``."""
         self._must_have_learnt("coef_")
         return self._posterior_mean_and_std("coef")[0]
 
@@ -136,4 +166,5 @@ class LinearPredictor(ConditionalEstimator):
         if not self.fit_intercept:
             return 0.0
         self._must_have_learnt("intercept_")
-        return self._posterior_mean_and_std("intercept")[0]
+        mean = self._posterior_mean_and_std("intercept")[0]
+        return mean if mean.ndim else float(mean)

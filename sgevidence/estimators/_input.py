@@ -1,6 +1,7 @@
-"""What comes in from the user: arrays without masks, seeds, counts, pairs of numbers."""
+"""What comes in from the user: arrays without masks, seeds, counts, pairs of numbers, names of columns."""
 
 import zlib
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any
 
@@ -48,3 +49,39 @@ def check_prior_pair(pair: Any, name: str) -> tuple[float, float]:
     if values.shape != (2,) or not np.all(np.isfinite(values) & (values > 0)):
         raise ValueError(f"{name} must be a pair of positive numbers (shape, scale), got {pair!r}")
     return float(values[0]), float(values[1])
+
+
+def column_indices(columns: Any, n_features: int, names: Sequence[str] | None) -> np.ndarray:
+    """Indices of columns that are given by names, indices or a mask, in the order given; None is all.
+
+    Raises
+    ------
+    ValueError
+        Naming a column that X does not have, or that is given twice.
+    """
+    if columns is None:
+        return np.arange(n_features)
+    given = list(columns)
+    if any(isinstance(column, str) for column in given):
+        if names is None:
+            raise ValueError(f"columns={columns!r} are names, but the columns of X have none")
+        where = {name: k for k, name in enumerate(names)}
+        if unknown := [column for column in given if column not in where]:
+            raise ValueError(f"X has no columns {unknown[:5]}: its columns are {list(names)}")
+        indices = np.array([where[column] for column in given])
+    else:
+        indices = _by_number(given, n_features)
+    if len(set(indices.tolist())) < len(indices):
+        raise ValueError(f"columns={columns!r} has the same column twice")
+    return indices
+
+
+def _by_number(columns: list[Any], n_features: int) -> np.ndarray:
+    """Of indices, from the end if negative, or a mask; an empty list is no column."""
+    wanted = np.array(columns) if columns else np.empty(0, dtype=int)
+    if wanted.ndim != 1 or wanted.dtype.kind not in "biu":
+        raise ValueError(f"columns must be None or a list of names or indices, got {columns!r}")
+    try:
+        return np.arange(n_features)[wanted]
+    except IndexError:
+        raise ValueError(f"columns={columns!r} do not fit X, which has {n_features} columns") from None

@@ -5,11 +5,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import validate_data
 
 from .._compat import Interval
 from ..models import LinearModel
-from ._base import EvidenceEstimator
 from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._input import check_prior_pair
@@ -26,6 +24,9 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
     ----------
     noise_std : float or None, default=None
         Known σ; None: unknown, inferred with the others.
+    columns : array-like or None, default=None
+        Names or indices of the columns of X that the model uses, or a mask; None is all.  ``[]`` is the null
+        model, the intercept alone.  Models of the same X that differ in ``columns`` can be compared.
     fit_intercept : bool, default=True
     coef_scale, intercept_scale : float, default=1.0
         Prior standard deviations, the papers' values: they suit standardised columns.
@@ -35,7 +36,9 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
 
     Attributes
     ----------
-    coef_, coef_std_ : ndarray of shape (n_features,)
+    columns_ : ndarray of shape (n_columns,)
+        Indices of the columns that the model uses, in the order of ``coef_``.
+    coef_, coef_std_ : ndarray of shape (n_columns,)
         Posterior mean and standard deviation.
     intercept_ : float
         Posterior mean.
@@ -76,11 +79,8 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
     _model: LinearModel
 
     _parameter_constraints: dict = {
-        **EvidenceEstimator._parameter_constraints,
+        **LinearPredictor._parameter_constraints,
         "noise_std": [Interval(Real, 0, None, closed="neither"), None],
-        "fit_intercept": ["boolean"],
-        "coef_scale": [Interval(Real, 0, None, closed="neither")],
-        "intercept_scale": [Interval(Real, 0, None, closed="neither")],
         "noise_prior": [tuple, list],
     }
 
@@ -88,6 +88,7 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
         self,
         noise_std: float | None = None,
         *,
+        columns: Any = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
         intercept_scale: float = 1.0,
@@ -97,6 +98,7 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
         verbose: bool | int = False,
     ) -> None:
         self.noise_std = noise_std
+        self.columns = columns
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
@@ -135,7 +137,7 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
         )
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
-        return validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", y_numeric=True)
+        return self._validate_pair(X, y, reset, y_numeric=True)
 
     def _encode(self, y: Any, reset: bool, classes: Any) -> np.ndarray:
         return y.astype(np.float64, copy=False)

@@ -50,8 +50,8 @@ def settings_of_all(models: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 def _value(value: Any) -> Any:
     """What stays as it is when the parameter is changed in place, and can be compared by ``==``."""
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
+    if hasattr(value, "__array__"):  # of pandas and polars, too
+        value = np.asarray(value).tolist()
     if isinstance(value, float) and np.isnan(value):
         return "nan"  # is not equal to itself
     if isinstance(value, list | tuple):

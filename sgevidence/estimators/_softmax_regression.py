@@ -1,18 +1,16 @@
 """Bayesian softmax regression with a running log evidence."""
 
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d
 
-from .._compat import Interval, fit_context
+from .._compat import fit_context
 from ..history import Rows
 from ..models import SoftmaxModel
-from ._base import EvidenceEstimator
 from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._stream import learns_online
@@ -27,6 +25,9 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
 
     Parameters
     ----------
+    columns : array-like or None, default=None
+        Names or indices of the columns of X that the model uses, or a mask; None is all.  ``[]`` is the null
+        model, the intercept alone.  Models of the same X that differ in ``columns`` can be compared.
     fit_intercept : bool, default=True
     coef_scale, intercept_scale : float, default=1.0
         Prior standard deviations, the papers' values: they suit standardised columns.
@@ -35,7 +36,9 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
-    coef_, coef_std_ : ndarray of shape (n_classes, n_features)
+    columns_ : ndarray of shape (n_columns,)
+        Indices of the columns that the model uses, in the order of ``coef_``.
+    coef_, coef_std_ : ndarray of shape (n_classes, n_columns)
         Posterior mean and standard deviation, one row a class, also for two classes.
     intercept_ : ndarray of shape (n_classes,)
         Posterior mean.
@@ -70,15 +73,13 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
     _model: SoftmaxModel
 
     _parameter_constraints: dict = {
-        **EvidenceEstimator._parameter_constraints,
-        "fit_intercept": ["boolean"],
-        "coef_scale": [Interval(Real, 0, None, closed="neither")],
-        "intercept_scale": [Interval(Real, 0, None, closed="neither")],
+        **LinearPredictor._parameter_constraints,
     }
 
     def __init__(
         self,
         *,
+        columns: Any = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
         intercept_scale: float = 1.0,
@@ -86,6 +87,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
+        self.columns = columns
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
@@ -179,7 +181,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         return self.classes_[y]
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C")
+        X, y = self._validate_pair(X, y, reset)
         check_classification_targets(y)
         return X, column_or_1d(y, warn=True)
 

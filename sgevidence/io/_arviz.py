@@ -110,7 +110,9 @@ def _coordinates(model: Any, variables: Variables) -> dict[str, np.ndarray]:
     sizes = {dim: size for dims, draws in variables.values() for dim, size in zip(dims, draws.shape)}
     names: dict[str, Any] = {dim: range(size) for dim, size in sizes.items()}
     if "feature" in names:
-        names["feature"] = getattr(model, "feature_names_in_", [f"x{j}" for j in names["feature"]])
+        columns = getattr(model, "columns_", names["feature"])
+        known = getattr(model, "feature_names_in_", None)
+        names["feature"] = [f"x{j}" if known is None else known[j] for j in columns]
     if "class" in names:
         names["class"] = model.classes_
     return {dim: np.array(list(values)) for dim, values in names.items()}

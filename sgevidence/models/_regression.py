@@ -19,7 +19,7 @@ def prior_scales(
     n_features: int, fit_intercept: bool, coef_scale: float, intercept_scale: float
 ) -> np.ndarray:
     """Prior standard deviation of the coefficient of each column of Φ, (p + 1,) or (p,)."""
-    return np.array([coef_scale] * n_features + [intercept_scale] * fit_intercept, dtype=float)
+    return np.array([coef_scale] * n_features + [intercept_scale] * bool(fit_intercept), dtype=float)
 
 
 def gaussian_log_density(theta: Any, scale: np.ndarray) -> Any:
