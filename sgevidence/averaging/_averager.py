@@ -192,7 +192,9 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
 
     @available_if(_children_are_online)
     @fit_context(prefer_skip_nested_validation=False)
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None, **fit_params: Any
+    ) -> Self:
         """Let all models learn from more rows; the first call starts afresh.
 
         Parameters
@@ -202,6 +204,8 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
         classes : array-like of shape (n_classes,), optional
             Classifiers: all labels that may ever come.
         sample_weight : array-like of shape (n_samples,), optional
+        **fit_params : dict
+            As in :meth:`fit`.
 
         Returns
         -------
@@ -213,7 +217,7 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
             As in :meth:`fit`, and if parameters of the models or the method have changed since the first
             call; nothing has changed then.
         """
-        return self._partial_fit(X, y, classes, sample_weight)
+        return self._partial_fit(X, y, classes, sample_weight, fit_params)
 
     @property
     def weights_path_(self) -> dict[str, np.ndarray]:
@@ -276,9 +280,9 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
         return tags
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Where metadata goes: to ``fit`` and ``partial_fit`` of the models that request it.
+        """Where metadata goes: to ``fit``, ``partial_fit`` and ``predict`` of the models that request it.
 
-        A pipeline's ``fit`` request holds for ``partial_fit`` too.
+        A pipeline's ``fit`` request holds for ``partial_fit`` too, and a ``predict`` request for scores.
 
         Returns
         -------

@@ -46,17 +46,15 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
                 params = route(self, "fit", standing.children, sample_weight, fit_params)
                 calls = [(child, X, y, params[name]) for name, child in standing.children]
                 standing = standing.after(standing.fitted(self, fit_child, calls, tasks))
-            elif fit_params:
-                raise ValueError(
-                    f"method={self.method!r} learns chunk by chunk and takes no metadata but "
-                    f"sample_weight, got {sorted(fit_params)}"
-                )
             else:
-                standing = self._learnt(standing, X, y, None, sample_weight, tasks)
+                standing = self._learnt(standing, X, y, None, sample_weight, tasks, fit_params)
             self._store(standing, X, reset=True)
         return self
 
-    def _partial_fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+    def _partial_fit(
+        self, X: Any, y: Any, classes: Any, sample_weight: Any, fit_params: dict[str, Any]
+    ) -> Self:
+        raise_for_params(fit_params, self, "partial_fit")
         with all_or_nothing(self), fit_tasks(self, "partial_fit", X, y) as tasks:
             refuse_masked(X=X, y=y, sample_weight=sample_weight)
             first = not hasattr(self, "_standing")
@@ -67,16 +65,29 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
                 standing = self._standing
                 if self.method == "bma":
                     standing = standing._replace(weighing=self._weighing())
-            self._store(self._learnt(standing, X, y, classes, sample_weight, tasks), X, reset=first)
+            standing = self._learnt(standing, X, y, classes, sample_weight, tasks, fit_params)
+            self._store(standing, X, reset=first)
         return self
 
     def _learnt(
-        self, standing: Standing, X: Any, y: Any, classes: Any, sample_weight: Any, tasks: FitTasks | None
+        self,
+        standing: Standing,
+        X: Any,
+        y: Any,
+        classes: Any,
+        sample_weight: Any,
+        tasks: FitTasks | None,
+        fit_params: dict[str, Any],
     ) -> Standing:
         """After the rows of a call: at once, or chunk by chunk."""
         if self.method == "bma":
             extra = {} if classes is None else {"classes": classes}
-            return standing.learning(self, [Chunk(X, y, sample_weight)], extra, tasks)
+            return standing.learning(self, [Chunk(X, y, sample_weight)], extra, tasks, fit_params)
+        if fit_params:
+            raise ValueError(
+                f"method={self.method!r} learns chunk by chunk and takes no metadata but sample_weight, "
+                f"got {sorted(fit_params)}"
+            )
         kind = self._kind([child for _, child in standing.children])
         n_before = standing.shared.get("n_samples_seen_", 0)
         y = None if kind == "density_estimator" else y

@@ -46,18 +46,24 @@ class Standing(NamedTuple):
         return type(self)(list(zip(names, fitted)), now, extended(self.path, entry), shared)
 
     def learning(
-        self, owner: Any, chunks: Iterable[Chunk], extra: dict[str, Any], tasks: FitTasks | None
+        self,
+        owner: Any,
+        chunks: Iterable[Chunk],
+        extra: dict[str, Any],
+        tasks: FitTasks | None,
+        metadata: dict[str, Any] | None = None,
     ) -> Self:
         """After these rows; stacking asks the models for the scores of a chunk before they learn from it.
 
-        ``owner`` is the average, ``extra`` goes to the models at the first chunk, ``tasks`` are told.
+        ``owner`` is the average, ``extra`` goes to the models at the first chunk, ``tasks`` are told,
+        ``metadata`` of a single chunk go to those that request them.
         """
         standing = self
         for X, y, sample_weight in chunks:
             first = not standing.shared
             is_scored = isinstance(standing.weighing, Stacking) and not first
             scores = standing.scores(X, y) if is_scored else None
-            params = route(owner, "partial_fit", standing.children, sample_weight, {})
+            params = route(owner, "partial_fit", standing.children, sample_weight, metadata or {})
             calls = [
                 (child, X, y, params[name], extra if first else {}, first)
                 for name, child in standing.children

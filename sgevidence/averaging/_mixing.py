@@ -31,11 +31,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .._compat import check_feature_names
+from .._compat import check_feature_names, raise_for_params
 from ..estimators import refuse_masked
 from ..model_selection import last_step
 from ..particles import log_sum_exp
 from ._pipelines import behind_transformers
+from ._routing import route_to_last_steps
 
 
 def _children_have(method: str) -> Callable[[Any], bool]:
@@ -57,12 +58,13 @@ class MixedPredictions(BaseEstimator):
 
     estimators: Any
     estimators_: list[Any]
+    named_estimators_: Any
     weights_: np.ndarray
     classes_: np.ndarray
     _copies_are_branches = True  # of a stream, as its models' are
 
     @available_if(_children_have("predict"))
-    def predict(self, X: Any, return_std: bool = False) -> Any:
+    def predict(self, X: Any, return_std: bool = False, **params: Any) -> Any:
         """Most probable class, or mean, under the average of the models' predictions.
 
         Parameters
@@ -70,6 +72,9 @@ class MixedPredictions(BaseEstimator):
         X : array-like of shape (n_samples, n_features)
         return_std : bool, default=False
             Regressors: also return the standard deviation, spread between models included.
+        **params : dict
+            Metadata that the models have requested for ``predict``, if metadata routing is enabled, such as
+            the ``offset`` of a :class:`BayesianGLM`.
 
         Returns
         -------
@@ -81,16 +86,17 @@ class MixedPredictions(BaseEstimator):
         if self._kind() == "classifier":
             if return_std:
                 raise ValueError("return_std is for regressors only")
+            raise_for_params(params, self, "predict")
             return self.classes_[np.argmax(self.predict_log_proba(X), axis=1)]
         if not return_std:
-            return self.weights_ @ np.array(self._ask("predict", X))
-        means, stds = self._predictive_moments(X)
+            return self.weights_ @ np.array(self._ask("predict", X, metadata=params))
+        means, stds = self._predictive_moments(X, params)
         mean = self.weights_ @ means
         return mean, np.sqrt(self.weights_ @ (stds**2 + (means - mean) ** 2))
 
-    def _predictive_moments(self, X: Any) -> np.ndarray:
+    def _predictive_moments(self, X: Any, params: dict[str, Any]) -> np.ndarray:
         """Means and standard deviations of all models, (2, K, n)."""
-        return np.array(self._ask("predict", X, return_std=True)).transpose(1, 0, 2)
+        return np.array(self._ask("predict", X, metadata=params, return_std=True)).transpose(1, 0, 2)
 
     @available_if(_children_have("predict_proba"))
     def predict_log_proba(self, X: Any) -> np.ndarray:
@@ -136,7 +142,7 @@ class MixedPredictions(BaseEstimator):
         log_p = self.predict_log_proba(X)
         return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
 
-    def score_samples(self, X: Any, y: Any = None) -> np.ndarray:
+    def score_samples(self, X: Any, y: Any = None, **params: Any) -> np.ndarray:
         """Log predictive density of each row under the mixture of models, in nats.
 
         Parameters
@@ -146,6 +152,8 @@ class MixedPredictions(BaseEstimator):
             If None, a classifier or regressor gives the score that it expects: minus the entropy of the
             averaged prediction.  Of regressors it is the average of what the models expect, less what y
             would tell of which of them is right, by their means and variances.
+        **params : dict
+            Metadata that the models have requested for ``predict``.
 
         Returns
         -------
@@ -157,19 +165,20 @@ class MixedPredictions(BaseEstimator):
             log_p = self.predict_log_proba(X)
             return np.sum(np.exp(log_p) * log_p, axis=1)
         if y is None and kind == "regressor":
-            return self._expected_score(X)
+            return self._expected_score(X, params)
         args = () if y is None or kind == "density_estimator" else (y,)
-        return self._mix(self._ask("score_samples", X, *args))
+        return self._mix(self._ask("score_samples", X, *args, metadata=params))
 
-    def _expected_score(self, X: Any) -> np.ndarray:
+    def _expected_score(self, X: Any, params: dict[str, Any]) -> np.ndarray:
         """Σ_k w_k E_k − I of regressors."""
-        w, (means, stds) = self.weights_, self._predictive_moments(X)
+        w, (means, stds) = self.weights_, self._predictive_moments(X, params)
         variance = w @ (stds**2 + (means - w @ means) ** 2)
         told = 0.5 * np.log(variance) - w @ np.log(stds)
         entropy = -np.sum(w[w > 0] * np.log(w[w > 0]))
-        return w @ np.array(self._ask("score_samples", X)) - np.minimum(told, entropy)
+        scores = np.array(self._ask("score_samples", X, metadata=params))
+        return w @ scores - np.minimum(told, entropy)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> float:
         """Accuracy of a classifier, R² of a regressor, otherwise mean of :meth:`score_samples`.
 
         Parameters
@@ -177,6 +186,8 @@ class MixedPredictions(BaseEstimator):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), optional
         sample_weight : array-like of shape (n_samples,), optional
+        **params : dict
+            Metadata that the models have requested for ``predict``.
 
         Returns
         -------
@@ -185,17 +196,18 @@ class MixedPredictions(BaseEstimator):
         check_is_fitted(self)
         metrics = {"classifier": accuracy_score, "regressor": r2_score}
         if (kind := self._kind()) in metrics:
-            return metrics[kind](y, self.predict(X), sample_weight=sample_weight)
-        return float(np.average(self.score_samples(X, y), weights=sample_weight))
+            return metrics[kind](y, self.predict(X, **params), sample_weight=sample_weight)
+        return float(np.average(self.score_samples(X, y, **params), weights=sample_weight))
 
-    def _ask(self, method: str, X: Any, *args: Any, **kwargs: Any) -> list[Any]:
+    def _ask(self, method: str, X: Any, *args: Any, metadata: Any = None, **kwargs: Any) -> list[Any]:
         """The answers of all models, each to X as its pipeline transforms it."""
         refuse_masked(X=X)
         check_feature_names(self, X, reset=False)
+        routed = route_to_last_steps(self, list(self.named_estimators_.items()), metadata or {})
         answers = []
-        for child in self.estimators_:
+        for child, requested in zip(self.estimators_, routed):
             model, X_in = behind_transformers(child, X)
-            answers.append(getattr(model, method)(X_in, *args, **kwargs))
+            answers.append(getattr(model, method)(X_in, *args, **kwargs, **requested))
         return answers
 
     def _mix(self, logs: list[np.ndarray]) -> np.ndarray:

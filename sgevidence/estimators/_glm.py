@@ -1,11 +1,11 @@
 """Bayesian generalised linear regression with a running log evidence."""
 
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_array, check_consistent_length
+from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions, fit_context
 from ..history import Rows
@@ -13,16 +13,10 @@ from ..models import Family, GLMModel, Poisson
 from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._input import refuse_masked
+from ._offset import WithOffset, joined, with_offset
 from ._stream import learns_online
 
 FAMILIES: dict[str, Family] = {"poisson": Poisson()}
-
-
-class WithOffset(NamedTuple):
-    """Rows and what is added to their linear predictor, on the way to where both are validated."""
-
-    X: Any
-    offset: Any  #: (n,); None: zero
 
 
 @documented
@@ -80,6 +74,7 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
     """
 
     _model: GLMModel
+    _has_offset: bool
 
     _parameter_constraints: dict = {
         **LinearPredictor._parameter_constraints,
@@ -118,8 +113,8 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
             Counts.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
-        offset : array-like of shape (n_samples,), optional
-            Added to the linear predictor; zero by default.
+        offset : float or array-like of shape (n_samples,), optional
+            Added to the linear predictor; zero by default.  If it is given, later calls need one too.
 
         Returns
         -------
@@ -149,7 +144,7 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
-        offset : array-like of shape (n_samples,), optional
+        offset : float or array-like of shape (n_samples,), optional
 
         Returns
         -------
@@ -165,7 +160,7 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         X : array-like of shape (n_samples, n_features)
         return_std : bool, default=False
             Also return the predictive standard deviation, that of y itself included.
-        offset : array-like of shape (n_samples,), optional
+        offset : float or array-like of shape (n_samples,), optional
 
         Returns
         -------
@@ -173,7 +168,7 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         std : ndarray of shape (n_samples,)
             Only if ``return_std``.
         """
-        X, cloud = self._validate_X(_with(X, offset)), (self.particles_, self.particle_weights_)
+        X, cloud = self._validate_X(with_offset(X, offset)), (self.particles_, self.particle_weights_)
         mean = self._model.predictive_mean(*cloud, X)
         return (mean, self._model.predictive_std(*cloud, X)) if return_std else mean
 
@@ -185,13 +180,13 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
-        offset : array-like of shape (n_samples,), optional
+        offset : float or array-like of shape (n_samples,), optional
 
         Returns
         -------
         float
         """
-        return super().score(_with(X, offset), y, sample_weight)
+        return super().score(with_offset(X, offset), y, sample_weight)
 
     def score_samples(self, X: Any, y: Any = None, offset: Any = None) -> np.ndarray:
         """Log predictive probability of each row, in nats.
@@ -202,13 +197,13 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         y : array-like of shape (n_samples,), optional
             If None, the score that the model itself expects: minus the entropy of its prediction, by the
             entropies of the particles' predictions and the predictive variance.
-        offset : array-like of shape (n_samples,), optional
+        offset : float or array-like of shape (n_samples,), optional
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
-        return super().score_samples(_with(X, offset), y)
+        return super().score_samples(with_offset(X, offset), y)
 
     def log_predictive(self, X: Any, y: Any = None, offset: Any = None) -> float:
         """Joint log predictive probability of rows, log p(rows | rows seen), in nats.
@@ -217,13 +212,13 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-        offset : array-like of shape (n_samples,), optional
+        offset : float or array-like of shape (n_samples,), optional
 
         Returns
         -------
         float
         """
-        return super().log_predictive(_with(X, offset), y)
+        return super().log_predictive(with_offset(X, offset), y)
 
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: Any = None, offset: Any = None
@@ -236,13 +231,13 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         n_samples : int, default=1
         random_state : int, RandomState instance or None, default=None
             By default the estimator's own.
-        offset : array-like of shape (n_rows,), optional
+        offset : float or array-like of shape (n_rows,), optional
 
         Returns
         -------
         ndarray of shape (n_rows, n_samples)
         """
-        return super().sample_y(_with(X, offset), n_samples, random_state)
+        return super().sample_y(with_offset(X, offset), n_samples, random_state)
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
         rows = super()._rows(X, y, sample_weight, reset, classes)
@@ -252,17 +247,29 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         """The offset becomes the last column of X."""
-        X, offset = _with(X, None)
-        refuse_masked(X=X, offset=offset)
+        X, offset = with_offset(X, None)
+        if reset:
+            self._has_offset = False
+        self._check_offset(offset)
+        refuse_masked(X=X)
         X, y = self._validate_pair(X, y, reset, y_numeric=True)
         if np.any(y < 0):
             raise ValueError(f"y must be counts, but has the negative value {y.min()}")
-        return _joined(X, offset), y
+        self._has_offset = self._has_offset or offset is not None
+        return joined(X, offset), y
 
     def _validate_X(self, X: Any) -> np.ndarray:
-        X, offset = _with(X, None)
-        refuse_masked(offset=offset)
-        return _joined(super()._validate_X(X), offset)
+        X, offset = with_offset(X, None)
+        check_is_fitted(self)
+        self._check_offset(offset)
+        return joined(super()._validate_X(X), offset)
+
+    def _check_offset(self, offset: Any) -> None:
+        """Where rows before had an offset, zero in silence would be another exposure."""
+        if offset is None and self._has_offset:
+            raise ValueError(
+                "the model was fitted with an offset: give the offset of these rows, 0.0 for none"
+            )
 
     def _encode(self, y: Any, reset: bool, classes: Any) -> np.ndarray:
         return y.astype(np.float64, copy=False)
@@ -281,18 +288,3 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = True
         return tags
-
-
-def _with(X: Any, offset: Any) -> WithOffset:
-    return X if isinstance(X, WithOffset) else WithOffset(X, offset)
-
-
-def _joined(X: np.ndarray, offset: Any) -> np.ndarray:
-    """[X, offset], the offset checked."""
-    if offset is None:
-        return np.column_stack([X, np.zeros(len(X))])
-    offset = check_array(offset, dtype=np.float64, ensure_2d=False, input_name="offset")
-    check_consistent_length(X, offset)
-    if offset.ndim != 1:
-        raise ValueError(f"offset must have one number a row, got shape {offset.shape}")
-    return np.column_stack([X, offset])

@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
+import sklearn
 from scipy.integrate import quad
 from scipy.optimize import minimize
 from scipy.stats import multivariate_t, norm, poisson
+from sklearn.base import clone
+from sklearn.metrics import r2_score
+from sklearn.pipeline import make_pipeline
 
-from sgevidence import SGAIS, BayesianGLM, EvidenceWarning
+from sgevidence import SGAIS, BayesianGLM, EvidenceModelAverager, EvidenceWarning
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((40, 1))
@@ -104,7 +108,7 @@ def test_predictions_are_averages_over_particles(fitted):
     [
         (dict(y=-Y - 1.0), "y must be counts, but has the negative value"),
         (dict(offset=np.zeros(39)), "inconsistent numbers of samples"),
-        (dict(offset=np.zeros((40, 2))), "offset must have one number a row"),
+        (dict(offset=np.zeros((40, 2))), "offset must have one number per row"),
         (dict(offset=np.full(40, np.nan)), "offset contains NaN"),
         (dict(offset=np.ma.masked_array(np.zeros(40), mask=np.arange(40) == 1)), "offset is a masked array"),
     ],
@@ -124,3 +128,62 @@ def test_rows_of_weight_zero_take_their_offset_with_them():
     one = one_coefficient().fit(X, Y, sample_weight=weight, offset=np.log(EXPOSURE))
     other = one_coefficient().fit(X[1::2], Y[1::2], offset=np.log(EXPOSURE[1::2]))
     assert one.log_evidence_ == other.log_evidence_
+
+
+def test_rows_without_their_offset_are_refused_not_taken_for_zero(fitted):
+    message = "fitted with an offset: give the offset of these rows"
+    for call in (
+        lambda: fitted.predict(X),
+        lambda: fitted.score(X, Y),
+        lambda: fitted.score_samples(X, Y),
+        lambda: fitted.score_samples(X),
+        lambda: fitted.sample_y(X),
+        lambda: fitted.log_predictive(X, Y),
+        lambda: fitted.partial_fit(X, Y),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    np.testing.assert_array_equal(fitted.predict(X, offset=0), fitted.predict(X, offset=np.zeros(40)))
+    refitted = one_coefficient().fit(X, Y, offset=np.log(EXPOSURE)).fit(X, Y)  # fit forgets the offset, too
+    np.testing.assert_array_equal(refitted.predict(X), refitted.predict(X, offset=0.0))
+    later = one_coefficient().partial_fit(X, Y).partial_fit(X, Y, offset=np.log(EXPOSURE))
+    with pytest.raises(ValueError, match=message):
+        later.partial_fit(X, Y)
+
+
+def asks_for_offset(est, yes):
+    est = est.set_fit_request(offset=yes).set_partial_fit_request(offset=yes)
+    return est.set_predict_request(offset=yes)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_an_average_hands_the_offset_on_to_those_who_ask_for_it(method):
+    with sklearn.config_context(enable_metadata_routing=True):
+        rate, plain = (asks_for_offset(one_coefficient(), yes) for yes in (True, False))
+        models = [
+            ("rate", rate),
+            ("deep", make_pipeline("passthrough", clone(rate))),
+            ("plain", plain),
+        ]
+        averager = EvidenceModelAverager(models)
+        offset = np.log(EXPOSURE)
+        getattr(averager, method)(X, Y, offset=offset)
+        exact = [by_quadrature(EXPOSURE), by_quadrature(EXPOSURE), by_quadrature(np.ones(40))]
+        assert np.all(np.abs(averager.log_evidences_ - exact) < 4 * averager.log_evidences_std_)
+        rate, deep, plain = averager.estimators_
+        each = [rate.predict(X, offset=offset), deep[-1].predict(X, offset=offset), plain.predict(X)]
+        np.testing.assert_allclose(averager.predict(X, offset=offset), averager.weights_ @ each)
+        mean, std = averager.predict(X, return_std=True, offset=offset)
+        assert np.all(std > np.sqrt(mean) / 2)
+        densities = [np.exp(m.score_samples(X, Y, offset=offset)) for m in (rate, deep[-1])]
+        densities.append(np.exp(plain.score_samples(X, Y)))
+        scores = averager.score_samples(X, Y, offset=offset)
+        np.testing.assert_allclose(np.exp(scores), averager.weights_ @ densities)
+        assert averager.score_samples(X, offset=offset).shape == (40,)
+        assert averager.score(X, Y, offset=offset) == pytest.approx(r2_score(Y, averager.weights_ @ each))
+        with pytest.raises(ValueError, match="fitted with an offset"):
+            averager.predict(X)
+        with pytest.raises(TypeError, match="colour"):
+            averager.predict(X, colour=offset)
+    with pytest.raises(ValueError, match="only supported if enable_metadata_routing=True"):
+        averager.predict(X, offset=offset)
