@@ -8,4 +8,4 @@ from sgevidence.models import MixtureModel, SoftmaxModel
 def sum_in_double(monkeypatch) -> None:
     """The models that use single precision do not."""
     for model in (MixtureModel, SoftmaxModel):
-        monkeypatch.setattr(model, "evaluation", replace(model.evaluation, single_precision_rows=0))
+        monkeypatch.setattr(model, "evaluation", replace(model.evaluation, single_precision_total=0.0))

@@ -226,6 +226,6 @@ class Model(ABC):
 
     def in_double_precision(self) -> "Model":
         """The same model, all of whose sums are formed in double precision."""
-        model, double = copy.copy(self), replace(self.evaluation, single_precision_rows=0)
+        model, double = copy.copy(self), replace(self.evaluation, single_precision_total=0.0)
         object.__setattr__(model, "evaluation", double)  # a frozen dataclass, but the copy is ours
         return model

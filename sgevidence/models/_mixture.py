@@ -19,7 +19,7 @@ from autograd.extend import defvjp, primitive
 from scipy.cluster.vq import kmeans2
 
 from ._base import Model
-from ._evaluation import Evaluation
+from ._evaluation import SINGLE_PRECISION_TOTAL, Evaluation
 from ._exchangeable import Exchangeable
 from ._linear import inverse_gamma_log_density
 from ._mixture_curvature import likelihood_derivatives, prior_derivatives
@@ -49,7 +49,7 @@ class MixtureModel(Exchangeable, Model):
     variance_prior: tuple[float, float] = (1.0, 1.0)
 
     # rounding a log-weight shifts all rows of its component alike: 20 000 · 10⁻⁷ is still nothing
-    evaluation = Evaluation(fused_elements=1_000_000, single_precision_rows=20_000)
+    evaluation = Evaluation(fused_elements=1_000_000, single_precision_total=SINGLE_PRECISION_TOTAL)
 
     has_one_mode = True  # in each labelling, or its own search finds them
 

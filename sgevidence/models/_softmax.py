@@ -15,7 +15,14 @@ from autograd.extend import defvjp, primitive
 from scipy.special import xlogy
 
 from ._base import Model
-from ._evaluation import Evaluation, largest_term, log_totals, pieces_in_cache, working_precision
+from ._evaluation import (
+    SINGLE_PRECISION_TOTAL,
+    Evaluation,
+    largest_term,
+    log_totals,
+    pieces_in_cache,
+    working_precision,
+)
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 
@@ -37,8 +44,7 @@ class SoftmaxModel(Model):
     coef_scale: float = 1.0
     intercept_scale: float = 1.0
 
-    # near a mode the gradient cancels what rounding the parameters adds up, so the number of rows is free
-    evaluation = Evaluation(single_precision_rows=10**8)
+    evaluation = Evaluation(single_precision_total=SINGLE_PRECISION_TOTAL)
 
     @property
     def n_inputs(self) -> int:
@@ -104,7 +110,7 @@ class SoftmaxModel(Model):
             S += (own - np.log(total)) @ w
             P /= total
             G += ((labels - P) * w) @ Phi.T
-            dtype = working_precision(theta, Phi, self.evaluation.single_below(rows))
+            dtype = working_precision(theta, Phi, self.evaluation.single_below(block, adds_up=False))
             A = P.astype(dtype)[:, None] * (np.sqrt(w) * Phi).astype(dtype)
             A = A.reshape(K * q, -1)
             B += A @ A.T
@@ -154,6 +160,8 @@ def _fused(theta, Phi, y, weight, K, tape, single_below):
     """Σ_r w_r log p(y_r | x_r, θ_m) = θ_m·s − Σ_r w_r log Σ_k exp z_krm with s_k = Σ_{y_r = k} w_r φ_r."""
     M, (n, q) = len(theta), Phi.shape
     dtype = working_precision(theta, Phi, single_below)
+    # rounded once for both sums, which nearly cancel: θ is then a little elsewhere, the same in both
+    theta, Phi = (a.astype(dtype).astype(float) for a in (theta, Phi))
     W, inputs = theta.reshape(M, K, q), Phi.T.astype(dtype)
     wPhi = None if tape is None else (weight[:, None] * Phi).astype(dtype)
     longest = np.max(np.einsum("mkq,mkq->mk", W, W)) * np.max(np.einsum("np,np->n", Phi, Phi))

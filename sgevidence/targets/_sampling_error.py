@@ -1,10 +1,10 @@
 """What a sub-sample of the history cannot know: its noise, from disjoint blocks of itself.
 
-Symbols: ``values`` = sums over each block at each particle, (B, M); ``share`` = the blocks' share of
-the sampled weight; ``n`` = total weight that the sample stands for.
+Symbols: ``estimates`` = the whole sum, from each block at each particle, (B, M); ``share`` = the blocks'
+share of the sampled weight; ``n`` = total weight that the sample stands for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,10 +27,9 @@ class SampleEstimate(NamedTuple):
     spread_var: float  #: mean variance of what differs between particles: it distorts the posterior
 
     @classmethod
-    def from_blocks(cls, values: Any, weights: Any, n: float) -> "SampleEstimate":
-        values, weights = np.asarray(values), np.asarray(weights)
+    def from_blocks(cls, estimates: Any, weights: Any, n: float) -> "SampleEstimate":
+        estimates, weights = np.asarray(estimates), np.asarray(weights)
         share = weights / weights.sum()
-        estimates = values * (n / weights)[:, None]
         value = share @ estimates
         finite = np.isfinite(value)
         error = share[:, None] * (estimates[:, finite] - value[finite])
@@ -47,16 +46,25 @@ def remainder(model: Model, theta: np.ndarray, own: Anchor, rows: Rows) -> np.nd
     return model.sum_log_likelihood(theta, rows) - own(theta)
 
 
+def standing_for(n: float, rows: Rows, order: np.ndarray) -> Iterator[tuple[Rows, float]]:
+    """Disjoint blocks of some rows, each weighted to stand for n, and what each weighs itself.
+
+    The weight is with the rows from the start: the precision of a sum depends on it.
+    """
+    for part in np.array_split(order, min(N_BLOCKS, len(order))):  # condensed rows may be fewer
+        block = rows.take(np.sort(part))
+        yield block.scaled(n / block.total_weight), block.total_weight
+
+
 def by_blocks(
     model: Model, theta: np.ndarray, a: np.ndarray, rows: Rows, n: float, order: np.ndarray
 ) -> SampleEstimate:
     """The remainder of rows that stand for n, from blocks of those in ``order``."""
-    values, weights = [], []
-    for part in np.array_split(order, min(N_BLOCKS, len(order))):  # condensed rows may be fewer
-        block = rows.take(np.sort(part))
-        values.append(remainder(model, theta, Anchor.of(model, a, block), block))
-        weights.append(block.total_weight)
-    return SampleEstimate.from_blocks(values, weights, n)
+    estimates, weights = [], []
+    for block, weight in standing_for(n, rows, order):
+        estimates.append(remainder(model, theta, Anchor.of(model, a, block), block))
+        weights.append(weight)
+    return SampleEstimate.from_blocks(estimates, weights, n)
 
 
 def surrogate_spread(path: Path, theta: np.ndarray, rng: np.random.Generator) -> float:
@@ -99,7 +107,7 @@ def estimate(
     whole up to ``whole_rows``, or if half of it would not do.
     """
     history, certain, anchor = memory.reservoir, memory.certain, memory.sums
-    rows, size, done, weights, values = history.rows, first_rows, 0, [], []
+    rows, size, done, weights, estimates = history.rows, first_rows, 0, [], []
 
     def whole(t: np.ndarray) -> np.ndarray:
         total = model.sum_log_likelihood(t, rows)
@@ -113,12 +121,11 @@ def estimate(
     order = rng.permutation(len(rows))
     while True:
         size = min(len(rows), size)
-        for part in np.array_split(order[done:size], N_BLOCKS):
-            block = rows.take(np.sort(part))
+        for block, weight in standing_for(history.n, rows, order[done:size]):
             own = Anchor.of(model, anchor.a, block)
-            values.append(of(lambda t: remainder(model, t, own, block)))  # noqa: B023
-            weights.append(block.total_weight)
-        result = SampleEstimate.from_blocks(values, weights, history.n)
+            estimates.append(of(lambda t: remainder(model, t, own, block)))  # noqa: B023
+            weights.append(weight)
+        result = SampleEstimate.from_blocks(estimates, weights, history.n)
         variance = result.common_var + (result.spread_var / 2) ** 2
         if size == len(rows) or variance < noise**2:
             return result._replace(value=known + result.value)

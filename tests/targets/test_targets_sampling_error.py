@@ -77,7 +77,7 @@ def test_difference_is_exact_for_a_quadratic(rng):
         pytest.param("remainder", " - own(theta)", "", marks=pytest.mark.slow),
         ("estimate", "known + result.value", "result.value"),
         ("difference", "L(moved) - L(theta)", "L(theta) - L(moved)"),
-        ("blocks", "values * (n / weights)[:, None]", "values"),
+        ("standing_for", "block.scaled(n / block.total_weight)", "block"),
         ("blocks", "np.sum(common**2)", "np.sum(common) ** 2"),
         pytest.param("blocks", "share[:, None] * (estimates", "(estimates", marks=pytest.mark.slow),
         pytest.param("blocks", "(error - common) ** 2", "error**2", marks=pytest.mark.slow),
@@ -98,8 +98,8 @@ def test_broken_differences_are_caught(rng, monkeypatch, where, right, wrong):
         difference = broken(of_difference, right, wrong)
     elif where == "estimate":
         mutant = broken(estimate, right, wrong)
-    elif where == "remainder":
-        monkeypatch.setattr(_sampling_error, "remainder", broken(_sampling_error.remainder, right, wrong))
+    elif where in ("remainder", "standing_for"):
+        monkeypatch.setattr(_sampling_error, where, broken(getattr(_sampling_error, where), right, wrong))
     else:
         monkeypatch.setattr(SampleEstimate, "from_blocks", broken(SampleEstimate.from_blocks, right, wrong))
     with pytest.raises(AssertionError, match=r"biased|noise off"):
