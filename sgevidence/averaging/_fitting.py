@@ -8,7 +8,14 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import Bunch
 
 from .._compat import check_feature_names, check_n_features, raise_for_params
-from ..estimators import FitTasks, all_or_nothing, fit_tasks, refuse_changes, refuse_masked, settings_of_all
+from ..estimators import (
+    FitTasks,
+    all_or_nothing,
+    fit_tasks,
+    refuse_changes,
+    refuse_unreadable,
+    settings_of_all,
+)
 from ..model_selection import last_step, log_model_prior, seed
 from ._checks import check_kinds, check_online, check_pairs
 from ._chunks import Chunk, chunks, labels
@@ -40,7 +47,7 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
     def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Self:
         raise_for_params(fit_params, self, "fit")
         with all_or_nothing(self), fit_tasks(self, "fit", X, y) as tasks:
-            refuse_masked(X=X, y=y, sample_weight=sample_weight)
+            refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
             standing = self._start()
             if self.method == "bma":
                 params = route(self, "fit", standing.children, sample_weight, fit_params)
@@ -56,7 +63,7 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
     ) -> Self:
         raise_for_params(fit_params, self, "partial_fit")
         with all_or_nothing(self), fit_tasks(self, "partial_fit", X, y) as tasks:
-            refuse_masked(X=X, y=y, sample_weight=sample_weight)
+            refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
             first = not hasattr(self, "_standing")
             if first:
                 standing = self._start()

@@ -32,7 +32,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import check_feature_names, raise_for_params
-from ..estimators import refuse_masked
+from ..estimators import refuse_unreadable
 from ..model_selection import last_step
 from ..particles import log_sum_exp
 from ._pipelines import behind_transformers
@@ -201,7 +201,7 @@ class MixedPredictions(BaseEstimator):
 
     def _ask(self, method: str, X: Any, *args: Any, metadata: Any = None, **kwargs: Any) -> list[Any]:
         """The answers of all models, each to X as its pipeline transforms it."""
-        refuse_masked(X=X)
+        refuse_unreadable(X=X)
         check_feature_names(self, X, reset=False)
         routed = route_to_last_steps(self, list(self.named_estimators_.items()), metadata or {})
         answers = []

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model_selection import last_step
+from ._drawn import drawn
 from ._style import GREY, axes, intervals, marker_style, name_rows
 
 
@@ -59,7 +59,7 @@ class CoefficientsDisplay:
         ValueError
             If it has no coefficients.
         """
-        model = last_step(estimator)
+        model = drawn(cls, estimator, "posterior_samples")
         named = model.posterior_samples()
         if "coef" not in named:
             raise ValueError(f"{type(model).__name__} has no coefficients, only {sorted(named)}")

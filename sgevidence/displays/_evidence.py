@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ..model_selection import last_step, named_models
+from ..model_selection import named_models
+from ._drawn import drawn
 from ._style import BAND, FAR, axes, legend, line_style, number
 
 
@@ -78,7 +79,7 @@ class EvidenceDisplay:
         -------
         EvidenceDisplay
         """
-        model = last_step(estimator)
+        model = drawn(cls, estimator, "evidence_path_")
         paths = {name or type(model).__name__: model.evidence_path_}
         return cls(paths=paths).plot(ax, n_std=n_std, **line_params)
 
@@ -110,7 +111,8 @@ class EvidenceDisplay:
         -------
         EvidenceDisplay
         """
-        paths = {name: last_step(model).evidence_path_ for name, model in named_models(estimators).items()}
+        models = named_models(estimators).items()
+        paths = {name: drawn(cls, model, "evidence_path_").evidence_path_ for name, model in models}
         if hasattr(estimators, "weights_path_"):
             paths = {
                 name: _where(path, estimators.weights_path_["n_samples"]) for name, path in paths.items()

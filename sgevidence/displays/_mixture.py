@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
-from ..model_selection import last_step
+from ._drawn import drawn
 from ._style import COLORS, axes, marker_style
 
 
@@ -79,7 +79,7 @@ class MixtureDisplay:
         ValueError
             If there are no two such columns.
         """
-        model = last_step(estimator)
+        model = drawn(cls, estimator, "means_")
         p, (i, j) = model.n_features_in_, columns
         if i == j or not all(-p <= c < p for c in columns):
             raise ValueError(f"columns must be two of the {p} columns, got {columns!r}")

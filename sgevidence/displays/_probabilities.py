@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ._drawn import drawn
 from ._style import axes, line_style
 
 
@@ -66,6 +67,7 @@ class ModelProbabilitiesDisplay:
         -------
         ModelProbabilitiesDisplay
         """
+        drawn(cls, estimator, "weights_path_")
         path, names = estimator.weights_path_, list(estimator.named_estimators_)
         quantity = "stacking weight" if estimator.method == "stacking" else "model probability"
         display = cls(n_samples=path["n_samples"], weights=path["weights"], names=names, quantity=quantity)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model_selection import last_step
+from ._drawn import drawn
 from ._style import COLORS, GREY, axes, pyplot
 
 
@@ -51,7 +51,7 @@ class RunDisplay:
         -------
         RunDisplay
         """
-        return cls(path=last_step(estimator).evidence_path_).plot(axes)
+        return cls(path=drawn(cls, estimator, "evidence_path_").evidence_path_).plot(axes)
 
     def plot(self, axes: Sequence[Any] | None = None) -> "RunDisplay":
         """Draw.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..model_selection import last_step
+from ._drawn import drawn
 from ._evidence import from_no_rows
 from ._style import COLORS, axes, pyplot
 
@@ -93,7 +93,7 @@ class SurpriseDisplay:
         -------
         SurpriseDisplay
         """
-        model = last_step(estimator)
+        model = drawn(cls, estimator, "evidence_path_", "log_predictive_path_")
         edges, rate = _growth(model)
         found = model if change_points is None else change_points
         places = getattr(found, "change_points_", () if change_points is None else change_points)

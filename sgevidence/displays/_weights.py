@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model_selection import last_step
+from ._drawn import drawn
 from ._style import COLORS, axes, name_rows
 
 
@@ -68,7 +68,7 @@ class WeightsDisplay:
         ValueError
             If it has no weights.
         """
-        model = last_step(estimator)
+        model = drawn(cls, estimator, "posterior_samples", "named_estimators_")
         if hasattr(model, "named_estimators_"):
             names = list(model.named_estimators_)
             low, high = model.weights_interval_

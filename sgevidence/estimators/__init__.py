@@ -5,7 +5,7 @@ from ._callbacks import FitTasks, fit_tasks, task_of
 from ._custom import BayesianModel
 from ._glm import BayesianGLM
 from ._gmm import BayesianGMM
-from ._input import generator, refuse_masked
+from ._input import generator, refuse_unreadable
 from ._linear_regression import BayesianLinearRegression
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
@@ -24,7 +24,7 @@ __all__ = [
     "all_or_nothing",
     "generator",
     "refuse_changes",
-    "refuse_masked",
+    "refuse_unreadable",
     "settings",
     "settings_of_all",
 ]

@@ -19,7 +19,7 @@ from ..history import Rows
 from ..models import Model
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ._callbacks import fit_tasks
-from ._input import fingerprint, generator, refuse_masked
+from ._input import fingerprint, generator, refuse_unreadable
 from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
 from ._stream import Stream, is_online
@@ -98,10 +98,11 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
                 name, total = getattr(self, "_named", type(self).__name__), self.n_samples_seen_ + len(rows)
                 progress = Progress(name, self.verbose, n_rows=total, watcher=tasks)
                 try:
-                    if is_online(self):
-                        self._update(sampler, rows, reset, progress)
-                    else:
-                        self._run(sampler, rows, progress)
+                    with np.errstate(all="ignore"):  # samplers judge what leaves the finite numbers
+                        if is_online(self):
+                            self._update(sampler, rows, reset, progress)
+                        else:
+                            self._run(sampler, rows, progress)
                 except ImpossibleRowsError as error:
                     raise error.among(rows, sample_weight) from None
                 self.n_samples_seen_ += len(rows)
@@ -120,7 +121,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
         Samplers copy what they keep, and a user's functions are given views that cannot be written to.
         """
-        refuse_masked(X=X, y=y, sample_weight=sample_weight)
+        refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
         X, y = self._validate(X, y, reset)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         kept = weight > 0
@@ -168,12 +169,12 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         """Validated rows in the form that the model was fitted on."""
         check_is_fitted(self)
-        refuse_masked(X=X, y=y)
+        refuse_unreadable(X=X, y=y)
         X, y = self._validate(X, y, False)
         return Rows.of(X, self._encode(y, False, None))
 
     def _validate_X(self, X: Any) -> np.ndarray:
         """Rows to predict."""
         check_is_fitted(self)
-        refuse_masked(X=X)
+        refuse_unreadable(X=X)
         return validate_data(self, X, reset=False, dtype=np.float64)

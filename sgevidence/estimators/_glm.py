@@ -12,7 +12,7 @@ from ..history import Rows
 from ..models import Family, GLMModel, Poisson
 from ._conditional import LinearPredictor
 from ._documentation import documented
-from ._input import refuse_masked
+from ._input import refuse_unreadable
 from ._offset import WithOffset, joined, with_offset
 from ._stream import learns_online
 
@@ -251,7 +251,7 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         if reset:
             self._has_offset = False
         self._check_offset(offset)
-        refuse_masked(X=X)
+        refuse_unreadable(X=X)
         X, y = self._validate_pair(X, y, reset, y_numeric=True)
         if np.any(y < 0):
             raise ValueError(f"y must be counts, but has the negative value {y.min()}")

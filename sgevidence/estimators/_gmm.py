@@ -222,7 +222,7 @@ class BayesianGMM(DensityEstimator):
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> MixtureModel:
         return MixtureModel(
-            n_components=self.n_components,
+            n_components=check_count(self.n_components, "n_components"),
             n_features=X.shape[1],
             weight_concentration=self.weight_concentration,
             mean_scale=self.mean_scale,

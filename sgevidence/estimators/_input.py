@@ -9,15 +9,19 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 
-def refuse_masked(**arrays: Any) -> None:
-    """Entries that are masked out are no numbers; scikit-learn would use what is under the mask.
+def refuse_unreadable(**arrays: Any) -> None:
+    """Rows that are not there: scikit-learn would use what is under a mask, and choke on a query.
 
     Raises
     ------
-    ValueError
+    ValueError, TypeError
         Naming the array, and what to do.
     """
     for name, array in arrays.items():
+        if hasattr(array, "collect") and not hasattr(array, "__array__"):  # as polars.LazyFrame
+            raise TypeError(
+                f"{name} is a {type(array).__name__}, whose rows are not computed yet: give {name}.collect()"
+            )
         if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
             raise ValueError(
                 f"{name} is a masked array with masked entries, which have no place in a likelihood: drop "
@@ -37,10 +41,11 @@ def fingerprint(data: np.ndarray, weight: np.ndarray, running: int) -> int:
     return zlib.crc32(np.ascontiguousarray(table).tobytes(), running)
 
 
-def check_count(n: Any, name: str) -> None:
-    """A number of draws."""
-    if not isinstance(n, Integral) or n < 1:
+def check_count(n: Any, name: str) -> int:
+    """A number of draws, or of components."""
+    if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
         raise ValueError(f"{name} must be an integer of at least 1, got {n!r}")
+    return int(n)
 
 
 def check_prior_pair(pair: Any, name: str) -> tuple[float, float]:

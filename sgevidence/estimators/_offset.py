@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_array, check_consistent_length
 
-from ._input import refuse_masked
+from ._input import refuse_unreadable
 
 
 class WithOffset(NamedTuple):
@@ -28,7 +28,7 @@ def joined(X: np.ndarray, offset: Any) -> np.ndarray:
     ValueError
         If the offset is neither a finite number nor one per row.
     """
-    refuse_masked(offset=offset)
+    refuse_unreadable(offset=offset)
     if np.ndim(offset) == 0:  # None, too
         offset = np.full(len(X), 0.0 if offset is None else offset)
     offset = check_array(offset, dtype=np.float64, ensure_2d=False, input_name="offset")

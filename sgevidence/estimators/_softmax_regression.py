@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_array, column_or_1d
 
 from .._compat import fit_context
 from ..history import Rows
@@ -187,9 +187,10 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
 
     def _encode(self, y: Any, reset: bool, classes: Any) -> np.ndarray:
         """Labels as indices into ``classes_``."""
+        classes = None if classes is None else _labels(classes)
         if reset:
-            self.classes_ = np.unique(y) if classes is None else np.unique(classes)
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            self.classes_ = np.unique(y) if classes is None else classes
+        elif classes is not None and not np.array_equal(classes, self.classes_):
             raise ValueError(f"classes={classes!r} is not the same as on the first call: {self.classes_!r}")
         index = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         unknown = self.classes_[index] != y
@@ -208,3 +209,10 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
             coef_scale=self.coef_scale,
             intercept_scale=self.intercept_scale,
         )
+
+
+def _labels(classes: Any) -> np.ndarray:
+    """All labels that may come, sorted."""
+    if not np.size(classes):
+        raise ValueError("classes is empty: give all labels that may ever come, or None if y has them all")
+    return np.unique(column_or_1d(check_array(classes, ensure_2d=False, dtype=None, input_name="classes")))

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
 #: Parameters that make a fit another draw of the same model: no part of a model's name.
 NOT_THE_MODEL = {"random_state", "verbose", "sampler"}
@@ -101,7 +103,7 @@ def candidate(name: str, estimator: Any) -> Candidate:
     """
     model = last_step(estimator)
     if not hasattr(model, "log_evidence_"):
-        raise TypeError(f"{name!r} ({type(model).__name__}) has no log_evidence_: is it fitted?")
+        raise TypeError(f"{name!r} ({type(model).__name__}) has no log_evidence_: {_remedy(model)}")
     classes = getattr(model, "classes_", None)
     return Candidate(
         name,
@@ -141,6 +143,25 @@ def check_comparable(found: Iterable[Candidate]) -> None:
                     f"{name!r} {difference} than {known[0][0]!r}: {value} and {known[0][1]}; their evidences "
                     "cannot be compared"
                 )
+
+
+def _remedy(model: Any) -> str:
+    """Where the evidence may be instead."""
+    for attribute in ("regressor_", "classifier_", "estimator_", "best_estimator_"):
+        if hasattr(last_step(getattr(model, attribute, None)), "log_evidence_"):
+            return f"its {attribute} has, of the rows as they were handed on to it"
+    return "it is no estimator of this library" if _is_fitted(model) else "is it fitted?"
+
+
+def _is_fitted(model: Any) -> bool:
+    """As far as scikit-learn can tell."""
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    except TypeError:  # no estimator at all
+        pass
+    return True
 
 
 def _kind(model: Any) -> str | None:

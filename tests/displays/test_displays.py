@@ -278,3 +278,25 @@ def test_weights_of_models_and_of_components(averager, linear):
     )
     with pytest.raises(ValueError, match="BayesianLinearRegression has no weights"):
         WeightsDisplay.from_estimator(linear)
+
+
+@pytest.mark.parametrize("wrong, got", [([1], "got list: "), ({"a": 1}, "got dict: "), (3, "got int$")])
+def test_what_a_display_cannot_draw(wrong, got):
+    advice = {EvidenceDisplay: "from_estimators draws several"}
+    for display in (
+        EvidenceDisplay,
+        RunDisplay,
+        ModelProbabilitiesDisplay,
+        WeightsDisplay,
+        CoefficientsDisplay,
+        SurpriseDisplay,
+    ):
+        message = f"{display.__name__} draws a fitted estimator with .*_.*, {got}"
+        if got.endswith(" "):
+            message += advice.get(display, "give one of them")
+        with pytest.raises(TypeError, match=message):
+            display.from_estimator(wrong)
+    with pytest.raises(TypeError, match=f"MixtureDisplay draws a fitted estimator with means_, {got}"):
+        MixtureDisplay.from_estimator(wrong, np.ones((3, 2)))
+    with pytest.raises(TypeError, match="EvidenceDisplay draws a fitted estimator with evidence_path_"):
+        EvidenceDisplay.from_estimators([3])

@@ -1,5 +1,6 @@
 """Faults: a clear error, and an estimator that is as if the call had never happened (DESIGN §7)."""
 
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -21,7 +22,7 @@ from estimator_cases import (
 from scipy import sparse
 from scipy.stats import norm
 
-from sgevidence import AIS, SGAIS, DivergenceError
+from sgevidence import AIS, SGAIS, DivergenceError, EvidenceModelAverager, Laplace
 from sgevidence.models import Model
 
 N = 40
@@ -116,6 +117,24 @@ def test_masked_entries(kind):
     assert est.partial_fit(**unmasked).n_samples_seen_ == 45 + N
 
 
+class Query:
+    """As polars.LazyFrame: rows only after ``collect``."""
+
+    def collect(self):
+        return data("linear")[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_that_are_not_computed_yet(kind):
+    message = r"X is a Query, whose rows are not computed yet: give X.collect\(\)"
+    averager = EvidenceModelAverager([("one", estimator(kind))])
+    for est in (estimator(kind), fitted(kind), averager):
+        with pytest.raises(TypeError, match=message):
+            est.fit(**call(kind, X=lambda d: Query()))
+    with pytest.raises(TypeError, match=message):
+        fitted(kind).score_samples(Query())
+
+
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 @pytest.mark.parametrize("sampler", [SGAIS, AIS])
 def test_a_class_is_no_sampler(sampler, method):
@@ -150,6 +169,32 @@ def test_missing_targets(kind):
 )
 def test_unknown_classes(message, changes):
     refused(fitted("softmax"), ValueError, message, **call("softmax", **changes))
+
+
+@pytest.mark.parametrize(
+    "classes, message",
+    [
+        ([], "classes is empty: give all labels that may ever come"),
+        ([0, 1, np.nan], "Input classes contains NaN"),
+        ([[0, 1], [1, 2]], "should be a 1d array"),
+    ],
+)
+def test_classes_that_are_no_list_of_labels(classes, message):
+    refused(estimator("softmax"), ValueError, message, **call("softmax", classes=lambda d: classes))
+
+
+def test_true_is_no_number_of_components():
+    message = "n_components must be an integer of at least 1, got True"
+    refused(estimator("gmm", n_components=True), ValueError, message, "fit", **call("gmm"))
+
+
+def test_what_leaves_the_finite_numbers_is_not_printed():
+    """Rates of e^{100 N(0, 1)} overflow at most draws from the prior."""
+    X, y = data("glm")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        est = estimator("glm", sampler=Laplace(), coef_scale=100.0, intercept_scale=100.0).fit(X, y)
+    assert np.isfinite(est.log_evidence_)
 
 
 def test_a_label_that_classes_does_not_have_at_the_first_call():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from estimator_cases import data, estimator
 from mutants import broken
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
@@ -194,6 +195,19 @@ def test_what_cannot_be_compared_at_all():
     for wrong in ([BayesianGMM()], {"a": LinearRegression()}):
         with pytest.raises(TypeError, match="has no log_evidence_"):
             compare(wrong)
+
+
+def test_where_the_evidence_is_instead():
+    X, y = data("linear")
+    wrapped = TransformedTargetRegressor(estimator("linear", sampler=Exact()), transformer=StandardScaler())
+    message = r"'a' \(TransformedTargetRegressor\) has no log_evidence_: "
+    with pytest.raises(TypeError, match=message + "is it fitted?"):
+        compare({"a": wrapped})
+    with pytest.raises(TypeError, match=message + "its regressor_ has, of the rows as they were handed on"):
+        compare({"a": wrapped.fit(X, y)})
+    assert len(compare({"a": wrapped.regressor_})) == 1
+    with pytest.raises(TypeError, match="has no log_evidence_: it is no estimator of this library"):
+        compare([LinearRegression().fit(X, y)])
 
 
 def test_equal_models_in_a_list_are_numbered():
