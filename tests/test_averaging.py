@@ -158,7 +158,8 @@ def test_expected_score_of_regressors_by_quadrature(mean, std, slack, prior):
 
 
 @pytest.mark.parametrize(
-    "right, wrong", [("np.minimum(told, entropy)", "told"), ("- np.minimum", "- 0 * np.maximum")]
+    "right, wrong",
+    [("np.minimum(told, entropy)", "told"), ("np.minimum(told, entropy)", "0 * np.maximum(told, entropy)")],
 )
 def test_a_wrong_expected_score_is_seen(right, wrong, monkeypatch):
     mutant = broken(EvidenceModelAverager._expected_score, right, wrong)

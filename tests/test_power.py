@@ -13,13 +13,33 @@ MUTANTS = {
         "v = v - alpha * v + eta * grad_log_target(theta) + xi  # line 5\n",
         "old, theta = theta, theta + v; v = v - alpha * v + eta * grad_log_target(old) + xi; continue\n",
     ),
-    "sghmc: half the noise": (check_sghmc, sghmc, "noise = 2 * (alpha", "noise = (alpha"),
-    "sghmc: noise of SGLD": (check_sghmc, sghmc, "2 * (alpha - ", "2 * (1 - "),
+    "sghmc: half the noise": (
+        check_sghmc,
+        sghmc,
+        "2 * (alpha - np.asarray(beta_hat) * eta)",
+        "alpha - np.asarray(beta_hat) * eta",
+    ),
+    "sghmc: noise of SGLD": (
+        check_sghmc,
+        sghmc,
+        "alpha - np.asarray(beta_hat) * eta",
+        "1 - np.asarray(beta_hat) * eta",
+    ),
     "sghmc: variance taken for standard deviation": (check_sghmc, sghmc, "np.sqrt(noise)", "noise"),
     "sghmc: friction forgotten": (check_sghmc, sghmc, "v - alpha * v", "v"),
-    "sghmc: momentum refreshed at each step": (check_sghmc, sghmc, "if resample_momentum", "if True"),
-    "sgld: half the noise": (check_sgld, sgld, "noise = 2 * (1", "noise = (1"),
-    "sgld: half the gradient": (check_sgld, sgld, "eta * grad_log_target", "0.5 * eta * grad_log_target"),
+    "sghmc: momentum refreshed at each step": (check_sghmc, sghmc, "resample_momentum", "True"),
+    "sgld: half the noise": (
+        check_sgld,
+        sgld,
+        "2 * (1 - np.asarray(beta_hat) * eta)",
+        "1 - np.asarray(beta_hat) * eta",
+    ),
+    "sgld: half the gradient": (
+        check_sgld,
+        sgld,
+        "eta * grad_log_target(theta)",
+        "0.5 * eta * grad_log_target(theta)",
+    ),
     "sgld: variance taken for standard deviation": (check_sgld, sgld, "np.sqrt(noise)", "noise"),
     "hmc: no Metropolis test": (
         check_hmc,
@@ -27,7 +47,12 @@ MUTANTS = {
         "np.log1p(-rng.random(len(theta))) < log_ratio",
         "log_ratio > -1e9",
     ),
-    "hmc: kinetic energy forgotten": (check_hmc, hmc, " - 0.5 * np.sum(v**2 - v0**2, axis=1)", ""),
+    "hmc: kinetic energy forgotten": (
+        check_hmc,
+        hmc,
+        "(log_p - log_p0) - 0.5 * np.sum(v**2 - v0**2, axis=1)",
+        "log_p - log_p0",
+    ),
     "hmc: last half step forgotten": (check_hmc, hmc, "v = v + 0.5 * eps * grad  # line 11", "pass"),
     "hmc: sign of the ratio": (check_hmc, hmc, "(log_p - log_p0)", "(log_p0 - log_p)"),
     "random walk: no Metropolis test": (
@@ -42,7 +67,12 @@ MUTANTS = {
         "np.where(accept, log_p_new, log_p)",
         "log_p",
     ),
-    "random walk: test without the logarithm": (check_random_walk, random_walk, "np.log1p(-rng", "(-rng"),
+    "random walk: test without the logarithm": (
+        check_random_walk,
+        random_walk,
+        "np.log1p(-rng.random(len(theta)))",
+        "-rng.random(len(theta))",
+    ),
 }
 
 

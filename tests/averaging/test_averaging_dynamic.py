@@ -62,7 +62,11 @@ def test_weights_and_score_are_those_of_the_paper(rng):
 
 
 @pytest.mark.parametrize(
-    "right, wrong", [("self.alpha**n_rows", "self.alpha"), ("1.0 if self.is_new else ", "")]
+    "right, wrong",
+    [
+        ("self.alpha**n_rows", "self.alpha"),
+        ("1.0 if self.is_new else self.alpha**n_rows", "self.alpha**n_rows"),
+    ],
 )
 def test_a_wrong_memory_is_seen(right, wrong, rng, monkeypatch):
     monkeypatch.setattr(Dynamic, "after", broken(_dynamic.Dynamic.after, right, wrong))
@@ -97,7 +101,11 @@ def test_the_error_of_the_score_is_that_of_the_delta_method(rng):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [("2 * d * U + ", ""), ("memory**2 * self.Q", "memory * self.Q"), ("U + d * Q + r * v", "U + r * v")],
+    [
+        ("2 * d * U + d**2 * Q", "d**2 * Q"),
+        ("memory**2 * self.Q", "memory * self.Q"),
+        ("U + d * Q + r * v", "U + r * v"),
+    ],
 )
 def test_a_wrong_error_is_seen(right, wrong, rng, monkeypatch):
     monkeypatch.setattr(Prequential, "after", broken(_prequential.Prequential.after, right, wrong))

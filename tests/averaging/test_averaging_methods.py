@@ -108,8 +108,9 @@ def test_scores_of_rows_already_learnt_are_seen(rng, monkeypatch):
     models = [("prior", Constant(0.0)), ("echo", Echo())]
     honest = EvidenceModelAverager(models, method="stacking", chunk_size=10).fit(X, y)
     assert honest.weights_[0] > 0.9
-    late = broken(Standing.learning, "standing.scores(X, y) if", "fitted_scores if")
-    late.__globals__["fitted_scores"] = np.array([[-1.4, 0.0]] * 10)
+    fitted = np.array([[-1.4, 0.0]] * 10)
+    monkeypatch.setitem(Standing.learning.__globals__, "fitted", fitted)
+    late = broken(Standing.learning, "standing.scores(X, y)", "fitted")
     monkeypatch.setattr(Standing, "learning", late)
     assert EvidenceModelAverager(models, method="stacking", chunk_size=10).fit(X, y).weights_[0] < 0.1
 

@@ -236,11 +236,15 @@ def test_error_of_moved_shrinks_with_the_step(rng, model):
 @pytest.mark.parametrize(
     "check, right, wrong",
     [
-        (check_moved_orders, " - 0.5 * delta @ rest.H @ delta", ""),
-        (check_moved_orders, "rest.G - rest.H @ delta", "rest.G"),
+        (
+            check_moved_orders,
+            "there.S + rest.S + rest.G @ delta - 0.5 * delta @ rest.H @ delta",
+            "there.S + rest.S + rest.G @ delta",
+        ),
+        (check_moved_orders, "there.G + rest.G - rest.H @ delta", "there.G + rest.G"),
         (check_moved_exact, "there.H + rest.H", "self.H"),
         (check_moved_exact, "there.S + rest.S", "self.S"),
-        (check_moved_orders, "rest.G @ delta -", "-rest.G @ delta -"),
+        (check_moved_orders, "rest.G @ delta", "-rest.G @ delta"),
         (check_moved_orders, "self.plus(here, -1.0)", "self.plus(here, -0.9)"),
     ],
     ids=["S without H", "G without H", "H not moved", "S not moved", "sign of G", "sample not taken off"],

@@ -44,7 +44,7 @@ def test_errors_are_those_that_are_claimed(rng):
     [
         (Doubt.of, "rest * B / (B - 1)", "B * rest * B / (B - 1)"),
         (Doubt.of, "max(1.0 - sampled, 0.0)", "0.3"),
-        (Doubt.of, "factor = share * ", "factor = np.ones(B) * "),
+        (Doubt.of, "share * np.sqrt(rest * B / (B - 1))", "np.ones(B) * np.sqrt(rest * B / (B - 1))"),
         (Anchor.moved_by_blocks, "self.doubt.at(a).plus(doubt)", "doubt"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -85,9 +85,13 @@ def test_mean_and_spread_over_particles(rng):
 @pytest.mark.parametrize(
     "method, right, wrong",
     [
-        (Doubt.at, " - 0.5 * H_delta @ delta", ""),
+        (Doubt.at, "self.S + self.G @ delta - 0.5 * H_delta @ delta", "self.S + self.G @ delta"),
         (Doubt.at, "self.G - H_delta", "self.G"),
-        (Doubt.shared_var, " - 0.5 * np.tensordot(self.H, (u.T * W) @ u, 2)", ""),
+        (
+            Doubt.shared_var,
+            "self.S + self.G @ (W @ u) - 0.5 * np.tensordot(self.H, (u.T * W) @ u, 2)",
+            "self.S + self.G @ (W @ u)",
+        ),
         (Doubt.spread, "errors @ W", "errors.mean(axis=1)"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

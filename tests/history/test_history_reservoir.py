@@ -66,7 +66,10 @@ def test_every_sample_is_equally_likely(rng, cuts):
     [
         ("np.arange(n_rows - len(rest), n_rows) + 1", "np.full(len(rest), n_rows)"),
         ("np.arange(n_rows - len(rest), n_rows) + 1", "np.arange(n_rows - len(rest), n_rows) + 2"),
-        ("chunk.take(rest[chosen])", "chunk.take(rest[: len(chosen)])"),
+        (
+            "rows.replace(slot[chosen], chunk.take(rest[chosen]))",
+            "rows.replace(slot[chosen], chunk.take(rest[: len(chosen)]))",
+        ),
         ("rows.replace(slot[chosen], chunk.take(rest[chosen]))", "rows"),
     ],
     ids=["position of the chunk's last row", "off by one", "wrong rows", "nothing replaced"],
@@ -236,8 +239,11 @@ def test_batch_is_unbiased(rng, weight, B):
     [
         ("self.n / batch_size", "1.0"),
         ("self.n / batch_size", "self.n_rows / batch_size"),
-        ("if self.equal_weights:", "if True:"),
-        ("np.full(batch_size, self.n / batch_size)", "batch.weight * self.n_rows / batch_size"),
+        ("self.equal_weights", "True"),
+        (
+            "Rows(batch.X, batch.y, np.full(batch_size, self.n / batch_size))",
+            "Rows(batch.X, batch.y, batch.weight * self.n_rows / batch_size)",
+        ),
     ],
     ids=["n/B forgotten", "rows for weight", "weights ignored", "weighted twice"],
 )

@@ -70,7 +70,9 @@ def test_preconditioned_sghmc(rng):
 
 def test_broken_chain_rule_is_caught(rng, monkeypatch):
     P = precision(rng)
-    wrong = broken(Coordinates.gradient, "@ self.L", "@ self.L.T")
+    wrong = broken(
+        Coordinates.gradient, "grad(self.unwhiten(phi)) @ self.L", "grad(self.unwhiten(phi)) @ self.L.T"
+    )
     monkeypatch.setattr(Coordinates, "gradient", wrong)
     with pytest.raises(AssertionError):
         check_preconditioned_sghmc(Coordinates.from_precision(P), P, rng)

@@ -134,7 +134,10 @@ def test_a_guide_changes_the_proposals_and_not_the_target(rng):
     [
         ("log_p = log_target(x)", "pass"),
         ("log_p0 = log_target(theta)", "pass"),
-        ("np.where(accept, log_p, log_p0)", "log_p"),
+        (
+            "np.where(accept, log_p, log_p0), np.where(moved, grad, grad0)",
+            "log_p, np.where(moved, grad, grad0)",
+        ),
     ],
     ids=["tested on the guide", "start not on the target", "value of a proposal that was turned down"],
 )

@@ -67,7 +67,10 @@ def test_langevin_is_exact_whatever_the_direction(rng):
 MUTANTS = {
     "no turn after a refused step": ("np.where(made, v_new, -v)", "np.where(made, v_new, v)"),
     "no Metropolis test": ("(np.log1p(-rng.random(len(theta))) < log_ratio)", "(log_ratio > -1e9)"),
-    "kinetic energy forgotten": (" - 0.5 * np.sum(v_new**2 - v**2, axis=1)", ""),
+    "kinetic energy forgotten": (
+        "(log_p_new - log_p) - 0.5 * np.sum(v_new**2 - v**2, axis=1)",
+        "log_p_new - log_p",
+    ),
     "reflected step is not asked whether it is inside": (
         "inside[out] = log_likelihood(x[out]) > floor",
         "inside[out] = True",
@@ -108,7 +111,11 @@ def test_reflection(rng):
 
 def test_wrong_sign_of_the_reflection_is_caught(rng):
     """v + 2n̂(v·n̂) drives the particle out: speed is not kept."""
-    wrong = broken(_reflected.reflect, "v - 2 * n", "v + 2 * n")
+    wrong = broken(
+        _reflected.reflect,
+        "v - 2 * n * np.sum(v * n, axis=1, keepdims=True)",
+        "v + 2 * n * np.sum(v * n, axis=1, keepdims=True)",
+    )
     v, n = rng.standard_normal((2, 50, 4))
     with pytest.raises(AssertionError):
         np.testing.assert_allclose(np.sum(wrong(v, n) ** 2, axis=1), np.sum(v**2, axis=1))

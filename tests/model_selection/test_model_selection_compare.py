@@ -74,9 +74,15 @@ def test_every_column():
         ("np.hypot(std, std[best])", "std"),
         ("difference / np.log(10)", "difference"),
         ("probabilities(log_Z + log_prior)", "probabilities(log_Z)"),
-        ("value[order] for", "value for"),
+        (
+            "{key: value[order] for key, value in columns.items()}",
+            "{key: value for key, value in columns.items()}",
+        ),
         ("log_Z - log_Z[best]", "log_Z - log_Z[0]"),
-        ("level=level)", "level=level)[::-1]"),
+        (
+            "probability_interval(log_Z, std, log_prior, level=level)",
+            "probability_interval(log_Z, std, log_prior, level=level)[::-1]",
+        ),
     ],
 )
 def test_a_wrong_column_is_seen(right, wrong):

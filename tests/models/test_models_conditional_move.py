@@ -95,9 +95,19 @@ def test_linear_with_known_noise():
     "owner, method, right, wrong",
     [
         (NoiseMarginal, "sample_coefficients", "np.sqrt(v / (self.lam + v))", "v / (self.lam + v)"),
-        (NoiseMarginal, "sample_coefficients", "self.gamma / (self.lam + v)", "self.gamma / self.lam"),
+        (
+            NoiseMarginal,
+            "sample_coefficients",
+            "np.sqrt(self.lam) * self.gamma / (self.lam + v)",
+            "np.sqrt(self.lam) * self.gamma / self.lam",
+        ),
         (NoiseMarginal, "log_joint", "np.log1p(lam / v)", "0"),
-        (NoiseMarginal, "log_joint", "+ self.residual / v", ""),
+        (
+            NoiseMarginal,
+            "log_joint",
+            "self.n * (s + np.log(2 * np.pi)) + self.residual / v",
+            "self.n * (s + np.log(2 * np.pi))",
+        ),
         (NoiseMarginal, "log_joint", "gamma**2 / (lam + v)", "gamma / (lam + v)"),
     ],
 )

@@ -164,9 +164,9 @@ def test_default_sampler_agrees(rng):
 @pytest.mark.parametrize(
     "name, right, wrong",
     [
-        ("log_joint", "- self.a * s -", "- (self.a + 1) * s -"),  # density of σ², not of its logarithm
+        ("log_joint", "self.a * s", "(self.a + 1) * s"),  # density of σ², not of its logarithm
         ("log_joint", "gamma**2 / (lam + v)", "gamma**2 / lam"),
-        ("log_joint", "self.n * (s +", "len(self.lam) * (s +"),
+        ("log_joint", "self.n * (s + np.log(2 * np.pi))", "len(self.lam) * (s + np.log(2 * np.pi))"),
         ("log_joint", "np.log1p(lam / v)", "np.log(lam + v)"),
         ("sample", "target - mass[cell]", "target - mass[cell + 1]"),
         ("sample_coefficients", "np.sqrt(v / (self.lam + v))", "np.sqrt(1 / (self.lam + v))"),

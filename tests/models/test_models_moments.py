@@ -39,10 +39,10 @@ def test_the_likelihood_is_the_same_everywhere(rng, model):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("np.sqrt(size / n) * ", "np.sqrt(1 / n) * "),
+        ("np.sqrt(size / n)", "np.sqrt(1 / n)"),
         ("mean = w @ v / n", "mean = v.mean(axis=0)"),
         ("np.sqrt(w)[:, None] * (v - mean)", "(v - mean)"),
-        ("return mean + ", "return "),
+        ("mean + np.sqrt(size / n) * helmert(size).T @ R", "np.sqrt(size / n) * helmert(size).T @ R"),
         ("np.full(size, n / size)", "np.ones(size)"),
     ],
 )

@@ -73,7 +73,14 @@ def test_those_that_do_not_matter_are_bounded(rng):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [("np.maximum", "np.minimum"), ("out[lost] >= ", "out[lost] < "), ("+ lgamma(len(A) + 1)", "- 60.0")],
+    [
+        ("np.maximum", "np.minimum"),
+        (
+            "out[lost] >= np.broadcast_to(least, f.shape)[lost]",
+            "out[lost] < np.broadcast_to(least, f.shape)[lost]",
+        ),
+        ("largest + lgamma(len(A) + 1)", "largest - 60.0"),
+    ],
 )
 def test_power_of_the_bound(rng, monkeypatch, right, wrong):
     monkeypatch.setitem(globals(), "log_permanent", broken(_permanents.log_permanent, right, wrong))

@@ -89,7 +89,14 @@ def test_a_density_of_the_row(rng):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [("- np.log(variance)", ""), ("RHO * before", "RHO"), ("1.0 - RHO**2", "1.0 - RHO")],
+    [
+        (
+            "q**2 - (q - RHO * before) ** 2 / variance - np.log(variance)",
+            "q**2 - (q - RHO * before) ** 2 / variance",
+        ),
+        ("RHO * before", "RHO"),
+        ("1.0 - RHO**2", "1.0 - RHO"),
+    ],
 )
 def test_a_wrong_density_is_noticed(right, wrong, rng):
     with pytest.raises(AssertionError):

@@ -144,9 +144,9 @@ def test_a_run_may_begin_a_chunk_before_the_one_that_was_poor(rng, monkeypatch):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [(" - self.last_log_z", ""),
-     ("self.last_log_z + c * math.log1p(-self.hazard) + log_p", "self.last_log_z"),
-     ("scores=[log_p / c]", "start=chunk.first")],
+    [("run.log_weight - self.last_log_z", "run.log_weight"),
+     ("run.log_weight - self.last_log_z + ... + log_p", "run.log_weight - self.last_log_z"),
+     ("_with(..., log_weight=..., scores=[log_p / c])", "_with(..., log_weight=..., start=chunk.first)")],
     ids=["not weighed against its time", "the second chunk forgotten", "not the first"],
 )  # fmt: skip
 def test_a_wrong_weight_is_seen(rng, monkeypatch, right, wrong):

@@ -35,8 +35,11 @@ def test_of_members():
         ('("level", "trend")', '("level",)'),
         ('("Gaussian", "strays")', '("Gaussian",)'),
         ("np.resize(tails, log_member.shape[3])", "np.repeat(tails, log_member.shape[3] // len(tails))"),
-        (".mean(1)", "[:, 0]"),
-        ("weight @ ", "np.full(len(weight), 1 / len(weight)) @ "),
+        ("members.sum((2, 3)).mean(1)", "members.sum((2, 3))[:, 0]"),
+        (
+            "weight @ members.sum((2, 3)).mean(1)",
+            "np.full(len(weight), 1 / len(weight)) @ members.sum((2, 3)).mean(1)",
+        ),
     ],
 )
 def test_a_wrong_share_is_noticed(right, wrong):

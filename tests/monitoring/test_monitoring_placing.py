@@ -25,7 +25,11 @@ def test_posterior_of_the_place(rng):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [("* POWERS[np.argmin(excess)]", ""), ("* POWERS[np.argmin(excess)]", "* 0.1"), ("[::-1])[::-1]", ")")],
+    [
+        ("(ahead - ahead.max()) * POWERS[np.argmin(excess)]", "ahead - ahead.max()"),
+        ("POWERS[np.argmin(excess)]", "0.1"),
+        ("np.cumsum(gain[::-1])[::-1]", "np.cumsum(gain)"),
+    ],
 )
 def test_power_of_the_place(rng, right, wrong):
     with pytest.raises(AssertionError):

@@ -47,9 +47,15 @@ def test_ratio(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        (" - np.log(after.sum() / (~after).sum())", ""),
-        (", after)\n    log_odds =", ", ~after)\n    log_odds ="),
-        ("cross_val_predict(\n", "classifier.decision_function(columns[known]) if True else print(\n"),
+        ("log_odds - np.log(after.sum() / (~after).sum())", "log_odds"),
+        (
+            "LogisticRegression(max_iter=1000).fit(columns[known], after)",
+            "LogisticRegression(max_iter=1000).fit(columns[known], ~after)",
+        ),
+        (
+            "cross_val_predict(classifier, columns[known], after, cv=..., method=...)",
+            "classifier.decision_function(columns[known])",
+        ),
     ],
     ids=["prior odds forgotten", "sides exchanged", "fitted to what it predicts"],
 )
@@ -84,9 +90,15 @@ def test_best_gains(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("return min(gain", "return max(gain"),
-        ("g[known], after", "-g[known], after"),
-        ("n - len(weight) + ", ""),
+        (
+            "min(gain, log_ratio(rows, known, after), key=lambda g: log_loss(g[known], after))",
+            "max(gain, log_ratio(rows, known, after), key=lambda g: log_loss(g[known], after))",
+        ),
+        ("g[known]", "-g[known]"),
+        (
+            "n - len(weight) + np.searchsorted(share, [UNSURE, 1.0 - UNSURE])",
+            "np.searchsorted(share, [UNSURE, 1.0 - UNSURE])",
+        ),
     ],
 )
 def test_power_of_the_best_gains(rng, right, wrong):

@@ -38,7 +38,7 @@ def test_posterior_and_best_are_those_of_all_segmentations(block, rng, monkeypat
     [
         ("_backward", "p[start] += p[t] * weight", "p[start] += weight"),
         ("_forward", "best[leader] + change", "best[leader]"),
-        ("_forward", "before[t], new = start[leader]", "before[t], new = 0"),
+        ("_forward", "start[leader], best[leader] + change", "0, best[leader] + change"),
     ],
 )
 def test_a_wrong_recursion_is_noticed(function, right, wrong, rng, monkeypatch):

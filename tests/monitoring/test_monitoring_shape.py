@@ -37,9 +37,9 @@ def test_rows_have_the_evidence_of_a_tree(rng):
     [
         ("learn_shape", "n + 1.0", "n"),
         ("_shares", "n[..., :-1]", "n[..., 1:]"),
-        ("_shares", "(2.0 * ALPHA +", "(ALPHA +"),
-        ("learn_shape", "3.0 * np.log", "2.0 * np.log"),
-        ("_path", "0.5 + 0.5 * z /", "0.5 + 0.4 * z /"),
+        ("_shares", "2.0 * ALPHA", "ALPHA"),
+        ("learn_shape", "3.0 * np.log(np.hypot(z, np.sqrt(2.0)))", "2.0 * np.log(np.hypot(z, np.sqrt(2.0)))"),
+        ("_path", "0.5 * z / np.hypot(z, np.sqrt(2.0))", "0.4 * z / np.hypot(z, np.sqrt(2.0))"),
         ("_path", "np.arange(LEVELS, -1, -1)", "np.arange(LEVELS + 1)"),
     ],
 )

@@ -17,12 +17,22 @@ from sgevidence.monitoring._structures import STRUCTURES, design, follow, prior_
     [
         (design, "past.smooth - centre", "past.last - centre", "smoothed"),
         (design, "np.sqrt(past.scatter) / unit", "np.sqrt(past.scatter)", "volatile"),
-        (design, "1.0 / np.maximum", "np.maximum", "volatile"),
+        (
+            design,
+            "1.0 / np.maximum(np.sqrt(past.scatter) / unit, LEAST_SCALE)",
+            "np.maximum(np.sqrt(past.scatter) / unit, LEAST_SCALE)",
+            "volatile",
+        ),
         (design, "age[:, None] / TREND_ROWS", "age[:, None]", "trend"),
         (design, "past.step / unit", "past.step", "momentum"),
-        (prior_of, "PERSISTENCE, v11", "0.0, v11", "smoothed"),
+        (
+            prior_of,
+            "PERSISTENCE, v11, PERSISTENCE**2 / variance",
+            "0.0, v11, PERSISTENCE**2 / variance",
+            "smoothed",
+        ),
         (prior_of, '("walk", "momentum")', '("walk",)', "momentum"),
-        (follow, '"walk", ', "", "walk"),
+        (follow, '("autoregression", "walk", "momentum")', '("autoregression", "momentum")', "walk"),
     ],
 )
 def test_a_wrong_structure_is_noticed(function, right, wrong, name, rng, monkeypatch):

@@ -184,8 +184,8 @@ def test_what_the_choice_of_steps_costs(rng):
     [
         ("2 * u - g - 1", "g + 1 - 2 * u"),
         ("2 * u - g - 1", "u - g"),
-        ("2 * np.mean(g", "np.mean(g"),
-        ("length * u", "length"),
+        ("2 * np.mean(g * from_mean)", "np.mean(g * from_mean)"),
+        ("length * u * from_mean", "length * from_mean"),
     ],
 )
 def test_power_of_that(rng, monkeypatch, right, wrong):

@@ -56,9 +56,9 @@ def test_resampling_keeps_the_evidence(cloud, rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("log_Z=self.log_Z + self.weights.log_mean", "log_Z=self.log_Z"),
+        ("self.log_Z + self.weights.log_mean", "self.log_Z"),
         ("scheme(self.W, rng, M)", "scheme(np.full(self.M, 1 / self.M), rng, M)"),
-        ("weights=Weights.ones(M)", "weights=self.weights"),
+        ("Weights.ones(M)", "self.weights"),
     ],
     ids=["mean weight not folded in", "all alike", "weights kept"],
 )

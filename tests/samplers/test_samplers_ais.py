@@ -56,22 +56,30 @@ def test_unbiased(rng):
     check_unbiased(rng)
 
 
-WEIGHTING = "cloud = cloud.weighted(increment)"
-MOVE_FIRST = (
-    "cloud = cloud._replace(theta=move(cloud.theta, lam, Coordinates(0.15 * np.eye(3)), tuned).theta); "
-    "increment = delta * path.increment(cloud.theta); "
-)
+WEIGHTING = """
+cloud = cloud.weighted(increment)
+if ... and ... and lam < 1.0 and delta > 0.0:
+    cloud = ...
+"""
+MOVE_FIRST = """
+move = self.move.along(path, rng)
+cloud = cloud._replace(theta=move(cloud.theta, lam, Coordinates(0.15 * np.eye(3)), state.tuned).theta)
+increment = delta * path.increment(cloud.theta)
+"""
 
 
 @pytest.mark.parametrize(
     "right, wrong",
     [
         (
-            "delta = self.schedule[len(lambdas)] - lam",
-            "delta = np.append(self.schedule, 1.0)[len(lambdas) + 1] - self.schedule[len(lambdas)]",
+            "self.schedule[len(lambdas)] - lam",
+            "np.append(self.schedule, 1.0)[len(lambdas) + 1] - self.schedule[len(lambdas)]",
         ),
         (WEIGHTING, MOVE_FIRST + WEIGHTING),
-        ("self.renewed(cloud, move, lam,", "self.renewed(cloud, move, lam - delta,"),
+        (
+            "self.renewed(cloud, move, lam, ..., path, rng)",
+            "self.renewed(cloud, move, max([0.0, *self.schedule[self.schedule < lam]]), ..., path, rng)",
+        ),
     ],
     ids=["the step of another λ", "weight after the move", "move at the λ before"],
 )

@@ -88,7 +88,11 @@ def cross_labels(monkeypatch, model):
     monkeypatch.setattr(_hmc, "curvature_coordinates", covariance_of_slots)
     monkeypatch.setattr(_hmc, "hmc", relabelled_hmc)
     # the bias grows with the number of moves, all of one length
-    monkeypatch.setattr(HMC, "leapfrog_steps", broken(HMC.leapfrog_steps, " * 2.0 ** (repeat - 1)", ""))
+    monkeypatch.setattr(
+        HMC,
+        "leapfrog_steps",
+        broken(HMC.leapfrog_steps, "self.trajectory_length * 2.0 ** (repeat - 1)", "self.trajectory_length"),
+    )
     return HMC(min_trajectories=8, max_trajectories=8)
 
 

@@ -32,7 +32,7 @@ def test_right_where_the_variance_is_finite(rng):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [("Weights(-ell)", "Weights(ell)"), ("-inverse.log_mean,", "inverse.log_mean,")],
+    [("Weights(-ell)", "Weights(ell)"), ("-inverse.log_mean", "inverse.log_mean")],
     ids=["arithmetic mean", "sign"],
 )
 def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):

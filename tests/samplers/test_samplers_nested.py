@@ -55,10 +55,14 @@ def test_reported_error_covers_with_moves(rng, kernel):
 MUTANTS = {
     "shrinkage as if each had been replaced": (
         "log_X - np.cumsum(1 / n_live)",
-        "log_X - (1 + np.arange(dead)) / M",
+        "log_X - (1 + np.arange(len(n_live))) / n_live[0]",
         0.1,
     ),
-    "shrinkage twice": ("log_X_after[-1]", "2 * log_X_after[-1] - log_X", 0.01),
+    "shrinkage twice": (
+        "floor, log_X = ell[dead - 1], log_X_after[-1]",
+        "floor, log_X = ell[dead - 1], 2 * log_X_after[-1] - log_X",
+        0.01,
+    ),
     "mass of the whole instead of the shell": ("np.log(np.expm1(1 / n_live))", "0.0", 0.01),
     "no remainder": ("np.full(M, log_X - np.log(M))", "np.full(M, -np.inf)", 0.5),
 }

@@ -42,7 +42,11 @@ def test_ranks_of_right_draws_are_uniform(rng, levels):
 @pytest.mark.parametrize(
     "right, wrong, levels",
     [
-        ("+ np.sum((new < new[:, None]) & earlier, axis=1)", "", None),
+        (
+            "np.sum(ell < new[:, None], axis=1) + np.sum((new < new[:, None]) & earlier, axis=1)",
+            "np.sum(ell < new[:, None], axis=1)",
+            None,
+        ),
         ("(len(ell) + i + 1)", "(len(ell) + 1)", None),
         ("rng.random(len(new)) * (1 + equal)", "rng.random(len(new))", 1),
     ],

@@ -33,8 +33,20 @@ def mutate(monkeypatch, owner, name, right, wrong):
 
 #: name: settings that the mistake concerns, object, attribute, right, wrong
 MUTANTS = {
-    "sign of the Jacobian": (dict(), Escort, "_increment", "+ T.log_det", "- T.log_det"),
-    "no Jacobian": (dict(), Escort, "_increment", "+ T.log_det", ""),
+    "sign of the Jacobian": (
+        dict(),
+        Escort,
+        "_increment",
+        "chunk_part.value + history_part.value + prior + T.log_det",
+        "chunk_part.value + history_part.value + prior - T.log_det",
+    ),
+    "no Jacobian": (
+        dict(),
+        Escort,
+        "_increment",
+        "chunk_part.value + history_part.value + prior + T.log_det",
+        "chunk_part.value + history_part.value + prior",
+    ),
     "no control variate": (
         FROM_SAMPLES,
         _target,
@@ -61,8 +73,8 @@ MUTANTS = {
         dict(escort=None),
         HMC,
         "trajectories",
-        "return coordinates.unwhiten(phi),",
-        "return theta,",
+        "coordinates.unwhiten(phi), log_eps, MoveInfo(n_gradients, info.acceptance, n_refused, 1.0)",
+        "theta, log_eps, MoveInfo(n_gradients, info.acceptance, n_refused, 1.0)",
     ),
     "no Metropolis test": (
         dict(escort=None),
@@ -126,8 +138,8 @@ REFUSED = {
     ),
     "chunk where the cloud was": (
         "_increment",
-        "L(moved), chunk",
-        "L(theta), chunk",
+        "lambda L: L(moved)",
+        "lambda L: L(theta)",
     ),
     "the map back": ("carried", "AffineMap.between(m1, P1, m2, P2)", "AffineMap.between(m2, P2, m1, P1)"),
 }

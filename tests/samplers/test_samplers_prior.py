@@ -28,7 +28,7 @@ def test_covers_the_exact_value(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("weights.log_mean,", "np.mean(weights.log_w),"),
+        ("weights.log_mean", "np.mean(weights.log_w)"),
         ("np.sqrt(weights.relative_variance)", "np.sqrt(weights.relative_variance) / 3"),
         ("model.sum_log_likelihood(theta[-1], rows)", "model.log_joint(theta[-1], rows)"),
     ],

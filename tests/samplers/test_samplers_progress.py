@@ -48,7 +48,7 @@ def test_a_line_a_chunk_with_the_time_left(clock, capsys):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [("now - self._part", "now - self._start"), ("n - n_before", "n"), ("self.n_rows - n)", "self.n_rows)")],
+    [("now - self._part", "now - self._start"), ("n - n_before", "n"), ("self.n_rows - n", "self.n_rows")],
 )
 def test_a_wrong_time_left_is_seen(right, wrong, clock, capsys, monkeypatch):
     monkeypatch.setattr(Progress, "_line", broken(Progress._line, right, wrong))

@@ -104,7 +104,7 @@ def test_a_thinned_path_adds_up_to_the_same(rng, monkeypatch):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("for name in (*COUNTS, *SUMS)", "for name in COUNTS"),
+        ("(*COUNTS, *SUMS)", "COUNTS"),
         ("getattr(self, name) + getattr(earlier, name)", "getattr(self, name)"),
     ],
     ids=["predictives lost", "counts lost"],

@@ -56,8 +56,8 @@ def test_reservoir_keeps_in_proportion_to_weight(rng):
 
 MUTANTS = {
     "weights of the new forgotten": (
-        ", log_w]) - log_W_new",
-        ", np.full(len(log_w), log_sum_exp(log_w) - np.log(len(log_w)))]) - log_W_new",
+        "[np.full(M, log_W - np.log(M)), log_w]",
+        "[np.full(M, log_W - np.log(M)), np.full(len(log_w), log_sum_exp(log_w) - np.log(len(log_w)))]",
     ),
     "each place weighs as much as all": ("np.full(M, log_W - np.log(M))", "np.full(M, log_W)"),
 }

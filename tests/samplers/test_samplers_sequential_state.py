@@ -41,7 +41,10 @@ def test_the_error_is_that_of_all_means_with_their_correlations(rng, memory):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [("self.deviation + ", ""), ("self.weights.M * self.weights.W", "self.weights.W")],
+    [
+        ("self.deviation + self.weights.M * self.weights.W", "self.weights.M * self.weights.W"),
+        ("self.weights.M * self.weights.W", "self.weights.W"),
+    ],
     ids=["the last chunk only", "normalised weights"],
 )
 def test_a_mistake_is_seen(rng, right, wrong):
@@ -93,7 +96,10 @@ def test_sums_are_those_of_history_and_chunk(rng, stray):
     "right, wrong",
     [
         ("memory.anchor.plus(Anchor.of(model, memory.anchor.a, chunk))", "memory.anchor"),
-        ("< STRAY", "> STRAY"),
+        (
+            "memory._replace(anchor=sums).anchor_distance(theta.mean(axis=0)) ** 2 < STRAY",
+            "memory._replace(anchor=sums).anchor_distance(theta.mean(axis=0)) ** 2 > STRAY",
+        ),
     ],
     ids=["without the chunk", "the other way round"],
 )

@@ -7,9 +7,9 @@ from mutants import broken
 from sgevidence.samplers._shells import descend, evidence
 
 QUADRATURE_MUTANTS = {
-    "the sums exchanged": ('if quadrature == "lower"', 'if quadrature == "trapezoid"'),
-    "twice the trapezoid": (" - np.log(2)", ""),
-    "the wrong neighbour": ("np.append(n_live[1:], M)", "n_live / 2"),
+    "the sums exchanged": ('quadrature == "lower"', 'quadrature == "trapezoid"'),
+    "twice the trapezoid": ("np.logaddexp(log_w, inner) - np.log(2)", "np.logaddexp(log_w, inner)"),
+    "the wrong neighbour": ("-1 / np.append(n_live[1:], M)", "-1 / n_live / 2"),
 }
 
 
@@ -86,6 +86,7 @@ def test_a_wrong_claim_is_caught(right, wrong, rng):
 
 
 def test_wrong_shells_are_caught(rng):
-    as_if_replaced = broken(descend, "log_X - np.cumsum(1 / n_live)", "log_X - (1 + np.arange(dead)) / M")
+    constant = "log_X - (1 + np.arange(len(n_live))) / n_live[0]"
+    as_if_replaced = broken(descend, "log_X - np.cumsum(1 / n_live)", constant)
     with pytest.raises(AssertionError, match="claim"):
         check_claim(rng, as_if_replaced)

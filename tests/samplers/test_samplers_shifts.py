@@ -144,7 +144,10 @@ def test_the_bar_is_no_wider_than_it_must_be(rng, problem, shift):
     "right, wrong",
     [
         ("self.sums.moved_by_blocks", "self.sums._replace(doubt=None).moved_by_blocks"),
-        ("weight / n, self.certain", "1.0, self.certain"),
+        (
+            "self.sums.moved_by_blocks(model, a, kept.scaled(n / weight), weight / n, self.certain)",
+            "self.sums.moved_by_blocks(model, a, kept.scaled(n / weight), 1.0, self.certain)",
+        ),
     ],
     ids=["forgotten at each move", "a sample of all rows"],
 )

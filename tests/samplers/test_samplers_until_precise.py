@@ -72,7 +72,7 @@ def test_the_target_is_met_and_the_error_covers(rng):
     "right, wrong",
     [
         ("std <= self.target_std", "std <= 2 * self.target_std"),
-        ("** 2) - n", "** 4)"),
+        ("ceil(n * (std / self.target_std) ** 2) - n", "ceil(n * (std / self.target_std) ** 4)"),
     ],
 )
 def test_a_run_that_stops_wrongly_is_seen(right, wrong, rng, monkeypatch):

@@ -57,7 +57,9 @@ def test_a_half_is_weighed_by_its_own_allocations(rng):
 
 def test_power_of_halves(rng, monkeypatch):
     """Without the factor two each half claims log 2 too much."""
-    monkeypatch.setattr(Sample, "_only", broken(Sample._only, " + np.log(2)", ""))
+    monkeypatch.setattr(
+        Sample, "_only", broken(Sample._only, "self.terms[m, s] + np.log(2)", "self.terms[m, s]")
+    )
     with pytest.raises(AssertionError):
         check_halves(rng)
 

@@ -51,10 +51,22 @@ def test_it_is_the_sum_over_all_allocations(rng):
 @pytest.mark.parametrize(
     "name, right, wrong",
     [
-        ("annealed", "rng, q, lam)", "rng, q, 0.5 * lam)"),
-        ("annealed", "rng, q, lam)", "rng, None, 1.0)"),
+        (
+            "annealed",
+            "collapsed_sweep(model, z, F, origin, rng, q, lam)",
+            "collapsed_sweep(model, z, F, origin, rng, q, 0.5 * lam)",
+        ),
+        (
+            "annealed",
+            "collapsed_sweep(model, z, F, origin, rng, q, lam)",
+            "collapsed_sweep(model, z, F, origin, rng, None, 1.0)",
+        ),
         ("annealed", "delta * ell", "0.8 * delta * ell"),
-        ("annealed", "- q.log_density(z)", ""),
+        (
+            "annealed",
+            "log_complete_evidence(model, statistics(z, F, q.K), origin) - q.log_density(z)",
+            "log_complete_evidence(model, statistics(z, F, q.K), origin)",
+        ),
         ("annealed", "q.relabelled(z, 1.0 - lam, rng)", "q.relabelled(z, 1.0, rng)"),
         ("by_annealing", "cloud.log_Z + cloud.weights.log_w", "cloud.weights.log_w"),
     ],

@@ -47,7 +47,9 @@ def test_power_of_what_overlaps(rng, monkeypatch, wrong):
         monkeypatch.setattr(_allocation_proposal, "SWEEPS", 1)
         monkeypatch.setattr(_allocation_proposal, "SPREAD", 1)
         bridged = broken(
-            _at_once._bridged, "is_still = before is not None and", "drift, is_still = 0.0, True or"
+            _at_once._bridged,
+            "is_still = before is not None and drift < max(SHARE * estimate.std, STILL)",
+            "drift, is_still = 0.0, True or drift < max(SHARE * estimate.std, STILL)",
         )
         monkeypatch.setattr(_at_once, "_bridged", bridged)
     with pytest.raises(AssertionError):
@@ -74,7 +76,9 @@ def test_a_bridge_to_few_chains_is_in_doubt(rng, monkeypatch):
 
 
 def test_power_of_a_bridge_to_few_chains(rng, monkeypatch):
-    monkeypatch.setattr(target, "at_once", broken(_at_once.at_once, "< FEW", "< 0"))
+    monkeypatch.setattr(
+        target, "at_once", broken(_at_once.at_once, "estimate.n_effective < FEW", "estimate.n_effective < 0")
+    )
     with pytest.raises(AssertionError):
         check_one_chain(rng, monkeypatch)
 
@@ -91,7 +95,11 @@ def test_costly_chains_go_on_once(rng, costly):
 
 
 def test_power_of_going_on_once(rng, costly, monkeypatch):
-    once = broken(_at_once._bridged, "is_costly = before is not None and", "is_costly =")
+    once = broken(
+        _at_once._bridged,
+        "before is not None and 2 * n_sweeps * LENGTH * problem.cost > MOST_SWEPT",
+        "2 * n_sweeps * LENGTH * problem.cost > MOST_SWEPT",
+    )
     monkeypatch.setattr(_at_once, "_bridged", once)
     with pytest.raises(AssertionError):
         check_overlap(rng)

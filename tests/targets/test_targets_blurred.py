@@ -79,8 +79,11 @@ def test_labels_are_exchanged(rng):
     "right, wrong",
     [
         ("power * (log_new - log_q)", "(log_new - log_q)"),
-        ("B[m, :, k, l] + B[m, :, l, k]", "2 * B[m, :, k, l]"),
-        ("- B[m, :, l, l]", ""),
+        ("A + B[m, :, k, l] + B[m, :, l, k]", "A + 2 * B[m, :, k, l]"),
+        (
+            "A + B[m, :, k, l] + B[m, :, l, k] - B[m, :, k, k] - B[m, :, l, l]",
+            "A + B[m, :, k, l] + B[m, :, l, k] - B[m, :, k, k]",
+        ),
         ("A[taken], log_q[taken] = new[taken], log_new[taken]", "pass"),
         ("B[taken, :, i], B[taken, :, j] = B[taken, :, j], B[taken, :, i]", "pass"),
         ("np.argsort(label, axis=1)", "label"),

@@ -43,10 +43,19 @@ def test_error_bars_are_true(rng, width, rho):
     "right, wrong",
     [
         ("log_odds + log_p - log_Z", "log_p - log_odds - log_Z"),
-        ("np.log(n_p / n_q), np", "0.0, np"),
-        ("log_p - log_Z), axis=0)", "log_p - log_Z).ravel()[:, None], axis=1)"),
-        ("f.relative_variance, g", "0.0, g"),
-        ("f.relative_variance, g.relative_variance", "f.relative_variance, 0.0"),
+        ("np.log(n_p / n_q), np.log(shared_q / shared_p)", "0.0, np.log(shared_q / shared_p)"),
+        (
+            "log_sum_exp(-np.logaddexp(0.0, log_odds + log_p - log_Z), axis=0)",
+            "log_sum_exp(-np.logaddexp(0.0, log_odds + log_p - log_Z).ravel()[:, None], axis=1)",
+        ),
+        (
+            "Estimate(float(log_Z), f.relative_variance, g.relative_variance, min(f.ess, g.ess), log_w)",
+            "Estimate(float(log_Z), 0.0, g.relative_variance, min(f.ess, g.ess), log_w)",
+        ),
+        (
+            "Estimate(float(log_Z), f.relative_variance, g.relative_variance, min(f.ess, g.ess), log_w)",
+            "Estimate(float(log_Z), f.relative_variance, 0.0, min(f.ess, g.ess), log_w)",
+        ),
     ],
 )
 def test_power(rng, monkeypatch, right, wrong):
@@ -79,7 +88,7 @@ def test_draws_with_weights_and_places_that_q_does_not_reach(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("if W is None else", "if True else"),
+        ("W is None", "True"),
         ("finite.max() + missed", "finite.max()"),
         ("finite.min() + missed, finite.max() + missed", "finite.min(), finite.max()"),
     ],
@@ -110,7 +119,7 @@ def test_walls(rng, ends):
 
 @pytest.mark.parametrize("ends", [(0.4, 1.0), (0.0, 2.0)])
 def test_power_of_walls(rng, monkeypatch, ends):
-    wrong = broken(_bridge.bridge, "np.log(shared_q / shared_p)", "0.0")
+    wrong = broken(_bridge.bridge, "np.log(n_p / n_q), np.log(shared_q / shared_p)", "np.log(n_p / n_q), 0.0")
     monkeypatch.setitem(globals(), "bridge", wrong)
     with pytest.raises(AssertionError):
         check_walls(rng, ends)

@@ -52,18 +52,21 @@ def test_every_allocation_is_met_as_often_as_it_should(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("lam * log_odds.reshape", "log_odds.reshape"),
-        ("(1 - lam) * q", "q"),
+        ("lam * log_odds.reshape(K, M)", "log_odds.reshape(K, M)"),
+        ("(1 - lam) * q.log_odds(agreement, r)", "q.log_odds(agreement, r)"),
         ("agreement -= q.z[:, r] == z[:, [r]]", "pass"),
         ("agreement += q.z[:, r] == k[:, None]", "pass"),
-        ("+ with_z - of_z", "+ np.log(N + 1)"),
-        ("w * shrunk", "w * (1 - shrunk)"),
+        ("log_odds = ... + with_z - of_z", "log_odds = ..."),
+        ("0.5 * w * shrunk", "0.5 * w * (1 - shrunk)"),
         ("(b_n + 0.5 * w) * log_more", "b_n * log_more"),
         ("(1 - shrunk[at])", "shrunk[at]"),
-        ("with_x - of_x", "0.0"),
+        ("with_x - of_x - (b_n + 0.5 * w) * log_more", "0.0 - (b_n + 0.5 * w) * log_more"),
         ("left = T[at] - F[r]", "left = T[at]"),
-        ("if w != last", "if last is None"),
-        ("with_x[at], with_z[at] = _of_size(model, N[at] + w)\n    return", "return"),
+        ("w != last", "last is None"),
+        (
+            "beta_n[at], log_beta[at], of_x[at], of_z[at] = ...; with_x[at], with_z[at] = ...",
+            "beta_n[at], log_beta[at], of_x[at], of_z[at] = ...",
+        ),
     ],
 )
 def test_power(rng, right, wrong):

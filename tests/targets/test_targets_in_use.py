@@ -69,9 +69,9 @@ def test_empty_components(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("log_share + log_all", "log_share"),
+        ("one.log_weights + log_share + log_all", "one.log_weights + log_share"),
         ("-np.log(binom(np.sum(T[:, :, -1] == 0, axis=0), m))", "0.0"),
-        ("== 0, axis=0), m)", "== 0, axis=0), 1)"),
+        ("binom(np.sum(T[:, :, -1] == 0, axis=0), m)", "binom(np.sum(T[:, :, -1] == 0, axis=0), 1)"),
     ],
 )
 def test_power_of_empty_components(rng, right, wrong):
@@ -81,7 +81,14 @@ def test_power_of_empty_components(rng, right, wrong):
 
 
 @pytest.mark.parametrize(
-    "right, wrong", [("np.log(binom(K, m))", "np.log(K)"), ("problem.model, m,", "problem.model, 1,")]
+    "right, wrong",
+    [
+        ("np.log(binom(K, m))", "np.log(K)"),
+        (
+            "log_c(problem.model, m, problem.rows.weight.sum())",
+            "log_c(problem.model, 1, problem.rows.weight.sum())",
+        ),
+    ],
 )
 def test_power_of_ways(rng, right, wrong):
     with pytest.raises(AssertionError):
@@ -187,8 +194,16 @@ def test_more_in_use(rng, n_empty):
 @pytest.mark.parametrize(
     "n_empty, right, wrong",
     [
-        (1, "with_empty_ones(problem, answer, e, ", "with_empty_ones(problem, answer, e + 1, "),
-        (2, "_known(problem, found, e), next_to_it", "_known(problem, found, e), _known(problem, [], 0)"),
+        (
+            1,
+            "with_empty_ones(problem, answer, e, rngs[0])",
+            "with_empty_ones(problem, answer, e + 1, rngs[0])",
+        ),
+        (
+            2,
+            "_starts(fewer, _known(problem, found, e), next_to_it, rngs)",
+            "_starts(fewer, _known(problem, found, e), _known(problem, [], 0), rngs)",
+        ),
     ],
 )
 def test_power_of_more_in_use(rng, n_empty, right, wrong):

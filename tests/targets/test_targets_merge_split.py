@@ -37,7 +37,14 @@ def test_distances_are_in_widths_of_the_members(rng):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [("members * rng", "rng"), ("- mean**2", ""), ("- 2 * (", "- (")],
+    [
+        (
+            "members * rng.random(members.shape, dtype=np.float32)",
+            "rng.random(members.shape, dtype=np.float32)",
+        ),
+        ("square - mean**2", "square"),
+        ("2 * (precision * row)", "precision * row"),
+    ],
     ids=["from any row", "spread from zero", "the product once"],
 )
 def test_other_distances_are_seen(rng, right, wrong):
@@ -66,8 +73,11 @@ def test_the_nearest_members_leave(rng):
     "right, wrong",
     [
         ("np.where(members, distance, np.inf)", "distance"),
-        ("distance <=", "distance >="),
-        ("(LEAST_SHARE / MOST_SHARE) ** rng", "rng"),
+        (
+            "distance <= np.take_along_axis(ordered, last, axis=1)",
+            "distance >= np.take_along_axis(ordered, last, axis=1)",
+        ),
+        ("(LEAST_SHARE / MOST_SHARE) ** rng.random((len(members), 1))", "rng.random((len(members), 1))"),
     ],
     ids=["shares of all rows", "the farthest", "uniform"],
 )

@@ -56,7 +56,10 @@ def test_what_is_better_is_found(rng):
             "merged_and_split(np.resize(stay, (HEATS[0][0], len(F))), rows.X, K, rng)",
             "np.resize(stay, (48, len(F)))",
         ),
-        ("found[C:], best", "found[C:][::-1], best"),
+        (
+            "RivalAllocations(found[:C], found[C:], ..., ..., ..., ...)",
+            "RivalAllocations(found[:C], found[C:][::-1], ..., ..., ..., ...)",
+        ),
     ],
     ids=["the sign", "nothing is split", "points in another order"],
 )

@@ -74,12 +74,22 @@ def test_difference_is_exact_for_a_quadratic(rng):
 @pytest.mark.parametrize(
     "where, right, wrong",
     [
-        pytest.param("remainder", " - own(theta)", "", marks=pytest.mark.slow),
+        pytest.param(
+            "remainder",
+            "model.sum_log_likelihood(theta, rows) - own(theta)",
+            "model.sum_log_likelihood(theta, rows)",
+            marks=pytest.mark.slow,
+        ),
         ("estimate", "known + result.value", "result.value"),
         ("difference", "L(moved) - L(theta)", "L(theta) - L(moved)"),
         ("standing_for", "block.scaled(n / block.total_weight)", "block"),
         ("blocks", "np.sum(common**2)", "np.sum(common) ** 2"),
-        pytest.param("blocks", "share[:, None] * (estimates", "(estimates", marks=pytest.mark.slow),
+        pytest.param(
+            "blocks",
+            "share[:, None] * (estimates[:, finite] - value[finite])",
+            "estimates[:, finite] - value[finite]",
+            marks=pytest.mark.slow,
+        ),
         pytest.param("blocks", "(error - common) ** 2", "error**2", marks=pytest.mark.slow),
     ],
     ids=[
@@ -165,7 +175,7 @@ def test_rows_enough_for_a_quiet_target(rng, noise, stretch):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("variance / noise**2", "variance / noise"),
+        ("noise**2", "noise"),
         ("(path.memory.reservoir, path.new.reservoir)", "(path.memory.reservoir,)"),
         ("2.0 * variance", "99 * variance"),
     ],

@@ -65,7 +65,10 @@ def test_sampled_is_unbiased_over_samples(rng):
     [
         ("rows.scaled(n / rows.total_weight)", "rows"),
         ("anchor.plus(Anchor.of(model, anchor.a, rows), -1.0)", "anchor"),
-        ("model, anchor.a, rows), -1.0", "model, anchor.a, rows), -2.0"),
+        (
+            "anchor.plus(Anchor.of(model, anchor.a, rows), -1.0)",
+            "anchor.plus(Anchor.of(model, anchor.a, rows), -2.0)",
+        ),
     ],
     ids=["factor of the sample missing", "anchor not taken off the sample", "taken off twice"],
 )

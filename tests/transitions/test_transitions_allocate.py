@@ -44,9 +44,12 @@ def test_evidence_and_particles_are_those_of_the_posterior(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("Weights.ones(M),", "Weights(found.log_weights[parents]),"),
+        (
+            "Cloud(found.theta[parents], Weights.ones(M), ..., ...)",
+            "Cloud(found.theta[parents], Weights(found.log_weights[parents]), ..., ...)",
+        ),
         ("path.all_rows", "path.chunk"),
-        ("found.theta[parents]", "state.theta[parents % M]"),
+        ("found.theta[parents]", "state.theta[parents % len(state.theta)]"),
         ("found.log_evidence_std**2", "0.0 * found.log_evidence_std"),
         ("state._replace(cloud=cloud, ell=None)", "state._replace(ell=None)"),
     ],

@@ -41,9 +41,12 @@ def test_the_gradient_is_that_of_all_rows_on_average(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("Anchor.of(model, sums.a, rows), -1.0", "Anchor.of(model, sums.a, rows), -0.9"),
+        (
+            "sums.plus(Anchor.of(model, sums.a, rows), -1.0)",
+            "sums.plus(Anchor.of(model, sums.a, rows), -0.9)",
+        ),
         ("memory.sums.plus(self.chunk_anchor, lam)", "memory.sums.plus(self.chunk_anchor, 1.0)"),
-        ("rng).scaled(lam).join(rows)", "rng).join(rows)"),
+        ("self.new.draw(batch_size, rng).scaled(lam)", "self.new.draw(batch_size, rng)"),
     ],
     ids=["a part counted twice", "all of the chunk's sums", "all of the chunk's rows"],
 )
@@ -70,7 +73,19 @@ def test_noise_is_that_of_the_mini_batches(rng):
     check_noise(rng)
 
 
-@pytest.mark.parametrize("right, wrong", [("ddof=1", "ddof=0"), ("np.var(", "np.std(")])
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        (
+            "np.var([grad(phi) for _ in range(N_DRAWS)], axis=0, ddof=1)",
+            "np.var([grad(phi) for _ in range(N_DRAWS)], axis=0, ddof=0)",
+        ),
+        (
+            "np.var([grad(phi) for _ in range(N_DRAWS)], axis=0, ddof=1)",
+            "np.std([grad(phi) for _ in range(N_DRAWS)], axis=0, ddof=1)",
+        ),
+    ],
+)
 def test_wrong_noise_is_seen(rng, right, wrong):
     with pytest.raises(AssertionError, match="noise off"):
         check_noise(rng, broken(AnchoredGradientMoves._gradient_noise, right, wrong))

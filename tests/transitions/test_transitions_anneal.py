@@ -51,12 +51,15 @@ def test_evidence_between_two_posteriors(rng, settings):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("increment = delta * ell", "increment = lam * ell"),
+        (
+            "lam = min(max(lam + delta, ...), 1.0)",
+            "lam = min(max(lam + delta, ...), 1.0); delta = lam",
+        ),
         (
             "self.renewed(cloud, move, lam, tuned, path, rng)",
             "self.renewed(cloud, move, 0.0, tuned, path, rng)",
         ),
-        ("ell = None\n        if len(lambdas)", "if len(lambdas)"),
+        ("ell = None", "pass"),
     ],
     ids=["λ for its step", "moves at the old posterior", "likelihoods of particles that have moved"],
 )

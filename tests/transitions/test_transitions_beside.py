@@ -89,9 +89,19 @@ def test_a_region_is_without_those_inside(rng):
 @pytest.mark.parametrize(
     "where, name, right, wrong",
     [
-        (_climbs.Climbs, "hidden", "[likely, *outstanding", "[*outstanding"),
+        (
+            _climbs.Climbs,
+            "hidden",
+            "[likely, *outstanding(self.few, end.a, end.P, rng)]",
+            "[*outstanding(self.few, end.a, end.P, rng)]",
+        ),
         (_climbs.Climbs, "regions", "o is not m and _holds(self.model, m, o)", "False"),
-        (_climbs, "_is_same", "_holds(model, mode, other) and ", ""),
+        (
+            _climbs,
+            "_is_same",
+            "_holds(model, mode, other) and _holds(model, other, mode)",
+            "_holds(model, other, mode)",
+        ),
         (_beside, "likelier", "rows.scaled(LIKELIHOOD)", "rows"),
     ],
     ids=["not climbed", "counted in the slab", "the same as the slab", "with the prior"],

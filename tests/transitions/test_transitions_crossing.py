@@ -129,9 +129,10 @@ def test_modes_that_know_less_than_what_was_offered_are_taken_back(rng, monkeypa
 
 
 def test_power_modes_have_the_last_word(rng, monkeypatch):
-    last = "step = _or_offered(step, offered, infos)  # modes"
+    last = "step = _or_offered(step, offered, infos)"
+    end = "return self._settled(step, path, rng), infos"
     with pytest.raises(AssertionError):
-        check_taken_back(rng, monkeypatch, broken(Crossing.__call__, last, "# modes"))
+        check_taken_back(rng, monkeypatch, broken(Crossing.__call__, f"{last}; {end}", end))
 
 
 def test_what_declined_allocations_know_of_a_fit_is_weighed_against_its_end(rng, monkeypatch):
@@ -178,7 +179,16 @@ def test_rows_wait_no_longer_when_a_rival_has_caught_up(rng):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [("cloud=state.seen, ", ""), ("and not state.is_rivalled", "")],
+    [
+        (
+            "state._replace(cloud=state.seen, pending=None, ell=None)",
+            "state._replace(pending=None, ell=None)",
+        ),
+        (
+            "state.pending is not None and not state.is_rivalled and offered is None",
+            "state.pending is not None and offered is None",
+        ),
+    ],
 )
 def test_rows_that_wait_too_long_or_are_lost_are_seen(rng, right, wrong):
     with pytest.raises((AssertionError, ValueError)):

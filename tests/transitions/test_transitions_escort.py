@@ -87,12 +87,18 @@ def test_whole_history_in_blocks(rng, model, monkeypatch):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("+ T.log_det", "- T.log_det"),
-        ("+ T.log_det", ""),
-        ("+ history_part.value", ""),
-        ("+ history_part.value", "- history_part.value"),
-        ("+ prior", ""),
-        ("L(moved), chunk", "L(theta), chunk"),
+        (
+            "chunk_part.value + history_part.value + prior + T.log_det",
+            "chunk_part.value + history_part.value + prior - T.log_det",
+        ),
+        (
+            "chunk_part.value + history_part.value + prior + T.log_det",
+            "chunk_part.value + history_part.value + prior",
+        ),
+        ("chunk_part.value + history_part.value", "chunk_part.value"),
+        ("chunk_part.value + history_part.value", "chunk_part.value - history_part.value"),
+        ("chunk_part.value + history_part.value + prior", "chunk_part.value + history_part.value"),
+        ("lambda L: L(moved)", "lambda L: L(theta)"),
     ],
     ids=["sign of the Jacobian", "no Jacobian", "no history", "sign of history", "no prior", "chunk at θ"],
 )
@@ -118,7 +124,11 @@ def test_the_way_back(rng, model):
 
 @every_model
 def test_power_of_the_way_back(rng, model):
-    wrong = broken(Escort.returned, "before, theta, carried.T", "theta, theta, carried.T")
+    wrong = broken(
+        Escort.returned,
+        "self._increment(path, carried.chunk, before, theta, carried.T, rng)",
+        "self._increment(path, carried.chunk, theta, theta, carried.T, rng)",
+    )
     with pytest.raises(AssertionError):
         check_returned(Problem(model, rng), rng, wrong)
 

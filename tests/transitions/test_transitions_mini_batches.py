@@ -58,7 +58,7 @@ def test_variance_is_that_of_the_published_recursion(rng, move):
 @pytest.mark.parametrize(
     "right, wrong",
     [("settings.learning_rate / path.n", "settings.learning_rate / (2 * path.n)"),
-     ("return self.target(lam)", "return 0.8 * self.target(lam)")],
+     ("self.target(lam).value_and_grad(theta)[1]", "0.8 * self.target(lam).value_and_grad(theta)[1]")],
     ids=["half the learning rate", "a weaker gradient"],
 )  # fmt: skip
 def test_a_mistake_is_seen(rng, right, wrong):
@@ -68,7 +68,7 @@ def test_a_mistake_is_seen(rng, right, wrong):
 
 
 def test_friction_is_passed_on(rng, monkeypatch):
-    monkeypatch.setattr(SGHMC, "kernel", broken(SGHMC.kernel, "= self.momentum_decay,", "= 1.0,"))
+    monkeypatch.setattr(SGHMC, "kernel", broken(SGHMC.kernel, "self.momentum_decay", "1.0"))
     with pytest.raises(AssertionError, match="variance off"):
         check_variance(rng, SGHMC(**SETTINGS))
 

@@ -43,8 +43,11 @@ def test_several_modes_are_found(rng, n):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("if any(mode.near(model, start[None])[0] for mode in modes):", "if modes:"),
-        ("> modes[0].value - self.negligible", "> modes[0].value - 1e-9"),
+        (
+            "if any((mode.near(model, start[None])[0] for mode in modes)):\n    continue",
+            "if modes:\n    continue",
+        ),
+        ("self.negligible", "1e-9"),
         (
             "modes += [] if any(other.near(model, a[None])[0] for other in modes) else [mode]",
             "modes += [mode] * 2",

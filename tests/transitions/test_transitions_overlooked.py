@@ -117,7 +117,10 @@ def test_particles_alone_overlook_it(rng, case):
     "right, wrong",
     [
         ("excess = laplace(mode) - claimed", "excess = 0.0"),
-        ("if abs(draws.weights.log_mean - claimed) >", "if abs(draws.weights.log_mean - claimed) <"),
+        (
+            "abs(draws.weights.log_mean - claimed) > max(DOUBTFUL, self.search.significant * std)",
+            "abs(draws.weights.log_mean - claimed) < max(DOUBTFUL, self.search.significant * std)",
+        ),
     ],
 )
 def test_broken_looks_are_caught(rng, monkeypatch, right, wrong):

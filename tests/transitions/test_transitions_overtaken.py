@@ -84,7 +84,15 @@ def test_what_led_before_may_lead_again(rng):
 
 @pytest.mark.slow
 def test_a_new_cloud_with_the_rivals_of_the_old_one_is_overtaken_unseen(rng, monkeypatch):
-    monkeypatch.setattr(Overtaken, "renewed", broken(Overtaken.renewed, "SHORT, -SURE)", "SHORT,)"))
+    monkeypatch.setattr(
+        Overtaken,
+        "renewed",
+        broken(
+            Overtaken.renewed,
+            "(np.inf if is_poor(step.state.cloud) and not asked else SHORT, -SURE)",
+            "(np.inf if is_poor(step.state.cloud) and not asked else SHORT,)",
+        ),
+    )
     with pytest.raises(AssertionError, match="nats at"):
         for g in rng.spawn(3):
             check(g, call=50, after=(750,))

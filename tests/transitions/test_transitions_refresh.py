@@ -45,11 +45,15 @@ def test_evidence_from_an_uneven_cloud(rng):
     "right, wrong",
     [
         (
-            "along(path._replace(chunk=path.chunk[:0], certain=None), rng)\n    cloud, tuned, moved = "
-            "self.anneal.renewed(state.cloud, move, 0.0,",
-            "along(path, rng)\n    cloud, tuned, moved = self.anneal.renewed(state.cloud, move, 1.0,",
+            "move = self.anneal.move.along(path._replace(chunk=path.chunk[:0], certain=None), rng); "
+            "cloud, tuned, moved = self.anneal.renewed(state.cloud, move, 0.0, state.tuned, path, rng)",
+            "move = self.anneal.move.along(path, rng); "
+            "cloud, tuned, moved = self.anneal.renewed(state.cloud, move, 1.0, state.tuned, path, rng)",
         ),
-        ("(state.cloud.is_even and", "True or (state.cloud.is_even and"),
+        (
+            "path.memory.anchor is None or (state.cloud.is_even and not state.tuned.disputed)",
+            "path.memory.anchor is None or True or (state.cloud.is_even and not state.tuned.disputed)",
+        ),
     ],
     ids=["the posterior of all", "declines"],
 )

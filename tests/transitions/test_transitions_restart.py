@@ -42,7 +42,7 @@ def test_nothing_of_the_cloud_before_is_left(rng):
     "right, wrong",
     [
         ("path.all_rows", "path.chunk"),
-        ("cloud=step.state.cloud", "cloud=state.cloud"),
+        ("step.state.cloud", "state.cloud"),
     ],
     ids=["the new rows only", "the old cloud"],
 )

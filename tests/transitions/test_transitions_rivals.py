@@ -33,7 +33,19 @@ def test_what_is_left_of_a_gap(rng):
     check_gains(rng)
 
 
-@pytest.mark.parametrize("right, wrong", [("- log_predictive", ""), ("self.behind - np", "self.behind + np")])
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        (
+            "model.sum_log_likelihood(self.theta, rows) - log_predictive",
+            "model.sum_log_likelihood(self.theta, rows)",
+        ),
+        (
+            "self.behind - np.where(np.isnan(gained), -np.inf, gained)",
+            "self.behind + np.where(np.isnan(gained), -np.inf, gained)",
+        ),
+    ],
+)
 def test_a_mistake_is_seen(rng, right, wrong):
     with pytest.raises(AssertionError):
         check_gains(rng, broken(Rivals.after, right, wrong))
