@@ -32,6 +32,7 @@ from .model_selection import (
     log_bayes_factor,
     replicate,
 )
+from .models import Evaluation
 from .monitoring import EvidenceMonitor
 from .samplers import (
     AIS,
@@ -46,7 +47,7 @@ from .samplers import (
     SequentialSGMCMC,
     UntilPrecise,
 )
-from .transitions import HMC, SGHMC, SGNHT, Escort, ModeSearch
+from .transitions import HMC, SGHMC, SGNHT, Escort, ModeSearch, Proposal
 
 __version__ = "0.1.0"
 
@@ -79,6 +80,8 @@ __all__ = [
     "SGNHT",
     "Escort",
     "ModeSearch",
+    "Proposal",
+    "Evaluation",
     "AIS",
     "SIR",
     "bidirectional_error",

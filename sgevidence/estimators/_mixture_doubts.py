@@ -27,8 +27,7 @@ SIGNIFICANT, CLEAR = 3.0, 0.5
 
 def asks_allocations(sampler: Any) -> bool:
     """Whether a sampler, or the one that it repeats, takes evidence from allocations where it can."""
-    search = getattr(getattr(sampler, "sampler", sampler), "mode_search", None)
-    return search is not None and search.first_allocation is not None
+    return getattr(getattr(sampler, "sampler", sampler), "proposal", None) is not None
 
 
 def of_all_rows(model: MixtureModel, rows: Rows, log_evidence: float, std: float) -> str | None:

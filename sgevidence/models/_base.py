@@ -226,6 +226,233 @@ class Model(ABC):
 
     def in_double_precision(self) -> "Model":
         """The same model, all of whose sums are formed in double precision."""
+paper     code           meaning
+========  =============  ==================================================
+θ         ``theta``      cloud of parameters, (M, d)
+M, d      ``M, d``       particles, parameters
+W         ``W``          normalised weights of the cloud, (M,)
+y, x      ``rows``       anything with ``X`` (n, p), ``y`` (n,) or None, ``weight`` (n,)
+w_r       ``rows.weight`` repetition count of a row; multiplies its log-likelihood
+========  =============  ==================================================
+"""
+
+import copy
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import autograd.numpy as anp
+import numpy as np
+
+from ._evaluation import Evaluation, value_and_grad
+
+
+class Model(ABC):
+    """Prior and likelihood; sums, gradients and curvature follow from them.
+
+    A concrete model defines ``n_params``, :meth:`sample_prior`, :meth:`log_prior` and
+    :meth:`log_likelihood`, the densities in ``autograd.numpy``, and as much of the rest as it can say;
+    what it leaves out is refused by name, or has no effect.  A model whose gradient is the hot step also
+    overrides :meth:`_block_log_likelihood` with a fused autograd primitive.
+    """
+
+    #: How sums over rows are formed (:class:`Evaluation`): blocks and precision.
+    evaluation = Evaluation()
+
+    # -- what is believed -----------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def n_params(self) -> int:
+        """Length d of θ."""
+
+    @abstractmethod
+    def sample_prior(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Exact draws from the prior, (size, d)."""
+
+    @abstractmethod
+    def log_prior(self, theta: Any) -> Any:
+        """Normalised log prior density of the unconstrained θ, Jacobian included, (M,)."""
+
+    @abstractmethod
+    def log_likelihood(self, theta: Any, rows: Any) -> Any:
+        """Normalised log p(y_r | θ_m), unweighted, (M, n)."""
+
+    def sample_rows(self, theta: np.ndarray, X: Any, rng: np.random.Generator) -> Any:
+        """Draws from p(y_r | x_r, θ), one row of θ for each row of X or one θ for all, (n,).
+
+        A density takes the number of rows for ``X`` and gives rows and what is latent in them.
+
+        Raises
+        ------
+        ValueError
+            If the model does not say how to simulate: the default.
+        """
+        raise ValueError(f"this model cannot simulate: {type(self).__name__} does not define sample_rows")
+
+    def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        """Named parameters in their natural space, each with leading axis M."""
+        return {"theta": theta}
+
+    def expected_score(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """What the weighted cloud expects log p(y_r | x_r) to be before y_r is seen, (n,), in nats.
+
+        It is minus the entropy of the prediction (of a Gaussian with the predictive variance, for a
+        regression): what :meth:`log_likelihood` averages to if the model is right.
+
+        Raises
+        ------
+        ValueError
+            If the model does not say: the default.
+        """
+        raise ValueError(f"{type(self).__name__} does not define an expected score: give y")
+
+    # -- symmetries and modes -------------------------------------------------------------------
+
+    #: The posterior has one mode, or labellings of one that the model finds itself; others are looked for.
+    has_one_mode: bool = False
+
+    @property
+    def slots(self) -> np.ndarray | None:
+        """(K, q) indices of the parameters of K exchangeable components, or None (:class:`Exchangeable`)."""
+        return None
+
+    def canonicalize(self, theta: np.ndarray, reference: Any = None) -> np.ndarray:
+        """The same points with exchangeable components in common slots; here there are none."""
+        return theta
+
+    def slot_reference(self, theta: np.ndarray) -> Any:
+        """What :meth:`canonicalize` needs to put clouds into the slots of this one; None without slots."""
+        return None
+
+    def is_canonical(self, theta: np.ndarray, reference: Any) -> np.ndarray:
+        """Which points :meth:`canonicalize` leaves as they are, (M,)."""
+        return np.ones(len(theta), dtype=bool)
+
+    def starts(self, rows: Any, n_starts: int, rng: np.random.Generator) -> np.ndarray:
+        """Points to look for modes of the posterior from, (n_starts, d).
+
+        By default draws from the prior: where there is one mode they all lead to it, and a model that
+        expects several knows better where they are.
+        """
+        return self.sample_prior(rng, n_starts)
+
+    # -- closed forms ---------------------------------------------------------------------------
+
+    def exact_log_evidence(self, rows: Any) -> float:
+        """log p(rows) in closed form, in nats.
+
+        Raises
+        ------
+        ValueError
+            If there is no closed form: the default.
+        """
+        raise ValueError(f"there is no closed form of the evidence of {self!r}")
+
+    def exact_posterior(self, rows: Any, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Independent draws from p(θ | rows), (size, d).
+
+        Raises
+        ------
+        ValueError
+            If there is no closed form: the default.
+        """
+        raise ValueError(f"there is no closed form of the posterior of {self!r}")
+
+    #: Whether :meth:`exact_posterior` is there.
+    has_exact_posterior: bool = False
+    #: Whether it is a mixture whose complete-data posterior is known.
+    has_allocations: bool = False
+    #: Whether :meth:`conditional_move` is there.
+    has_conditional_move: bool = False
+
+    def conditional_move(self, theta: np.ndarray, rows: Any, rng: np.random.Generator) -> np.ndarray | None:
+        """Move every particle so that p(θ) Π_r p(y_r | θ)^{w_r} stays exactly as it is, (M, d).
+
+        Where the model can draw from a conditional of its posterior exactly, no gradient is needed.  The
+        weights need not be whole numbers, so that this holds for every tempered posterior.
+
+        Returns
+        -------
+        ndarray of shape (M, d) or None
+            None if the model knows no such move (the default), or if the rows are too large for it.
+        """
+        return None
+
+    def condensed(self, rows: Any) -> Any:
+        """Fewer weighted rows with the same log p(rows | θ) at every θ, where there are such.
+
+        Where the likelihood asks for a few sums of the rows only, a stream of any length is remembered
+        whole in a few rows, and nothing of it has to be sampled.
+
+        Returns
+        -------
+        Rows or None
+            None if the model knows no such rows (the default), or if they would not be fewer.
+        """
+        return None
+
+    # -- sums over rows: how is the business of ``evaluation`` ------------------------------------
+
+    def _block_log_likelihood(
+        self, theta: Any, rows: Any, tape: list | None, single_below: float = 0.0
+    ) -> Any:
+        """Σ_r w_r log p(y_r | θ_m) over one block, (M,), differentiable by autograd.
+
+        ``tape`` is a list that a fused primitive fills on its forward pass and reads on its
+        backward pass: residuals belong to the call, so that blocks may run in threads.
+        ``single_below``: see :func:`working_precision`.
+        """
+        return anp.dot(self.log_likelihood(theta, rows), rows.weight)
+
+    def sum_log_likelihood(self, theta: np.ndarray, rows: Any) -> np.ndarray:
+        """ℓ_m = Σ_r w_r log p(y_r | θ_m), (M,)."""
+        return self.evaluation.sum_log_likelihood(self, theta, rows)
+
+    def log_joint(self, theta: np.ndarray, rows: Any) -> np.ndarray:
+        """Σ_r w_r log p(y_r | θ_m) + log p(θ_m), (M,)."""
+        return self.evaluation.log_joint(self, theta, rows)
+
+    def value_and_grad_log_joint(self, theta: np.ndarray, rows: Any) -> tuple[np.ndarray, np.ndarray]:
+        """:meth:`log_joint` and its gradient by autograd, (M,) and (M, d)."""
+        return self.evaluation.value_and_grad_log_joint(self, theta, rows)
+
+    def grad_log_joint(self, theta: np.ndarray, rows: Any) -> np.ndarray:
+        """∇ log joint, (M, d)."""
+        return self.value_and_grad_log_joint(theta, rows)[1]
+
+    def value_and_grad_log_prior(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """log p(θ_m) and its gradient by autograd, (M,) and (M, d)."""
+        return value_and_grad(self.log_prior, theta)
+
+    def _value_and_grad_log_likelihood(
+        self, theta: np.ndarray, rows: Any, single_below: float = 0.0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """ℓ_m as it comes, nan included, and its gradient, (M,) and (M, d)."""
+        return self.evaluation.value_and_grad_log_likelihood(self, theta, rows, single_below)
+
+    def derivatives(self, theta: np.ndarray, rows: Any) -> tuple[float, np.ndarray, np.ndarray]:
+        """Value, gradient and Hessian of Σ_r w_r log p(y_r | θ) at one point (d,): (), (d,), (d, d)."""
+        return self.evaluation.derivatives(self, theta, rows)
+
+    def prior_derivatives(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        """Value, gradient and Hessian of log p(θ) at one point (d,): (), (d,), (d, d)."""
+        return self.evaluation.prior_derivatives(self, theta)
+
+    def mean_hessian_log_joint(self, theta: np.ndarray, rows: Any) -> np.ndarray:
+        """Average of ∇∇ log joint over a few points (M, d), (d, d)."""
+        return self.evaluation.mean_hessian_log_joint(self, theta, rows)
+
+    def in_double_precision(self) -> "Model":
+        """The same model, all of whose sums are formed in double precision."""
+<<<<<<< HEAD
         model, double = copy.copy(self), replace(self.evaluation, single_precision_total=0.0)
         object.__setattr__(model, "evaluation", double)  # a frozen dataclass, but the copy is ours
+=======
+        return self.evaluated_by(replace(self.evaluation, single_precision_total=0.0))
+
+    def evaluated_by(self, evaluation: Evaluation) -> "Model":
+        """The same model, whose sums over rows are formed by ``evaluation``."""
+        model = copy.copy(self)
+        object.__setattr__(model, "evaluation", evaluation)  # a frozen dataclass, but the copy is ours
         return model

@@ -26,6 +26,7 @@ class ChunkRecord(NamedTuple):
     acceptance: float = np.nan  #: of the last Metropolis tests; nan without
     #: spread over particles of the error of a sub-sample of the history, nats; nan without
     sample_noise: float = np.nan
+    n_proposals: int = 0  #: answers of a density that covers the posterior, in the place of annealing
     n_renewals: int = 0  #: modes whose share of the evidence was taken from importance sampling around them
     #: nats by which a mode that no particle has found exceeds the particles' own; nan if none was sought
     missed_mode: float = np.nan
@@ -92,6 +93,7 @@ COUNTS = (
     "n_moves",
     "n_escorts",
     "n_escorts_refused",
+    "n_proposals",
     "n_renewals",
     "n_refused",
     "n_likelihoods",
@@ -118,7 +120,7 @@ def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
     out: dict[str, float] = {"n_particles": last.n_particles, "ess": last.ess}
     out |= {
         f"n_{k}": int(path[f"n_{k}"].sum())
-        for k in ("moves", "escorts", "escorts_refused", "renewals", "refused")
+        for k in ("moves", "escorts", "escorts_refused", "proposals", "renewals", "refused")
     }
     out["missed_mode"] = missed_mode(records)
     for name in ("acceptance", "noise_to_injection", "sample_noise", "anchor_distance"):

@@ -6,8 +6,9 @@ its tempered posteriors
     log f(θ) = λ log p(y_n | θ) + log L_hist(θ) + log p(θ),                      (4.12)
 
 as published by SGHMC with mini-batches of the rows before (Eq. 4.14).  The loop itself is
-:class:`~sgevidence.transitions.Anneal`.  The default tries cheaper transitions first: weights alone
-(``Reweight``), a map that carries the cloud along (``Escort``), modes from outside (``ModeImportance``).
+:class:`~sgevidence.transitions.Anneal`.  The default tries cheaper transitions first: a density that covers
+the posterior (``FromProposal``), weights alone (``Reweight``), a map that carries the cloud along
+(``Escort``), modes from outside (``ModeImportance``).
 
 Symbols
 -------
@@ -30,13 +31,30 @@ import numpy as np
 from .._compat import HasMethods, Interval, StrOptions
 from ..exceptions import ImpossibleRowsError
 from ..history import N_BLOCKS, Memory, Rows
-from ..models import Model
+from ..models import Evaluation, Model
 from ..particles import RESAMPLING, Cloud
-from ..transitions import HMC, SGHMC, Anneal, Crossing, Escort, ModeSearch, State, Streams, check_rows
+from ..transitions import (
+    HMC,
+    SGHMC,
+    Anneal,
+    Crossing,
+    Escort,
+    ModeSearch,
+    Proposal,
+    State,
+    Streams,
+    check_rows,
+)
 from ._base import SILENT, OnlineSampler, Parts, Progress, check_history
 from ._progress import rung_of
 from ._records import ChunkRecord
 from ._schedule import particles, pieces
+
+#: What accumulated weights do not go with.
+ALONE = (
+    "resampling=None, the published form in which weights accumulate, goes with escort=None, "
+    "mode_search=None and proposal=None"
+)
 
 
 class SGAIS(Parts, OnlineSampler):
@@ -59,7 +77,7 @@ class SGAIS(Parts, OnlineSampler):
         call the path is then that of random subsets.
     resampling : {"systematic", "multinomial"} or None, default="systematic"
         With None the weights accumulate, as published: the number of particles is constant, every
-        annealing step is followed by a move, and ``escort`` and ``mode_search`` must be None.
+        annealing step is followed by a move, and ``escort``, ``mode_search`` and ``proposal`` must be None.
     reservoir_size : int or None, default=100000
         Rows of the past to keep, a uniform sample once there are more; None keeps all.  Until it is full
         nothing is approximated.  Beside it are kept, up to a twentieth of it, rows that a sample would
@@ -74,11 +92,16 @@ class SGAIS(Parts, OnlineSampler):
         Carries the cloud along where the posterior is nearly Gaussian; None does not.
     mode_search : ModeSearch or None, default=ModeSearch()
         Looks for modes of a mixture that the particles have missed, and takes their evidence from
-        importance sampling around them where that is the better estimate, or from allocations.  None does
-        not: then annealing may leave two groups in one component, hundreds of nats low without a sign of it.
-    precision : {"mixed", "double"}, default="mixed"
-        Mixed sums the softmax and mixture likelihoods in single precision where the error stays below
-        0.02 nats; it halves the time.
+        importance sampling around them where that is the better estimate.  None does not.
+    proposal : Proposal or None, default=Proposal()
+        Takes evidence and particles from a density that covers the posterior, where the model knows one:
+        linear regressions and mixtures of one component are exact, other mixtures answer from allocations.
+        None anneals: then a mixture may be left with two groups in one component, hundreds of nats low
+        without a sign of it.
+    evaluation : Evaluation or None, default=None
+        How sums over rows are formed.  None: as the model suggests, the softmax and mixture likelihoods in
+        single precision where the error stays below 0.02 nats, which halves the time.  ``Evaluation()``
+        uses double precision throughout.
 
     Raises
     ------
@@ -119,7 +142,8 @@ class SGAIS(Parts, OnlineSampler):
         "move": [HasMethods(["along"])],
         "escort": [Escort, None],
         "mode_search": [ModeSearch, None],
-        "precision": [StrOptions({"mixed", "double"})],
+        "proposal": [Proposal, None],
+        "evaluation": [Evaluation, None],
     }
 
     def __init__(
@@ -133,7 +157,8 @@ class SGAIS(Parts, OnlineSampler):
         move: Any = HMC(),  # noqa: B008  (each sampler gets its own: see Parts)
         escort: Escort | None = Escort(),  # noqa: B008
         mode_search: ModeSearch | None = ModeSearch(),  # noqa: B008
-        precision: str = "mixed",
+        proposal: Proposal | None = Proposal(),  # noqa: B008
+        evaluation: Evaluation | None = None,
     ) -> None:
         self.n_particles = n_particles
         self.max_particles = max_particles
@@ -144,7 +169,8 @@ class SGAIS(Parts, OnlineSampler):
         self.move = self._own("move", move)
         self.escort = self._own("escort", escort)
         self.mode_search = self._own("mode_search", mode_search)
-        self.precision = precision
+        self.proposal = self._own("proposal", proposal)
+        self.evaluation = evaluation
 
     @classmethod
     def paper(cls) -> "SGAIS":
@@ -164,7 +190,8 @@ class SGAIS(Parts, OnlineSampler):
             move=SGHMC(preconditioner=None, control_variate=False),
             escort=None,
             mode_search=None,
-            precision="double",
+            proposal=None,
+            evaluation=Evaluation(),
         )
 
     def init(self, model: Model, rng: np.random.Generator) -> State:
@@ -212,8 +239,8 @@ class SGAIS(Parts, OnlineSampler):
         """
         check_history(self.move, self.reservoir_size)  # the rest was looked at by init
         streams, records = Streams.spawned(rng), []
-        if self.precision == "double":
-            model = model.in_double_precision()
+        if self.evaluation is not None:
+            model = model.evaluated_by(self.evaluation)
         before = state
         try:
             for after, infos in self._steps(state, model, rows, streams, progress):
@@ -234,10 +261,10 @@ class SGAIS(Parts, OnlineSampler):
         anneal = Anneal(
             self.move, self.target_ess, scheme, M, last_move=scheme is None, watch=rung_of(progress)
         )
-        crossing = Crossing(anneal, self.escort, self.mode_search)
+        crossing = Crossing(anneal, self.escort, self.mode_search, self.proposal)
         offered, n_rows = None, state.n_rows + len(rows)
-        if self.chunk_size is None and rows.total_weight >= state.n:
-            state, infos, offered = crossing.at_once(state, state.path(model, rows), rng)
+        if self.chunk_size is None:
+            state, infos, offered = crossing.at_once(state, model, rows, rng)
             if infos:
                 yield self._thinned(state, model, rng), infos
                 return
@@ -264,9 +291,6 @@ class SGAIS(Parts, OnlineSampler):
 
     def _validate_params(self) -> None:
         super()._validate_params()
-        if self.resampling is None and (self.escort or self.mode_search):
-            raise ValueError(
-                "resampling=None, the published form in which weights accumulate, goes with escort=None and "
-                "mode_search=None"
-            )
+        if self.resampling is None and (self.escort or self.mode_search or self.proposal):
+            raise ValueError(ALONE)
         check_history(self.move, self.reservoir_size)

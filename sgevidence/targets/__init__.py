@@ -3,6 +3,7 @@
 from ._allocation_answer import AllocationEvidence, pooled
 from ._allocations import allocation_evidence, most_rows, patience
 from ._anchoring import STRAY, anchored_at_mode, gaussian
+from ._answers import Answer, Answers, proposal
 from ._bridge import bridge
 from ._importance import importance_draws
 from ._newton import find_mode
@@ -23,6 +24,8 @@ __all__ = [
     "STRAY",
     "TOO_NOISY",
     "AllocationEvidence",
+    "Answer",
+    "Answers",
     "Likelihood",
     "Path",
     "RivalAllocations",
@@ -38,6 +41,7 @@ __all__ = [
     "gaussian",
     "importance_draws",
     "most_rows",
+    "proposal",
     "of_history",
     "patience",
     "pooled",

@@ -7,6 +7,7 @@ from ._both_ways import BothWays
 from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing
 from ._escort import Escort, Escorted
+from ._from_proposal import FromProposal, Proposal, Proposed
 from ._hmc import HMC, ExactMoves
 from ._mini_batches import StochasticGradientMoves
 from ._mode_search import Mode, ModeSearch
@@ -29,10 +30,13 @@ __all__ = [
     "Escort",
     "Escorted",
     "ExactMoves",
+    "FromProposal",
     "Mode",
     "ModeImportance",
     "ModeSearch",
     "Moved",
+    "Proposal",
+    "Proposed",
     "Refresh",
     "Renewed",
     "Reweight",

@@ -1,7 +1,8 @@
 """From one posterior to the next, by the first transition that crosses.
 
-The order is that of their price: weights alone, a map that carries the cloud along, a mixture's allocations,
-the map again from a fresh cloud, modes from outside, and annealing, which never declines.  Then, where the
+The order is that of their price: a closed form, weights alone, a map that carries the cloud along, a
+proposal of the model or a mixture's allocations, the map again from a fresh cloud, modes from outside, and
+annealing, which never declines.  Then, where the
 model may have several modes, the cloud is held against those that it may have missed.
 
 Symbols: ``y_n`` = ``path.chunk``; ``infos`` = what each transition that was tried has to say.
@@ -21,6 +22,7 @@ from ._anneal import Anneal
 from ._base import State, Step, Streams, check_rows
 from ._both_ways import BothWays
 from ._escort import Escort
+from ._from_proposal import FromProposal, Proposal
 from ._mode_search import ModeSearch
 from ._modes import ModeImportance, is_renewed
 from ._overlooked import Overlooked
@@ -39,11 +41,13 @@ class Crossing(NamedTuple):
     anneal : Anneal
     escort : Escort or None
     mode_search : ModeSearch or None
+    proposal : Proposal or None
     """
 
     anneal: Anneal
     escort: Escort | None = None
     mode_search: ModeSearch | None = None
+    proposal: Proposal | None = None
 
     def __call__(
         self, state: State, path: Path, rng: Streams, offered: Cloud | None = None
@@ -56,7 +60,7 @@ class Crossing(NamedTuple):
         tuned = state.tuned._replace(sample_noise=np.nan, even=False, disputed=False)
         state = state._replace(tuned=tuned)
         before, modes, infos = state, self._modes(path, rng), []
-        for transition in self._transitions(modes):
+        for transition in self._transitions(modes, path.model):
             step = transition(state, path, rng)
             state = step.state
             infos.append(step.info)
@@ -77,12 +81,22 @@ class Crossing(NamedTuple):
         step = _or_offered(step, offered, infos)  # modes may know less than what they took the place of
         return self._settled(step, path, rng), infos
 
-    def at_once(self, state: State, path: Path, rng: Streams) -> tuple[State, list[Any], Cloud | None]:
-        """However many rows, by the allocations of a mixture; else no infos, but what these offer."""
-        if self.allocate is None or not self.allocate.applies(state, path):
+    def at_once(
+        self, state: State, model: Model, rows: Rows, rng: Streams
+    ) -> tuple[State, list[Any], Cloud | None]:
+        """However many rows, by the model's proposal or the allocations of a mixture.
+
+        Else no infos, but what these offer.
+        """
+        way, closed_form = self._from_all_rows(model), FromProposal.is_closed_form(model)
+        if way is None or not (closed_form or rows.total_weight >= state.n):
             return state, [], None
-        check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
-        step = self.allocate(state._replace(pending=None, ell=None), path, rng)
+        path = state.path(model, rows)
+        if not way.applies(state, path):
+            return state, [], None
+        if not closed_form:  # of which no particle need know anything
+            check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
+        step = way(state._replace(pending=None, ell=None), path, rng)
         if not step.crossed:
             return state._replace(tuned=step.state.tuned), [], step.offered
         return self._settled(step, path, rng), [step.info], None
@@ -104,8 +118,13 @@ class Crossing(NamedTuple):
     @property
     def allocate(self) -> Allocate | None:
         """None where it is switched off."""
-        first = None if self.mode_search is None else self.mode_search.first_allocation
-        return None if first is None else Allocate(first)
+        return None if self.proposal is None else Allocate(self.proposal.first_rows)
+
+    def _from_all_rows(self, model: Model) -> FromProposal | Allocate | None:
+        """What answers for all rows at once; None where it is switched off."""
+        if self.proposal is None or model.has_allocations:
+            return self.allocate
+        return FromProposal(self.proposal.first_rows, self.anneal.n_particles)
 
     def _modes(self, path: Path, rng: Streams) -> ModeImportance | None:
         if self.mode_search is None or not self.mode_search.is_due(path):
@@ -119,22 +138,26 @@ class Crossing(NamedTuple):
         search, state = self.mode_search, step.state
         if search is None:
             return
-        if Overtaken.is_due(step, path, search.first_allocation or search.first_rows):
+        first_rows = search.first_rows if self.allocate is None else self.allocate.first_rows
+        if Overtaken.is_due(step, path, first_rows):
             yield Overtaken(self.allocate, modes or ModeImportance(search, path, rng), path, rng)
         if modes is not None:
             yield modes
         if Overlooked.is_due(state, path):
             yield Overlooked(search, path, rng, Restart(self.anneal))
 
-    def _transitions(self, modes: ModeImportance | None) -> Iterator[Any]:
+    def _transitions(self, modes: ModeImportance | None, model: Model) -> Iterator[Any]:
         """In the order in which they are tried."""
+        from_all_rows, closed_form = self._from_all_rows(model), FromProposal.is_closed_form(model)
+        if from_all_rows is not None and closed_form:
+            yield from_all_rows
         if self.anneal.resampling is not None:
             yield Reweight(self.anneal.target_ess, for_escort=self.escort is not None)
         escort = None if self.escort is None else BothWays(self.anneal, self.escort, self.allocate)
         if escort is not None:
             yield escort
-        if self.allocate is not None:
-            yield self.allocate
+        if from_all_rows is not None and not closed_form:
+            yield from_all_rows
         if escort is not None:
             yield Refresh(self.anneal, escort)
         if modes is not None:
@@ -142,7 +165,9 @@ class Crossing(NamedTuple):
         yield self.anneal
 
     def _settled(self, step: Step, path: Path, rng: Streams) -> State:
-        return settled(step, path, rng, self.escort is not None or self.anneal.move.needs_anchor)
+        is_followed = self.proposal is None or not FromProposal.is_closed_form(path.model)
+        needed = self.escort is not None or self.anneal.move.needs_anchor
+        return settled(step, path, rng, keep_anchor=needed and is_followed)
 
 
 def _or_offered(step: Step, offered: Cloud | None, infos: list[Any]) -> Step:

@@ -54,10 +54,6 @@ class ModeSearch(BaseEstimator):
 
     Parameters
     ----------
-    first_allocation : int or None, default=1
-        Rows from which the evidence is taken from the allocations of rows to components, while that is
-        precise and the rows are at hand (:class:`~sgevidence.transitions.Allocate`): from the first one,
-        since particles lose their way to few rows that lie a thousand prior widths out.  None never does.
     first_rows : int, default=250
         Rows from which modes are looked for, and again whenever they have doubled: fewer have few that count.
     search_rows, compare_rows : int, default=1000, 10_000
@@ -99,7 +95,6 @@ class ModeSearch(BaseEstimator):
     """
 
     _parameter_constraints: dict = {
-        "first_allocation": [Interval(Integral, 1, None, closed="left"), None],
         "first_rows": [Interval(Integral, 1, None, closed="left")],
         "search_rows": [Interval(Integral, 1, None, closed="left")],
         "compare_rows": [Interval(Integral, 1, None, closed="left")],
@@ -121,7 +116,6 @@ class ModeSearch(BaseEstimator):
 
     def __init__(
         self,
-        first_allocation: int | None = 1,
         first_rows: int = 250,
         search_rows: int = 1000,
         compare_rows: int = 10_000,
@@ -140,7 +134,6 @@ class ModeSearch(BaseEstimator):
         good_enough: float = 0.1,
         max_outside: float = 0.02,
     ) -> None:
-        self.first_allocation = first_allocation
         self.first_rows = first_rows
         self.search_rows = search_rows
         self.compare_rows = compare_rows

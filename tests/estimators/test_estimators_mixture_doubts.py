@@ -14,7 +14,7 @@ from sgevidence.models import MixtureModel
 FEW = {
     "annealing": AIS(n_particles=300),
     "nested": NestedSampling(n_live=100),
-    "online": SGAIS(n_particles=50, mode_search=None),
+    "online": SGAIS(n_particles=50, mode_search=None, proposal=None),
     "iterated": SIR(n_particles=100),
 }
 
@@ -55,7 +55,7 @@ def test_particles_that_did_not(rng, sampler):
 def test_where_there_are_no_allocations_far_rows_are_doubted(rng, monkeypatch, shift, expected):
     monkeypatch.setattr(_mixture_doubts, "allocation_evidence", lambda model, rows, rng: None)
     X = rng.normal(size=(60, 1)) + shift
-    for sampler in (AIS(n_particles=100), SGAIS(mode_search=None)):
+    for sampler in (AIS(n_particles=100), SGAIS(mode_search=None, proposal=None)):
         model = BayesianGMM(2, sampler=sampler, random_state=0)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -78,7 +78,7 @@ def test_no_second_opinion_of_allocations_themselves(rng, monkeypatch):
 
 def test_far_rows_by_particles_alone(rng):
     """In a stream, whose first call alone is held against allocations; and not where these are asked."""
-    X, alone = rng.normal(size=(200, 1)), SGAIS(mode_search=None)
+    X, alone = rng.normal(size=(200, 1)), SGAIS(mode_search=None, proposal=None)
     apart = X + 40.0 * (-1.0) ** np.arange(200)[:, None]
     for K, rows, sampler in ((2, X + 40.0, None), (2, X, alone), (2, apart, alone), (1, X + 40.0, alone)):
         model = BayesianGMM(K, sampler=sampler, random_state=0)

@@ -23,7 +23,7 @@ MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 ROWS = Rows.of(MAKE["sim_G_overlap"](10)["X"])
 
 #: Annealing, which allocations would spare these rows.
-ALONE = dict(mode_search=None)
+ALONE = dict(mode_search=None, proposal=None)
 #: log Z and standard error of :func:`brute_force` with 5·10⁷ draws.
 REFERENCE = {3: (-44.3974, 0.006), 5: (-44.0531, 0.005)}
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from sgevidence import AIS, SGAIS, SGHMC, SGNHT, SIR
+from sgevidence import AIS, SGAIS, SGHMC, SGNHT, SIR, Evaluation
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
 
@@ -22,29 +22,33 @@ KNOWN, UNKNOWN = LinearModel(5, noise_std=1.0), LinearModel(5)
 #: Trajectories are chaotic, and processors round differently: by 1e-16 that is forgotten, by 1e-7 it is not.
 SOFTMAX = SoftmaxModel(10, 4).in_double_precision()
 
-UNADORNED = dict(resampling=None, escort=None, mode_search=None)
+ANNEALED = dict(proposal=None)
+BEYOND = ANNEALED | dict(move=SGHMC(), reservoir_size=700, escort=None)
+SMALL = ANNEALED | dict(n_particles=25, reservoir_size=700)
+PARTICLES = ANNEALED | dict(n_particles=25, mode_search=None, evaluation=Evaluation())
+UNADORNED = dict(resampling=None, escort=None, mode_search=None, proposal=None)
 
 #: model, data, rows, rows a call, sampler
 CASES = {
-    "linear": (KNOWN, "sim_L", 4000, 4000, SGAIS()),
-    "linear, calls of 37": (KNOWN, "sim_L", 1500, 37, SGAIS()),
-    "linear, unknown noise": (UNKNOWN, "sim_L", 1500, 500, SGAIS()),
-    "linear, beyond the reservoir": (KNOWN, "sim_L", 3000, 300, SGAIS(reservoir_size=400)),
-    "linear, no escort": (KNOWN, "sim_L", 1500, 500, SGAIS(escort=None)),
+    "linear": (KNOWN, "sim_L", 4000, 4000, SGAIS(**ANNEALED)),
+    "linear, calls of 37": (KNOWN, "sim_L", 1500, 37, SGAIS(**ANNEALED)),
+    "linear, unknown noise": (UNKNOWN, "sim_L", 1500, 500, SGAIS(**ANNEALED)),
+    "linear, beyond the reservoir": (KNOWN, "sim_L", 3000, 300, SGAIS(**ANNEALED, reservoir_size=400)),
+    "linear, no escort": (KNOWN, "sim_L", 1500, 500, SGAIS(**ANNEALED, escort=None)),
     "linear, no resampling": (KNOWN, "sim_L", 500, 500, SGAIS(target_ess=0.9, **UNADORNED)),
-    "linear, sghmc": (KNOWN, "sim_L", 3000, 500, SGAIS(move=SGHMC())),
-    "linear, sghmc beyond": (KNOWN, "sim_L", 3000, 300, SGAIS(move=SGHMC(), reservoir_size=700, escort=None)),
-    "linear, sgnht": (KNOWN, "sim_L", 1000, 500, SGAIS(move=SGNHT())),
-    "linear, 50 000 rows": (KNOWN, "sim_L", 50_000, 5000, SGAIS()),
-    "softmax": (SOFTMAX, "sim_S", 1000, 1000, SGAIS(n_particles=25)),
-    "softmax, calls of 300": (SOFTMAX, "sim_S", 1500, 300, SGAIS(n_particles=25, reservoir_size=700)),
+    "linear, sghmc": (KNOWN, "sim_L", 3000, 500, SGAIS(**ANNEALED, move=SGHMC())),
+    "linear, sghmc beyond": (KNOWN, "sim_L", 3000, 300, SGAIS(**BEYOND)),
+    "linear, sgnht": (KNOWN, "sim_L", 1000, 500, SGAIS(**ANNEALED, move=SGNHT())),
+    "linear, 50 000 rows": (KNOWN, "sim_L", 50_000, 5000, SGAIS(**ANNEALED)),
+    "softmax": (SOFTMAX, "sim_S", 1000, 1000, SGAIS(**ANNEALED, n_particles=25)),
+    "softmax, calls of 300": (SOFTMAX, "sim_S", 1500, 300, SGAIS(**SMALL)),
     "mixture": (MixtureModel(3, 2), "sim_G", 1500, 1500, SGAIS(n_particles=25)),
     "mixture, overlapping": (MixtureModel(3, 2), "sim_G_overlap", 700, 200, SGAIS(n_particles=25)),
     "mixture, beyond the reservoir": (MixtureModel(2, 2), "sim_G", 2000, 400, SGAIS(reservoir_size=500)),
     "mixture, particles alone": (
-        MixtureModel(3, 2), "sim_G", 700, 350, SGAIS(n_particles=25, mode_search=None, precision="double")
+        MixtureModel(3, 2), "sim_G", 700, 350, SGAIS(**PARTICLES)
     ),
-    "one component": (MixtureModel(1, 2), "sim_G", 1500, 500, SGAIS()),
+    "one component": (MixtureModel(1, 2), "sim_G", 1500, 500, SGAIS(**ANNEALED)),
 }  # fmt: skip
 
 

@@ -29,7 +29,7 @@ class Sampled(LinearModel):
 
 def sgais(**settings):
     """By trajectories, which have to find what the linear model could draw by itself."""
-    return SGAIS(**dict(move=HMC(conditional=False)) | settings)
+    return SGAIS(**dict(move=HMC(conditional=False), proposal=None) | settings)
 
 
 def rows_of(name, n):
@@ -111,7 +111,7 @@ def test_parts_of_the_evidence(rng):
 
 # ----------------------------------------------------------------------------- switches
 
-NO_RESAMPLING = dict(resampling=None, escort=None, mode_search=None)
+NO_RESAMPLING = dict(resampling=None, escort=None, mode_search=None, proposal=None)
 #: So large mini-batches and short steps that what heats the published form, d·n·lr/(4α|B|), is 0.03 nats.
 PLAIN = dict(
     move=SGHMC(control_variate=False, batch_size=2000, learning_rate=0.01, n_steps=60),
@@ -413,7 +413,11 @@ def test_plain_mini_batches_of_a_sample_are_refused(rng, move, use):
     sgais(move=move, reservoir_size=None).init(LINEAR, rng)
 
 
-@pytest.mark.parametrize("part", [dict(escort=None), dict(mode_search=None), dict()], ids=str)
+@pytest.mark.parametrize(
+    "part", [dict(escort=None, mode_search=None), dict(mode_search=None, proposal=None), dict()], ids=str
+)
 def test_without_resampling_nothing_else_is_added(rng, part):
-    with pytest.raises(ValueError, match=r"resampling=None.* goes with escort=None and mode_search=None"):
+    with pytest.raises(
+        ValueError, match=r"resampling=None.* goes with escort=None, mode_search=None and proposal=None"
+    ):
         sgais(resampling=None, **part).init(LINEAR, rng)

@@ -5,7 +5,7 @@ import pytest
 from mutants import broken
 from path_problem import data
 
-from sgevidence import HMC, SGAIS, Escort, ImpossibleRowsError, ModeSearch
+from sgevidence import HMC, SGAIS, Escort, ImpossibleRowsError, ModeSearch, Proposal
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.particles import RESAMPLING, Cloud, Genealogy
@@ -13,12 +13,12 @@ from sgevidence.transitions import Allocate, Anneal, Crossing, Reweight, State, 
 from sgevidence.transitions._modes import Renewed
 from sgevidence.transitions._rivals import Rivals
 
-MODEL, M = LinearModel(2, noise_std=1.0), 400
+MODEL, MIXTURE, M = LinearModel(2, noise_std=1.0), MixtureModel(2, 2), 400
 WAYS = {"annealing alone": dict(escort=None), "with an escort": dict(escort=Escort(first_rows=50))}
 
 
-def crossing(escort=None, mode_search=None, resampling=RESAMPLING["systematic"]):
-    return Crossing(Anneal(HMC(), 0.5, resampling, lambda n: M), escort, mode_search)
+def crossing(escort=None, mode_search=None, resampling=RESAMPLING["systematic"], proposal=None):
+    return Crossing(Anneal(HMC(), 0.5, resampling, lambda n: M), escort, mode_search, proposal)
 
 
 def stream(rng, call, settings, sizes=(30, 5, 70, 3, 200), model=MODEL):
@@ -62,19 +62,20 @@ def test_a_mistake_is_seen(rng, right, wrong):
         check_stream(rng, WAYS["annealing alone"], mutant)
 
 
-def kinds(settings, modes=None):
-    return [type(way).__name__ for way in crossing(**settings)._transitions(modes)]
+def kinds(settings, modes=None, model=MIXTURE):
+    return [type(way).__name__ for way in crossing(**settings)._transitions(modes, model)]
 
 
 def test_the_order_is_that_of_their_price():
     search = ModeSearch()
-    full = dict(escort=Escort(), mode_search=search)
+    full = dict(escort=Escort(), mode_search=search, proposal=Proposal())
     order = ["Reweight", "BothWays", "Allocate", "Refresh", "str", "Anneal"]
     assert kinds(full, modes="modes") == order
     assert kinds({}) == ["Reweight", "Anneal"]
     assert kinds(dict(resampling=None)) == ["Anneal"]  # as published: weights accumulate, and all is annealed
-    assert crossing(**full).allocate == Allocate(1)
-    assert crossing(mode_search=ModeSearch(first_allocation=None)).allocate is None
+    assert kinds(full, model=MODEL) == ["FromProposal", "Reweight", "BothWays", "Refresh", "Anneal"]
+    assert crossing(proposal=Proposal(first_rows=7)).allocate == Allocate(7)
+    assert crossing(mode_search=search).allocate is None
     assert Reweight(0.5).for_escort and SGAIS().escort is not None
 
 
@@ -90,7 +91,7 @@ def test_what_was_offered_counts_where_the_others_find_clearly_less(rng, monkeyp
     exact, bar = MODEL.exact_log_evidence(rows), Genealogy.planted(M, 0.2**2)
     offered = Cloud.planted(theta)._replace(log_Z=exact + more, genealogy=bar)
     ways = Crossing._transitions
-    monkeypatch.setattr(Crossing, "_transitions", lambda self, modes: [offering(offered), *ways(self, modes)])
+    monkeypatch.setattr(Crossing, "_transitions", lambda self, *of: [offering(offered), *ways(self, *of)])
     state = State(Cloud.planted(theta), Memory.empty())
     state, infos = crossing()(state, state.path(MODEL, rows), streams)
     assert (state.log_evidence == offered.log_evidence) == taken
@@ -113,7 +114,7 @@ def check_taken_back(rng, monkeypatch, call=Crossing.__call__):
             return Step(step.state._replace(cloud=cloud), Renewed(n_renewals=1))
 
     ways = Crossing._transitions
-    monkeypatch.setattr(Crossing, "_transitions", lambda self, modes: [offering(offered), *ways(self, modes)])
+    monkeypatch.setattr(Crossing, "_transitions", lambda self, *of: [offering(offered), *ways(self, *of)])
     monkeypatch.setattr(Crossing, "_from_outside", lambda self, *_: [Low()])
     state, infos = call(crossing(), State(Cloud.planted(theta), Memory.empty()), path_of(rows), streams)
     assert state.log_evidence == offered.log_evidence
@@ -208,9 +209,7 @@ def test_at_once_is_for_mixtures_whose_allocations_will_do(rng):
     model, rows = MixtureModel(2, 2), data(MixtureModel(2, 2), 60, rng)
     state = State(Cloud.planted(model.sample_prior(rng, M)), Memory.empty())
     streams = Streams.spawned(rng)
-    after, infos, offered = crossing(mode_search=ModeSearch()).at_once(
-        state, state.path(model, rows), streams
-    )
+    after, infos, offered = crossing(proposal=Proposal()).at_once(state, model, rows, streams)
     assert (
         offered is None
         and len(infos) == 1
@@ -218,12 +217,13 @@ def test_at_once_is_for_mixtures_whose_allocations_will_do(rng):
         and after.pending is None
         and after.cloud.M == M
     )
-    for way in (crossing(), crossing(mode_search=ModeSearch(first_allocation=None))):
-        assert way.at_once(state, state.path(model, rows), streams) == (state, [], None)
+    for way in (crossing(), crossing(mode_search=ModeSearch())):
+        assert way.at_once(state, model, rows, streams) == (state, [], None)
+    assert crossing(proposal=Proposal()).at_once(after, model, rows[:30], streams) == (after, [], None)
 
 
 def test_rows_that_are_far_out_do_not_double_beyond_allocations(rng):
-    X, searching = rng.normal(size=(5001, 2)), crossing(mode_search=ModeSearch())
+    X, searching = rng.normal(size=(5001, 2)), crossing(proposal=Proposal())
     for K, far, until in ((3, 0.0, np.inf), (3, 300.0, 20 * 5000), (1, 300.0, np.inf), (11, 300.0, np.inf)):
         assert searching.doubling_until(MixtureModel(K, 2), Rows.of(X + far)) == until
     assert searching.doubling_until(MODEL, Rows.of(X + 300.0, X[:, 0])) == np.inf

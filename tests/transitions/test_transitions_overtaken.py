@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence import SGAIS, ModeSearch
+from sgevidence import SGAIS
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.models.allocations import features, sample_parameters, statistics
@@ -315,7 +315,7 @@ def test_elsewhere_is_where_no_particle_is(rng):
 def test_switched_off_there_is_no_look(rng):
     """Without a search nothing is asked; without allocations modes are."""
     rows = groups(rng, 120)
-    for settings in (dict(mode_search=None), dict(mode_search=ModeSearch(first_allocation=None))):
+    for settings in (dict(mode_search=None), dict(proposal=None)):
         sampler = SGAIS(max_particles=200, **settings)
         state, _ = sampler.update(sampler.init(MODEL, rng), MODEL, rows, rng)
         assert state.tuned.searched == 0.0 and np.isfinite(state.log_evidence)

@@ -1,0 +1,111 @@
+"""The posterior from a density that covers it, in the place of the particles.
+
+Where the model knows such a density (:func:`~sgevidence.targets.proposal`) and all rows are at hand, nothing
+need be annealed: the evidence and the particles of all rows come from it, whatever the cloud was, and the
+stream goes on from a cloud without history.  A closed form answers at every call.  What has to look at all
+rows again is asked for whole calls, and when the rows have doubled since it was asked.
+
+Symbols: ``M`` = particles.
+"""
+
+from collections.abc import Callable
+from numbers import Integral
+from typing import NamedTuple
+
+from sklearn.base import BaseEstimator
+
+from .._compat import Interval
+from ..models import Model
+from ..particles import Cloud, Genealogy, Weights
+from ..targets import Answer, Path, proposal
+from ._base import State, Step, Streams
+
+
+class Proposal(BaseEstimator):
+    """Take evidence and posterior from a density that covers it, where the model knows one.
+
+    Linear regressions and mixtures of one component are exact, in streams, too: their standard error is 0.
+    The evidence of a mixture of several components comes from the allocations of its rows.  Other models are
+    annealed.
+
+    Parameters
+    ----------
+    first_rows : int, default=1
+        Rows, by total weight, from which it is asked: from the first one, since particles lose their way to
+        few rows that lie a thousand prior widths out.
+
+    References
+    ----------
+    C. H. Bennett (1976), Efficient estimation of free energy differences from Monte Carlo data, Journal of
+    Computational Physics 22, 245; X.-L. Meng and W. H. Wong (1996), Simulating ratios of normalizing
+    constants via a simple identity, Statistica Sinica 6, 831.
+
+    Examples
+    --------
+    >>> from sgevidence import SGAIS, BayesianLinearRegression
+    >>> X, y = [[0.0], [1.0]], [0.0, 1.0]
+    >>> BayesianLinearRegression(noise_std=1.0, random_state=0).fit(X, y).log_evidence_std_
+    0.0
+    >>> annealed = BayesianLinearRegression(noise_std=1.0, sampler=SGAIS(proposal=None), random_state=0)
+    >>> annealed.fit(X, y).log_evidence_std_ > 0.0
+    True
+    """
+
+    _parameter_constraints: dict = {"first_rows": [Interval(Integral, 1, None, closed="left")]}
+
+    def __init__(self, first_rows: int = 1) -> None:
+        self.first_rows = first_rows
+
+
+class Proposed(NamedTuple):
+    """What an answer cost."""
+
+    n_proposals: int = 0
+    n_likelihoods: float = 0.0
+    n_gradients: float = 0.0
+
+
+class FromProposal(NamedTuple):
+    """Take evidence and particles from the model's proposal.
+
+    Parameters
+    ----------
+    first_rows : int
+        Rows from which it is asked.
+    n_particles : callable
+        M after rows of this total weight.
+    """
+
+    first_rows: int
+    n_particles: Callable[[float], int]
+
+    @staticmethod
+    def is_closed_form(model: Model) -> bool:
+        """Whether asking costs less than weighing particles, so that every call may ask."""
+        return model.has_exact_posterior
+
+    def applies(self, state: State, path: Path) -> bool:
+        """To rows all of which are at hand, if they have doubled since it was asked."""
+        if proposal(path.model) is None or path.n < self.first_rows or not path.memory.complete:
+            return False
+        return self.is_closed_form(path.model) or path.n >= 2.0 * state.tuned.proposed
+
+    def __call__(self, state: State, path: Path, rng: Streams) -> Step:
+        answers = proposal(path.model)
+        if answers is None or not self.applies(state, path):
+            return Step(state, crossed=False)
+        found = answers(path.model, path.all_rows, rng.noise, self.n_particles(path.n))
+        tuned = state.tuned._replace(proposed=path.n)
+        if found is None:
+            return Step(state._replace(tuned=tuned), Proposed(), crossed=False)
+        info = Proposed(1, found.n_likelihoods, found.n_gradients)
+        return Step(state._replace(cloud=without_history(found), tuned=tuned, ell=None), info)
+
+
+def without_history(found: Answer) -> Cloud:
+    """The cloud of an answer: its error is shared by all particles, but for what their weights say."""
+    weights = Weights(found.log_w)
+    weights = weights.add(-weights.log_mean)
+    genealogy = Genealogy.planted(weights.M)
+    rest = found.log_evidence_std**2 - genealogy.variance(weights.W)
+    return Cloud(found.theta, weights, found.log_evidence, genealogy, max(rest, 0.0))

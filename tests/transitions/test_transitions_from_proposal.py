@@ -1,0 +1,78 @@
+"""Evidence and posterior from a density that covers it: when it is asked, and the cloud that it leaves."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sgevidence import SGAIS, BayesianLinearRegression, Proposal
+from sgevidence.history import Rows
+from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.targets import Answer
+from sgevidence.transitions import _from_proposal
+from sgevidence.transitions._from_proposal import without_history
+
+LINEAR, ONE = LinearModel(2, noise_std=1.0), MixtureModel(1, 2)
+
+
+def rows_of(rng, n):
+    X = rng.standard_normal((n, 2))
+    return Rows.of(X, X.sum(axis=1) + rng.standard_normal(n))
+
+
+def test_a_cloud_without_history_has_the_error_of_the_answer(rng):
+    """Of uneven weights, and of none: the weights tell a part of the error, the answer all of it."""
+    theta, log_w = rng.standard_normal((100, 2)), rng.standard_normal(100)
+    cloud = without_history(Answer(theta, log_w, -12.0, 0.5))
+    assert cloud.log_evidence == pytest.approx(-12.0) and cloud.log_evidence_std == pytest.approx(0.5)
+    np.testing.assert_allclose(cloud.W, np.exp(log_w) / np.exp(log_w).sum())
+    exact = without_history(Answer(theta, np.zeros(100), -12.0, 0.0))
+    assert exact.log_evidence == -12.0 and exact.log_evidence_std == 0.0
+
+
+@pytest.mark.parametrize("model", [LINEAR, LinearModel(2), ONE], ids=["known", "unknown", "component"])
+@pytest.mark.parametrize("chunk_size", [None, 30])
+def test_a_closed_form_answers_at_every_call(rng, model, chunk_size):
+    rows, sampler = rows_of(rng, 200), SGAIS(chunk_size=chunk_size)
+    state, seen = sampler.init(model, rng), 0
+    for size in (1, 99, 1, 5, 94):
+        state, records = sampler.update(state, model, rows[seen : seen + size], rng)
+        seen += size
+        exact = model.exact_log_evidence(rows[:seen])
+        assert state.log_evidence == pytest.approx(exact, abs=1e-9) and state.log_evidence_std == 0.0
+        assert state.n_rows == seen and state.pending is None
+        assert all(r.n_proposals == 1 for r in records)
+
+
+def test_what_is_no_closed_form_is_asked_when_the_rows_have_doubled(rng, monkeypatch):
+    asked = []
+
+    def answers(model, rows, rng, size):
+        asked.append(len(rows))
+        return None
+
+    monkeypatch.setattr(_from_proposal, "proposal", lambda model: answers)
+    monkeypatch.setattr(_from_proposal.FromProposal, "is_closed_form", staticmethod(lambda model: False))
+    rows, sampler = rows_of(rng, 400), SGAIS(max_particles=200)
+    state, _ = sampler.update(sampler.init(LINEAR, rng), LINEAR, rows[:100], rng)
+    assert asked == [100] and state.tuned.proposed == 100  # once, though it is in both places
+    for start in range(100, 400, 30):
+        state, _ = sampler.update(state, LINEAR, rows[start : start + 30], rng)
+    assert all(later >= 2 * earlier for earlier, later in pairwise(asked)) and len(asked) <= 2
+    z = (state.log_evidence - LINEAR.exact_log_evidence(rows)) / state.log_evidence_std
+    assert abs(z) < 4
+
+
+def test_switched_off_or_too_few_rows(rng):
+    rows = rows_of(rng, 60)
+    for sampler in (SGAIS(proposal=None), SGAIS(proposal=Proposal(first_rows=61))):
+        state, records = sampler.update(sampler.init(LINEAR, rng), LINEAR, rows, rng)
+        assert records[-1].n_proposals == 0 and state.log_evidence_std > 0.0
+        z = (state.log_evidence - LINEAR.exact_log_evidence(rows)) / state.log_evidence_std
+        assert abs(z) < 4
+
+
+def test_what_ran_is_told(rng):
+    rows = rows_of(rng, 60)
+    model = BayesianLinearRegression(random_state=0).fit(rows.X, rows.y)
+    assert model.diagnostics_["n_proposals"] == 1 and model.diagnostics_["n_moves"] == 0
