@@ -17,7 +17,7 @@ MODEL = LinearModel(2, noise_std=1.0)
 
 def check_run(rng, of=EvidenceResult.of):
     """``run`` is ``init`` and one ``update``: the same numbers, costs added up over the records."""
-    rows, sampler = data(MODEL, 300, rng), SGAIS(50, max_particles=50, chunk_size=60)
+    rows, sampler = data(MODEL, 300, rng), SGAIS(50, max_particles=50, chunk_size=60, proposal=None)
     seed = int(rng.integers(2**31))
     result = sampler.run(MODEL, rows, np.random.default_rng(seed))
     g = np.random.default_rng(seed)
@@ -83,7 +83,7 @@ def test_a_sample_of_the_history_needs_an_anchor():
 
 def test_doubts_are_told_and_kept(rng):
     """The line that the warning names is where the one who doubts was called."""
-    result = SGAIS(50).run(MODEL, data(MODEL, 20, rng), rng)
+    result = SGAIS(50, proposal=None).run(MODEL, data(MODEL, 20, rng), rng)
 
     def doubting(*doubts):
         return result.doubted(doubts)

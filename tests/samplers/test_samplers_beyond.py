@@ -105,6 +105,7 @@ def test_beyond_the_reservoir(rng, problem, name, move, escort, cut):
     model, rows, exact, error = problem(name)
     call, chunk_size = CUTS[cut]
     sampler = SGAIS(
+        proposal=None,
         reservoir_size=RESERVOIR,
         chunk_size=chunk_size,
         move=MOVES[move],

@@ -48,7 +48,7 @@ def test_importance_sampling_against_gold(rng):
 def test_few_seeds(rng):
     """A quick look at what the slow tests do in full."""
     model, rows = LinearModel(5, noise_std=1.0), sim("sim_L", 500)
-    check_coverage(z_scores(SGAIS(), model, rows, model.exact_log_evidence(rows), rng, 30))
+    check_coverage(z_scores(SGAIS(proposal=None), model, rows, model.exact_log_evidence(rows), rng, 30))
 
 
 @pytest.mark.slow
@@ -59,17 +59,19 @@ def test_few_seeds(rng):
 )
 def test_linear(rng, settings):
     model, rows = LinearModel(5, noise_std=1.0), sim("sim_L", 2000)
-    check_coverage(z_scores(SGAIS(**settings), model, rows, model.exact_log_evidence(rows), rng, 200))
+    check_coverage(
+        z_scores(SGAIS(proposal=None, **settings), model, rows, model.exact_log_evidence(rows), rng, 200)
+    )
 
 
 @pytest.mark.slow
 def test_softmax(rng):
     rows = sim("sim_S", 1000)
     log_Z, _ = softmax_reference(rows, rng)
-    check_coverage(z_scores(SGAIS(), SoftmaxModel(10, 4), rows, log_Z, rng, 100))
+    check_coverage(z_scores(SGAIS(proposal=None), SoftmaxModel(10, 4), rows, log_Z, rng, 100))
 
 
 @pytest.mark.slow
 def test_one_component(rng):
     model, rows = MixtureModel(1, 2), sim("sim_G", 1000)
-    check_coverage(z_scores(SGAIS(), model, rows, model.exact_log_evidence(rows), rng, 100))
+    check_coverage(z_scores(SGAIS(proposal=None), model, rows, model.exact_log_evidence(rows), rng, 100))

@@ -102,7 +102,9 @@ def rows(n):
     return Rows.of(X, X @ [1.0, -1.0] + np.random.default_rng(1).standard_normal(n))
 
 
-@pytest.mark.parametrize("sampler, n_chunks", [(SGAIS(chunk_size=60), 5), (SGAIS(), 3)])
+@pytest.mark.parametrize(
+    "sampler, n_chunks", [(SGAIS(chunk_size=60, proposal=None), 5), (SGAIS(proposal=None), 3)]
+)
 def test_chunks_are_announced_and_temperatures_are_steps(sampler, n_chunks, rng):
     watcher, model = Counting(), LinearModel(2, noise_std=1.0)
     progress = Progress("x", verbose=False, watcher=watcher)
@@ -119,7 +121,7 @@ def test_temperatures_of_annealed_importance_sampling_are_steps(rng):
 
 def test_runs_until_precise_are_parts_and_have_the_name(rng, capsys):
     watcher = Counting()
-    sampler = UntilPrecise(0.1, sampler=SGAIS(n_particles=30, max_particles=30))
+    sampler = UntilPrecise(0.1, sampler=SGAIS(n_particles=30, max_particles=30, proposal=None))
     result = sampler.run(LinearModel(2, noise_std=1.0), rows(50), rng, Progress("x", watcher=watcher))
     lines = capsys.readouterr().out.splitlines()
     assert (

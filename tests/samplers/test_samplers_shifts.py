@@ -65,7 +65,7 @@ def sampled_component(rng, shift):
 def stream(problem, rng, **settings):
     """Error in nats, the state and the records."""
     model, rows, exact, _ = problem
-    sampler = SGAIS(reservoir_size=RESERVOIR, **settings)
+    sampler = SGAIS(proposal=None, reservoir_size=RESERVOIR, **settings)
     state, records = sampler.init(model, rng), []
     for piece in rows.chunks(CALL):
         state, new = sampler.update(state, model, piece, rng)
@@ -91,7 +91,7 @@ def test_few_rows_are_kept_few(rng, model):
     y = None
     if isinstance(model, LinearModel):
         y = X @ rng.standard_normal(3) + rng.standard_normal(n)
-    rows, sampler = Rows.of(X, y), SGAIS(reservoir_size=5000)
+    rows, sampler = Rows.of(X, y), SGAIS(proposal=None, reservoir_size=5000)
     if y is not None:
         rows.y[n // 2 :] += 1.0
     state = sampler.init(model, rng)

@@ -141,7 +141,7 @@ def linear_rows(rng, n=60):
 
 def test_in_an_estimator_a_search_and_a_comparison(rng):
     X, y = linear_rows(rng)
-    sampler = UntilPrecise(target_std=0.02, sampler=SGAIS(n_particles=100, max_particles=300))
+    sampler = UntilPrecise(target_std=0.02, sampler=SGAIS(n_particles=100, max_particles=300, proposal=None))
     model = BayesianLinearRegression(1.0, sampler=sampler, random_state=0).fit(X, y)
     exact = BayesianLinearRegression(1.0, sampler=Exact()).fit(X, y)
     assert model.log_evidence_std_ <= 0.02
@@ -178,7 +178,9 @@ def test_bad_parameters(wrong, rng):
 
 def test_what_single_runs_doubt_is_counted(rng):
     model, rows = LinearModel(2, noise_std=0.3), Rows.of(*linear_rows(rng))
-    sampler = UntilPrecise(3.0, max_seconds=None, sampler=SGAIS(n_particles=4, max_particles=4))
+    sampler = UntilPrecise(
+        3.0, max_seconds=None, sampler=SGAIS(n_particles=4, max_particles=4, proposal=None)
+    )
     with pytest.warns(EvidenceWarning):
         result = sampler.run(model, rows, rng)
     assert any(f" of {result.diagnostics['n_runs']} runs: " in one for one in result.warnings)
@@ -190,7 +192,9 @@ def test_the_error_of_200_fits_covers_the_closed_form(target, rng):
     """SGAIS on a regression: 95 % intervals, by the rule that ended each fit."""
     X, y = linear_rows(rng)
     exact = BayesianLinearRegression(1.0, sampler=Exact()).fit(X, y).log_evidence_
-    sampler = UntilPrecise(target, max_seconds=None, sampler=SGAIS(n_particles=50, max_particles=200))
+    sampler = UntilPrecise(
+        target, max_seconds=None, sampler=SGAIS(n_particles=50, max_particles=200, proposal=None)
+    )
     fits = [
         BayesianLinearRegression(1.0, sampler=sampler, random_state=int(seed)).fit(X, y)
         for seed in rng.integers(0, 2**31, 200)

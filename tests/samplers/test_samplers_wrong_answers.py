@@ -41,7 +41,9 @@ def streamed(sampler, model, pieces, seed=0):
 
 
 KEEPERS = pytest.mark.parametrize(
-    "few", [SGAIS(50, max_particles=50), SequentialSGMCMC(50, growth=0.5)], ids=["SGAIS", "sequential"]
+    "few",
+    [SGAIS(50, max_particles=50, proposal=None), SequentialSGMCMC(50, growth=0.5)],
+    ids=["SGAIS", "sequential"],
 )
 
 
@@ -90,7 +92,7 @@ CALLS = {"first call": (0, 150), "few rows": (150, 5), "many rows": (150, 400), 
 @pytest.mark.parametrize("name, value", [("sim_L", 1e200), ("sim_L", 1e155), ("sim_G", 1e200)])
 def test_an_impossible_row_is_named_and_changes_nothing(name, value, before, n):
     model = LINEAR if name == "sim_L" else MIXTURE
-    rows, sampler = rows_of(name, before + n), SGAIS(n_particles=25)
+    rows, sampler = rows_of(name, before + n), SGAIS(n_particles=25, proposal=None)
     rng = np.random.default_rng(1)
     state = sampler.init(model, rng)
     if before:
@@ -232,7 +234,7 @@ def test_stochastic_gradients_measure_what_the_reservoir_does_not_know(rng, move
 
 
 def test_a_reservoir_that_keeps_all_does_not_grow(rng):
-    sampler = SGAIS(reservoir_size=None)
+    sampler = SGAIS(reservoir_size=None, proposal=None)
     state, _ = sampler.update(sampler.init(LINEAR, rng), LINEAR, rows_of("sim_L", 500), rng)
     rows = rows_of("sim_L", 20)
     assert state.memory.complete and state.memory.absorb(rows, rng, grow=True).complete
