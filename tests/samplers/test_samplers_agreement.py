@@ -48,7 +48,7 @@ SAMPLERS = {
     "SGAIS": SGAIS(proposal=None),
     "SGAIS by SGHMC": SGAIS(move=SGHMC(), proposal=None),
     "SGAIS by SGNHT": SGAIS(move=SGNHT(), proposal=None),
-    "SGAIS until precise": UntilPrecise(0.03),
+    "SGAIS until precise": UntilPrecise(0.03, sampler=SGAIS(proposal=None)),
 }
 
 
