@@ -32,7 +32,6 @@ from .model_selection import (
     log_bayes_factor,
     replicate,
 )
-from .models import Evaluation
 from .monitoring import EvidenceMonitor
 from .samplers import (
     AIS,
@@ -81,7 +80,6 @@ __all__ = [
     "Escort",
     "ModeSearch",
     "Proposal",
-    "Evaluation",
     "AIS",
     "SIR",
     "bidirectional_error",

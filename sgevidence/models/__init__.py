@@ -2,7 +2,7 @@
 
 from ._base import Model
 from ._custom import CustomModel, dimension_of
-from ._evaluation import Evaluation, value_and_grad
+from ._evaluation import value_and_grad
 from ._glm import Family, GLMModel, Poisson
 from ._linear import LinearModel
 from ._mixture import MixtureModel
@@ -10,7 +10,6 @@ from ._softmax import SoftmaxModel
 
 __all__ = [
     "CustomModel",
-    "Evaluation",
     "Family",
     "GLMModel",
     "LinearModel",

@@ -226,10 +226,6 @@ class Model(ABC):
 
     def in_double_precision(self) -> "Model":
         """The same model, all of whose sums are formed in double precision."""
-        return self.evaluated_by(replace(self.evaluation, single_precision_total=0.0))
-
-    def evaluated_by(self, evaluation: Evaluation) -> "Model":
-        """The same model, whose sums over rows are formed by ``evaluation``."""
-        model = copy.copy(self)
-        object.__setattr__(model, "evaluation", evaluation)  # a frozen dataclass, but the copy is ours
+        model, double = copy.copy(self), replace(self.evaluation, single_precision_total=0.0)
+        object.__setattr__(model, "evaluation", double)  # a frozen dataclass, but the copy is ours
         return model

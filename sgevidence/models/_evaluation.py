@@ -19,7 +19,7 @@ h         ``h``          step of the central differences, (M, d)
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ LEAST_TERM = 20.0
 IN_CACHE = 100_000
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Evaluation:
     """Sums over rows, their gradients and Hessians, for the model that is given with each call.
 
@@ -70,11 +70,6 @@ class Evaluation:
     single_precision_total: float = 0.0
     single_precision_from: int = 65
     single_precision_limit: float = 1e4
-
-    def __repr__(self) -> str:
-        """Only what differs from the defaults, as estimators do."""
-        values = ((field.name, getattr(self, field.name), field.default) for field in fields(self))
-        return f"Evaluation({', '.join(f'{name}={value!r}' for name, value, is_ in values if value != is_)})"
 
     def rows_of_block(self, M: int) -> int:
         """Rows of a block for M particles."""

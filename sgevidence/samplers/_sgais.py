@@ -31,7 +31,7 @@ import numpy as np
 from .._compat import HasMethods, Interval, StrOptions
 from ..exceptions import ImpossibleRowsError
 from ..history import N_BLOCKS, Memory, Rows
-from ..models import Evaluation, Model
+from ..models import Model
 from ..particles import RESAMPLING, Cloud
 from ..transitions import (
     HMC,
@@ -98,10 +98,6 @@ class SGAIS(Parts, OnlineSampler):
         linear regressions and mixtures of one component are exact, other mixtures answer from allocations.
         None anneals: then a mixture may be left with two groups in one component, hundreds of nats low
         without a sign of it.
-    evaluation : Evaluation or None, default=None
-        How sums over rows are formed.  None: as the model suggests, the softmax and mixture likelihoods in
-        single precision where the error stays below 0.02 nats, which halves the time.  ``Evaluation()``
-        uses double precision throughout.
 
     Raises
     ------
@@ -143,7 +139,6 @@ class SGAIS(Parts, OnlineSampler):
         "escort": [Escort, None],
         "mode_search": [ModeSearch, None],
         "proposal": [Proposal, None],
-        "evaluation": [Evaluation, None],
     }
 
     def __init__(
@@ -158,7 +153,6 @@ class SGAIS(Parts, OnlineSampler):
         escort: Escort | None = Escort(),  # noqa: B008
         mode_search: ModeSearch | None = ModeSearch(),  # noqa: B008
         proposal: Proposal | None = Proposal(),  # noqa: B008
-        evaluation: Evaluation | None = None,
     ) -> None:
         self.n_particles = n_particles
         self.max_particles = max_particles
@@ -170,7 +164,6 @@ class SGAIS(Parts, OnlineSampler):
         self.escort = self._own("escort", escort)
         self.mode_search = self._own("mode_search", mode_search)
         self.proposal = self._own("proposal", proposal)
-        self.evaluation = evaluation
 
     @classmethod
     def paper(cls) -> "SGAIS":
@@ -191,7 +184,6 @@ class SGAIS(Parts, OnlineSampler):
             escort=None,
             mode_search=None,
             proposal=None,
-            evaluation=Evaluation(),
         )
 
     def init(self, model: Model, rng: np.random.Generator) -> State:
@@ -239,8 +231,6 @@ class SGAIS(Parts, OnlineSampler):
         """
         check_history(self.move, self.reservoir_size)  # the rest was looked at by init
         streams, records = Streams.spawned(rng), []
-        if self.evaluation is not None:
-            model = model.evaluated_by(self.evaluation)
         before = state
         try:
             for after, infos in self._steps(state, model, rows, streams, progress):

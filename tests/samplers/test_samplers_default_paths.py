@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from sgevidence import AIS, SGAIS, SGHMC, SGNHT, SIR, Evaluation
+from sgevidence import AIS, SGAIS, SGHMC, SGNHT, SIR
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
 
@@ -25,7 +25,7 @@ SOFTMAX = SoftmaxModel(10, 4).in_double_precision()
 ANNEALED = dict(proposal=None)
 BEYOND = ANNEALED | dict(move=SGHMC(), reservoir_size=700, escort=None)
 SMALL = ANNEALED | dict(n_particles=25, reservoir_size=700)
-PARTICLES = ANNEALED | dict(n_particles=25, mode_search=None, evaluation=Evaluation())
+PARTICLES = ANNEALED | dict(n_particles=25, mode_search=None)
 UNADORNED = dict(resampling=None, escort=None, mode_search=None, proposal=None)
 
 #: model, data, rows, rows a call, sampler
@@ -46,7 +46,7 @@ CASES = {
     "mixture, overlapping": (MixtureModel(3, 2), "sim_G_overlap", 700, 200, SGAIS(n_particles=25)),
     "mixture, beyond the reservoir": (MixtureModel(2, 2), "sim_G", 2000, 400, SGAIS(reservoir_size=500)),
     "mixture, particles alone": (
-        MixtureModel(3, 2), "sim_G", 700, 350, SGAIS(**PARTICLES)
+        MixtureModel(3, 2).in_double_precision(), "sim_G", 700, 350, SGAIS(**PARTICLES)
     ),
     "one component": (MixtureModel(1, 2), "sim_G", 1500, 500, SGAIS(**ANNEALED)),
 }  # fmt: skip
