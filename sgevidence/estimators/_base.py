@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._compat import HasMethods, check_sample_weight
 from ..exceptions import EvidenceWarning, ImpossibleRowsError
 from ..history import Rows
-from ..models import Model
+from ..models import Model, far_columns
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ._callbacks import fit_tasks
 from ._input import fingerprint, generator, refuse_unreadable
@@ -108,7 +108,16 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
                 self.n_samples_seen_ += len(rows)
                 data = rows.X if rows.y is None else rows.y
                 self.data_fingerprint_ = fingerprint(data, rows.weight, self.data_fingerprint_)
+            words = None if self._is_proposed else far_columns(self._model, rows)
+            if words is not None:
+                self._doubt(words, stacklevel=4)
         return self
+
+    @property
+    def _is_proposed(self) -> bool:
+        """The evidence comes from a closed form or from a proposal, which centre and scale columns."""
+        proposed = self._stream is not None and self._stream.records[-1].n_proposals > 0
+        return proposed or self.log_evidence_std_ == 0.0
 
     def _sampler(self) -> Any:
         if isinstance(self.sampler, type):

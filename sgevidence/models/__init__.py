@@ -1,6 +1,7 @@
 """What is believed: priors and likelihoods, differentiated by autograd."""
 
 from ._base import Model
+from ._conditioning import condition, far_columns
 from ._custom import CustomModel, dimension_of
 from ._evaluation import value_and_grad
 from ._glm import Family, GLMModel, Poisson
@@ -17,6 +18,8 @@ __all__ = [
     "Model",
     "Poisson",
     "SoftmaxModel",
+    "condition",
     "dimension_of",
+    "far_columns",
     "value_and_grad",
 ]
