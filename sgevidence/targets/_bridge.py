@@ -40,9 +40,10 @@ from ..particles import Weights, log_sum_exp
 class Estimate(NamedTuple):
     """Of log Z, in nats.
 
-    ``var_q`` and ``var_p`` are what draws of q and of the posterior make it vary by.  ``log_w`` are weights
-    of all draws, those of q first, whose mean is Z.  ``n_effective`` is the smaller of the numbers of draws
-    of q and of chains on which it rests.
+    ``var_q`` and ``var_p`` are what draws of q and of the posterior make it vary by; ``var_q`` is nan for
+    draws with weights, which vary in a way that only their owner knows.  ``log_w`` are weights of all draws,
+    those of q first, whose mean is Z.  ``n_effective`` is the smaller of the numbers of draws of q and of
+    chains on which it rests.
     """
 
     log_Z: float
@@ -94,4 +95,5 @@ def bridge(log_q: np.ndarray, log_p: np.ndarray, W: np.ndarray | None = None) ->
     f = Weights(log_count - np.logaddexp(0.0, log_Z - log_odds - log_q))
     g = Weights(log_sum_exp(-np.logaddexp(0.0, log_odds + log_p - log_Z), axis=0))  # 1 − f of each chain
     log_w = np.log(counts) - np.logaddexp(-log_w, log_odds - log_Z) + np.log(len(log_w) / n_q)
-    return Estimate(float(log_Z), f.relative_variance, g.relative_variance, min(f.ess, g.ess), log_w)
+    var_q = f.relative_variance if W is None else np.nan
+    return Estimate(float(log_Z), var_q, g.relative_variance, min(f.ess, g.ess), log_w)

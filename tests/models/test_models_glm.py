@@ -70,6 +70,33 @@ def test_a_wrong_score_is_caught(monkeypatch):
         test_fused_equals_plain_autograd(SHAPES["both"])
 
 
+def check_entropy():
+    """By summation over all counts that matter, as near as the docstring says."""
+    for mean in [0.1, 5.0, 11.9, 12.001, 12.5, 15.0, 40.0, 300.0]:
+        y = np.arange(mean + 40 * np.sqrt(mean) + 60)
+        log_p = stats.poisson.logpmf(y, mean)
+        expected = -np.sum(np.exp(log_p) * log_p)
+        assert abs(Poisson().entropy(np.log(mean)) - expected) < 1e-5
+
+
+def test_the_entropy_of_a_count():
+    check_entropy()
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("series - 19 / (360 * large**3)", "series"),
+        ("... - 1 / (24 * large**2)", "..."),
+        ("np.arange(60.0)", "np.arange(30.0)"),
+    ],
+)
+def test_a_wrong_entropy_is_caught(monkeypatch, right, wrong):
+    monkeypatch.setattr(Poisson, "entropy", broken(Poisson.entropy, right, wrong))
+    with pytest.raises(AssertionError):
+        check_entropy()
+
+
 def test_hessian_is_the_fisher_information_of_the_log_link():
     model, theta = SHAPES["both"], np.array([0.3, -0.2, 0.1])
     rows = counts(model)

@@ -1,6 +1,7 @@
 """A bridge from a Gaussian: closed forms, the sum over all allocations, labels."""
 
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -162,6 +163,35 @@ def check_most(rng, most=most):
 
 def test_no_more_than_a_gaussian(rng):
     check_most(rng)
+
+
+def check_few_draws(rng, most=most, N=15, d=8, seeds=60):
+    """Few draws of a Gaussian say what it holds without bias, their covariance notwithstanding."""
+    problem = SimpleNamespace(model=MixtureModel(1, 1))
+    A = rng.standard_normal((d, d))
+    log_p = 1.5 - 0.5 * (d * np.log(2 * np.pi * np.e) + np.linalg.slogdet(A @ A.T)[1])  # log Z = 1.5 nats
+    chains = [
+        SimpleNamespace(theta=g.standard_normal((2, N, d)) @ A.T, log_p=np.full((2, N), log_p))
+        for g in rng.spawn(seeds)
+    ]
+    errors = np.array([most(problem, one) - 1.5 for one in chains])
+    assert abs(errors.mean()) < 4.5 * errors.std() / np.sqrt(seeds)
+
+
+def test_few_draws_of_a_gaussian(rng):
+    check_few_draws(rng)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("log_det -= np.sum(digamma(...)) - d * np.log(...)", "pass"),
+        ("0.5 * (N - 1 - np.arange(d))", "0.5 * (N - np.arange(d))"),
+    ],
+)
+def test_power_of_few_draws(rng, right, wrong):
+    with pytest.raises(AssertionError):
+        check_few_draws(rng, broken(most, right, wrong), seeds=400)
 
 
 @pytest.mark.parametrize(

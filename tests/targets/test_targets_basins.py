@@ -100,7 +100,29 @@ def test_rare_basins_go_on_with_as_many_lineages(rng):
 
 
 def _estimate(log_Z):
-    return _basins.Estimate(log_Z, 0.0, 0.0, 1.0, np.zeros(0))
+    return _basins.Estimate(log_Z, 0.0, 0.01, 1.0, np.zeros(0))
+
+
+def check_drift(rng, monkeypatch, by_basin=by_basin):
+    """Stages that differ by a nat, and each claims 0.1: half of what they differ by is in the error bar."""
+    stages = iter([_basins.Stage(None, None, None, None, _estimate(log_Z), 7) for log_Z in (3.0, 0.0, 1.0)])
+    monkeypatch.setitem(by_basin.__globals__, "_stage", lambda *_: next(stages)._replace(theta=np.zeros(1)))
+    monkeypatch.setitem(by_basin.__globals__, "_evenly", lambda *_: np.zeros(1, dtype=int))
+    rows = groups(rng)
+    found = by_basin(problem(MixtureModel(3, 1), rows), rng.integers(3, size=(150, len(rows))), rng)
+    assert found.estimate.log_Z == 1.0 and found.n_sweeps == 21
+    assert found.estimate.std == pytest.approx(np.hypot(0.1, 0.5))
+
+
+def test_what_stages_differ_by_is_in_the_error_bar(rng, monkeypatch):
+    check_drift(rng, monkeypatch)
+
+
+@pytest.mark.parametrize("wrong", ["last.var_p", "last.var_p + (last.log_Z - before.log_Z) ** 2"])
+def test_power_of_what_stages_differ_by(rng, monkeypatch, wrong):
+    mutant = broken(by_basin, "last.var_p + (last.log_Z - before.log_Z) ** 2 / 4", wrong)
+    with pytest.raises(AssertionError):
+        check_drift(rng, monkeypatch, mutant)
 
 
 def test_what_takes_too_long_is_not_sorted(rng, monkeypatch):

@@ -48,14 +48,8 @@ def test_error_bars_are_true(rng, width, rho):
             "log_sum_exp(-np.logaddexp(0.0, log_odds + log_p - log_Z), axis=0)",
             "log_sum_exp(-np.logaddexp(0.0, log_odds + log_p - log_Z).ravel()[:, None], axis=1)",
         ),
-        (
-            "Estimate(float(log_Z), f.relative_variance, g.relative_variance, min(f.ess, g.ess), log_w)",
-            "Estimate(float(log_Z), 0.0, g.relative_variance, min(f.ess, g.ess), log_w)",
-        ),
-        (
-            "Estimate(float(log_Z), f.relative_variance, g.relative_variance, min(f.ess, g.ess), log_w)",
-            "Estimate(float(log_Z), f.relative_variance, 0.0, min(f.ess, g.ess), log_w)",
-        ),
+        ("f.relative_variance if W is None else np.nan", "0.0"),
+        ("g.relative_variance", "0.0 * g.relative_variance"),
     ],
 )
 def test_power(rng, monkeypatch, right, wrong):
@@ -67,7 +61,7 @@ def test_power(rng, monkeypatch, right, wrong):
 
 def check_weighted(rng, seeds=300):
     """Draws of something wider, weighted to be of q, which does not reach half of the mass."""
-    z = []
+    errors = []
     for g in rng.spawn(seeds):
         x = 1.3 * g.standard_normal((800, 2))
         W = np.exp(np.sum(norm.logpdf(x) - norm.logpdf(x, scale=1.3), axis=1))
@@ -76,9 +70,9 @@ def check_weighted(rng, seeds=300):
         log_p = MASS + np.sum(norm.logpdf(posterior, scale=0.8) - norm.logpdf(posterior), axis=1) - np.log(2)
         out = np.abs(posterior).max(axis=1) > 5
         found = bridge(log_q, np.where(out, np.inf, log_p)[None], W / W.sum())
-        z.append((found.log_Z - MASS) / found.std)
-    assert abs(np.mean(z)) < 5 / np.sqrt(seeds) + 0.1
-    assert 0.8 < np.std(z) < 1.25
+        errors.append(found.log_Z - MASS)
+    assert abs(np.mean(errors)) < 5 * np.std(errors) / np.sqrt(seeds) + 0.01
+    assert np.isnan(found.var_q), "only the owner of the weights knows"
 
 
 def test_draws_with_weights_and_places_that_q_does_not_reach(rng):
@@ -88,7 +82,7 @@ def test_draws_with_weights_and_places_that_q_does_not_reach(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("W is None", "True"),
+        ("np.zeros(...) if W is None else ...", "np.zeros(...)"),
         ("finite.max() + missed", "finite.max()"),
         ("finite.min() + missed, finite.max() + missed", "finite.min(), finite.max()"),
     ],
