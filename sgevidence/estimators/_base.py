@@ -14,12 +14,12 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import HasMethods, check_sample_weight
-from ..exceptions import EvidenceWarning, ImpossibleRowsError
+from ..exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError
 from ..history import Rows
 from ..models import Model, far_columns
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ._callbacks import fit_tasks
-from ._input import fingerprint, generator, refuse_unreadable
+from ._input import fingerprint, generator, refuse_extreme, refuse_unreadable
 from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
 from ._stream import Stream, is_online
@@ -72,7 +72,9 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         """Validated X and y (None for densities), labels as they came."""
-        return validate_data(self, X, reset=reset, dtype=np.float64, order="C"), None
+        X = validate_data(self, X, reset=reset, dtype=np.float64, order="C")
+        refuse_extreme(X=X)
+        return X, None
 
     def _encode(self, y: Any, reset: bool, classes: Any) -> Any:
         """Targets as the model wants them; the classifier stores its classes here."""
@@ -105,6 +107,11 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
                             self._run(sampler, rows, progress)
                 except ImpossibleRowsError as error:
                     raise error.among(rows, sample_weight) from None
+                except np.linalg.LinAlgError as error:
+                    raise DivergenceError(
+                        f"linear algebra failed ({error}): look for extreme values, standardise the columns, "
+                        "or state priors in the units of the data"
+                    ) from error
                 self.n_samples_seen_ += len(rows)
                 data = rows.X if rows.y is None else rows.y
                 self.data_fingerprint_ = fingerprint(data, rows.weight, self.data_fingerprint_)
@@ -133,6 +140,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
         X, y = self._validate(X, y, reset)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        refuse_extreme(sample_weight=weight)
         kept = weight > 0
         if not kept.all():  # a row of weight zero is no row: it must not even use up random numbers
             X, y, weight = X[kept], None if y is None else y[kept], weight[kept]
@@ -186,4 +194,6 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """Rows to predict."""
         check_is_fitted(self)
         refuse_unreadable(X=X)
-        return validate_data(self, X, reset=False, dtype=np.float64)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        refuse_extreme(X=X)
+        return X

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import Interval, fit_context
 from ._base import EvidenceEstimator
-from ._input import check_count, column_indices, generator
+from ._input import check_count, column_indices, generator, refuse_extreme
 from ._stream import learns_online
 
 
@@ -132,6 +132,7 @@ class LinearPredictor(ConditionalEstimator):
     def _validate_pair(self, X: Any, y: Any, reset: bool, **checks: Any) -> tuple[np.ndarray, Any]:
         """The columns of X that the model uses, and y; scikit-learn's checks see all columns."""
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", **checks)
+        refuse_extreme(X=X, y=np.asarray(y))
         if reset:
             names = getattr(self, "feature_names_in_", None)
             self.columns_ = column_indices(self.columns, X.shape[1], names)

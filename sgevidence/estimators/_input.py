@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+#: Magnitude whose square leaves room for a division by a variance of 10⁻¹⁰⁰.
+LARGEST = 1e100
+
 
 def refuse_unreadable(**arrays: Any) -> None:
     """Rows that are not there: scikit-learn would use what is under a mask, and choke on a query.
@@ -27,6 +30,24 @@ def refuse_unreadable(**arrays: Any) -> None:
                 f"{name} is a masked array with masked entries, which have no place in a likelihood: drop "
                 f"those rows, or fill them with {name}.filled(...)"
             )
+
+
+def refuse_extreme(**arrays: np.ndarray | None) -> None:
+    """Numbers whose squares, over a small variance, leave the floating-point numbers.
+
+    Raises
+    ------
+    ValueError
+        Naming the array and its largest value.
+    """
+    for name, array in arrays.items():
+        if array is not None and array.dtype.kind == "f" and array.size:
+            largest = max(-float(array.min()), float(array.max()))
+            if largest > LARGEST:
+                raise ValueError(
+                    f"{name} has values of {largest:.0e}, whose squares leave the floating-point numbers: "
+                    "state it in another unit"
+                )
 
 
 def generator(random_state: Any) -> np.random.Generator:

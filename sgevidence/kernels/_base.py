@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from ..exceptions import DivergenceError
+
 Gradient = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M, d)
 LogDensity = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M,)
 ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # (M, d) -> (M,), (M, d)
@@ -75,7 +77,19 @@ class Coordinates(NamedTuple):
         Returns
         -------
         Coordinates
+
+        Raises
+        ------
+        DivergenceError
+            If P is not finite.
+        LinAlgError
+            If P is not positive definite.
         """
+        if not np.isfinite(P).all():
+            raise DivergenceError(
+                "the curvature of the posterior leaves the finite numbers: standardise the columns, or state "
+                "priors in the units of the data"
+            )
         R = np.linalg.cholesky(P[::-1, ::-1])[::-1, ::-1]  # upper triangular, P = R Rᵀ
         return cls(solve_triangular(R.T, np.eye(len(P)), lower=True))
 

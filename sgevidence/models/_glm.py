@@ -19,6 +19,9 @@ from ._base import Model
 from ._evaluation import Evaluation
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 
+#: Logarithm of the largest rate whose counts fit into 64 bits, as numpy draws them.
+LARGEST_LOG_RATE = np.log(2.0**63) - 1e-6
+
 
 class Family(Protocol):
     """What y is, given η: all of it elementwise."""
@@ -61,13 +64,17 @@ class Poisson:
     def entropy(self, eta):
         """By summation for means up to 12, where the series of Stirling's type is right to 10⁻⁵."""
         mean, y = np.exp(eta), np.arange(60.0)
-        small = np.minimum(mean, 12.0)[..., None]
+        small = np.clip(mean, np.finfo(float).tiny, 12.0)[..., None]
         log_p = y * np.log(small) - small - gammaln(y + 1)
         large = np.maximum(mean, 12.0)
         series = 0.5 * np.log(2 * np.pi * np.e * large) - 1 / (12 * large) - 1 / (24 * large**2)
         return np.where(mean <= 12.0, -np.sum(np.exp(log_p) * log_p, axis=-1), series - 19 / (360 * large**3))
 
     def simulate(self, eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        if (largest := np.max(eta, initial=-np.inf)) > LARGEST_LOG_RATE:
+            raise ValueError(
+                f"no counts have a rate of e^{largest:.0f}: the rows are too far from those learnt from"
+            )
         return rng.poisson(np.exp(eta))
 
 
@@ -144,22 +151,33 @@ class GLMModel(Model):
 
     def predictive_mean(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Mean of the weighted cloud's predictions, (n,)."""
-        return W @ self.family.mean(self.linear_predictor(theta, X))
+        return self._moments(theta, W, X)[0]
 
     def predictive_std(self, theta, W, X) -> np.ndarray:
         """Standard deviation of the mixture of the weighted cloud's predictions, (n,)."""
-        eta = self.linear_predictor(theta, X)
-        mean = self.family.mean(eta)
-        return np.sqrt(W @ (self.family.variance(eta) + (mean - W @ mean) ** 2))
+        return self._moments(theta, W, X)[1]
+
+    def _moments(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Mean and standard deviation, (n,) each; infinite where rates overflow."""
+        eta, W = self.linear_predictor(theta[W > 0], X), W[W > 0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            means = self.family.mean(eta)
+            mean = W @ means
+            std = np.sqrt(W @ (self.family.variance(eta) + (means - mean) ** 2))
+        return mean, np.where(np.isfinite(mean), std, np.inf)
 
     def expected_score(self, theta, W, X) -> np.ndarray:
         """−Σ_i W_i H_i − I, (n,): H_i is the entropy of one particle's prediction, I what y tells of θ.
 
         I is taken from the moments, ½ [log Var y − Σ_i W_i log Var(y | θ_i)].
         """
-        eta = self.linear_predictor(theta, X)
-        told = np.log(self.predictive_std(theta, W, X)) - 0.5 * (W @ np.log(self.family.variance(eta)))
-        return -(W @ self.family.entropy(eta)) - told
+        std, tiny = self.predictive_std(theta, W, X), np.finfo(float).tiny
+        eta, W = self.linear_predictor(theta[W > 0], X), W[W > 0]
+        with np.errstate(over="ignore", invalid="ignore"):
+            variance = np.maximum(self.family.variance(eta), tiny)
+            told = np.log(np.maximum(std, np.sqrt(tiny))) - 0.5 * (W @ np.log(variance))
+            score = -(W @ self.family.entropy(eta)) - told
+        return np.where(np.isfinite(std), score, -np.inf)
 
     def sample_rows(self, theta: np.ndarray, X: Any, rng: np.random.Generator) -> np.ndarray:
         Phi, offset = self._design(X)
