@@ -105,7 +105,7 @@ def test_the_null_model_by_quadrature(columns, seed):
         (BayesianSoftmaxRegression(), (rng.random(60) < 0.3).astype(int), null_two_classes),
     ]:
         est.set_params(columns=columns, sampler=sampler, random_state=seed).fit(X, y)
-        assert abs(est.log_evidence_ - exact(y)) < 4 * est.log_evidence_std_, est
+        assert abs(est.log_evidence_ - exact(y)) < 4 * est.log_evidence_std_ + 1e-6, est
         assert est.log_evidence_std_ < 0.1
         assert est.coef_.shape[-1] == 0 and est.predict(X).shape == (60,) and len(set(est.predict(X))) == 1
         with pytest.raises(ValueError, match=r"0 feature\(s\)"):
