@@ -132,6 +132,8 @@ class LinearPredictor(ConditionalEstimator):
     def _validate_pair(self, X: Any, y: Any, reset: bool, **checks: Any) -> tuple[np.ndarray, Any]:
         """The columns of X that the model uses, and y; scikit-learn's checks see all columns."""
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", **checks)
+        if checks.get("y_numeric") and y.dtype.kind not in "fiub":
+            raise ValueError(f"y must be numbers, got {y.dtype.name}, such as {y[0]!r}")
         refuse_extreme(X=X, y=np.asarray(y))
         if reset:
             names = getattr(self, "feature_names_in_", None)

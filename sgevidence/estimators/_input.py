@@ -21,6 +21,11 @@ def refuse_unreadable(**arrays: Any) -> None:
         Naming the array, and what to do.
     """
     for name, array in arrays.items():
+        if any(getattr(dtype, "kind", "") in ("M", "m") for dtype in _dtypes(array)):
+            raise TypeError(
+                f"{name} has dates or durations, whose numbers depend on their unit: give numbers, such as "
+                "the days since the first"
+            )
         if hasattr(array, "collect") and not hasattr(array, "__array__"):  # as polars.LazyFrame
             raise TypeError(
                 f"{name} is a {type(array).__name__}, whose rows are not computed yet: give {name}.collect()"
@@ -30,6 +35,14 @@ def refuse_unreadable(**arrays: Any) -> None:
                 f"{name} is a masked array with masked entries, which have no place in a likelihood: drop "
                 f"those rows, or fill them with {name}.filled(...)"
             )
+
+
+def _dtypes(array: Any) -> list[Any]:
+    """Of an array, or of each column of a frame."""
+    try:
+        return list(array.dtypes)
+    except (AttributeError, TypeError):  # no frame; of a Series ``dtypes`` is one
+        return [getattr(array, "dtype", None)]
 
 
 def refuse_extreme(**arrays: np.ndarray | None) -> None:

@@ -102,6 +102,8 @@ def candidate(name: str, estimator: Any) -> Candidate:
         If it has no ``log_evidence_``.
     """
     model = last_step(estimator)
+    if isinstance(model, type):
+        raise TypeError(f"{name!r} is the class {model.__name__}: give a fitted object of it")
     if not hasattr(model, "log_evidence_"):
         raise TypeError(f"{name!r} ({type(model).__name__}) has no log_evidence_: {_remedy(model)}")
     classes = getattr(model, "classes_", None)
@@ -207,7 +209,7 @@ def _names(models: Sequence[Any]) -> list[str]:
 
 
 def _differing(model: Any, peers: list[Any]) -> str:
-    if not hasattr(model, "get_params"):
+    if not hasattr(model, "get_params") or isinstance(model, type):
         return ""
     params = {k: v for k, v in model.get_params(deep=False).items() if k not in NOT_THE_MODEL}
     differing = {

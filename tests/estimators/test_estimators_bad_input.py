@@ -7,6 +7,7 @@ from typing import NamedTuple
 import autograd.numpy as anp
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from estimator_cases import (
     KINDS,
@@ -133,6 +134,35 @@ def test_rows_that_are_not_computed_yet(kind):
             est.fit(**call(kind, X=lambda d: Query()))
     with pytest.raises(TypeError, match=message):
         fitted(kind).score_samples(Query())
+
+
+DATES = np.arange(N).astype("datetime64[D]")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda X: X.astype("timedelta64[s]"),
+        lambda X: X.astype("datetime64[s]"),
+        lambda X: pd.DataFrame({"day": DATES, "x": X[:, 1]}),
+    ],
+    ids=["durations", "dates", "frame"],
+)
+def test_dates_are_no_numbers(kind, form):
+    """They would be nanoseconds or days, as the container has it."""
+    message = "X has dates or durations, whose numbers depend on their unit"
+    refused(estimator(kind), TypeError, message, **call(kind, X=lambda d: form(d["X"])))
+    if kind in WITH_TARGETS:
+        message = message.replace("X", "y")
+        refused(estimator(kind), TypeError, message, **call(kind, y=lambda d: pd.Series(DATES)))
+
+
+@pytest.mark.parametrize("word", ["few", "1"])
+@pytest.mark.parametrize("kind", ["linear", "glm"])
+def test_words_are_no_targets(kind, word):
+    arguments = call(kind, y=lambda d: np.array([word] * N))
+    refused(estimator(kind), ValueError, "y must be numbers, got str", **arguments)
 
 
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])

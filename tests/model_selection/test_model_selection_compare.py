@@ -214,6 +214,8 @@ def test_where_the_evidence_is_instead():
     assert len(compare({"a": wrapped.regressor_})) == 1
     with pytest.raises(TypeError, match="has no log_evidence_: it is no estimator of this library"):
         compare([LinearRegression().fit(X, y)])
+    with pytest.raises(TypeError, match="is the class BayesianGMM: give a fitted object of it"):
+        compare([BayesianGMM])
 
 
 def test_equal_models_in_a_list_are_numbered():
