@@ -55,8 +55,7 @@ models = {
     ).fit(X, y)
     for seed, (name, likelihood) in enumerate({"Gaussian": gaussian, "Student t": student_t}.items())
 }
-columns = ["log_evidence", "log_evidence_std", "probability", "evidence_against"]
-print(compare(models)[columns].round(3).to_string())
+print(compare(models))
 
 # %%
 # The outliers pull the Gaussian's σ up; the Student t does not need to believe them.  ``theta`` of the

@@ -34,8 +34,7 @@ models = {
 # ``compare`` refuses evidences of different rows.  A column dropped is another model of the same y, and
 # the offset belongs to the model too:
 
-columns = ["log_evidence", "log_evidence_std", "probability", "evidence_against"]
-print(compare(models)[columns].round(2).to_string())
+print(compare(models))
 
 # %%
 # The column without meaning costs two or three nats, as much as its prior is wider than its posterior.

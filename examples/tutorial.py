@@ -50,8 +50,7 @@ def polynomial(degree):
 names = {"line": 1, "parabola": 2, "cubic": 3, "degree 6": 6}
 models = {name: polynomial(degree).fit(X, y) for name, degree in names.items()}
 table = compare(models)
-columns = ["log_evidence", "log_evidence_std", "probability", "evidence_against"]
-print(table[columns].round(2).to_string())
+print(table)
 
 # %%
 # The line cannot bend, and loses.  The cubic contains the parabola and fits at least as well, yet it is less
@@ -114,7 +113,7 @@ from sgevidence import BayesianGMM, MixtureDisplay
 
 petals = scale(load_iris().data[:, 2:])
 mixtures = {f"K = {K}": BayesianGMM(K, random_state=K).fit(petals) for K in (1, 2, 3, 4)}
-print(compare(mixtures)[columns].round(2).to_string())
+print(compare(mixtures))
 best = compare(mixtures).index[0]
 MixtureDisplay.from_estimator(mixtures[best], petals)
 

@@ -25,6 +25,7 @@ from .estimators import (
 from .exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError
 from .io import to_arviz
 from .model_selection import (
+    EvidenceSearch,
     FullData,
     compare,
     evidence_scorer,
@@ -63,6 +64,7 @@ __all__ = [
     "EvidenceMonitor",
     "evidence_scorer",
     "evidence_scorers",
+    "EvidenceSearch",
     "FullData",
     "EvidenceDisplay",
     "ComparisonDisplay",

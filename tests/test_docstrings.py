@@ -60,15 +60,45 @@ def test_doctests(module):
 @pytest.mark.parametrize(
     "page", ["README.md", pytest.param("docs/user_guide.md", marks=pytest.mark.slow), "docs/monitoring.md"]
 )
-def test_examples_on_the_page_run(page, tmp_path, monkeypatch):
+def test_examples_on_the_page_run(page, tmp_path, monkeypatch, capsys):
+    """They print what the page says, to the digits that hold on any processor."""
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(
-        r"^```python\n(.*?)^```", (ROOT / page).read_text(encoding="utf-8"), flags=re.M | re.S
+        r"^```python\n(.*?)^```\n(?:\n```\n(.*?)^```)?",
+        (ROOT / page).read_text(encoding="utf-8"),
+        flags=re.M | re.S,
     )
     assert blocks
     namespace: dict = {}
-    for block in blocks:
+    for block, expected in blocks:
         exec(compile(block, page, "exec"), namespace)
+        printed = capsys.readouterr().out
+        assert not expected or prints_alike(printed, expected), printed
+
+
+def prints_alike(one, other):
+    """Words are the same, numbers to three units of the last digit or two thousandths."""
+    tokens = [re.sub(r"[][<>]", " ", text).split() for text in (one, other)]
+    return len(tokens[0]) == len(tokens[1]) and all(a == b or numbers_alike(a, b) for a, b in zip(*tokens))
+
+
+def numbers_alike(a, b):
+    try:
+        values = float(a), float(b)
+    except ValueError:
+        return False
+    mantissa, _, exponent = b.partition("e")
+    unit = 10.0 ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
+    return abs(values[0] - values[1]) <= max(3.01 * unit, 0.002 * abs(values[1]))
+
+
+@pytest.mark.parametrize(
+    "other",
+    ["K=4 -247.3 ± 0.05", "K=3 -248.3 ± 0.05", "K=3 -247.3 ± 0.09", "K=3 -247.3 ± 0.05 x", "K=3 a ± 0.05"],
+)
+def test_other_digits_are_seen(other):
+    assert prints_alike("K=3 -247.3 ± 0.05", "K=3 -247.5 ± 0.03")
+    assert not prints_alike("K=3 -247.3 ± 0.05", other)
 
 
 def test_the_tutorial_runs(monkeypatch, capsys):

@@ -3,6 +3,7 @@
 from ._bayes_factor import LogBayesFactor, log_bayes_factor
 from ._candidates import Candidate, candidates, last_step, named_models
 from ._compare import compare
+from ._evidence_search import EvidenceSearch
 from ._probabilities import log_model_prior, probability_interval
 from ._replicate import Replicates, replicate
 from ._search import FullData, evidence_scorer, evidence_scorers
@@ -11,6 +12,7 @@ from ._table import Table
 
 __all__ = [
     "compare",
+    "EvidenceSearch",
     "Table",
     "log_bayes_factor",
     "LogBayesFactor",

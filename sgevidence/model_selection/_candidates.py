@@ -189,8 +189,18 @@ def _of_search(results: Mapping[str, Any]) -> list[Candidate]:
     )
     names = _unique([_spell(params) for params in results["params"]])
     log_Z, std = results["mean_test_log_evidence"], results["mean_test_log_evidence_std"]
+    n_warnings = results.get("mean_test_n_warnings", np.zeros(n))
+    warned = "the fit warned: fit a model with these parameters alone to read why"
     return [
-        Candidate(names[k], float(log_Z[k]), float(std[k]), n_samples[k], fingerprints[k]) for k in range(n)
+        Candidate(
+            names[k],
+            float(log_Z[k]),
+            float(std[k]),
+            n_samples[k],
+            fingerprints[k],
+            warnings=(warned,) if n_warnings[k] else (),
+        )
+        for k in range(n)
     ]
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ._bayes_factor import in_words
 from ._candidates import candidates
 from ._probabilities import log_model_prior, probabilities, probability_interval
-from ._table import Table
+from ._summary import ComparisonTable
 
 
 def compare(
@@ -36,12 +36,15 @@ def compare(
     Returns
     -------
     pandas.DataFrame, or Table where pandas is not installed
-        A row a model, the best first, with the columns
+        One row per model, the best first.  It prints as a summary in eighty columns: log evidence and
+        standard error, probability, Bayes factor against the best, and a word where there is doubt:
+        ``warned`` if the fit warned, ``open`` if the best is ahead by less than two standard errors.  The
+        columns are
 
         * ``rank``, by log evidence;
         * ``log_evidence``, ``log_evidence_std``: nats;
         * ``difference``, ``difference_std``: log evidence minus the best's, and its standard error, nats;
-        * ``log10_bayes_factor``: the same against the best, to base ten;
+        * ``log10_bayes_factor``: the Bayes factor against the best, to base ten;
         * ``evidence_against``: the Bayes factor of the best over this one, in words (Kass and Raftery 1995);
         * ``probability``, ``probability_low``, ``probability_high``: posterior probability, and the interval
           that the standard errors leave it;
@@ -82,9 +85,12 @@ def compare(
     >>> sampler = Exact()
     >>> fits = {f"noise {s}": BayesianLinearRegression(s, sampler=sampler).fit(X, y) for s in (0.6, 0.7, 0.8)}
     >>> table = compare(fits)
-    >>> list(table.index)
-    ['noise 0.7', 'noise 0.8', 'noise 0.6']
-    >>> [round(float(p), 3) for p in table["probability"]]
+    >>> table
+               log evidence ± error  probability  Bayes factor
+    noise 0.7           -499.99 ± 0        0.999             1
+    noise 0.8           -506.58 ± 0        0.001        0.0014
+    noise 0.6           -512.08 ± 0       <0.001       5.6e-06
+    >>> table["probability"].round(3).tolist()
     [0.999, 0.001, 0.0]
     """
     found = candidates(models)
@@ -118,7 +124,9 @@ def compare(
 def _table(columns: dict[str, np.ndarray], names: list[str]) -> Any:
     """A DataFrame where pandas is installed."""
     if find_spec("pandas") is None:
-        return Table(columns, names)
-    from pandas import DataFrame, Index
+        return ComparisonTable(columns, names)
+    from pandas import Index
 
-    return DataFrame(columns, index=Index(names, name="model"))
+    from ._frame import ComparisonFrame
+
+    return ComparisonFrame(columns, index=Index(names, name="model"))

@@ -66,6 +66,11 @@ def _n_samples_scorer(estimator: Any, X: Any, y: Any = None) -> float:
     return _read(estimator, "n_samples_seen_")
 
 
+def _n_warnings_scorer(estimator: Any, X: Any, y: Any = None) -> float:
+    """Number of reasons that the fit gives to doubt its evidence."""
+    return float(len(getattr(last_step(estimator), "warnings_", ())))
+
+
 def _fingerprint_scorer(estimator: Any, X: Any, y: Any = None) -> float:
     """Checksum of these rows, 32 bits, which a double holds exactly."""
     return _read(estimator, "data_fingerprint_")
@@ -83,13 +88,14 @@ def _read(estimator: Any, attribute: str) -> float:
 
 
 #: Scorers for ``GridSearchCV(..., scoring=evidence_scorers, refit="log_evidence", cv=FullData())`` that keep
-#: what a comparison needs: the evidence, its error bar, and which rows it is of.  A single scorer cannot keep
-#: the error bar: with one split ``std_test_score`` is 0, which reads as certainty.
+#: what a comparison needs: the evidence, its error bar, which rows it is of, and whether the fit warned.  A
+#: single scorer cannot keep the error bar: with one split ``std_test_score`` is 0, which reads as certainty.
 evidence_scorers = {
     "log_evidence": evidence_scorer,
     "log_evidence_std": _evidence_std_scorer,
     "n_samples_seen": _n_samples_scorer,
     "data_fingerprint": _fingerprint_scorer,
+    "n_warnings": _n_warnings_scorer,
 }
 
 

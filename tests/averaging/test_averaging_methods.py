@@ -108,9 +108,8 @@ def test_scores_of_rows_already_learnt_are_seen(rng, monkeypatch):
     models = [("prior", Constant(0.0)), ("echo", Echo())]
     honest = EvidenceModelAverager(models, method="stacking", chunk_size=10).fit(X, y)
     assert honest.weights_[0] > 0.9
-    fitted = np.array([[-1.4, 0.0]] * 10)
-    monkeypatch.setitem(Standing.learning.__globals__, "fitted", fitted)
-    late = broken(Standing.learning, "standing.scores(X, y)", "fitted")
+    monkeypatch.setitem(Standing.learning.__globals__, "AFTERWARDS", np.array([[-1.4, 0.0]] * 10))
+    late = broken(Standing.learning, "standing.scores(X, y)", "AFTERWARDS")
     monkeypatch.setattr(Standing, "learning", late)
     assert EvidenceModelAverager(models, method="stacking", chunk_size=10).fit(X, y).weights_[0] < 0.1
 

@@ -1,0 +1,125 @@
+"""A grid search by evidence."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from warnings import warn
+
+from sklearn.model_selection import GridSearchCV
+
+from ..exceptions import EvidenceWarning
+from ._compare import compare
+from ._search import FullData, evidence_scorers
+
+#: Last part of the names of parameters that have a next larger value: the search should end beyond the best.
+SIZES = {"n_components"}
+
+
+class EvidenceSearch(GridSearchCV):
+    """Fit every model of a grid to all rows, and keep the one with the most evidence.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``log_evidence_`` once fitted, or a pipeline that ends in one.
+    param_grid : dict of str to sequence, or list of such dicts
+        Values to try of each parameter, as in scikit-learn's ``GridSearchCV``.
+    n_jobs : int or None, default=None
+        Fits at a time.
+    verbose : int, default=0
+        Messages of the search, as in ``GridSearchCV``.
+
+    Attributes
+    ----------
+    comparison_ : DataFrame, or Table where pandas is not installed
+        The models of the grid side by side, see :func:`compare`.
+    best_estimator_ : estimator
+        The model with the most evidence, fitted; ``predict`` and others of the search are its own.
+    best_params_ : dict
+        Its parameters.
+    best_score_ : float
+        Its log evidence in the search, nats.
+    cv_results_ : dict
+        As in ``GridSearchCV``, with the scores of :data:`evidence_scorers`.
+
+    Warns
+    -----
+    EvidenceWarning
+        If the largest number of components that was tried has the most evidence: a larger one may have more.
+
+    See Also
+    --------
+    compare : The table, for models that are already fitted.
+    EvidenceModelAverager : Averages the models instead of choosing one.
+
+    Notes
+    -----
+    It is ``GridSearchCV`` with ``scoring=evidence_scorers``, ``refit="log_evidence"``, ``cv=FullData()`` and
+    ``error_score="raise"``.  The evidence already charges a model for its complexity, so that no rows are
+    held out.  The best model is fitted twice, the second time for ``best_estimator_``: with an int as its
+    ``random_state`` both fits are the same.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.preprocessing import scale
+    >>> from sgevidence import BayesianGMM, EvidenceSearch
+    >>> X = scale(load_iris().data[:, 2:])
+    >>> search = EvidenceSearch(BayesianGMM(random_state=0), {"n_components": [1, 2, 3, 4]}).fit(X)
+    >>> search.best_params_
+    {'n_components': 3}
+    >>> list(search.comparison_.index)
+    ['n_components=3', 'n_components=4', 'n_components=2', 'n_components=1']
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        param_grid: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Sequence[Any]]],
+        *,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ):
+        super().__init__(
+            estimator,
+            param_grid,
+            scoring=evidence_scorers,
+            n_jobs=n_jobs,
+            refit="log_evidence",
+            cv=FullData(),
+            verbose=verbose,
+            error_score="raise",
+        )
+
+    def fit(self, X: Any, y: Any = None, **params: Any) -> "EvidenceSearch":
+        """Fit the models of the grid, and the best of them again.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,) or None, default=None
+        **params : dict
+            Handed on to ``fit`` of the estimator, as ``sample_weight``.
+
+        Returns
+        -------
+        EvidenceSearch
+            Itself.
+        """
+        super().fit(X, y, **params)
+        self._warn_of_an_end()
+        return self
+
+    @property
+    def comparison_(self) -> Any:
+        """The models of the grid side by side, see :func:`compare`."""
+        return compare(self)
+
+    def _warn_of_an_end(self) -> None:
+        for name, best in self.best_params_.items():
+            tried = [params[name] for params in self.cv_results_["params"] if name in params]
+            if name.rsplit("__", 1)[-1] in SIZES and min(tried) < best == max(tried):
+                warn(
+                    f"the largest {name} of the grid, {best}, has the most evidence: try larger ones",
+                    EvidenceWarning,
+                    stacklevel=3,
+                )

@@ -1,0 +1,98 @@
+"""A comparison in eighty columns: what is read first of the table, as text and as HTML."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from ._table import Table
+
+#: Characters of a line.
+WIDTH = 80
+#: Fewest characters of a model's name, however wide the numbers are.
+MIN_NAME_WIDTH = 12
+#: Standard errors of a difference below which the errors leave open which of two models has more evidence.
+CLEAR_STDS = 2.0
+#: The columns of a comparison that a summary reads.
+COLUMNS = ("log_evidence", "log_evidence_std", "probability", "difference", "difference_std", "warnings")
+#: The words of the last column, and what they mean.
+DOUBTS = {
+    "warned": "warned: the fit doubts its own evidence; why, is in the column 'warnings'.",
+    "open": "open: the errors leave open whether this model or the best has more evidence.",
+}
+
+
+class Summarised:
+    """Prints as a summary while it has the columns of a comparison; any part of it prints as usual."""
+
+    def __repr__(self) -> str:
+        if not is_comparison(self):
+            return super().__repr__()
+        table, notes = summary(self)
+        return "\n".join([table.to_string(), *notes])
+
+    def _repr_html_(self) -> str:
+        if not is_comparison(self):
+            return super()._repr_html_()  # type: ignore[misc, no-any-return]
+        table, notes = summary(self)
+        return table._repr_html_() + "".join(f"<p>{escape(note)}</p>" for note in notes)
+
+
+class ComparisonTable(Summarised, Table):
+    """A comparison where pandas is not installed."""
+
+
+def is_comparison(table: Any) -> bool:
+    """Whether nothing that a summary needs has been taken away."""
+    return set(COLUMNS) <= set(table.columns) and len(table.index) > 0
+
+
+def summary(table: Any) -> tuple[Table, list[str]]:
+    """The summary, and the meanings of its words, from a table with COLUMNS."""
+    columns = {name: np.asarray(table[name]) for name in COLUMNS}
+    doubts = [
+        _doubt(*row) for row in zip(*(columns[k] for k in ("difference", "difference_std", "warnings")))
+    ]
+    cells = {
+        "log evidence ± error": _with_errors(columns["log_evidence"], columns["log_evidence_std"]),
+        "probability": [_probability(p) for p in columns["probability"]],
+        "Bayes factor": [_bayes_factor(d) for d in columns["difference"]],
+    }
+    if any(doubts):
+        cells["doubt"] = doubts
+    taken = sum(2 + max(map(len, [name, *column])) for name, column in cells.items())
+    names = _shortened([str(name) for name in table.index], max(WIDTH - taken, MIN_NAME_WIDTH))
+    return Table(cells, names), [meaning for word, meaning in DOUBTS.items() if word in doubts]
+
+
+def _doubt(difference: float, difference_std: float, warnings: str) -> str:
+    if warnings:
+        return "warned"
+    is_best = difference == 0.0 and difference_std == 0.0
+    return "" if is_best or abs(difference) > CLEAR_STDS * difference_std else "open"
+
+
+def _with_errors(values: np.ndarray, stds: np.ndarray) -> list[str]:
+    """Values as ``-12.34 ± 0.05``, to hundredths of a nat, which are less than a reader needs to decide."""
+    errors = ["0" if s == 0 else f"{s:.2f}" if s >= 0.01 or np.isnan(s) else "<0.01" for s in stds]
+    width = max(map(len, errors))
+    return [f"{v:.2f} ± {error.ljust(width)}" for v, error in zip(values, errors)]
+
+
+def _probability(p: float) -> str:
+    if 0.9995 <= p < 1.0:
+        return ">0.999"
+    return "<0.001" if p < 0.0005 else f"{p:.3f}"
+
+
+def _bayes_factor(difference: float) -> str:
+    """e^difference, of any size; two digits, and no more than a power of ten where it is beyond 10⁻¹⁰."""
+    power = difference / np.log(10)
+    return f"1e{power:.0f}" if power < -10 else f"{np.exp(difference):.2g}"
+
+
+def _shortened(names: Sequence[str], width: int) -> list[str]:
+    """Names without their middle where they are too long."""
+    half = (width - 1) // 2
+    return [name if len(name) <= width else f"{name[: width - 1 - half]}…{name[-half:]}" for name in names]

@@ -1,0 +1,87 @@
+"""What a comparison prints: eighty columns, right digits, a word where there is doubt."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from mutants import broken
+
+from sgevidence import compare
+from sgevidence.model_selection import _summary
+
+
+def evidence(log_Z, std=0.1, **more):
+    return SimpleNamespace(
+        log_evidence_=log_Z, log_evidence_std_=std, n_samples_seen_=10, data_fingerprint_=1, **more
+    )
+
+
+MODELS = {
+    "a name that is far too long to stand in full beside all of the numbers": evidence(-10.0, 0.3),
+    "near": evidence(-10.5, 0.4),
+    "exact": evidence(-12.345, 0.0),
+    "sure": evidence(-15.0, 0.004),
+    "warned": evidence(-2000.0, 3.25, warnings_=["poor chains"]),
+}
+EXPECTED = """
+                          log evidence ± error  probability  Bayes factor   doubt
+a name that…the numbers       -10.00 ± 0.30         0.585             1
+near                            -10.50 ± 0.40         0.355          0.61    open
+exact                           -12.35 ± 0            0.056         0.096
+sure                            -15.00 ± <0.01        0.004        0.0067
+warned                        -2000.00 ± 3.25        <0.001        1e-864  warned
+warned: the fit doubts its own evidence; why, is in the column 'warnings'.
+open: the errors leave open whether this model or the best has more evidence.
+"""
+
+
+def check(table):
+    assert max(map(len, repr(table).splitlines())) <= 80
+    found = [line.split() for line in repr(table).splitlines()]
+    assert found == [line.split() for line in EXPECTED.strip("\n").splitlines()]
+
+
+@pytest.mark.parametrize("pandas", [True, False])
+def test_a_comparison_prints_in_eighty_columns(pandas, monkeypatch):
+    if not pandas:
+        monkeypatch.setitem(sys.modules, "pandas", None)
+    table = compare(MODELS)
+    check(table)
+    assert str(table) == repr(table)
+    html = table._repr_html_()
+    assert html.count("<tr>") == 6 and "&lt;0.001" in html and "open" in html and html.count("<p>") == 2
+    assert "difference_std" in repr(table[["difference", "difference_std"]])  # a part prints as usual
+    assert "difference_std" in table[["difference", "difference_std"]]._repr_html_()
+    assert "rank" in table.round(1).to_string()
+    certain = compare({"one": evidence(-1.0), "other": evidence(-9.0)})
+    assert "doubt" not in repr(certain) and len(repr(certain).splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    "name, right, wrong",
+    [
+        ("_doubt", "CLEAR_STDS * difference_std", "0.1 * difference_std"),
+        ("_doubt", "difference == 0.0 and difference_std == 0.0", "False"),
+        ("_bayes_factor", "np.exp(difference)", "np.exp(-difference)"),
+        ("_bayes_factor", "difference / np.log(10)", "difference"),
+        ("_probability", "p < 0.0005", "p < 0.05"),
+        ("_with_errors", "s == 0", "False"),
+        ("_shortened", "len(name) <= width", "True"),
+    ],
+)
+def test_a_wrong_summary_is_seen(name, right, wrong, monkeypatch):
+    table = compare(MODELS)
+    check(table)
+    monkeypatch.setattr(_summary, name, broken(getattr(_summary, name), right, wrong))
+    with pytest.raises(AssertionError):
+        check(table)
+
+
+def test_a_comparison_is_a_frame_all_the_same():
+    pandas = pytest.importorskip("pandas")
+    table = compare(MODELS)
+    assert isinstance(table, pandas.DataFrame) and type(table.sort_index()) is pandas.DataFrame
+    np.testing.assert_array_equal(table["rank"], [1, 2, 3, 4, 5])
+    del table["probability"]
+    assert "log10_bayes_factor" in table.to_string() and "±" not in repr(table)
