@@ -31,7 +31,7 @@ from ..models.allocations import (
     statistics,
 )
 from ._collapsed import collapsed_sweep, cooled
-from ._merge_split import merged_and_split
+from ._merge_split import rearranged
 
 #: Chains that start, and their sweeps, in the second half of which they are judged.
 CHAINS, SWEEPS = 24, 15
@@ -43,8 +43,6 @@ IN_HEATS = sum(chains * n_sweeps for chains, n_sweeps in HEATS)
 #: of digits, wine and breast cancer (K = 3 to 6) one search in eight ended 4 nats low when in each of eight
 #: rounds 16 chains were swept 15 times, and took half as long again; one of 72 does now.
 ROUNDS, STAY = 8, 4
-#: Nats that scores err by: searches that differ by more have not found the same; and how often they go on.
-APART, MORE = 3.0, 5
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
 NEGLIGIBLE = 15.0
 #: The same product up to which a search tries far more: a few seconds of annealing's.
@@ -70,34 +68,6 @@ class Found(NamedTuple):
     ever: np.ndarray
 
 
-def searched_together(
-    model: MixtureModel, X: np.ndarray, F: np.ndarray, origin: np.ndarray, rngs: list[np.random.Generator]
-) -> list[Found]:
-    """Independent searches that go on while one of them scores less than another.
-
-    Parameters
-    ----------
-    model : MixtureModel
-    X : ndarray of shape (n, p)
-    F : ndarray of shape (n, 2p + 1)
-        Features of the same rows, weighted.
-    origin : ndarray of shape (p,)
-        Where the features are measured from.
-    rngs : list of numpy.random.Generator
-        One for each search.
-    """
-    found = [search(model, X, F, origin, rng, begun(model, X, F, origin, rng)) for rng in rngs]
-    for _ in range(MORE):
-        scores = [one.score for one in found]
-        worst = int(np.argmin(scores))
-        if max(scores) - scores[worst] < APART:
-            break
-        # it learns that there is something better, but not where
-        more = search(model, X, F, origin, rngs[worst], found[worst].z)
-        found[worst] = more._replace(n_sweeps=more.n_sweeps + found[worst].n_sweeps)
-    return found
-
-
 def search(
     model: MixtureModel,
     X: np.ndarray,
@@ -112,9 +82,7 @@ def search(
     ever, scores = z, score
     for _ in range(ROUNDS if K > 1 else 0):
         z = np.concatenate([ever[np.argsort(-scores)[:STAY]], z[np.argsort(-score)[:STAY]]])
-        z, score = heats(
-            model, merged_and_split(np.resize(z, (HEATS[0][0], len(X))), X, K, rng), F, origin, rng
-        )
+        z, score = heats(model, rearranged(np.resize(z, (HEATS[0][0], len(X))), X, K, rng), F, origin, rng)
         ever, scores = np.concatenate([ever, z]), np.concatenate([scores, score])
         n_sweeps += IN_HEATS
     order = np.argsort(-scores)

@@ -46,7 +46,7 @@ from ._allocation_answer import (
     together,
 )
 from ._allocation_proposal import DRAWS, Problem, Sample
-from ._allocation_search import WIDE, Found, searched_together
+from ._allocation_search import WIDE, Found
 from ._annealed_allocations import by_annealing, is_asked
 from ._at_once import at_once
 from ._basins import by_basin
@@ -54,6 +54,7 @@ from ._chains import LONGER, Chains, followed, followed_from, is_small
 from ._fewer import to_fewer
 from ._grouped import by_groups, one_basin, staying
 from ._in_use import all_in_use, empties, log_ways, with_empty_ones, with_more_in_use
+from ._independent_searches import searched_together
 
 #: Effective draws, or chains of a hundred, between which it is done again basin by basin: chains may hold
 #: basins in other proportions than the posterior (diabetes, K = 6: 46 to 87, half a nat low in the mean, in

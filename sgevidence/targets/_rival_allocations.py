@@ -25,7 +25,7 @@ from ..models.allocations import (
 )
 from ._allocation_search import HEATS, IN_HEATS, STAY, heats, starts, sweeps
 from ._allocations import patience
-from ._merge_split import merged_and_split
+from ._merge_split import rearranged
 
 #: Sweeps of the particles' own chains and of what was known, in the second half of which they are judged.
 SWEEPS = 5
@@ -93,7 +93,7 @@ def rival_allocations(
     z, score, _ = sweeps(model, z, F, origin, SWEEPS, rng)  # the particles' own come first
     seen, stay, own = [(z, score)], z[:C], z[[np.argmax(score[:C])]]
     for round in range(ROUNDS):
-        others = merged_and_split(np.resize(stay, (HEATS[0][0], len(F))), rows.X, K, rng)
+        others = rearranged(np.resize(stay, (HEATS[0][0], len(F))), rows.X, K, rng)
         if round == 0:
             others[:ANYWHERE] = starts(rows.X, K, ANYWHERE, rng)
         others, score = heats(model, others, F, origin, rng)

@@ -19,8 +19,8 @@ from sgevidence.targets import _allocations as target
 from sgevidence.targets._aligned import by_gaussian, most
 from sgevidence.targets._allocation_answer import FEW
 from sgevidence.targets._allocation_proposal import DRAWS, Problem
-from sgevidence.targets._allocation_search import searched_together
 from sgevidence.targets._chains import followed, followed_from
+from sgevidence.targets._independent_searches import searched_together
 
 
 def halves_of(K, X, rng):

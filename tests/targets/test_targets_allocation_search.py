@@ -1,5 +1,6 @@
 """Searches for allocations: the score is the log evidence of a basin, and a poor basin is left."""
 
+from itertools import combinations
 from math import lgamma
 
 import numpy as np
@@ -9,9 +10,9 @@ from mutants import broken
 
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
-from sgevidence.models.allocations import features
+from sgevidence.models.allocations import features, log_complete_evidence, statistics
 from sgevidence.targets import _allocation_search as module
-from sgevidence.targets._allocation_search import CHAINS, SWEEPS, Found, search, searched_together
+from sgevidence.targets._allocation_search import CHAINS, SWEEPS, search
 
 
 def problem(rows):
@@ -96,48 +97,6 @@ def test_sweeps_alone_would_not(rng, monkeypatch):
         check_search(rng, monkeypatch, rounds=0)
 
 
-def check_together(monkeypatch, together=searched_together):
-    """The search that lags goes on from where it was, and what it spent adds up."""
-    scores = {0: iter([-10.0]), 1: iter([-50.0, -30.0, -11.0])}
-    starts = []
-
-    def found(model, X, F, origin, rng, z):
-        starts.append((rng, z))
-        return Found(f"of {rng}", next(scores[rng]), 100, None)
-
-    together.__globals__["search"] = found
-    monkeypatch.setattr(module, "begun", lambda model, X, F, origin, rng: "nowhere")
-    together.__globals__["begun"] = module.begun
-    result = together(MixtureModel(2, 1), None, None, None, [0, 1])
-    assert [one.score for one in result] == [-10.0, -11.0], "one lags"
-    assert [one.n_sweeps for one in result] == [100, 300], "costs"
-    assert starts == [(0, "nowhere"), (1, "nowhere"), (1, "of 1"), (1, "of 1")], "starts"
-
-
-@pytest.fixture
-def own_globals():
-    """Of the function that a test gives another ``search``: a copy of it."""
-    return lambda right="MORE", wrong="MORE": broken(searched_together, right, wrong)
-
-
-def test_the_search_that_lags_goes_on(monkeypatch, own_globals):
-    check_together(monkeypatch, own_globals())
-
-
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        ("range(MORE)", "range(1)"),
-        ("np.argmin", "np.argmax"),
-        ("more.n_sweeps + found[worst].n_sweeps", "more.n_sweeps"),
-    ],
-    ids=["once more only", "the best goes on", "costs of the first forgotten"],
-)
-def test_a_search_that_lags_and_stays_is_seen(monkeypatch, own_globals, right, wrong):
-    with pytest.raises((AssertionError, StopIteration)):
-        check_together(monkeypatch, own_globals(right, wrong))
-
-
 def test_clusters_find_groups_that_are_far_apart(rng):
     """Every group a cluster of its own, as far as there are so many; rows all alike make one."""
     x = module._scaled(100.0 * GROUPS[:, None] + rng.normal(size=(3 * EACH, 1)))
@@ -165,3 +124,41 @@ def test_gibbs_sweeps_alone_do_not_empty_them(rng, monkeypatch):
     monkeypatch.setattr("sgevidence.targets._merge_split.EMPTIED", 0.0)
     with pytest.raises(AssertionError, match="below one component"):
         check_emptied(rng)
+
+
+def items(rng, n=200, p=4):
+    """A questionnaire whose answers, one to five, have nothing to do with each other."""
+    return np.clip(np.round(3 + rng.standard_normal((n, p))), 1, 5) - 3
+
+
+def best_slices(model, X, F, origin):
+    """The largest log p(x, z) of components that are intervals of a column: no search may miss them."""
+    K, best = model.n_components, -np.inf
+    for x in X.T:
+        values = np.unique(x)
+        for cuts in combinations(values[:-1], K - 1):
+            z = np.searchsorted(cuts, x)
+            best = max(best, log_complete_evidence(model, statistics(z[None], F, K), origin)[0])
+    return best
+
+
+def check_items(rng, n_sets=8):
+    """A search ends no lower than the best interval slices, whose evidence its score includes."""
+    missed = 0
+    for g in rng.spawn(n_sets):
+        rows, model = Rows.of(items(g)), MixtureModel(5, 4)
+        F, origin = problem(rows)
+        found = search(model, rows.X, F, origin, g, module.starts(rows.X, 5, CHAINS, g))
+        missed += found.score < best_slices(model, rows.X, F, origin) - 1.0
+    assert missed <= n_sets // 4, f"{missed} of {n_sets} searches missed the slices of one column"
+
+
+def test_components_of_rows_that_share_a_value_are_found(rng):
+    check_items(rng)
+
+
+def test_splits_by_distance_do_not_find_them(rng, monkeypatch):
+    monkeypatch.setattr("sgevidence.targets._merge_split.SLICED", 0.0)
+    monkeypatch.setattr("sgevidence.targets._merge_split.ALONG", 0.0)
+    with pytest.raises(AssertionError, match="missed the slices"):
+        check_items(rng)

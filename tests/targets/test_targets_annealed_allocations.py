@@ -13,8 +13,9 @@ from sgevidence.particles import Cloud, Weights
 from sgevidence.targets import _allocations as target
 from sgevidence.targets import _annealed_allocations
 from sgevidence.targets._allocation_proposal import Problem
-from sgevidence.targets._allocation_search import Found, searched_together
+from sgevidence.targets._allocation_search import Found
 from sgevidence.targets._allocations import allocation_evidence
+from sgevidence.targets._independent_searches import searched_together
 
 
 def problem_of(K, X):

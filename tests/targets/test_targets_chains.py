@@ -8,8 +8,8 @@ from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
 from sgevidence.targets import _chains
 from sgevidence.targets._allocation_proposal import DRAWS, Problem, Sample
-from sgevidence.targets._allocation_search import searched_together
 from sgevidence.targets._chains import followed, slowness
+from sgevidence.targets._independent_searches import searched_together
 
 
 def settled(K, X, rng):

@@ -37,19 +37,78 @@ def test_distances_are_in_widths_of_the_members(rng):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [
-        (
-            "members * rng.random(members.shape, dtype=np.float32)",
-            "rng.random(members.shape, dtype=np.float32)",
-        ),
-        ("square - mean**2", "square"),
-        ("2 * (precision * row)", "precision * row"),
-    ],
-    ids=["from any row", "spread from zero", "the product once"],
+    [("square - mean**2", "square"), ("2 * (precision * row)", "precision * row")],
+    ids=["spread from zero", "the product once"],
 )
 def test_other_distances_are_seen(rng, right, wrong):
     with pytest.raises((AssertionError, ValueError)):
         check_distances(rng, broken(module._distances, right, wrong))
+
+
+def from_any_row(members, rng):
+    return rng.integers(members.shape[1], size=len(members))
+
+
+def test_distances_from_any_row_are_seen(rng, monkeypatch):
+    monkeypatch.setattr(module, "_random_member", from_any_row)
+    with pytest.raises(AssertionError):
+        check_distances(rng, module._distances)
+
+
+def check_along(rng):
+    """A value of a column, or what is no larger; of continuous columns only the latter."""
+    X = np.column_stack([rng.integers(4, size=60), rng.normal(size=60), rng.integers(3, size=60)])
+    members, kinds = rng.random((400, 60)) < 0.6, set()
+    for leave, inside in zip(module._along(members, X, rng), members):
+        own = leave & inside
+        assert own.any(), "no member leaves"
+        for j, x in enumerate(X.T):
+            shared, below = inside & (x == x[own][0]), inside & (x <= x[own].max())
+            kinds |= {("shared", j)} if np.array_equal(own, shared) and shared.sum() > 1 else set()
+            kinds |= {("below", j)} if np.array_equal(own, below) else set()
+    assert kinds == {("shared", 0), ("below", 0), ("below", 1), ("shared", 2), ("below", 2)}
+
+
+def test_rows_that_share_a_value_leave(rng):
+    check_along(rng)
+
+
+def test_a_value_of_any_row_is_seen(rng, monkeypatch):
+    monkeypatch.setattr(module, "_random_member", from_any_row)
+    with pytest.raises(AssertionError):
+        check_along(rng)
+
+
+def check_sliced(rng, sliced):
+    """Some components, at least two, are cut into intervals of one column; the others keep their rows."""
+    z, X = rng.integers(4, size=(300, 80)), rng.normal(size=(80, 2))
+    n_cut = set()
+    for before, after in zip(z, sliced(z, X, 4, rng)):
+        stay = [k for k in range(4) if np.array_equal(before == k, after == k)]
+        cut = ~np.isin(before, stay)
+        n_cut.add(4 - len(stay))
+        assert np.array_equal(np.isin(after, stay), ~cut), "a row came to a component that stays"
+        n_changes = [np.sum(np.diff(after[cut][np.argsort(x[cut])]) != 0) for x in X.T]
+        assert min(n_changes) < 4 - len(stay), "no intervals of a column"
+    assert n_cut == {2, 3, 4}
+
+
+def test_components_are_sliced_along_a_column(rng):
+    check_sliced(rng, module.sliced)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda z, X, K, rng: merged_and_split(z, X, K, rng),
+        lambda z, X, K, rng: module.sliced(z, rng.permutation(X), K, rng),
+        lambda z, X, K, rng: np.where(z == 0, 1, module.sliced(z, X, K, rng)),
+    ],
+    ids=["one split", "another column", "a component loses all rows"],
+)
+def test_other_slices_are_seen(rng, wrong):
+    with pytest.raises(AssertionError):
+        check_sliced(rng, wrong)
 
 
 def check_around(rng, around):
@@ -92,3 +151,9 @@ def test_rows_all_alike_and_a_component_of_one_row(rng):
     with np.errstate(all="raise"):
         new = merged_and_split(z, np.ones((4, 2)), 3, rng)
     assert new.shape == z.shape and new.min() >= 0 and new.max() <= 2
+
+
+def test_slices_where_rows_are_alike_and_components_empty(rng):
+    z = np.tile([0, 0, 1, 1], (50, 1))
+    new = module.rearranged(z, np.ones((4, 2)), 5, rng)
+    assert new.shape == z.shape and new.min() >= 0 and new.max() <= 4
