@@ -41,7 +41,11 @@ def test_the_search_that_lags_goes_on(own_globals):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [("range(MORE)", "range(1)"), ("np.argmin", "np.argmax"), ("more.n_sweeps + found[worst].n_sweeps", "more.n_sweeps")],
+    [
+        ("range(MORE)", "range(1)"),
+        ("np.argmin", "np.argmax"),
+        ("more.n_sweeps + found[worst].n_sweeps", "more.n_sweeps"),
+    ],
     ids=["once more only", "the best goes on", "costs of the first forgotten"],
 )
 def test_a_search_that_lags_and_stays_is_seen(own_globals, right, wrong):
