@@ -337,6 +337,29 @@ def test_annealing_answers_instead(seed):
     assert abs(fitted.log_evidence_ + 2844.56) < 4 * fitted.log_evidence_std_ < 1.2
 
 
+def check_heavy(rng, K, n, weight):
+    """One row outweighs all others, and is in one component as a whole: so the sum is of few terms."""
+    rows = Rows.of(rng.standard_normal((n, 2)), None, np.r_[weight, np.ones(n - 1)])
+    model, origin = MixtureModel(K, 2), rows.X[0]
+    F, z = allocations.features(rows.X, rows.weight, origin), np.array(list(np.ndindex((K,) * n)))
+    T = allocations.statistics(z, F, K)
+    expected = special.logsumexp(allocations.log_complete_evidence(model, T, origin))
+    found = allocation_evidence(model, rows, rng)
+    assert found is not None, "declined"
+    assert found.reliable and abs(found.log_evidence - expected) < 3 * found.log_evidence_std < 0.3
+
+
+@pytest.mark.parametrize("K, n, weight", [(2, 10, 1e6), (3, 7, 1e5), (2, 10, 1e8)])
+def test_one_heavy_row(rng, K, n, weight):
+    check_heavy(rng, K, n, weight)
+
+
+def test_all_copies_of_a_heavy_row_are_declined(rng, monkeypatch):
+    monkeypatch.setattr(target, "MOST_COPIES", np.inf)
+    with pytest.raises(AssertionError, match="declined"):
+        check_heavy(rng, 2, 10, 1e6)
+
+
 @pytest.mark.parametrize("K, n, weight", [(5, 10_000, 2.0), (11, 20, 1.0), (2, 3, 1e30), (2, 3, 0.0)])
 def test_too_much_is_declined(rng, K, n, weight):
     rows = Rows.of(rng.standard_normal((n, 2)), None, np.full(n, weight))
