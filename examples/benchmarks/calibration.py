@@ -5,14 +5,14 @@
     python calibration.py --output calibration.jsonl.gz --page trust.md     # from the lines that are kept
     python calibration.py --output some.jsonl --cells "linear*" "*shift*" --seeds 5 --jobs 2
 
-The cells are in ``calibration_linear.py``, ``_classes.py``, ``_mixtures.py`` and ``_custom.py``.  A seed
-stands for fresh rows and a fresh random state.  Lines are appended, and what has a line is not run again:
-an interrupted run goes on with the same command.  Five seeds of every cell come first, then five more, and
-so on, so that half a run is a page of its own.  Cells that are then beyond the bars are given ten times as
-many, and all of them count: of so many cells a true error bar is off in some with twenty or thirty fits.
-The rows of a seed are always the same, and references know nothing of the engine, so those of earlier lines
-will do (``--references calibration.jsonl.gz``).  With ``--page`` nothing is fitted: the page and its picture
-are written from the lines.
+The cells are in ``calibration_linear.py``, ``_classes.py``, ``_mixtures.py``, ``_few_values.py`` and
+``_custom.py``.  A seed stands for fresh rows and a fresh random state.  Lines are appended, and what has a
+line is not run again: an interrupted run goes on with the same command.  Five seeds of every cell come first,
+then five more, and so on, so that half a run is a page of its own.  Cells that are then beyond the bars are
+given ten times as many, and all of them count: of so many cells a true error bar is off in some with twenty
+or thirty fits.  The rows of a seed are always the same, and references know nothing of the engine, so those
+of earlier lines will do (``--references calibration.jsonl.gz``).  With ``--page`` nothing is fitted: the page
+and its picture are written from the lines.
 """
 
 import argparse
@@ -26,6 +26,7 @@ from pathlib import Path
 
 import calibration_classes
 import calibration_custom
+import calibration_few_values
 import calibration_linear
 import calibration_mixtures
 from bench import check_one_thread, cpu_name, number, seconds
@@ -39,7 +40,13 @@ from track import HERE, commit_of
 LOT = 5
 #: Times as many seeds of a cell that is beyond the bars.
 AGAIN = 10
-MODULES = (calibration_linear, calibration_classes, calibration_mixtures, calibration_custom)
+MODULES = (
+    calibration_linear,
+    calibration_classes,
+    calibration_mixtures,
+    calibration_few_values,
+    calibration_custom,
+)
 CELLS: dict[str, Cell] = {cell.name: cell for module in MODULES for cell in module.CELLS}
 
 

@@ -18,6 +18,7 @@ z_s    ``S``       rows, sums and squares of the components of allocation s
 =====  ==========  ==========================================================
 """
 
+from collections.abc import Callable
 from math import factorial
 from typing import NamedTuple
 
@@ -53,15 +54,25 @@ class Theta(NamedTuple):
         return Theta(self.weights[part], self.means[:, part], self.variances[:, part])
 
 
-def mixture(X: np.ndarray, K: int, rng: np.random.Generator, runs: int = 4, particles: int = 80) -> Reference:
-    """All allocations one by one if these are few, else sequential runs and importance sampling from them."""
+def mixture(
+    X: np.ndarray,
+    K: int,
+    rng: np.random.Generator,
+    runs: int = 4,
+    particles: int = 80,
+    starts: Callable | None = None,
+) -> Reference:
+    """All allocations one by one if these are few, else sequential runs and importance sampling from them.
+
+    Other allocations come from ``starts``, or from chains that start at k-means.
+    """
     if K ** len(X) < 70_000:
         return by_enumeration(X, K)
     run, ends, weights = by_particles(X, K, rng, runs, particles)
     # each run as often as the others: its own evidence is too rough to judge its basins by
     within = weights.reshape(runs, particles)
     within = (within / within.sum(axis=1, keepdims=True)).ravel() / runs
-    chains = from_clusters(X, K, rng)
+    chains = (starts or from_clusters)(X, K, rng)
     found = joined(ends.taken(rng.choice(len(within), S, p=within)), chains)
     theta, log_w = weighted_draws(X, found, PILOT, rng)
     w = np.exp(log_w - logsumexp(log_w))
@@ -121,7 +132,12 @@ def from_clusters(X: np.ndarray, K: int, rng: np.random.Generator) -> Statistics
         z = KMeans(clusters, init="random" if chain % 2 else "k-means++", n_init=1, random_state=seed).fit(X)
         merge = np.r_[rng.permutation(min(K, clusters)), rng.integers(K, size=max(0, clusters - K))]
         starts.append(np.eye(K)[rng.permutation(merge)[z.labels_]])
-    stats = summed(X, np.array(starts))
+    return settled(X, np.array(starts), rng)
+
+
+def settled(X: np.ndarray, one: np.ndarray, rng: np.random.Generator) -> Statistics:
+    """Where Gibbs chains get to from allocations of ones and zeros, (S, n, K)."""
+    stats = summed(X, one)
     for _ in range(SWEEPS):
         stats = allocated(X, drawn(stats, rng), rng)[1]
     return stats

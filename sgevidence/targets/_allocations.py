@@ -137,7 +137,7 @@ def allocation_evidence(
     found = searched_together(model, problem.X, problem.F, problem.origin, rngs)
     T = np.concatenate([problem.proposal(one, g) for one, g in zip(found, rngs)], axis=1)
     draws = problem.draw(T, DRAWS, rng)
-    if is_lumped and draws.weights.ess <= SAME * DRAWS:
+    if is_lumped and (problem.is_scant or draws.weights.ess <= SAME * DRAWS):
         return None  # chains of lumps have another distribution; draws of q may have any
     first = best = at_once(problem, T, draws, sum(one.n_sweeps for one in found), rng)
     if DOUBTFUL < first.n_effective < WELL and problem.cost <= MOST_SORTED:
