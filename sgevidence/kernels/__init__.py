@@ -5,6 +5,7 @@ from ._base import Coordinates, MoveInfo
 from ._base import Gradient as Gradient
 from ._base import ValueAndGradient as ValueAndGradient
 from ._hmc import hmc
+from ._independence import LocalDensity, independence
 from ._random_walk import random_walk
 from ._reflected import reflected_langevin, reflected_sghmc
 from ._sghmc import sghmc
@@ -13,9 +14,11 @@ from ._sgnht import sgnht
 
 __all__ = [
     "Coordinates",
+    "LocalDensity",
     "MoveInfo",
     "baoab",
     "hmc",
+    "independence",
     "random_walk",
     "reflected_langevin",
     "reflected_sghmc",

@@ -18,9 +18,9 @@ from ..models import Model, value_and_grad
 from ..particles import Weights
 from ..transitions import ConstrainedMoves
 from ._base import SILENT, EvidenceResult, Progress
-from ._nested_doubts import doubts
+from ._nested_doubts import FEW_FOUNDERS, doubts
 from ._once import answer, thinned_draws
-from ._shells import descend, evidence
+from ._shells import descend, evidence, founders
 
 
 class NestedSampling(BaseEstimator):
@@ -58,9 +58,15 @@ class NestedSampling(BaseEstimator):
     Notes
     -----
     *Diagnostics* of the result: ``information`` H, ``n_iterations`` (replacements), ``insertion_p``, the
-    p-value of the insertion ranks, ``stuck``, the share of moves that ended where they began, and
-    ``memory``, the correlation of a draw's log likelihood with that of its start.  An ``EvidenceWarning``
-    is given if one of the last three says that the draws are wrong.
+    p-value of the insertion ranks, ``stuck``, the share of moves that ended where they began,
+    ``memory``, the correlation of a draw's log likelihood with that of its start, and ``n_founders``, the
+    effective number of independent draws that the points of the posterior descend from.  Its reciprocal is
+    the least variance that is reported.  An ``EvidenceWarning`` is given if one of the last four says that
+    the draws are wrong.
+
+    *Several modes*: before each block of steps, walkers try to change modes by proposals from a density of
+    the other live points; one step in five is shortened for narrow modes.  A draw that did not change modes,
+    in a cloud that remembers where it was, has the founder of its start.
 
     *Cost*: about (H + 5)/0.7 replacements of n_live/2 points with 20 to 100 steps each, every step a
     likelihood of all rows, and a gradient where a step left the contour.  H grows as d/2 log n.
@@ -74,6 +80,8 @@ class NestedSampling(BaseEstimator):
     J. Skilling (2006), Nested sampling for general Bayesian computation, Bayesian Analysis 1, 833.
     S. A. Cameron (2020), thesis, §3.2, Eqs. 3.22–3.26.
     S. A. Cameron, H. C. Eggers, S. Kroon (2019), Entropy 21, 1109, App. A.1.
+    H. P. Chan, T. L. Lai (2013), A general theory of particle filters in hidden Markov models and some
+    applications, Annals of Statistics 41.
     A. Fowlie, W. Handley, L. Su (2020), Nested sampling cross-checks using order statistics, MNRAS 497.
 
     Examples
@@ -184,8 +192,11 @@ class NestedSampling(BaseEstimator):
         shells = list(
             descend(theta, ell, moves, k, self.tolerance, rng, progress, published, self.quadrature)
         )
-        theta, ell, log_w, n_live, ranks = (np.concatenate(part) for part in zip(*shells))
+        theta, ell, log_w, n_live, founder, ranks = (np.concatenate(part) for part in zip(*shells))
         log_Z, var, H = evidence(ell, log_w, n_live)
+        n_founders = founders(ell + log_w, founder)
+        few = n_founders < FEW_FOUNDERS and var < 1 / n_founders
+        var = max(var, 1 / n_founders)
         theta, weights = thinned_draws(theta, Weights(ell + log_w), rng)
         counts = dict(
             n_likelihoods=moves.n_likelihoods,
@@ -196,9 +207,12 @@ class NestedSampling(BaseEstimator):
         result = answer(log_Z, np.sqrt(var), theta, weights, rows, start, **counts)
         more = dict(
             information=H,
+            n_founders=n_founders,
             n_iterations=len(shells) - (not published),
             insertion_p=float(kstest(ranks, "uniform").pvalue) if len(ranks) else 1.0,
             stuck=moves.n_stuck / max(moves.n_moved, 1),
             memory=float(np.mean(moves.memory)),
         )
-        return result._replace(diagnostics=result.diagnostics | more).doubted(doubts(ranks, moves))
+        return result._replace(diagnostics=result.diagnostics | more).doubted(
+            doubts(ranks, moves, n_founders if few else np.inf)
+        )

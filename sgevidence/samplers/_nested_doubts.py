@@ -14,6 +14,8 @@ from ..transitions import ConstrainedMoves
 #: p-value of the insertion ranks below which the draws are called wrong.  Draws that are right but
 #: remember their parents a little give 10⁻³ about once in a hundred runs.
 WRONG_RANKS = 1e-5
+#: Effective number of independent draws behind the posterior below which modes may have been lost.
+FEW_FOUNDERS = 4.0
 #: Share of the moves that may end where they began.
 STUCK = 0.1
 #: Mean correlation of a draw's log L with that of the point it started from.  Copies that hardly move
@@ -34,9 +36,14 @@ def insertion_ranks(ell: np.ndarray, new: np.ndarray, rng: np.random.Generator) 
     return (less + rng.random(len(new)) * (1 + equal)) / (len(ell) + i + 1)
 
 
-def doubts(ranks: np.ndarray, moves: ConstrainedMoves) -> list[str]:
+def doubts(ranks: np.ndarray, moves: ConstrainedMoves, n_founders: float = np.inf) -> list[str]:
     """Why the draws inside the contours may not be what they should."""
     out = []
+    if n_founders < FEW_FOUNDERS:
+        out.append(
+            f"the points of the posterior descend from {n_founders:.1f} of the live points of an earlier "
+            "contour, so a mode may have been met by chance or missed: raise n_live"
+        )
     if len(ranks) and (p := kstest(ranks, "uniform").pvalue) < WRONG_RANKS:
         out.append(
             f"the constrained draws are not draws from the prior (insertion ranks, p = {p:.0e}): "

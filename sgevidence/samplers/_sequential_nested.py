@@ -31,7 +31,7 @@ from ..transitions import HMC, ConstrainedMoves, covariance
 from ._base import SILENT, OnlineSampler, Progress
 from ._records import ChunkRecord
 from ._schedule import pieces
-from ._shells import descend, evidence
+from ._shells import descend, evidence, founders
 
 
 class SequentialNestedState(NamedTuple):
@@ -237,8 +237,10 @@ class SequentialNestedSampling(OnlineSampler):
         ell = moves.log_likelihood(state.theta)
         for shell in descend(state.theta, ell, moves, M // 2, self.tolerance, rng, progress):
             kept, log_W = weighted_reservoir(kept, log_W, shell.theta, shell.log_p, rng)
-            totals.append((shell.ell, shell.log_w, shell.n_live))
-        log_Z, var, _ = evidence(*(np.concatenate(part) for part in zip(*totals)))
+            totals.append((shell.ell, shell.log_w, shell.n_live, shell.founder))
+        ell, log_w, n_live, founder = (np.concatenate(part) for part in zip(*totals))
+        log_Z, var, _ = evidence(ell, log_w, n_live)
+        var = max(var, 1 / founders(ell + log_w, founder))
         kept, log_eps, n_gradients = self._moved(
             model.canonicalize(kept), Path(model, Memory(state.history), chunk), state.log_eps, rng
         )

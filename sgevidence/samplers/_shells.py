@@ -41,6 +41,7 @@ class Shell(NamedTuple):
     ell: np.ndarray
     log_w: np.ndarray
     n_live: np.ndarray
+    founder: np.ndarray  #: number of the independent draw that each descends from
     ranks: np.ndarray  #: of the points that come in their place, see :func:`insertion_ranks`
 
     @property
@@ -62,7 +63,8 @@ def descend(
 ) -> Iterator[Shell]:
     """Shells of the prior from the outermost inwards (Alg. 5).
 
-    ``draw(theta, ell, k, floor, log_X)`` gives k points above the floor and their log L.
+    ``draw(theta, ell, k, floor, log_X)`` gives k points above the floor, their log L, and the index of
+    the live point that each still depends on, −1 for none.
     """
     if not np.any(ell > -np.inf):
         raise ValueError(
@@ -70,15 +72,16 @@ def descend(
             "evidence can be given"
         )
     M, log_X, log_Z = len(theta), 0.0, -np.inf
+    founder, n_founders = np.arange(M), M
     while True:
         order = np.argsort(ell)
-        theta, ell = theta[order], ell[order]
+        theta, ell, founder = theta[order], ell[order], founder[order]
         if published and ell[0] + log_X + np.log(-np.expm1(-1 / M)) < np.log(tolerance) + log_Z:
             return
         # points on a plateau leave together: the next draws must be above all of them
         dead = k if published else int(np.sum(ell <= ell[k - 1]))
         if dead == M or (not published and ell[-1] + log_X < np.log(tolerance) + log_Z):
-            yield Shell(theta, ell, np.full(M, log_X - np.log(M)), np.full(M, np.inf), np.empty(0))
+            yield Shell(theta, ell, np.full(M, log_X - np.log(M)), np.full(M, np.inf), founder, np.empty(0))
             return
         n_live = M - np.arange(dead)
         log_X_after = log_X - np.cumsum(1 / n_live)
@@ -87,12 +90,14 @@ def descend(
             inner = log_X_after + np.log(-np.expm1(-1 / np.append(n_live[1:], M)))  # X_k − X_{k+1}
             log_w = inner if quadrature == "lower" else np.logaddexp(log_w, inner) - np.log(2)
         floor, log_X = ell[dead - 1], log_X_after[-1]
-        new_theta, new_ell = draw(theta[dead:], ell[dead:], dead, floor, log_X)  # line 8
+        new_theta, new_ell, parents = draw(theta[dead:], ell[dead:], dead, floor, log_X)  # line 8
+        new_founder = np.where(parents < 0, n_founders + np.arange(dead), founder[dead:][parents])
         ranks = insertion_ranks(ell[dead:], new_ell, rng)
-        shell = Shell(theta[:dead], ell[:dead], log_w, n_live, ranks)
+        shell = Shell(theta[:dead], ell[:dead], log_w, n_live, founder[:dead], ranks)
         log_Z = np.logaddexp(log_Z, log_sum_exp(shell.log_p))  # line 7
         yield shell
         theta, ell = np.concatenate([theta[dead:], new_theta]), np.concatenate([ell[dead:], new_ell])
+        founder, n_founders = np.concatenate([founder[dead:], new_founder]), n_founders + dead
         progress(
             f"log X {log_X:.1f}, log evidence so far {log_Z:.2f} nats, best log likelihood {ell.max():.2f}"
         )
@@ -117,3 +122,14 @@ def evidence(ell: np.ndarray, log_w: np.ndarray, n_live: np.ndarray) -> tuple[fl
     if not dead.all():
         var += np.sum(~dead) * np.var(p[~dead], ddof=1)
     return float(log_Z), float(var), float(information)
+
+
+def founders(log_p: np.ndarray, founder: np.ndarray) -> float:
+    """Effective number of independent draws that the points of the posterior descend from, 1/Σ_f P_f².
+
+    P_f is the share of the evidence of founder f, and Σ_f P_f² estimates the variance of log Ẑ where moves do
+    not lead from mode to mode: then the volume of a mode is known from the draws that founded it, however
+    many descendants they have (Chan and Lai 2013, for particle filters).
+    """
+    shares = np.bincount(np.unique(founder, return_inverse=True)[1], np.exp(log_p - log_sum_exp(log_p)))
+    return float(1 / np.sum(shares**2))

@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 
 from ..history import Rows
-from ..kernels import Coordinates, ValueAndGradient, random_walk, reflected_langevin, reflected_sghmc
+from ..kernels import (
+    Coordinates,
+    LocalDensity,
+    ValueAndGradient,
+    independence,
+    random_walk,
+    reflected_langevin,
+    reflected_sghmc,
+)
 from ..models import Model
 from ._forgetting import FORGOTTEN, REPEATS, largest_correlation
 
@@ -20,6 +28,11 @@ TARGET_ACCEPTANCE = dict(reflection=0.8, random_walk=0.25)
 #: Longest reflected step in widths: longer ones are thrown back rather than along, and the evidence
 #: comes out low (by 0.1 ± 0.03 nats for a linear model at 1.8 widths).
 LONGEST = 0.7
+#: Share of the walkers whose step is shortened, and the decades of the longest shortening: where few live
+#: points are in a narrow mode, a step that suits the others leaves the walkers of this mode where they are.
+SHORTENED, DECADES = 0.2, 2.0
+#: Independence proposals before each block of steps; the share of them that must be accepted to go on.
+JUMPS, FEWEST_JUMPS = 5, 0.02
 #: Most prior draws weighed at a time by rejection.
 BATCH = 4096
 
@@ -66,17 +79,17 @@ class ConstrainedMoves:
 
     def __call__(
         self, theta: np.ndarray, ell: np.ndarray, k: int, floor: float, log_X: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """k draws and their log L: (k, d), (k,)."""
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """k draws (k, d), their log L (k,), and the live point that each depends on, −1 for none (k,)."""
         # while the prior itself hits often enough, rejection costs no more than moves, and is exact
         easy = self.eta is None and log_X > -np.log(self.n_steps)
         if self.sample_prior is not None and (self.kernel == "rejection" or easy):
-            return self._by_rejection(self.sample_prior, k, floor, log_X)
+            return *self._by_rejection(self.sample_prior, k, floor, log_X), np.full(k, -1)
         copies = -(-k // len(theta))
         parents = np.concatenate([self.rng.permutation(len(theta)) for _ in range(copies)])[:k]
         if self.eta is None:
             return self._adaptive(theta, ell, parents, floor)
-        return self._published(theta[parents], floor, self.eta)
+        return *self._published(theta[parents], floor, self.eta), parents
 
     def _by_rejection(
         self, sample_prior: Draw, k: int, floor: float, log_X: float
@@ -112,7 +125,7 @@ class ConstrainedMoves:
 
     def _adaptive(
         self, theta: np.ndarray, ell: np.ndarray, parents: np.ndarray, floor: float
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Exact moves in coordinates of the live points, until they have forgotten where they began.
 
         Exchangeable components are put into common slots, and moved in turn by two kernels: in the
@@ -131,8 +144,14 @@ class ConstrainedMoves:
         new = theta[parents]
         whiten = Coordinates(self.L[0]).whiten
         before = np.column_stack([whiten(new), ell[parents]])
+        still = parents.copy()
+        density = None if len(self.L) > 1 else LocalDensity.of(whiten(theta), self.rng)
         for repeat in range(REPEATS * len(self.L)):
             which = repeat % len(self.L)
+            if density is not None:
+                new, n_accepted = self._jumps(new, floor, density, parents)
+                still[n_accepted > 0] = -1
+                density = density if n_accepted.mean() > FEWEST_JUMPS * JUMPS else None
             new = self._block(new, floor, which, None if which else reference)
             if which < len(self.L) - 1:
                 continue
@@ -140,12 +159,27 @@ class ConstrainedMoves:
             new_ell = self.log_likelihood(new)
             after = np.column_stack([whiten(new), new_ell])
             if largest_correlation(before, after) < FORGOTTEN:
+                still[:] = -1
                 break
         self.n_moved += len(new)
         self.n_stuck += int(np.sum(np.all(before == after, axis=1)))
         # walkers cannot forget their mode where there are several, but within it their likelihood
         self.memory.append(largest_correlation(before[:, -1:], after[:, -1:]))
-        return new, new_ell
+        return new, new_ell, still
+
+    def _jumps(
+        self, theta: np.ndarray, floor: float, density: LocalDensity, parents: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """From mode to mode, by proposals from a density of the other live points."""
+        L = self.L[0]
+
+        def log_target(phi: np.ndarray) -> np.ndarray:
+            inside = self.log_likelihood(phi @ L.T) > floor
+            return np.where(inside, self.prior(phi @ L.T)[0], -np.inf)
+
+        phi, own = Coordinates(L).whiten(theta), density.place[parents]
+        phi, n_accepted = independence(phi, log_target, density, own, self.rng, n_steps=JUMPS)
+        return phi @ L.T, n_accepted
 
     def _block(self, theta: np.ndarray, floor: float, which: int, reference: Any) -> np.ndarray:
         """One call of the kernel in coordinates number ``which``, with a step size of their own."""
@@ -168,7 +202,8 @@ class ConstrainedMoves:
             return np.where(log_likelihood(phi) > floor, prior(phi)[0], -np.inf)
 
         phi, longest = Coordinates(L).whiten(theta), np.inf
-        eps = self.eps[which] * self.rng.uniform(0.5, 1.2, (len(phi), 1))
+        shorter = DECADES * self.rng.random(len(phi)) * (self.rng.random(len(phi)) < SHORTENED)
+        eps = (self.eps[which] * self.rng.uniform(0.5, 1.2, len(phi)) * 10**-shorter)[:, None]
         if self.kernel == "random_walk":
             phi, info = random_walk(phi, log_target, self.rng, eps=eps, n_steps=self.n_steps)
         else:

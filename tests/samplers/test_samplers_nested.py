@@ -5,14 +5,17 @@ import warnings
 from itertools import permutations
 from pathlib import Path
 
+import autograd.numpy as anp
 import numpy as np
 import pytest
+from autograd.scipy.stats import norm as anp_norm
 from mutants import broken
+from scipy.special import logsumexp
 from scipy.stats import kstest, norm
 
 from sgevidence import EvidenceWarning, NestedSampling
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.models import CustomModel, LinearModel, MixtureModel, SoftmaxModel
 from sgevidence.models._base import Model
 from sgevidence.samplers import _nested, _shells
 from sgevidence.samplers._nested_doubts import insertion_ranks
@@ -151,10 +154,61 @@ def test_an_unconverged_kernel_is_flagged(rng, monkeypatch):
     """Steps of a hundredth of a width, and no second try: the live points are soon of one family."""
     monkeypatch.setattr(_constrained, "LONGEST", 0.01)
     monkeypatch.setattr(_constrained, "REPEATS", 1)
+    monkeypatch.setattr(_constrained, "JUMPS", 0)
     d = MAKE["sim_L"](1000)
     model, rows = LinearModel(5, noise_std=1.0), Rows.of(d["X"], d["y"])
     with pytest.warns(EvidenceWarning, match="remember the likelihood"):
         NestedSampling(n_live=200, n_steps=2).run(model, rows, rng)
+
+
+def blind_frequency(rng, n=80, scale=5.0):
+    """A sine of unknown frequency, uniform in (0, 0.5), and its log evidence: amplitudes integrated out."""
+    t, f0, phase = np.arange(n), rng.uniform(0.02, 0.48), rng.uniform(0, 2 * np.pi)
+    y = 3.0 * np.sin(2 * np.pi * f0 * t + phase) + rng.standard_normal(n)
+
+    def log_likelihood(theta, X, y):
+        a = np.pi * anp_norm.cdf(theta[:, 2:3]) * X[:, 0]
+        mean = scale * (theta[:, :1] * anp.cos(a) + theta[:, 1:2] * anp.sin(a))
+        return -0.5 * (y - mean) ** 2 - 0.5 * np.log(2 * np.pi)
+
+    def log_prior(theta):
+        return -0.5 * anp.sum(theta**2, axis=1) - 1.5 * np.log(2 * np.pi)
+
+    model = CustomModel(lambda rng, size: rng.standard_normal((size, 3)), log_prior, log_likelihood, 3)
+    a = np.pi * (np.arange(5000) + 0.5)[:, None] / 5000 * t
+    waves = scale * np.stack([np.cos(a), np.sin(a)], axis=1)  # (frequencies, 2, n)
+    P = np.eye(2) + waves @ waves.transpose(0, 2, 1)
+    b = waves @ y
+    log_p = 0.5 * np.einsum("fi,fi->f", b, np.linalg.solve(P, b[:, :, None])[:, :, 0])
+    log_p -= 0.5 * np.linalg.slogdet(P)[1]
+    exact = logsumexp(log_p) - np.log(5000) - 0.5 * y @ y - 0.5 * n * np.log(2 * np.pi)
+    return model, Rows.of(t[:, None].astype(float), y), exact
+
+
+@pytest.mark.slow
+def test_blind_frequency(rng):
+    """Few live points are in the mode that wins while all others are still as good (dynesty #473)."""
+    z = []
+    for g in rng.spawn(24):
+        model, rows, exact = blind_frequency(g)
+        result = NestedSampling(n_live=60).run(model, rows, g)
+        assert result.warnings == ()
+        z.append((result.log_evidence - exact) / result.log_evidence_std)
+    check_coverage(np.array(z))
+
+
+def test_lost_modes_are_in_the_error_bar(rng, monkeypatch):
+    """Walkers that cannot change modes: the bar is that of the modes' founders, and a doubt says so."""
+    monkeypatch.setattr(_constrained, "JUMPS", 0)
+    monkeypatch.setattr(_constrained, "FORGOTTEN", -1.0)
+    model, rows, exact = blind_frequency(rng)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        result = NestedSampling(n_live=40, n_steps=5).run(model, rows, rng)
+    n = result.diagnostics["n_founders"]
+    assert n < 15 and result.log_evidence_std >= n**-0.5
+    assert abs(result.log_evidence - exact) < 4.5 * result.log_evidence_std
+    assert (n < 4) == any("descend from" in str(w.message) for w in told)
 
 
 def test_an_undersampled_boundary_is_flagged(rng):

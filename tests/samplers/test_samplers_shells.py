@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence.samplers._shells import descend, evidence
+from sgevidence.samplers._shells import descend, evidence, founders
 
 QUADRATURE_MUTANTS = {
     "the sums exchanged": ('quadrature == "lower"', 'quadrature == "trapezoid"'),
@@ -20,7 +20,7 @@ def check_quadratures(descend=descend, M=20, width=0.05):
 
     def draw(theta, ell, k, floor, log_X):
         last = theta[-1] * np.exp(-1 / M)
-        return last[None], -last / width
+        return last[None], -last / width, np.array([-1])
 
     found = {}
     for rule in ("upper", "trapezoid", "lower"):
@@ -53,7 +53,7 @@ def check_claim(rng, descend=descend, evidence=evidence, M=40, n_seeds=100):
 
     def draw(theta, ell, k, floor, log_X):
         X = -WIDTH * floor * rng.random((k, 1))
-        return X, -X[:, 0] / WIDTH
+        return X, -X[:, 0] / WIDTH, np.full(k, -1)
 
     z, information = np.empty(n_seeds), np.empty(n_seeds)
     for i in range(n_seeds):
@@ -90,3 +90,41 @@ def test_wrong_shells_are_caught(rng):
     as_if_replaced = broken(descend, "log_X - np.cumsum(1 / n_live)", constant)
     with pytest.raises(AssertionError, match="claim"):
         check_claim(rng, as_if_replaced)
+
+
+def check_founders(rng, descend=descend, founders=founders, M=30):
+    """Draws that are copies have the founder of their start: as many values of θ as founders."""
+
+    def draw(theta, ell, k, floor, log_X):
+        parents = rng.integers(len(theta), size=k)
+        fresh = rng.random(k) < 0.1
+        named = np.where(fresh, rng.random(k), theta[parents, 0])  # the name of the founder, never the place
+        return named[:, None], floor + rng.random(k), np.where(fresh, -1, parents)
+
+    theta = rng.random((M, 1))
+    shells = list(descend(theta, rng.random(M) - 5.0, draw, M // 2, 1e-3, rng))
+    name, founder, log_p = (
+        np.concatenate([getattr(s, part) for s in shells]) for part in ("theta", "founder", "log_p")
+    )
+    pairs = np.unique(np.column_stack([name[:, 0], founder]), axis=0)
+    assert len(pairs) == len(np.unique(name)) == len(np.unique(founder)), "founders mixed up"
+    p = np.exp(log_p - np.logaddexp.reduce(log_p))
+    shares = [p[name[:, 0] == each].sum() for each in np.unique(name)]
+    assert founders(log_p, founder) == pytest.approx(1 / np.sum(np.square(shares))), "founders mixed up"
+
+
+def test_founders(rng):
+    check_founders(rng)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("founder[dead:][parents]", "founder[parents]"),
+        ("n_founders + np.arange(dead)", "np.arange(dead)"),
+        ("ell[order], founder[order]", "ell[order], founder"),
+    ],
+)
+def test_founders_mixed_up_are_seen(rng, right, wrong):
+    with pytest.raises(AssertionError, match="mixed up"):
+        check_founders(rng, broken(descend, right, wrong))

@@ -6,7 +6,7 @@ from mutants import broken
 from scipy.stats import chi2, kstest
 
 from sgevidence.models import value_and_grad
-from sgevidence.transitions import ConstrainedMoves, covariance
+from sgevidence.transitions import ConstrainedMoves, _constrained, covariance
 from sgevidence.transitions._constrained import over_labellings
 
 D, M, RADIUS2 = 3, 4000, 3.0
@@ -54,7 +54,7 @@ def inside(rng, size=M):
 def check_inside(draws, rng):
     """From live points as they should be: |θ|² is chi-squared cut off at the contour, and forgotten."""
     start = inside(rng)
-    theta, ell = draws(start, -0.5 * np.sum(start**2, axis=1), M, FLOOR, LOG_X)
+    theta, ell, _ = draws(start, -0.5 * np.sum(start**2, axis=1), M, FLOOR, LOG_X)
     r2 = np.sum(theta**2, axis=1)
     np.testing.assert_allclose(ell, -r2 / 2)
     assert theta.shape == (M, D) and np.all(r2 < RADIUS2), "outside"
@@ -73,6 +73,23 @@ def test_moves_stay_in_the_prior_inside_the_contour(rng, kernel):
     check_inside(draws, rng)
     assert draws.n_moved == M and draws.n_stuck < 0.01 * M
     assert draws.n_likelihoods > M and (draws.n_gradients > 0) == (kernel == "reflection")
+
+
+def test_draws_say_from_which_point_they_depend(rng, monkeypatch):
+    """Not where all have forgotten, or where a proposal to another place was accepted."""
+    start = inside(rng, 400)
+    arguments = start, -0.5 * np.sum(start**2, axis=1), 400, FLOOR, LOG_X
+    assert np.all(moves(rng, "reflection")(*arguments)[2] == -1)
+    monkeypatch.setattr(_constrained, "FORGOTTEN", -1.0)
+    monkeypatch.setattr(_constrained, "REPEATS", 1)
+    monkeypatch.setattr(_constrained, "JUMPS", 1)
+    some = moves(rng, "reflection")(*arguments)[2]
+    assert 0.1 < np.mean(some >= 0) < 0.7
+    monkeypatch.setattr(_constrained, "JUMPS", 0)
+    draws = moves(rng, "reflection", n_steps=1)
+    draws.eps = [1e-6, 1e-6]
+    theta, _, parents = draws(*arguments)
+    np.testing.assert_allclose(theta, start[parents], atol=1e-3)
 
 
 def test_rejection_is_exact(rng):
@@ -112,6 +129,8 @@ REFLECTED = "reflected_langevin(..., ..., ..., ..., ..., floor={}, eps=..., alph
     ],
 )
 def test_a_mistake_is_seen(rng, monkeypatch, kernel, method, right, wrong):
+    if wrong.startswith("1 if"):
+        monkeypatch.setattr(_constrained, "JUMPS", 0)
     mutant = broken(getattr(ConstrainedMoves, method), right, wrong)
     if wrong.startswith("1 if"):  # one call of two steps does not forget the start
         draws = moves(rng, kernel, n_steps=2)
