@@ -88,7 +88,7 @@ def test_single_precision_rounds_parameters_once(rng):
 
 
 def test_single_precision_with_two_roundings_is_caught(rng, monkeypatch):
-    mutant = broken(_softmax._fused.fun, "theta, Phi = (a.astype(dtype).astype(float)", "_ = (a")
+    mutant = broken(_softmax._fused.fun, "a.astype(dtype).astype(float)", "a")
     monkeypatch.setattr(_softmax, "_fused", mutant)
     with pytest.raises(AssertionError, match="weights are noise"):
         check_shared_rounding(rng)
