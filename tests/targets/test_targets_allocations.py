@@ -288,7 +288,8 @@ def test_tight_groups_inside_a_wide_one_are_found(rng):
 
 @pytest.mark.slow
 def test_power_splits_between_two_rows_alone(rng, monkeypatch):
-    monkeypatch.setattr(_merge_split, "BETWEEN", 1.0)
+    for name, value in {"BETWEEN": 1.0, "ALONG": 0.0, "SLICED": 0.0}.items():
+        monkeypatch.setattr(_merge_split, name, value)
     with pytest.raises(AssertionError):
         check_tight_groups(rng)
 

@@ -53,7 +53,7 @@ def test_what_is_better_is_found(rng):
     [
         ("best - score[C:]", "score[C:] - best"),
         (
-            "merged_and_split(np.resize(stay, (HEATS[0][0], len(F))), rows.X, K, rng)",
+            "rearranged(np.resize(stay, (HEATS[0][0], len(F))), rows.X, K, rng)",
             "np.resize(stay, (48, len(F)))",
         ),
         (
