@@ -40,6 +40,16 @@ SHRINKAGE = 0.1
 class LocalDensity(NamedTuple):
     """q: a Gaussian about each center, as wide as its neighbours are far.
 
+    Parameters
+    ----------
+    centers : ndarray of shape (C, d)
+    scales : ndarray of shape (C, d, d)
+        Lower Cholesky factors of the covariances.
+    log_det : ndarray of shape (C,)
+        Of the scales.
+    place : ndarray of shape (M,)
+        Index among the centers of each point of the cloud, −1 if it is none.
+
     Examples
     --------
     >>> import numpy as np
@@ -52,8 +62,8 @@ class LocalDensity(NamedTuple):
 
     centers: np.ndarray
     scales: np.ndarray
-    log_det: np.ndarray  #: of the scales, (C,)
-    place: np.ndarray  #: index among the centers of each point of the cloud, −1 if it is none
+    log_det: np.ndarray
+    place: np.ndarray
 
     @classmethod
     def of(cls, cloud: np.ndarray, rng: np.random.Generator) -> "LocalDensity | None":
