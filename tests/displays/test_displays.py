@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 import sgevidence
 from sgevidence import (
+    SGAIS,
     CoefficientsDisplay,
     ComparisonDisplay,
     EvidenceDisplay,
@@ -31,7 +32,8 @@ from sgevidence.model_selection import probability_interval
 def averager():
     """Two mixtures of two clusters, in calls that the estimators cut at 100 rows."""
     X, _ = data("gmm", n=120)
-    models = [(f"K={K}", estimator("gmm", n_components=K)) for K in (1, 2)]
+    annealing = SGAIS(30, max_particles=30, proposal=None)
+    models = [(f"K={K}", estimator("gmm", n_components=K, sampler=annealing)) for K in (1, 2)]
     found = EvidenceModelAverager(models, random_state=0)
     for start in range(0, 120, 30):
         found.partial_fit(X[start : start + 30])
