@@ -1,6 +1,7 @@
 """A user's own model with a running log evidence."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -8,6 +9,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from .._compat import fit_context
+from ..exceptions import ImpossibleRowsError
 from ..history import Rows
 from ..models import CustomModel, dimension_of
 from ._base import EvidenceEstimator
@@ -15,6 +17,9 @@ from ._conditional import ConditionalEstimator
 from ._documentation import documented
 from ._input import generator
 from ._stream import learns_online
+
+#: Share of all θ at which a function may fail without a word: those that trajectories reach far out.
+MAX_FAILED_SHARE = 0.01
 
 
 @documented
@@ -46,6 +51,11 @@ class BayesianModel(ConditionalEstimator):
     by a fifth, or a missing constant of 0.3 nats (in some ten dimensions, if the prior is not too far from
     Gaussian) give a warning.
 
+    A θ at which a function raises ``LinAlgError`` or an ``ArithmeticError``, or returns nan because its
+    arithmetic has overflowed, counts as impossible: the log density there is −inf.
+    ``diagnostics_["n_failed"]`` counts these θ; more than a hundredth of all give a warning.  Any other nan
+    is refused.
+
     Examples
     --------
     A Poisson rate with a Gamma(1, 1) prior, θ = log rate:
@@ -72,6 +82,8 @@ class BayesianModel(ConditionalEstimator):
         "log_likelihood": [callable],
         "sample_rows": [callable, None],
     }
+
+    _model: CustomModel
 
     def __init__(
         self,
@@ -110,13 +122,13 @@ class BayesianModel(ConditionalEstimator):
         Raises
         ------
         ValueError
-            On bad input; if one of the functions returns a wrong shape, or nan or +inf at a draw from the
-            prior; and if the likelihood vanishes for all particles.  Nothing has changed then.
+            On bad input; if one of the functions returns a wrong shape, nan or +inf, or fails at all θ; and
+            if the likelihood vanishes for all particles.  Nothing has changed then.
 
         Warns
         -----
         EvidenceWarning
-            If draws of ``sample_prior`` do not look like draws from ``log_prior``.
+            If draws of ``sample_prior`` do not look like draws from ``log_prior``, or a function fails often.
         """
         return self._learn(X, y, sample_weight, reset=True)
 
@@ -181,6 +193,43 @@ class BayesianModel(ConditionalEstimator):
             )
         return model
 
+    @property
+    def diagnostics_(self) -> dict[str, float]:
+        """How the sampling went: see the class's Attributes; ``n_failed`` counts θ where functions failed."""
+        return super().diagnostics_ | {"n_failed": self._model.failures.n_failed}
+
+    def _run(self, *arguments: Any) -> None:
+        with _failures_named(self._model):
+            super()._run(*arguments)
+        self._doubt_failures()
+
+    def _update(self, *arguments: Any) -> None:
+        with _failures_named(self._model):
+            super()._update(*arguments)
+        self._doubt_failures()
+
+    def _doubt_failures(self) -> None:
+        """Warn where functions fail so often that the posterior may be there."""
+        failures = self._model.failures
+        if failures.share > MAX_FAILED_SHARE:
+            self._doubt(
+                f"a function failed at {failures.share:.0%} of all θ, which count as impossible: "
+                f"{failures.example}",
+                stacklevel=6,
+            )
+
     def _unchecked_model(self) -> CustomModel:
         d = dimension_of(self.sample_prior, generator(0))
         return CustomModel(self.sample_prior, self.log_prior, self.log_likelihood, d, self.sample_rows)
+
+
+@contextmanager
+def _failures_named(model: CustomModel) -> Iterator[None]:
+    """Rows that are impossible because a function fails are an error of the function, not of the rows."""
+    before = model.failures.n_failed
+    try:
+        yield
+    except ImpossibleRowsError as error:
+        if model.failures.n_failed == before:
+            raise
+        raise ValueError(f"{model.failures.example}; no particle is left that explains the rows") from error

@@ -2,17 +2,19 @@
 
 A wrong shape broadcasts to a wrong number, or to an array of (M, M); it is refused before anything is
 computed with it.  Arrays are handed out as read-only views, so that a function that writes into what it
-is given is told so, and the caller's rows stay as they are.
+is given is told so, and the caller's rows stay as they are.  A θ at which a function fails is impossible
+(:mod:`._user_function`).
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ._base import Model
 from ._prior_probe import N_DRAWS, prior_disagreement
+from ._user_function import Failures, UserFunction, check_shape, read_only
 
 #: Draws from the prior and rows, evenly spaced, at which :meth:`CustomModel.check` looks for nan.
 CHECKED_DRAWS, CHECKED_ROWS = 1000, 100
@@ -30,6 +32,11 @@ class CustomModel(Model):
     dimension : int
         Length d of θ (:func:`dimension_of`).
     row_sampler : callable (theta (n, d), X, rng) -> rows, optional
+
+    Attributes
+    ----------
+    failures : Failures
+        How often the functions were asked, and where they failed: a count, on which no answer depends.
     """
 
     prior_sampler: Callable
@@ -37,6 +44,15 @@ class CustomModel(Model):
     row_log_likelihood: Callable
     dimension: int
     row_sampler: Callable | None = None
+    failures: Failures = field(default_factory=Failures, compare=False, repr=False)
+
+    @property
+    def _prior(self) -> UserFunction:
+        return UserFunction("log_prior", self.prior_log_density, "(M,)", self.failures)
+
+    @property
+    def _likelihood(self) -> UserFunction:
+        return UserFunction("log_likelihood", self.row_log_likelihood, "(M, n)", self.failures)
 
     @property
     def n_params(self) -> int:
@@ -51,27 +67,24 @@ class CustomModel(Model):
             If the draws have another shape or are not finite, or their density is nan or +inf.
         """
         theta = np.array(self.prior_sampler(rng, size), dtype=float)
-        _check_shape(theta, (size, self.dimension), "sample_prior", "(size, d)")
+        check_shape(theta, (size, self.dimension), "sample_prior", "(size, d)")
         if not np.all(np.isfinite(theta)):
             raise ValueError(f"sample_prior returned {theta[~np.isfinite(theta)][0]}: draws must be finite")
         with np.errstate(all="ignore"):
-            _refuse_nan(self.log_prior(theta)[:, None], "log_prior")
+            value = self._prior.as_it_comes(theta)
+        _refuse_nan(value[:, None], "log_prior")
         return theta
 
     def log_prior(self, theta: Any) -> Any:
-        value = _call("log_prior", self.prior_log_density, theta)
-        _check_shape(value, (len(theta),), "log_prior", "(M,)")
-        return value
+        return self._prior(theta)
 
     def log_likelihood(self, theta: Any, rows: Any) -> Any:
-        value = _call("log_likelihood", self.row_log_likelihood, theta, rows.X, rows.y)
-        _check_shape(value, (len(theta), len(rows.X)), "log_likelihood", "(M, n)")
-        return value
+        return self._likelihood(theta, rows.X, rows.y, shape=(len(rows.X),))
 
     def sample_rows(self, theta: np.ndarray, X: Any, rng: np.random.Generator) -> Any:
         if self.row_sampler is None:
             raise ValueError("this model cannot simulate: it was made without a row_sampler")
-        return self.row_sampler(_read_only(theta), _read_only(X), rng)
+        return np.array(self.row_sampler(read_only(theta), read_only(X), rng))
 
     def check(self, rows: Any, rng: np.random.Generator) -> str | None:
         """Try the functions at draws from the prior, before they are relied on.
@@ -93,14 +106,17 @@ class CustomModel(Model):
         ValueError
             If a function returns a wrong shape, or a value that no density has at a draw from the prior:
             nan or +inf, from the prior at any of 2000 draws, from the likelihood at any of 1000.
-            −inf is a legal value.
+            −inf is a legal value.  If a function fails at all of them.
         """
         theta = self.sample_prior(rng, N_DRAWS)
         tried = np.unique(np.linspace(0, len(rows) - 1, CHECKED_ROWS).astype(int))
         with np.errstate(all="ignore"):
-            ell = self.log_likelihood(theta[:CHECKED_DRAWS], rows.take(tried))
+            some, n_failed = rows.take(tried), self.failures.n_failed
+            ell = self._likelihood.as_it_comes(theta[:CHECKED_DRAWS], some.X, some.y, shape=(len(some),))
         _refuse_nan(ell, "log_likelihood", tried)
-        return prior_disagreement(theta, self.log_prior, rng)
+        if self.failures.n_failed - n_failed == CHECKED_DRAWS:
+            raise ValueError(f"{self.failures.example}, and at all other draws from the prior")
+        return prior_disagreement(theta, self._prior.as_it_comes, rng)  # nan: outside its support
 
 
 def dimension_of(prior_sampler: Callable, rng: np.random.Generator) -> int:
@@ -115,32 +131,6 @@ def dimension_of(prior_sampler: Callable, rng: np.random.Generator) -> int:
     if len(shape) != 2 or shape[0] != 2 or shape[1] == 0:
         raise ValueError(f"sample_prior must return the shape (size, d), here (2, d), but returned {shape}")
     return shape[1]
-
-
-def _call(name: str, function: Callable, *arrays: Any) -> Any:
-    """The user's function on arrays that it cannot write into."""
-    try:
-        return function(*map(_read_only, arrays))
-    except ValueError as error:
-        if "read-only" not in str(error):
-            raise
-        raise ValueError(f"{name} writes into an array that it is given: let it work on a copy") from error
-
-
-def _read_only(array: Any) -> Any:
-    """A view that cannot be written through; what is no array (autograd's tracers, None) as it is."""
-    if not isinstance(array, np.ndarray):
-        return array
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
-def _check_shape(value: Any, expected: tuple[int, ...], name: str, letters: str) -> None:
-    shape = getattr(value, "shape", None)  # autograd's tracers have one
-    if shape != expected:
-        got = f"a {type(value).__name__}" if shape is None else shape
-        raise ValueError(f"{name} must return the shape {letters}, here {expected}, but returned {got}")
 
 
 def _refuse_nan(value: np.ndarray, name: str, rows: np.ndarray | None = None) -> None:

@@ -5,7 +5,8 @@ A model states the log-likelihood of a block of rows; what follows from it for a
     ℓ_m = Σ_r w_r log p(y_r | θ_m),   log joint = ℓ_m + log p(θ_m),   their gradients by autograd, and
     Hessians by central differences of the gradient.
 
-A value or a joint that is not a number is −∞: a far-out particle may overflow, and gets weight zero.
+A value or a joint that is not a number is −∞: a far-out particle may overflow, and gets weight zero.  A
+gradient that cannot be formed is zero: it only proposes, and the test of a move is on the value.
 
 Symbols
 -------
@@ -23,7 +24,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from autograd.core import make_vjp
+from autograd.core import VJPNode, backward_pass
+from autograd.tracer import isbox, new_box, trace_stack
 
 #: Total weight times the largest term, in nats, up to which a sum of logarithms of exponentials is off by
 #: 0.01 nats at most in single precision: its error was 0.002 to 0.04 roundings (2⁻²⁴) of that product in
@@ -34,6 +36,8 @@ SINGLE_PRECISION_TOTAL = 5e6
 LEAST_TERM = 20.0
 #: Numbers of a fused sum that are formed at a time, which then stay in the cache.
 IN_CACHE = 100_000
+#: Raised by arithmetic and linear algebra at an extreme θ, not by a mistake of the function.
+NUMERICAL_ERRORS = (np.linalg.LinAlgError, ArithmeticError)
 
 
 @dataclass(frozen=True)
@@ -182,9 +186,23 @@ def largest_term(coefficients: np.ndarray, features: np.ndarray) -> float:
 
 
 def value_and_grad(f: Callable[[Any], Any], theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """f(θ) (M,) and the gradient of each component with respect to its own row of θ (M, d)."""
-    vjp, value = make_vjp(f, np.asarray(theta))  # autograd refuses subclasses, as memory maps are
-    return value, vjp(np.ones_like(value))
+    """f(θ) (M,) and the gradient of each component with respect to its own row of θ (M, d).
+
+    Where the way back fails, as through a singular matrix, the cloud is halved, and a gradient is zero.
+    """
+    theta = np.asarray(theta)  # autograd refuses subclasses, as memory maps are
+    with trace_stack.new_trace() as depth:  # as make_vjp, which warns of a constant f
+        end = f(new_box(theta, depth, VJPNode.new_root()))
+        if not (isbox(end) and end._trace == depth):
+            return end, np.zeros(theta.shape)
+    value = end._value
+    try:
+        return value, backward_pass(np.ones_like(value), end._node)
+    except NUMERICAL_ERRORS:
+        if len(theta) == 1:
+            return value, np.zeros(theta.shape)
+    parts = [value_and_grad(f, part)[1] for part in np.array_split(theta, 2)]
+    return value, np.concatenate(parts)
 
 
 def central_differences(

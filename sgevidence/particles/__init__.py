@@ -4,7 +4,7 @@ from ._annealing import next_step, step_bias
 from ._cloud import EVEN, Cloud
 from ._resampling import RESAMPLING, multinomial, spread, systematic
 from ._transport import AffineMap
-from ._weights import Genealogy, Weights, ess, log_sum_exp
+from ._weights import Genealogy, Weights, ess, log_sum_exp, siblings
 
 __all__ = [
     "EVEN",
@@ -17,6 +17,7 @@ __all__ = [
     "log_sum_exp",
     "multinomial",
     "next_step",
+    "siblings",
     "spread",
     "step_bias",
     "systematic",

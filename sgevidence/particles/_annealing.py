@@ -17,6 +17,9 @@ from scipy.optimize import brentq
 
 from ._weights import ess
 
+#: Factor by which the bracket of a step that is too long shrinks.
+SHRUNK = 1000.0
+
 
 def next_step(ell: np.ndarray, log_w: np.ndarray, remaining: float, target_ess: float) -> float:
     """A Δ ∈ (0, remaining], for equal ω the largest, with ESS(ω e^{Δℓ}) ≥ target_ess · M (Eq. 4.15).
@@ -51,9 +54,12 @@ def next_step(ell: np.ndarray, log_w: np.ndarray, remaining: float, target_ess: 
         return remaining
     if excess(0.0) <= 0:
         return 0.0
-    # ESS is continuous but for unequal ω not monotone: brentq finds a crossing, which is all
-    # that is needed.  ℓ may spread over 10¹² nats, so only the relative tolerance counts.
-    return brentq(excess, 0.0, remaining, xtol=1e-300, rtol=1e-10, maxiter=1000)
+    # ESS is continuous but for unequal ω not monotone: brentq finds a crossing, which is all that is needed.
+    # ℓ may spread over 10³⁰⁰ nats: the root is sought in units of its own order of magnitude.
+    unit = remaining
+    while excess(unit / SHRUNK) < 0:
+        unit /= SHRUNK
+    return unit * brentq(lambda u: excess(u * unit), 0.0, 1.0, xtol=1e-12, rtol=1e-10)
 
 
 def step_bias(ell: np.ndarray, log_w: np.ndarray, delta: float) -> float:

@@ -35,9 +35,12 @@ class Cloud(NamedTuple):
 
     @classmethod
     def planted(cls, theta: np.ndarray) -> "Cloud":
-        """Independent draws of unit weight (Alg. 8, lines 1 and 2)."""
+        """Independent draws of unit weight (Alg. 8, lines 1 and 2).
+
+        They say nothing of a part of 1/M that none has met: where all agree, log Ẑ is known to 1/M, not to 0.
+        """
         M = len(theta)
-        return cls(theta, Weights.ones(M), 0.0, Genealogy.planted(M))
+        return cls(theta, Weights.ones(M), 0.0, Genealogy.planted(M, 1 / M**2))
 
     @property
     def M(self) -> int:

@@ -98,3 +98,10 @@ class Genealogy(NamedTuple):
 
 #: Below so many roots the estimate itself has a relative error above √(2/20), a third.
 MIN_ROOTS = 20
+
+
+def siblings(parents: np.ndarray, var: float) -> Genealogy:
+    """Duplicates share a root; what their numbers vary by is in ``var`` already."""
+    _, root = np.unique(parents, return_inverse=True)
+    planted = Genealogy(root, int(root.max()) + 1, 0.0)
+    return planted._replace(var=max(var - planted.variance(np.full(len(root), 1 / len(root))), 0.0))

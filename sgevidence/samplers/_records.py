@@ -30,6 +30,8 @@ class ChunkRecord(NamedTuple):
     n_renewals: int = 0  #: modes whose share of the evidence was taken from importance sampling around them
     #: nats by which a mode that no particle has found exceeds the particles' own; nan if none was sought
     missed_mode: float = np.nan
+    #: draws of the prior, if all of them find all rows so far equally likely; nan otherwise
+    n_alike: float = np.nan
     #: variance of the gradient's kicks over that of the injected noise; nan without
     noise_to_injection: float = np.nan
     anchor_distance: float = np.nan  #: of the cloud's mean from the anchor, posterior widths per √d
@@ -56,6 +58,7 @@ class ChunkRecord(NamedTuple):
             lambdas=lambdas,
             n_particles=after.cloud.M,
             sample_noise=after.tuned.sample_noise,
+            n_alike=after.tuned.alike,
             anchor_distance=after.memory.anchor_distance(after.seen.mean),
             missed_mode=max(words("missed_mode"), default=np.nan),
             **{name: (words(name) or [np.nan])[-1] for name in ("acceptance", "noise_to_injection")},
@@ -182,6 +185,12 @@ def complaints(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
         out.append(
             f"the particles missed a mode that is better by {missed:.0f} nats, so the log evidence is too "
             "low" + raising("max_particles", "reservoir_size") + ", or try another random_state"
+        )
+    if last.n_alike > 0.0:
+        out.append(
+            f"the rows are equally likely at all of {last.n_alike:.0f} draws from the prior: they say "
+            f"nothing of the parameters, or only in a part of less than {3 / last.n_alike:.0e} of the prior, "
+            "which is missing in the log evidence"
         )
     if moved and refused > 0.1 * moved:
         out.append(

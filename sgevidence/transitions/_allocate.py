@@ -15,10 +15,10 @@ from typing import NamedTuple, TypeGuard, cast
 import numpy as np
 
 from ..models import MixtureModel
-from ..particles import Cloud, Weights, systematic
+from ..particles import Cloud, Weights, siblings, systematic
 from ..targets import AllocationEvidence, Path, allocation_evidence, patience, pooled
 from ._base import State, Step, Streams
-from ._modes import Renewed, siblings
+from ._modes import Renewed
 
 #: Standard errors, and nats, by which what is offered must exceed what particles claim; or how much larger
 #: their error bar must be.

@@ -105,7 +105,9 @@ class Anneal(NamedTuple):
             check_likelihood(ell, cloud, path)
             log_w = cloud.weights.log_w if self.resampling else np.zeros(cloud.M)
             if self.schedule is None:
-                delta = next_step(ell, log_w, 1.0 - lam, self.target_ess)  # line 6, Eq. (4.15)
+                # of more particles than go on, as draws of the prior, no more than those need count
+                target_ess = min(self.target_ess, self.n_particles(path.n) / cloud.M)
+                delta = next_step(ell, log_w, 1.0 - lam, target_ess)  # line 6, Eq. (4.15)
                 lam = min(max(lam + delta, np.nextafter(lam, 1.0)), 1.0)  # line 7
             else:
                 delta = self.schedule[len(lambdas)] - lam

@@ -60,6 +60,8 @@ class Tuned(NamedTuple):
     rivals: Rivals | None = None  #: what may overtake the particles; None: nothing is known
     even: bool = False  #: a map kept the weights even: the posterior is Gaussian, fewer particles will do
     disputed: bool = False  #: a map was refused for weights that may be high by chance
+    #: draws of the prior, while all of them find the rows seen equally likely; nan once they differ
+    alike: float = np.nan
 
 
 class State(NamedTuple):

@@ -27,6 +27,7 @@ from ._mode_search import ModeSearch
 from ._modes import ModeImportance, is_renewed
 from ._overlooked import Overlooked
 from ._overtaken import Overtaken
+from ._prior_survey import PriorSurvey
 from ._refresh import Refresh
 from ._restart import Restart
 from ._reweight import Reweight
@@ -56,11 +57,14 @@ class Crossing(NamedTuple):
 
         ``offered`` is what allocations that have declined know of all rows at the end of the path.
         """
-        check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
+        survey = self._survey(state, path)
+        if survey is None:  # which knows more points that may explain the rows
+            check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
         tuned = state.tuned._replace(sample_noise=np.nan, even=False, disputed=False)
         state = state._replace(tuned=tuned)
         before, modes, infos = state, self._modes(path, rng), []
-        for transition in self._transitions(modes, path.model):
+        ways = self._transitions(modes, path.model)
+        for transition in ways if survey is None else (survey, *ways):
             step = transition(state, path, rng)
             state = step.state
             infos.append(step.info)
@@ -68,7 +72,7 @@ class Crossing(NamedTuple):
             if step.crossed:
                 break
             path = path.looked_at(state.cloud.some(N_DRAWS))
-        state = state.foreseen(before, path)
+        state = _still_alike(state.foreseen(before, path), path)
         if state.pending is not None and not state.is_rivalled and offered is None:
             return state, infos
         step = step._replace(state=state._replace(cloud=state.seen, pending=None, ell=None))
@@ -126,6 +130,11 @@ class Crossing(NamedTuple):
             return self.allocate
         return FromProposal(self.proposal.first_rows, self.anneal.n_particles)
 
+    def _survey(self, state: State, path: Path) -> PriorSurvey | None:
+        """Of the first rows, where several modes are possible and looked for."""
+        survey = PriorSurvey(self.anneal)
+        return survey if self.mode_search is not None and survey.applies(state, path) else None
+
     def _modes(self, path: Path, rng: Streams) -> ModeImportance | None:
         if self.mode_search is None or not self.mode_search.is_due(path):
             return None
@@ -168,6 +177,16 @@ class Crossing(NamedTuple):
         is_followed = self.proposal is None or not FromProposal.is_closed_form(path.model)
         needed = self.escort is not None or self.anneal.move.needs_anchor
         return settled(step, path, rng, keep_anchor=needed and is_followed)
+
+
+def _still_alike(state: State, path: Path) -> State:
+    """The state, which forgets that all draws of the prior agree once its particles do not on these rows."""
+    if np.isnan(state.tuned.alike):
+        return state
+    ell = path.increment(state.theta)
+    if np.all(ell == ell[0]):
+        return state
+    return state._replace(tuned=state.tuned._replace(alike=np.nan))
 
 
 def _or_offered(step: Step, offered: Cloud | None, infos: list[Any]) -> Step:

@@ -175,7 +175,7 @@ class HMC(BaseEstimator):
         """
         canonical = target.model.canonicalize
         phi, start = coordinates.whiten(theta), canonical(theta)
-        n_gradients = n_refused = 0
+        n_gradients = 0
         here = None
 
         def value_and_grad(phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -195,13 +195,12 @@ class HMC(BaseEstimator):
             if guide is not None and info.acceptance < self.min_guided:
                 guide = here = None
             n_gradients += info.n_gradients
-            n_refused += info.n_refused
             log_eps = log_eps + (info.acceptance - self.target_acceptance)
             log_eps = float(np.clip(log_eps, np.log(1e-3), np.log(1.8)))
             rho = correlations(start, canonical(coordinates.unwhiten(phi)))
             if repeat >= self.min_trajectories and np.mean(rho) < self.max_correlation:
                 break
-        return coordinates.unwhiten(phi), log_eps, MoveInfo(n_gradients, info.acceptance, n_refused, 1.0)
+        return coordinates.unwhiten(phi), log_eps, MoveInfo(n_gradients, info.acceptance, info.n_refused, 1.0)
 
 
 def is_quiet(few: Tempered, many: Tempered, theta: np.ndarray) -> bool:

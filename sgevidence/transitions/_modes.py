@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..history import Rows
-from ..particles import Cloud, Genealogy, Weights, log_sum_exp, systematic
+from ..particles import Cloud, Genealogy, Weights, log_sum_exp, siblings, systematic
 from ..targets import Likelihood, Path, Target, find_mode, importance_draws
 from ._base import State, Step, Streams
 from ._mode_search import Mode, ModeSearch, some
@@ -90,6 +90,7 @@ class ModeImportance:
 
         Particles outside are weighted by new rows without having been moved, so little may depend on them.
         """
+        self.rng = rng
         modes, ell = self.modes, state.ell
         if not path.memory.complete:
             return Step(state, Renewed(), crossed=False)
@@ -218,10 +219,3 @@ class ModeImportance:
         own = find_mode(target, cloud.theta[np.argmax(target.value(cloud.theta))])[0]
         gain = float(np.diff(target.value(np.array([own, modes[0].a])))[0])
         return gain if gain > self.search.significant else np.nan
-
-
-def siblings(parents: np.ndarray, var: float) -> Genealogy:
-    """Duplicates share a root; what their numbers vary by is in ``var`` already."""
-    _, root = np.unique(parents, return_inverse=True)
-    planted = Genealogy(root, int(root.max()) + 1, 0.0)
-    return planted._replace(var=max(var - planted.variance(np.full(len(root), 1 / len(root))), 0.0))

@@ -10,8 +10,12 @@ whose Laplace evidence,
 
 is not what the particles near it claim is given to importance sampling, and takes its share as the modes of a
 mixture do: Z = Z_A + Z_B (:mod:`._modes`).  Mostly they claim too little; too much where few lineages found a
-mode late.  At a wall, where the density jumps, there is no such ellipsoid: when one has caught up that no
-particle is near, all rows are annealed again from the prior.
+mode late.  So does a maximum whose particles know their evidence badly.  While rows are at hand Laplace's
+evidence alone is no reason to call a maximum missed: along a ridge, whose curvature vanishes, it has no
+bound.
+
+At a wall, where the density jumps, there is no such ellipsoid: when one has caught up that no particle is
+near, all rows are annealed again from the prior.
 
 Symbols: ``a, P`` = maximum and precision, ``B`` = ellipsoid around it, ``near`` = weight of particles in B.
 """
@@ -58,20 +62,27 @@ class Overlooked:
         for i, mode in enumerate(ends.maxima):
             near = float(cloud.W @ mode.near(self.path.model, cloud.theta))
             claimed = cloud.log_evidence + np.log(max(near, NONE))
-            excess = laplace(mode) - claimed
-            if not abs(excess) > DOUBTFUL:
+            mass = laplace(mode)
+            is_vague = near > NONE and cloud.log_evidence_std > self.search.good_enough
+            if not abs(mass - claimed) > DOUBTFUL and not is_vague:
                 continue
             if complete:
                 draws = importance.draws(mode, cloud.M)
+                mass = draws.weights.log_mean
                 if draws.reliable(self.search):
-                    known[i] = draws.weights.log_mean
+                    known[i] = mass
+                    renewed = importance.added(cloud, mode, draws)
                     std = np.hypot(cloud.log_evidence_std, draws.weights.relative_variance**0.5)
-                    if abs(draws.weights.log_mean - claimed) > max(DOUBTFUL, self.search.significant * std):
-                        cloud, n_renewals = importance.added(cloud, mode, draws), n_renewals + 1
+                    is_wrong = abs(mass - claimed) > max(DOUBTFUL, self.search.significant * std)
+                    if is_wrong or (is_vague and 2 * renewed.log_evidence_std < cloud.log_evidence_std):
+                        cloud, n_renewals = renewed, n_renewals + 1
                     continue
-            gain = laplace(mode) - cloud.log_evidence
+            # what draws say without being reliable is hardly ever too high; Laplace is, along a ridge
+            gain = mass - cloud.log_evidence
             if near < NONE and gain > self.search.significant:
                 missed = float(np.fmax(missed, gain))
+        if n_renewals:
+            step = step._replace(state=step.state._replace(tuned=step.state.tuned._replace(alike=np.nan)))
         state, info = step.state._replace(cloud=cloud), Renewed(n_renewals, missed, importance.n_likelihoods)
         step = step._replace(state=state, info=info, anchor=None if n_renewals else step.anchor)
         step, gap = self.past_walls(step, ends, target)

@@ -10,6 +10,7 @@ from ..particles import Cloud
 from ..targets import Path
 from ._anneal import Anneal
 from ._base import State, Step, Streams
+from ._prior_survey import PriorSurvey
 
 
 class Restart(NamedTuple):
@@ -28,6 +29,10 @@ class Restart(NamedTuple):
             return Step(state, crossed=False)
         theta = path.model.sample_prior(rng.noise, self.anneal.n_particles(0.0))
         afresh = State(Cloud.planted(theta), Memory.empty())
-        step = self.anneal(afresh, Path(path.model, afresh.memory, path.all_rows), rng)
-        tuned = state.tuned._replace(log_eps=step.state.tuned.log_eps, even=False)
+        again = Path(path.model, afresh.memory, path.all_rows)
+        step = PriorSurvey(self.anneal)(afresh, again, rng)
+        if not step.crossed:
+            step = self.anneal(step.state, again, rng)
+        learnt = step.state.tuned
+        tuned = state.tuned._replace(log_eps=learnt.log_eps, alike=learnt.alike, even=False)
         return Step(state._replace(cloud=step.state.cloud, tuned=tuned), step.info)

@@ -44,10 +44,12 @@ class Reweight(NamedTuple):
         unknown = state._replace(pending=None, ell=None)
         if self.for_escort and path.memory.anchor is not None and (too_many or new.total_weight > n / 2):
             return Step(unknown, Weighed(), crossed=False)
-        ell = path.model.sum_log_likelihood(state.theta, new)
-        if state.ell is not None:
-            ell = state.ell + ell
-        weights, cost = state.cloud.weights.add(ell), float(len(ell) * len(new))
+        ell, cost = state.ell, 0.0
+        if ell is None or state.pending is not None:  # else a survey of the prior knows it
+            ell = path.model.sum_log_likelihood(state.theta, new)
+            cost = float(len(ell) * len(new))
+            ell = ell if state.ell is None else state.ell + ell
+        weights = state.cloud.weights.add(ell)
         if not too_many and weights.ess >= self.target_ess * weights.M:
             info = Weighed(cost, weights.ess, (1.0,))
             pending = path.chunk if seen else path.chunk.copy()  # a join is a copy already

@@ -46,18 +46,19 @@ def test_custom_model_equals_the_built_in(rows):
     )
 
 
-def test_nan_likelihood_costs_only_its_own_particle(rows):
-    """One bad row is enough to lose a particle, and the joint agrees."""
+def test_an_overflow_costs_only_its_own_particle(rows):
+    """∞ − ∞ at one bad row is enough to lose a particle, and the joint agrees."""
 
     def sometimes_nan(theta, X, y):
-        bad = (theta[:, :1] > 0) & (np.arange(len(y)) == 3)
-        return anp.where(bad, np.nan, log_likelihood(theta, X, y))
+        huge = anp.exp(anp.where((theta[:, :1] > 0) & (np.arange(len(y)) == 3), 800.0, 0.0))
+        return log_likelihood(theta, X, y) + (huge - 1.0) * (1.0 / huge - 1.0) + (huge - huge)
 
     model = CustomModel(CUSTOM.prior_sampler, CUSTOM.prior_log_density, sometimes_nan, 2)
     theta = np.array([[-1.0, 0.5], [1.0, 0.5], [-0.2, 0.1]])
     for name in ("sum_log_likelihood", "log_joint"):
         value, expected = getattr(model, name)(theta, rows), getattr(CUSTOM, name)(theta, rows)
         np.testing.assert_array_equal(value, [expected[0], -np.inf, expected[2]])
+    assert model.failures.n_failed == 2 and "overflow" in model.failures.example
 
 
 def test_rows_are_drawn_by_the_given_sampler_or_refused():

@@ -116,6 +116,23 @@ def test_arguments_unchanged(rng):
     np.testing.assert_array_equal(log_w, 0.0)
 
 
+@pytest.mark.parametrize("scale", [1e10, 1e100, 1e300])
+def test_the_step_is_found_however_far_the_likelihood_spreads(rng, scale):
+    """As where a user forbids a region by a huge constant, or a column is in tiny units."""
+    ell = np.where(rng.random(M) < 0.3, rng.normal(size=M), -scale)
+    check_meets_target(next_step, ell, np.zeros(M), 0.5)
+
+
+def test_a_step_that_is_sought_in_units_of_one_is_not_found(rng):
+    with pytest.raises((AssertionError, RuntimeError)):
+        check_meets_target(
+            broken(next_step, "while excess(unit / SHRUNK) < 0:", "while False:"),
+            skewed(rng, 1e300),
+            np.zeros(M),
+            0.5,
+        )
+
+
 @pytest.mark.parametrize(
     "right, wrong",
     [

@@ -7,7 +7,7 @@ from mutants import broken
 
 from sgevidence import ModeSearch
 from sgevidence.history import Anchor, Memory
-from sgevidence.particles import Genealogy, Weights, multinomial
+from sgevidence.particles import Genealogy, Weights, multinomial, siblings
 from sgevidence.targets import Path
 from sgevidence.transitions import ModeImportance, State, Step, Streams, _modes
 
@@ -197,7 +197,7 @@ def test_a_proposal_that_hits_nothing_changes_nothing(elsewhere, mode, rng, monk
 
 def test_duplicates_share_a_root():
     parents = np.array([0, 0, 0, 5, 5, 9])
-    genealogy = _modes.siblings(parents, 0.5)
+    genealogy = siblings(parents, 0.5)
     assert genealogy.M0 == 3 and np.isclose(genealogy.variance(np.full(6, 1 / 6)), 0.5)
     uneven = np.array([1, 1, 1, 0, 0, 0]) / 3
     assert genealogy.variance(uneven) > 0.5
