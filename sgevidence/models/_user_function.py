@@ -117,9 +117,10 @@ class UserFunction(NamedTuple):
             except NUMERICAL_ERRORS as error:
                 self.failures.add(self.name, error, theta[i])
                 continue
+            where = f" at a row with X = {rows[0][np.argmax(wrong[i])]}" if rows else ""
             raise ValueError(
-                f"{self.name} is {value[i][wrong[i]].flat[0]} at θ = {theta[i]}, and nothing has overflowed "
-                "there: a log density is a number or -inf"
+                f"{self.name} is {value[i][wrong[i]].flat[0]}{where} at θ = {theta[i]}, and nothing has "
+                "overflowed there: a log density is a number or -inf"
             )
         self.failures.n_failed += len(finite[MAX_EXAMINED:])
         return failed

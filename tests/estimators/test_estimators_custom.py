@@ -6,9 +6,13 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 from estimator_cases import data, estimator, same_fit, slope_log_likelihood, slope_model
+from mutants import broken
+from scipy.special import logsumexp
+from scipy.stats import chi2
 
 from sgevidence import HMC, SGAIS, BayesianModel, EvidenceWarning
 from sgevidence.models import CustomModel
+from sgevidence.transitions._overlooked import Overlooked
 
 
 def test_the_linear_model_in_three_functions_is_the_built_in_one():
@@ -21,7 +25,7 @@ def test_the_linear_model_in_three_functions_is_the_built_in_one():
         lambda rng, size: rng.standard_normal((size, 2)),
         lambda theta: anp.sum(-0.5 * theta**2 - 0.5 * np.log(2 * np.pi), axis=1),
         log_likelihood,
-        sampler=SGAIS(n_particles=30, max_particles=30),
+        sampler=SGAIS(n_particles=30, max_particles=30, mode_search=None),  # which it has, unlike the other
         random_state=0,
     ).fit(X, y)
     by_trajectories = SGAIS(n_particles=30, max_particles=30, move=HMC(conditional=False))
@@ -113,3 +117,98 @@ def test_a_likelihood_that_writes_does_not_reach_the_caller_s_rows():
     with pytest.raises(ValueError, match="log_likelihood writes into an array that it is given"):
         slope_model(writes).fit(X, y)
     np.testing.assert_array_equal(X, before)
+
+
+def normal_prior(d):
+    return (
+        lambda rng, size: rng.standard_normal((size, d)),
+        lambda theta: anp.sum(-0.5 * theta**2 - 0.5 * np.log(2 * np.pi), axis=1),
+    )
+
+
+def check_ridge(rng):
+    """y ~ N(|θ|², 1): the posterior is a sphere, along which it has hardly any curvature."""
+    y = rng.chisquare(6) + rng.standard_normal(200)
+
+    def log_likelihood(theta, X, y):
+        return -0.5 * (y - anp.sum(theta**2, axis=1)[:, None]) ** 2 - 0.5 * np.log(2 * np.pi)
+
+    u = np.linspace(max(y.mean() - 1, 1e-6), y.mean() + 1, 20_001)  # u = |θ|² ~ χ²₆
+    value = (
+        chi2.logpdf(u, 6) - 0.5 * (np.sum(y**2) - 2 * u * np.sum(y) + 200 * u**2) - 100 * np.log(2 * np.pi)
+    )
+    exact = logsumexp(value) + np.log(u[1] - u[0])
+    model = BayesianModel(*normal_prior(6), log_likelihood, random_state=int(rng.integers(2**31)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(np.zeros((200, 1)), y)
+    assert abs(model.log_evidence_ - exact) < 4 * model.log_evidence_std_
+
+
+def test_a_connected_ridge_is_no_missed_mode(rng, monkeypatch):
+    for _ in range(3):
+        check_ridge(rng)
+    monkeypatch.setattr(
+        Overlooked,
+        "renewed",
+        broken(Overlooked.renewed, "gain = mass - cloud", "gain = laplace(mode) - cloud"),
+    )
+    with pytest.raises(EvidenceWarning, match="missed a mode"):
+        for _ in range(12):
+            check_ridge(rng)
+
+
+def test_a_likelihood_that_jumps_and_is_flat_elsewhere_gives_no_warning_of_autograd(rng):
+    model = BayesianModel(
+        *normal_prior(1),
+        lambda theta, X, y: anp.where(theta > 0, 1.0, 0.0) + np.zeros((1, len(X))),
+        random_state=0,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(np.zeros((1, 1)))
+    assert abs(model.log_evidence_ - np.log(0.5 + 0.5 * np.e)) < 4 * model.log_evidence_std_
+
+
+def cholesky(limit):
+    """log |A(θ)| is as much as nothing, but A is positive definite only for |θ| < limit."""
+
+    def log_likelihood(theta, X, y):
+        c, one = theta[:, 0] / limit, anp.ones(len(theta))
+        L = anp.linalg.cholesky(anp.transpose(anp.array([[one, c], [c, one]]), (2, 0, 1)))
+        return slope_log_likelihood(theta, X, y) + 1e-9 * anp.log(L[:, 1, 1])[:, None]
+
+    return log_likelihood
+
+
+def test_an_extreme_theta_at_which_a_factorisation_fails_costs_nothing():
+    X, y = data("custom")
+    right = slope_model().fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = slope_model(cholesky(3.3)).fit(X, y)
+    assert found.diagnostics_["n_failed"] > 0 == right.diagnostics_["n_failed"]
+    errors = np.hypot(found.log_evidence_std_, right.log_evidence_std_)
+    assert abs(found.log_evidence_ - right.log_evidence_) < 4 * errors
+
+
+def test_functions_that_fail_often_or_at_all_theta_are_named():
+    X, y = data("custom")
+    with pytest.warns(EvidenceWarning, match=r"failed at \d+% of all θ.*LinAlgError") as caught:
+        found = slope_model(
+            cholesky(1.5), sampler=SGAIS(n_particles=30, max_particles=30, mode_search=None)
+        ).fit(X, y)
+    assert caught[0].filename == __file__ and "failed at" in found.warnings_[0]
+
+    def fails_at_a_row(theta, X, y):
+        if np.any(X > 1e5):
+            raise np.linalg.LinAlgError("Singular matrix")
+        return slope_log_likelihood(theta, X, y)
+
+    model = slope_model(
+        fails_at_a_row, sampler=SGAIS(n_particles=30, max_particles=30, mode_search=None)
+    ).partial_fit(X, y)
+    before = model.log_evidence_
+    with pytest.raises(ValueError, match=r"log_likelihood failed with LinAlgError \(Singular matrix\) at θ"):
+        model.partial_fit(np.full((3, X.shape[1]), 1e6), np.zeros(3))
+    assert model.log_evidence_ == before
