@@ -3,7 +3,7 @@
 ``sum over blocks`` and ``take`` are also what a distributed array or a file of columns offers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,6 +79,23 @@ class Rows:
         size = max(size, 64)
         for start in range(0, len(self), size):
             yield self[start : start + size]
+
+    def fold(self, function: Callable[["Rows"], Any], size: int) -> Any:
+        """Σ over consecutive blocks of ``function(block)``, which is an array, a number or a tuple of them.
+
+        All that is asked of rows that nobody holds at once: where the blocks are, and where the function runs
+        on them, is the business of the rows.
+        """
+        total: Any = None
+        for block in self.blocks(size) if len(self) else [self]:
+            part = function(block)
+            if total is None:
+                total = part
+            elif isinstance(part, tuple):
+                total = tuple(one + more for one, more in zip(total, part))
+            else:
+                total = total + part
+        return total
 
     def cut(self, weights: Any) -> Iterator["Rows"]:
         """Consecutive views, cut where the running total weight passes each of ``weights``."""

@@ -32,6 +32,9 @@ class Family(Protocol):
     def score(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
         """∂ log p(y | η) / ∂η."""
 
+    def curvature(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """−∂² log p(y | η) / ∂η², never negative."""
+
     def mean(self, eta: np.ndarray) -> np.ndarray:
         """E[y | η]."""
 
@@ -54,6 +57,9 @@ class Poisson:
 
     def score(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
         return y - np.exp(eta)
+
+    def curvature(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.exp(eta)
 
     def mean(self, eta: np.ndarray) -> np.ndarray:
         return np.exp(eta)
@@ -148,6 +154,23 @@ class GLMModel(Model):
         self, theta: Any, rows: Any, tape: list | None, single_below: float = 0.0
     ) -> Any:
         return _fused(theta, *self._design(rows.X), rows.y, rows.weight, self.family, tape)
+
+    def derivatives(self, theta: np.ndarray, rows: Any) -> tuple[float, np.ndarray, np.ndarray]:
+        """Value, gradient and Hessian at one point from one pass: Σ w log p, Φᵀ(w s) and −Φᵀ diag(w h) Φ."""
+
+        def of_block(block: Any) -> tuple[float, np.ndarray, np.ndarray]:
+            Phi, offset = self._design(block.X)
+            eta, w = Phi @ theta + offset, block.weight
+            h = w * self.family.curvature(eta, block.y)
+            value = self.family.log_density(eta, block.y) @ w
+            return value, (w * self.family.score(eta, block.y)) @ Phi, -(Phi.T * h) @ Phi
+
+        with np.errstate(all="ignore"):  # a step too far overflows, and is shortened
+            return rows.fold(of_block, self.evaluation.block_rows)
+
+    def prior_derivatives(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        precision = self.scales**-2.0
+        return float(self.log_prior(theta[None])[0]), -precision * theta, -np.diag(precision)
 
     def predictive_mean(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Mean of the weighted cloud's predictions, (n,)."""

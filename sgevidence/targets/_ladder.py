@@ -1,0 +1,183 @@
+r"""From a density q to a posterior by bridges over as few rungs as they take; mostly there is one.
+
+    log f_t = log q + t u,   u = log p(x | θ) p(θ) − log q(θ),   0 = t_0 < t_1 < … < t_k = 1
+
+Draws of one rung are resampled by weight for the next, and move there until they have forgotten where they
+started.  Then draws of both are there, and a bridge between them (``_bridge.py``) tells the ratio of their
+masses.  A rung is as far as a tenth of the draws stay effective: with draws on both sides that is near.
+
+All is done in coordinates φ in which q is standard normal.  Chains of one rung have their part in two
+bridges, so the variance of the sum is made of what each chain adds to it.
+
+Symbols
+-------
+=======  ===========  =================================================================
+φ        ``phi``      draws, (T, C, d): T successive ones of each of C chains
+u        ``u``        log ω at them, (T, C)
+t        ``t``        the rung; ``gap``, t_{j+1} − t_j
+=======  ===========  =================================================================
+
+References
+----------
+C. H. Bennett (1976), Efficient estimation of free energy differences from Monte Carlo data;
+X.-L. Meng and W. H. Wong (1996), Simulating ratios of normalizing constants via a simple identity.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..kernels import ValueAndGradient, hmc
+from ..particles import Weights, ess, log_sum_exp, systematic
+from ._bridge import bridge
+
+#: Chains of a rung, and draws of each, one trajectory apart.
+N_CHAINS, N_SUCCESSIVE = 400, 4
+#: Share of the draws that a step to the next rung leaves effective.
+EFFECTIVE_SHARE = 0.04
+#: Draws, or chains, on which a bridge must rest on either side.
+MIN_EFFECTIVE = 40.0
+#: Rungs after which it is given up.
+MAX_RUNGS = 16
+#: Length of a trajectory, widths of q: a quarter turn on q; while chains remember their start each next one is twice as long.
+TRAJECTORY, MAX_DOUBLINGS = 1.5, 3
+#: Trajectories of a rung: before any draw is kept, and in all; correlation with the start, in the coordinate
+#: that remembers most, that counts as forgotten, beside what few chains make of nothing.
+MIN_TRAJECTORIES, MAX_TRAJECTORIES, FORGOTTEN = 2, 20, 0.2
+#: Standard errors by which the first and the second half of the draws that are kept may differ in log ω:
+#: chains that spread into the tails of the posterior, where q is thin, have not settled.
+SETTLED = 1.5
+#: Leapfrog steps of a trajectory at most, and the acceptance that the step is adapted to.
+MAX_LEAPFROGS, ACCEPTANCE = 32, 0.8
+
+
+class Rung(NamedTuple):
+    """Draws of f_t."""
+
+    phi: np.ndarray  #: (T, C, d)
+    u: np.ndarray  #: (T, C)
+
+    def halves(self) -> tuple["Rung", "Rung"]:
+        """Of the chains."""
+        return Rung(self.phi[:, ::2], self.u[:, ::2]), Rung(self.phi[:, 1::2], self.u[:, 1::2])
+
+
+class Climbed(NamedTuple):
+    """What the ladder says."""
+
+    log_ratio: float  #: log Z of the posterior over that of q, nats
+    std: float  #: nats
+    top: Rung  #: draws of the posterior
+    n_evaluations: float  #: gradients, in particles
+
+
+def climb(log_p: ValueAndGradient, start: Rung, rng: np.random.Generator) -> Climbed | None:
+    """From draws of a standard normal density to a posterior.
+
+    Parameters
+    ----------
+    log_p : callable (M, d) -> (M,), (M, d)
+        Log posterior in the coordinates of q, over the normalising constant of q, and its gradient.
+    start : Rung
+        Draws of q.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    Climbed or None
+        None if chains do not forget where they start, or too few draws carry a bridge.
+    """
+    rungs, gaps, t, n = [start], [], 0.0, 0.0
+    log_eps = np.log(1.4 * start.phi.shape[-1] ** -0.25)
+    while t < 1.0:
+        gap = next_gap(rungs[-1].u, 1.0 - t)
+        t = 1.0 if gap == 1.0 - t else t + gap
+        moved = _moved(log_p, rungs[-1], gap, t, log_eps, rng)
+        if moved is None or len(gaps) == MAX_RUNGS:
+            return None
+        rung, log_eps, cost = moved
+        rungs, gaps, n = [*rungs, rung], [*gaps, gap], n + cost
+    found = _summed(rungs, gaps)
+    if found is None:
+        return None
+    parts = [_summed(half, gaps) for half in zip(*(rung.halves() for rung in rungs))]
+    apart = np.inf if None in parts else abs(parts[0][0] - parts[1][0])
+    return Climbed(found[0], float(max(found[1], apart / 2)), rungs[-1], n)
+
+
+def next_gap(u: np.ndarray, rest: float) -> float:
+    """How far the next rung is: all the way, or as far as enough of the draws stay effective."""
+    u, enough = u.ravel(), EFFECTIVE_SHARE * u.size
+    if ess(rest * u) >= enough:
+        return rest
+    low, high = 0.0, rest
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if ess(middle * u) >= enough else (low, middle)
+    return min(low, rest / 2)  # a rung that is all but the top costs as much as another
+
+
+def _moved(
+    log_p: ValueAndGradient, rung: Rung, gap: float, t: float, log_eps: float, rng: np.random.Generator
+) -> tuple[Rung, float, float] | None:
+    """Draws of the next rung, the step in widths of q, and evaluations; None if they remember their start."""
+    d = rung.phi.shape[-1]
+    weights = Weights(gap * rung.u.ravel())
+    phi = start = rung.phi.reshape(-1, d)[systematic(weights.W, rng, N_CHAINS)]
+    here, kept, n, is_new, doublings = None, [], 0.0, False, 0
+
+    def log_f(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        value, grad = log_p(x)
+        return t * value - 0.5 * (1 - t) * np.sum(x**2, axis=1), t * grad - (1 - t) * x
+
+    for repeat in range(1, MAX_TRAJECTORIES + 1):
+        L = int(np.clip(round(TRAJECTORY * 2.0**doublings / np.exp(log_eps)), 1, MAX_LEAPFROGS))
+        eps = np.exp(log_eps) * rng.uniform(0.5, 1.2, N_CHAINS)
+        phi, info = hmc(phi, log_f, rng, eps=eps, L=L, here=here)
+        here, n = info.here, n + info.n_gradients * N_CHAINS
+        log_eps = float(np.clip(log_eps + info.acceptance - ACCEPTANCE, np.log(1e-3), np.log(1.8)))
+        if is_new:
+            kept = [*kept, (phi, (here[0] + 0.5 * np.sum(phi**2, axis=1)) / t)][-N_SUCCESSIVE:]
+            if len(kept) == N_SUCCESSIVE and is_settled(np.array([u for _, u in kept])):
+                return Rung(*map(np.array, zip(*kept))), log_eps, n
+        elif repeat >= MIN_TRAJECTORIES:
+            is_new = memory(start, phi) < FORGOTTEN
+            doublings = min(doublings + (not is_new), MAX_DOUBLINGS)
+    return None
+
+
+def is_settled(u: np.ndarray) -> bool:
+    """Whether successive draws (T, C) do not drift."""
+    half = len(u) // 2
+    drift = u[half:].mean(axis=0) - u[:half].mean(axis=0)
+    return bool(abs(drift.mean()) <= SETTLED * np.std(drift) / len(drift) ** 0.5)
+
+
+def memory(a: np.ndarray, b: np.ndarray) -> float:
+    """Largest correlation of a coordinate before and after, (M, d) each, less what chance makes of none."""
+    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
+    norm = np.sqrt(np.sum(a**2, axis=0) * np.sum(b**2, axis=0))
+    return float(np.max(np.sum(a * b, axis=0) / np.maximum(norm, 1e-300))) - 2 / len(a) ** 0.5
+
+
+def _summed(rungs: list[Rung], gaps: list[float]) -> tuple[float, float] | None:
+    """log ratio over all rungs and its standard error; None if few draws carry a bridge."""
+    log_ratio, shares = 0.0, [np.zeros(rung.u.shape[1]) for rung in rungs]
+    for j, gap in enumerate(gaps):
+        log_q, log_p = gap * rungs[j].u, gap * rungs[j + 1].u
+        found = bridge(log_q.ravel(), log_p)
+        if not found.n_effective > MIN_EFFECTIVE * min(1.0, log_p.shape[1] / N_CHAINS):
+            return None
+        log_odds = np.log(log_p.size / log_q.size)
+        f = log_sum_exp(-np.logaddexp(0.0, found.log_Z - log_odds - log_q), axis=0)
+        g = log_sum_exp(-np.logaddexp(0.0, log_odds + log_p - found.log_Z), axis=0)
+        log_ratio += found.log_Z
+        shares[j] += _relative(f)
+        shares[j + 1] -= _relative(g)
+    return log_ratio, float(np.sqrt(sum(np.mean(share**2) / len(share) for share in shares)))
+
+
+def _relative(log_f: np.ndarray) -> np.ndarray:
+    """f over its mean, less one."""
+    f = np.exp(log_f - log_f.max())
+    return f / f.mean() - 1.0

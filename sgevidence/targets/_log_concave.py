@@ -1,0 +1,197 @@
+r"""The evidence of a log-concave posterior: its one mode, the Gaussian there, and a bridge where that is not enough.
+
+Draws of the Gaussian q at the mode are weighed by ω = p(x | θ) p(θ) / q(θ).  Where three quarters of them are
+effective q is the posterior but for little, and their mean is the evidence.  Where it is not, draws that are
+resampled by weight move along the posterior until they have forgotten where they started, and a bridge
+(``_ladder.py``) tells the evidence from both kinds of draws.  There is one mode, so nothing can be missed.
+
+Rows that are many are seen once more: their sums at the mode hold all of log L but the remainder of the third
+order, which is estimated from as many rows as its noise asks for.
+
+Symbols
+-------
+=======  ==============  ==========================================================
+q        ``gaussian``    N(m, P⁻¹), at the mode of the posterior
+φ        ``phi``         θ = m + L φ with L Lᵀ = P⁻¹, (M, d)
+u        ``u``           log ω = log p(x | θ) p(θ) − log q(θ), (M,)
+=======  ==============  ==========================================================
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from ..history import N_DRAWS, Anchor, Influence, Memory, Rows
+from ..kernels import Coordinates
+from ..models import Model
+from ..particles import Weights
+from ._anchoring import gaussian
+from ._answers import Answer
+from ._bridge import importance
+from ._ladder import Rung, climb
+from ._newton import concave_mode
+from ._pareto import pareto_k
+from ._sampling_error import estimate
+from ._target import Likelihood, Target
+
+#: Share of the draws of q that are effective from which they need no bridge, and the most Pareto k of their
+#: weights: beyond 0.7 the error of their mean is not known (Vehtari et al. 2024).
+EFFECTIVE_SHARE, MAX_PARETO_K = 0.75, 0.7
+#: Draws of q: 0.02 nats at that share.
+N_PROPOSED = 1000
+#: Rows up to which all of them are used; rows of the first sample; nats that a sample may add to log Z.
+WHOLE_ROWS, FIRST_SAMPLE, MAX_SAMPLE_NOISE = 2500, 512, 0.005
+#: Steps towards the nearest Gaussian, the part of each that is taken, and pairs of points it is made of.
+N_REFINEMENTS, REFINED, N_PAIRS = 4, 0.5, 4
+#: How many times as many draws must be effective for it: at the mode q has the better tails.
+CLEARLY = 2.0
+#: Part of the rows that samples must have, where they stand out.
+MAX_OUTSTANDING = 0.05
+#: Standard error in nats of an answer, for one parameter: annealing's is no more for d, by a factor √d.
+MAX_STD = 0.018
+
+
+class Gaussian(NamedTuple):
+    """N(m, P⁻¹), and the coordinates in which it is standard normal: θ = m + L φ."""
+
+    m: np.ndarray
+    P: np.ndarray
+    coordinates: Coordinates
+
+    @classmethod
+    def of_precision(cls, m: np.ndarray, P: np.ndarray) -> "Gaussian":
+        """LinAlgError if P is not positive definite."""
+        return cls(m, P, Coordinates.from_precision(P))
+
+    def theta(self, phi: np.ndarray) -> np.ndarray:
+        """(M, d)."""
+        return self.m + self.coordinates.unwhiten(phi)
+
+    def log_density(self, phi: np.ndarray) -> np.ndarray:
+        """log q at θ(φ), (M,)."""
+        d, log_volume = len(self.m), np.sum(np.log(np.diag(self.coordinates.L)))
+        return -0.5 * np.sum(phi**2, axis=1) - 0.5 * d * np.log(2 * np.pi) - log_volume
+
+
+def log_concave_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
+    """Evidence and posterior of a model whose log posterior is concave.
+
+    Parameters
+    ----------
+    model : Model
+        With Hessians in closed form.
+    rows : Rows
+        All of them.
+    rng : numpy.random.Generator
+    size : int
+        Draws that are wanted.
+
+    Returns
+    -------
+    Answer or None
+        None where the Gaussian at the mode is too far from the posterior, or its curvature too
+        ill-conditioned for the arithmetic.
+    """
+    anchor = concave_mode(model, rows, rng, np.zeros(model.n_params))
+    if anchor is None:
+        return None
+    target, size = Target(model, Likelihood(rows)), max(size, N_PROPOSED)
+    try:
+        q = Gaussian.of_precision(*gaussian(model, anchor))
+        draws = _draws(target, q, anchor, size, rng)
+        if not draws.suffice:
+            refined = _refined(target, q, rng)
+            more = _draws(target, refined, anchor, size, rng)
+            if more.weights.ess > CLEARLY * draws.weights.ess:
+                q, draws = refined, more
+    except np.linalg.LinAlgError:
+        return None
+    return draws.answer(q, len(rows)) if draws.suffice else _bridged(target, q, draws, size, rng)
+
+
+class Draws(NamedTuple):
+    """Draws of q and their weights."""
+
+    phi: np.ndarray  #: (M, d)
+    log_w: np.ndarray  #: (M,)
+    noise_var: float  #: variance of what all of them are off by, where rows are sampled
+
+    @property
+    def weights(self) -> Weights:
+        return Weights(self.log_w)
+
+    @property
+    def suffice(self) -> bool:
+        """Whether q is the posterior but for little."""
+        few = self.weights.ess < EFFECTIVE_SHARE * len(self.phi)
+        return not few and pareto_k(self.log_w) < MAX_PARETO_K
+
+    def answer(self, q: Gaussian, n_rows: int) -> Answer:
+        """Their mean weight."""
+        found = importance(self.log_w)
+        std = float(np.sqrt(found.var_q + self.noise_var))
+        return Answer(q.theta(self.phi), self.log_w, found.log_Z, std, float(len(self.phi) * n_rows))
+
+
+def _draws(target: Target, q: Gaussian, anchor: Anchor, size: int, rng: np.random.Generator) -> Draws:
+    phi = rng.standard_normal((size, len(q.m)))
+    log_p, noise_var = _log_joint(target.model, target.likelihood.rows, anchor, q.theta(phi), rng)
+    return Draws(phi, log_p - q.log_density(phi), noise_var)
+
+
+def _refined(target: Target, q: Gaussian, rng: np.random.Generator) -> Gaussian:
+    """The Gaussian nearest to the posterior by Kullback and Leibler, all but the noise of few draws.
+
+    There the gradient of the log posterior vanishes and its curvature is that of q, both in the mean over q
+    (Opper and Archambeau 2009); at the mode of a skew posterior they are far from that.  The points are pairs
+    on either side of the centre, so that a quadratic has no noise.
+    """
+    P = q.P
+    for _ in range(N_REFINEMENTS):
+        z = rng.standard_normal((N_PAIRS, len(q.m)))
+        theta = q.theta(np.concatenate([z, -z]))
+        P = (1 - REFINED) * P + REFINED * target.mean_curvature(theta)
+        step = cho_solve(cho_factor(P, lower=True), target.value_and_grad(theta)[1].mean(axis=0))
+        q = Gaussian.of_precision(q.m + REFINED * step, P)
+    return q
+
+
+def _log_joint(
+    model: Model, rows: Rows, anchor: Anchor, theta: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, float]:
+    """log p(x | θ) p(θ), (M,), and the variance of what they are all off by, of rows that are sampled."""
+    if len(rows) <= WHOLE_ROWS:
+        return model.log_joint(theta, rows), 0.0
+    influence = Influence(model, anchor.a, theta[:N_DRAWS])
+    certain = influence.outstanding(rows, int(MAX_OUTSTANDING * len(rows)))
+    memory = Memory.of(rows, certain)._replace(anchor=anchor)
+    found = estimate(
+        model,
+        lambda log_L: log_L(theta),
+        memory,
+        rng,
+        first_rows=FIRST_SAMPLE,
+        whole_rows=WHOLE_ROWS,
+        noise=MAX_SAMPLE_NOISE,
+    )
+    return found.value + model.log_prior(theta), found.common_var + (found.spread_var / 2) ** 2
+
+
+def _bridged(target: Target, q: Gaussian, draws: Draws, size: int, rng: np.random.Generator) -> Answer | None:
+    """By a bridge, or several, from draws of q to draws of the posterior."""
+    L, d, rows = q.coordinates.L, len(q.m), target.likelihood.rows
+    log_constant = float(q.log_density(np.zeros((1, d)))[0])
+
+    def log_p(phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        value, grad = target.value_and_grad(q.theta(phi))
+        return value - log_constant, grad @ L
+
+    climbed = climb(log_p, Rung(draws.phi[None], draws.log_w[None]), rng)
+    if climbed is None or climbed.std > MAX_STD * max(d, 30) ** 0.5:
+        return None
+    theta = q.theta(climbed.top.phi.reshape(-1, d))[-size:]
+    n_likelihoods, n_gradients = len(draws.phi) * len(rows), climbed.n_evaluations * len(rows)
+    return Answer(
+        theta, np.zeros(len(theta)), climbed.log_ratio, climbed.std, float(n_likelihoods), n_gradients
+    )
