@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions, fit_context
 from ..history import Rows
-from ..models import Family, GLMModel, Poisson
+from ..models import Family, FarColumns, GLMModel, Poisson, near
 from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._input import refuse_unreadable
@@ -73,7 +73,7 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
     (3,)
     """
 
-    _model: GLMModel
+    _model: GLMModel | FarColumns
     _has_offset: bool
 
     _parameter_constraints: dict = {
@@ -274,8 +274,8 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
     def _encode(self, y: Any, reset: bool, classes: Any) -> np.ndarray:
         return y.astype(np.float64, copy=False)
 
-    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GLMModel:
-        return GLMModel(
+    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GLMModel | FarColumns:
+        model = GLMModel(
             n_features=X.shape[1] - 1,
             family=FAMILIES[self.family],
             fit_intercept=self.fit_intercept,
@@ -283,6 +283,7 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
             intercept_scale=self.intercept_scale,
             has_offset=True,
         )
+        return near(model, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_array, column_or_1d
 
 from .._compat import fit_context
 from ..history import Rows
-from ..models import SoftmaxModel
+from ..models import FarColumns, SoftmaxModel, near
 from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._stream import learns_online
@@ -70,7 +70,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
     (150, 3)
     """
 
-    _model: SoftmaxModel
+    _model: SoftmaxModel | FarColumns
 
     _parameter_constraints: dict = {
         **LinearPredictor._parameter_constraints,
@@ -201,14 +201,15 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
             )
         return index
 
-    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> SoftmaxModel:
-        return SoftmaxModel(
+    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> SoftmaxModel | FarColumns:
+        model = SoftmaxModel(
             n_features=X.shape[1],
             n_classes=len(self.classes_),
             fit_intercept=self.fit_intercept,
             coef_scale=self.coef_scale,
             intercept_scale=self.intercept_scale,
         )
+        return near(model, X)
 
 
 def _labels(classes: Any) -> np.ndarray:

@@ -4,6 +4,7 @@ from ._base import Model
 from ._conditioning import condition, far_columns
 from ._custom import CustomModel, dimension_of
 from ._evaluation import value_and_grad
+from ._far_columns import FarColumns, near
 from ._glm import Family, GLMModel, Poisson
 from ._linear import LinearModel
 from ._mixture import MixtureModel
@@ -12,6 +13,7 @@ from ._softmax import SoftmaxModel
 __all__ = [
     "CustomModel",
     "Family",
+    "FarColumns",
     "GLMModel",
     "LinearModel",
     "MixtureModel",
@@ -21,5 +23,6 @@ __all__ = [
     "condition",
     "dimension_of",
     "far_columns",
+    "near",
     "value_and_grad",
 ]

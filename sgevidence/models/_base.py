@@ -93,6 +93,9 @@ class Model(ABC):
     #: The posterior has one mode, or labellings of one that the model finds itself; others are looked for.
     has_one_mode: bool = False
 
+    #: The log posterior is concave in θ, and Hessians are closed forms.
+    is_log_concave: bool = False
+
     @property
     def slots(self) -> np.ndarray | None:
         """(K, q) indices of the parameters of K exchangeable components, or None (:class:`Exchangeable`)."""

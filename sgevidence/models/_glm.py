@@ -121,7 +121,7 @@ class GLMModel(Model):
     # several passes over arrays of (M, n) doubles: three times as fast while all of them are in the cache
     evaluation = Evaluation(block_elements=50_000)
 
-    has_one_mode = True  # families are log-concave
+    has_one_mode = is_log_concave = True  # as families are
 
     @property
     def n_params(self) -> int:

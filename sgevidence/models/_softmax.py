@@ -50,7 +50,7 @@ class SoftmaxModel(Model):
     def n_inputs(self) -> int:
         return self.n_features + self.fit_intercept
 
-    has_one_mode = True  # concave
+    has_one_mode = is_log_concave = True
 
     @property
     def n_params(self) -> int:

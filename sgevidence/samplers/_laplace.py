@@ -6,6 +6,7 @@ Symbols: ``a, P`` = mode and −∇∇ log p(D, θ) there, ``d`` = parameters, `
 labellings of each mode), ``M`` = importance draws, ``theta`` (M, d).
 """
 
+from collections.abc import Callable
 from math import lgamma
 from numbers import Integral
 from time import perf_counter
@@ -17,10 +18,21 @@ from sklearn.base import BaseEstimator
 from .._compat import Interval
 from ..history import Rows
 from ..models import Model
-from ..targets import Likelihood, Target, find_mode, importance_draws, sampled
+from ..targets import (
+    Likelihood,
+    Target,
+    concave_mode,
+    find_mode,
+    gaussian,
+    importance_draws,
+    log_joint_of_many,
+    sampled,
+)
 from ._base import SILENT, EvidenceResult, Progress
 from ._once import answer, doubts_of_few
 
+#: log p(rows, θ) of a cloud, and the variance of what it is off by.
+LogJoint = Callable[[np.ndarray], tuple[np.ndarray, float]]
 #: Rows on which modes are sought; only the best is then sought on all.
 SEARCH_ROWS = 1000
 #: Share of the draws that must count: a t around the only mode of a regression leaves a quarter or more, and
@@ -109,24 +121,52 @@ class Laplace(BaseEstimator):
             If no maximum with a curvature is found.
         """
         self._validate_params()
-        start, M, target = perf_counter(), self.n_particles, Target(model, Likelihood(rows))
-        a, P = self._mode(model, rows, rng, progress)
+        start, M = perf_counter(), self.n_particles
+        a, P, log_joint = self._of_one_mode(model, rows, rng) or self._of_many(model, rows, rng, progress)
         K = 1 if model.slots is None else len(model.slots)
         log_copies, d = lgamma(K + 1), len(a)
         half_log_det = np.sum(np.log(np.diag(np.linalg.cholesky(P))))
-        laplace = float(target.value(a[None])[0] + 0.5 * d * np.log(2 * np.pi) - half_log_det + log_copies)
+        laplace = float(log_joint(a[None])[0][0] + 0.5 * d * np.log(2 * np.pi) - half_log_det + log_copies)
         progress(f"Laplace approximation {laplace:.2f}, weighting {M} draws around the mode")
-        theta, weights = importance_draws(target, a, P, log_copies, M, rng)
+        noise_var = [0.0]
+
+        def of_draws(theta: np.ndarray) -> np.ndarray:
+            value, noise_var[0] = log_joint(theta)
+            return value
+
+        theta, weights = importance_draws(of_draws, a, P, log_copies, M, rng)
         if model.slots is not None:
             widths = np.diag(np.linalg.inv(P))[model.slots]
             inside = model.is_canonical(theta, (a[model.slots], widths))
             weights = weights.add(np.where(inside, 0.0, -np.inf))
         doubts = doubts_of_few(weights, "the posterior is far from Gaussian: use SGAIS()", RELIABLE)
-        log_Z, std = weights.log_mean, np.sqrt(weights.relative_variance)
+        log_Z, std = weights.log_mean, np.sqrt(weights.relative_variance + noise_var[0])
         if not self.correct:
             log_Z, std = laplace, np.hypot(std, laplace - log_Z)
         result = answer(log_Z, std, theta, weights, rows, start, n_likelihoods=M * len(rows))
         return result._replace(diagnostics=result.diagnostics | {"laplace": laplace}).doubted(doubts)
+
+    @staticmethod
+    def _of_one_mode(
+        model: Model, rows: Rows, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, LogJoint] | None:
+        """The mode of a log-concave posterior, which no start misses; None of others, or if it is not found.
+
+        Sums at the mode hold all of the log-likelihood but its third order, and draws need few rows.
+        """
+        if not model.is_log_concave:
+            return None
+        anchor = concave_mode(model, rows, rng, np.zeros(model.n_params))
+        if anchor is None:
+            return None
+        return *gaussian(model, anchor), lambda theta: log_joint_of_many(model, rows, anchor, theta, rng)
+
+    def _of_many(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress
+    ) -> tuple[np.ndarray, np.ndarray, LogJoint]:
+        """The highest of the modes that are found."""
+        target = Target(model, Likelihood(rows))
+        return *self._mode(model, rows, rng, progress), lambda theta: (target.value(theta), 0.0)
 
     def _mode(
         self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress

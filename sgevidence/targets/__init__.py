@@ -6,7 +6,8 @@ from ._anchoring import STRAY, anchored_at_mode, gaussian
 from ._answers import Answer, Answers, proposal
 from ._bridge import bridge
 from ._importance import importance_draws
-from ._newton import find_mode
+from ._log_concave import log_concave_answer, log_joint_of_many
+from ._newton import concave_mode, find_mode
 from ._path import Path, Tempered
 from ._preconditioner import curvature_coordinates
 from ._rival_allocations import RivalAllocations, rival_allocations
@@ -37,7 +38,10 @@ __all__ = [
     "curvature_coordinates",
     "bridge",
     "estimate",
+    "concave_mode",
     "find_mode",
+    "log_concave_answer",
+    "log_joint_of_many",
     "gaussian",
     "importance_draws",
     "most_rows",

@@ -31,14 +31,14 @@ from ..kernels import ValueAndGradient, hmc
 from ..particles import Weights, ess, log_sum_exp, systematic
 from ._bridge import bridge
 
-#: Chains of a rung, and draws of each, one trajectory apart.
-N_CHAINS, N_SUCCESSIVE = 400, 4
+#: Draws of each chain of a rung, one trajectory apart.
+N_SUCCESSIVE = 4
 #: Share of the draws that a step to the next rung leaves effective.
-EFFECTIVE_SHARE = 0.04
+EFFECTIVE_SHARE = 0.1
 #: Draws, or chains, on which a bridge must rest on either side.
 MIN_EFFECTIVE = 40.0
-#: Rungs after which it is given up.
-MAX_RUNGS = 16
+#: Rungs after which it is given up, or the first of which is too near; evaluations of each chain in all.
+MAX_RUNGS, MIN_FIRST, MAX_EVALUATIONS = 10, 0.02, 1000
 #: Length of a trajectory, widths of q: a quarter turn on q; while chains remember their start each next one is twice as long.
 TRAJECTORY, MAX_DOUBLINGS = 1.5, 3
 #: Trajectories of a rung: before any draw is kept, and in all; correlation with the start, in the coordinate
@@ -71,7 +71,7 @@ class Climbed(NamedTuple):
     n_evaluations: float  #: gradients, in particles
 
 
-def climb(log_p: ValueAndGradient, start: Rung, rng: np.random.Generator) -> Climbed | None:
+def climb(log_p: ValueAndGradient, start: Rung, n_chains: int, rng: np.random.Generator) -> Climbed | None:
     """From draws of a standard normal density to a posterior.
 
     Parameters
@@ -80,6 +80,8 @@ def climb(log_p: ValueAndGradient, start: Rung, rng: np.random.Generator) -> Cli
         Log posterior in the coordinates of q, over the normalising constant of q, and its gradient.
     start : Rung
         Draws of q.
+    n_chains : int
+        Of each rung.
     rng : numpy.random.Generator
 
     Returns
@@ -92,15 +94,17 @@ def climb(log_p: ValueAndGradient, start: Rung, rng: np.random.Generator) -> Cli
     while t < 1.0:
         gap = next_gap(rungs[-1].u, 1.0 - t)
         t = 1.0 if gap == 1.0 - t else t + gap
-        moved = _moved(log_p, rungs[-1], gap, t, log_eps, rng)
-        if moved is None or len(gaps) == MAX_RUNGS:
+        moved = _moved(log_p, rungs[-1], gap, t, log_eps, n_chains, rng)
+        if moved is None:
             return None
         rung, log_eps, cost = moved
         rungs, gaps, n = [*rungs, rung], [*gaps, gap], n + cost
-    found = _summed(rungs, gaps)
+        if t < 1.0 and (len(gaps) == MAX_RUNGS or t < MIN_FIRST or n > MAX_EVALUATIONS * n_chains):
+            return None
+    found = _summed(rungs, gaps, MIN_EFFECTIVE)
     if found is None:
         return None
-    parts = [_summed(half, gaps) for half in zip(*(rung.halves() for rung in rungs))]
+    parts = [_summed(half, gaps, MIN_EFFECTIVE / 4) for half in zip(*(rung.halves() for rung in rungs))]
     apart = np.inf if None in parts else abs(parts[0][0] - parts[1][0])
     return Climbed(found[0], float(max(found[1], apart / 2)), rungs[-1], n)
 
@@ -118,12 +122,18 @@ def next_gap(u: np.ndarray, rest: float) -> float:
 
 
 def _moved(
-    log_p: ValueAndGradient, rung: Rung, gap: float, t: float, log_eps: float, rng: np.random.Generator
+    log_p: ValueAndGradient,
+    rung: Rung,
+    gap: float,
+    t: float,
+    log_eps: float,
+    n_chains: int,
+    rng: np.random.Generator,
 ) -> tuple[Rung, float, float] | None:
     """Draws of the next rung, the step in widths of q, and evaluations; None if they remember their start."""
     d = rung.phi.shape[-1]
     weights = Weights(gap * rung.u.ravel())
-    phi = start = rung.phi.reshape(-1, d)[systematic(weights.W, rng, N_CHAINS)]
+    phi = start = rung.phi.reshape(-1, d)[systematic(weights.W, rng, n_chains)]
     here, kept, n, is_new, doublings = None, [], 0.0, False, 0
 
     def log_f(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -132,9 +142,9 @@ def _moved(
 
     for repeat in range(1, MAX_TRAJECTORIES + 1):
         L = int(np.clip(round(TRAJECTORY * 2.0**doublings / np.exp(log_eps)), 1, MAX_LEAPFROGS))
-        eps = np.exp(log_eps) * rng.uniform(0.5, 1.2, N_CHAINS)
+        eps = np.exp(log_eps) * rng.uniform(0.5, 1.2, n_chains)
         phi, info = hmc(phi, log_f, rng, eps=eps, L=L, here=here)
-        here, n = info.here, n + info.n_gradients * N_CHAINS
+        here, n = info.here, n + info.n_gradients * n_chains
         log_eps = float(np.clip(log_eps + info.acceptance - ACCEPTANCE, np.log(1e-3), np.log(1.8)))
         if is_new:
             kept = [*kept, (phi, (here[0] + 0.5 * np.sum(phi**2, axis=1)) / t)][-N_SUCCESSIVE:]
@@ -160,13 +170,13 @@ def memory(a: np.ndarray, b: np.ndarray) -> float:
     return float(np.max(np.sum(a * b, axis=0) / np.maximum(norm, 1e-300))) - 2 / len(a) ** 0.5
 
 
-def _summed(rungs: list[Rung], gaps: list[float]) -> tuple[float, float] | None:
+def _summed(rungs: list[Rung], gaps: list[float], least: float) -> tuple[float, float] | None:
     """log ratio over all rungs and its standard error; None if few draws carry a bridge."""
     log_ratio, shares = 0.0, [np.zeros(rung.u.shape[1]) for rung in rungs]
     for j, gap in enumerate(gaps):
         log_q, log_p = gap * rungs[j].u, gap * rungs[j + 1].u
         found = bridge(log_q.ravel(), log_p)
-        if not found.n_effective > MIN_EFFECTIVE * min(1.0, log_p.shape[1] / N_CHAINS):
+        if not found.n_effective > least:
             return None
         log_odds = np.log(log_p.size / log_q.size)
         f = log_sum_exp(-np.logaddexp(0.0, found.log_Z - log_odds - log_q), axis=0)

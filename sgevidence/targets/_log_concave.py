@@ -38,8 +38,9 @@ from ._target import Likelihood, Target
 #: Share of the draws of q that are effective from which they need no bridge, and the most Pareto k of their
 #: weights: beyond 0.7 the error of their mean is not known (Vehtari et al. 2024).
 EFFECTIVE_SHARE, MAX_PARETO_K = 0.75, 0.7
-#: Draws of q: 0.02 nats at that share.
-N_PROPOSED = 1000
+#: Draws of q, 0.02 nats at that share, and chains that a bridge leads to; more of both where rows are few,
+#: in inverse proportion, up to so many times as many.
+N_PROPOSED, N_CHAINS, CHEAP_ROWS, MOST_TIMES = 1000, 400, 1000, 2.5
 #: Rows up to which all of them are used; rows of the first sample; nats that a sample may add to log Z.
 WHOLE_ROWS, FIRST_SAMPLE, MAX_SAMPLE_NOISE = 2500, 512, 0.005
 #: Steps towards the nearest Gaussian, the part of each that is taken, and pairs of points it is made of.
@@ -96,7 +97,9 @@ def log_concave_answer(model: Model, rows: Rows, rng: np.random.Generator, size:
     anchor = concave_mode(model, rows, rng, np.zeros(model.n_params))
     if anchor is None:
         return None
-    target, size = Target(model, Likelihood(rows)), max(size, N_PROPOSED)
+    target = Target(model, Likelihood(rows))
+    times = float(np.clip(CHEAP_ROWS / max(len(rows), 1), 1.0, MOST_TIMES))
+    size = max(size, int(times * N_PROPOSED))
     try:
         q = Gaussian.of_precision(*gaussian(model, anchor))
         draws = _draws(target, q, anchor, size, rng)
@@ -107,7 +110,7 @@ def log_concave_answer(model: Model, rows: Rows, rng: np.random.Generator, size:
                 q, draws = refined, more
     except np.linalg.LinAlgError:
         return None
-    return draws.answer(q, len(rows)) if draws.suffice else _bridged(target, q, draws, size, rng)
+    return draws.answer(q, len(rows)) if draws.suffice else _bridged(target, q, draws, int(times * N_CHAINS), rng)
 
 
 class Draws(NamedTuple):
@@ -136,7 +139,7 @@ class Draws(NamedTuple):
 
 def _draws(target: Target, q: Gaussian, anchor: Anchor, size: int, rng: np.random.Generator) -> Draws:
     phi = rng.standard_normal((size, len(q.m)))
-    log_p, noise_var = _log_joint(target.model, target.likelihood.rows, anchor, q.theta(phi), rng)
+    log_p, noise_var = log_joint_of_many(target.model, target.likelihood.rows, anchor, q.theta(phi), rng)
     return Draws(phi, log_p - q.log_density(phi), noise_var)
 
 
@@ -157,10 +160,13 @@ def _refined(target: Target, q: Gaussian, rng: np.random.Generator) -> Gaussian:
     return q
 
 
-def _log_joint(
+def log_joint_of_many(
     model: Model, rows: Rows, anchor: Anchor, theta: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, float]:
-    """log p(x | θ) p(θ), (M,), and the variance of what they are all off by, of rows that are sampled."""
+    """log p(x | θ) p(θ), (M,), and the variance of what they are all off by, where rows are sampled.
+
+    The anchor has the sums over all rows; what they leave is estimated from as many rows as it takes.
+    """
     if len(rows) <= WHOLE_ROWS:
         return model.log_joint(theta, rows), 0.0
     influence = Influence(model, anchor.a, theta[:N_DRAWS])
@@ -178,7 +184,7 @@ def _log_joint(
     return found.value + model.log_prior(theta), found.common_var + (found.spread_var / 2) ** 2
 
 
-def _bridged(target: Target, q: Gaussian, draws: Draws, size: int, rng: np.random.Generator) -> Answer | None:
+def _bridged(target: Target, q: Gaussian, draws: Draws, n_chains: int, rng: np.random.Generator) -> Answer | None:
     """By a bridge, or several, from draws of q to draws of the posterior."""
     L, d, rows = q.coordinates.L, len(q.m), target.likelihood.rows
     log_constant = float(q.log_density(np.zeros((1, d)))[0])
@@ -187,10 +193,10 @@ def _bridged(target: Target, q: Gaussian, draws: Draws, size: int, rng: np.rando
         value, grad = target.value_and_grad(q.theta(phi))
         return value - log_constant, grad @ L
 
-    climbed = climb(log_p, Rung(draws.phi[None], draws.log_w[None]), rng)
+    climbed = climb(log_p, Rung(draws.phi[None], draws.log_w[None]), n_chains, rng)
     if climbed is None or climbed.std > MAX_STD * max(d, 30) ** 0.5:
         return None
-    theta = q.theta(climbed.top.phi.reshape(-1, d))[-size:]
+    theta = q.theta(climbed.top.phi.reshape(-1, d))
     n_likelihoods, n_gradients = len(draws.phi) * len(rows), climbed.n_evaluations * len(rows)
     return Answer(
         theta, np.zeros(len(theta)), climbed.log_ratio, climbed.std, float(n_likelihoods), n_gradients

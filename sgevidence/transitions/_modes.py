@@ -155,7 +155,7 @@ class ModeImportance:
         parts: list[Draws] = []
         while len(parts) < search.max_rounds:
             P_now = mode.P if P is None else P
-            theta, weights = importance_draws(target, a, P_now, log_copies, M, self.rng.noise)
+            theta, weights = importance_draws(target.value, a, P_now, log_copies, M, self.rng.noise)
             self.n_likelihoods += M * len(self.rows)
             distance = mode.distance(model, theta)
             distance[~model.is_canonical(theta, mode.reference(model))] = np.inf

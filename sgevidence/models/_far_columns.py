@@ -1,0 +1,209 @@
+r"""Regressions on columns that are far from zero: coefficients in coordinates in which nothing cancels.
+
+A column of time stamps is 1.7·10¹⁸ and varies by 10¹³; w x + b, the difference of two terms of that size, has
+lost everything, and the prior is 10¹⁸ times as wide as the posterior along one line in the space of (w, b)
+and no wider across it.  So columns are measured from a centre c, which is exact, and
+
+    η = w·x + b = w·(x − c) + β,     β = c·w + b = a·ζ,    a = (s c, t),    (w, b) = (s, t) ζ,   ζ ~ N(0, I).
+
+A reflection ζ = Q ω takes the direction a to one coordinate: β = ± |a| ω_j, ω ~ N(0, I) as well.  The posterior
+of ω_j is narrow, that of the others is as wide as x − c lets it be, and neither is a difference.  The largest
+element of a is the pivot j, so that columns of different sizes do not mix but by what they share.
+
+A softmax has one such vector for each class, and does not see what all classes have in common, which is as wide
+as the prior: with C the orthonormal contrasts of the classes, ζ_k = Σ_l C_kl Q ω_l, the mean ω_0 is left out of
+the likelihood, exactly.
+
+Symbols
+-------
+=======  =============  ==========================================================================
+ω        ``theta``      (M, K q), q = p + 1 or p coefficients of each of K classes (1 for counts)
+c        ``centre``     (p,)
+s, t     ``scales``     prior standard deviations of w and b, (q,)
+Q        ``Q``          (q, q)
+T        ``T``          from ω to (w, β), (p + 1, q); ``A`` that of all classes
+=======  =============  ==========================================================================
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import autograd.numpy as anp
+import numpy as np
+from scipy.linalg import helmert
+
+from ._base import Model
+from ._glm import GLMModel
+from ._regression import gaussian_log_density
+from ._softmax import SoftmaxModel
+
+#: Largest product of a column and a coefficient of the prior's size that is left as it is: rounding then is
+#: 10⁻¹² of a unit of η.
+NEAR = 1e4
+
+
+def near(model: GLMModel | SoftmaxModel, X: np.ndarray) -> "GLMModel | SoftmaxModel | FarColumns":
+    """The model, or the same in coordinates that suit columns which are far from zero.
+
+    Parameters
+    ----------
+    model : GLMModel or SoftmaxModel
+    X : ndarray of shape (n, p) or (n, p + 1)
+        The first rows; an offset is the last column.
+
+    Returns
+    -------
+    Model
+    """
+    X = X[:, : model.n_features]
+    if not X.size or not model.coef_scale * np.abs(X).max() > NEAR:
+        return model
+    with np.errstate(over="ignore"):
+        centre = np.mean(X, axis=0)
+    centre = np.where(np.isfinite(centre), centre, X[0])
+    return FarColumns(model, tuple(centre.tolist()))
+
+
+@dataclass(frozen=True)
+class FarColumns(Model):
+    """A regression in coordinates ω ~ N(0, I) of its coefficients, its columns measured from a centre.
+
+    Parameters
+    ----------
+    plain : GLMModel or SoftmaxModel
+        The same belief in its own coordinates, (w, b) of each class.
+    centre : tuple of float
+        Of each column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sgevidence.history import Rows
+    >>> from sgevidence.models import GLMModel, near
+    >>> X, y = np.array([[1e9], [1e9 + 1]]), np.array([1.0, 3.0])
+    >>> model = near(GLMModel(n_features=1), X)
+    >>> theta = np.zeros((1, 2))
+    >>> model.log_likelihood(theta, Rows.of(X, y)).round(2)  # means of one
+    array([[-1.  , -2.79]])
+    """
+
+    plain: Any
+    centre: tuple[float, ...]
+
+    has_one_mode = is_log_concave = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "evaluation", self.plain.evaluation)
+
+    @cached_property
+    def centred(self) -> Any:
+        """What columns measured from the centre mean, given (w, β)."""
+        return replace(self.plain, fit_intercept=True)
+
+    @property
+    def n_params(self) -> int:
+        return self.plain.n_params
+
+    @property
+    def n_classes(self) -> int:
+        """K; 1 where there are none."""
+        return getattr(self.plain, "n_classes", 1)
+
+    @cached_property
+    def scales(self) -> np.ndarray:
+        """(s, …, s, t), (q,)."""
+        return self.plain.scales[: self.n_params // self.n_classes]
+
+    @cached_property
+    def contrasts(self) -> np.ndarray:
+        """C, (K, K), the mean first."""
+        K = self.n_classes
+        return helmert(K, full=True).T if K > 1 else np.ones((1, 1))
+
+    @cached_property
+    def reflection(self) -> tuple[np.ndarray, np.ndarray]:
+        """Q, and the row of T that gives β."""
+        p, q = len(self.centre), len(self.scales)
+        a = self.scales * np.r_[self.centre, np.ones(q - p)]
+        size = np.max(np.abs(a))
+        r = a / size
+        length = float(np.sqrt(r @ r))
+        r, j = r / length, int(np.argmax(np.abs(r)))
+        sign = np.sign(r[j])
+        v = r.copy()
+        v[j] += sign
+        beta = np.zeros(q)
+        beta[j] = -sign * size * length
+        return np.eye(q) - (2 / (v @ v)) * np.outer(v, v), beta
+
+    @cached_property
+    def A(self) -> np.ndarray:
+        """From ω to (w, β) of each class, as far as the likelihood sees them, (K (p + 1), K q)."""
+        Q, beta = self.reflection
+        T = np.vstack([(self.scales[:, None] * Q)[: len(self.centre)], beta])
+        C = self.contrasts.copy()
+        if self.n_classes > 1:
+            C[:, 0] = 0.0
+        return np.kron(C, T)
+
+    @cached_property
+    def to_plain(self) -> np.ndarray:
+        """From ω to (w, b) of each class, (K q, K q)."""
+        return np.kron(self.contrasts, self.scales[:, None] * self.reflection[0])
+
+    def _X(self, X: np.ndarray) -> np.ndarray:
+        centre = np.zeros(X.shape[1])  # an offset stays as it is
+        centre[: len(self.centre)] = self.centre
+        return X - centre
+
+    def _rows(self, rows: Any) -> Any:
+        return replace(rows, X=self._X(rows.X))
+
+    def _coefficients(self, theta: Any) -> Any:
+        """(w, β) of each class, (M, K (p + 1))."""
+        return anp.dot(theta, self.A.T)
+
+    def sample_prior(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        return rng.standard_normal((size, self.n_params))
+
+    def log_prior(self, theta: Any) -> Any:
+        return gaussian_log_density(theta, np.ones(self.n_params))
+
+    def log_likelihood(self, theta: Any, rows: Any) -> Any:
+        return self.centred.log_likelihood(self._coefficients(theta), self._rows(rows))
+
+    def _block_log_likelihood(
+        self, theta: Any, rows: Any, tape: list | None, single_below: float = 0.0
+    ) -> Any:
+        return self.centred._block_log_likelihood(
+            self._coefficients(theta), self._rows(rows), tape, single_below
+        )
+
+    def derivatives(self, theta: np.ndarray, rows: Any) -> tuple[float, np.ndarray, np.ndarray]:
+        value, grad, hessian = self.centred.derivatives(self._coefficients(theta), self._rows(rows))
+        return value, grad @ self.A, self.A.T @ hessian @ self.A
+
+    def prior_derivatives(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        return float(self.log_prior(theta[None])[0]), -theta, -np.eye(len(theta))
+
+    def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        return self.plain.parameters(theta @ self.to_plain.T)
+
+    def sample_rows(self, theta: np.ndarray, X: Any, rng: np.random.Generator) -> np.ndarray:
+        return self.centred.sample_rows(self._coefficients(theta), self._X(X), rng)
+
+    def expected_score(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
+        return self.centred.expected_score(self._coefficients(theta), W, self._X(X))
+
+    def predictive_mean(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Of counts, (n,)."""
+        return self.centred.predictive_mean(self._coefficients(theta), W, self._X(X))
+
+    def predictive_std(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Of counts, (n,)."""
+        return self.centred.predictive_std(self._coefficients(theta), W, self._X(X))
+
+    def log_probabilities(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Of classes, (K, M, n)."""
+        return self.centred.log_probabilities(self._coefficients(theta), self._X(X))

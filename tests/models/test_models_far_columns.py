@@ -1,0 +1,101 @@
+"""Columns far from zero: the same belief in other coordinates, and numbers that do not lose what columns say."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sgevidence.history import Rows
+from sgevidence.models import FarColumns, GLMModel, SoftmaxModel, near
+
+CENTRE = (50.0, -20.0)
+
+
+def rows_of(rng, model, n=40):
+    X = np.array(CENTRE) + rng.standard_normal((n, 2))
+    if isinstance(model, SoftmaxModel):
+        return Rows.of(X, rng.integers(3, size=n), rng.uniform(0, 2, n))
+    return Rows.of(X, rng.poisson(2.0, n).astype(float), rng.uniform(0, 2, n))
+
+
+MODELS = [
+    GLMModel(2, coef_scale=0.3, intercept_scale=2.0),
+    GLMModel(2, fit_intercept=False, coef_scale=0.3),
+    SoftmaxModel(2, 3, coef_scale=0.3, intercept_scale=2.0),
+    SoftmaxModel(2, 3, fit_intercept=False),
+]
+
+
+@pytest.fixture(params=MODELS, ids=["counts", "counts without", "classes", "classes without"])
+def pair(request):
+    return request.param, FarColumns(request.param, CENTRE)
+
+
+def test_the_prior_is_the_same(rng, pair):
+    """The map to (w, b) is a rotation in units of the prior."""
+    plain, far = pair
+    C = far.to_plain @ far.to_plain.T
+    assert np.allclose(C, np.diag(plain.scales**2))
+    theta = far.sample_prior(rng, 5)
+    jacobian = np.linalg.slogdet(far.to_plain)[1]
+    assert np.allclose(far.log_prior(theta), plain.log_prior(theta @ far.to_plain.T) + jacobian)
+
+
+def test_the_likelihood_is_the_same(rng, pair):
+    plain, far = pair
+    rows, theta = rows_of(rng, plain), 0.1 * far.sample_prior(rng, 6)
+    beta = theta @ far.to_plain.T
+    assert np.allclose(far.log_likelihood(theta, rows), plain.log_likelihood(beta, rows))
+    assert np.allclose(far.sum_log_likelihood(theta, rows), plain.sum_log_likelihood(beta, rows))
+    for name, value in plain.parameters(beta).items():
+        assert np.allclose(far.parameters(theta)[name], value)
+
+
+def test_derivatives(rng, pair):
+    plain, far = pair
+    rows, theta = rows_of(rng, plain), 0.01 * far.sample_prior(rng, 1)[0]
+    S, G, H = far.derivatives(theta, rows)
+    value, grad, hessian = plain.derivatives(far.to_plain @ theta, rows)
+    assert np.isclose(S, value)
+    assert np.allclose(G, grad @ far.to_plain, atol=1e-7 * abs(G).max())
+    assert np.allclose(H, far.to_plain.T @ hessian @ far.to_plain, atol=1e-6 * abs(H).max())
+    for one, other in zip(
+        far.prior_derivatives(theta), far.evaluation.prior_derivatives(far, theta)
+    ):
+        assert np.allclose(one, other, atol=1e-5)
+
+
+def test_near_columns_are_left_as_they_are(rng):
+    model = GLMModel(2)
+    assert near(model, rng.standard_normal((10, 2))) is model
+    assert near(replace(model, has_offset=True), np.column_stack([np.eye(2), [1e9, 1e9]])).n_params == 3
+    assert isinstance(near(replace(model, has_offset=True), np.column_stack([np.eye(2), [1e9, 1e9]])), GLMModel)
+    assert isinstance(near(model, np.full((3, 2), 1e9)), FarColumns)
+
+
+@pytest.mark.parametrize("offset", [1e5, 1e9, 1e18])
+def test_linear_predictors_are_exact(rng, offset):
+    """Against exact rational numbers, at draws as wide as a posterior of η of order one."""
+    X = offset + max(1.0, offset / 1e12) * np.round(100 * rng.standard_normal((20, 2)))
+    model = near(GLMModel(2), X)
+    theta = rng.standard_normal((4, 3)) / np.maximum(1.0, abs(model.A).max(axis=0) / 3)
+    theta[:, 1:] /= max(1.0, offset / 1e12) * 100
+    eta = model.centred.linear_predictor(model._coefficients(theta), model._X(X))
+    Q, beta = model.reflection
+    for m in range(4):
+        t = [Fraction(float(v)) for v in theta[m]]
+        w = [sum(Fraction(float(q)) * v for q, v in zip(row, t)) for row in Q[:2]]
+        for r in range(20):
+            D = [Fraction(float(x)) - Fraction(c) for x, c in zip(X[r], model.centre)]
+            exact = sum(d * v for d, v in zip(D, w)) + sum(Fraction(float(q)) * v for q, v in zip(beta, t))
+            assert abs(float(exact) - eta[m, r]) < 1e-12 * max(1.0, abs(eta[m, r]))
+
+
+@pytest.mark.parametrize("s", [1e-3, 1.0, 1e6])
+def test_the_reflection_takes_the_offset_to_one_coordinate(s):
+    model = FarColumns(GLMModel(3, coef_scale=s), (1e9, -3e18, 7.0))
+    Q, beta = model.reflection
+    assert np.allclose(Q @ Q.T, np.eye(4))
+    a = model.scales * np.r_[model.centre, 1.0]
+    assert np.allclose(a @ Q, beta, atol=1e-15 * np.linalg.norm(a)) and np.sum(beta != 0.0) == 1
