@@ -6,13 +6,13 @@ and no wider across it.  So columns are measured from a centre c, which is exact
 
     η = w·x + b = w·(x − c) + β,     β = c·w + b = a·ζ,    a = (s c, t),    (w, b) = (s, t) ζ,   ζ ~ N(0, I).
 
-A reflection ζ = Q ω takes the direction a to one coordinate: β = ± |a| ω_j, ω ~ N(0, I) as well.  The posterior
-of ω_j is narrow, that of the others is as wide as x − c lets it be, and neither is a difference.  The largest
-element of a is the pivot j, so that columns of different sizes do not mix but by what they share.
+A reflection ζ = Q ω takes the direction a to one coordinate: β = ± |a| ω_j, ω ~ N(0, I) as well.  The
+posterior of ω_j is narrow, that of the others is as wide as x − c lets it be, and neither is a difference.
+The largest element of a is the pivot j, so that columns of different sizes do not mix but by what they share.
 
-A softmax has one such vector for each class, and does not see what all classes have in common, which is as wide
-as the prior: with C the orthonormal contrasts of the classes, ζ_k = Σ_l C_kl Q ω_l, the mean ω_0 is left out of
-the likelihood, exactly.
+A softmax has one such vector for each class, and does not see what all classes have in common, which is as
+wide as the prior: with C the orthonormal contrasts of the classes, ζ_k = Σ_l C_kl Q ω_l, the mean ω_0 is left
+out of the likelihood, exactly.
 
 Symbols
 -------

@@ -3,7 +3,8 @@
 from ._allocation_answer import AllocationEvidence, pooled
 from ._allocations import allocation_evidence, most_rows, patience
 from ._anchoring import STRAY, anchored_at_mode, gaussian
-from ._answers import Answer, Answers, proposal
+from ._answer import Answer
+from ._answers import Answers, proposal
 from ._bridge import bridge
 from ._importance import importance_draws
 from ._log_concave import log_concave_answer, log_joint_of_many

@@ -7,25 +7,13 @@ Symbols: ``theta`` = draws (M, d), ``log_w`` = their log-weights, ``M`` = ``size
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
 from ..history import Rows
 from ..models import Model
-
-
-class Answer(NamedTuple):
-    """Evidence and posterior of rows, from a density that covers the posterior."""
-
-    theta: np.ndarray  #: draws, (M, d)
-    log_w: np.ndarray  #: their log-weights as draws from the posterior, up to a constant, (M,)
-    log_evidence: float  #: nats
-    log_evidence_std: float  #: nats
-    n_likelihoods: float = 0.0  #: particles × rows
-    n_gradients: float = 0.0  #: particles × rows
-    is_exact: bool = False  #: independent draws of the posterior itself
-
+from ._answer import Answer
+from ._log_concave import log_concave_answer
 
 #: ``(model, rows, rng, size)``: an answer with about ``size`` draws, or None where it knows none.
 Answers = Callable[[Model, Rows, np.random.Generator, int], Answer | None]
@@ -33,7 +21,9 @@ Answers = Callable[[Model, Rows, np.random.Generator, int], Answer | None]
 
 def proposal(model: Model) -> Answers | None:
     """What answers for such a model, or None: then it has to be annealed."""
-    return exact_answer if model.has_exact_posterior else None
+    if model.has_exact_posterior:
+        return exact_answer
+    return log_concave_answer if model.is_log_concave else None
 
 
 def exact_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:

@@ -24,8 +24,8 @@ def importance_draws(
 ) -> tuple[np.ndarray, Weights]:
     """M draws from q and their weights: the mean weight estimates ``exp(log_copies)`` times the basin's mass.
 
-    ``log_joint`` gives log p(rows, θ) of a cloud; ``log_copies`` = log K! for the labellings of K exchangeable
-    components.
+    ``log_joint`` gives log p(rows, θ) of a cloud; ``log_copies`` = log K! for the labellings of K
+    exchangeable components.
     """
     d = len(a)
     R = np.linalg.cholesky(P)

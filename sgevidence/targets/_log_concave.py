@@ -27,7 +27,7 @@ from ..kernels import Coordinates
 from ..models import Model
 from ..particles import Weights
 from ._anchoring import gaussian
-from ._answers import Answer
+from ._answer import Answer
 from ._bridge import importance
 from ._ladder import Rung, climb
 from ._newton import concave_mode
@@ -110,7 +110,11 @@ def log_concave_answer(model: Model, rows: Rows, rng: np.random.Generator, size:
                 q, draws = refined, more
     except np.linalg.LinAlgError:
         return None
-    return draws.answer(q, len(rows)) if draws.suffice else _bridged(target, q, draws, int(times * N_CHAINS), rng)
+    return (
+        draws.answer(q, len(rows))
+        if draws.suffice
+        else _bridged(target, q, draws, int(times * N_CHAINS), rng)
+    )
 
 
 class Draws(NamedTuple):
@@ -184,7 +188,9 @@ def log_joint_of_many(
     return found.value + model.log_prior(theta), found.common_var + (found.spread_var / 2) ** 2
 
 
-def _bridged(target: Target, q: Gaussian, draws: Draws, n_chains: int, rng: np.random.Generator) -> Answer | None:
+def _bridged(
+    target: Target, q: Gaussian, draws: Draws, n_chains: int, rng: np.random.Generator
+) -> Answer | None:
     """By a bridge, or several, from draws of q to draws of the posterior."""
     L, d, rows = q.coordinates.L, len(q.m), target.likelihood.rows
     log_constant = float(q.log_density(np.zeros((1, d)))[0])

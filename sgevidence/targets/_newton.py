@@ -96,7 +96,9 @@ def _climb(
         if g @ step < 2 * tolerance:
             return a, (f, g, P)
         with np.errstate(all="ignore"):
-            ahead = target.derivatives(a + step)  # nearly always the next point: its value comes with the rest
+            ahead = target.derivatives(
+                a + step
+            )  # nearly always the next point: its value comes with the rest
         if ahead[0] > f + 1e-4 * (g @ step):
             a, (f, g, P) = a + step, ahead
             continue

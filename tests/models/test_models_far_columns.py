@@ -60,9 +60,7 @@ def test_derivatives(rng, pair):
     assert np.isclose(S, value)
     assert np.allclose(G, grad @ far.to_plain, atol=1e-7 * abs(G).max())
     assert np.allclose(H, far.to_plain.T @ hessian @ far.to_plain, atol=1e-6 * abs(H).max())
-    for one, other in zip(
-        far.prior_derivatives(theta), far.evaluation.prior_derivatives(far, theta)
-    ):
+    for one, other in zip(far.prior_derivatives(theta), far.evaluation.prior_derivatives(far, theta)):
         assert np.allclose(one, other, atol=1e-5)
 
 
@@ -70,7 +68,9 @@ def test_near_columns_are_left_as_they_are(rng):
     model = GLMModel(2)
     assert near(model, rng.standard_normal((10, 2))) is model
     assert near(replace(model, has_offset=True), np.column_stack([np.eye(2), [1e9, 1e9]])).n_params == 3
-    assert isinstance(near(replace(model, has_offset=True), np.column_stack([np.eye(2), [1e9, 1e9]])), GLMModel)
+    assert isinstance(
+        near(replace(model, has_offset=True), np.column_stack([np.eye(2), [1e9, 1e9]])), GLMModel
+    )
     assert isinstance(near(model, np.full((3, 2), 1e9)), FarColumns)
 
 

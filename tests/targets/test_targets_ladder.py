@@ -77,7 +77,10 @@ def test_chains_that_do_not_move_are_not_believed(monkeypatch):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [("log_ratio += found.log_Z", "log_ratio -= found.log_Z"), ("gap * rungs[j + 1].u", "gap * (rungs[j + 1].u + 0.5)")],
+    [
+        ("log_ratio += found.log_Z", "log_ratio -= found.log_Z"),
+        ("gap * rungs[j + 1].u", "gap * (rungs[j + 1].u + 0.5)"),
+    ],
     ids=["sign", "another constant"],
 )
 def test_a_mistake_is_seen(monkeypatch, right, wrong):

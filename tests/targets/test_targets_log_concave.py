@@ -34,8 +34,8 @@ def within(found, exact, errors=4.0):
 def test_counts_of_two_parameters(scale, counts):
     X = np.linspace(-1, 1, len(counts))[:, None] if len(counts) > 1 else np.ones((1, 1))
     model, rows = GLMModel(1, coef_scale=scale, intercept_scale=scale), Rows.of(X, np.array(counts))
-    wide = 8 * scale
-    exact = quadrature(lambda t: model.log_joint(t, rows), [-wide] * 2, [wide] * 2, 2500)
+    wide = 6 * scale
+    exact = quadrature(lambda t: model.log_joint(t, rows), [-wide] * 2, [wide] * 2, int(400 + 80 * scale))
     for seed in range(3):
         found = answer(model, rows, seed)
         assert found is None or within(found, exact)
@@ -151,7 +151,9 @@ def test_a_bridge_within_its_error_bar(problem):
         rows = Rows.of(X, y)
     found = [answer(model, rows, seed) for seed in range(8)]
     assert all(one.n_gradients > 0 for one in found), "no bridge"
-    values, stds = (np.array([getattr(one, name) for one in found]) for name in ("log_evidence", "log_evidence_std"))
+    values, stds = (
+        np.array([getattr(one, name) for one in found]) for name in ("log_evidence", "log_evidence_std")
+    )
     z = (values - np.average(values, weights=stds**-2.0)) / stds
     assert np.max(abs(z)) < 4.0 and np.std(z) < 2.0
 
@@ -165,7 +167,7 @@ def test_pareto_k_of_known_tails(rng):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [("- 0.5 * d * np.log(2 * np.pi)", ""), ("- log_volume", "+ log_volume")],
+    [("np.log(2 * np.pi)", "0.0"), ("... - log_volume", "... + log_volume")],
     ids=["constant", "volume"],
 )
 def test_a_mistake_is_seen(monkeypatch, right, wrong):
@@ -173,5 +175,5 @@ def test_a_mistake_is_seen(monkeypatch, right, wrong):
     monkeypatch.setattr(_log_concave.Gaussian, "log_density", mutant)
     X = np.linspace(-1, 1, 20)[:, None]
     model, rows = GLMModel(1), Rows.of(X, np.arange(20.0) % 4)
-    exact = quadrature(lambda t: model.log_joint(t, rows), [-5, -5], [5, 5], 1500)
+    exact = quadrature(lambda t: model.log_joint(t, rows), [-5, -5], [5, 5], 400)
     assert not within(answer(model, rows), exact)

@@ -78,9 +78,7 @@ def test_derivatives_of_counts_are_those_of_autograd(rng):
     found, numerical = model.derivatives(theta, rows), model.evaluation.derivatives(model, theta, rows)
     for one, other in zip(found, numerical):
         assert np.allclose(one, other, rtol=1e-5, atol=1e-2)
-    for one, other in zip(
-        model.prior_derivatives(theta), model.evaluation.prior_derivatives(model, theta)
-    ):
+    for one, other in zip(model.prior_derivatives(theta), model.evaluation.prior_derivatives(model, theta)):
         assert np.allclose(one, other, rtol=1e-5, atol=1e-6)
 
 
