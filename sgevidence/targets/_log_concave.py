@@ -1,4 +1,4 @@
-r"""The evidence of a log-concave posterior: its one mode, the Gaussian there, and a bridge where that is not enough.
+r"""The evidence of a log-concave posterior: the Gaussian at its mode, and a bridge where that is not enough.
 
 Draws of the Gaussian q at the mode are weighed by ω = p(x | θ) p(θ) / q(θ).  Where three quarters of them are
 effective q is the posterior but for little, and their mean is the evidence.  Where it is not, draws that are
@@ -47,6 +47,8 @@ WHOLE_ROWS, FIRST_SAMPLE, MAX_SAMPLE_NOISE = 2500, 512, 0.005
 N_REFINEMENTS, REFINED, N_PAIRS = 4, 0.5, 4
 #: How many times as many draws must be effective for it: at the mode q has the better tails.
 CLEARLY = 2.0
+#: Rows from which annealing by samples of them is cheaper than chains on all.
+MAX_BRIDGED_ROWS = 20_000
 #: Part of the rows that samples must have, where they stand out.
 MAX_OUTSTANDING = 0.05
 #: Standard error in nats of an answer, for one parameter: annealing's is no more for d, by a factor √d.
@@ -99,22 +101,22 @@ def log_concave_answer(model: Model, rows: Rows, rng: np.random.Generator, size:
         return None
     target = Target(model, Likelihood(rows))
     times = float(np.clip(CHEAP_ROWS / max(len(rows), 1), 1.0, MOST_TIMES))
-    size = max(size, int(times * N_PROPOSED))
+    n_draws = max(size, int(times * N_PROPOSED))
     try:
         q = Gaussian.of_precision(*gaussian(model, anchor))
-        draws = _draws(target, q, anchor, size, rng)
+        draws = _draws(target, q, anchor, n_draws, rng)
+        if not draws.suffice and len(rows) > MAX_BRIDGED_ROWS:
+            return None
         if not draws.suffice:
             refined = _refined(target, q, rng)
-            more = _draws(target, refined, anchor, size, rng)
+            more = _draws(target, refined, anchor, n_draws, rng)
             if more.weights.ess > CLEARLY * draws.weights.ess:
                 q, draws = refined, more
     except np.linalg.LinAlgError:
         return None
-    return (
-        draws.answer(q, len(rows))
-        if draws.suffice
-        else _bridged(target, q, draws, int(times * N_CHAINS), rng)
-    )
+    if draws.suffice:
+        return draws.answer(q, len(rows), size)
+    return _bridged(target, q, draws, int(times * N_CHAINS), size, rng)
 
 
 class Draws(NamedTuple):
@@ -134,11 +136,12 @@ class Draws(NamedTuple):
         few = self.weights.ess < EFFECTIVE_SHARE * len(self.phi)
         return not few and pareto_k(self.log_w) < MAX_PARETO_K
 
-    def answer(self, q: Gaussian, n_rows: int) -> Answer:
-        """Their mean weight."""
+    def answer(self, q: Gaussian, n_rows: int, size: int) -> Answer:
+        """Their mean weight, and some of them."""
         found = importance(self.log_w)
         std = float(np.sqrt(found.var_q + self.noise_var))
-        return Answer(q.theta(self.phi), self.log_w, found.log_Z, std, float(len(self.phi) * n_rows))
+        cost = float(len(self.phi) * n_rows)
+        return Answer(q.theta(self.phi[:size]), self.log_w[:size], found.log_Z, std, cost)
 
 
 def _draws(target: Target, q: Gaussian, anchor: Anchor, size: int, rng: np.random.Generator) -> Draws:
@@ -189,7 +192,7 @@ def log_joint_of_many(
 
 
 def _bridged(
-    target: Target, q: Gaussian, draws: Draws, n_chains: int, rng: np.random.Generator
+    target: Target, q: Gaussian, draws: Draws, n_chains: int, size: int, rng: np.random.Generator
 ) -> Answer | None:
     """By a bridge, or several, from draws of q to draws of the posterior."""
     L, d, rows = q.coordinates.L, len(q.m), target.likelihood.rows
@@ -202,7 +205,8 @@ def _bridged(
     climbed = climb(log_p, Rung(draws.phi[None], draws.log_w[None]), n_chains, rng)
     if climbed is None or climbed.std > MAX_STD * max(d, 30) ** 0.5:
         return None
-    theta = q.theta(climbed.top.phi.reshape(-1, d))
+    phi = climbed.top.phi[::-1].reshape(-1, d)[:size]  # the last of each chain first
+    theta = q.theta(phi)
     n_likelihoods, n_gradients = len(draws.phi) * len(rows), climbed.n_evaluations * len(rows)
     return Answer(
         theta, np.zeros(len(theta)), climbed.log_ratio, climbed.std, float(n_likelihoods), n_gradients

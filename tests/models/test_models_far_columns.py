@@ -1,4 +1,4 @@
-"""Columns far from zero: the same belief in other coordinates, and numbers that do not lose what columns say."""
+"""Columns far from zero: the same belief in other coordinates, in which nothing is lost."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -67,10 +67,8 @@ def test_derivatives(rng, pair):
 def test_near_columns_are_left_as_they_are(rng):
     model = GLMModel(2)
     assert near(model, rng.standard_normal((10, 2))) is model
-    assert near(replace(model, has_offset=True), np.column_stack([np.eye(2), [1e9, 1e9]])).n_params == 3
-    assert isinstance(
-        near(replace(model, has_offset=True), np.column_stack([np.eye(2), [1e9, 1e9]])), GLMModel
-    )
+    with_offset = replace(model, has_offset=True)
+    assert near(with_offset, np.column_stack([np.eye(2), [1e9, 1e9]])) is with_offset
     assert isinstance(near(model, np.full((3, 2), 1e9)), FarColumns)
 
 

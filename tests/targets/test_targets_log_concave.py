@@ -1,4 +1,4 @@
-"""Evidence of log-concave models by the Gaussian at the mode, against quadrature, invariances and long runs."""
+"""Evidence by the Gaussian at the mode, against quadrature, invariances and long runs."""
 
 import mpmath as mp
 import numpy as np
@@ -76,7 +76,7 @@ def test_a_constant_column(offset):
 
 @pytest.mark.parametrize("model", [GLMModel(3), SoftmaxModel(3, 3)], ids=["counts", "classes"])
 def test_an_offset_costs_the_width_of_its_prior(rng, model):
-    """From 10⁵ on each factor of the offset is a factor of the prior's width along one line: no more, no less."""
+    """Far out each factor of the offset is one of the prior's width along a line: no more, no less."""
     X = rng.standard_normal((60, 3))
     y = rng.integers(3, size=60) if isinstance(model, SoftmaxModel) else rng.poisson(2.0, 60).astype(float)
     lines = 2 if isinstance(model, SoftmaxModel) else 1

@@ -1,4 +1,4 @@
-"""Newton on log-concave posteriors: the mode, whatever the start and however many rows, and exact sums there."""
+"""Newton on log-concave posteriors: the mode, whatever the start, and exact sums there."""
 
 import numpy as np
 import pytest
