@@ -39,9 +39,9 @@ EFFECTIVE_SHARE = 0.1
 MIN_EFFECTIVE = 40.0
 #: Rungs after which it is given up, or the first of which is too near; evaluations of each chain in all.
 MAX_RUNGS, MIN_FIRST, MAX_EVALUATIONS = 10, 0.02, 1000
-#: Length of a trajectory, widths of q: a quarter turn on q; while chains remember their start each next one
+#: Length of a trajectory, widths of q: a quarter turn on q with steps that are 0.85 as long; while chains remember their start each next one
 #: is twice as long.
-TRAJECTORY, MAX_DOUBLINGS = 1.5, 3
+TRAJECTORY, MAX_DOUBLINGS = 1.9, 3
 #: Trajectories of a rung: before any draw is kept, and in all; correlation with the start, in the coordinate
 #: that remembers most, that counts as forgotten, beside what few chains make of nothing.
 MIN_TRAJECTORIES, MAX_TRAJECTORIES, FORGOTTEN = 2, 20, 0.2

@@ -38,9 +38,9 @@ from ._target import Likelihood, Target
 #: Share of the draws of q that are effective from which they need no bridge, and the most Pareto k of their
 #: weights: beyond 0.7 the error of their mean is not known (Vehtari et al. 2024).
 EFFECTIVE_SHARE, MAX_PARETO_K = 0.75, 0.7
-#: Draws of q, 0.02 nats at that share, and chains that a bridge leads to; more of both where rows are few,
-#: in inverse proportion, up to so many times as many.
-N_PROPOSED, N_CHAINS, CHEAP_ROWS, MOST_TIMES = 1000, 400, 1000, 2.5
+#: Draws of q, 0.02 nats at that share, and chains that a bridge leads to; more or fewer of both in inverse
+#: proportion to rows times parameters, within these factors.
+N_PROPOSED, N_CHAINS, CHEAP, LEAST_TIMES, MOST_TIMES = 1000, 400, 50_000, 0.5, 2.5
 #: Rows up to which all of them are used; rows of the first sample; nats that a sample may add to log Z.
 WHOLE_ROWS, FIRST_SAMPLE, MAX_SAMPLE_NOISE = 2500, 512, 0.005
 #: Steps towards the nearest Gaussian, the part of each that is taken, and pairs of points it is made of.
@@ -100,7 +100,7 @@ def log_concave_answer(model: Model, rows: Rows, rng: np.random.Generator, size:
     if anchor is None:
         return None
     target = Target(model, Likelihood(rows))
-    times = float(np.clip(CHEAP_ROWS / max(len(rows), 1), 1.0, MOST_TIMES))
+    times = float(np.clip(CHEAP / max(len(rows) * model.n_params, 1), LEAST_TIMES, MOST_TIMES))
     n_draws = max(size, int(times * N_PROPOSED))
     try:
         q = Gaussian.of_precision(*gaussian(model, anchor))
