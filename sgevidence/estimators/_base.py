@@ -123,8 +123,9 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     @property
     def _is_proposed(self) -> bool:
         """The evidence comes from a closed form or from a proposal, which centre and scale columns."""
-        proposed = self._stream is not None and self._stream.records[-1].n_proposals > 0
-        return proposed or self.log_evidence_std_ == 0.0
+        records = [] if self._stream is None else self._stream.records
+        known = (one.n_proposals > 0 for one in reversed(records) if one.n_proposals or one.n_moves)
+        return next(known, False) or self.log_evidence_std_ == 0.0
 
     def _sampler(self) -> Any:
         if isinstance(self.sampler, type):

@@ -1,7 +1,7 @@
 """What is believed: priors and likelihoods, differentiated by autograd."""
 
 from ._base import Model
-from ._conditioning import condition, far_columns
+from ._conditioning import MAX_CONDITION, condition, condition_of_factors, far_columns
 from ._custom import CustomModel, dimension_of
 from ._evaluation import value_and_grad
 from ._far_columns import FarColumns, near
@@ -11,6 +11,7 @@ from ._mixture import MixtureModel
 from ._softmax import SoftmaxModel
 
 __all__ = [
+    "MAX_CONDITION",
     "CustomModel",
     "Family",
     "FarColumns",
@@ -21,6 +22,7 @@ __all__ = [
     "Poisson",
     "SoftmaxModel",
     "condition",
+    "condition_of_factors",
     "dimension_of",
     "far_columns",
     "near",

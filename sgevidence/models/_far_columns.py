@@ -35,20 +35,21 @@ from scipy.linalg import helmert
 
 from ._base import Model
 from ._glm import GLMModel
-from ._regression import gaussian_log_density
+from ._regression import design_matrix, gaussian_log_density
 from ._softmax import SoftmaxModel
 
 #: Largest product of a column and a coefficient of the prior's size that is left as it is: rounding then is
-#: 10⁻¹² of a unit of η.
-NEAR = 1e4
+#: 10⁻¹³ of a unit of η.
+NEAR = 1e3
 
 
-def near(model: GLMModel | SoftmaxModel, X: np.ndarray) -> "GLMModel | SoftmaxModel | FarColumns":
+def near(model: Any, X: np.ndarray) -> Any:
     """The model, or the same in coordinates that suit columns which are far from zero.
 
     Parameters
     ----------
-    model : GLMModel or SoftmaxModel
+    model : GLMModel, SoftmaxModel or FarColumns
+        The last is left as it is.
     X : ndarray of shape (n, p) or (n, p + 1)
         The first rows; an offset is the last column.
 
@@ -56,6 +57,8 @@ def near(model: GLMModel | SoftmaxModel, X: np.ndarray) -> "GLMModel | SoftmaxMo
     -------
     Model
     """
+    if isinstance(model, FarColumns):
+        return model
     X = X[:, : model.n_features]
     if not X.size or not model.coef_scale * np.abs(X).max() > NEAR:
         return model
@@ -138,14 +141,22 @@ class FarColumns(Model):
         return np.eye(q) - (2 / (v @ v)) * np.outer(v, v), beta
 
     @cached_property
+    def T(self) -> np.ndarray:
+        """From ω to (w, β), (p + 1, q)."""
+        Q, beta = self.reflection
+        return np.vstack([(self.scales[:, None] * Q)[: len(self.centre)], beta])
+
+    def design(self, X: np.ndarray) -> np.ndarray:
+        """Columns that the coordinates of one class multiply, (n, q)."""
+        return design_matrix(self._X(X)[:, : len(self.centre)], True) @ self.T
+
+    @cached_property
     def A(self) -> np.ndarray:
         """From ω to (w, β) of each class, as far as the likelihood sees them, (K (p + 1), K q)."""
-        Q, beta = self.reflection
-        T = np.vstack([(self.scales[:, None] * Q)[: len(self.centre)], beta])
         C = self.contrasts.copy()
         if self.n_classes > 1:
             C[:, 0] = 0.0
-        return np.kron(C, T)
+        return np.kron(C, self.T)
 
     @cached_property
     def to_plain(self) -> np.ndarray:

@@ -24,7 +24,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..history import N_DRAWS, Anchor, Influence, Memory, Rows
 from ..kernels import Coordinates
-from ..models import Model
+from ..models import MAX_CONDITION, FarColumns, Model, condition_of_factors, near
 from ..particles import Weights
 from ._anchoring import gaussian
 from ._answer import Answer
@@ -96,6 +96,17 @@ def log_concave_answer(model: Model, rows: Rows, rng: np.random.Generator, size:
         None where the Gaussian at the mode is too far from the posterior, or its curvature too
         ill-conditioned for the arithmetic.
     """
+    suited = near(model, rows.X)
+    if condition_of_factors(suited, rows) > MAX_CONDITION:
+        return None
+    found = _answer(suited, rows, rng, size)
+    if found is None or not isinstance(suited, FarColumns) or suited is model:
+        return found
+    return found._replace(theta=found.theta @ suited.to_plain.T)
+
+
+def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
+    """The same in the coordinates of the model as it is."""
     anchor = concave_mode(model, rows, rng, np.zeros(model.n_params))
     if anchor is None:
         return None

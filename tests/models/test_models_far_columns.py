@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 
 from sgevidence.history import Rows
-from sgevidence.models import FarColumns, GLMModel, SoftmaxModel, near
+from sgevidence.models import (
+    MAX_CONDITION,
+    FarColumns,
+    GLMModel,
+    SoftmaxModel,
+    condition_of_factors,
+    near,
+)
+from sgevidence.targets import log_concave_answer
 
 CENTRE = (50.0, -20.0)
 
@@ -97,3 +105,14 @@ def test_the_reflection_takes_the_offset_to_one_coordinate(s):
     assert np.allclose(Q @ Q.T, np.eye(4))
     a = model.scales * np.r_[model.centre, 1.0]
     assert np.allclose(a @ Q, beta, atol=1e-15 * np.linalg.norm(a)) and np.sum(beta != 0.0) == 1
+
+
+def test_columns_that_no_coordinates_resolve_are_declined(rng):
+    """Two columns that differ in their last digits, from different centres; but not a time stamp alone."""
+    y, spread = rng.poisson(1.0, 50).astype(float), np.round(3e13 * rng.standard_normal(50) / 512) * 512
+    X = np.column_stack([1.7e18 + spread, rng.standard_normal(50)])
+    assert condition_of_factors(near(GLMModel(2), X), Rows.of(X, y)) < 1e6
+    X[:, 1] = spread + rng.standard_normal(50)
+    model, rows = near(GLMModel(2), X), Rows.of(X, y)
+    assert condition_of_factors(model, rows) > MAX_CONDITION
+    assert log_concave_answer(model, rows, rng, 100) is None
