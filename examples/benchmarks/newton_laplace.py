@@ -2,8 +2,8 @@
 The default beside Newton and Laplace
 =====================================
 
-Softmax and Poisson regression: the log evidence by the default sampler, and by a plain Newton script that ends
-in the Laplace approximation, on the same rows.  The script has no error bar; how far it is off is the
+Softmax and Poisson regression: the log evidence by the default sampler, and by a plain Newton script that
+ends in the Laplace approximation, on the same rows.  The script has no error bar; how far it is off is the
 difference.
 
 ``python examples/benchmarks/newton_laplace.py [--digits] [--million]``: seconds of processor time, one core.

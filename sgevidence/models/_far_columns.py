@@ -34,9 +34,7 @@ import numpy as np
 from scipy.linalg import helmert
 
 from ._base import Model
-from ._glm import GLMModel
 from ._regression import design_matrix, gaussian_log_density
-from ._softmax import SoftmaxModel
 
 #: Largest product of a column and a coefficient of the prior's size that is left as it is: rounding then is
 #: 10⁻¹³ of a unit of η.

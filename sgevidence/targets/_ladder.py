@@ -23,7 +23,7 @@ C. H. Bennett (1976), Efficient estimation of free energy differences from Monte
 X.-L. Meng and W. H. Wong (1996), Simulating ratios of normalizing constants via a simple identity.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -39,8 +39,8 @@ EFFECTIVE_SHARE = 0.1
 MIN_EFFECTIVE = 40.0
 #: Rungs after which it is given up, or the first of which is too near; evaluations of each chain in all.
 MAX_RUNGS, MIN_FIRST, MAX_EVALUATIONS = 10, 0.02, 1000
-#: Length of a trajectory, widths of q: a quarter turn on q with steps that are 0.85 as long; while chains remember their start each next one
-#: is twice as long.
+#: Length of a trajectory, widths of q: a quarter turn on q with steps that are 0.85 as long; while chains
+#: remember their start each next one is twice as long.
 TRAJECTORY, MAX_DOUBLINGS = 1.9, 3
 #: Trajectories of a rung: before any draw is kept, and in all; correlation with the start, in the coordinate
 #: that remembers most, that counts as forgotten, beside what few chains make of nothing.
@@ -90,7 +90,8 @@ def climb(log_p: ValueAndGradient, start: Rung, n_chains: int, rng: np.random.Ge
     Climbed or None
         None if chains do not forget where they start, or too few draws carry a bridge.
     """
-    rungs, gaps, t, n = [start], [], 0.0, 0.0
+    rungs, t, n = [start], 0.0, 0.0
+    gaps: list[float] = []
     log_eps = np.log(1.4 * start.phi.shape[-1] ** -0.25)
     while t < 1.0:
         gap = next_gap(rungs[-1].u, 1.0 - t)
@@ -105,9 +106,12 @@ def climb(log_p: ValueAndGradient, start: Rung, n_chains: int, rng: np.random.Ge
     found = _summed(rungs, gaps, MIN_EFFECTIVE)
     if found is None:
         return None
-    parts = [_summed(half, gaps, MIN_EFFECTIVE / 4) for half in zip(*(rung.halves() for rung in rungs))]
-    apart = np.inf if None in parts else abs(parts[0][0] - parts[1][0])
-    return Climbed(found[0], float(max(found[1], apart / 2)), rungs[-1], n)
+    parts = zip(*(rung.halves() for rung in rungs))
+    halves = (_summed(list(part), gaps, MIN_EFFECTIVE / 4) for part in parts)
+    each = [half[0] for half in halves if half is not None]
+    if len(each) < 2:
+        return None
+    return Climbed(found[0], float(max(found[1], abs(each[0] - each[1]) / 2)), rungs[-1], n)
 
 
 def next_gap(u: np.ndarray, rest: float) -> float:
@@ -135,7 +139,8 @@ def _moved(
     d = rung.phi.shape[-1]
     weights = Weights(gap * rung.u.ravel())
     phi = start = rung.phi.reshape(-1, d)[systematic(weights.W, rng, n_chains)]
-    here, kept, n, is_new, doublings = None, [], 0.0, False, 0
+    here, n, is_new, doublings = None, 0.0, False, 0
+    kept: list[tuple[np.ndarray, np.ndarray]] = []
 
     def log_f(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         value, grad = log_p(x)
@@ -145,7 +150,7 @@ def _moved(
         L = int(np.clip(round(TRAJECTORY * 2.0**doublings / np.exp(log_eps)), 1, MAX_LEAPFROGS))
         eps = np.exp(log_eps) * rng.uniform(0.5, 1.2, n_chains)
         phi, info = hmc(phi, log_f, rng, eps=eps, L=L, here=here)
-        here, n = info.here, n + info.n_gradients * n_chains
+        here, n = cast(tuple[np.ndarray, np.ndarray], info.here), n + info.n_gradients * n_chains
         log_eps = float(np.clip(log_eps + info.acceptance - ACCEPTANCE, np.log(1e-3), np.log(1.8)))
         if is_new:
             kept = [*kept, (phi, (here[0] + 0.5 * np.sum(phi**2, axis=1)) / t)][-N_SUCCESSIVE:]

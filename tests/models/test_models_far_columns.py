@@ -108,11 +108,13 @@ def test_the_reflection_takes_the_offset_to_one_coordinate(s):
 
 
 def test_columns_that_no_coordinates_resolve_are_declined(rng):
-    """Two columns that differ in their last digits, from different centres; but not a time stamp alone."""
-    y, spread = rng.poisson(1.0, 50).astype(float), np.round(3e13 * rng.standard_normal(50) / 512) * 512
+    """Two columns that differ by 10⁻¹³ of their width, around zero; but not a time stamp, however far."""
+    half = 3e13 * rng.standard_normal(25)
+    spread, y = np.concatenate([half, -half]), rng.poisson(1.0, 50).astype(float)
     X = np.column_stack([1.7e18 + spread, rng.standard_normal(50)])
     assert condition_of_factors(near(GLMModel(2), X), Rows.of(X, y)) < 1e6
-    X[:, 1] = spread + rng.standard_normal(50)
-    model, rows = near(GLMModel(2), X), Rows.of(X, y)
+    difference = rng.standard_normal(25)
+    X = np.column_stack([spread, spread + np.concatenate([difference, -difference])])
+    model, rows = FarColumns(GLMModel(2), (0.0, 0.0)), Rows.of(X, y)
     assert condition_of_factors(model, rows) > MAX_CONDITION
     assert log_concave_answer(model, rows, rng, 100) is None

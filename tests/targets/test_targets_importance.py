@@ -37,7 +37,7 @@ def test_weights_are_even_where_the_target_is_the_proposal(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("target.value(theta) + log_copies", "target.value(theta)"),
+        ("log_joint(theta) + log_copies", "log_joint(theta)"),
         ("np.sum(np.log(np.diag(R)))", "0.0"),
         ("lgamma(nu / 2)", "lgamma(nu)"),
         ("solve_triangular(R.T, t.T, lower=False)", "solve_triangular(R, t.T, lower=True)"),
