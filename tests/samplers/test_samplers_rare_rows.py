@@ -51,7 +51,7 @@ def log_evidence(X, y):
 
 def fitted(rng, seed, reservoir_size, size, n=30_000):
     X, y = rare_column(rng, n)
-    sampler = SGAIS(reservoir_size=reservoir_size)
+    sampler = SGAIS(proposal=None, reservoir_size=reservoir_size)
     model = BayesianSoftmaxRegression(
         coef_scale=SCALE, intercept_scale=SCALE, sampler=sampler, random_state=seed
     )
