@@ -54,8 +54,8 @@ print(table)
 
 # %%
 # The line cannot bend, and loses.  The cubic contains the parabola and fits at least as well, yet it is less
-# probable: it spread its bets over curves that did not happen.  The column ``evidence_against`` puts the
-# Bayes factor in Kass and Raftery's words.
+# probable: it spread its bets over curves that did not happen.  The table has more columns than it prints:
+# ``table["evidence_against"]`` puts the Bayes factors in Kass and Raftery's words.
 
 ComparisonDisplay.from_estimators(models)
 
