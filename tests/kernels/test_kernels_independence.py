@@ -50,8 +50,8 @@ def test_walkers_change_modes(rng):
     "name, right, wrong",
     [
         ("independence", "log_target(new) - density.log_density(new, own)", "log_target(new)"),
-        ("log_density", "- self.log_det[:, None]", ""),
-        ("draw", "self.scales[i], ", "2 * self.scales[i], "),
+        ("log_density", "... - self.log_det[:, None]", "..."),
+        ("draw", "self.scales[i]", "2 * self.scales[i]"),
     ],
     ids=["no ratio", "no determinants", "wider than it says"],
 )

@@ -122,7 +122,7 @@ def test_founders(rng):
     [
         ("founder[dead:][parents]", "founder[parents]"),
         ("n_founders + np.arange(dead)", "np.arange(dead)"),
-        ("ell[order], founder[order]", "ell[order], founder"),
+        ("theta[order], ell[order], founder[order]", "theta[order], ell[order], founder"),
     ],
 )
 def test_founders_mixed_up_are_seen(rng, right, wrong):
