@@ -12,13 +12,17 @@ from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._input import check_prior_pair
 
+#: What may be said of the noise, one at a time.
+NOISE = ("noise_std", "noise_prior", "noise_scale")
+
 
 @documented
 class BayesianLinearRegression(RegressorMixin, LinearPredictor):
     """Linear regression y ~ N(w·x + b, σ²) whose log evidence grows with every chunk of rows.
 
     The priors are w_j ~ N(0, coef_scale²), b ~ N(0, intercept_scale²) and, if σ is unknown,
-    σ² ~ InvGamma(noise_prior), independent of w (journal paper, App. B.1, where σ is known).
+    σ ~ half-Student-t(3, noise_scale) or σ² ~ InvGamma(noise_prior), independent of w (journal paper,
+    App. B.1, where σ is known).  The evidence is exact, in streams, too.
 
     Parameters
     ----------
@@ -30,8 +34,13 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
     fit_intercept : bool, default=True
     coef_scale, intercept_scale : float, default=1.0
         Prior standard deviations, the papers' values: they suit standardised columns.
-    noise_prior : tuple of two floats, default=(1.0, 1.0)
-        Shape and scale of the inverse gamma prior of σ²; not used if ``noise_std`` is given.
+    noise_prior : tuple of two floats or None, default=None
+        Shape and scale of an inverse gamma prior of σ².  None: σ ~ half-Student-t(3, ``noise_scale``), which
+        has 4 % below a twentieth of its scale and a heavy tail: InvGamma(1, 1) all but excludes σ < 0.1.
+    noise_scale : float or None, default=None
+        Scale of that half-Student-t; None: 1, which suits a standardised y.  The prior ends at 10⁻³⁰ scales,
+        so that rows that lie on a plane exactly have a finite evidence, too.  At most one of ``noise_std``,
+        ``noise_prior`` and ``noise_scale`` may be given.
     {parameters of every estimator}
 
     Attributes
@@ -81,7 +90,8 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
     _parameter_constraints: dict = {
         **LinearPredictor._parameter_constraints,
         "noise_std": [Interval(Real, 0, None, closed="neither"), None],
-        "noise_prior": [tuple, list],
+        "noise_prior": [tuple, list, None],
+        "noise_scale": [Interval(Real, 0, None, closed="neither"), None],
     }
 
     def __init__(
@@ -92,7 +102,8 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
         intercept_scale: float = 1.0,
-        noise_prior: tuple[float, float] = (1.0, 1.0),
+        noise_prior: tuple[float, float] | None = None,
+        noise_scale: float | None = None,
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -103,6 +114,7 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
         self.noise_prior = noise_prior
+        self.noise_scale = noise_scale
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
@@ -143,11 +155,16 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
         return y.astype(np.float64, copy=False)
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> LinearModel:
+        given = [name for name in NOISE if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} are given, but only one of {', '.join(NOISE)} can hold")
+        prior = self.noise_prior
         return LinearModel(
             n_features=X.shape[1],
             fit_intercept=self.fit_intercept,
             coef_scale=self.coef_scale,
             intercept_scale=self.intercept_scale,
             noise_std=self.noise_std,
-            noise_prior=check_prior_pair(self.noise_prior, "noise_prior"),
+            noise_prior=None if prior is None else check_prior_pair(prior, "noise_prior"),
+            noise_scale=1.0 if self.noise_scale is None else float(self.noise_scale),
         )

@@ -9,7 +9,7 @@ Symbols: ``n`` = total weight of the rows seen; ``anchor`` = (a, S, G, H), see :
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,6 +33,7 @@ class Memory(NamedTuple):
     labels: tuple | None = None  #: slots of exchangeable components that the anchor is in
     largest: int | None = None  #: capacity up to which the reservoir may grow; None: not at all
     certain: Rows | None = None  #: rows seen that are kept for certain, and are not the reservoir's
+    statistics: Any = None  #: all that a closed form asks of the rows seen, in their place (Model.sums)
 
     @classmethod
     def of(cls, rows: Rows, certain: np.ndarray | None = None) -> "Memory":
@@ -123,6 +124,12 @@ class Memory(NamedTuple):
         """Variance of log Ẑ from what the anchored sums do not know, nats²; 0 while they are exact."""
         doubt = None if self.anchor is None else self.anchor.doubt
         return 0.0 if doubt is None else doubt.shared_var(theta, W)
+
+    def summed(self, chunk: Rows, statistics: Any) -> "Memory":
+        """The memory after ``chunk``, in which statistics stand for all rows and none is kept."""
+        n_rows, n = self.n_rows + len(chunk), self.n + chunk.total_weight
+        reservoir = Reservoir(self.reservoir.capacity, None, n_rows, n, False, n_condensed=n_rows)
+        return Memory(reservoir, largest=self.largest, statistics=statistics)
 
     def absorb(
         self,

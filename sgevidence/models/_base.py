@@ -123,6 +123,20 @@ class Model(ABC):
 
     # -- closed forms ---------------------------------------------------------------------------
 
+    def sums(self, rows: Any) -> Any:
+        """What the closed form asks of rows: a value with ``plus``, so that a stream needs nothing else.
+
+        Raises
+        ------
+        ValueError
+            If there is no closed form: the default.
+        """
+        raise ValueError(f"there is no closed form for {self!r}")
+
+    def posterior(self, sums: Any) -> Any:
+        """The posterior of rows with these sums, with ``log_evidence`` and ``sample(rng, size)``."""
+        raise ValueError(f"there is no closed form for {self!r}")
+
     def exact_log_evidence(self, rows: Any) -> float:
         """log p(rows) in closed form, in nats.
 
@@ -131,7 +145,7 @@ class Model(ABC):
         ValueError
             If there is no closed form: the default.
         """
-        raise ValueError(f"there is no closed form of the evidence of {self!r}")
+        return float(self.posterior(self.sums(rows)).log_evidence)
 
     def exact_posterior(self, rows: Any, rng: np.random.Generator, size: int) -> np.ndarray:
         """Independent draws from p(θ | rows), (size, d).
@@ -141,7 +155,7 @@ class Model(ABC):
         ValueError
             If there is no closed form: the default.
         """
-        raise ValueError(f"there is no closed form of the posterior of {self!r}")
+        return self.posterior(self.sums(rows)).sample(rng, size)
 
     #: Whether :meth:`exact_posterior` is there.
     has_exact_posterior: bool = False

@@ -1,23 +1,25 @@
 r"""Linear regression, thesis §5.2.1 / journal paper App. B.1.
 
 y ~ N(w·x + b, σ²) with w_j ~ N(0, coef_scale²), b ~ N(0, intercept_scale²).  σ is known, as
-in the papers, or unknown with σ² ~ InvGamma(noise_prior), independent of w; then the last
-entry of θ is log σ².
+in the papers, or unknown with σ ~ half-Student-t(3, noise_scale) or σ² ~ InvGamma(noise_prior),
+independent of w; then the last entry of θ is log σ².
 
 Symbols: ``Phi`` = [X, 1], ``W`` = (w, b), ``s`` = log σ², ``r`` = residuals (M, n).
 """
 
 from dataclasses import dataclass, replace
-from math import lgamma
 
 import autograd.numpy as anp
 import numpy as np
 from autograd.extend import defvjp, primitive
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import solve_triangular
 
 from ._base import Model
+from ._exact_sums import ExactSums
 from ._linear_marginal import NoiseMarginal
+from ._linear_posterior import KnownNoise, Moments, UnknownNoise
 from ._moments import with_moments
+from ._noise_prior import HalfT, InverseGamma
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 
@@ -32,9 +34,11 @@ class LinearModel(Model):
     coef_scale, intercept_scale : float
         Prior standard deviations.
     noise_std : float or None
-        Known σ; None puts σ² ~ InvGamma(*noise_prior).
-    noise_prior : tuple of two floats
-        Shape and scale of the inverse gamma prior of σ².
+        Known σ.
+    noise_prior : tuple of two floats or None
+        Shape and scale of an inverse gamma prior of σ²; None puts σ ~ half-Student-t(3, noise_scale).
+    noise_scale : float
+        Scale of σ in that prior.
     """
 
     n_features: int
@@ -42,7 +46,8 @@ class LinearModel(Model):
     coef_scale: float = 1.0
     intercept_scale: float = 1.0
     noise_std: float | None = None
-    noise_prior: tuple[float, float] = (1.0, 1.0)
+    noise_prior: tuple[float, float] | None = None
+    noise_scale: float = 1.0
 
     @property
     def n_coef(self) -> int:
@@ -58,6 +63,11 @@ class LinearModel(Model):
     def scales(self) -> np.ndarray:
         return prior_scales(self.n_features, self.fit_intercept, self.coef_scale, self.intercept_scale)
 
+    @property
+    def prior_of_noise(self) -> HalfT | InverseGamma:
+        """Of s, where σ is not known."""
+        return HalfT(self.noise_scale) if self.noise_prior is None else InverseGamma(*self.noise_prior)
+
     def _split(self, theta):
         """W (M, p + 1) and s = log σ² (M,) or (1,)."""
         if self.noise_std is None:
@@ -68,15 +78,12 @@ class LinearModel(Model):
         W = rng.standard_normal((size, self.n_coef)) * self.scales
         if self.noise_std is not None:
             return W
-        a, b = self.noise_prior
-        return np.column_stack([W, np.log(b) - np.log(rng.gamma(a, size=size))])
+        return np.column_stack([W, self.prior_of_noise.sample(rng, size)])
 
     def log_prior(self, theta):
         W, s = self._split(theta)
         log_p = gaussian_log_density(W, self.scales)
-        return (
-            log_p if self.noise_std is not None else log_p + inverse_gamma_log_density(s, *self.noise_prior)
-        )
+        return log_p if self.noise_std is not None else log_p + self.prior_of_noise.log_density(s)
 
     def log_likelihood(self, theta, rows):
         W, s = self._split(theta)
@@ -117,46 +124,36 @@ class LinearModel(Model):
         """Minus the entropy of a Gaussian with the predictive variance, −½ log 2πe v, (n,)."""
         return -0.5 * np.log(2 * np.pi * np.e) - np.log(self.predictive_std(theta, W, X))
 
-    def exact_log_evidence(self, rows) -> float:
-        """log p(y | X, σ) in closed form from ΦᵀΦ and Φᵀy, in nats.
+    def sums(self, rows) -> ExactSums:
+        """Σ of squares and products of [1, X, y], without rounding."""
+        return ExactSums.of(np.column_stack([np.ones(len(rows)), rows.X, rows.y]), rows.weight)
 
-        With σ unknown, log p(y | X) by quadrature over log σ² to 1e-6 nats, the coefficients integrated out
-        in closed form (:meth:`noise_marginal`).
-        """
-        if self.noise_std is None:
-            return self.noise_marginal(rows).log_evidence()
-        A, b, var = self._normal_equations(rows)
-        factor = cho_factor(A, check_finite=False)
-        log_det = 2 * np.sum(np.log(np.diag(factor[0]))) + 2 * np.sum(np.log(self.scales))
-        quadratic = np.sum(rows.weight * rows.y**2) / var - b @ cho_solve(factor, b, check_finite=False)
-        return float(-0.5 * (np.sum(rows.weight) * np.log(2 * np.pi * var) + log_det + quadratic))
+    def posterior(self, sums) -> KnownNoise | UnknownNoise:
+        """The posterior in closed form; with σ unknown one quadrature over log σ² is left."""
+        moments = Moments(sums, self.scales, bool(self.fit_intercept))
+        if self.noise_std is not None:
+            return KnownNoise.of(moments, self.noise_std)
+        return UnknownNoise(moments, self.prior_of_noise)
 
     has_exact_posterior = True
-
-    def exact_posterior(self, rows, rng, size: int) -> np.ndarray:
-        """Independent draws of w ~ N(A⁻¹b, A⁻¹), A = ΦᵀΦ/σ² + S⁻², b = Φᵀy/σ², (size, d).
-
-        With σ unknown, log σ² is drawn from its marginal first (distribution function right to 1e-5).
-        """
-        if self.noise_std is None:
-            marginal = self.noise_marginal(rows)
-            s = marginal.sample(rng, size)
-            return np.column_stack([marginal.sample_coefficients(s, rng), s])
-        A, b, _ = self._normal_equations(rows)
-        R = np.linalg.cholesky(A)  # A = R Rᵀ
-        z = rng.standard_normal((self.n_coef, size))
-        mean = solve_triangular(R, b, lower=True, check_finite=False)
-        return solve_triangular(R.T, mean[:, None] + z, check_finite=False).T
 
     has_conditional_move = True
 
     def conditional_move(self, theta, rows, rng):
-        """Independent draws from the posterior (:meth:`exact_posterior`), which takes weights as they are."""
+        """Independent draws from the posterior, which takes weights as they are, in double precision."""
         Phi = design_matrix(rows.X, self.fit_intercept)
         with np.errstate(all="ignore"):
             if not np.isfinite(np.sum(rows.weight @ (Phi * self.scales) ** 2) + rows.weight @ rows.y**2):
                 return None
-        return self.exact_posterior(rows, rng, len(theta))
+        if self.noise_std is None:
+            marginal = self.noise_marginal(rows)
+            s = marginal.sample(rng, len(theta))
+            return np.column_stack([marginal.sample_coefficients(s, rng), s])
+        A, b, _ = self._normal_equations(rows)
+        R = np.linalg.cholesky(A)  # A = R Rᵀ
+        z = rng.standard_normal((self.n_coef, len(theta)))
+        mean = solve_triangular(R, b, lower=True, check_finite=False)
+        return solve_triangular(R.T, mean[:, None] + z, check_finite=False).T
 
     def condensed(self, rows):
         """Rows with the moments of (x, y): all that a Gaussian likelihood asks for, intercept or not."""
@@ -166,7 +163,7 @@ class LinearModel(Model):
     def noise_marginal(self, rows) -> NoiseMarginal:
         """p(y, log σ²) with the coefficients integrated out, for unknown σ; one pass over the rows."""
         return NoiseMarginal.of(
-            lambda X: design_matrix(X, self.fit_intercept), rows, self.scales, self.noise_prior
+            lambda X: design_matrix(X, self.fit_intercept), rows, self.scales, self.prior_of_noise
         )
 
     def _normal_equations(self, rows):
@@ -175,11 +172,6 @@ class LinearModel(Model):
         Phi, var = design_matrix(rows.X, self.fit_intercept), self.noise_std**2
         A = (Phi.T * rows.weight) @ Phi / var + np.diag(self.scales**-2.0)
         return A, Phi.T @ (rows.weight * rows.y) / var, var
-
-
-def inverse_gamma_log_density(s, a, b):
-    """log density of s = log v when v ~ InvGamma(a, b), Jacobian v included."""
-    return a * np.log(b) - lgamma(a) - a * s - b * anp.exp(-s)
 
 
 @primitive

@@ -19,18 +19,19 @@ v, s    ``s``         noise variance σ² and its logarithm
 γ       ``gamma``     √ω y in the left singular vectors of √ω Φ S, (d,)
 r²      ``residual``  squares of √ω y that no coefficients can explain
 n       ``n``         number of rows, Σ ω_r
-a, b    ``a, b``      shape and scale of the inverse gamma prior of v
+p(s)    ``prior``     density of s (:mod:`._noise_prior`)
 ======  ============  ==================================================================
 
 λ, γ and r come from orthogonal transformations of the rows, not from ΦᵀΦ: then nothing cancels where y is a
 thousand prior widths away or columns are collinear.
 """
 
-from math import lgamma
 from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+
+from ._noise_prior import HalfT, InverseGamma
 
 #: Nats below the maximum at which the density of s is nothing: e⁻⁶⁰ is below rounding.
 NOTHING = 60.0
@@ -55,8 +56,7 @@ class NoiseMarginal(NamedTuple):
     gamma: np.ndarray
     residual: float
     n: float
-    a: float
-    b: float
+    prior: HalfT | InverseGamma
     scales: np.ndarray  #: S, (d,)
     U: np.ndarray  #: coordinates of w/S in which they are independent given v, (d, d)
 
@@ -72,8 +72,8 @@ class NoiseMarginal(NamedTuple):
             With ``y``; a weight multiplies a row's log-likelihood.  No weight at all leaves the prior.
         scales : ndarray of shape (d,)
             Prior standard deviations of the coefficients.
-        prior : tuple of two floats
-            Shape and scale of the inverse gamma prior of σ².
+        prior : HalfT or InverseGamma
+            Of σ².
         """
         d = len(scales)
         R = np.zeros((d + 1, d + 1))  # of the QR decomposition of √ω [Φ S, y], block upon block
@@ -84,21 +84,16 @@ class NoiseMarginal(NamedTuple):
         L, singular, Ut = np.linalg.svd(R[:d, :d])
         gamma = L.T @ R[:d, d]
         total = float(np.sum(rows.weight))
-        a, b = map(float, prior)
-        return cls(singular**2, gamma, float(R[d, d] ** 2), total, a, b, scales, Ut.T)
+        return cls(singular**2, gamma, float(R[d, d] ** 2), total, prior, scales, Ut.T)
 
     def log_joint(self, s) -> np.ndarray:
         """log p(y, s), normalised in y and in s = log σ², nats, for s of shape (m,)."""
         v = np.exp(s)
-        out = self.a * np.log(self.b) - lgamma(self.a) - self.a * s - self.b / v  # inverse gamma, Jacobian v
+        out = np.asarray(self.prior.log_density(s))
         out = out - 0.5 * (self.n * (s + np.log(2 * np.pi)) + self.residual / v)
         for lam, gamma in zip(self.lam, self.gamma):
             out = out - 0.5 * (np.log1p(lam / v) + gamma**2 / (lam + v))
         return out
-
-    def log_evidence(self) -> float:
-        """log p(y), in nats: the sum over s, to about 10⁻⁹ nats or the rounding of log p(y) itself."""
-        return self._grid()[2]
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Independent draws of log σ² given y, (size,).
@@ -157,9 +152,6 @@ class NoiseMarginal(NamedTuple):
 
     def _bracket(self) -> tuple[float, float]:
         """s below which p(y, s) rises, and above which it falls, until nothing is left."""
-        # d/ds log p(y, s) ≥ b/v − A and ≤ (b + ½ Σλ + ½ yᵀωy)/v − A, with
-        A = self.a + self.n / 2
-        most = self.b + 0.5 * (np.sum(self.lam) + np.sum(self.gamma**2) + self.residual)
-        lo = np.log(self.b / A) - np.log1p(NOTHING / A) - 2
-        hi = np.log(2 * most / A) + 2 * NOTHING / A  # there it is −A/2 already at the first term
+        most = 0.5 * (np.sum(self.lam) + np.sum(self.gamma**2) + self.residual)
+        lo, hi = self.prior.bracket(self.n, most, NOTHING)
         return lo - 2 * COARSE, hi + 3 * COARSE

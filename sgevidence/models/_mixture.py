@@ -20,11 +20,13 @@ from scipy.cluster.vq import kmeans2
 
 from ._base import Model
 from ._evaluation import SINGLE_PRECISION_TOTAL, Evaluation
+from ._exact_sums import ExactSums
 from ._exchangeable import Exchangeable
-from ._linear import inverse_gamma_log_density
 from ._mixture_curvature import likelihood_derivatives, prior_derivatives
 from ._mixture_sums import CANCELS, center_of, fused
 from ._moments import with_moments
+from ._noise_prior import inverse_gamma_log_density
+from ._one_component import OneComponent
 
 
 @dataclass(frozen=True)
@@ -168,38 +170,21 @@ class MixtureModel(Exchangeable, Model):
         s = np.log(np.maximum(var, 1e-3))
         return np.hstack([z, mean.reshape(n_starts, -1), s.reshape(n_starts, -1)])
 
-    def exact_log_evidence(self, rows) -> float:
-        """log p(x) in closed form for one component (normal–inverse-gamma), in nats.
+    def sums(self, rows) -> ExactSums:
+        """Σ of squares of [1, X] for one component, without rounding.
 
         Raises
         ------
         ValueError
             If there is more than one component.
         """
-        (a, b), kappa, n = self.variance_prior, self.mean_scale**-2.0, np.sum(rows.weight)
-        _, a_n, b_n = self._normal_inverse_gamma(rows, "exact_log_evidence")
-        one = (
-            lgamma(a_n)
-            - lgamma(a)
-            + a * np.log(b)
-            + 0.5 * np.log(kappa / (kappa + n))
-            - n / 2 * np.log(2 * np.pi)
-        )
-        return float(np.sum(one - a_n * np.log(b_n)))
+        if self.n_components != 1:
+            raise ValueError("a closed form of a mixture needs n_components=1")
+        return ExactSums.of(np.column_stack([np.ones(len(rows)), rows.X]), rows.weight)
 
-    def exact_posterior(self, rows, rng, size: int) -> np.ndarray:
-        """Independent draws for one component, (size, d): σ² inverse gamma, μ | σ² Gaussian, z as prior.
-
-        Raises
-        ------
-        ValueError
-            If there is more than one component.
-        """
-        mean_n, a_n, b_n = self._normal_inverse_gamma(rows, "exact_posterior")
-        s = np.log(b_n) - np.log(rng.gamma(a_n, size=(size, self.n_features)))
-        sd = np.exp(s / 2) / np.sqrt(self.mean_scale**-2.0 + np.sum(rows.weight))
-        mu = mean_n + sd * rng.standard_normal(s.shape)
-        return np.column_stack([self.sample_prior(rng, size)[:, :1], mu, s])  # one weight: no row sees z
+    def posterior(self, sums) -> OneComponent:
+        """Normal–inverse-gamma."""
+        return OneComponent.of(self, sums)
 
     def far_out(self, rows) -> float:
         """Largest mean of a column in its standard deviations, and no smaller ones than the prior knows."""
@@ -226,24 +211,13 @@ class MixtureModel(Exchangeable, Model):
         if self.n_components > 1:
             return None
         with np.errstate(all="ignore"):
-            moved = self.exact_posterior(rows, rng, len(theta))
+            moved = OneComponent.rounded(self, rows).sample(rng, len(theta))
         return moved if np.all(np.isfinite(moved)) else None
 
     def condensed(self, rows):
         """Rows with the moments of x, for one component; None for more."""
         found = None if self.n_components > 1 else with_moments(rows.X, rows.weight)
         return found and replace(rows, X=found[0], weight=found[1])
-
-    def _normal_inverse_gamma(self, rows, wanted):
-        """Posterior mean of μ (p,), shape and scale (p,) of σ²."""
-        if self.n_components != 1:
-            raise ValueError(f"{wanted} of a mixture needs n_components=1")
-        (a, b), n = self.variance_prior, np.sum(rows.weight)
-        kappa = self.mean_scale**-2.0
-        mean = rows.weight @ rows.X / max(n, 1e-300)
-        scatter = rows.weight @ (rows.X - mean) ** 2
-        b_n = b + 0.5 * (scatter + kappa * n / (kappa + n) * mean**2)
-        return n * mean / (kappa + n), a + n / 2, b_n
 
 
 @primitive

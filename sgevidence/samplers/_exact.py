@@ -13,6 +13,7 @@ from .._compat import Interval
 from ..history import Rows
 from ..models import Model
 from ..particles import Weights
+from ..targets import exact_answer
 from ._base import SILENT, EvidenceResult, Progress
 from ._once import answer
 
@@ -78,19 +79,15 @@ class Exact(BaseEstimator):
         self._validate_params()
         start = perf_counter()
         try:
-            with np.errstate(all="ignore"):
-                log_Z = model.exact_log_evidence(rows)
-                theta = model.exact_posterior(rows, rng, self.n_particles)
-        except np.linalg.LinAlgError:
-            log_Z, theta = np.nan, np.empty((0, model.n_params))
+            found = exact_answer(model, model.sums(rows), rng, self.n_particles)
         except ValueError as error:
             raise ValueError(
                 "there is an exact log evidence only for linear regression and for a mixture with "
                 f"n_components=1, not for {model!r}: use SGAIS()"
             ) from error
-        if not (np.isfinite(log_Z) and np.all(np.isfinite(theta))):
+        if found is None:
             raise ValueError(f"the exact log evidence is not a number: {_largest(rows)}")
-        return answer(log_Z, 0.0, theta, Weights.ones(len(theta)), rows, start)
+        return answer(found.log_evidence, 0.0, found.theta, Weights.ones(len(found.theta)), rows, start)
 
 
 def _largest(rows: Rows) -> str:

@@ -3,7 +3,7 @@
 from ._allocation_answer import AllocationEvidence, pooled
 from ._allocations import allocation_evidence, most_rows, patience
 from ._anchoring import STRAY, anchored_at_mode, gaussian
-from ._answer import Answer
+from ._answer import Answer, exact_answer
 from ._answers import Answers, proposal
 from ._bridge import bridge
 from ._importance import importance_draws
@@ -40,6 +40,7 @@ __all__ = [
     "bridge",
     "estimate",
     "concave_mode",
+    "exact_answer",
     "find_mode",
     "log_concave_answer",
     "log_joint_of_many",

@@ -5,11 +5,10 @@ Where the density is the posterior, both are exact.
 Symbols: ``theta`` = draws (M, d), ``log_w`` = their log-weights, ``M`` = ``size``.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..history import Rows
 from ..models import Model
 
 
@@ -22,17 +21,16 @@ class Answer(NamedTuple):
     log_evidence_std: float  #: nats
     n_likelihoods: float = 0.0  #: particles × rows
     n_gradients: float = 0.0  #: particles × rows
-    is_exact: bool = False  #: independent draws of the posterior itself
 
 
-def exact_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
-    """Closed form; None where the rows are too large for the arithmetic."""
+def exact_answer(model: Model, sums: Any, rng: np.random.Generator, size: int) -> Answer | None:
+    """Closed form, from the model's sums over rows; None where these are too large for the arithmetic."""
     try:
         with np.errstate(all="ignore"):
-            log_Z = model.exact_log_evidence(rows)
-            theta = model.exact_posterior(rows, rng, size)
-    except (np.linalg.LinAlgError, ArithmeticError):
+            posterior = model.posterior(sums)
+            log_Z, theta = float(posterior.log_evidence), posterior.sample(rng, size)
+    except (np.linalg.LinAlgError, ArithmeticError, ValueError):
         return None
     if not (np.isfinite(log_Z) and np.all(np.isfinite(theta))):
         return None
-    return Answer(theta, np.zeros(len(theta)), log_Z, 0.0, is_exact=True)
+    return Answer(theta, np.zeros(len(theta)), log_Z, 0.0)

@@ -174,9 +174,9 @@ class Crossing(NamedTuple):
         yield self.anneal
 
     def _settled(self, step: Step, path: Path, rng: Streams) -> State:
-        is_followed = self.proposal is None or not FromProposal.is_closed_form(path.model)
-        needed = self.escort is not None or self.anneal.move.needs_anchor
-        return settled(step, path, rng, keep_anchor=needed and is_followed)
+        if step.state.memory.statistics is not None:  # the chunk is in them
+            return step.state
+        return settled(step, path, rng, self.escort is not None or self.anneal.move.needs_anchor)
 
 
 def _still_alike(state: State, path: Path) -> State:

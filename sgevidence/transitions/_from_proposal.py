@@ -12,12 +12,15 @@ from collections.abc import Callable
 from numbers import Integral
 from typing import NamedTuple
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ..exceptions import ImpossibleRowsError
+from ..history import Rows
 from ..models import Model
 from ..particles import Cloud, Genealogy, Weights
-from ..targets import Answer, Path, proposal
+from ..targets import Answer, Path, exact_answer, proposal
 from ._base import State, Step, Streams
 
 
@@ -93,15 +96,36 @@ class FromProposal(NamedTuple):
         return self.is_closed_form(path.model) or path.n >= 2.0 * state.tuned.proposed
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
-        answers = proposal(path.model)
+        answers, M = proposal(path.model), self.n_particles(path.n)
         if answers is None or not self.applies(state, path):
             return Step(state, crossed=False)
-        found = answers(path.model, path.all_rows, rng.noise, self.n_particles(path.n))
+        if self.is_closed_form(path.model):
+            return self._in_closed_form(state, path, rng, M)
+        found = answers(path.model, path.all_rows, rng.noise, M)
         tuned = state.tuned._replace(proposed=path.n)
         if found is None:
             return Step(state._replace(tuned=tuned), Proposed(), crossed=False)
         info = Proposed(1, found.n_likelihoods, found.n_gradients)
         return Step(state._replace(cloud=without_history(found), tuned=tuned, ell=None), info)
+
+    @staticmethod
+    def _in_closed_form(state: State, path: Path, rng: Streams, M: int) -> Step:
+        """The memory is then that of sums, and the chunk is in it."""
+        sums, past = path.model.sums(path.chunk), path.memory.statistics
+        if past is None and path.memory.n_rows:  # rows that were annealed, since they had no answer
+            past = path.model.sums(path.memory.sample)
+        sums = sums if past is None else past.plus(sums)
+        found = exact_answer(path.model, sums, rng.noise, M)
+        if found is None:  # beyond what double precision holds, which particles could not do better
+            raise ImpossibleRowsError(path.chunk.take(largest(path.chunk)), path.memory.n_rows)
+        memory = path.memory.summed(path.chunk, sums)
+        return Step(State(without_history(found), memory, state.tuned), Proposed(1))
+
+
+def largest(rows: Rows) -> np.ndarray:
+    """Index of the row with the largest value, (1,)."""
+    values = rows.X if rows.y is None else np.column_stack([rows.X, rows.y])
+    return np.argmax(np.abs(values).max(axis=1, initial=0.0), keepdims=True)
 
 
 def without_history(found: Answer) -> Cloud:

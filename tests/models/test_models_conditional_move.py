@@ -59,12 +59,12 @@ def standardised(model, rows, theta):
 
 
 LINEAR = {
-    "plain": (LinearModel(3), weighted_rows()),
+    "plain": (LinearModel(3, noise_prior=(1.0, 1.0)), weighted_rows()),
     "scales": (LinearModel(3, True, 2.0, 0.5, noise_prior=(2.5, 0.5)), weighted_rows(lam=1.7)),
     "more columns than rows": (LinearModel(8, noise_prior=(1.5, 1.0)), weighted_rows(n=4, p=8)),
-    "hardly any data": (LinearModel(3), weighted_rows(lam=1e-6)),
-    "large scales": (LinearModel(2, coef_scale=100.0), weighted_rows(p=2, lam=0.01)),
-    "many rows": (LinearModel(2, fit_intercept=False), weighted_rows(n=400, p=2)),
+    "hardly any data": (LinearModel(3, noise_prior=(1.0, 1.0)), weighted_rows(lam=1e-6)),
+    "large scales": (LinearModel(2, coef_scale=100.0, noise_prior=(1.0, 1.0)), weighted_rows(p=2, lam=0.01)),
+    "many rows": (LinearModel(2, fit_intercept=False, noise_prior=(1.0, 1.0)), weighted_rows(n=400, p=2)),
 }
 
 

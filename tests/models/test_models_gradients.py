@@ -199,8 +199,8 @@ def test_what_a_model_need_not_say_is_refused_by_name_or_has_no_effect():
     assert model.starts(rows, 7, rng).shape == (7, 1)
     for refused, message in {
         lambda: model.sample_rows(theta, rows.X, rng): "cannot simulate: Bare does not define sample_rows",
-        lambda: model.exact_log_evidence(rows): "no closed form of the evidence of .*Bare",
-        lambda: model.exact_posterior(rows, rng, 2): "no closed form of the posterior of .*Bare",
+        lambda: model.exact_log_evidence(rows): "no closed form for .*Bare",
+        lambda: model.exact_posterior(rows, rng, 2): "no closed form for .*Bare",
         lambda: model.expected_score(theta, W, rows.X): "Bare does not define an expected score: give y",
     }.items():
         with pytest.raises(ValueError, match=message):

@@ -205,7 +205,7 @@ def test_exact_posterior_keeps_mean_and_variance_together():
 
 
 def test_exact_posterior_refuses_more_components():
-    with pytest.raises(ValueError, match="exact_posterior of a mixture needs n_components=1"):
+    with pytest.raises(ValueError, match="closed form of a mixture needs n_components=1"):
         MixtureModel(2, 1).exact_posterior(Rows.of([[0.0]]), np.random.default_rng(0), 1)
 
 

@@ -1,0 +1,63 @@
+"""Sums without rounding, against fractions."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from mutants import broken
+
+from sgevidence.models import _exact_sums
+from sgevidence.models._exact_sums import ExactSums
+
+
+def values(rng, n=30):
+    far = 1.7e18 + 3e13 * rng.random(n)
+    wide = rng.standard_normal(n) * 10.0 ** rng.uniform(-60, 60, n)
+    return np.column_stack([np.ones(n), rng.standard_normal(n), far, wide, np.zeros(n), np.round(far)])
+
+
+WEIGHTS = {
+    "equal": lambda rng: np.full(30, 0.1),
+    "counts": lambda rng: rng.integers(0, 9000, 30).astype(float),
+    "fractions": lambda rng: rng.uniform(0.01, 3.0, 30),
+}
+
+
+def check(rng, weights, of=ExactSums.of):
+    v, w = values(rng), WEIGHTS[weights](rng)
+    cut = of(v[:11], w[:11]).plus(of(v[:0], w[:0])).plus(of(v[11:], w[11:]))
+    for sums in (of(v, w), cut):
+        for i in range(6):
+            for j in range(6):
+                expected = sum(Fraction(w[r]) * Fraction(v[r, i]) * Fraction(v[r, j]) for r in range(30))
+                assert sums.value(i, j) == expected
+        assert sums.total_weight == float(sum(map(Fraction, w)))
+
+
+@pytest.mark.parametrize("weights", WEIGHTS)
+@pytest.mark.parametrize("block", [4096, 7])
+def test_nothing_is_rounded(rng, monkeypatch, weights, block):
+    monkeypatch.setattr(_exact_sums, "BLOCK", block)
+    monkeypatch.setattr(_exact_sums, "BEFORE_CARRY", 20)
+    check(rng, weights)
+
+
+@pytest.mark.parametrize("weights", ["equal", "counts"])
+def test_full_blocks_of_large_slices(weights):
+    """The largest products that a block can hold."""
+    v = np.full((4096, 1), np.nextafter(1.0, 0.0))
+    w = np.ones(4096) if weights == "equal" else np.r_[np.full(4095, np.nextafter(8.0, 0.0)), 1.0]
+    expected = sum(map(Fraction, w)) * Fraction(v[0, 0]) ** 2
+    assert ExactSums.of(v, w).value(0, 0) == expected
+
+
+MUTANTS = [
+    ("fractions", "k = left + right + a", "k = left + right"),
+    ("equal", "int(exponent) - 53", "int(exponent) - 52"),
+]
+
+
+@pytest.mark.parametrize("weights, right, wrong", MUTANTS)
+def test_power(rng, weights, right, wrong):
+    with pytest.raises(AssertionError):
+        check(rng, weights, classmethod(broken(ExactSums.of.__func__, right, wrong)).__get__(None, ExactSums))
