@@ -254,9 +254,9 @@ def in_many_digits(model, rows, digits=120):
 
     def log_likelihood(v):
         L = mp.cholesky(K + v * mp.eye(d))
-        c = mp.mp.L_solve(L, g.copy())
+        explained = (g.T * mp.cholesky_solve(K + v * mp.eye(d), g))[0]
         log_det = 2 * mp.fsum(mp.log(L[i, i]) for i in range(d)) - d * mp.log(v)
-        return -(n * mp.log(2 * mp.pi * v) + log_det + (q - mp.fsum(x**2 for x in c)) / v) / 2
+        return -(n * mp.log(2 * mp.pi * v) + log_det + (q - explained) / v) / 2
 
     return log_likelihood
 
@@ -273,7 +273,9 @@ def test_known_noise_against_fractions(rng, name):
         check_exact(model.exact_log_evidence(rows), in_many_digits(model, rows)(mp.mpf(0.7) ** 2))
 
 
-@pytest.mark.parametrize("name", FAR)
+@pytest.mark.parametrize(
+    "name", ["1e18", "timestamps", "twice the same", "few rows", "one y large", "rounding noise"]
+)
 def test_unknown_noise_against_quadrature_in_many_digits(rng, name):
     """Half-Student-t: the trapezoid rule over the peak, found on a grid that is refined."""
     X, y, kw = hostile(rng, name)
@@ -296,12 +298,12 @@ def test_unknown_noise_against_quadrature_in_many_digits(rng, name):
                 break
             s = [lo + (hi - lo) * k / 120 for k in range(121)]
         total = {}
-        for cells in (150, 300):
+        for cells in (300, 600):
             value = [log_joint(lo + (hi - lo) * k / cells) for k in range(cells + 1)]
             top = max(value)
             total[cells] = top + mp.log(mp.fsum(mp.exp(v - top) for v in value) * (hi - lo) / cells)
-        assert abs(total[150] - total[300]) < 1e-9 + 1e-13 * abs(total[300])
-        check_exact(model.exact_log_evidence(rows), total[300])
+        assert abs(total[300] - total[600]) < 1e-9 + 1e-13 * abs(total[600])
+        check_exact(model.exact_log_evidence(rows), total[600])
 
 
 @pytest.mark.parametrize("name", ["0", "1e18", "timestamps", "one y large", "rounding noise"])

@@ -18,7 +18,7 @@ from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
 DATA = Path(__file__).parents[1] / "data"
 PATHS = DATA / "default_paths.json"
 MAKE = runpy.run_path(str(DATA / "make_data.py"))
-KNOWN, UNKNOWN = LinearModel(5, noise_std=1.0), LinearModel(5)
+KNOWN, UNKNOWN = LinearModel(5, noise_std=1.0), LinearModel(5, noise_prior=(1.0, 1.0))
 #: Trajectories are chaotic, and processors round differently: by 1e-16 that is forgotten, by 1e-7 it is not.
 SOFTMAX = SoftmaxModel(10, 4).in_double_precision()
 
