@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from estimator_cases import data, estimator
 
-from sgevidence import SGAIS, BayesianLinearRegression
+from sgevidence import SGAIS, BayesianLinearRegression, Exact
 from sgevidence.history import Rows
 
 SIGMA = 0.5
@@ -96,3 +96,27 @@ def test_columns_far_from_the_origin_do_not_diverge(rng):
     est = estimator("linear").fit(X, rng.standard_normal(100))
     assert np.isfinite(est.log_evidence_)
     assert np.all(np.isfinite(est.predict(X)))
+
+
+def test_the_noise_is_said_once(rng):
+    X, y = rng.normal(size=(20, 2)), rng.normal(size=20)
+    for given in (
+        dict(noise_std=1.0, noise_scale=1.0),
+        dict(noise_std=1.0, noise_prior=(1.0, 1.0)),
+        dict(noise_prior=(1.0, 1.0), noise_scale=2.0),
+    ):
+        with pytest.raises(ValueError, match="only one of noise_std, noise_prior, noise_scale"):
+            BayesianLinearRegression(**given).fit(X, y)
+    wide, narrow = (BayesianLinearRegression(noise_scale=s).fit(X, y).log_evidence_ for s in (100.0, 1.0))
+    assert narrow - wide == pytest.approx(np.log(100), abs=0.5)  # a density that is a hundredth as high
+
+
+def test_a_fit_is_exact_and_fast(rng):
+    """Independent draws, no error bar, and no likelihood of particles."""
+    X, y = rng.normal(size=(300, 3)), rng.normal(size=300)
+    for noise_std in (None, 1.0):
+        model = BayesianLinearRegression(noise_std, random_state=0).fit(X, y)
+        exact = BayesianLinearRegression(noise_std, sampler=Exact(), random_state=0).fit(X, y)
+        assert model.log_evidence_ == exact.log_evidence_ and model.log_evidence_std_ == 0.0
+        np.testing.assert_allclose(model.coef_, exact.coef_, atol=0.01)
+        assert model.evidence_path_["n_likelihoods"].sum() == 0.0
