@@ -50,7 +50,9 @@ class ExactSums(NamedTuple):
         equal = bool(np.all(w == w[0]))
         bits = BITS if equal else WEIGHTED_BITS
         top, weight_top = _exponents(v), _exponents(w[:, None])
-        places, total, n_slices = {}, {}, 0
+        places: dict[int, np.ndarray] = {}
+        total: dict[int, np.ndarray] = {}
+        n_slices = 0
         for start in range(0, len(v), BLOCK):
             slices = _slices(v[start : start + BLOCK], top, bits)
             A, L = np.concatenate(slices), len(slices)  # (L q, rows of the block)

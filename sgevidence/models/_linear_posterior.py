@@ -176,7 +176,8 @@ class UnknownNoise:
     """The posterior of the coefficients and of log σ²."""
 
     def __init__(self, moments: Moments, prior: InverseGamma | HalfT) -> None:
-        self.moments, self.prior, self._factors = moments, prior, {}
+        self.moments, self.prior = moments, prior
+        self._factors: dict[int, Factor] = {}
         self.n = moments.n
         self.support = self._support()
         self.highest, self.log_evidence = self._integral()
