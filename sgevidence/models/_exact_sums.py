@@ -68,7 +68,7 @@ class ExactSums(NamedTuple):
                 total, places, n_slices = _carried(total, places), {}, 0
         total = _carried(total, places)
         last = max(total)
-        integers = sum(part * (1 << bits * (last - k)) for k, part in total.items())
+        integers = np.sum([part * (1 << bits * (last - k)) for k, part in total.items()], axis=0)
         if equal:
             mantissa, exponent = np.frexp(w[0])
             return cls(integers * int(mantissa * 2.0**53), top - bits, int(exponent) - 53 - bits * last)
