@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sgevidence import HMC, SGAIS, SGHMC, SGNHT, Escort, SequentialSGMCMC
+from sgevidence import HMC, SGAIS, SGHMC, SGNHT, Escort, Proposal, SequentialSGMCMC
 from sgevidence.exceptions import DivergenceError
 from sgevidence.history import Rows
 from sgevidence.kernels import hmc
@@ -257,6 +257,7 @@ def test_paper_path(case):
     """paper() stays what it was: a stored path at 3000 rows, step by step."""
     name, seed = case.split("_")
     model, sim = PAPER[name]
+    model = model.in_double_precision()
     path = SGAIS.paper().run(model, rows_of(sim, 3000), np.random.default_rng(int(seed))).path
     np.testing.assert_array_equal(path["n_annealing_steps"], PATHS[case]["n_annealing_steps"])
     np.testing.assert_allclose(path["log_evidence"], PATHS[case]["log_evidence"], rtol=1e-9)
@@ -414,7 +415,9 @@ def test_plain_mini_batches_of_a_sample_are_refused(rng, move, use):
 
 
 @pytest.mark.parametrize(
-    "part", [dict(escort=None, mode_search=None), dict(mode_search=None, proposal=None), dict()], ids=str
+    "part",
+    [dict(escort=None, mode_search=None, proposal=Proposal()), dict(mode_search=None), dict()],
+    ids=str,
 )
 def test_without_resampling_nothing_else_is_added(rng, part):
     with pytest.raises(
