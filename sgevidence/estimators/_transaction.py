@@ -1,38 +1,85 @@
-"""A call that learns happens as a whole or not at all, and one at a time in each estimator."""
+"""A call that learns happens as a whole or not at all, and one at a time in each estimator.
 
+A fork copies the memory of all threads, but only the thread that forks goes on in the child.  So a call that
+another thread had begun is taken back there, and its lock is opened: nobody else would ever do it.
+"""
+
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import Lock, RLock, get_ident
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+
+class _Call:
+    """An estimator as it was before a call, and the thread that makes the call."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator, self.thread = estimator, get_ident()
+        self.attributes = vars(estimator).copy()
+        self.random_state = getattr(estimator, "random_state", None)
+        generator = self.random_state
+        self.drawn = generator.get_state() if isinstance(generator, np.random.RandomState) else None
+
+    def take_back(self) -> None:
+        """Restore the estimator's attributes, and the state of a RandomState among them."""
+        vars(self.estimator).clear()
+        vars(self.estimator).update(self.attributes)
+        if self.drawn is not None and self.random_state is not None:
+            self.random_state.set_state(self.drawn)
+
+
 # Beside the estimators, not in them: a lock can be neither pickled nor copied, and a copy needs its own.
 _LOCKS: WeakKeyDictionary[Any, Lock] = WeakKeyDictionary()
-_OPENING = Lock()
+_CALLS: dict[int, _Call] = {}  # that have not finished, by the identity of the estimator
+_OPENING = RLock()  # held while either of the two changes, and by a thread that forks
 
 
 @contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
     """Restore the estimator's attributes, and a RandomState among them, if the block does not finish.
 
-    A second thread waits until the first has finished: both would go on from the same state, and the
+    A second thread waits until the first has finished: both would start from the same state, and the
     rows of one of them would be lost.
+
+    Parameters
+    ----------
+    estimator : object
+        Whatever has attributes and learns in the block.
     """
     with _lock_of(estimator):
-        before, random_state = vars(estimator).copy(), estimator.random_state
-        drawn = random_state.get_state() if isinstance(random_state, np.random.RandomState) else None
+        call = _Call(estimator)
+        with _OPENING:
+            _CALLS[id(estimator)] = call
         try:
             yield
         except BaseException:
-            vars(estimator).clear()
-            vars(estimator).update(before)
-            if drawn is not None:
-                random_state.set_state(drawn)
+            call.take_back()
             raise
+        finally:
+            with _OPENING:
+                _CALLS.pop(id(estimator), None)
 
 
 def _lock_of(estimator: Any) -> Lock:
     with _OPENING:
         return _LOCKS.setdefault(estimator, Lock())
+
+
+def _after_fork() -> None:
+    """In the child: take back the calls of threads that are not there, and open their locks."""
+    here = get_ident()
+    kept = {id(call.estimator): _lock_of(call.estimator) for call in _CALLS.values() if call.thread == here}
+    for call in [call for call in _CALLS.values() if call.thread != here]:
+        call.take_back()
+        del _CALLS[id(call.estimator)]
+    _LOCKS.clear()
+    _LOCKS.update({_CALLS[key].estimator: lock for key, lock in kept.items()})
+    _OPENING.release()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows, where nobody forks
+    os.register_at_fork(before=_OPENING.acquire, after_in_parent=_OPENING.release, after_in_child=_after_fork)

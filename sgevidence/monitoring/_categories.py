@@ -22,7 +22,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
-from ._filter import rows_of_runs
+from ._filter import refuse_rows, rows_of_runs
 
 
 class CategoryRuns(NamedTuple):
@@ -94,6 +94,24 @@ class CategorySegment(BaseEstimator):
         self._validate_params()
         return CategoryRuns(np.zeros(capacity), np.zeros((capacity, n_features, self.n_categories)))
 
+    def check(self, X: np.ndarray, first: int) -> None:
+        """Refuse rows that are no categories, before anything is done with them.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+        first : int
+            Index of the first row in the stream.
+
+        Raises
+        ------
+        ValueError
+            If a value is not one of 0 to n_categories − 1.
+        """
+        good = (X >= 0) & (X < self.n_categories) & (X == np.floor(X))
+        values = f"the values of a CategorySegment are 0 to {self.n_categories - 1}: set n_categories"
+        refuse_rows(X, good, first, values)
+
     def settle(self, runs: CategoryRuns, X: np.ndarray) -> None:
         """Refuse: there are no units to be found.
 
@@ -126,17 +144,8 @@ class CategorySegment(BaseEstimator):
         -------
         ndarray of shape (b, R + b)
             log p of row i given the rows before it, in [i, :R + i + 1], nats.
-
-        Raises
-        ------
-        ValueError
-            If a value is not one of 0 to n_categories − 1.
         """
         K, c = self.n_categories, self.concentration
-        if not np.all((X >= 0) & (X < K) & (X == np.floor(X))):
-            raise ValueError(
-                f"the values of a CategorySegment are 0 to {K - 1}, got others: set n_categories"
-            )
         b, R2 = len(X), R + len(X)
         runs.n[R:R2], runs.counts[R:R2] = 0.0, 0.0
         began, n = rows_of_runs(runs.n, R, b)

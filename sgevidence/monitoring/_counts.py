@@ -29,7 +29,10 @@ from scipy.special import gammaln
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
-from ._filter import rows_of_runs
+from ._filter import refuse_rows, rows_of_runs
+
+#: Largest count; above it floats leave whole numbers out.
+LARGEST_COUNT = 2.0**53
 
 #: Rows that the prior mean is found from.
 WARM_UP = 10
@@ -115,6 +118,23 @@ class CountSegment(BaseEstimator):
             np.zeros(capacity), np.zeros((capacity, n_features)), np.full((capacity, n_features), d)
         )
 
+    def check(self, X: np.ndarray, first: int) -> None:
+        """Refuse rows that are no counts, before anything is done with them.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+        first : int
+            Index of the first row in the stream.
+
+        Raises
+        ------
+        ValueError
+            If a value is negative, not whole, or above 2⁵³, from where on not all whole numbers are floats.
+        """
+        good = (X >= 0) & (X <= LARGEST_COUNT) & (X == np.floor(X))
+        refuse_rows(X, good, first, "the values of a CountSegment are whole numbers from 0 to 2**53")
+
     def settle(self, runs: CountRuns, X: np.ndarray) -> None:
         """Find the prior mean.
 
@@ -143,14 +163,7 @@ class CountSegment(BaseEstimator):
         -------
         ndarray of shape (b, R + b)
             log p of row i given the rows before it, in [i, :R + i + 1], nats.
-
-        Raises
-        ------
-        ValueError
-            If a value is negative or not whole.
         """
-        if not np.all((X >= 0) & (X == np.floor(X))):
-            raise ValueError("the values of a CountSegment are whole numbers from 0 on, got others")
         b, R2 = len(X), R + len(X)
         runs.n[R:R2], runs.total[R:R2] = 0.0, 0.0
         began, n = rows_of_runs(runs.n, R, b)

@@ -77,14 +77,15 @@ class Alarm:
         new = start > self.boundary
         place = int(start[np.where(new, weight, -1.0).argmax()])
         log_odds = math.log(weight[new].sum()) - math.log(max(weight[~new].sum(), TINY))
-        log_bayes_factor = log_odds - self.log_prior_odds(row)
+        log_bayes_factor = log_odds - log_prior_odds_of_change(row - self.boundary, self.hazard)
         self.boundary = max(place, last_plausible(start, weight))
         return Detection(row, place, p, log_bayes_factor)
 
-    def log_prior_odds(self, row: int) -> float:
-        """Of a change since the last declared one, up to ``row``."""
-        none = (row - self.boundary) * math.log1p(-self.hazard)  # log prior probability of none
-        return math.log(-math.expm1(none)) - none
+
+def log_prior_odds_of_change(n_rows: int, hazard: float) -> float:
+    """Log prior odds of a change at one of ``n_rows`` rows, at least one."""
+    none = n_rows * math.log1p(-hazard)  # log prior probability of none
+    return math.log(-math.expm1(none)) - none
 
 
 def last_plausible(start: np.ndarray, weight: np.ndarray) -> int:

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 
-from ._detection import Alarm, Detection, last_plausible
+from ._detection import Alarm, Detection, last_plausible, log_prior_odds_of_change
 from ._placing import place_weights, row_scores, stands_out
 from ._ratio import best_gains, joint_rows
 from ._watch import Watched
@@ -91,10 +91,11 @@ class ChunkWatch:
         self.n_seen += len(X)
         start, weight, _ = self.posterior()
         before = self.alarm.boundary
-        log_odds, log_prior_odds = self._log_odds(), self.alarm.log_prior_odds(self.n_seen - 1)
+        log_odds = self._log_odds()
         p, declared = self.alarm.check(start, weight[None], self.n_seen - 1)
         found = []
         for detection in declared:
+            log_prior_odds = log_prior_odds_of_change(self.n_seen - 1 - before, self.hazard)
             exact = detection._replace(log_bayes_factor=log_odds - log_prior_odds)
             placed = self._place(exact, log_odds, before)
             if placed is None:
@@ -145,7 +146,7 @@ class ChunkWatch:
         """A run that began with the chunk before this one, if that was predicted worse than most, too."""
         before, scores = self.stored[-2], runs[self.runs.index(leader)].scores
         latest = max(self.alarm.boundary, *(run.start for run in runs))
-        if latest >= before.first or scores[-2] > np.mean(scores[:-2]):
+        if latest >= before.first or self.last_start > before.first or scores[-2] > np.mean(scores[:-2]):
             return []
         run, c = self._begin(before, leader), len(chunk.X)
         log_p = self._absorb(run.estimator, chunk)

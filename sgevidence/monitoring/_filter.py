@@ -49,6 +49,10 @@ class SegmentModel(Protocol):
     is_density: bool  # of the rows themselves: then rows of few values mislead it
     overshoot: float  # false alarms on stationary rows, as a fraction of the martingale's bound
 
+    def check(self, X: np.ndarray, first: int) -> None:
+        """Refuse rows that it is no model of, in words; ``first`` is the index of the first in the stream."""
+        ...
+
     def allocate(self, capacity: int, n_features: int) -> Any:
         """Arrays with the slot in front, in a NamedTuple."""
         ...
@@ -86,6 +90,13 @@ def too_extreme(row: int, x: np.ndarray) -> ValueError:
         f"row {row} of the stream, {x}, is too far from the others for floating point: scale it, "
         "or leave it out"
     )
+
+
+def refuse_rows(X: np.ndarray, good: np.ndarray, first: int, values: str) -> None:
+    """Raise an error that names the first of the rows that are not ``good``, and what ``values`` may be."""
+    bad = np.flatnonzero(~good.all(axis=1))
+    if len(bad):
+        raise ValueError(f"row {first + int(bad[0])} of the stream is {X[bad[0]]}, but {values}")
 
 
 class RunFilter:

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from .._compat import Interval, StrOptions, fit_context
+from ..estimators import all_or_nothing
 from ..exceptions import EvidenceWarning
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes, watches_by_estimator
@@ -184,11 +185,11 @@ class EvidenceMonitor(BaseEstimator):
         -------
         self : EvidenceMonitor
         """
-        return self._absorb(X, y, reset=not hasattr(self, "_watch"), classes=classes)
+        return self._absorb(X, y, reset=False, classes=classes)
 
     def _absorb(self, X, y, reset: bool, classes=None) -> "EvidenceMonitor":
-        before = self.__dict__.copy()
-        try:
+        with all_or_nothing(self):
+            reset = reset or not hasattr(self, "_watch")
             # an estimator is copied before it learns, the arrays of a closed form are not
             watch = self._make_watch() if reset else self._copied()
             X, y = self._validate(X, y, watch, reset)
@@ -196,11 +197,7 @@ class EvidenceMonitor(BaseEstimator):
                 watch.classes = known_classes(watch.model, y, classes)
             found = watch.learn(X, y)
             self._look_at_values(watch, X)
-        except BaseException:  # all or nothing: also after a keyboard interrupt
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-        self._store(watch, found, len(X), reset)
+            self._store(watch, found, len(X), reset)
         if callable(self.reaction):
             for detection in found.detections:
                 self.reaction(self, detection)

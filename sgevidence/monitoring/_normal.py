@@ -104,6 +104,16 @@ class NormalSegment(BaseEstimator):
         zero, table = np.zeros(capacity), np.zeros((capacity, n_features))
         return NormalRuns(zero, table, table.copy())
 
+    def check(self, X: np.ndarray, first: int) -> None:
+        """Accept all rows: any numbers may come.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+        first : int
+            Index of the first row in the stream.
+        """
+
     def settle(self, runs: NormalRuns, X: np.ndarray) -> None:
         """Refuse: there are no units to be found.
 

@@ -55,9 +55,13 @@ def place_weights(gain: np.ndarray) -> np.ndarray:
 def stands_out(log_odds: float, before: np.ndarray, after: np.ndarray, n: int) -> bool:
     """Whether a run is ahead by more than chance, from what rows gain by it before the change and after it.
 
-    With too few rows before it from the n since, of which ``after`` are at hand.
+    With too few rows before it from the n since, of which ``after`` are at hand.  A few rows after it may
+    agree by chance, so they are taken to scatter at least as much as those before.
     """
+    spread = np.concatenate([before, after]).std() if len(after) < FEW else after.std()
     if len(before) < FEW:
-        return 0.5 * (log_odds + n * after.mean()) > AHEAD * math.sqrt(n) * after.std()
-    error = math.sqrt(before.var() / len(before) + after.var() / len(after))
+        return 0.5 * (log_odds + n * after.mean()) > AHEAD * math.sqrt(n) * spread
+    if len(after) < FEW:
+        spread = max(before.std(), after.std())
+    error = math.sqrt(before.var() / len(before) + spread**2 / len(after))
     return after.mean() - before.mean() > APART * error

@@ -114,6 +114,16 @@ class RegressionSegment(BaseEstimator):
             np.zeros(capacity), np.zeros(capacity), np.zeros((capacity, d)), np.zeros((capacity, d, d))
         )
 
+    def check(self, X: np.ndarray, first: int) -> None:
+        """Accept all rows: any numbers may come.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+        first : int
+            Index of the first row in the stream.
+        """
+
     def settle(self, runs: RegressionRuns, X: np.ndarray) -> None:
         """Refuse: there are no units to be found.
 

@@ -107,6 +107,7 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
         X, y = check_X_y(X, y, dtype=np.float64, order="C", y_numeric=True)
     else:
         X, y = check_array(X, dtype=np.float64, order="C"), None
+    chosen.check(X, 0)
     values = FewValues()
     if chosen.is_density and (found := values.look(X)):
         warnings.warn(complaint(found, values.n_seen, None, chosen), EvidenceWarning, stacklevel=3)

@@ -15,6 +15,11 @@ first ``warm_up`` rows, which are held until there are that many.  So the answer
 units, nothing is used before it is there, and the evidence is conditional on the units.  The cells of rows
 of any shape are in the units of the ``warm_up`` in every run.
 
+**The first row of a run.**  A level may be anywhere: with probability 1/10 the first row has a Cauchy density
+like a stray's, in every member, and where the row is more than ``FAR`` units out the prior of the level is
+widened to it.  A walk learns nothing from a jump.  Without these the row after a large jump would be a better
+beginning than the row of the jump itself.
+
 Columns are independent given the changes, which they share.
 
 Symbols
@@ -46,11 +51,12 @@ from ._overshoot import overshoot_of_members
 from ._past import Past
 from ._shape import CELLS, learn_shape, normal_score
 from ._structures import STRUCTURES, design, follow, prior_of
-from ._tails import SHAPE, log_prior, under_tails
+from ._tails import SHAPE, are_strays, from_anywhere, log_prior, under_tails
 
 MODELS = (*STRUCTURES, "shape")
 NOISES = (1.0, 0.3, 0.1, 0.03)  # units
-FARTHEST = 1e150  # units: squares have to be numbers
+FAR = 5.0  # units: a first row further out widens the prior of its run's level
+FARTHEST = 1e150  # of a row, and in units of a run: squares have to be numbers
 
 
 class SeriesRuns(NamedTuple):
@@ -64,8 +70,10 @@ class SeriesRuns(NamedTuple):
     v11: np.ndarray
     v12: np.ndarray
     v22: np.ndarray
+    determinant: np.ndarray  # of V
     a: np.ndarray
     b: np.ndarray
+    excess: np.ndarray  # of the last row over its prediction, so far as it was a stray
     log_member: np.ndarray
     log_shape: np.ndarray  # (capacity, columns, correlations)
     counts: np.ndarray  # (capacity, columns, cells)
@@ -145,10 +153,28 @@ class SeriesSegment(BaseEstimator):
             raise ValueError(f"models must be some of {MODELS}, got {self.models!r}")
         shape = (capacity, n_features, len(self._structures()), len(NOISES) * len(log_prior()))
         table = np.zeros((capacity, n_features))
-        none, members = np.zeros(n_features), [np.zeros(shape) for _ in range(8)]
+        none, members = np.zeros(n_features), [np.zeros(shape) for _ in range(10)]
         shapes = [np.zeros((capacity, n_features, size)) for size in (len(RHO), CELLS)]
-        past = Past(none, none, 0, 0, none, none, (none, none + 1.0), none, none + 1.0)
+        past = Past(none, none, 0, 0, none, none, (none, none + 1.0), none, none + 1.0, none)
         return SeriesRuns._make([np.zeros(capacity), table, table.copy(), *members, *shapes, past])
+
+    def check(self, X: np.ndarray, first: int) -> None:
+        """Refuse rows whose squares are no floats, before they are held.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+        first : int
+            Index of the first row in the stream.
+
+        Raises
+        ------
+        ValueError
+            Where a value is beyond 1e150.
+        """
+        extreme = np.flatnonzero(np.abs(X).max(axis=1) > FARTHEST)
+        if len(extreme):
+            raise too_extreme(first + int(extreme[0]), X[extreme[0]])
 
     def settle(self, runs: SeriesRuns, X: np.ndarray) -> None:
         """Find the first units from the rows of the warm-up.
@@ -183,7 +209,7 @@ class SeriesSegment(BaseEstimator):
         """
         log_p = np.zeros((len(X), R + len(X)))
         for i, x in enumerate(X):
-            self._begin(runs, R + i)
+            self._begin(runs, R + i, x)
             log_p[i, : R + i + 1] = self._learn(runs, R + i + 1, x)
             runs.past.absorb(x)
         return log_p
@@ -202,13 +228,14 @@ class SeriesSegment(BaseEstimator):
         """
         return overshoot_of_members(runs.log_member[: len(weight)], self._structures(), weight)
 
-    def _begin(self, runs: SeriesRuns, slot: int) -> None:
+    def _begin(self, runs: SeriesRuns, slot: int, x: np.ndarray) -> None:
         runs.age[slot] = runs.counts[slot] = 0.0
-        runs.centre[slot], runs.unit[slot] = runs.past.units()
+        runs.centre[slot], unit = runs.past.units()
+        runs.unit[slot] = np.where(_leaves_rest(runs.past, x), np.abs(x - runs.centre[slot]), unit)
         log_tails, names = log_prior(), self._structures()
         variance = np.repeat(np.square(NOISES), len(log_tails))
         runs.a[slot], runs.b[slot] = SHAPE, SHAPE * variance
-        runs.m1[slot] = runs.v12[slot] = 0.0
+        runs.m1[slot] = runs.v12[slot] = runs.excess[slot] = 0.0
         prior, n_shapes = np.array([STRUCTURES[name] for name in names]), len(RHO) * ("shape" in self.models)
         total = len(variance) * prior.sum() + n_shapes  # a shape is as probable as one of so many members
         of_tails = np.tile(log_tails, len(NOISES)) + np.log(len(log_tails) / total)
@@ -216,28 +243,65 @@ class SeriesSegment(BaseEstimator):
         runs.log_shape[slot] = -np.log(total) if n_shapes else -np.inf
         for s, name in enumerate(names):
             runs.m2[slot, :, s], runs.v11[slot, :, s], runs.v22[slot, :, s] = prior_of(name, variance)
+        runs.determinant[slot] = runs.v11[slot] * runs.v22[slot]
 
     def _learn(self, runs: SeriesRuns, R: int, x: np.ndarray) -> np.ndarray:
         """Log predictive density of the row under the first R runs, which then learn it; (R,)."""
-        m1, m2, v11, v12, v22, a, b, log_member = (v[:R] for v in runs[3:-3])
+        m1, m2, v11, v12, v22, determinant, a, b, excess = (v[:R] for v in runs[3:-4])
         z = ((x - runs.centre[:R]) / runs.unit[:R])[:, :, None, None]
         if np.abs(z).max() > FARTHEST:
             raise too_extreme(runs.past.seen, x)
-        one, u, known = design(self._structures(), runs.age[:R], runs.centre[:R], runs.unit[:R], runs.past)
-        Vx1, Vx2 = v11 * one + v12 * u, v12 * one + v22 * u
-        q1 = np.maximum(one * Vx1 + u * Vx2, 0.0)  # rounding may take a variance below zero
+        names = self._structures()
+        one, u, known = design(names, runs.age[:R], runs.centre[:R], runs.unit[:R], runs.past, excess)
         e = one * (z - known - m1) - u * m2
         z = one * z
-        scale = b * (1.0 + q1)
-        follows = follow(self._structures()) if runs.past.seen == 0 else None
+        rounding = (one * (runs.past.cell() / runs.unit[:R])[:, :, None, None]) ** 2 / 12.0
+        q1 = _spread(v11, v12, v22, one, u)[2]
+        scale = b * (1.0 + q1) + a * rounding
+        follows = follow(names) if runs.past.seen == 0 else None
         if follows is not None:  # the first row of a stream follows none: broad, and nothing is learnt
             e, scale = np.where(follows, z, e), np.where(follows, 2.0, scale)
-        log_p, *learnt = under_tails(e, z * z, a, scale, runs.age[:R, None, None, None])
+        age = runs.age[:R, None, None, None]
+        log_p, *learnt = under_tails(e, z * z, a, scale, age)
+        begins = runs.age[R - 1] == 0.0  # the last run, with this row
+        if begins:
+            log_p[-1], near = from_anywhere(log_p[-1], z[-1] ** 2)
+            wider = np.maximum(np.abs(z[-1]) / FAR, 1.0) ** 2
+            if (wider > 1.0).any():
+                v11[-1] *= wider
+                determinant[-1] *= wider
+                q1 = _spread(v11, v12, v22, one, u)[2]
+                scale = b * (1.0 + q1) + a * rounding
+                _, *learnt = under_tails(e, z * z, a, scale, age)
+            for v in learnt:  # a jump is no step of a walk
+                v[-1] *= np.where(follow(names), near, 1.0)
         if follows is not None:
             learnt = [np.where(follows, 0.0, v) for v in learnt]
+        log_z = self._average(runs, R, x, log_p + np.log(one))
         w, kappa, c, surprise = learnt
-        log_member += log_p + np.log(one)
-        log_shape = runs.log_shape[:R]
+        Vx1, Vx2, q1 = _spread(v11, v12, v22, one, u)
+        shrink = 1.0 / (1.0 + kappa * q1)
+        ge = w * e * shrink  # a step along the score
+        m1 += ge * Vx1
+        m2 += ge * Vx2
+        # V - κ Vx (Vx)' shrink, without its cancellation where rows are far out
+        v11 += kappa * u * u * determinant
+        v12 -= kappa * u * one * determinant
+        v22 += kappa * one * one * determinant
+        for v in (v11, v12, v22, determinant):
+            v *= shrink
+        b += 0.5 * (ge * e - surprise * b / a)
+        a += 0.5 * c
+        excess[:] = np.where(follow(names) & are_strays(len(NOISES)), (1.0 - w) * e, 0.0)
+        if begins:  # with a jump, that is the level and no stray
+            excess[-1] = 0.0
+        runs.age[:R] += 1.0
+        return (log_z - np.log(runs.unit[:R])).sum(1)
+
+    def _average(self, runs: SeriesRuns, R: int, x: np.ndarray, log_p: np.ndarray) -> np.ndarray:
+        """Log density of the row in units, over the members, whose weights then learn it; (R, columns)."""
+        log_member, log_shape = runs.log_member[:R], runs.log_shape[:R]
+        log_member += log_p
         if "shape" in self.models:
             log_shape += self._learn_shape(runs, R, x)
         top = np.maximum(log_member.max((2, 3), initial=-np.inf), log_shape.max(2))
@@ -245,24 +309,36 @@ class SeriesSegment(BaseEstimator):
         log_z = top + np.log(members + np.exp(log_shape - top[:, :, None]).sum(2))
         log_member -= log_z[:, :, None, None]
         log_shape -= log_z[:, :, None]
-        shrink = 1.0 / (1.0 + kappa * q1)
-        ge, g = w * e * shrink, kappa * shrink  # a step along the score, and the information of the row
-        m1 += ge * Vx1
-        m2 += ge * Vx2
-        v11 -= g * Vx1 * Vx1
-        v12 -= g * Vx1 * Vx2
-        v22 -= g * Vx2 * Vx2
-        b += 0.5 * (ge * e - surprise * b / a)
-        a += 0.5 * c
-        runs.age[:R] += 1.0
-        return (log_z - np.log(runs.unit[:R])).sum(1)
+        if runs.age[R - 1] == 0.0:
+            first = _log_first(runs.past, x, runs.unit[R - 1])
+            log_z[-1] = np.where(_leaves_rest(runs.past, x), first, log_z[-1])
+        return log_z
 
     def _learn_shape(self, runs: SeriesRuns, R: int, x: np.ndarray) -> np.ndarray:
         """Log density per unit of the row where it may have any shape; (R, columns, correlations)."""
         (centre, unit), counts = runs.past.first, runs.counts[:R]
         z, before = (((v - centre) / unit)[None] for v in (x, runs.past.last))  # all runs have the same cells
         follows = log_copula(normal_score(counts, z), normal_score(counts, before)) if runs.past.seen else 0.0
-        return (learn_shape(counts, z) + np.log(runs.unit[:R] / unit))[:, :, None] + follows
+        log_p = (learn_shape(counts, z) + np.log(runs.unit[:R] / unit))[:, :, None] + follows
+        cell = (runs.past.cell() / runs.unit[:R])[:, :, None]  # nor can a row tell more than its cell
+        return log_p - np.log1p(cell * np.exp(log_p))
 
     def _structures(self) -> list[str]:
         return [name for name in self.models if name != "shape"]
+
+
+def _spread(v11, v12, v22, one, u):
+    """V x and x' V x, where x is (``one``, u)."""
+    Vx1, Vx2 = v11 * one + v12 * u, v12 * one + v22 * u
+    return Vx1, Vx2, np.maximum(one * Vx1 + u * Vx2, 0.0)  # rounding may take a variance below zero
+
+
+def _leaves_rest(past: Past, x: np.ndarray) -> np.ndarray:
+    """Is the row the first that differs, by column?"""
+    return past.is_flat() & (x != past.mean)
+
+
+def _log_first(past: Past, x: np.ndarray, unit: np.ndarray) -> np.ndarray:
+    """Log density of such a row, in units of its distance: Cauchy, with the size of the rows before."""
+    mean, size = past.units()
+    return np.log(unit) - np.log(np.pi * size) - np.log1p(((x - mean) / size) ** 2)

@@ -45,14 +45,21 @@ LEAST_SCALE = 1e-3  # of h, units: where all recent rows are the mean
 
 
 class Design(NamedTuple):
-    """The row as each structure expects it; (R, columns, S, 1)."""
+    """The row as each structure expects it; (R, columns, S, 1), or for each member."""
 
     one: np.ndarray
     u: np.ndarray
     known: np.ndarray
 
 
-def design(names: list[str], age: np.ndarray, centre: np.ndarray, unit: np.ndarray, past: Past) -> Design:
+def design(
+    names: list[str],
+    age: np.ndarray,
+    centre: np.ndarray,
+    unit: np.ndarray,
+    past: Past,
+    excess: np.ndarray | float = 0.0,
+) -> Design:
     """Of the next row.
 
     Parameters
@@ -63,6 +70,8 @@ def design(names: list[str], age: np.ndarray, centre: np.ndarray, unit: np.ndarr
     centre, unit : ndarray of shape (R, columns)
         Units of the runs.
     past : Past
+    excess : ndarray of shape (R, columns, S, members), or zero
+        What the last row had as a stray; the next one does not take after that.
 
     Returns
     -------
@@ -84,7 +93,10 @@ def design(names: list[str], age: np.ndarray, centre: np.ndarray, unit: np.ndarr
             u[:, :, s, 0], known[:, :, s, 0] = past.step / unit, last
         elif name == "volatile":
             one[:, :, s, 0] = 1.0 / np.maximum(np.sqrt(past.scatter) / unit, LEAST_SCALE)
-    return Design(one, u, known)
+    takes_after = follow(names)
+    walks = takes_after & (np.array(names)[:, None] != "autoregression")
+    slopes = takes_after & (np.array(names)[:, None] != "walk")
+    return Design(one, u - slopes * excess, known - walks * excess)
 
 
 def prior_of(name: str, variance: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:

@@ -124,6 +124,32 @@ def under_tails(
     return Seen(log_p, weight, kappa, c, surprise)
 
 
+def from_anywhere(log_p: np.ndarray, z2: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Log density of the first row of a run, whose level may be as far from those before as a stray is.
+
+    Parameters
+    ----------
+    log_p : ndarray of shape (..., noises × tails)
+        Where the level is near.
+    z2 : ndarray, broadcast to the same
+        The row squared, in units.
+
+    Returns
+    -------
+    log_density, near : ndarray of shape (..., noises × tails)
+        And the probability that the level is near.
+    """
+    share = STRAYS / (STRAYS + OTHERS)
+    log_near = np.log1p(-share) + log_p
+    log_density = np.logaddexp(log_near, np.log(share) + student_t(z2, 0.5, 0.5 * STRAY_SCALE**2))
+    return log_density, np.exp(log_near - log_density)
+
+
+def are_strays(n_noises: int) -> np.ndarray:
+    """Which members have strays; (noises × tails,) of bool."""
+    return np.tile(np.array(list(TAILS)) == "strays", n_noises)
+
+
 def student_t(e2: np.ndarray, a: np.ndarray | float, b: np.ndarray | float) -> np.ndarray:
     """Log density of the deviation e under t with 2a degrees of freedom and scale² b/a."""
     a = np.asarray(a)

@@ -8,11 +8,7 @@ import numpy as np
 
 from ._detection import Alarm, Detection
 from ._few_values import FewValues
-from ._filter import RunFilter, SegmentModel, too_extreme
-
-#: Units are measured by squares: a larger row is refused when it comes, not when ten are there, which would
-#: then be refused for ever.
-LARGEST = 1e150
+from ._filter import RunFilter, SegmentModel
 
 
 class Watched(NamedTuple):
@@ -67,11 +63,9 @@ class RowWatch:
 
     def learn(self, X: np.ndarray, y: np.ndarray | None) -> Watched:
         """Absorb rows, one after the other."""
+        n_held = sum(len(x) for x, _ in self.held)
+        self.model.check(X, n_held + (self.filter.n_seen if self.filter else 0))
         if self.filter is None:
-            n_held = sum(len(x) for x, _ in self.held)
-            extreme: np.ndarray = np.flatnonzero(np.abs(X).max(axis=1) > LARGEST)
-            if self.model.warm_up and len(extreme):
-                raise too_extreme(n_held + int(extreme[0]), X[extreme[0]])
             self.held.append((X, y))
             if n_held + len(X) < self.model.warm_up:
                 return Watched.together([])

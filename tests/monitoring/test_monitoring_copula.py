@@ -29,15 +29,19 @@ def distribution(z, seen):
     return mass[:cell].sum() + mass[cell] * (leaf - cell)
 
 
-def evidence(z, before=None):
-    """log p of rows by ρ, the one before the first given; from leaves and a Gaussian in two dimensions."""
+def evidence(z, before=None, grid=None):
+    """log p of rows by ρ, the one before the first given; from leaves and a Gaussian in two dimensions.
+
+    Where there is a grid, of such a width at each row, no row tells more than its cell.
+    """
     total, before = np.zeros(len(RHO)), [before, *z[:-1]]
     for i, (value, last) in enumerate(zip(z, before)):
         mass, cell = leaves(z[:i]), min(int(t.cdf(value, 2) * 2**LEVELS), 2**LEVELS - 1)
-        total += np.log(mass[cell] * 2**LEVELS) + t.logpdf(value, 2)
+        log_p = np.log(mass[cell] * 2**LEVELS) + t.logpdf(value, 2) + np.zeros(len(RHO))
         if last is not None:
             q = [norm.ppf(distribution(v, z[:i])) for v in (last, value)]
-            total += [multivariate_normal.logpdf(q, cov=[[1, r], [r, 1]]) - norm.logpdf(q).sum() for r in RHO]
+            log_p += [multivariate_normal.logpdf(q, cov=[[1, r], [r, 1]]) - norm.logpdf(q).sum() for r in RHO]
+        total += log_p if grid is None else -np.log(np.exp(-log_p) + grid[i])
     return total
 
 

@@ -30,7 +30,7 @@ def test_what_is_no_class_or_count_is_refused_and_nothing_is_learned(rng, model,
     if bad == 3.0 and isinstance(model, CountSegment):
         monitor.partial_fit(wrong)
         return
-    with pytest.raises(ValueError, match="the values of a C"):
+    with pytest.raises(ValueError, match="row 50 of the stream"):
         monitor.partial_fit(wrong)
     assert monitor.log_evidence_ == before and monitor.n_samples_seen_ == 30
     whole = EvidenceMonitor(model).fit(X).log_evidence_
@@ -75,3 +75,19 @@ def test_false_alarms_are_as_rare_as_wanted(model, draw, least, rng):
     wanted = monitor.false_alarm_rate_ * 40 * 4000
     error = 3 * np.sqrt(alarms)
     assert least * wanted - error <= alarms <= 1.5 * wanted + error
+
+
+@pytest.mark.parametrize("n_before", [0, 4, 30])
+def test_a_row_that_is_no_count_is_refused_when_it_comes(rng, n_before):
+    """And the good ones after it are taken, also where rows are still held."""
+    X = rng.poisson(3.0, (40, 1)).astype(float)
+    monitor = EvidenceMonitor(CountSegment())
+    if n_before:
+        monitor.partial_fit(X[:n_before])
+    for bad in (339.08, -1.0, 2.0**60):
+        with pytest.raises(ValueError, match=f"row {n_before} of the stream"):
+            monitor.partial_fit([[bad]])
+    monitor.partial_fit(X[n_before:])
+    assert monitor.log_evidence_ == pytest.approx(EvidenceMonitor(CountSegment()).fit(X).log_evidence_)
+    with pytest.raises(ValueError, match="row 2 of the stream"):
+        segment([[1.0], [2.0], [0.5]], model=CountSegment())

@@ -21,6 +21,7 @@ from sgevidence import (
 )
 from sgevidence.monitoring import NormalSegment, _estimators
 from sgevidence.monitoring._detection import Detection
+from sgevidence.monitoring._placing import stands_out
 
 FAST = SGAIS(n_particles=30, max_particles=30)
 
@@ -273,3 +274,23 @@ def test_in_a_pipeline_of_river(rng):
         right.append(model.predict_one({"x": x}) == y)
         model.learn_one({"x": x}, y)
     assert np.mean(right[-100:]) > 0.8
+
+
+@pytest.mark.parametrize("model", [linear(), averager()], ids=["estimator", "averager"])
+def test_rows_may_come_one_at_a_time(model, rng):
+    """Also the first; it raised a math domain error."""
+    X, y = regression_stream(rng, n=30, change=20)
+    monitor = EvidenceMonitor(model)
+    for x, target in zip(X, y):
+        monitor.update(x, target)
+    assert monitor.n_samples_seen_ == 30 and np.isfinite(monitor.log_evidence_)
+    assert monitor.log_predictive_path_["n_samples"].tolist() == list(range(1, 31))
+
+
+def test_a_few_rows_that_agree_do_not_stand_out():
+    before = np.tile([-1.0, -5.0], 20)
+    assert not stands_out(3.0, before, np.array([2.0]), 1)
+    assert not stands_out(3.0, before[:4], np.array([2.0]), 1)
+    assert stands_out(60.0, before, np.full(40, 2.0), 40)
+    narrow = broken(stands_out, "max(before.std(), after.std())", "after.std()")
+    assert narrow(3.0, before, np.array([2.0]), 1)

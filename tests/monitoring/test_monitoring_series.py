@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,9 @@ from segment_cases import enumerate_segmentations
 from test_monitoring_copula import evidence
 
 from sgevidence import EvidenceMonitor
-from sgevidence.monitoring import NormalSegment, SeriesSegment, _series, _tails
+from sgevidence.monitoring import NormalSegment, SeriesSegment, _series, _tails, segment
 from sgevidence.monitoring._filter import RunFilter
+from sgevidence.monitoring._past import Past
 from sgevidence.monitoring._structures import STRUCTURES
 
 NILE = json.loads((Path(__file__).parents[1] / "data" / "nile.json").read_text())
@@ -60,37 +62,64 @@ def design(x, name, s, e, unit, warm_up):
     return np.array(Phi), np.array(target), np.array(scale)
 
 
+def grid(x, i, warm_up):
+    """Least step between rows before row i, and a hundredth of a unit while there is none."""
+    steps = np.abs(np.diff(x[:i]))
+    return steps[steps > 0].min() if (steps > 0).any() else 0.01 * units(x, i, warm_up)[1]
+
+
+def t_pdf(x, df, scale):
+    """scipy's, which takes a hundred times as long for one number."""
+    constant = (
+        math.lgamma((df + 1) / 2) - math.lgamma(df / 2) - 0.5 * math.log(df * math.pi) - math.log(scale)
+    )
+    return math.exp(constant - (df + 1) / 2 * math.log1p((x / scale) ** 2 / df))
+
+
 def member_evidence(x, name, noise, tails, s, e, unit, warm_up):
     """Row by row with matrices: log p of a segment under one member."""
     m, V = np.array(PRIORS[name][0], float), np.diag(PRIORS[name][1](noise)).astype(float)
     a, b, total = 1.0, noise**2, 0.0
-    strays = 0.0
+    strays = excess = 0.0
+    follows = name in ("autoregression", "walk", "momentum")
     for i, (phi, target, h) in enumerate(zip(*design(x, name, s, e, unit, warm_up)), start=s):
+        # what the last row had as a stray is no part of the state that this one takes after
+        phi = phi - [0.0, excess * (follows and name != "walk")]
+        target = target + excess * (follows and name != "autoregression")
         z, phi, target, total = (x[i] - unit[0]) / unit[1] / h, phi / h, target / h, total - np.log(h)
-        q = 1 + phi @ V @ phi
+        rounding = (grid(x, i, warm_up) / unit[1] / h) ** 2 / 12
         epsilon = (1 + strays) / (10 + i - s) if tails == "strays" else 0.0
-        first = i == 0 and name in ("autoregression", "walk", "momentum")
+        first = i == 0 and follows
         heavy = tails in ("heavy", "right", "left")
         df, error = min(2 * a, 3) if heavy else 2 * a, z if first else target - phi @ m
         wide = 1.6 if tails == "right" else 1 / 1.6 if tails == "left" else 1.0
         g = wide if error > 0 else 1 / wide  # and g/2 of t on either side is not one: 2/(wide + 1/wide) of it
-        p = t.pdf(error / g, 2, 0, np.sqrt(2)) if first else t.pdf(error / g, df, 0, np.sqrt(b / a * q))
-        p *= 2 / (wide + 1 / wide)
-        both = (1 - epsilon) * p + epsilon * t.pdf(z, 1, 0, 5.0)
-        r = rows = 0.0 if first else (1 - epsilon) * p / both
+        both_scales = 2 / (wide + 1 / wide)
+        freedom, s2 = (2, 2) if first else (df, b / a * (1 + phi @ V @ phi) + rounding)
+        stray = t_pdf(z, 1, 5.0)
+        p = (1 - epsilon) * both_scales * t_pdf(error / g, freedom, math.sqrt(s2)) + epsilon * stray
+        near = 1.0
+        if i == s:  # the level may be anywhere, and further out its prior is wider
+            anywhere = 0.9 * p + 0.1 * stray
+            near, p = 0.9 * p / anywhere if follows else 1.0, anywhere
+            V[0, 0] *= max(1.0, abs(z) / 5) ** 2
+        total += np.log(p)
+        s2 = s2 if first else b / a * (1 + phi @ V @ phi) + rounding
+        p = (1 - epsilon) * both_scales * t_pdf(error / g, freedom, math.sqrt(s2))
+        r = rows = 0.0 if first else p / (p + epsilon * stray)
+        kappa, surprise = rows, 0.0
         if heavy and not first:  # the mean precision of the row, by quadrature
-            u = np.linspace(0, 8, 2001)  # λ = 2 u² / (df + (error/g)² / scale²)
+            u = np.linspace(0, 8, 401)  # λ = 2 u² / (df + (error/g)² / scale²)
             density = u**df * np.exp(-(u**2))  # λ^((df - 1)/2) exp(-u²) dλ/du, but for a factor
-            r = 2 * (u**2 * density).sum() / density.sum() / (df + (error / g) ** 2 / (b / a * q)) / g**2
+            r = 2 * (u**2 * density).sum() / density.sum() / (df + (error / g) ** 2 / s2) / g**2
             kappa, rows = (df + 1) / (df + 3), df / (df + 3)
-        else:
-            kappa = rows
-        total += np.log(both)
+            surprise = 1 - rows
+        r, kappa, rows, surprise = near * r, near * kappa, near * rows, near * surprise
         strays += 1 - rows  # the first row of a stream tells some nothing, like one
+        excess = (1 - r) * error if follows and tails == "strays" and i > s else 0.0
         if r > 0:  # a step along the score, scaled by the information
             after = V @ np.linalg.inv(np.eye(2) + kappa * np.outer(phi, phi @ V))
-            expected = rows if tails == "strays" else 1.0  # mean of r error² / scale²
-            b += 0.5 * (r * error**2 / (1 + kappa * phi @ V @ phi) - (expected - rows) * b / a)
+            b += 0.5 * (r * error**2 / (1 + kappa * phi @ V @ phi) - surprise * b / a)
             m, V, a = m + after @ phi * r * error, after, a + 0.5 * rows
     return total
 
@@ -108,7 +137,8 @@ def segment_evidence(x, s, e, warm_up, models):
     if "shape" in models:  # cells are those of the first rows in every run
         first = units(x, 0, warm_up)
         z, rescaled = (x - first[0]) / first[1], -(e - s) * np.log(first[1] / unit[1])
-        members += list(evidence(z[s:e], z[s - 1] if s else None) + rescaled)
+        cells = np.array([grid(x, i, warm_up) for i in range(s, e)]) / first[1]
+        members += list(evidence(z[s:e], z[s - 1] if s else None, cells) + rescaled)
     total = 20 * sum(STRUCTURES[name] for name in models if name != "shape") + 5 * ("shape" in models)
     return np.logaddexp.reduce(members) - np.log(total) - (e - s) * np.log(unit[1])
 
@@ -146,9 +176,17 @@ def test_evidence_and_posterior_are_those_of_all_segmentations(models, rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("v12 -= g * Vx1 * Vx2", "v12 += g * Vx1 * Vx2"),
+        ("v12 -= kappa * u * one", "v12 += kappa * u * one"),
+        ("v11 += kappa * u * u * determinant", "v11 += 0.0"),
+        ("+ a * rounding\n            _", "\n            _"),
+        ("+ a * rounding\n    follows", "\n    follows"),
+        ("determinant[-1] *= wider", ""),
+        ("wider = np.maximum(np.abs(z[-1]) / FAR, 1.0) ** 2", "wider = np.ones(1)"),
+        ("np.where(follow(names), near, 1.0)", "near"),
+        ("excess[-1] = 0.0", "pass"),
+        ("(1.0 - w) * e, 0.0)", "0.0, 0.0)"),
         ("1.0 / (1.0 + kappa * q1)", "1.0 / (1.0 + q1)"),
-        ("w * e * shrink, kappa * shrink", "w * e * shrink, w * shrink"),
+        ("v *= shrink", "v *= 1.0 / (1.0 + q1)"),
         ("w, kappa, c, surprise = learnt", "w, kappa, c, surprise = learnt; c = w"),
         ("ge * e - surprise * b / a", "ge * e"),
         ("(log_z - np.log(runs.unit[:R])).sum(1)", "log_z.sum(1)"),
@@ -163,6 +201,9 @@ def test_a_wrong_step_is_noticed(right, wrong, rng, monkeypatch):
     with pytest.raises(AssertionError):
         for name in ("autoregression", "trend"):
             check_against_enumeration(example(rng), (name,))
+        X = example(rng)
+        X[4:] += 200.0  # ten units out
+        check_against_enumeration(X, ("trend",))
 
 
 @pytest.mark.parametrize(
@@ -273,6 +314,8 @@ def test_without_outliers_a_segment_has_its_closed_form(name, rng, monkeypatch):
     """The rows from the second on, given the first: one multivariate t a member."""
     monkeypatch.setattr(_tails, "TAILS", {"Gaussian": 1.0})
     monkeypatch.setattr(_series, "NOISES", (0.3,))
+    monkeypatch.setattr(_series, "from_anywhere", lambda log_p, z2: (log_p, np.ones_like(log_p)))
+    monkeypatch.setattr(Past, "cell", lambda self: np.zeros_like(self.grid))
     x = np.cumsum(rng.normal(size=30))
     segment = SeriesSegment((name,), 10)
     filter = RunFilter(segment, 1e-100, 40, 1)
@@ -310,6 +353,62 @@ def test_the_nile_changed_in_1898():
     nile = np.array(NILE["series"][0]["raw"], float).reshape(-1, 1)
     found = EvidenceMonitor().fit(nile).change_points_
     assert len(found) == 1 and abs(1871 + found[0] - 1899) <= 2
+
+
+def runs_of(*parts):
+    return np.concatenate([np.full(n, value, float) for n, value in parts])
+
+
+@pytest.mark.filterwarnings("ignore:column 0 has only")
+@pytest.mark.parametrize(
+    "parts, places",
+    [
+        ([(22, 500), (13, 1100)], [22]),
+        ([(30, 0), (30, 1), (30, 0)], [30, 60]),
+        ([(30, 3), (30, 7), (40, -2), (50, 100)], [30, 60, 100]),
+        ([(50, 0), (50, 0.1)], [50]),
+        ([(30, 0.01), (30, 0.02), (30, 0.05)], [30, 60]),
+        ([(1000, 1), (1000, 2)], [1000]),
+        ([(12, 1), (30, 2), (12, 5)], [12, 42]),
+        ([(5, 1), (30, 2)], [5]),
+    ],
+)
+def test_constant_runs_change_once_each(parts, places):
+    """A run of equal rows may not gain without end by being narrower than another."""
+    x = runs_of(*parts)
+    for series in (x, 1e-3 * x - 7.0):
+        np.testing.assert_array_equal(segment(series[:, None]).change_points, places)
+        np.testing.assert_array_equal(EvidenceMonitor().fit(series[:, None]).change_points_, places)
+
+
+@pytest.mark.filterwarnings("ignore:column 0 has only")
+@pytest.mark.parametrize(
+    "owner, name, wrong",
+    [
+        (Past, "cell", lambda self: np.zeros_like(self.grid)),
+        (_series, "from_anywhere", lambda log_p, z2: (log_p, np.ones_like(log_p))),
+    ],
+)
+def test_power_constant_runs_without_a_grid_or_a_level_from_anywhere(owner, name, wrong, monkeypatch):
+    monkeypatch.setattr(owner, name, wrong)
+    with pytest.raises(AssertionError):
+        test_constant_runs_change_once_each([(30, 0), (30, 1), (30, 0)], [30, 60])
+        test_constant_runs_change_once_each([(22, 500), (13, 1100)], [22])
+
+
+def test_a_jump_of_a_million_scatters_is_one_change(rng):
+    x = np.repeat([500.0, 1100.0], 50) + 1e-5 * rng.normal(size=100)
+    assert EvidenceMonitor().fit(x[:, None]).change_points_.tolist() == [50]
+
+
+def test_a_tick_in_a_walk_is_no_change(rng):
+    """What a stray has too much is not taken over by the next row."""
+    found = 0
+    for _ in range(4):
+        x = np.cumsum(rng.normal(size=200))
+        x[120] += 25.0
+        found += np.sum(np.abs(EvidenceMonitor().fit(x[:, None]).change_points_ - 120) <= 2)
+    assert found == 0
 
 
 @pytest.mark.filterwarnings("ignore:column 0 has only 2 different values")

@@ -1,0 +1,138 @@
+"""A monitor that several threads feed, and processes forked while one of them is inside."""
+
+import multiprocessing
+import os
+import threading
+import time
+from contextlib import nullcontext
+
+import pytest
+
+from sgevidence import BayesianLinearRegression, EvidenceMonitor
+from sgevidence.estimators import _transaction, all_or_nothing
+from sgevidence.monitoring import NormalSegment
+from sgevidence.monitoring._watch import RowWatch
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="nobody forks here")
+IN_TIME = 20.0  # seconds in which a child that does not hang is back
+
+
+def feed(rng, n_threads=4, n_rows=500):
+    X = rng.normal(size=(n_threads, n_rows, 1))
+    monitor = EvidenceMonitor(NormalSegment())
+    monitor.partial_fit(X[0, :1])
+
+    def work(rows):
+        for i in range(0, len(rows), 10):
+            monitor.partial_fit(rows[i : i + 10])
+
+    threads = [threading.Thread(target=work, args=(rows,)) for rows in X]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return monitor, 1 + n_threads * n_rows
+
+
+def test_no_thread_loses_rows(rng):
+    monitor, n = feed(rng)
+    assert monitor.n_samples_seen_ == n
+    posterior = monitor.run_length_posterior_
+    assert (posterior["start"] + posterior["run_length"] == n).all()
+    assert monitor.log_predictive_path_["n_samples"][-1] == n
+
+
+def test_power_without_a_lock_rows_are_lost(rng, monkeypatch):
+    learn = RowWatch.learn
+
+    def slow(self, *args):
+        time.sleep(0.02)
+        return learn(self, *args)
+
+    monkeypatch.setattr(RowWatch, "learn", slow)
+    monkeypatch.setattr(_transaction, "_lock_of", lambda estimator: nullcontext())
+    monitor, n = feed(rng, n_rows=20)
+    posterior = monitor.run_length_posterior_
+    assert not (posterior["start"] + posterior["run_length"] == n).all()
+
+
+def child_of_a_fork(work):
+    """What ``work`` returns in a forked child; None if it hangs."""
+    context = multiprocessing.get_context("fork")
+    queue = context.SimpleQueue()
+    child = context.Process(target=lambda: queue.put(work()))
+    child.start()
+    child.join(IN_TIME)
+    if child.is_alive():
+        child.kill()
+        child.join()
+        return None
+    return queue.get()
+
+
+def fork_inside(estimator, work):
+    """Fork while another thread is inside a call that has changed the estimator."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def call():
+        with all_or_nothing(estimator):
+            estimator.half_done_ = True
+            inside.set()
+            go_on.wait()
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    inside.wait()
+    try:
+        return child_of_a_fork(work)
+    finally:
+        go_on.set()
+        thread.join()
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+@pytest.mark.parametrize("make", [lambda: EvidenceMonitor(NormalSegment()), BayesianLinearRegression])
+def test_a_forked_child_takes_the_call_back_and_goes_on(make, rng):
+    estimator, X = make(), rng.normal(size=(20, 1))
+
+    def work():
+        clean = not hasattr(estimator, "half_done_")
+        estimator.partial_fit(X, X[:, 0])
+        return (
+            clean,
+            estimator.n_samples_seen_,
+            child_of_a_fork(lambda: estimator.partial_fit(X, X[:, 0]) and 7),
+        )
+
+    assert fork_inside(estimator, work) == (True, 20, 40)
+    assert estimator.half_done_  # in the parent the call has gone through
+    assert child_of_a_fork(lambda: 5) == 5 and not _transaction._CALLS
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_power_a_child_with_the_locks_of_its_parent_hangs(rng, monkeypatch):
+    monkeypatch.setattr(f"{__name__}.IN_TIME", 2.0)
+    estimator, X = EvidenceMonitor(NormalSegment()), rng.normal(size=(20, 1))
+    lock = _transaction._lock_of(estimator)
+    lock.acquire()  # by nobody's call, so that the child does not know it
+    lookup = _transaction._lock_of
+    monkeypatch.setattr(_transaction, "_lock_of", lambda e: lock if e is estimator else lookup(e))
+    assert child_of_a_fork(lambda: estimator.partial_fit(X).n_samples_seen_) is None
+    lock.release()
+
+
+@needs_fork
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_a_thread_that_forks_inside_its_own_call_keeps_it(rng):
+    estimator = EvidenceMonitor(NormalSegment())
+
+    def work():
+        lock = _transaction._lock_of(estimator)
+        return estimator.half_done_, lock.locked()
+
+    with all_or_nothing(estimator):
+        estimator.half_done_ = True
+        assert child_of_a_fork(work) == (True, True)
+    assert not _transaction._lock_of(estimator).locked()
