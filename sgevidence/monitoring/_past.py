@@ -18,8 +18,8 @@ import numpy as np
 #: Differences between successive rows, relative to the rows, that are rounding errors of floats.
 FLOAT_DUST = 1e-12
 
-#: Width of the grid, in units, while all rows are the same.  With a tenth, a step of a tenth from zero is missed;
-#: from a hundredth on nothing depends on the value.
+#: Width of the grid, in units, while all rows are the same.  With a tenth, a step of a tenth from zero is
+#: missed; from a hundredth down the changes found do not depend on the value.
 REST = 0.01
 
 #: Share of a new row in the mean of recent rows, and in that of their squared deviations.
@@ -50,6 +50,15 @@ class Past:
     def is_flat(self) -> np.ndarray:
         """Where all rows have been the same: then they say nothing of the scale; (columns,) of bool."""
         return np.sqrt(self.squares / self.n) <= 1e-9 * np.abs(self.mean)
+
+    def leaves_rest(self, x: np.ndarray) -> np.ndarray:
+        """Is the row the first that differs?  (columns,) of bool."""
+        return self.is_flat() & (x != self.mean)
+
+    def log_first(self, x: np.ndarray, unit: np.ndarray) -> np.ndarray:
+        """Log density of such a row, in units of its distance: Cauchy, with the size of the rows before."""
+        mean, size = self.units()
+        return np.log(unit) - np.log(np.pi * size) - np.log1p(((x - mean) / size) ** 2)
 
     def cell(self) -> np.ndarray:
         """Width of the grid on which rows are recorded; (columns,)."""

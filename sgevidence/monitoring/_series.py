@@ -39,7 +39,6 @@ Arrays have the axes (run, column, structure, noise × tails).
 """
 
 from numbers import Integral
-from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -48,8 +47,8 @@ from .._compat import Interval
 from ._copula import RHO, log_copula
 from ._filter import too_extreme
 from ._overshoot import overshoot_of_members
-from ._past import Past
-from ._shape import CELLS, learn_shape, normal_score
+from ._series_runs import SeriesRuns, make_runs, spread
+from ._shape import learn_shape, normal_score
 from ._structures import STRUCTURES, design, follow, prior_of
 from ._tails import SHAPE, are_strays, from_anywhere, log_prior, under_tails
 
@@ -57,27 +56,6 @@ MODELS = (*STRUCTURES, "shape")
 NOISES = (1.0, 0.3, 0.1, 0.03)  # units
 FAR = 5.0  # units: a first row further out widens the prior of its run's level
 FARTHEST = 1e150  # of a row, and in units of a run: squares have to be numbers
-
-
-class SeriesRuns(NamedTuple):
-    """Posteriors of the members of every run; the leading axis is the run's slot."""
-
-    age: np.ndarray  # (capacity,)
-    centre: np.ndarray  # (capacity, columns)
-    unit: np.ndarray  # (capacity, columns)
-    m1: np.ndarray  # this and the rest: (capacity, columns, structures, noises)
-    m2: np.ndarray
-    v11: np.ndarray
-    v12: np.ndarray
-    v22: np.ndarray
-    determinant: np.ndarray  # of V
-    a: np.ndarray
-    b: np.ndarray
-    excess: np.ndarray  # of the last row over its prediction, so far as it was a stray
-    log_member: np.ndarray
-    log_shape: np.ndarray  # (capacity, columns, correlations)
-    counts: np.ndarray  # (capacity, columns, cells)
-    past: Past
 
 
 class SeriesSegment(BaseEstimator):
@@ -151,12 +129,7 @@ class SeriesSegment(BaseEstimator):
         self._validate_params()
         if not self.models or not set(self.models) <= set(MODELS):
             raise ValueError(f"models must be some of {MODELS}, got {self.models!r}")
-        shape = (capacity, n_features, len(self._structures()), len(NOISES) * len(log_prior()))
-        table = np.zeros((capacity, n_features))
-        none, members = np.zeros(n_features), [np.zeros(shape) for _ in range(10)]
-        shapes = [np.zeros((capacity, n_features, size)) for size in (len(RHO), CELLS)]
-        past = Past(none, none, 0, 0, none, none, (none, none + 1.0), none, none + 1.0, none)
-        return SeriesRuns._make([np.zeros(capacity), table, table.copy(), *members, *shapes, past])
+        return make_runs(capacity, n_features, len(self._structures()), len(NOISES) * len(log_prior()))
 
     def check(self, X: np.ndarray, first: int) -> None:
         """Refuse rows whose squares are no floats, before they are held.
@@ -231,7 +204,7 @@ class SeriesSegment(BaseEstimator):
     def _begin(self, runs: SeriesRuns, slot: int, x: np.ndarray) -> None:
         runs.age[slot] = runs.counts[slot] = 0.0
         runs.centre[slot], unit = runs.past.units()
-        runs.unit[slot] = np.where(_leaves_rest(runs.past, x), np.abs(x - runs.centre[slot]), unit)
+        runs.unit[slot] = np.where(runs.past.leaves_rest(x), np.abs(x - runs.centre[slot]), unit)
         log_tails, names = log_prior(), self._structures()
         variance = np.repeat(np.square(NOISES), len(log_tails))
         runs.a[slot], runs.b[slot] = SHAPE, SHAPE * variance
@@ -256,7 +229,7 @@ class SeriesSegment(BaseEstimator):
         e = one * (z - known - m1) - u * m2
         z = one * z
         rounding = (one * (runs.past.cell() / runs.unit[:R])[:, :, None, None]) ** 2 / 12.0
-        q1 = _spread(v11, v12, v22, one, u)[2]
+        q1 = spread(v11, v12, v22, one, u)[2]
         scale = b * (1.0 + q1) + a * rounding
         follows = follow(names) if runs.past.seen == 0 else None
         if follows is not None:  # the first row of a stream follows none: broad, and nothing is learnt
@@ -270,7 +243,7 @@ class SeriesSegment(BaseEstimator):
             if (wider > 1.0).any():
                 v11[-1] *= wider
                 determinant[-1] *= wider
-                q1 = _spread(v11, v12, v22, one, u)[2]
+                q1 = spread(v11, v12, v22, one, u)[2]
                 scale = b * (1.0 + q1) + a * rounding
                 _, *learnt = under_tails(e, z * z, a, scale, age)
             for v in learnt:  # a jump is no step of a walk
@@ -279,7 +252,7 @@ class SeriesSegment(BaseEstimator):
             learnt = [np.where(follows, 0.0, v) for v in learnt]
         log_z = self._average(runs, R, x, log_p + np.log(one))
         w, kappa, c, surprise = learnt
-        Vx1, Vx2, q1 = _spread(v11, v12, v22, one, u)
+        Vx1, Vx2, q1 = spread(v11, v12, v22, one, u)
         shrink = 1.0 / (1.0 + kappa * q1)
         ge = w * e * shrink  # a step along the score
         m1 += ge * Vx1
@@ -310,8 +283,8 @@ class SeriesSegment(BaseEstimator):
         log_member -= log_z[:, :, None, None]
         log_shape -= log_z[:, :, None]
         if runs.age[R - 1] == 0.0:
-            first = _log_first(runs.past, x, runs.unit[R - 1])
-            log_z[-1] = np.where(_leaves_rest(runs.past, x), first, log_z[-1])
+            first = runs.past.log_first(x, runs.unit[R - 1])
+            log_z[-1] = np.where(runs.past.leaves_rest(x), first, log_z[-1])
         return log_z
 
     def _learn_shape(self, runs: SeriesRuns, R: int, x: np.ndarray) -> np.ndarray:
@@ -325,20 +298,3 @@ class SeriesSegment(BaseEstimator):
 
     def _structures(self) -> list[str]:
         return [name for name in self.models if name != "shape"]
-
-
-def _spread(v11, v12, v22, one, u):
-    """V x and x' V x, where x is (``one``, u)."""
-    Vx1, Vx2 = v11 * one + v12 * u, v12 * one + v22 * u
-    return Vx1, Vx2, np.maximum(one * Vx1 + u * Vx2, 0.0)  # rounding may take a variance below zero
-
-
-def _leaves_rest(past: Past, x: np.ndarray) -> np.ndarray:
-    """Is the row the first that differs, by column?"""
-    return past.is_flat() & (x != past.mean)
-
-
-def _log_first(past: Past, x: np.ndarray, unit: np.ndarray) -> np.ndarray:
-    """Log density of such a row, in units of its distance: Cauchy, with the size of the rows before."""
-    mean, size = past.units()
-    return np.log(unit) - np.log(np.pi * size) - np.log1p(((x - mean) / size) ** 2)
