@@ -3,15 +3,18 @@
 from ._categories import CategorySegment
 from ._counts import CountSegment
 from ._detection import Detection
+from ._detector import EvidenceDetector
 from ._monitor import EvidenceMonitor
 from ._normal import NormalSegment
 from ._regression import RegressionSegment
-from ._segment import Segmentation, segment
+from ._segment import segment
+from ._segmentation import Segmentation
 from ._series import SeriesSegment
 
 __all__ = [
     "EvidenceMonitor",
     "Detection",
+    "EvidenceDetector",
     "segment",
     "Segmentation",
     "NormalSegment",

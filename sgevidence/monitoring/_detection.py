@@ -20,7 +20,7 @@ fraction of this; a segment model's ``overshoot`` is that fraction, measured.
 """
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,12 +41,15 @@ class Detection(NamedTuple):
         Posterior probability, at ``row``, of a change since the last declared one.
     log_bayes_factor : float
         Of "a change since" against "none", in nats: the log posterior odds less the log prior odds.
+    time : object, default=None
+        Index entry of the row at ``place``, such as a date, where the rows came with an index.
     """
 
     row: int
     place: int
     probability: float
     log_bayes_factor: float
+    time: Any = None
 
 
 class Alarm:

@@ -82,6 +82,10 @@ class ChunkWatch:
         weight = np.exp([run.log_weight for run in runs])
         return np.array([run.start for run in runs], dtype=np.int64), weight / weight.sum(), self.n_seen
 
+    def places(self, row: int) -> bool:
+        """May a change still be placed at this row?"""
+        return row >= self.stored[0].first or any(run.start == row for run in self.runs)
+
     def learn(self, X: np.ndarray, y: np.ndarray | None) -> Watched:
         """Absorb one chunk."""
         chunk = Chunk(self.n_seen, X, y)

@@ -6,21 +6,19 @@ from collections.abc import Callable
 from numbers import Integral, Real
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from .._compat import Interval, StrOptions, fit_context
 from ..estimators import all_or_nothing
 from ..exceptions import EvidenceWarning
 from ._detection import Detection
-from ._estimators import ChunkWatch, known_classes, watches_by_estimator
+from ._estimators import ChunkWatch, known_classes
 from ._few_values import complaint
+from ._input import as_table, index_of, with_times
 from ._record import Record
-from ._series import SeriesSegment
 from ._watch import RowWatch, Watched
-
-DEFAULT_RUNS = 50  # in closed form; twice as many change nothing that was measured
-DEFAULT_ESTIMATORS = 5
+from ._watches import make_watch
 
 
 class EvidenceMonitor(BaseEstimator):
@@ -58,6 +56,8 @@ class EvidenceMonitor(BaseEstimator):
     ----------
     change_points_ : ndarray of shape (n_detections,)
         Index of the first row of each new segment that was declared, counted from 0 over the stream.
+    change_times_ : list
+        Index entries of these rows, such as dates, where X came with a pandas index; else their numbers.
     detections_ : list of Detection
         ``row`` at which it was declared, ``place``, ``probability``, ``log_bayes_factor`` (nats).
     drift_detected : bool
@@ -133,6 +133,7 @@ class EvidenceMonitor(BaseEstimator):
     detections_: list[Detection]
     n_samples_seen_: int
     _record: Record
+    _times: dict
 
     def __init__(
         self,
@@ -155,7 +156,8 @@ class EvidenceMonitor(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or (n_samples,) without y
+            A one-dimensional X is a series, and not a row.
         y : array-like of shape (n_samples,), optional
             Needed if the model is one of y given X.
 
@@ -176,7 +178,7 @@ class EvidenceMonitor(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), or (n_samples,) without y
         y : array-like of shape (n_samples,), optional
         classes : array-like of shape (n_classes,), optional
             For a classifier, at the first call: all labels that may ever come.
@@ -191,28 +193,26 @@ class EvidenceMonitor(BaseEstimator):
         with all_or_nothing(self):
             reset = reset or not hasattr(self, "_watch")
             # an estimator is copied before it learns, the arrays of a closed form are not
-            watch = self._make_watch() if reset else self._copied()
-            X, y = self._validate(X, y, watch, reset)
+            watch = self._new_watch() if reset else self._copied()
+            index = index_of(X)
+            X, y = self._validate(as_table(X, y), y, watch, reset)
             if isinstance(watch, ChunkWatch) and reset:
                 watch.classes = known_classes(watch.model, y, classes)
             found = watch.learn(X, y)
             self._look_at_values(watch, X)
+            first = 0 if reset else self.n_samples_seen_
+            times = {} if reset else self._times
+            times, detections = with_times(found.detections, times, index, first)
+            found = found._replace(detections=detections)
+            self._times = {row: time for row, time in times.items() if watch.places(row)}
             self._store(watch, found, len(X), reset)
         if callable(self.reaction):
             for detection in found.detections:
                 self.reaction(self, detection)
         return self
 
-    def _make_watch(self) -> RowWatch | ChunkWatch:
-        model = SeriesSegment() if self.model is None else clone(self.model)
-        by_estimator = watches_by_estimator(model)
-        if by_estimator and not hasattr(model, "partial_fit"):
-            raise TypeError(
-                f"{type(model).__name__} cannot be watched: it is no segment model and has no partial_fit"
-            )
-        kind: type[RowWatch] | type[ChunkWatch] = ChunkWatch if by_estimator else RowWatch
-        max_runs = self.max_runs or (DEFAULT_ESTIMATORS if by_estimator else DEFAULT_RUNS)
-        return kind(model, self.hazard, self.threshold, max_runs, self.reaction == "restart")
+    def _new_watch(self) -> RowWatch | ChunkWatch:
+        return make_watch(self.model, self.hazard, self.threshold, self.max_runs, self.reaction == "restart")
 
     def _copied(self) -> RowWatch | ChunkWatch:
         return copy.copy(self._watch) if isinstance(self._watch, ChunkWatch) else copy.deepcopy(self._watch)
@@ -244,6 +244,7 @@ class EvidenceMonitor(BaseEstimator):
         old = [] if reset else self.detections_
         self.detections_ = [*old, *found.detections]
         self.change_points_ = np.array([d.place for d in self.detections_], dtype=np.int64)
+        self.change_times_ = [d.place if d.time is None else d.time for d in self.detections_]
         self._detected_now = bool(found.detections)
         self.log_predictive_ = found.log_predictive
         self.change_probability_ = found.change_probability

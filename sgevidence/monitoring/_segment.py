@@ -13,7 +13,7 @@ The most probable segmentation comes from the same recursion with a maximum in t
 import math
 import warnings
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -24,25 +24,9 @@ from ..exceptions import EvidenceWarning
 from ._estimators import watches_by_estimator
 from ._few_values import FewValues, complaint
 from ._filter import RunFilter
+from ._input import as_table, index_of
+from ._segmentation import Segmentation
 from ._series import SeriesSegment
-
-
-class Segmentation(NamedTuple):
-    """Changes of a series at hand.
-
-    Parameters
-    ----------
-    change_points : ndarray of shape (n_changes,)
-        First rows of the segments but the first, in the most probable segmentation.
-    probability : ndarray of shape (n_samples,)
-        Posterior probability of a change at each row, given all rows.
-    log_evidence : float
-        Log probability density of the rows, summed over all segmentations, in nats.
-    """
-
-    change_points: np.ndarray
-    probability: np.ndarray
-    log_evidence: float
 
 
 @validate_params(
@@ -60,7 +44,8 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like of shape (n_samples, n_features), or (n_samples,) without y
+        The index of a pandas object, such as dates, is that of the answer.
     y : array-like of shape (n_samples,), optional
         Needed if the model is one of y given X.
     model : segment model or None, default=None
@@ -97,12 +82,13 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     >>> from sgevidence.monitoring import segment
     >>> rng = np.random.default_rng(0)
     >>> series = np.concatenate([rng.normal(0, 1, 100), rng.normal(4, 1, 100)])
-    >>> segment(series.reshape(-1, 1)).change_points
+    >>> segment(series).change_points
     array([100])
     """
     chosen: Any = SeriesSegment() if model is None else clone(model)
     if watches_by_estimator(chosen):
         raise ValueError(f"segment needs a segment model in closed form, got {type(chosen).__name__}")
+    index, X = index_of(X), as_table(X, y)
     if chosen.needs_y:
         X, y = check_X_y(X, y, dtype=np.float64, order="C", y_numeric=True)
     else:
@@ -119,7 +105,12 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     while place:
         changes.append(place)
         place = before[place]
-    return Segmentation(np.array(changes[::-1], dtype=np.int64), _backward(posteriors), runs.log_evidence)
+    probability: Any = _backward(posteriors)
+    if index is not None:
+        import pandas  # the caller has it: the rows came in one of its objects
+
+        probability = pandas.Series(probability, index=index, name="probability")
+    return Segmentation(np.array(changes[::-1], dtype=np.int64), probability, runs.log_evidence)
 
 
 def _forward(runs: RunFilter, X: np.ndarray, y: np.ndarray | None):

@@ -61,6 +61,10 @@ class RowWatch:
             return np.zeros(0, dtype=np.int64), np.zeros(0), 0
         return *self.filter.posterior(), self.filter.n_seen
 
+    def places(self, row: int) -> bool:
+        """May a change still be placed at this row?"""
+        return self.filter is None or row in self.filter.start[: self.filter.count]
+
     def learn(self, X: np.ndarray, y: np.ndarray | None) -> Watched:
         """Absorb rows, one after the other."""
         n_held = sum(len(x) for x, _ in self.held)

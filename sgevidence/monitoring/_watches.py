@@ -1,0 +1,45 @@
+"""Which watch a model needs: row by row, or chunk by chunk."""
+
+from typing import Any
+
+from sklearn.base import clone
+
+from ._estimators import ChunkWatch, watches_by_estimator
+from ._series import SeriesSegment
+from ._watch import RowWatch
+
+DEFAULT_RUNS = 50  # in closed form; twice as many change nothing that was measured
+DEFAULT_ESTIMATORS = 5
+
+
+def make_watch(
+    model: Any, hazard: float, threshold: float, max_runs: int | None, forget: bool
+) -> RowWatch | ChunkWatch:
+    """A watch that has seen nothing.
+
+    Parameters
+    ----------
+    model : segment model, estimator or None
+    hazard, threshold, max_runs : float, float, int or None
+        As in the monitor.
+    forget : bool
+        Drop the segments before a declared change.
+
+    Returns
+    -------
+    RowWatch or ChunkWatch
+
+    Raises
+    ------
+    TypeError
+        If the model cannot learn row after row.
+    """
+    model = SeriesSegment() if model is None else clone(model)
+    by_estimator = watches_by_estimator(model)
+    if by_estimator and not hasattr(model, "partial_fit"):
+        raise TypeError(
+            f"{type(model).__name__} cannot be watched: it is no segment model and has no partial_fit"
+        )
+    kind: type[RowWatch] | type[ChunkWatch] = ChunkWatch if by_estimator else RowWatch
+    max_runs = max_runs or (DEFAULT_ESTIMATORS if by_estimator else DEFAULT_RUNS)
+    return kind(model, hazard, threshold, max_runs, forget)

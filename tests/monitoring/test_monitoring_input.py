@@ -1,0 +1,96 @@
+"""One-dimensional series, dates, the printed form, and the form of sktime's detectors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from sgevidence import EvidenceMonitor
+from sgevidence.monitoring import EvidenceDetector, NormalSegment, RegressionSegment, segment
+
+
+@pytest.fixture
+def series(rng):
+    x = np.repeat([0.0, 6.0, 0.0], 80) + rng.normal(size=240)
+    return pd.Series(x, index=pd.date_range("2024-01-01", periods=240), name="orders")
+
+
+MODEL = NormalSegment()
+
+
+def test_a_series_has_one_dimension(series):
+    x = series.to_numpy()
+    table = EvidenceMonitor(MODEL).fit(x[:, None])
+    for given in (x, x.tolist(), series, series.to_frame()):
+        monitor = EvidenceMonitor(MODEL).fit(given)
+        assert monitor.log_evidence_ == table.log_evidence_ and monitor.n_features_in_ == 1
+        assert segment(given, model=MODEL).log_evidence == segment(x[:, None], model=MODEL).log_evidence
+    pieces = EvidenceMonitor(MODEL).partial_fit(x[:100]).partial_fit(x[100:101]).partial_fit(x[101:])
+    assert pieces.log_evidence_ == pytest.approx(table.log_evidence_)
+
+
+def test_a_flat_row_of_many_columns_and_a_flat_x_with_y_are_refused(rng):
+    monitor = EvidenceMonitor(MODEL).fit(rng.normal(size=(20, 3)))
+    with pytest.raises(ValueError, match="3 features"):
+        monitor.partial_fit(rng.normal(size=3))
+    with pytest.raises(ValueError, match="1D array"):
+        EvidenceMonitor(RegressionSegment()).fit(rng.normal(size=20), rng.normal(size=20))
+
+
+@pytest.mark.parametrize("size", [1, 37, 240])
+def test_changes_have_dates(series, size):
+    """Also those of rows in chunks long before the declaration, in bounded memory."""
+    monitor = EvidenceMonitor(MODEL)
+    for i in range(0, 240, size):
+        monitor.partial_fit(series.iloc[i : i + size])
+        assert len(monitor._times) <= 70 + size
+    assert monitor.change_times_ == [series.index[place] for place in monitor.change_points_]
+    assert [d.time for d in monitor.detections_] == monitor.change_times_ and len(monitor.change_times_) == 2
+    assert monitor.fit(series.to_numpy()).change_times_ == monitor.change_points_.tolist()
+    # a plain numbering of each chunk is no time
+    frames = [pd.DataFrame({"a": series.to_numpy()[i : i + 60]}) for i in range(0, 240, 60)]
+    numbered = EvidenceMonitor(MODEL)
+    for frame in frames:
+        numbered.partial_fit(frame)
+    assert numbered.change_times_ == numbered.change_points_.tolist()
+
+
+def test_estimators_have_dates_too(series):
+    from sgevidence import SGAIS, BayesianGMM
+
+    model = BayesianGMM(1, sampler=SGAIS(n_particles=50, max_particles=50), random_state=0)
+    monitor = EvidenceMonitor(model)
+    for i in range(0, 160, 40):
+        monitor.partial_fit(series.iloc[i : i + 40])
+    assert monitor.change_times_ == [series.index[place] for place in monitor.change_points_] != []
+
+
+def test_a_segmentation_prints_on_a_screen(series, rng):
+    found = segment(series, model=MODEL)
+    assert found.change_times == [series.index[80], series.index[160]]
+    lines = repr(found).splitlines()
+    assert len(lines) == 3 and lines[0].startswith("2 changes in 240 rows, log evidence -")
+    assert lines[1].startswith("  row 80 (2024-03-21): probability ")
+    changes, probability, log_evidence = found
+    assert probability.index.equals(series.index) and np.isfinite(log_evidence) and len(changes) == 2
+    many = segment(np.repeat(10.0 * (np.arange(30) % 2), 30) + rng.normal(size=900), model=MODEL)
+    assert len(many.change_points) > 8 and isinstance(many.probability, np.ndarray)
+    lines = repr(many).splitlines()
+    assert len(lines) <= 12 and max(map(len, lines)) <= 80 and "more" in lines[-1]
+    assert repr(segment(rng.normal(size=50), model=MODEL)).startswith("no change in 50 rows")
+
+
+def test_a_detector_has_the_form_of_sktimes(series):
+    detector = clone(EvidenceDetector(NormalSegment(), hazard=0.01))
+    sparse, dense = detector.fit_predict(series), detector.fit_transform(series)
+    assert list(sparse.columns) == ["ilocs"] and sparse["ilocs"].tolist() == [80, 160]
+    assert sparse["ilocs"].dtype == np.int64 and isinstance(sparse.index, pd.RangeIndex)
+    assert list(dense.columns) == ["labels"] and dense.index.equals(series.index)
+    assert dense["labels"].tolist() == np.repeat([0, 1, 2], 80).tolist()
+    scores = detector.transform_scores(series)
+    expected = segment(series, model=NormalSegment(), hazard=0.01).probability
+    np.testing.assert_array_equal(scores["scores"], expected)
+    assert scores.index.equals(series.index)
+    assert detector.predict(series.to_numpy()[:60])["ilocs"].tolist() == []
+    with pytest.raises(ValueError, match="hazard"):
+        EvidenceDetector(hazard=2.0).fit(series)
