@@ -52,11 +52,21 @@ def enumerate_segmentations(n, hazard, evidence):
     return log_Z, np.bincount(last, weights=p, minlength=n), p @ np.array(changed), best
 
 
-def category_evidence(X, K, c):
-    """Dirichlet and multinomial, of ordered rows, summed over columns."""
-    N = np.array([[np.sum(x == k) for k in range(K)] for x in X.T])
-    each = gammaln(N + c).sum(axis=1) - K * gammaln(c) + gammaln(K * c) - gammaln(len(X) + K * c)
-    return float(each.sum())
+def dirichlet_evidence(x, K, c):
+    """Ordered draws from one multinomial."""
+    N = np.array([np.sum(x == k) for k in range(K)])
+    return float(gammaln(N + c).sum() - K * gammaln(c) + gammaln(K * c) - gammaln(len(x) + K * c))
+
+
+def category_evidence(X, s, t, K, c):
+    """Rows s to t − 1, summed over columns: independent or a Markov chain, half of each."""
+    total = 0.0
+    for x in X.T:
+        first = [x[s - 1]] if s else [K]  # the first row of the stream comes after none
+        before = np.concatenate([first, x[s : t - 1]])
+        chain = sum(dirichlet_evidence(x[s:t][before == k], K, c) for k in range(K + 1))
+        total += np.logaddexp(dirichlet_evidence(x[s:t], K, c), chain) - np.log(2.0)
+    return total
 
 
 def count_evidence(X, mean, a):

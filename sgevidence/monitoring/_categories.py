@@ -1,15 +1,21 @@
-r"""Rows of a segment are independent draws of one of K categories, column by column.
+r"""Rows of a segment are categories, column by column: independent draws, or a Markov chain.
 
-Prior: the K probabilities are Dirichlet(c, …, c).  When a run has met category k so many times, N_k of n,
+**Independent.**  The K probabilities are Dirichlet(c, …, c).  When a run has met category k N_k times in n
+rows,
 
 .. math:: p(x = k) = \frac{N_k + c}{n + K c}, \qquad N_x \leftarrow N_x + 1.
+
+**A Markov chain.**  The probabilities of the next category given the last one have this prior, for each last
+category by itself, and N counts what followed it.  The first row of a run follows the last row before it.
+
+Both are equally probable when a run begins, and are averaged by their evidence in the run.
 
 Symbols
 -------
 ======  ===========  ====================================================
 here    code         meaning
 ======  ===========  ====================================================
-N_k     ``counts``   how often a run has met category k
+N_k     ``counts``   how often a run has met category k; in ``pairs`` after category l
 c       ``c``        concentration of the prior
 b, R    ``b``, ``R``   rows of a block, and runs before it
 ======  ===========  ====================================================
@@ -24,23 +30,30 @@ from sklearn.base import BaseEstimator
 from .._compat import Interval
 from ._filter import refuse_rows, rows_of_runs
 
+#: Most categories whose pairs are counted: 2 MB per column.
+MAX_CHAIN = 64
+
 
 class CategoryRuns(NamedTuple):
     """Sufficient statistics of every run; the leading axis is the run's slot."""
 
     n: np.ndarray  # (capacity,)
     counts: np.ndarray  # (capacity, columns, K)
+    pairs: np.ndarray  # (capacity, columns, K, K): last category, next category
+    log_chain: np.ndarray  # (capacity, columns): posterior log odds of the chain
+    last: list[np.ndarray]  # the last row of the stream, if there is one
 
 
 class CategorySegment(BaseEstimator):
     """Segments of classes: each has frequencies of its own in every column.
 
-    For labels, states, or the zeros and ones of right and wrong answers.
+    For labels, states, or the zeros and ones of right and wrong answers.  Rows are independent, or each
+    depends on the one before (a Markov chain): the two are averaged by their evidence in the segment.
 
     Parameters
     ----------
     n_categories : int, default=2
-        The values of a row are 0 to n_categories − 1.
+        The values of a row are 0 to n_categories − 1.  With more than 64 rows are independent.
     concentration : float, default=1.0
         Of the Dirichlet prior.  One makes all frequencies equally probable.
 
@@ -92,7 +105,11 @@ class CategorySegment(BaseEstimator):
             Arrays with the run's slot in front.
         """
         self._validate_params()
-        return CategoryRuns(np.zeros(capacity), np.zeros((capacity, n_features, self.n_categories)))
+        K = self.n_categories
+        size = K if K <= MAX_CHAIN else 0
+        table = np.zeros((capacity, n_features))
+        pairs = np.zeros((capacity, n_features, size, size))
+        return CategoryRuns(np.zeros(capacity), np.zeros((capacity, n_features, K)), pairs, table, [])
 
     def check(self, X: np.ndarray, first: int) -> None:
         """Refuse rows that are no categories, before anything is done with them.
@@ -145,17 +162,38 @@ class CategorySegment(BaseEstimator):
         ndarray of shape (b, R + b)
             log p of row i given the rows before it, in [i, :R + i + 1], nats.
         """
-        K, c = self.n_categories, self.concentration
         b, R2 = len(X), R + len(X)
-        runs.n[R:R2], runs.counts[R:R2] = 0.0, 0.0
+        runs.n[R:R2], runs.counts[R:R2], runs.pairs[R:R2], runs.log_chain[R:R2] = 0.0, 0.0, 0.0, 0.0
         began, n = rows_of_runs(runs.n, R, b)
-        log_p = -X.shape[1] * np.log(n + K * c)
+        before = np.concatenate([*(last[None] for last in runs.last), X[:-1]])  # of the last b or b - 1 rows
+        log_p = np.zeros((b, R2))
         for j, x in enumerate(X.T):  # columns are independent
-            for k in np.unique(x).astype(int):
-                met = (x == k)[:, None] & began
-                N = runs.counts[:R2, j, k] + np.cumsum(met, axis=0) - met
-                log_p[x == k] += np.log(N[x == k] + c)
-                runs.counts[:R2, j, k] += met.sum(axis=0)
+            log_draw = self._learn(runs.counts[:R2, j], x, began)
+            if not runs.pairs.shape[2]:
+                log_p += log_draw
+                continue
+            log_step = np.zeros((b, R2))
+            log_step[: b - len(before)] = -np.log(self.n_categories)  # the first row of a stream
+            for k in np.unique(before[:, j]).astype(int):
+                rows = b - len(before) + np.flatnonzero(before[:, j] == k)
+                log_step[rows] = self._learn(runs.pairs[:R2, j, k], x[rows], began[rows])
+            gain = np.where(began, log_step - log_draw, 0.0)
+            odds = runs.log_chain[:R2, j] + np.cumsum(gain, axis=0) - gain
+            log_p += log_draw + np.logaddexp(0.0, odds + gain) - np.logaddexp(0.0, odds)
+            runs.log_chain[:R2, j] = odds[-1] + gain[-1]
         runs.n[:R2] = n[-1] + 1.0
+        runs.last[:] = [X[-1].copy()]
         log_p[~began] = 0.0
+        return log_p
+
+    def _learn(self, counts: np.ndarray, x: np.ndarray, began: np.ndarray) -> np.ndarray:
+        """Log probability of rows x given those before them in each run, which then counts them; (b, R)."""
+        c = self.concentration
+        n = counts.sum(axis=1) + np.cumsum(began, axis=0) - began
+        log_p = -np.log(n + self.n_categories * c)
+        for k in np.unique(x).astype(int):
+            met = (x == k)[:, None] & began
+            N = counts[:, k] + np.cumsum(met, axis=0) - met
+            log_p[x == k] += np.log(N[x == k] + c)
+            counts[:, k] += met.sum(axis=0)
         return log_p

@@ -22,6 +22,9 @@ FLOAT_DUST = 1e-12
 #: missed; from a hundredth down the changes found do not depend on the value.
 REST = 0.01
 
+#: Scale of the logarithm of the first step after rest, over the size of the rows: a factor of 150 either way.
+ANY_SIZE = 5.0
+
 #: Share of a new row in the mean of recent rows, and in that of their squared deviations.
 RECENT, RECENT_SQUARES = 0.4, 0.08
 
@@ -55,10 +58,11 @@ class Past:
         """Is the row the first that differs?  (columns,) of bool."""
         return self.is_flat() & (x != self.mean)
 
-    def log_first(self, x: np.ndarray, unit: np.ndarray) -> np.ndarray:
-        """Log density of such a row, in units of its distance: Cauchy, with the size of the rows before."""
+    def log_first(self, x: np.ndarray) -> np.ndarray:
+        """Log density of such a row in units of its distance, log-Cauchy about their size."""
         mean, size = self.units()
-        return np.log(unit) - np.log(np.pi * size) - np.log1p(((x - mean) / size) ** 2)
+        distance = np.where(x == mean, size, np.abs(x - mean))  # there is no such row where they are equal
+        return -np.log(2.0 * np.pi * ANY_SIZE) - np.log1p((np.log(distance / size) / ANY_SIZE) ** 2)
 
     def cell(self) -> np.ndarray:
         """Width of the grid on which rows are recorded; (columns,)."""

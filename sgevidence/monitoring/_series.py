@@ -283,8 +283,7 @@ class SeriesSegment(BaseEstimator):
         log_member -= log_z[:, :, None, None]
         log_shape -= log_z[:, :, None]
         if runs.age[R - 1] == 0.0:
-            first = runs.past.log_first(x, runs.unit[R - 1])
-            log_z[-1] = np.where(runs.past.leaves_rest(x), first, log_z[-1])
+            log_z[-1] = np.where(runs.past.leaves_rest(x), runs.past.log_first(x), log_z[-1])
         return log_z
 
     def _learn_shape(self, runs: SeriesRuns, R: int, x: np.ndarray) -> np.ndarray:

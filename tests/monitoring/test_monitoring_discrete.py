@@ -91,3 +91,27 @@ def test_a_row_that_is_no_count_is_refused_when_it_comes(rng, n_before):
     assert monitor.log_evidence_ == pytest.approx(EvidenceMonitor(CountSegment()).fit(X).log_evidence_)
     with pytest.raises(ValueError, match="row 2 of the stream"):
         segment([[1.0], [2.0], [0.5]], model=CountSegment())
+
+
+def chain(rng, n, stay):
+    """Two states, each kept with such a probability."""
+    return (np.cumsum(rng.random(n) > stay) % 2).astype(float)
+
+
+@pytest.mark.parametrize("stay", [0.9, 0.2])
+def test_a_markov_chain_is_no_string_of_changes(rng, stay):
+    """352 alarms in 10 000 rows where it stays with 0.9, before rows could depend on the one before."""
+    monitor = EvidenceMonitor(CategorySegment()).fit(chain(rng, 4000, stay))
+    assert len(monitor.change_points_) <= 6  # 1.4 are said
+
+
+def test_a_change_of_a_chain_is_found(rng):
+    """Half of the rows are ones before and after."""
+    x = np.concatenate([chain(rng, 400, 0.9), chain(rng, 400, 0.4)])
+    found = EvidenceMonitor(CategorySegment(), threshold=0.999).fit(x).change_points_
+    assert len(found) == 1 and abs(found[0] - 400) <= 25
+
+
+def test_many_categories_are_independent_rows(rng):
+    monitor = EvidenceMonitor(CategorySegment(1000)).fit(rng.integers(1000, size=60))
+    assert np.isfinite(monitor.log_evidence_) and monitor._watch.filter.runs.pairs.size == 0
