@@ -61,7 +61,7 @@ def test_an_exception_costs_only_its_own_particles(error):
     [
         ("theta[:middle], theta[middle:]", "theta[:middle], theta[:middle]"),
         ("np.full((1, *shape), -np.inf)", "np.zeros((1, *shape))"),
-        ("if len(theta) == 1:", "if len(theta) < 4:"),
+        ("len(theta) == 1", "len(theta) < 4"),
     ],
 )
 def test_broken_halving_is_caught(monkeypatch, right, wrong):

@@ -126,7 +126,7 @@ def test_the_step_is_found_however_far_the_likelihood_spreads(rng, scale):
 def test_a_step_that_is_sought_in_units_of_one_is_not_found(rng):
     with pytest.raises((AssertionError, RuntimeError)):
         check_meets_target(
-            broken(next_step, "while excess(unit / SHRUNK) < 0:", "while False:"),
+            broken(next_step, "excess(unit / SHRUNK) < 0", "False"),
             skewed(rng, 1e300),
             np.zeros(M),
             0.5,

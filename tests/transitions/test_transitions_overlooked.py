@@ -116,7 +116,7 @@ def test_particles_alone_overlook_it(rng, case):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("mass = laplace(mode)", "mass = claimed"),
+        ("claimed = ...; mass = laplace(mode)", "claimed = ...; mass = claimed"),
         (
             "abs(mass - claimed) > max(DOUBTFUL, self.search.significant * std)",
             "abs(mass - claimed) < max(DOUBTFUL, self.search.significant * std)",
