@@ -312,7 +312,7 @@ def linear(rng):
         settings["noise_std"] = noise
     elif rng.random() < 0.3:
         settings["noise_prior"] = prior = (1.0, 1.0)
-    sampler = rng.choice([None] * 5 + [Exact(), Laplace(), SGAIS(mode_search=None), AIS(), NestedSampling()])
+    sampler = rng.choice([None] * 5 + [Exact(), Laplace(), SGAIS(proposal=None), AIS(), NestedSampling()])
     model = BayesianLinearRegression(**settings, sampler=sampler)
     return model, X, y, w, lambda: linear_reference(X, y, w, scales, intercept, noise, prior)
 
@@ -323,7 +323,7 @@ def poisson(rng):
     y = rng.poisson(np.exp(np.clip(signal(X, rng), -5, 3))).astype(float)
     intercept = bool(rng.random() < 0.8)
     scale = float(rng.choice([1.0, 1.0, 0.1, 10.0]))
-    sampler = rng.choice([None] * 5 + [Laplace(), SGAIS(mode_search=None), SIR()])
+    sampler = rng.choice([None] * 5 + [Laplace(), SGAIS(proposal=None), SIR()])
     model = BayesianGLM(coef_scale=scale, fit_intercept=intercept, sampler=sampler)
     scales = [scale] * p + [1.0] * intercept
     seed = int(rng.integers(2**31))
@@ -338,7 +338,7 @@ def softmax(rng):
     labels, y = np.unique(y, return_inverse=True)
     K = len(labels)
     scale = float(rng.choice([1.0, 1.0, 10.0]))
-    sampler = rng.choice([None] * 5 + [Laplace(), SGAIS(mode_search=None), AIS()])
+    sampler = rng.choice([None] * 5 + [Laplace(), SGAIS(proposal=None), AIS()])
     model = BayesianSoftmaxRegression(coef_scale=scale, sampler=sampler)
     scales = [scale] * p + [1.0]
     seed = int(rng.integers(2**31))
@@ -348,7 +348,7 @@ def softmax(rng):
 def mixture(rng):
     n, p, K = int(rng.choice([1, 2, 4, 6, 8])), int(rng.integers(1, 4)), int(rng.integers(1, 4))
     X = columns(rng, n, p)
-    model = BayesianGMM(n_components=K, sampler=rng.choice([None] * 5 + [SGAIS(mode_search=None), AIS()]))
+    model = BayesianGMM(n_components=K, sampler=rng.choice([None] * 5 + [SGAIS(proposal=None), AIS()]))
     return model, X, None, np.ones(n), lambda: mixture_reference(X, K)
 
 
