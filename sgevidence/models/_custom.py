@@ -83,7 +83,7 @@ class CustomModel(Model):
 
     def sample_rows(self, theta: np.ndarray, X: Any, rng: np.random.Generator) -> Any:
         if self.row_sampler is None:
-            raise ValueError("this model cannot simulate: it was made without a row_sampler")
+            raise ValueError("this model cannot simulate: it was made without sample_rows")
         return np.array(self.row_sampler(read_only(theta), read_only(X), rng))
 
     def check(self, rows: Any, rng: np.random.Generator) -> str | None:

@@ -71,7 +71,7 @@ def test_rows_are_drawn_by_the_given_sampler_or_refused():
         lambda t, X, rng: np.sum(t * X, axis=1),
     )
     np.testing.assert_array_equal(model.sample_rows(theta, X, rng), X.sum(axis=1))
-    with pytest.raises(ValueError, match="made without a row_sampler"):
+    with pytest.raises(ValueError, match="made without sample_rows"):
         CUSTOM.sample_rows(theta, X, rng)
 
 
