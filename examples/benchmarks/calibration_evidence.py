@@ -86,8 +86,9 @@ def linear(X: np.ndarray, y: Any, noise_std: float | None = None) -> Reference:
 
     if noise_std is not None:
         return exactly(log_likelihood(2 * np.log(noise_std)), "closed form")
-    log_joint = lambda t: log_likelihood(t) - t - np.exp(-t)  # noqa: E731  (InvGamma(1, 1) and dv = v dt)
-    return exactly(log_integral(log_joint, [(-30.0, 30.0)], 20_001), "quadrature")
+    log_prior = lambda t: np.log(2 / (np.pi * 3**0.5)) + t / 2 - 2 * np.log1p(np.exp(t) / 3)  # noqa: E731
+    log_joint = lambda t: log_likelihood(t) + log_prior(t)  # noqa: E731  (half-Student-t(3, 1) of σ)
+    return exactly(log_integral(log_joint, [(-60.0, 40.0)], 40_001), "quadrature")
 
 
 def one_gaussian(X: np.ndarray) -> Reference:
