@@ -176,17 +176,29 @@ def test_evidence_and_posterior_are_those_of_all_segmentations(models, rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("v12 -= kappa * u * one", "v12 += kappa * u * one"),
-        ("v11 += kappa * u * u * determinant", "v11 += 0.0"),
-        ("+ a * rounding\n            _", "\n            _"),
-        ("+ a * rounding\n    follows", "\n    follows"),
-        ("determinant[-1] *= wider", ""),
+        ("v12 -= kappa * u * one * determinant", "v12 += kappa * u * one * determinant"),
+        (
+            "v11 += kappa * u * u * determinant; v12 -= kappa * u * one * determinant",
+            "v11 += 0.0; v12 -= kappa * u * one * determinant",
+        ),
+        (
+            "scale = b * (1.0 + q1) + a * rounding; _, *learnt = under_tails(e, z * z, a, scale, age)",
+            "scale = b * (1.0 + q1); _, *learnt = under_tails(e, z * z, a, scale, age)",
+        ),
+        (
+            "scale = b * (1.0 + q1) + a * rounding; follows = follow(names) if runs.past.seen == 0 else None",
+            "scale = b * (1.0 + q1); follows = follow(names) if runs.past.seen == 0 else None",
+        ),
+        (
+            "determinant[-1] *= wider; q1 = spread(v11, v12, v22, one, u)[2]",
+            "q1 = spread(v11, v12, v22, one, u)[2]",
+        ),
         ("wider = np.maximum(np.abs(z[-1]) / FAR, 1.0) ** 2", "wider = np.ones(1)"),
         ("np.where(follow(names), near, 1.0)", "near"),
         ("excess[-1] = 0.0", "pass"),
-        ("(1.0 - w) * e, 0.0)", "0.0, 0.0)"),
+        ("(1.0 - w) * e", "0.0"),
         ("1.0 / (1.0 + kappa * q1)", "1.0 / (1.0 + q1)"),
-        ("v *= shrink", "v *= 1.0 / (1.0 + q1)"),
+        ("shrink = 1.0 / (1.0 + kappa * q1)", "shrink = 1.0 / (1.0 + q1)"),
         ("w, kappa, c, surprise = learnt", "w, kappa, c, surprise = learnt; c = w"),
         ("ge * e - surprise * b / a", "ge * e"),
         ("(log_z - np.log(runs.unit[:R])).sum(1)", "log_z.sum(1)"),

@@ -46,7 +46,7 @@ def test_a_wrong_structure_is_noticed(function, right, wrong, name, rng, monkeyp
     [
         ("RECENT * (x - self.smooth)", "RECENT * (x - self.mean)"),
         ("(squares - self.scatter)", "squares"),
-        ("self.scatter, (x - self.mean) ** 2)", "self.scatter, (x - self.smooth) ** 2)"),
+        ("(x - self.mean) ** 2", "(x - self.smooth) ** 2"),
     ],
 )
 def test_wrong_recent_rows_are_noticed(right, wrong, rng, monkeypatch):
