@@ -172,7 +172,12 @@ def test_annealing_agrees(rng):
     "where, name, right, wrong",
     [
         (Factor, "log_likelihood", "self.gamma[:, None] ** 2", "self.gamma[:, None]"),
-        (Factor, "log_likelihood", "n * (np.log(2 * np.pi) + s) + ... + ...", "len(self.mu) * (np.log(2 * np.pi) + s) + ... + ..."),
+        (
+            Factor,
+            "log_likelihood",
+            "n * (np.log(2 * np.pi) + s) + ... + ...",
+            "len(self.mu) * (np.log(2 * np.pi) + s) + ... + ...",
+        ),
         (
             Factor,
             "log_likelihood",
