@@ -20,14 +20,8 @@ import textwrap
 def broken(function, right: str, wrong: str):
     """``function`` with the one part that reads like ``right`` replaced by ``wrong``, or a LookupError."""
     source = textwrap.dedent(inspect.getsource(function))
-    try:
-        mutant = _mutant(source, right, wrong, known={*function.__globals__, *dir(builtins), "self"})
-    except (LookupError, SyntaxError):
-        if source.count(right) != 1:
-            raise
-        mutant = source.replace(right, wrong)  # the old way, until all mutants are written anew
     namespace = dict(function.__globals__)
-    exec(mutant, namespace)
+    exec(_mutant(source, right, wrong, known={*namespace, *dir(builtins), "self"}), namespace)
     return namespace[function.__name__]
 
 
@@ -53,7 +47,12 @@ def _mutant(source, right, wrong, known) -> str:
 
 def _parts(right, wrong):
     """Both as lists of statements, or each as a list of one expression."""
-    parts = ast.parse(right.strip()).body, ast.parse(wrong.strip()).body
+    try:
+        parts = ast.parse(right.strip()).body, ast.parse(wrong.strip()).body
+    except SyntaxError as error:
+        raise LookupError(
+            f"whole expressions or statements are needed, not {right!r} and {wrong!r}"
+        ) from error
     if all(len(part) == 1 and isinstance(part[0], ast.Expr) for part in parts):
         return tuple([part[0].value] for part in parts)
     return parts

@@ -72,8 +72,9 @@ def test_parameters_tell_alike_parts_apart():
         ("total / total", "total", "0 parts"),  # one variable, where the function has two
         ("a = b", "pass", "0 parts"),
         ("total * 3.0", "total", "0 parts"),  # a global is not its value
-        ("0.", "1.0", "2 parts of as_written .* more of its surroundings"),
-        ("total/count", "total / square", "'square' is in the mutant only"),
+        ("0.0", "1.0", "2 parts of as_written .* more of its surroundings"),
+        ("total / count", "total / square", "'square' is in the mutant only"),
+        ("/ count", "* count", "whole expressions or statements are needed"),
     ],
 )
 def test_a_mutant_that_does_not_apply_says_what_to_do(right, wrong, message):
