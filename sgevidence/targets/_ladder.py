@@ -37,8 +37,10 @@ N_SUCCESSIVE = 4
 EFFECTIVE_SHARE = 0.1
 #: Draws, or chains, on which a bridge must rest on either side.
 MIN_EFFECTIVE = 40.0
-#: Rungs after which it is given up, or the first of which is too near; evaluations of each chain in all.
-MAX_RUNGS, MIN_FIRST, MAX_EVALUATIONS = 10, 0.02, 1000
+#: Rungs after which it is given up, or the first of which is too near.
+MAX_RUNGS, MIN_FIRST = 10, 0.02
+#: Evaluations of each chain, beside one for each parameter, after which annealing would have been cheaper.
+MAX_EVALUATIONS = 100
 #: Length of a trajectory, widths of q: a quarter turn on q with steps that are 0.85 as long; while chains
 #: remember their start each next one is twice as long.
 TRAJECTORY, MAX_DOUBLINGS = 1.9, 3
@@ -92,16 +94,17 @@ def climb(log_p: ValueAndGradient, start: Rung, n_chains: int, rng: np.random.Ge
     """
     rungs, t, n = [start], 0.0, 0.0
     gaps: list[float] = []
+    most = n_chains * (MAX_EVALUATIONS + start.phi.shape[-1])
     log_eps = np.log(1.4 * start.phi.shape[-1] ** -0.25)
     while t < 1.0:
         gap = next_gap(rungs[-1].u, 1.0 - t)
         t = 1.0 if gap == 1.0 - t else t + gap
-        moved = _moved(log_p, rungs[-1], gap, t, log_eps, n_chains, rng)
+        moved = _moved(log_p, rungs[-1], gap, t, log_eps, n_chains, most - n, rng)
         if moved is None:
             return None
         rung, log_eps, cost = moved
         rungs, gaps, n = [*rungs, rung], [*gaps, gap], n + cost
-        if t < 1.0 and (len(gaps) == MAX_RUNGS or t < MIN_FIRST or n > MAX_EVALUATIONS * n_chains):
+        if t < 1.0 and (len(gaps) == MAX_RUNGS or t < MIN_FIRST):
             return None
     found = _summed(rungs, gaps, MIN_EFFECTIVE)
     if found is None:
@@ -133,6 +136,7 @@ def _moved(
     t: float,
     log_eps: float,
     n_chains: int,
+    most: float,
     rng: np.random.Generator,
 ) -> tuple[Rung, float, float] | None:
     """Draws of the next rung, the step in widths of q, and evaluations; None if they remember their start."""
@@ -156,7 +160,9 @@ def _moved(
             kept = [*kept, (phi, (here[0] + 0.5 * np.sum(phi**2, axis=1)) / t)][-N_SUCCESSIVE:]
             if len(kept) == N_SUCCESSIVE and is_settled(np.array([u for _, u in kept])):
                 return Rung(*map(np.array, zip(*kept))), log_eps, n
-        elif repeat >= MIN_TRAJECTORIES:
+        if n > most:
+            return None
+        if not is_new and repeat >= MIN_TRAJECTORIES:
             is_new = memory(start, phi) < FORGOTTEN
             doublings = min(doublings + (not is_new), MAX_DOUBLINGS)
     return None
