@@ -39,8 +39,9 @@ EFFECTIVE_SHARE = 0.1
 MIN_EFFECTIVE = 40.0
 #: Rungs after which it is given up, or the first of which is too near.
 MAX_RUNGS, MIN_FIRST = 10, 0.02
-#: Evaluations of each chain, beside one for each parameter, after which annealing would have been cheaper.
-MAX_EVALUATIONS = 100
+#: Evaluations of each chain, and more of them for each parameter, after which annealing would have been
+#: cheaper.
+MAX_EVALUATIONS, MAX_EVALUATIONS_PER_PARAMETER = 100, 1.5
 #: Length of a trajectory, widths of q: a quarter turn on q with steps that are 0.85 as long; while chains
 #: remember their start each next one is twice as long.
 TRAJECTORY, MAX_DOUBLINGS = 1.9, 3
@@ -94,7 +95,7 @@ def climb(log_p: ValueAndGradient, start: Rung, n_chains: int, rng: np.random.Ge
     """
     rungs, t, n = [start], 0.0, 0.0
     gaps: list[float] = []
-    most = n_chains * (MAX_EVALUATIONS + start.phi.shape[-1])
+    most = n_chains * (MAX_EVALUATIONS + MAX_EVALUATIONS_PER_PARAMETER * start.phi.shape[-1])
     log_eps = np.log(1.4 * start.phi.shape[-1] ** -0.25)
     while t < 1.0:
         gap = next_gap(rungs[-1].u, 1.0 - t)
