@@ -5,6 +5,7 @@ Log evidences, their standard errors and Bayes factors are in nats throughout.
 
 from .averaging import EvidenceModelAverager
 from .bidirectional import BidirectionalError, bidirectional_error
+from .bridging import BridgeEvidence, bridge_evidence
 from .displays import (
     CoefficientsDisplay,
     ComparisonDisplay,
@@ -86,6 +87,8 @@ __all__ = [
     "SIR",
     "bidirectional_error",
     "BidirectionalError",
+    "bridge_evidence",
+    "BridgeEvidence",
     "SequentialSGMCMC",
     "NestedSampling",
     "SequentialNestedSampling",

@@ -14,7 +14,7 @@ PACKAGE = Path(sgevidence.__file__).parent
 ORDER = ["models", "kernels", "particles", "history", "targets", "transitions", "samplers", "estimators"]
 TOP = len(ORDER)
 LAYERS = dict.fromkeys(["exceptions", "_compat"], -1) | {name: place for place, name in enumerate(ORDER)}
-LAYERS |= dict.fromkeys(["averaging", "bidirectional", "model_selection", "monitoring"], TOP)
+LAYERS |= dict.fromkeys(["averaging", "bidirectional", "bridging", "model_selection", "monitoring"], TOP)
 LAYERS |= dict.fromkeys(["displays", "io"], TOP + 1)
 STRANGERS = {frozenset({"models", "kernels"})}
 

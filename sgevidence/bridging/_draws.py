@@ -1,0 +1,91 @@
+"""Draws as an array of chains, from an array or from ArviZ, and a user's log density at them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+#: Shortest chain, in draws, in which an autocorrelation can be seen at all.
+MIN_DRAWS = 20
+#: Draws per call of the log density: a model that holds (draws, rows) in memory stays small.
+BLOCK = 1000
+#: Smallest eigenvalue of the correlation matrix; below, columns are linearly dependent up to rounding.
+MIN_EIGENVALUE = 1e-12
+
+LogDensity = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M,)
+
+
+def as_chains(draws: Any) -> tuple[np.ndarray, list[str]]:
+    """A copy of the draws, (C, T, d), and the names of the d columns."""
+    draws = getattr(draws, "posterior", draws)  # the group of an InferenceData or a DataTree
+    if hasattr(draws, "data_vars"):
+        theta, names = _flattened(draws.data_vars)
+    else:
+        theta = np.array(draws, dtype=float)
+        theta = theta[None] if theta.ndim == 2 else theta
+        names = [f"column {j}" for j in range(theta.shape[-1] if theta.ndim else 0)]
+    _check(theta, names)
+    return theta, names
+
+
+def _flattened(variables: Any) -> tuple[np.ndarray, list[str]]:
+    """The variables side by side in their order, the last index of each fastest."""
+    columns, names = [], []
+    for name, variable in variables.items():
+        if not {"chain", "draw"} <= set(variable.dims):
+            raise ValueError(f"the variable {name!r} has the dimensions {variable.dims}, not chain and draw")
+        values = np.asarray(variable.transpose("chain", "draw", ...).values, dtype=float)
+        columns.append(values.reshape(*values.shape[:2], -1))
+        index = [",".join(map(str, i)) for i in np.ndindex(values.shape[2:])]
+        names += [f"{name}[{i}]" if i else str(name) for i in index]
+    return np.concatenate(columns, axis=2), names
+
+
+def _check(theta: np.ndarray, names: list[str]) -> None:
+    if theta.ndim != 3 or not theta.size:
+        raise ValueError(f"draws must be (n, d) or (chains, n, d) and not empty, got the shape {theta.shape}")
+    C, T, d = theta.shape
+    if T < MIN_DRAWS:
+        raise ValueError(
+            f"chains of {T} draws are too short (at least {MIN_DRAWS}); the order is (chains, n, d), and {C} "
+            "chains were given"
+        )
+    if C * (T // 2) < 2 * d:
+        raise ValueError(
+            f"{C * T} draws are too few for {d} columns: a Gaussian is fitted to each half of them, for "
+            f"which at least {4 * d} are needed"
+        )
+    if not np.isfinite(theta).all():
+        raise ValueError("the draws contain nan or infinity")
+    for half in np.array_split(theta, 2, axis=1):
+        x = half.reshape(-1, d)
+        if (constant := np.ptp(x, axis=0) == 0).any():
+            which = ", ".join(np.array(names)[constant][:5])
+            raise ValueError(
+                f"{which}: all draws of a half are equal; leave constants out of draws and density"
+            )
+        if np.linalg.eigvalsh(np.atleast_2d(np.corrcoef(x.T)))[0] < MIN_EIGENVALUE:
+            raise ValueError(
+                "the columns of the draws are linearly dependent, so there is no density in all of them: "
+                "leave out functions of other columns, and the last of probabilities that sum to one"
+            )
+
+
+def evaluate(log_density: LogDensity, theta: np.ndarray) -> np.ndarray:
+    """log p at θ (…, d) → (…,), in blocks of copies, so that no buffer is shared with the user's function."""
+    points = theta.reshape(-1, theta.shape[-1])
+    out = np.empty(len(points))
+    for start in range(0, len(points), BLOCK):
+        block = points[start : start + BLOCK].copy()
+        M, d = block.shape
+        value = np.asarray(log_density(block), dtype=float)
+        if value.shape != (M,):
+            raise ValueError(
+                f"log_density gave the shape {value.shape} for {M} draws of {d} columns, and must give "
+                f"({M},); for a function f of one draw give lambda theta: np.array([f(t) for t in theta])"
+            )
+        out[start : start + M] = value
+    if np.isnan(out).any() or (out == np.inf).any():
+        where = points[~(out < np.inf)][0]
+        raise ValueError(f"log_density is nan or infinite at {np.array2string(where, threshold=10)}")
+    return out.reshape(theta.shape[:-1])

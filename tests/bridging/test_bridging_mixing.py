@@ -1,0 +1,60 @@
+"""Effective draws of chains whose autocorrelation time is known; R̂ of chains that differ."""
+
+import numpy as np
+import pytest
+from mutants import broken
+from scipy.signal import lfilter
+
+from sgevidence.bridging import _mixing
+from sgevidence.bridging._mixing import mixing, split_mixing
+
+
+def chains(rng, C, T, rho):
+    x = rng.standard_normal((C, T))
+    x[:, 1:] *= np.sqrt(1 - rho**2)
+    return lfilter([1.0], [1.0, -rho], x)
+
+
+def check(rng, rho, C):
+    """τ = (1 + ρ) / (1 − ρ)."""
+    found = [mixing(chains(g, C, 8000 // C, rho)) for g in rng.spawn(20)]
+    ratio = np.mean([m.n_effective for m in found]) / (8000 * (1 - rho) / (1 + rho))
+    assert 0.8 < ratio < 1.15
+    assert max(m.r_hat for m in found) < 1.05
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize("C", [1, 4])
+def test_autoregressive_chains(rng, rho, C):
+    check(rng, rho, C)
+
+
+@pytest.mark.parametrize(
+    "right, wrong, rho",
+    [
+        ("-1.0 + 2.0 * ...", "2.0 * ...", 0.0),
+        ("-1.0 + 2.0 * ...", "-1.0 + ...", 0.9),
+        ("1.0 - (W - s) / V", "1.0 - (W + s) / V", 0.9),
+    ],
+)
+def test_power_of_autoregressive_chains(rng, monkeypatch, right, wrong, rho):
+    monkeypatch.setitem(globals(), "mixing", broken(_mixing.mixing, right, wrong))
+    with pytest.raises(AssertionError):
+        check(rng, rho, 4)
+
+
+def test_a_draw_is_worth_no_more_than_one(rng):
+    assert mixing(chains(rng, 4, 1000, -0.8)).n_effective == 4000
+
+
+def test_constants_and_chains_that_stand_still():
+    assert mixing(np.ones((3, 40))) == (120.0, 1.0)
+    stuck = mixing(np.repeat([[0.0], [1.0], [2.0]], 40, axis=1))
+    assert stuck.r_hat == np.inf and stuck.n_effective < 6
+
+
+def test_ranks_see_place_and_width(rng):
+    x = np.tan(np.pi * (rng.random((4, 500)) - 0.5))  # no mean, no variance
+    assert split_mixing(x).r_hat < 1.05 and split_mixing(x).n_effective > 1000
+    assert split_mixing(x + 3.0 * np.arange(4)[:, None]).r_hat > 1.2
+    assert split_mixing(x * np.array([1, 1, 1, 5])[:, None]).r_hat > 1.05
