@@ -57,6 +57,8 @@ def _check(theta: np.ndarray, names: list[str]) -> None:
         )
     if not np.isfinite(theta).all():
         raise ValueError("the draws contain nan or infinity")
+    if (copies := C - len(np.unique(theta.reshape(C, -1), axis=0))) > 0:
+        raise ValueError(f"{copies} of the {C} chains are copies of others: give each a seed of its own")
     for half in np.array_split(theta, 2, axis=1):
         x = half.reshape(-1, d)
         if (constant := np.ptp(x, axis=0) == 0).any():

@@ -68,8 +68,8 @@ def bridge_evidence(draws: Any, log_density: LogDensity, *, random_state: Any = 
     Raises
     ------
     ValueError
-        If draws are not finite, too few, constant or linearly dependent, or if ``log_density`` gives another
-        shape, nan, +inf, or −inf at a draw.
+        If draws are not finite, too few, constant or linearly dependent, if chains are copies of each other,
+        or if ``log_density`` gives another shape, nan, +inf, or −inf at a draw.
 
     Warns
     -----

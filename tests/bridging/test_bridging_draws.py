@@ -96,6 +96,7 @@ def test_a_large_constant_costs_no_digits(draws):
         (lambda x: np.where(x == x[1, 2, 0], np.nan, x), "nan or infinity"),
         (lambda x: x * [1, 0, 1], "column 1: all draws of a half are equal"),
         (lambda x: x[..., [0, 1, 1]], "linearly dependent"),
+        (lambda x: x[[0, 1, 1, 2, 0]], "2 of the 5 chains are copies"),
         (lambda x: np.dstack([x, 1e6 - x.sum(axis=2)]), "linearly dependent"),
     ],
 )
