@@ -24,6 +24,7 @@ from .estimators import (
     BayesianSoftmaxRegression,
 )
 from .exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError
+from .feature_selection import EvidenceFeatureSelector
 from .io import to_arviz
 from .model_selection import (
     EvidenceSearch,
@@ -59,6 +60,7 @@ __all__ = [
     "BayesianGMM",
     "BayesianModel",
     "EvidenceModelAverager",
+    "EvidenceFeatureSelector",
     "compare",
     "log_bayes_factor",
     "replicate",

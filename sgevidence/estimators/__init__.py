@@ -5,7 +5,14 @@ from ._callbacks import FitTasks, fit_tasks, task_of
 from ._custom import BayesianModel
 from ._glm import BayesianGLM
 from ._gmm import BayesianGMM
-from ._input import generator, refuse_unreadable
+from ._input import (
+    check_prior_pair,
+    column_indices,
+    fingerprint,
+    generator,
+    refuse_extreme,
+    refuse_unreadable,
+)
 from ._linear_regression import BayesianLinearRegression
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
@@ -22,8 +29,12 @@ __all__ = [
     "fit_tasks",
     "task_of",
     "all_or_nothing",
+    "check_prior_pair",
+    "column_indices",
+    "fingerprint",
     "generator",
     "refuse_changes",
+    "refuse_extreme",
     "refuse_unreadable",
     "settings",
     "settings_of_all",

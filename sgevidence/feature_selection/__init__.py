@@ -1,0 +1,5 @@
+"""Which columns: the posterior over subsets of them."""
+
+from ._selector import EvidenceFeatureSelector
+
+__all__ = ["EvidenceFeatureSelector"]

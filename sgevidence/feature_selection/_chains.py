@@ -1,0 +1,158 @@
+r"""Chains over subsets, where there are too many to enumerate (Madigan and York 1995).
+
+One step of a chain is a flip and a swap:
+
+* flip a group g of S with probability ∝ √(π(S′)/π(S)), S′ = S △ g, and accept with min(1, Z(S)/Z(S′)), where
+  Z sums these roots over all flips (Zanella 2020): the evidences of all neighbours are known anyway;
+* remove a group of S at random, and draw one to put there from its conditional probabilities, which leaves π
+  as it is.
+
+With B the subsets that the *other* chain has met, and their neighbours, the sum Z of evidence times prior over
+all subsets is Σ_B π / (share of the chain's steps that are in B) (George and McCulloch 1997), and the inclusion
+probability of a group is its renormalised probability within B times that share, plus the share of steps that
+are outside of B and have the group.  Where B has less than half of the steps, it is the mean along the chain
+of the group's probability given all other groups (Rao and Blackwell).
+Two chains run from different ends, and on until they agree or have had enough.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logsumexp
+
+from ._neighbours import FORGOTTEN, Neighbours
+
+#: Steps between two looks at the chains, looks at least and at most.
+STEPS, FEWEST, MOST = 150, 4, 24
+#: Difference of an inclusion probability between the chains at which they agree, and from which on they don't.
+AGREED, DOUBTFUL = 0.01, 0.05
+#: Share of a chain that is left out of means.
+BURN_IN = 0.25
+#: Subsets of B, at most; share of steps in B from which on B is used.
+MET, COVERED = 20_000, 0.5
+#: Groups of the subset that the second chain starts from, at most.
+LARGEST_START = 10
+
+
+class Searched(NamedTuple):
+    """What two chains have found."""
+
+    inclusion: np.ndarray  #: (n_groups,)
+    gap: float  #: largest difference between the chains
+    log_evidence: float  #: log Σ evidence times prior over all subsets, nats
+    log_evidence_std: float
+
+
+class Chain:
+    """One chain, which can be continued."""
+
+    def __init__(self, neighbours: Neighbours, state: int, rng: np.random.Generator) -> None:
+        self.neighbours, self.state, self.rng = neighbours, state, rng
+        self.states: list[int] = []
+        self.inclusion: list[np.ndarray] = []
+        self._visited: set[int] = set()
+        self.met: dict[int, float] = {}  #: subsets visited and their neighbours
+
+    def run(self, steps: int) -> None:
+        """So many steps more."""
+        for _ in range(steps):
+            self._flip()
+            self._swap()
+            self.states.append(self.state)
+            self.inclusion.append(self._conditional())
+            if self.state not in self._visited:
+                self._visited.add(self.state)
+                self.met[self.state] = self.neighbours.log_joint(self.state)
+                flips = self.neighbours.flips(self.state)
+                near = np.flatnonzero(flips > self.neighbours.best - FORGOTTEN)
+                self.met |= {self.state ^ (1 << int(g)): float(flips[g]) for g in near}
+
+    def _flip(self) -> None:
+        now, there = self.neighbours, self.neighbours.flips(self.state)
+        rates = 0.5 * (there - now.log_joint(self.state))
+        g = self._draw(rates)
+        other = self.state ^ (1 << g)
+        back = 0.5 * (now.flips(other) - now.log_joint(other))
+        if np.log(self.rng.random()) < logsumexp(rates) - logsumexp(back):
+            self.state = other
+
+    def _swap(self) -> None:
+        members = [g for g in range(len(self.neighbours.groups)) if self.state >> g & 1]
+        if members:
+            rest = self.state ^ (1 << int(self.rng.choice(members)))
+            there = self.neighbours.flips(rest).copy()
+            there[[g for g in members if rest >> g & 1]] = -np.inf
+            self.state = rest ^ (1 << self._draw(there))
+
+    def _draw(self, log_p: np.ndarray) -> int:
+        p = np.exp(log_p - log_p.max())
+        return int(self.rng.choice(len(p), p=p / p.sum()))
+
+    def _conditional(self) -> np.ndarray:
+        """Probability of each group given whether the others are in, (n_groups,)."""
+        change = self.neighbours.flips(self.state) - self.neighbours.log_joint(self.state)
+        is_in = np.array([self.state >> g & 1 for g in range(len(change))], dtype=bool)
+        return expit(np.where(is_in, -change, change))
+
+    @property
+    def kept(self) -> slice:
+        """Steps after the burn-in."""
+        return slice(int(BURN_IN * len(self.states)), None)
+
+
+class Estimate(NamedTuple):
+    """From the steps of one chain, given what the other has met."""
+
+    covered: float  #: share of the steps in B
+    within: np.ndarray  #: inclusion probabilities by B and the steps outside, (n_groups,)
+    along: np.ndarray  #: inclusion probabilities by the conditional ones, (n_groups,)
+    log_sums: list[float]  #: log Z by halves of the chain
+
+
+def search(neighbours: Neighbours, rng: np.random.Generator) -> Searched:
+    """Run two chains until they agree."""
+    size = min(LARGEST_START, len(neighbours.groups) // 2, max(int(neighbours.moments.n) // 4, 1))
+    start = sum(1 << int(g) for g in rng.choice(len(neighbours.groups), size=size, replace=False))
+    chains = [Chain(neighbours, state, child) for state, child in zip((0, start), rng.spawn(2))]
+    for look in range(MOST):
+        for chain in chains:
+            chain.run(STEPS)
+        if look + 1 < FEWEST:
+            continue
+        estimates = [estimate(*pair) for pair in (chains, chains[::-1])]
+        by_B = min(e.covered for e in estimates) >= COVERED
+        one, other = (e.within if by_B else e.along for e in estimates)
+        gap = float(np.abs(one - other).max())
+        if gap < AGREED:
+            break
+    sums = [value for e in estimates for value in e.log_sums]
+    if len(sums) < 4:  # a half of a chain was never where the other one was
+        bound = float(logsumexp(list((chains[0].met | chains[1].met).values())))
+        return Searched((one + other) / 2, gap, bound, np.inf)
+    return Searched((one + other) / 2, gap, float(np.mean(sums)), float(np.std(sums, ddof=1) / 2))
+
+
+def estimate(chain: Chain, other: Chain) -> Estimate:
+    """What the steps of a chain say, B being the best subsets that the other one has met."""
+    n_groups = len(chain.neighbours.groups)
+    best = sorted(other.met.items(), key=lambda item: -item[1])[:MET]
+    B = {state for state, _ in best}
+    joint = np.array([value for _, value in best])
+    mass = logsumexp(joint)
+    steps = chain.states[chain.kept]
+    hits = np.array([state in B for state in steps])
+    outside = members([state for state, hit in zip(steps, hits) if not hit], n_groups)
+    within = hits.mean() * (np.exp(joint - mass) @ members([state for state, _ in best], n_groups))
+    return Estimate(
+        covered=float(hits.mean()),
+        within=within + outside.sum(axis=0) / len(steps),
+        along=np.mean(chain.inclusion[chain.kept], axis=0),
+        log_sums=[float(mass - np.log(half.mean())) for half in np.array_split(hits, 2) if half.any()],
+    )
+
+
+def members(states: list[int], n_groups: int) -> np.ndarray:
+    """Which groups are in, (n_states, n_groups)."""
+    size = (n_groups + 7) // 8
+    packed = np.frombuffer(b"".join(state.to_bytes(size, "little") for state in states), dtype=np.uint8)
+    return np.unpackbits(packed.reshape(-1, size), axis=1, count=n_groups, bitorder="little")

@@ -1,0 +1,133 @@
+"""A subset and all that differ from it in one column or group: their evidences, from one factorisation."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ._moments import Moments
+from ._noise_grid import NoiseGrid
+
+#: Nats below the best subset from which on a neighbour is not remembered.
+FORGOTTEN = 25.0
+
+
+class Neighbours:
+    """Log of evidence times prior of subsets, each a bit mask of groups; remembers what was asked.
+
+    Parameters
+    ----------
+    moments : Moments
+    always : sequence of int
+        Columns of every subset.
+    groups : sequence of sequences of int
+        Columns that go in together.
+    log_size_prior : ndarray of shape (n_groups + 1,)
+        Log prior probability of one subset, by its number of groups.
+    """
+
+    def __init__(
+        self,
+        moments: Moments,
+        always: Sequence[int],
+        groups: Sequence[Sequence[int]],
+        log_size_prior: np.ndarray,
+    ) -> None:
+        self.moments, self.always, self.groups = moments, list(always), [list(g) for g in groups]
+        self.log_size_prior = log_size_prior
+        ends = [self.always, self.always + [j for g in self.groups for j in g][: int(moments.n)]]
+        self._use(NoiseGrid.covering(moments, [np.array(columns, dtype=int) for columns in ends]))
+        self.evidences: dict[int, tuple[float, float]] = {}  #: log evidence and rounding of those met
+        self.best = -np.inf
+        self._flips: dict[int, np.ndarray] = {}
+
+    def _use(self, grid: NoiseGrid) -> None:
+        self.grid, self.T = grid, self.moments.bordered(grid.s)
+        self.log_ridge = np.log(self.moments.precision)[:, None] + grid.s
+
+    def log_prior(self, state: int) -> float:
+        """Of a subset."""
+        return float(self.log_size_prior[state.bit_count()])
+
+    def log_joint(self, state: int) -> float:
+        """Log of evidence times prior of a subset."""
+        if state not in self.evidences:
+            columns = np.array(self.columns(state), dtype=int)[None]
+            evidence, lost = self._integrated(lambda: self.moments.direct(self.grid.s, columns))
+            self.evidences[state] = float(evidence[0]), float(lost[0])
+        return self.evidences[state][0] + self.log_prior(state)
+
+    def flips(self, state: int) -> np.ndarray:
+        """Log of evidence times prior of the subsets with one group more or less, (n_groups,)."""
+        if state not in self._flips:
+            evidence, lost = self._integrated(lambda: self._curves(state))
+            others = [state ^ (1 << g) for g in range(len(self.groups))]
+            joint = evidence + np.array([self.log_prior(other) for other in others])
+            self.best = max(self.best, joint.max())
+            for g in np.flatnonzero(joint > self.best - FORGOTTEN):
+                self.evidences.setdefault(others[g], (float(evidence[g]), float(lost[g])))
+            self._flips[state] = joint
+        return self._flips[state]
+
+    def columns(self, state: int) -> list[int]:
+        """Columns of a subset."""
+        return self.always + [j for g, group in enumerate(self.groups) if state >> g & 1 for j in group]
+
+    def _integrated(self, curves):
+        while True:
+            evidence, lost, lacks = self.grid.integrated(*curves())
+            better = self.grid.improved(lacks)
+            if better is None:
+                return evidence, lost
+            self._use(better)
+
+    def _curves(self, state: int):
+        """D, log Q and loss of all flips."""
+        columns, p = self.columns(state), len(self.moments.m)
+        R, log_det, loss = self._factor(columns)
+        out = [np.empty((len(self.groups), len(self.grid.s))) for _ in range(3)]
+        absent = [g for g in range(len(self.groups)) if not state >> g & 1]
+        for width in {len(self.groups[g]) for g in absent}:
+            some = [g for g in absent if len(self.groups[g]) == width]
+            which = np.array([[*self.groups[g], p, p + 1] for g in some])
+            left = R[:, which]
+            T = self.T[which[:, :, None], which[:, None, :]] - np.einsum("kuig,kujg->uijg", left, left)
+            new, diagonal = which[:, :width], self.T[which, which]
+            for array, values in zip(
+                out, self.moments.eliminated(T, self.log_ridge[new], log_det, loss, diagonal)
+            ):
+                array[some] = values
+        self._delete(state, columns, R, log_det, loss, out)
+        return out
+
+    def _factor(self, columns: list[int]):
+        """R (k, p + 2, G), the rows of Cholesky's factor; log |A| − log |v S⁻²| and loss (G,)."""
+        R = self.T[columns]
+        log_det, loss = np.zeros(len(self.grid.s)), np.ones(len(self.grid.s))
+        for i, j in enumerate(columns):
+            pivot = np.maximum(R[i, j], np.exp(self.log_ridge[j]))
+            log_det += np.log(pivot) - self.log_ridge[j]
+            loss = np.maximum(loss, self.T[j, j] / pivot)
+            R[i] /= np.sqrt(pivot)
+            R[i, columns[:i]] = 0.0
+            R[i, j] = np.sqrt(pivot)
+            R[i + 1 :] -= R[i][columns[i + 1 :], None] * R[i]
+        return R, log_det, loss
+
+    def _delete(self, state, columns, R, log_det, loss, out) -> None:
+        """D, log Q and loss of the subsets with one group less."""
+        p = len(self.moments.m)
+        inverse = np.linalg.inv(np.moveaxis(R[:, columns], -1, 0))  # (G, k, k), upper triangular
+        beta = inverse @ np.moveaxis(R[:, [p, p + 1]], -1, 0)  # (G, k, 2)
+        left = R[:, [p, p + 1]]
+        rest = self.T[p:, p:] - np.einsum("kig,kjg->ijg", left, left)
+        start = len(self.always)
+        for g, group in enumerate(self.groups):
+            if not state >> g & 1:
+                continue
+            at = slice(start, start + len(group))
+            start = at.stop
+            P = inverse[:, at] @ np.swapaxes(inverse[:, at], 1, 2)  # block of A⁻¹
+            more = np.swapaxes(beta[:, at], 1, 2) @ np.linalg.solve(P, beta[:, at])
+            less = np.linalg.slogdet(P)[1] + self.log_ridge[group].sum(axis=0)
+            out[0][g], out[1][g] = self.moments.curves(log_det + less, rest + np.moveaxis(more, 0, -1))
+            out[2][g] = loss

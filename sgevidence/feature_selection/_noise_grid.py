@@ -1,0 +1,174 @@
+r"""The integral over s = log σ² of many subsets at once.
+
+D and log Q (:mod:`._moments`) vary on a scale of one in s, however many rows there are, since they are
+analytic for |Im s| < π; the density is √(2/n) wide.  So D and log Q are computed at the Chebyshev nodes of a
+few panels and interpolated to the nodes of a quadrature: the trapezoid rule, which converges geometrically
+(Trefethen and Weideman 2014), and Gauss and Legendre's where the prior ends before the density does.
+
+Symbols: ``s`` = Chebyshev nodes (G,), ``fine`` = quadrature nodes (M,), ``W`` = interpolation (G, M).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial.chebyshev import chebvander
+from scipy.special import logsumexp
+
+from ._moments import EPS, Moments
+
+#: Nats below the maximum at which the density of s is nothing.
+NOTHING = 36.0
+#: Step of the trapezoid rule in standard deviations of s, and its largest step in s.
+STEP, LARGEST_STEP = 0.7, 0.4
+#: Largest length of a panel in s, and its nodes: the error is (π/2 + √(1 + π²/4))⁻²⁰ = 2·10⁻¹¹.
+PANEL, NODES = 4.0, 20
+#: Step of the grid on which the ends are looked for; units of s by which ends are moved.
+COARSE, MORE = 0.25, 2.0
+#: Nats by which the interpolation may be wrong.
+TOLERANCE = 1e-9
+#: Nats that rounding may change at the smallest s that is looked at.
+ROUNDING = 1e-4
+#: Numbers in an array that is exponentiated at a time.
+BLOCK = 2**21
+
+
+class Lacks(NamedTuple):
+    """Is there density below or above the ends, and are the nodes too few for D and log Q?"""
+
+    below: bool = False
+    above: bool = False
+    coarse: bool = False
+
+    def either(self, other: "Lacks") -> "Lacks":
+        """What one of the two lacks."""
+        return Lacks(*(bool(a or b) for a, b in zip(self, other)))
+
+
+class NoiseGrid:
+    """Nodes between two ends of s, or one node where σ is known."""
+
+    def __init__(self, moments: Moments, ends: tuple[float, float], n_nodes: int = NODES) -> None:
+        self.moments, self.ends, self.n_nodes = moments, ends, n_nodes
+        lo, hi = ends
+        if moments.noise_std is not None:
+            self.s = self.fine = np.array([lo])
+            self.W, self.log_weight = np.ones((1, 1)), np.zeros(1)
+            return
+        shape = moments.n + 4 + 2 * getattr(moments.prior, "a", 0.0)
+        M = int(np.ceil((hi - lo) / min(STEP * np.sqrt(2 / shape), LARGEST_STEP))) + 1
+        if lo > least(moments):
+            x, weight = np.linspace(-1, 1, M), np.full(M, 2 / (M - 1))
+        else:
+            x, weight = np.polynomial.legendre.leggauss(min(2 * M, 2000))
+        self.fine = lo + (hi - lo) * (x + 1) / 2
+        self.log_weight = moments.log_prior(self.fine) + np.log(weight * (hi - lo) / 2)
+        self._interpolate()
+
+    def _interpolate(self) -> None:
+        """Nodes, W, and the last two coefficients of each panel from values at the nodes."""
+        (lo, hi), G = self.ends, self.n_nodes
+        self.edges = np.linspace(lo, hi, max(int(np.ceil((hi - lo) / PANEL)), 1) + 1)
+        x = np.cos(np.pi * (np.arange(G) + 0.5) / G)
+        to_coefficients = chebvander(x, G - 1) * (2 / G)  # of values at the nodes, (G, G)
+        to_coefficients[:, 0] /= 2
+        half = (self.edges[1] - self.edges[0]) / 2
+        self.s = (self.edges[:-1, None] + half * (x + 1)).ravel()
+        self.W = np.zeros((len(self.s), len(self.fine)))
+        panel = self.panel(self.fine)
+        for k in range(len(self.edges) - 1):
+            at = panel == k
+            t = np.clip((self.fine[at] - self.edges[k]) / half - 1, -1, 1)
+            self.W[k * G : (k + 1) * G, at] = to_coefficients @ chebvander(t, G - 1).T
+        self.tail = to_coefficients[:, -2:]
+
+    def panel(self, s: np.ndarray) -> np.ndarray:
+        """Number of the panel that s is in."""
+        return np.clip(np.searchsorted(self.edges, s, side="right") - 1, 0, len(self.edges) - 2)
+
+    @classmethod
+    def covering(cls, moments: Moments, subsets: list[np.ndarray]) -> "NoiseGrid":
+        """Ends beyond which no subset of these, each an array of columns, has any density."""
+        if moments.noise_std is not None:
+            s = 2 * np.log(moments.noise_std) - moments.shift
+            return cls(moments, (float(s), float(s)))
+        first = floor(moments)
+        top = max(np.log((moments.q + moments.n * moments.mean**2) / moments.n + 1e-300), first + 9.0)
+        while True:
+            s = np.arange(first, top + 1.0, COARSE)
+            curves = [moments.direct(s, np.asarray(columns, dtype=int)[None]) for columns in subsets]
+            exact = np.all([EPS * loss[0] < ROUNDING for _, _, loss in curves], axis=0)
+            s, curves = s[exact], [(D[0, exact], log_Q[0, exact]) for D, log_Q, _ in curves]
+            f = np.array([log_likelihood(moments, s, *curve) for curve in curves]) + moments.log_prior(s)
+            high = np.flatnonzero((f > f.max(axis=1, keepdims=True) - NOTHING).any(axis=0))
+            if len(s) > 2 and high[-1] < len(s) - 1:
+                return cls(moments, (float(s[max(high[0] - 1, 0)]), float(s[high[-1] + 1])))
+            top += 10.0
+
+    def improved(self, lacks: Lacks) -> "NoiseGrid | None":
+        """A grid without what this one lacks; None if it lacks nothing that can be given."""
+        lo, hi = self.ends
+        if lacks.below or lacks.above:
+            lo = max(lo - MORE, floor(self.moments)) if lacks.below else lo
+            return NoiseGrid(self.moments, (lo, hi + MORE if lacks.above else hi))
+        more = lacks.coarse and self.n_nodes < 4 * NODES
+        return NoiseGrid(self.moments, self.ends, 2 * self.n_nodes) if more else None
+
+    def integrated(self, D: np.ndarray, log_Q: np.ndarray, loss: np.ndarray):
+        """log p(y) in the data's unit and what rounding may have changed of it, nats (B,); and Lacks."""
+        out, error, lacks = np.empty(len(D)), np.empty(len(D)), Lacks()
+        size = max(BLOCK // len(self.fine), 1)
+        for start in range(0, len(D), size):
+            part = slice(start, start + size)
+            f = self.log_joint(D[part], log_Q[part])
+            at = np.argmax(f, axis=1)
+            top = f[np.arange(len(f)), at]
+            out[part] = top + np.log(np.exp(f - top[:, None]).sum(axis=1))
+            near = np.abs(self.s - self.fine[at, None]).argmin(axis=1)
+            lost = loss[part][np.arange(len(f)), near]
+            error[part] = EPS * lost * (1 + self.moments.q * np.exp(-self.fine[at]))
+            if self.moments.noise_std is None:
+                beyond = f[:, [0, -1]] - top[:, None]
+                is_open = self.ends[0] > least(self.moments)
+                error[part] += 2 * np.exp(beyond[:, 0]) * is_open  # the prior's density falls like e^(s/2)
+                can_move = is_open & (EPS * loss[part].max(axis=1) < ROUNDING)
+                below = (beyond[:, 0] > -NOTHING / 1.5) & can_move & (self.ends[0] > floor(self.moments))
+                above = beyond[:, 1] > -NOTHING / 1.5
+                coarse = self._interpolation_error(D[part], log_Q[part], self.fine[at]) > TOLERANCE
+                lacks = lacks.either(Lacks(below.any(), above.any(), coarse.any()))
+        error[~np.isfinite(error)] = np.inf
+        return out - self.moments.n * np.log(self.moments.unit), error, lacks
+
+    def _interpolation_error(self, D, log_Q, mode) -> np.ndarray:
+        """Last coefficients in the panel of the mode, in units of what many rows make of rounding."""
+        where, k = np.arange(len(D)), self.panel(mode)
+        shape = (len(D), len(self.edges) - 1, self.n_nodes)
+        D, log_Q = D.reshape(shape)[where, k], log_Q.reshape(shape)[where, k]
+        power = np.exp(log_Q.mean(axis=1) - mode)  # Q/v
+        error = np.abs(D @ self.tail).sum(axis=1) + power * np.abs(log_Q @ self.tail).sum(axis=1)
+        return error / (1 + 1e-4 * self.moments.n)
+
+    def log_joint(self, D: np.ndarray, log_Q: np.ndarray) -> np.ndarray:
+        """log p(y, s) plus the logarithm of the quadrature's weights at its nodes, (B, M)."""
+        return log_likelihood(self.moments, self.fine, D @ self.W, log_Q @ self.W) + self.log_weight
+
+    def weights(self, D: np.ndarray, log_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Weights (B, G) with Σ_g w_g h(s_g) = E[h(s) | y] for smooth h; and E[σ²], E[σ] (B, 2)."""
+        f = self.log_joint(D, log_Q)
+        p = np.exp(f - logsumexp(f, axis=1, keepdims=True))
+        return p @ self.W.T, p @ np.exp(np.column_stack([self.fine, self.fine / 2]))
+
+
+def log_likelihood(moments: Moments, s, D, log_Q) -> np.ndarray:
+    """log p(y | s)."""
+    return -0.5 * (moments.n * (np.log(2 * np.pi) + s) + D + np.exp(np.minimum(log_Q - s, 600.0)))
+
+
+def least(moments: Moments) -> float:
+    """No s is smaller a priori."""
+    return float(moments.prior.least - moments.shift)
+
+
+def floor(moments: Moments) -> float:
+    """Smallest s that is looked at: below, rounding of q is larger than the noise."""
+    lowest = np.log(EPS * moments.q / moments.n) if moments.q > 0 else -200.0
+    return float(max(lowest, least(moments)))

@@ -1,0 +1,154 @@
+"""The posterior over subsets: enumerated where that is possible, searched by chains where not."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from ._average import Average, average
+from ._chains import DOUBTFUL, search
+from ._enumeration import enumerate_subsets
+from ._moments import Moments
+from ._neighbours import Neighbours
+
+#: Groups to which all subsets are enumerated: 2²⁰ take some ten seconds.
+ENUMERATED = 20
+#: Nats of rounding above which a subset's evidence is computed anew with many digits; how many at most.
+ROUNDED, RECOMPUTED = 1e-7, 60
+#: Nats of rounding, averaged over subsets, and of one subset, that are not said.
+UNSAID, UNKNOWN = 1e-3, 1.0
+#: Subsets of the average: until this share of their probability is left out, and at most so many.
+LEFT_OUT, AVERAGED = 1e-10, 2000
+
+
+class Posterior(NamedTuple):
+    """Subsets with their evidences, the most probable first."""
+
+    columns: list[list[int]]  #: of the best subsets
+    log_evidence: np.ndarray  #: of these, nats
+    log_prior: np.ndarray
+    probability: np.ndarray
+    inclusion: np.ndarray  #: of all columns, (p,)
+    total: float  #: log evidence of the average, nats
+    total_std: float
+    doubts: list[str]
+    average: Average
+
+
+def log_size_prior(kind: str, n_groups: int) -> np.ndarray:
+    """Log prior probability of one subset by its number of groups, (n_groups + 1,)."""
+    k = np.arange(n_groups + 1)
+    if kind == "uniform":
+        return np.full(n_groups + 1, -n_groups * np.log(2))
+    chosen = gammaln(n_groups + 1) - gammaln(k + 1) - gammaln(n_groups - k + 1)
+    return -np.log(n_groups + 1) - chosen
+
+
+def posterior(
+    sums: Any,
+    model: Any,
+    always: Sequence[int],
+    groups: Sequence[Sequence[int]],
+    size_prior: str,
+    rng: np.random.Generator,
+) -> Posterior:
+    """From exact sums of [1, X, y] and the linear model of all columns."""
+    prior = log_size_prior(size_prior, len(groups))
+    moments = Moments.of(sums, model)
+    find = _enumerated if len(groups) <= ENUMERATED else _searched
+    with np.errstate(all="ignore"):  # what leaves the finite numbers is judged by its loss of digits
+        states, log_evidence, lost, log_prior, grid, searched = find(moments, always, groups, prior, rng)
+        joint = _recomputed(sums, model, always, groups, states, log_evidence, lost, log_prior)
+        total = float(logsumexp(joint)) if searched is None else searched.log_evidence
+        probability = np.exp(joint - total)
+        doubts = _doubts(lost, probability, searched)
+        order = np.argsort(-joint, kind="stable")
+        within = np.cumsum(np.exp(joint[order] - logsumexp(joint)))
+        order = order[: min(int(np.searchsorted(within, 1 - LEFT_OUT)) + 1, AVERAGED)]
+        columns = [_columns(int(states[i]), always, groups) for i in order]
+        share = np.exp(joint[order] - logsumexp(joint[order]))
+        mean = average(moments, grid, columns, share)
+    inclusion = np.zeros(len(moments.m))
+    inclusion[list(always)] = 1.0
+    for g, group in enumerate(groups):
+        if searched is None:
+            is_in = (states >> g & 1).astype(bool)
+            inclusion[list(group)] = min(float(probability[is_in].sum()), 1.0)
+        else:
+            inclusion[list(group)] = searched.inclusion[g]
+    return Posterior(
+        columns,
+        log_evidence[order],
+        log_prior[order],
+        probability[order],
+        inclusion,
+        total,
+        0.0 if searched is None else searched.log_evidence_std,
+        doubts,
+        mean,
+    )
+
+
+def _enumerated(moments, always, groups, prior, rng):
+    log_evidence, lost, grid = enumerate_subsets(moments, always, groups)
+    states = np.arange(len(log_evidence))
+    size = sum((states >> g & 1) for g in range(len(groups))) if groups else np.zeros(1, dtype=int)
+    return states, log_evidence, lost, prior[size], grid, None
+
+
+def _searched(moments, always, groups, prior, rng):
+    neighbours = Neighbours(moments, always, groups, prior)
+    searched = search(neighbours, rng)
+    states = np.array(list(neighbours.evidences), dtype=object)
+    log_evidence, lost = np.array(list(neighbours.evidences.values())).T
+    log_prior = np.array([neighbours.log_prior(state) for state in states])
+    return states, log_evidence, lost, log_prior, neighbours.grid, searched
+
+
+def _columns(state: int, always, groups) -> list[int]:
+    """Columns of a subset, in their order in X."""
+    return sorted([*always, *(j for g, group in enumerate(groups) if state >> g & 1 for j in group)])
+
+
+def _recomputed(sums, model, always, groups, states, log_evidence, lost, log_prior) -> np.ndarray:
+    """Log of evidence times prior; where rounding counts, the evidence is computed with more digits."""
+    joint = log_evidence + log_prior
+    joint[~np.isfinite(joint)] = -np.inf
+    rounded = np.flatnonzero(lost > ROUNDED)
+    worth = joint[rounded] + np.minimum(lost[rounded], 1e6)
+    for i in rounded[np.argsort(-worth, kind="stable")][:RECOMPUTED]:
+        log_evidence[i] = exact_log_evidence(sums, model, _columns(int(states[i]), always, groups))
+        lost[i], joint[i] = 0.0, log_evidence[i] + log_prior[i]
+    return joint
+
+
+def exact_log_evidence(sums: Any, model: Any, columns: list[int]) -> float:
+    """Of one subset, with as many digits as the columns ask for."""
+    at = [0, *(j + 1 for j in columns), len(sums.exponents) - 1]
+    part = sums._replace(integers=sums.integers[np.ix_(at, at)], exponents=sums.exponents[at])
+    return float(replace(model, n_features=len(columns)).posterior(part).log_evidence)
+
+
+def _doubts(lost: np.ndarray, probability: np.ndarray, searched) -> list[str]:
+    """What the user should know."""
+    doubts = []
+    unknown = int(np.sum(lost > UNKNOWN))
+    if unknown or np.sum(probability * np.expm1(np.minimum(lost, 50.0))) > UNSAID:
+        doubts.append(
+            f"rounding leaves the evidence of {max(unknown, 1)} subsets open: some columns are linear "
+            "combinations of others, or y of columns, to more digits than a floating-point number has; drop "
+            "such columns, or scale them"
+        )
+    if searched is not None and searched.gap > DOUBTFUL:
+        doubts.append(
+            f"two chains over subsets of columns differ by {searched.gap:.2f} in the probability of a column: "
+            "inclusion_probabilities_ are right to about that"
+        )
+    elif searched is not None and not np.isfinite(searched.log_evidence_std):
+        doubts.append(
+            "two chains over subsets of columns have met too few subsets in common: log_evidence_ is a lower "
+            "bound, and the probabilities of models_ are relative to the subsets that were met"
+        )
+    return doubts

@@ -1,0 +1,136 @@
+"""Answers of the selector, weighed when they are asked for."""
+
+import copy
+import warnings
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..estimators import refuse_extreme, refuse_unreadable
+from ..exceptions import EvidenceWarning
+from ..model_selection import Table
+from ..models import LinearModel
+from ._posterior import Posterior, posterior
+
+#: Inclusion probability from which on a column is selected: the median probability model.
+SELECTED = 0.5
+#: Subsets in ``models_``.
+LISTED = 100
+
+
+class SubsetReports:
+    """What the posterior over subsets says; the selector learns the sums that it follows from."""
+
+    size_prior: str
+    n_features_in_: int
+    _sums: Any  #: exact sums of [1, X, y]
+    _model: LinearModel  #: of all columns
+    _always: list[int]
+    _groups: list[list[int]]
+    _rng: np.random.Generator
+    _found: Posterior | None
+
+    def predict(self, X: Any, return_std: bool = False) -> Any:
+        """Posterior predictive mean, averaged over subsets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Also return the predictive standard deviation, noise included.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+        std : ndarray of shape (n_samples,)
+            Only if ``return_std``.
+        """
+        check_is_fitted(self)
+        refuse_unreadable(X=X)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        refuse_extreme(X=X)
+        mean = self._posterior().average.predict(X)
+        return (mean, self._posterior().average.std(X)) if return_std else mean
+
+    @property
+    def inclusion_probabilities_(self) -> np.ndarray:
+        """Posterior probability of each column, (n_features_in_,)."""
+        return self._posterior("inclusion_probabilities_").inclusion.copy()
+
+    @property
+    def models_(self) -> Any:
+        """The best subsets, at most 100, as a table."""
+        found = self._posterior("models_")
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
+        subsets = [tuple(names[j] for j in one) for one in found.columns[:LISTED]]
+        columns = np.empty(len(subsets), dtype=object)
+        columns[:] = [tuple(name if isinstance(name, str) else int(name) for name in one) for one in subsets]
+        table = {
+            "columns": columns,
+            "size": np.array([len(one) for one in subsets]),
+            "log_evidence": found.log_evidence[:LISTED],
+            "log_prior": found.log_prior[:LISTED],
+            "probability": found.probability[:LISTED],
+        }
+        index = [", ".join(map(str, one)) or "null" for one in subsets]
+        if find_spec("pandas") is None:
+            return Table(table, index)
+        from pandas import DataFrame, Index
+
+        return DataFrame(table, index=Index(index, name="model"))
+
+    @property
+    def log_evidence_(self) -> float:
+        """Log evidence of the average over subsets, nats."""
+        return self._posterior("log_evidence_").total
+
+    @property
+    def log_evidence_std_(self) -> float:
+        """Standard error of ``log_evidence_``, nats."""
+        return self._posterior("log_evidence_std_").total_std
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Posterior mean of the coefficients, averaged over subsets."""
+        return self._posterior("coef_").average.coef.copy()
+
+    @property
+    def coef_std_(self) -> np.ndarray:
+        """Posterior standard deviation of the coefficients, over subsets, too."""
+        return np.sqrt(np.maximum(np.diag(self._posterior("coef_std_").average.covariance)[:-1], 0.0))
+
+    @property
+    def intercept_(self) -> float:
+        """Posterior mean of the intercept; 0.0 without one."""
+        return self._posterior("intercept_").average.intercept
+
+    @property
+    def noise_std_(self) -> float:
+        """Posterior mean of σ, or the known σ."""
+        return self._posterior("noise_std_").average.noise_std
+
+    @property
+    def warnings_(self) -> list[str]:
+        """Why the answer should not be trusted as it is."""
+        return list(self._posterior("warnings_").doubts)
+
+    def _get_support_mask(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self._posterior().inclusion >= SELECTED
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_sums")
+
+    def _posterior(self, name: str = "posterior") -> Posterior:
+        """Weighed when it is first asked for after new rows."""
+        if not self.__sklearn_is_fitted__():
+            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
+        if self._found is None:
+            rng = copy.deepcopy(self._rng)
+            found = posterior(self._sums, self._model, self._always, self._groups, self.size_prior, rng)
+            self._found = found
+            for doubt in found.doubts:
+                warnings.warn(doubt, EvidenceWarning, stacklevel=3)
+        return self._found

@@ -1,0 +1,255 @@
+"""Which columns belong into a linear regression: the posterior over all subsets."""
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import validate_data
+
+from .._compat import Interval, StrOptions, check_sample_weight, fit_context
+from ..estimators import (
+    all_or_nothing,
+    check_prior_pair,
+    column_indices,
+    fingerprint,
+    generator,
+    refuse_changes,
+    refuse_extreme,
+    refuse_unreadable,
+    settings,
+)
+from ..history import Rows
+from ..models import LinearModel
+from ._reports import SubsetReports
+
+
+class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, BaseEstimator):
+    """Selects columns of a linear regression by the evidence of all subsets, and predicts with their average.
+
+    Each subset of the columns is the model of :class:`BayesianLinearRegression` with these ``columns``; the
+    null model, the intercept alone, is among them.  To 20 columns (or groups) all subsets are enumerated; beyond,
+    two chains over subsets are run until they agree.
+
+    Parameters
+    ----------
+    noise_std : float or None, default=None
+        Known σ; None: unknown.
+    always : array-like, default=()
+        Names or indices of columns that are in every model.
+    groups : sequence of array-likes or None, default=None
+        Names or indices of columns that go in together, as those of one factor.  A column in no group goes in
+        alone; None: all do.
+    size_prior : {"beta-binomial", "uniform"}, default="beta-binomial"
+        Prior of subsets: "beta-binomial" gives each number of columns (or groups) the same probability, and
+        shares it among the subsets of that size, which allows for having looked at many columns (Scott and
+        Berger 2010); "uniform" gives all subsets the same probability, and so expects half of the columns.
+    fit_intercept : bool, default=True
+    coef_scale, intercept_scale : float, default=1.0
+        Prior standard deviations: they suit standardised columns.
+    noise_prior : tuple of two floats or None, default=None
+        Shape and scale of an inverse gamma prior of σ².
+    noise_scale : float or None, default=None
+        Scale of the half-Student-t prior of σ, if neither ``noise_std`` nor ``noise_prior`` is given; None: 1.
+    random_state : int, RandomState instance or None, default=None
+        Of the chains.
+
+    Attributes
+    ----------
+    inclusion_probabilities_ : ndarray of shape (n_features_in_,)
+        Posterior probability that a column is in the model.
+    models_ : DataFrame, or Table where pandas is not installed
+        The best subsets, at most 100: ``columns`` (names or indices, as ``BayesianLinearRegression`` takes
+        them), ``size``, ``log_evidence``, ``log_prior`` (nats), ``probability``.
+    log_evidence_, log_evidence_std_ : float
+        Of the average over subsets, nats; the standard error is 0 where all are enumerated.
+    coef_, coef_std_ : ndarray of shape (n_features_in_,)
+        Mean and standard deviation of the coefficients, which are 0 where a column is not in the model.
+    intercept_, noise_std_ : float
+        Posterior means.
+    n_samples_seen_ : int
+
+    Warns
+    -----
+    EvidenceWarning
+        When an answer is first asked for: if the chains differ by more than 0.05 in an inclusion probability,
+        or if columns are collinear beyond double precision.
+
+    See Also
+    --------
+    BayesianLinearRegression : One subset.
+    EvidenceModelAverager : Averages models of any kind, in a list.
+
+    Notes
+    -----
+    ``partial_fit`` keeps the sums of squares and products of [1, X, y], without rounding, so that a stream
+    gives what one ``fit`` gives.  Subsets are weighed when an attribute or a method asks for them, not at each
+    call of a stream.  ``sample_weight`` multiplies a row's log-likelihood and means repetition.
+
+    ``transform`` and ``get_support`` keep the columns whose inclusion probability is at least one half, the
+    median probability model, which under conditions predicts best among single models (Barbieri and Berger
+    2004); ``predict`` averages over the subsets with all but 10⁻¹⁰ of the probability, 2000 at most.
+
+    References
+    ----------
+    D. Madigan, J. York (1995), International Statistical Review 63, 215.
+    M. M. Barbieri, J. O. Berger (2004), Annals of Statistics 32, 870.
+    J. G. Scott, J. O. Berger (2010), Annals of Statistics 38, 2587.
+    M. A. Clyde, J. Ghosh, M. L. Littman (2011), Journal of Computational and Graphical Statistics 20, 80.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from sgevidence import EvidenceFeatureSelector
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> selector = EvidenceFeatureSelector().fit(scale(X), scale(y))
+    >>> selector.get_support(indices=True).tolist()
+    [1, 2, 3, 4, 8]
+    >>> selector.inclusion_probabilities_.round(2)[:4].tolist()
+    [0.08, 0.95, 1.0, 1.0]
+    """
+
+    _parameter_constraints: dict = {
+        "noise_std": [Interval(Real, 0, None, closed="neither"), None],
+        "always": ["array-like"],
+        "groups": [list, tuple, None],
+        "size_prior": [StrOptions({"beta-binomial", "uniform"})],
+        "fit_intercept": ["boolean"],
+        "coef_scale": [Interval(Real, 0, None, closed="neither")],
+        "intercept_scale": [Interval(Real, 0, None, closed="neither")],
+        "noise_prior": [tuple, list, None],
+        "noise_scale": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        noise_std: float | None = None,
+        *,
+        always: Any = (),
+        groups: Sequence[Any] | None = None,
+        size_prior: str = "beta-binomial",
+        fit_intercept: bool = True,
+        coef_scale: float = 1.0,
+        intercept_scale: float = 1.0,
+        noise_prior: tuple[float, float] | None = None,
+        noise_scale: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.noise_std = noise_std
+        self.always = always
+        self.groups = groups
+        self.size_prior = size_prior
+        self.fit_intercept = fit_intercept
+        self.coef_scale = coef_scale
+        self.intercept_scale = intercept_scale
+        self.noise_prior = noise_prior
+        self.noise_scale = noise_scale
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Forget what was seen and learn from these rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            How often each row counts.
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        ValueError
+            On bad input; nothing has changed then.
+        """
+        return self._learn(X, y, sample_weight, reset=True)
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from more rows; the first call starts afresh.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        self : estimator
+
+        Raises
+        ------
+        ValueError
+            As in :meth:`fit`, and if parameters have changed since the first call.
+        """
+        return self._learn(X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Self:
+        with all_or_nothing(self):
+            parameters = settings(self)
+            if not reset:
+                refuse_changes(self._settings, parameters)
+            rows = self._rows(X, y, sample_weight, reset)
+            if reset:
+                self._settings, self._rng = parameters, generator(self.random_state)
+                self._model = self._make_model()
+                self._always, self._groups = self._resolved()
+                self._sums, self.n_samples_seen_, self.data_fingerprint_ = None, 0, 0
+            new = self._model.sums(rows)
+            self._sums = new if self._sums is None else self._sums.plus(new)
+            if not self._sums.total_weight > 0:
+                raise ValueError("no row has a positive weight: there is nothing to learn from")
+            self.n_samples_seen_ += len(rows)
+            self.data_fingerprint_ = fingerprint(rows.y, rows.weight, self.data_fingerprint_)
+            self._found = None
+        return self
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Rows:
+        """Validated rows of positive weight."""
+        refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
+        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True)
+        if y.dtype.kind not in "fiub":
+            raise ValueError(f"y must be numbers, got {y.dtype.name}, such as {y[0]!r}")
+        y = y.astype(np.float64, copy=False)
+        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        refuse_extreme(X=X, y=y, sample_weight=weight)
+        kept = weight > 0
+        return Rows(X[kept], y[kept], weight[kept])
+
+    def _make_model(self) -> LinearModel:
+        given = [n for n in ("noise_std", "noise_prior", "noise_scale") if getattr(self, n) is not None]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} are given, but only one of them can hold")
+        prior = self.noise_prior
+        return LinearModel(
+            n_features=self.n_features_in_,
+            fit_intercept=self.fit_intercept,
+            coef_scale=self.coef_scale,
+            intercept_scale=self.intercept_scale,
+            noise_std=self.noise_std,
+            noise_prior=None if prior is None else check_prior_pair(prior, "noise_prior"),
+            noise_scale=1.0 if self.noise_scale is None else float(self.noise_scale),
+        )
+
+    def _resolved(self) -> tuple[list[int], list[list[int]]]:
+        """Columns of every model, and those that go in together, by number."""
+        names = getattr(self, "feature_names_in_", None)
+        p = self.n_features_in_
+        always = column_indices(list(self.always), p, names).tolist()
+        groups = [column_indices(list(group), p, names).tolist() for group in self.groups or ()]
+        used = [*always, *(j for group in groups for j in group)]
+        if twice := sorted({j for j in used if used.count(j) > 1}):
+            raise ValueError(f"columns {twice[:5]} are in two of always and groups")
+        if not all(groups):
+            raise ValueError("a group has no columns")
+        alone = sorted(set(range(p)) - set(used))
+        return always, sorted([*groups, *([j] for j in alone)])
