@@ -7,12 +7,12 @@ One step of a chain is a flip and a swap:
 * remove a group of S at random, and draw one to put there from its conditional probabilities, which leaves π
   as it is.
 
-With B the subsets that the *other* chain has met, and their neighbours, the sum Z of evidence times prior over
-all subsets is Σ_B π / (share of the chain's steps that are in B) (George and McCulloch 1997), and the inclusion
-probability of a group is its renormalised probability within B times that share, plus the share of steps that
-are outside of B and have the group.  Where B has less than half of the steps, it is the mean along the chain
-of the group's probability given all other groups (Rao and Blackwell).
-Two chains run from different ends, and on until they agree or have had enough.
+With B the subsets that the *other* chain has met, and their neighbours, the sum Z of evidence times prior
+over all subsets is Σ_B π / (share of the chain's steps that are in B) (George and McCulloch 1997).  The
+inclusion probability of a group is its renormalised probability within B (Clyde, Ghosh and Littman 2011)
+times that share, plus the share of steps that are outside of B and have the group.  Where B has less than
+half of the steps, the inclusion probability is the mean along the chain of the group's probability given all
+other groups (Rao and Blackwell).  Two chains run from different ends, until they agree or have had enough.
 """
 
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from ._neighbours import FORGOTTEN, Neighbours
 
 #: Steps between two looks at the chains, looks at least and at most.
 STEPS, FEWEST, MOST = 150, 4, 24
-#: Difference of an inclusion probability between the chains at which they agree, and from which on they don't.
+#: Difference of an inclusion probability between the chains at which they agree, and that is said.
 AGREED, DOUBTFUL = 0.01, 0.05
 #: Share of a chain that is left out of means.
 BURN_IN = 0.25

@@ -134,7 +134,7 @@ class Moments(NamedTuple):
         return self.eliminated(part, np.log(self.precision[columns])[..., None] + s)
 
     def eliminated(self, T, log_ridge, log_det=0.0, loss=1.0, diagonal=None):
-        """D, log Q and the loss where all columns of T (B, k + 2, k + 2, G) go in; ``log_ridge`` is (B, k, G).
+        """D, log Q and loss where all columns of T (B, k + 2, k + 2, G) go in; ``log_ridge`` is (B, k, G).
 
         ``log_det``, ``loss`` and the ``diagonal`` (B, k, G) are of before other columns went in.
         """

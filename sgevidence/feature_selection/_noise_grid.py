@@ -97,8 +97,8 @@ class NoiseGrid:
             s = np.arange(first, top + 1.0, COARSE)
             curves = [moments.direct(s, np.asarray(columns, dtype=int)[None]) for columns in subsets]
             exact = np.all([EPS * loss[0] < ROUNDING for _, _, loss in curves], axis=0)
-            s, curves = s[exact], [(D[0, exact], log_Q[0, exact]) for D, log_Q, _ in curves]
-            f = np.array([log_likelihood(moments, s, *curve) for curve in curves]) + moments.log_prior(s)
+            f = np.array([log_likelihood(moments, s, D[0], log_Q[0]) for D, log_Q, _ in curves])
+            s, f = s[exact], f[:, exact] + moments.log_prior(s[exact])
             high = np.flatnonzero((f > f.max(axis=1, keepdims=True) - NOTHING).any(axis=0))
             if len(s) > 2 and high[-1] < len(s) - 1:
                 return cls(moments, (float(s[max(high[0] - 1, 0)]), float(s[high[-1] + 1])))
@@ -134,7 +134,7 @@ class NoiseGrid:
                 below = (beyond[:, 0] > -NOTHING / 1.5) & can_move & (self.ends[0] > floor(self.moments))
                 above = beyond[:, 1] > -NOTHING / 1.5
                 coarse = self._interpolation_error(D[part], log_Q[part], self.fine[at]) > TOLERANCE
-                lacks = lacks.either(Lacks(below.any(), above.any(), coarse.any()))
+                lacks = lacks.either(Lacks(bool(below.any()), bool(above.any()), bool(coarse.any())))
         error[~np.isfinite(error)] = np.inf
         return out - self.moments.n * np.log(self.moments.unit), error, lacks
 

@@ -19,8 +19,8 @@ ENUMERATED = 20
 ROUNDED, RECOMPUTED = 1e-7, 60
 #: Nats of rounding, averaged over subsets, and of one subset, that are not said.
 UNSAID, UNKNOWN = 1e-3, 1.0
-#: Subsets of the average: until this share of their probability is left out, and at most so many.
-LEFT_OUT, AVERAGED = 1e-10, 2000
+#: Subsets of the average: until this share of their probability is left out; at least and at most so many.
+LEFT_OUT, LISTED, AVERAGED = 1e-10, 100, 2000
 
 
 class Posterior(NamedTuple):
@@ -66,7 +66,7 @@ def posterior(
         doubts = _doubts(lost, probability, searched)
         order = np.argsort(-joint, kind="stable")
         within = np.cumsum(np.exp(joint[order] - logsumexp(joint)))
-        order = order[: min(int(np.searchsorted(within, 1 - LEFT_OUT)) + 1, AVERAGED)]
+        order = order[: np.clip(np.searchsorted(within, 1 - LEFT_OUT) + 1, LISTED, AVERAGED)]
         columns = [_columns(int(states[i]), always, groups) for i in order]
         share = np.exp(joint[order] - logsumexp(joint[order]))
         mean = average(moments, grid, columns, share)
@@ -143,7 +143,7 @@ def _doubts(lost: np.ndarray, probability: np.ndarray, searched) -> list[str]:
         )
     if searched is not None and searched.gap > DOUBTFUL:
         doubts.append(
-            f"two chains over subsets of columns differ by {searched.gap:.2f} in the probability of a column: "
+            f"two chains over subsets differ by {searched.gap:.2f} in the probability of a column: "
             "inclusion_probabilities_ are right to about that"
         )
     elif searched is not None and not np.isfinite(searched.log_evidence_std):

@@ -2,6 +2,7 @@
 
 import copy
 import warnings
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -12,25 +13,30 @@ from ..estimators import refuse_extreme, refuse_unreadable
 from ..exceptions import EvidenceWarning
 from ..model_selection import Table
 from ..models import LinearModel
-from ._posterior import Posterior, posterior
+from ._posterior import LISTED, Posterior, posterior
 
 #: Inclusion probability from which on a column is selected: the median probability model.
 SELECTED = 0.5
-#: Subsets in ``models_``.
-LISTED = 100
+
+
+@dataclass
+class Weighed:
+    """The posterior of the rows so far, once it has been asked for: asking changes no attribute."""
+
+    posterior: Posterior | None = None
 
 
 class SubsetReports:
     """What the posterior over subsets says; the selector learns the sums that it follows from."""
 
-    size_prior: str
+    _settings: dict[str, Any]
     n_features_in_: int
     _sums: Any  #: exact sums of [1, X, y]
     _model: LinearModel  #: of all columns
     _always: list[int]
     _groups: list[list[int]]
     _rng: np.random.Generator
-    _found: Posterior | None
+    _weighed: Weighed
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Posterior predictive mean, averaged over subsets.
@@ -127,10 +133,12 @@ class SubsetReports:
         """Weighed when it is first asked for after new rows."""
         if not self.__sklearn_is_fitted__():
             raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
-        if self._found is None:
+        found = self._weighed.posterior
+        if found is None:
             rng = copy.deepcopy(self._rng)
-            found = posterior(self._sums, self._model, self._always, self._groups, self.size_prior, rng)
-            self._found = found
+            size_prior = self._settings["size_prior"]
+            found = posterior(self._sums, self._model, self._always, self._groups, size_prior, rng)
+            self._weighed.posterior = found
             for doubt in found.doubts:
                 warnings.warn(doubt, EvidenceWarning, stacklevel=3)
-        return self._found
+        return found

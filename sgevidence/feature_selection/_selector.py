@@ -23,15 +23,15 @@ from ..estimators import (
 )
 from ..history import Rows
 from ..models import LinearModel
-from ._reports import SubsetReports
+from ._reports import SubsetReports, Weighed
 
 
 class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, BaseEstimator):
     """Selects columns of a linear regression by the evidence of all subsets, and predicts with their average.
 
     Each subset of the columns is the model of :class:`BayesianLinearRegression` with these ``columns``; the
-    null model, the intercept alone, is among them.  To 20 columns (or groups) all subsets are enumerated; beyond,
-    two chains over subsets are run until they agree.
+    null model, the intercept alone, is among them.  To 20 columns (or groups) all subsets are enumerated;
+    beyond, two chains over subsets are run until they agree.
 
     Parameters
     ----------
@@ -52,7 +52,8 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
     noise_prior : tuple of two floats or None, default=None
         Shape and scale of an inverse gamma prior of σ².
     noise_scale : float or None, default=None
-        Scale of the half-Student-t prior of σ, if neither ``noise_std`` nor ``noise_prior`` is given; None: 1.
+        Scale of the half-Student-t prior of σ; None: 1.  At most one of ``noise_std``, ``noise_prior`` and
+        ``noise_scale`` may be given.
     random_state : int, RandomState instance or None, default=None
         Of the chains.
 
@@ -85,8 +86,8 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
     Notes
     -----
     ``partial_fit`` keeps the sums of squares and products of [1, X, y], without rounding, so that a stream
-    gives what one ``fit`` gives.  Subsets are weighed when an attribute or a method asks for them, not at each
-    call of a stream.  ``sample_weight`` multiplies a row's log-likelihood and means repetition.
+    gives what one ``fit`` gives.  Subsets are weighed when an attribute or a method asks for them, not at
+    each call of a stream.  ``sample_weight`` multiplies a row's log-likelihood and means repetition.
 
     ``transform`` and ``get_support`` keep the columns whose inclusion probability is at least one half, the
     median probability model, which under conditions predicts best among single models (Barbieri and Berger
@@ -107,10 +108,12 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
     >>> X, y = load_diabetes(return_X_y=True)
     >>> selector = EvidenceFeatureSelector().fit(scale(X), scale(y))
     >>> selector.get_support(indices=True).tolist()
-    [1, 2, 3, 4, 8]
+    [1, 2, 3, 4, 5, 8]
     >>> selector.inclusion_probabilities_.round(2)[:4].tolist()
-    [0.08, 0.95, 1.0, 1.0]
+    [0.07, 0.98, 1.0, 1.0]
     """
+
+    _settings: dict[str, Any]  #: parameters of the first call
 
     _parameter_constraints: dict = {
         "noise_std": [Interval(Real, 0, None, closed="neither"), None],
@@ -206,11 +209,10 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
                 self._sums, self.n_samples_seen_, self.data_fingerprint_ = None, 0, 0
             new = self._model.sums(rows)
             self._sums = new if self._sums is None else self._sums.plus(new)
-            if not self._sums.total_weight > 0:
-                raise ValueError("no row has a positive weight: there is nothing to learn from")
             self.n_samples_seen_ += len(rows)
+            assert rows.y is not None
             self.data_fingerprint_ = fingerprint(rows.y, rows.weight, self.data_fingerprint_)
-            self._found = None
+            self._weighed = Weighed()
         return self
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Rows:

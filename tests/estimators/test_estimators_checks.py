@@ -18,6 +18,7 @@ from sgevidence import (
     BayesianGMM,
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
+    EvidenceFeatureSelector,
     EvidenceModelAverager,
 )
 
@@ -40,6 +41,7 @@ ESTIMATORS = [
     averager(BayesianGMM(), BayesianGMM(n_components=2)),
     averager(*LINEAR, method="dynamic"),
     averager(*LINEAR, method="stacking"),
+    EvidenceFeatureSelector(),
 ]
 
 # what scikit-learn asks only of its own estimators

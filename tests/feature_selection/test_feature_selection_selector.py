@@ -1,0 +1,188 @@
+"""The selector as scikit-learn's users meet it: streams, names, groups, pipelines, pickles, predictions."""
+
+import copy
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from mutants import broken
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes
+from sklearn.linear_model import LinearRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import sgevidence.feature_selection._average as _average
+from sgevidence import BayesianLinearRegression, EvidenceFeatureSelector, Exact, compare
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(20261126)
+    X = rng.standard_normal((90, 5))
+    return X, X @ [1.0, 0.0, -0.5, 0.2, 0.0] + 0.7 * rng.standard_normal(90) + 2.0
+
+
+def answers(selector):
+    return np.r_[
+        selector.log_evidence_, selector.inclusion_probabilities_, selector.coef_, selector.intercept_
+    ]
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e8])
+def test_a_stream_equals_one_fit(rows, offset):
+    X, y = rows[0] + offset, rows[1]
+    stream, buffer = EvidenceFeatureSelector(), np.empty((30, 5))
+    for start in (0, 1, 30, 60):  # chunks of one row and of many, in a buffer that is filled again
+        stop = {0: 1, 1: 30}.get(start, start + 30)
+        part = buffer[: stop - start]
+        part[:] = X[start:stop]
+        stream.partial_fit(part, y[start:stop])
+    whole = EvidenceFeatureSelector().fit(X, y)
+    np.testing.assert_allclose(answers(stream), answers(whole), rtol=0, atol=1e-8)
+    assert stream.n_samples_seen_ == 90 and stream.data_fingerprint_ == whole.data_fingerprint_
+
+
+def test_subsets_are_weighed_when_asked_for(rows, monkeypatch):
+    def refuse(*args):
+        raise AssertionError("weighed in a stream")
+
+    monkeypatch.setattr("sgevidence.feature_selection._reports.posterior", refuse)
+    selector = EvidenceFeatureSelector().fit(*rows).partial_fit(*rows)
+    with pytest.raises(AssertionError, match="in a stream"):
+        selector.log_evidence_  # noqa: B018
+    monkeypatch.undo()
+    before = selector.log_evidence_
+    assert selector.partial_fit(*rows).log_evidence_ != before
+
+
+def test_one_subset_predicts_as_the_regression(rows):
+    X, y = rows
+    selector = EvidenceFeatureSelector(always=range(5)).fit(X, y)
+    sampler = Exact(n_particles=40_000)
+    model = BayesianLinearRegression(sampler=sampler, random_state=0).fit(X, y)
+    far = X[:5] + 3.0
+    for mine, other in zip(selector.predict(far, return_std=True), model.predict(far, return_std=True)):
+        np.testing.assert_allclose(mine, other, rtol=0.01, atol=0.02)
+    np.testing.assert_allclose(selector.coef_, model.coef_, atol=0.003)
+    np.testing.assert_allclose(selector.coef_std_, model.coef_std_, rtol=0.03)
+    assert selector.intercept_ == pytest.approx(model.intercept_, abs=0.003)
+    assert selector.noise_std_ == pytest.approx(model.noise_std_, rel=0.003)
+
+
+def test_predictions_are_averages_over_subsets(rows):
+    X, y = rows
+    selector = EvidenceFeatureSelector(noise_std=0.7, coef_scale=2.0).fit(X, y)
+    mean, second = np.zeros(4), np.zeros(4)
+    new = X[:4] * 2 + 1
+    for row in selector.models_.itertuples():
+        Phi, phi = (np.column_stack([Z[:, list(row.columns)], np.ones(len(Z))]) for Z in (X, new))
+        prior = np.diag([0.25] * len(row.columns) + [1.0])
+        covariance = np.linalg.inv(prior + Phi.T @ Phi / 0.49)
+        one = phi @ covariance @ Phi.T @ y / 0.49
+        variance = 0.49 + np.sum((phi @ covariance) * phi, axis=1)
+        mean += row.probability * one
+        second += row.probability * (variance + one**2)
+    found = selector.predict(new, return_std=True)
+    np.testing.assert_allclose(found, (mean, np.sqrt(second - mean**2)), atol=1e-6)
+
+
+def test_predictions_without_the_subsets_disagreement_are_seen(rows, monkeypatch):
+    wrong = broken(
+        _average.average,
+        "square += (deviation * weight[:, None]).T @ deviation",
+        "square += 0 * deviation.T @ deviation",
+    )
+    monkeypatch.setattr("sgevidence.feature_selection._posterior.average", wrong)
+    with pytest.raises(AssertionError):
+        test_predictions_are_averages_over_subsets(rows)
+
+
+def test_far_columns_predict_as_near_ones(rows):
+    X, y = rows
+    y = y - y.mean()
+    near = EvidenceFeatureSelector(intercept_scale=1e10).fit(X, y)
+    far = EvidenceFeatureSelector(intercept_scale=1e10).fit(X + 2.0**27, y)
+    for one, other in zip(near.predict(X, return_std=True), far.predict(X + 2.0**27, return_std=True)):
+        np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+def test_names_groups_and_always():
+    X, y = load_diabetes(return_X_y=True, as_frame=True)
+    X, y = (X - X.mean()) / X.std(), (y - y.mean()) / y.std()
+    selector = EvidenceFeatureSelector(always=["bmi"], groups=[["s1", "s2"], ["s3", "s4"]]).fit(X, y)
+    p = dict(zip(X.columns, selector.inclusion_probabilities_))
+    assert p["bmi"] == 1.0 and p["s1"] == p["s2"] and p["s3"] == p["s4"]
+    for columns in selector.models_["columns"]:
+        assert "bmi" in columns and ("s1" in columns) == ("s2" in columns)
+    kept = selector.set_output(transform="pandas").transform(X)
+    assert list(kept.columns) == list(selector.get_feature_names_out()) and "bmi" in kept
+    best = selector.models_.iloc[0]
+    model = BayesianLinearRegression(columns=list(best["columns"]), sampler=Exact()).fit(X, y)
+    assert model.log_evidence_ == pytest.approx(best["log_evidence"], abs=1e-8)
+    assert len(compare({"average": selector, "best": model})) == 2
+
+
+def test_the_null_model_is_among_them():
+    rng = np.random.default_rng(20261127)
+    X, y = rng.standard_normal((200, 4)), rng.standard_normal(200)
+    selector = EvidenceFeatureSelector().fit(X, y)
+    assert selector.models_.index[0] == "null" and selector.models_["columns"].iloc[0] == ()
+    assert len(selector.models_) == 16 and selector.models_["probability"].sum() == pytest.approx(1.0)
+    with pytest.warns(UserWarning, match="No features were selected"):
+        assert selector.transform(X).shape == (200, 0)
+
+
+def test_pipelines_copies_and_pickles(rows):
+    X, y = rows
+    pipeline = make_pipeline(StandardScaler(), EvidenceFeatureSelector(), LinearRegression()).fit(X, y)
+    assert pipeline.score(X, y) > 0.6
+    selector = clone(EvidenceFeatureSelector(size_prior="uniform")).fit(X, y)
+    branch, again = copy.copy(selector), pickle.loads(pickle.dumps(selector))
+    np.testing.assert_array_equal(answers(again), answers(selector))
+    branch.partial_fit(X, y)
+    assert branch.log_evidence_ != selector.log_evidence_
+    assert selector.n_samples_seen_ == 90
+
+
+@pytest.mark.parametrize(
+    "params, words",
+    [
+        (dict(always=[0], groups=[[0, 1]]), "two of always and groups"),
+        (dict(groups=[[]]), "no columns"),
+        (dict(always=["age"]), "names"),
+        (dict(noise_std=1.0, noise_scale=2.0), "only one"),
+        (dict(size_prior="poisson"), "size_prior"),
+    ],
+)
+def test_bad_parameters_are_refused(rows, params, words):
+    with pytest.raises(ValueError, match=words):
+        EvidenceFeatureSelector(**params).fit(*rows)
+
+
+def test_a_failed_call_changes_nothing(rows):
+    X, y = rows
+    selector = EvidenceFeatureSelector().fit(X, y)
+    before = selector.log_evidence_
+    with pytest.raises(ValueError, match="NaN"):
+        selector.partial_fit(X, np.where(np.arange(90) == 3, np.nan, y))
+    with pytest.raises(ValueError, match="coef_scale was"):
+        selector.set_params(coef_scale=2.0).partial_fit(X, y)
+    assert selector.log_evidence_ == before and selector.n_samples_seen_ == 90
+    with pytest.raises(AttributeError, match="before it is fitted"):
+        EvidenceFeatureSelector().coef_  # noqa: B018
+
+
+def test_without_pandas_there_is_a_table(rows, monkeypatch):
+    monkeypatch.setattr("sgevidence.feature_selection._reports.find_spec", lambda name: None)
+    table = EvidenceFeatureSelector().fit(*rows).models_
+    assert not isinstance(table, pd.DataFrame) and len(table) == 32
+    assert isinstance(repr(table), str) and isinstance(table["columns"][0], tuple)
+
+
+def test_no_warning_in_the_ordinary_case(rows):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        EvidenceFeatureSelector().fit(*rows).predict(rows[0], return_std=True)
