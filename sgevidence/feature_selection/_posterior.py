@@ -12,6 +12,7 @@ from ._chains import DOUBTFUL, search
 from ._enumeration import enumerate_subsets
 from ._moments import Moments
 from ._neighbours import Neighbours
+from ._noise_grid import NoiseGrid
 
 #: Groups to which all subsets are enumerated: 2²⁰ take some ten seconds.
 ENUMERATED = 20
@@ -19,6 +20,8 @@ ENUMERATED = 20
 ROUNDED, RECOMPUTED = 1e-7, 60
 #: Nats of rounding, averaged over subsets, and of one subset, that are not said.
 UNSAID, UNKNOWN = 1e-3, 1.0
+#: Nats of rounding in double precision from which on the posterior of the coefficients is rough.
+ROUGH = 0.01
 #: Subsets of the average: until this share of their probability is left out; at least and at most so many.
 LEFT_OUT, LISTED, AVERAGED = 1e-10, 100, 2000
 
@@ -34,7 +37,14 @@ class Posterior(NamedTuple):
     total: float  #: log evidence of the average, nats
     total_std: float
     doubts: list[str]
-    average: Average
+    moments: Moments
+    grid: NoiseGrid
+
+    def average(self) -> Average:
+        """The coefficients and the noise, averaged over the best subsets."""
+        with np.errstate(all="ignore"):
+            weight = self.probability / self.probability.sum()
+            return average(self.moments, self.grid, self.columns, weight)
 
 
 def log_size_prior(kind: str, n_groups: int) -> np.ndarray:
@@ -60,16 +70,15 @@ def posterior(
     find = _enumerated if len(groups) <= ENUMERATED else _searched
     with np.errstate(all="ignore"):  # what leaves the finite numbers is judged by its loss of digits
         states, log_evidence, lost, log_prior, grid, searched = find(moments, always, groups, prior, rng)
+        in_double = lost.copy()
         joint = _recomputed(sums, model, always, groups, states, log_evidence, lost, log_prior)
         total = float(logsumexp(joint)) if searched is None else searched.log_evidence
         probability = np.exp(joint - total)
-        doubts = _doubts(lost, probability, searched)
+        doubts = _doubts(lost, in_double, probability, searched)
         order = np.argsort(-joint, kind="stable")
         within = np.cumsum(np.exp(joint[order] - logsumexp(joint)))
         order = order[: np.clip(np.searchsorted(within, 1 - LEFT_OUT) + 1, LISTED, AVERAGED)]
         columns = [_columns(int(states[i]), always, groups) for i in order]
-        share = np.exp(joint[order] - logsumexp(joint[order]))
-        mean = average(moments, grid, columns, share)
     inclusion = np.zeros(len(moments.m))
     inclusion[list(always)] = 1.0
     for g, group in enumerate(groups):
@@ -87,7 +96,8 @@ def posterior(
         total,
         0.0 if searched is None else searched.log_evidence_std,
         doubts,
-        mean,
+        moments,
+        grid,
     )
 
 
@@ -131,7 +141,7 @@ def exact_log_evidence(sums: Any, model: Any, columns: list[int]) -> float:
     return float(replace(model, n_features=len(columns)).posterior(part).log_evidence)
 
 
-def _doubts(lost: np.ndarray, probability: np.ndarray, searched) -> list[str]:
+def _doubts(lost: np.ndarray, in_double: np.ndarray, probability: np.ndarray, searched) -> list[str]:
     """What the user should know."""
     doubts = []
     unknown = int(np.sum(lost > UNKNOWN))
@@ -140,6 +150,11 @@ def _doubts(lost: np.ndarray, probability: np.ndarray, searched) -> list[str]:
             f"rounding leaves the evidence of {max(unknown, 1)} subsets open: some columns are linear "
             "combinations of others, or y of columns, to more digits than a floating-point number has; drop "
             "such columns, or scale them"
+        )
+    elif np.sum(probability[in_double > ROUGH]) > UNSAID:
+        doubts.append(
+            "y is nearly a linear combination of columns, or columns of others: coef_, noise_std_, predict "
+            "are in double precision and rough, while evidences and probabilities have more digits"
         )
     if searched is not None and searched.gap > DOUBTFUL:
         doubts.append(

@@ -13,6 +13,7 @@ from ..estimators import refuse_extreme, refuse_unreadable
 from ..exceptions import EvidenceWarning
 from ..model_selection import Table
 from ..models import LinearModel
+from ._average import Average
 from ._posterior import LISTED, Posterior, posterior
 
 #: Inclusion probability from which on a column is selected: the median probability model.
@@ -24,6 +25,7 @@ class Weighed:
     """The posterior of the rows so far, once it has been asked for: asking changes no attribute."""
 
     posterior: Posterior | None = None
+    average: Average | None = None
 
 
 class SubsetReports:
@@ -57,8 +59,8 @@ class SubsetReports:
         refuse_unreadable(X=X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         refuse_extreme(X=X)
-        mean = self._posterior().average.predict(X)
-        return (mean, self._posterior().average.std(X)) if return_std else mean
+        found = self._average("predict")
+        return (found.predict(X), found.std(X)) if return_std else found.predict(X)
 
     @property
     def inclusion_probabilities_(self) -> np.ndarray:
@@ -100,22 +102,22 @@ class SubsetReports:
     @property
     def coef_(self) -> np.ndarray:
         """Posterior mean of the coefficients, averaged over subsets."""
-        return self._posterior("coef_").average.coef.copy()
+        return self._average("coef_").coef.copy()
 
     @property
     def coef_std_(self) -> np.ndarray:
         """Posterior standard deviation of the coefficients, over subsets, too."""
-        return np.sqrt(np.maximum(np.diag(self._posterior("coef_std_").average.covariance)[:-1], 0.0))
+        return np.sqrt(np.maximum(np.diag(self._average("coef_std_").covariance)[:-1], 0.0))
 
     @property
     def intercept_(self) -> float:
         """Posterior mean of the intercept; 0.0 without one."""
-        return self._posterior("intercept_").average.intercept
+        return self._average("intercept_").intercept
 
     @property
     def noise_std_(self) -> float:
         """Posterior mean of σ, or the known σ."""
-        return self._posterior("noise_std_").average.noise_std
+        return self._average("noise_std_").noise_std
 
     @property
     def warnings_(self) -> list[str]:
@@ -128,6 +130,13 @@ class SubsetReports:
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_sums")
+
+    def _average(self, name: str) -> Average:
+        """The mean over subsets, computed when it is first asked for."""
+        found = self._posterior(name)
+        if self._weighed.average is None:
+            self._weighed.average = found.average()
+        return self._weighed.average
 
     def _posterior(self, name: str = "posterior") -> Posterior:
         """Weighed when it is first asked for after new rows."""
