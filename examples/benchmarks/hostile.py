@@ -174,9 +174,11 @@ def glm_reference(X, y, w, scales, intercept, rng, K=1):
     theta = mp.matrix(d, 1)
 
     def predictor(t):
-        return np.array(
-            [[float(mp.fsum(Phi[r, j] * t[k * p + j] for j in range(p))) for r in range(n)] for k in range(K)]
-        )
+        """(K, n); of classes relative to the first, since what they share may be 1e15 and says nothing."""
+        exact = [[mp.fsum(Phi[r, j] * t[k * p + j] for j in range(p)) for r in range(n)] for k in range(K)]
+        if K == 1:
+            return np.array([[float(v) for v in exact[0]]])
+        return np.array([[float(v - first) for v, first in zip(row, exact[0])] for row in exact])
 
     def value(t):
         eta = predictor(t)
