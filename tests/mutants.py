@@ -21,7 +21,8 @@ def broken(function, right: str, wrong: str):
     """``function`` with the one part that reads like ``right`` replaced by ``wrong``, or a LookupError."""
     source = textwrap.dedent(inspect.getsource(function))
     namespace = dict(function.__globals__)
-    exec(_mutant(source, right, wrong, known={*namespace, *dir(builtins), "self"}), namespace)
+    known = {*namespace, *dir(builtins), "self"} - {"_"}  # which is a builtin once a doctest has printed
+    exec(_mutant(source, right, wrong, known), namespace)
     return namespace[function.__name__]
 
 

@@ -64,7 +64,7 @@ class SubsetReports:
 
     @property
     def inclusion_probabilities_(self) -> np.ndarray:
-        """Posterior probability of each column, (n_features_in_,)."""
+        """Posterior probability of each column, (n_features,)."""
         return self._posterior("inclusion_probabilities_").inclusion.copy()
 
     @property

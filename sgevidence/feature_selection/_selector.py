@@ -59,14 +59,14 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
 
     Attributes
     ----------
-    inclusion_probabilities_ : ndarray of shape (n_features_in_,)
+    inclusion_probabilities_ : ndarray of shape (n_features,)
         Posterior probability that a column is in the model.
     models_ : DataFrame, or Table where pandas is not installed
         The best subsets, at most 100: ``columns`` (names or indices, as ``BayesianLinearRegression`` takes
         them), ``size``, ``log_evidence``, ``log_prior`` (nats), ``probability``.
     log_evidence_, log_evidence_std_ : float
         Of the average over subsets, nats; the standard error is 0 where all are enumerated.
-    coef_, coef_std_ : ndarray of shape (n_features_in_,)
+    coef_, coef_std_ : ndarray of shape (n_features,)
         Mean and standard deviation of the coefficients, which are 0 where a column is not in the model.
     intercept_, noise_std_ : float
         Posterior means.
