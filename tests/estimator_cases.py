@@ -108,6 +108,12 @@ def estimator(kind, n_particles=30, random_state=0, **params):
     return CASES[kind].make(**fast | {"random_state": random_state} | CASES[kind].params | params)
 
 
+def noisy(kind, **params):
+    """The same without closed forms, which have neither noise nor rows that wait nor steps to interrupt."""
+    sampler = SGAIS(n_particles=30, max_particles=30, proposal=None)
+    return estimator(kind, **({"sampler": sampler} if kind == "linear" else {}) | params)
+
+
 def data(kind, n=90, seed=0):
     """X (n, 2) and y."""
     rng = np.random.default_rng(seed)

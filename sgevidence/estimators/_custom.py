@@ -184,7 +184,8 @@ class BayesianModel(ConditionalEstimator):
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> CustomModel:
         model = self._unchecked_model()
-        disagreement = model.check(Rows.of(X, y), generator(0))  # not the sampler's stream: it is as it was
+        # not the sampler's stream, nor its count: both are as they were
+        disagreement = model.counted().check(Rows.of(X, y), generator(0))
         if disagreement:
             self._doubt(
                 f"log_prior does not seem to be the normalised log density of sample_prior: {disagreement}; "
@@ -199,14 +200,21 @@ class BayesianModel(ConditionalEstimator):
         return super().diagnostics_ | {"n_failed": self._model.failures.n_failed}
 
     def _run(self, *arguments: Any) -> None:
-        with _failures_named(self._model):
+        with self._counted():
             super()._run(*arguments)
         self._doubt_failures()
 
     def _update(self, *arguments: Any) -> None:
-        with _failures_named(self._model):
+        with self._counted():
             super()._update(*arguments)
         self._doubt_failures()
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """Failures of a call are counted in a model of its own: a call that is refused leaves no trace."""
+        self._model = self._model.counted()
+        with _failures_named(self._model):
+            yield
 
     def _doubt_failures(self) -> None:
         """Warn where functions fail so often that the posterior may be there."""

@@ -7,8 +7,8 @@ is given is told so, and the caller's rows stay as they are.  A θ at which a fu
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -45,6 +45,10 @@ class CustomModel(Model):
     dimension: int
     row_sampler: Callable | None = None
     failures: Failures = field(default_factory=Failures, compare=False, repr=False)
+
+    def counted(self) -> Self:
+        """The same model, whose count goes on from here and leaves this one as it is."""
+        return replace(self, failures=replace(self.failures))
 
     @property
     def _prior(self) -> UserFunction:

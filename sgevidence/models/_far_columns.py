@@ -39,6 +39,8 @@ from ._regression import design_matrix, gaussian_log_density
 #: Largest product of a column and a coefficient of the prior's size that is left as it is: rounding then is
 #: 10⁻¹³ of a unit of η.
 NEAR = 1e3
+#: Units of η by which the rounding of x − c may move a row that is nearer to zero than c.
+ROUNDED = 1e-6
 
 
 def near(model: Any, X: np.ndarray) -> Any:
@@ -60,10 +62,23 @@ def near(model: Any, X: np.ndarray) -> Any:
     X = X[:, : model.n_features]
     if not X.size or not model.coef_scale * np.abs(X).max() > NEAR:
         return model
-    with np.errstate(over="ignore"):
-        centre = np.mean(X, axis=0)
-    centre = np.where(np.isfinite(centre), centre, X[0])
+    centre = _centre(X, model.coef_scale)
+    if not centre.any():
+        return model
     return FarColumns(model, tuple(centre.tolist()))
+
+
+def _centre(X: np.ndarray, scale: float) -> np.ndarray:
+    """Means of the columns, or values next to zero where x − mean would lose the digits of smaller x.
+
+    One value of 10²⁰ takes the mean to where x − mean is the same number for all other rows; beside the value
+    next to zero no row loses more than it is rounded to already.
+    """
+    with np.errstate(over="ignore"):
+        mean = np.mean(X, axis=0)
+    least = X[np.argmin(np.abs(X), axis=0), np.arange(X.shape[1])]
+    is_rounded = ~(np.finfo(float).eps * scale * np.abs(mean) <= ROUNDED)
+    return np.where(is_rounded & ~(np.abs(least) > np.abs(mean) / 2), least, mean)
 
 
 @dataclass(frozen=True)

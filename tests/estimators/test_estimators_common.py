@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
-from estimator_cases import CASES, KINDS, data, estimator, first_call, part, same_fit
+from estimator_cases import CASES, KINDS, data, estimator, first_call, noisy, part, same_fit
 from scipy.special import logsumexp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
@@ -88,10 +88,10 @@ def test_an_int_repeats_and_a_random_state_advances(kind):
     est = estimator(kind)
     first = copy.copy(est.fit(*data(kind)))
     same_fit(first, est.fit(*data(kind)))
-    est = estimator(kind, random_state=np.random.RandomState(3))
+    est = noisy(kind, random_state=np.random.RandomState(3))
     first, second = (est.fit(*data(kind)).log_evidence_ for _ in range(2))
     assert first != second
-    assert first == estimator(kind, random_state=np.random.RandomState(3)).fit(*data(kind)).log_evidence_
+    assert first == noisy(kind, random_state=np.random.RandomState(3)).fit(*data(kind)).log_evidence_
 
 
 @pytest.mark.parametrize("form", [np.asfortranarray, np.ndarray.tolist, pd.DataFrame, "read only", "reused"])

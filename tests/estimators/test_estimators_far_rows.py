@@ -10,10 +10,9 @@ from sgevidence import (
     BayesianGLM,
     BayesianGMM,
     BayesianSoftmaxRegression,
-    EvidenceWarning,
 )
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel
+from sgevidence.models import MixtureModel, SoftmaxModel, near
 
 FAR = {
     "one row": lambda rng, n, p, far: rng.normal(size=(n, p)) + far * (np.arange(n) == n // 2)[:, None],
@@ -73,11 +72,22 @@ def test_a_far_row_of_a_softmax_regression(rng, far):
     assert found.log_evidence_std_ < 0.2
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_an_answer_that_is_rounded_to_more_than_a_nat_says_so(rng):
+def test_a_value_that_marks_missing_ones_does_not_move_the_others(rng):
+    """The centre of a column keeps the digits of its other rows, and one of time stamps is their mean."""
+    X = rng.normal(size=(40, 2))
+    X[rng.random(40) < 0.6, 0] = 1e20
+    X[:, 1] = 1.7e18 + 1e13 * X[:, 1]
+    model = near(SoftmaxModel(2, 2), X)
+    others = X[:, 0] < 1e19
+    moved = X[others, 0] - model.centre[0]
+    np.testing.assert_allclose(moved + model.centre[0], X[others, 0], atol=1e-12)
+    assert model.centre[1] == pytest.approx(X[:, 1].mean(), rel=1e-12)
+
+
+def test_a_value_without_a_square_is_refused(rng):
     X = rng.normal(size=(30, 2))
     X[7, 0] = 1e200
-    with pytest.warns(EvidenceWarning, match="rounded to more than a nat"):
+    with pytest.raises(ValueError, match=r"X has values of 1e\+200, whose squares leave"):
         BayesianGLM(family="poisson", random_state=0).fit(X, rng.poisson(1.0, size=30))
 
 

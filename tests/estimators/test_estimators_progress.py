@@ -5,7 +5,7 @@ import warnings
 import joblib
 import numpy as np
 import pytest
-from estimator_cases import CASES, data, estimator, first_call, part, same_fit
+from estimator_cases import CASES, data, estimator, first_call, noisy, part, same_fit
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
@@ -177,20 +177,20 @@ def interrupted(call, monkeypatch, at):
 
 @EVERY_KIND
 def test_a_stream_that_is_interrupted_keeps_the_chunks_before_and_goes_on(kind, monkeypatch):
-    model = estimator(kind).partial_fit(*part(kind, 0, 40), **first_call(kind))
+    model = noisy(kind).partial_fit(*part(kind, 0, 40), **first_call(kind))
     model.partial_fit(*part(kind, 40, 60))
     interrupted(lambda: model.partial_fit(*part(kind, 60, 90)), monkeypatch, at=0)
     assert model.n_samples_seen_ == 60 and np.isfinite(model.log_evidence_)
     X, y = data(kind)
     assert model.score_samples(X, *(() if y is None else (y,))).shape == (90,)
-    through = estimator(kind).partial_fit(*part(kind, 0, 40), **first_call(kind))
+    through = noisy(kind).partial_fit(*part(kind, 0, 40), **first_call(kind))
     through.partial_fit(*part(kind, 40, 60)).partial_fit(*part(kind, 60, 90))
     same_fit(model.partial_fit(*part(kind, 60, 90)), through)
 
 
 @EVERY_KIND
 def test_a_fit_that_is_interrupted_half_way_leaves_the_fit_before(kind, monkeypatch):
-    model = estimator(kind)
+    model = noisy(kind)
     interrupted(lambda: model.fit(*data(kind)), monkeypatch, at=2)
     assert not hasattr(model, "log_evidence_")
     model.fit(*part(kind, 0, 90))
@@ -202,8 +202,8 @@ def test_a_fit_that_is_interrupted_half_way_leaves_the_fit_before(kind, monkeypa
 @pytest.mark.parametrize("after", [2, 5])
 def test_an_interrupt_takes_the_bars_down(after):
     for model in (
-        estimator("linear"),
-        EvidenceModelAverager([("a", estimator("linear"))], method="stacking"),
+        noisy("linear"),
+        EvidenceModelAverager([("a", noisy("linear"))], method="stacking"),
     ):
         model.partial_fit(*part("linear", 0, 30))
         before = joblib.hash(vars(model))

@@ -23,6 +23,8 @@ from sgevidence import (
     UntilPrecise,
 )
 
+#: A closed form would answer alike with any sampler.
+ANNEALED = SGAIS(n_particles=30, max_particles=30, proposal=None)
 OFFLINE = {
     "exact": Exact(200),
     "laplace": Laplace(500, n_starts=3),
@@ -30,10 +32,10 @@ OFFLINE = {
     "harmonic": HarmonicMean(200),
     "nested": NestedSampling(50),
     "ais": AIS(50),
-    "until precise": UntilPrecise(1.0, sampler=SGAIS(n_particles=30, max_particles=30)),
+    "until precise": UntilPrecise(1.0, sampler=ANNEALED),
 }
 ONLINE = {
-    "sgais": SGAIS(n_particles=30, max_particles=30),
+    "sgais": ANNEALED,
     "sir": SIR(100),
     "sequential": SequentialSGMCMC(100),
     "sequential nested": SequentialNestedSampling(50),

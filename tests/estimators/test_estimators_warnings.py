@@ -20,7 +20,7 @@ from sgevidence import (
     compare,
 )
 
-FEW = SGAIS(n_particles=4, max_particles=4)
+FEW = SGAIS(n_particles=4, max_particles=4, proposal=None)
 
 
 def half_prior(theta):
