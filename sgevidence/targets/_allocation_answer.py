@@ -36,7 +36,8 @@ class AllocationEvidence(NamedTuple):
     ``log_evidence_std`` is the largest of the standard error, of half of what two independent halves differ
     by, in nats, and with several components of three in all draws, to which comes, where draws of q are all
     there are, the share that one allocation alone makes up; where few chains carry a bridge more, by what
-    this adds to importance sampling, over their number.  The mean of exp(``log_weights``) (M,) is the
+    this adds to importance sampling, over their number.  Where rows are tied, to this comes what
+    another search may add (``_basins_met.py``).  The mean of exp(``log_weights``) (M,) is the
     evidence, ``theta`` (M, d) are the points they belong to, and ``n_effective`` of the draws, or of the
     chains if these are fewer, carry it.  Where these are few, or the halves are too far apart, neither value
     nor error bar can be trusted and ``reliable`` is False; ``hopeful`` if another search may do better.

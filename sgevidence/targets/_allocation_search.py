@@ -59,13 +59,15 @@ WIDE, MOST_ROWS, MOST_COLLAPSED = 8, 500, 100_000
 class Found(NamedTuple):
     """Where a search stands: chains (2 CHAINS, n), the best score in nats, what it has spent in sweeps.
 
-    ``ever`` (S, n) are the allocations of all rounds that are worth it.
+    ``ever`` (S, n) are the allocations of all rounds that are worth it; ``unseen`` are the nats that another
+    search may add.
     """
 
     z: np.ndarray
     score: float
     n_sweeps: int
     ever: np.ndarray
+    unseen: float = 0.0
 
 
 def search(

@@ -135,6 +135,21 @@ def allocation_evidence(
     problem = Problem.of(model, rows, n_copies.astype(int))
     rngs = rng.spawn(2)
     found = searched_together(model, problem.X, problem.F, problem.origin, rngs)
+    best = _from_searches(problem, found, is_lumped, little, rng, rngs)
+    if best is None:
+        return None
+    return best._replace(log_evidence_std=float(np.hypot(best.log_evidence_std, found[0].unseen)))
+
+
+def _from_searches(
+    problem: Problem,
+    found: list[Found],
+    is_lumped: bool,
+    little: float,
+    rng: np.random.Generator,
+    rngs: list[np.random.Generator],
+) -> AllocationEvidence | None:
+    """By draws of q, a bridge, chains or annealing, whichever the searches' allocations ask for."""
     T = np.concatenate([problem.proposal(one, g) for one, g in zip(found, rngs)], axis=1)
     draws = problem.draw(T, DRAWS, rng)
     if is_lumped and (problem.is_scant or draws.weights.ess <= SAME * DRAWS):

@@ -9,6 +9,7 @@ from sgevidence.models import MixtureModel
 from sgevidence.models.allocations import features
 from sgevidence.targets import _independent_searches as module
 from sgevidence.targets._allocation_search import Found
+from sgevidence.targets._basins_met import Visit
 from sgevidence.targets._independent_searches import searched_together
 
 
@@ -53,15 +54,20 @@ def test_a_search_that_lags_and_stays_is_seen(own_globals, right, wrong):
         check_together(own_globals(right, wrong))
 
 
-def scored(*halves):
-    return [[Found(None, score, 1, None) for score in half] for half in halves]
+A, B = np.arange(40) % 2, np.arange(40) // 20
 
 
-def test_searches_end_when_enough_of_them_have_met_the_best():
-    assert not module.have_met(scored([-10.0], [-10.0])), "one of either half"
-    assert module.have_met(scored([-10.0, -11.0], [-12.0, -10.5]))
-    assert not module.have_met(scored([-10.0, -11.0], [-12.0, -10.5 - module.APART]))
-    assert module.have_met(scored([-10.0, -11.0, -30.0], [-30.0, -12.0, -10.5]))
+def visits(*basins):
+    return [Visit(np.array([z, 1 - z]), score) for z, score in basins]
+
+
+def test_searches_end_when_enough_of_them_have_met_each_basin_that_counts():
+    often, twice = [(A, -10.0)] * 4, [(B, -10.2)] * 2
+    assert module.have_met(visits(*often), 2, module.LEAST_SEARCHES)
+    assert not module.have_met(visits(*often), 2, module.LEAST_SEARCHES - 1), "few searches"
+    assert not module.have_met(visits(*often, *twice), 2, 9), "half of the evidence was met twice"
+    assert module.have_met(visits(*often, *twice, *twice), 2, 9)
+    assert module.have_met(visits(*often, (B, -14.0)), 2, 9), "a basin that does not count"
 
 
 @pytest.mark.parametrize(
@@ -80,7 +86,7 @@ def test_rows_are_tied(rng, make, tied):
     assert module.is_tied(make(rng)) is tied
 
 
-def together(rng, X, monkeypatch, scores):
+def together(rng, X, monkeypatch, scores, basins=None):
     """The scores that the halves are given, until searches end; and how many there were."""
     left, n = iter(scores), [0]
 
@@ -88,20 +94,48 @@ def together(rng, X, monkeypatch, scores):
         n[0] += 1
         return Found(np.full((48, len(X)), n[0]), next(left), 100, np.full((2, len(X)), n[0]))
 
+    def visited(model, one, F, origin, rng):
+        basin = A if basins is None else basins[n[0] - 1]
+        return Visit(np.array([basin, basin]), one.score)
+
     monkeypatch.setattr(module, "search", found)
+    monkeypatch.setattr(module, "visit", visited)
     rows = Rows.of(X)
     F = features(rows.X, rows.weight, rows.X.mean(axis=0))
     return searched_together(MixtureModel(2, X.shape[1]), X, F, rows.X.mean(axis=0), rng.spawn(2)), n[0]
 
 
+def check_that_basins_of_equal_scores_are_told_apart(rng, monkeypatch):
+    """The eighth search is the first to meet another basin that holds as much: four must meet it."""
+    X = np.round(rng.normal(size=(100, 2)))
+    found, n = together(rng, X, monkeypatch, [-30.0] * 99, [A] * 7 + [B] * 99)
+    assert n == 12 and [one.unseen for one in found] == [0.0, 0.0]
+    # the budget ends when one alone has met half of the evidence: ln 2 with a chance of one in eight
+    monkeypatch.setattr(module, "predicted_seconds", lambda model, F: module.MAX_SECONDS / 8)
+    found, n = together(rng, X, monkeypatch, [-30.0] * 99, [A] * 7 + [B] * 99)
+    expected = pytest.approx(np.log(2) / np.sqrt(8))
+    assert n == 8 and [one.unseen for one in found] == [expected, expected]
+
+
+def test_basins_of_equal_scores_are_told_apart(rng, monkeypatch):
+    check_that_basins_of_equal_scores_are_told_apart(rng, monkeypatch)
+
+
+def test_basins_told_apart_by_scores_alone_are_seen(rng, monkeypatch):
+    monkeypatch.setattr("sgevidence.targets._basins_met.ALIKE", -1.0)
+    with pytest.raises(AssertionError):
+        check_that_basins_of_equal_scores_are_told_apart(rng, monkeypatch)
+
+
 def test_tied_rows_are_searched_until_the_best_basin_is_met_often(rng, monkeypatch):
     X = np.round(rng.normal(size=(100, 2)))
-    found, n = together(rng, X, monkeypatch, [-50.0, -30.0, -30.0, -30.0, -31.0, -30.0, -99.0])
-    assert n == 6 and [one.score for one in found] == [-30.0, -30.0]
-    assert [one.n_sweeps for one in found] == [300, 300]
+    scores, basins = [-50.0, -30.0, -30.0, -31.0] + 6 * [-30.0], [B, A, A, A] + 6 * [A]
+    found, n = together(rng, X, monkeypatch, scores, basins)
+    assert n == 8 and [one.score for one in found] == [-30.0, -30.0]
+    assert [one.n_sweeps for one in found] == [400, 400]
     # the first search of the first half found nothing that is worth it
-    assert set(found[0].z[:, 0]) == {3, 5} and set(found[1].z[:, 0]) == {2, 4, 6}
-    assert len(found[0].z) == len(found[1].z) == 48 and len(found[0].ever) == 4
+    assert set(found[0].z[:, 0]) == {3, 5, 7} and set(found[1].z[:, 0]) == {2, 4, 6, 8}
+    assert len(found[0].z) == 48 and len(found[1].z) == 48 and len(found[0].ever) == 6
 
 
 def test_other_rows_are_searched_twice(rng, monkeypatch):
@@ -112,8 +146,9 @@ def test_the_predicted_cost_bounds_them(rng, monkeypatch):
     """However little they agree, and the more often the less a search costs."""
     X, scores = np.round(rng.normal(size=(100, 2))), -30.0 - 20.0 * np.arange(500)
     monkeypatch.setattr(module, "MORE", 0)
-    few = together(rng, X, monkeypatch, scores)[1]
+    basins = [rng.integers(2, size=40) for _ in scores]
+    few = together(rng, X, monkeypatch, scores, basins)[1]
     monkeypatch.setattr(module, "MAX_SECONDS", 2 * module.MAX_SECONDS)
-    assert 4 < few < 60 and abs(together(rng, X, monkeypatch, scores)[1] - 2 * few) <= 2
+    assert 4 < few < 60 and abs(together(rng, X, monkeypatch, scores, basins)[1] - 2 * few) <= 2
     monkeypatch.setattr(module, "MAX_SECONDS", 0.0)
-    assert together(rng, X, monkeypatch, scores)[1] == 2
+    assert together(rng, X, monkeypatch, scores, basins)[1] == 2
