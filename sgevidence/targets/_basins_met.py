@@ -1,10 +1,11 @@
 r"""The basins that independent searches for allocations have met, and how much those hold that none has met.
 
-Two searches have met the same basin if they group the rows alike.  Scores alone do not tell: a basin that
-nobody else has met may have the score of another, and then holds as much.  Allocations are compared by the
-adjusted Rand index (Hubert and Arabie 1985), which knows no labels: 0 for two that have nothing in common,
-and 1 for the same groups.  Allocations of one basin differ, too, where components overlap, so the index is
-compared with that of two chains that have left one allocation.
+Two searches have met the same basin if they group the rows alike, and score alike.  Scores alone do not tell:
+a basin that nobody else has met may have the score of another, and then holds as much.  Groups alone do not
+tell either: two large components and a small third one are alike wherever the third one is, and its place is
+worth tens of nats.  Allocations are compared by the adjusted Rand index (Hubert and Arabie 1985), which knows
+no labels: 0 for two that have nothing in common, and 1 for the same groups.  Allocations of one basin differ,
+too, where components overlap, so the index is compared with that of two chains that have left one allocation.
 
 A basin that one of S searches alone has met tells of those that none has met (Good 1953).  The mean over
 searches of any function of what is lost without one of them is without bias for what search S adds to S − 1.
@@ -32,6 +33,8 @@ COPIES = 8
 #: of 76 data sets (items of 1 to 5, two or three rounded columns, K = 2 to 5; 12 searches each) indices are
 #: above 0.7 within a basin and below 0.1 between two; in the others chains of one basin differ as much.
 ALIKE, SLACK = 0.5, 0.1
+#: Nats by which two visits to one basin do not differ: a few standard deviations of their mean scores.
+APART = 3.0
 
 
 class Visit(NamedTuple):
@@ -62,14 +65,16 @@ def adjusted_rand(z: np.ndarray, K: int) -> np.ndarray:
 
 
 def basins_of(visits: list[Visit], K: int) -> np.ndarray:
-    """Number of the basin that each search has met, those met by better ones first, (S,)."""
+    """Number of the basin that each search has met, better ones first, (S,)."""
     S = len(visits)
     index = adjusted_rand(np.concatenate([one.z for one in visits]), K).reshape(S, 2, S, 2)
     own = index[np.arange(S), 0, np.arange(S), 1]
-    is_same = index.mean(axis=(1, 3)) >= ALIKE * np.maximum(own[:, None], own) - SLACK
+    is_alike = index.mean(axis=(1, 3)) >= ALIKE * np.maximum(own[:, None], own) - SLACK
+    score = np.array([one.score for one in visits])
+    is_same = is_alike & (np.abs(score[:, None] - score) < APART)
     labels = np.zeros(S, dtype=int)
     first: list[int] = []
-    for i in np.argsort([-one.score for one in visits]):
+    for i in np.argsort(-score):
         known = np.flatnonzero(is_same[i, first])
         labels[i] = known[0] if len(known) else len(first)
         if not len(known):

@@ -2,9 +2,10 @@ r"""Independent searches for the allocations of a mixture, as many as they need 
 
 Each half of the answer has searches of its own (``_allocation_search.py``), which know nothing of one
 another.  Searches go on until several of them have met each basin that holds a share of the evidence, told
-apart by the rows that they group (``_basins_met.py``).  A basin that one search alone met is in one half
-only; then the halves differ, and half of that is in the error bar.  If the half that has missed it finds it
-after all, a basin that one search alone met still counts: as much may have been met by none.
+apart by the rows that they group and by their scores (``_basins_met.py``).  A basin that one search alone met
+is in one half only; then the halves differ, and half of that is in the error bar.  If the half that has
+missed it finds it after all, a basin that one search alone met still counts: as much may have been met by
+none.
 
 Effort is bounded by predicted cost: counted evaluations times stated constants, and no clock, so that a seed
 gives the same digits.  Two searches do for continuous columns, where each meets the best basin.  Where many
@@ -38,8 +39,9 @@ TIED_SHARE, LEAST_TIED = 0.05, 5
 #: basin; and the share of the evidence in basins that fewer may have met.  A basin that one search in three
 #: meets is missed by four searches with a probability of 0.2, and by eight with 0.04.
 LEAST_SEARCHES, ENOUGH_MEETINGS, SELDOM = 4, 4, 0.1
-#: Seconds that the searches of both halves are predicted to take at most where rows are tied.  The draws and
-#: chains that follow take from 0.3 to 2 (200 rows of 2 to 4 columns, K = 3 to 5).
+#: Seconds that the searches of both halves are predicted to take at most where rows are tied, if the least
+#: number of searches takes no more.  The draws and chains that follow take from 0.3 to 2 (200 rows of 2 to 4
+#: columns, K = 3 to 5).
 MAX_SECONDS = 1.5
 #: Seconds of one call that sweeps some chains, of one number of one row in one component of one chain, and of
 #: one row in a sweep that integrates parameters out; one core of 2024.
@@ -66,7 +68,7 @@ def searched_together(
     visits: list[Visit] = []
     K = model.n_components
     tied = K > 1 and is_tied(X)
-    most = MAX_SECONDS / (len(rngs) * predicted_seconds(model, F)) if tied else 1.0
+    most = max(MAX_SECONDS / (len(rngs) * predicted_seconds(model, F)), LEAST_SEARCHES) if tied else 1.0
     while not halves[0] or (len(halves[0]) + 1 <= most and not have_met(visits, K, len(halves[0]))):
         for half, rng in zip(halves, rngs):
             half.append(search(model, X, F, origin, rng, begun(model, X, F, origin, rng)))

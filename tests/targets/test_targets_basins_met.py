@@ -41,6 +41,28 @@ def test_basins_are_numbered_from_the_best(rng):
     assert list(basins_of(met, 3)) == [2, 0, 0, 2, 1]
 
 
+def check_that_small_components_are_told_apart():
+    """Two groups of 100 rows, and a third component of four in either: alike, and eight nats apart."""
+    z = np.repeat([0, 1], 100)
+    here, there = z.copy(), z.copy()
+    here[:4], there[-4:] = 2, 2
+    met = [
+        Visit(np.array([one, one]), score) for one, score in [(here, -98.0), (there, -90.0), (here, -98.4)]
+    ]
+    assert adjusted_rand(np.array([here, there]), 3)[0, 1] > 0.8
+    assert list(basins_of(met, 3)) == [1, 0, 1]
+
+
+def test_small_components_are_told_apart():
+    check_that_small_components_are_told_apart()
+
+
+def test_basins_told_apart_by_groups_alone_are_seen(monkeypatch):
+    monkeypatch.setattr("sgevidence.targets._basins_met.APART", np.inf)
+    with pytest.raises(AssertionError):
+        check_that_small_components_are_told_apart()
+
+
 def test_a_basin_whose_chains_have_no_allocation_in_common_is_one(rng):
     """Components that overlap altogether; and others are no part of it."""
     loose = [Visit(rng.integers(3, size=(2, 60)), -10.0) for _ in range(5)]
