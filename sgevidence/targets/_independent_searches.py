@@ -39,10 +39,11 @@ TIED_SHARE, LEAST_TIED = 0.05, 5
 #: basin; and the share of the evidence in basins that fewer may have met.  A basin that one search in three
 #: meets is missed by four searches with a probability of 0.2, and by eight with 0.04.
 LEAST_SEARCHES, ENOUGH_MEETINGS, SELDOM = 4, 4, 0.1
-#: Seconds that the searches of both halves are predicted to take at most where rows are tied, if the least
-#: number of searches takes no more.  The draws and chains that follow take from 0.3 to 2 (200 rows of 2 to 4
+#: Searches of either half where rows are tied, whatever they cost: one alone cannot say that it was lucky.
+LEAST_AT_ANY_COST = 2
+#: Seconds that the searches of both halves are predicted to take at most where rows are tied.  The draws and chains that follow take from 0.3 to 2 (200 rows of 2 to 4
 #: columns, K = 3 to 5).
-MAX_SECONDS = 1.5
+MAX_SECONDS = 4.0
 #: Seconds of one call that sweeps some chains, of one number of one row in one component of one chain, and of
 #: one row in a sweep that integrates parameters out; one core of 2024.
 SECONDS_PER_CALL, SECONDS_PER_NUMBER, SECONDS_PER_ROW = 4e-4, 2.5e-9, 2e-4
@@ -68,7 +69,7 @@ def searched_together(
     visits: list[Visit] = []
     K = model.n_components
     tied = K > 1 and is_tied(X)
-    most = max(MAX_SECONDS / (len(rngs) * predicted_seconds(model, F)), LEAST_SEARCHES) if tied else 1.0
+    most = max(MAX_SECONDS / (len(rngs) * predicted_seconds(model, F)), LEAST_AT_ANY_COST) if tied else 1.0
     while not halves[0] or (len(halves[0]) + 1 <= most and not have_met(visits, K, len(halves[0]))):
         for half, rng in zip(halves, rngs):
             half.append(search(model, X, F, origin, rng, begun(model, X, F, origin, rng)))

@@ -151,4 +151,4 @@ def test_the_predicted_cost_bounds_them(rng, monkeypatch):
     monkeypatch.setattr(module, "MAX_SECONDS", 2 * module.MAX_SECONDS)
     assert 4 < few < 60 and abs(together(rng, X, monkeypatch, scores, basins)[1] - 2 * few) <= 2
     monkeypatch.setattr(module, "MAX_SECONDS", 0.0)
-    assert together(rng, X, monkeypatch, scores, basins)[1] == 2 * module.LEAST_SEARCHES
+    assert together(rng, X, monkeypatch, scores, basins)[1] == 2 * module.LEAST_AT_ANY_COST
