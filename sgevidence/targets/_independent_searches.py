@@ -41,8 +41,8 @@ TIED_SHARE, LEAST_TIED = 0.05, 5
 LEAST_SEARCHES, ENOUGH_MEETINGS, SELDOM = 4, 4, 0.1
 #: Searches of either half where rows are tied, whatever they cost: one alone cannot say that it was lucky.
 LEAST_AT_ANY_COST = 2
-#: Seconds that the searches of both halves are predicted to take at most where rows are tied.  The draws and chains that follow take from 0.3 to 2 (200 rows of 2 to 4
-#: columns, K = 3 to 5).
+#: Seconds that the searches of both halves are predicted to take at most where rows are tied.  The draws and
+#: chains that follow take from 0.3 to 2 (200 rows of 2 to 4 columns, K = 3 to 5), and 3 for 800 rows of 8.
 MAX_SECONDS = 4.0
 #: Seconds of one call that sweeps some chains, of one number of one row in one component of one chain, and of
 #: one row in a sweep that integrates parameters out; one core of 2024.
