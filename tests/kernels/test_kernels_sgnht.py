@@ -142,7 +142,7 @@ def test_friction_and_momentum(c, rng):
 def sgais_errors(settings, n, rng, n_seeds):
     d = MAKE["sim_L"](n)
     rows, model = Rows.of(d["X"], d["y"]), LinearModel(5, noise_std=1.0)
-    results = [SGAIS(**settings).run(model, rows, g) for g in rng.spawn(n_seeds)]
+    results = [SGAIS(proposal=None, **settings).run(model, rows, g) for g in rng.spawn(n_seeds)]
     error = np.array([r.log_evidence for r in results]) - model.exact_log_evidence(rows)
     return error, np.array([r.log_evidence_std for r in results])
 

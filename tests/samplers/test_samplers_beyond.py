@@ -47,7 +47,7 @@ def unknown_noise(rng):
     terms = [LinearModel(5, noise_std=np.exp(t / 2)).exact_log_evidence(rows) for t in log_s2]
     log_f = np.array(terms) + invgamma(1.0).logpdf(np.exp(log_s2)) + log_s2
     assert max(log_f[0], log_f[-1]) < log_f.max() - 30
-    return Sampled(5), rows, logsumexp(log_f) + np.log(log_s2[1] - log_s2[0]), 0.0
+    return Sampled(5, noise_prior=(1.0, 1.0)), rows, logsumexp(log_f) + np.log(log_s2[1] - log_s2[0]), 0.0
 
 
 def softmax(rng):

@@ -200,8 +200,8 @@ def test_a_bounded_support(rng, call, t):
 
 
 def test_one_survivor_is_a_warning(rng):
-    """A row that one prior draw of a thousand can explain."""
-    y = Rows.of(np.full((1, 1), np.exp(3.2)))
+    """A row that seven prior draws of a hundred thousand can explain."""
+    y = Rows.of(np.full((1, 1), np.exp(3.8)))
     with pytest.warns(EvidenceWarning, match="of the particles counted"):
         SGAIS().run(UNIFORM, y, rng)
 
