@@ -18,10 +18,10 @@ from sgevidence import (
     Exact,
     bidirectional_error,
 )
-from sgevidence.bidirectional import _bounds
+from sgevidence.bidirectional import _bounds, _error
 from sgevidence.history import Rows
 from sgevidence.kernels import Coordinates
-from sgevidence.models import LinearModel
+from sgevidence.models import FarColumns, LinearModel, SoftmaxModel, near
 from sgevidence.targets import Likelihood, Target
 
 SLOW = pytest.mark.slow
@@ -198,6 +198,26 @@ def test_all_estimators(model, settings):
     found = bidirectional_error(model, 30, n_repeats=2, n_temperatures=30, random_state=0, **settings)
     assert np.all(found.error_at_least < 1.0) and np.all(found.lower - found.upper < 1.0)
     assert not hasattr(model, "log_evidence_")
+
+
+def check_model(blank, inputs, expected):
+    assert blank(BayesianSoftmaxRegression(), inputs, 3)[1] == expected
+
+
+def test_a_model_is_made_for_the_inputs_it_gets():
+    """Coordinates once came from memory that nobody wrote: columns of 10¹¹⁶, and particles of 10⁸⁴."""
+    plain = SoftmaxModel(2, 3)
+    near_zero = np.random.default_rng().standard_normal((30, 2))
+    far = near_zero + np.array([0.0, 1e9])
+    wrong = broken(
+        _error._blank, "blank._make_model(inputs, None)", "blank._make_model(0 * inputs + 3e116, None)"
+    )
+    check_model(_error._blank, near_zero, plain)
+    check_model(_error._blank, far, near(plain, far))
+    assert isinstance(near(plain, far), FarColumns)
+    for inputs, expected in ((near_zero, plain), (far, near(plain, far))):
+        with pytest.raises(AssertionError):
+            check_model(wrong, inputs, expected)
 
 
 def test_the_same_state_gives_the_same():

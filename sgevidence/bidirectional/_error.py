@@ -177,9 +177,11 @@ def bidirectional_error(
     progress = Progress("bidirectional_error", verbose)
     found = []
     for i, (simulation, bounds, fit) in enumerate(rng.spawn(3) for _ in range(n_repeats)):
-        blank, model = _blank(estimator, X, n_features, n_classes)
+        inputs = _inputs(n_rows, X, n_features, simulation)
+        blank, model = _blank(estimator, inputs, n_classes)
         exact = model.sample_prior(simulation, 1)
-        rows = _simulated(blank, model, exact, n_rows, X, n_features, simulation)
+        is_given = X is not None or n_features is not None
+        rows = _simulated(blank, model, exact, n_rows, inputs, is_given, simulation)
         if method == "ais":
             steps = ais_steps(model, rows, n_particles, n_temperatures, bounds)
             lower = forward(steps, model, n_particles, bounds, threshold=0.0)
@@ -200,28 +202,29 @@ def bidirectional_error(
 # -- data of the prior ---------------------------------------------------------------------------
 
 
-def _blank(estimator, X, n_features, n_classes):
-    """An unfitted clone, and its model for data of this shape."""
+def _inputs(n_rows, X, n_features, rng):
+    """Those given, or independent standard normals."""
+    return rng.standard_normal((n_rows, n_features or 1)) if X is None else np.asarray(X, dtype=float)
+
+
+def _blank(estimator, inputs, n_classes):
+    """An unfitted clone, and its model: coordinates of a regression depend on the values of its inputs."""
     blank = clone(estimator)
     if is_classifier(blank):
         blank._encode(np.arange(n_classes), True, None)
-    columns = (n_features or 1) if X is None else np.shape(X)[1]
     if isinstance(blank, BayesianModel):  # there are no rows yet to try the functions at
         return blank, blank._unchecked_model()
-    return blank, blank._make_model(np.empty((1, columns)), None)
+    return blank, blank._make_model(inputs, None)
 
 
-def _simulated(blank, model, exact, n_rows, X, n_features, rng) -> Rows:
-    """Rows from exactly these parameters."""
-    density = not (is_regressor(blank) or is_classifier(blank))
+def _simulated(blank, model, exact, n_rows, inputs, is_given, rng) -> Rows:
+    """Rows from exactly these parameters; inputs nobody asked for are no part of a model of one's own."""
     if isinstance(blank, BayesianModel):
-        density = X is None and n_features is None
-        if density:
+        if not is_given:
             drawn = np.asarray(model.sample_rows(np.repeat(exact, n_rows, axis=0), None, rng), dtype=float)
             return Rows.of(drawn.reshape(n_rows, -1))
-    if density:
+    elif not (is_regressor(blank) or is_classifier(blank)):
         return Rows.of(model.sample_rows(exact, n_rows, rng)[0])  # without labels
-    X = rng.standard_normal((n_rows, n_features or 1)) if X is None else np.asarray(X, dtype=float)
-    if len(X) != n_rows:
-        raise ValueError(f"X has {len(X)} rows, n_rows is {n_rows}")
-    return Rows.of(X, model.sample_rows(np.repeat(exact, n_rows, axis=0), X, rng))
+    if len(inputs) != n_rows:
+        raise ValueError(f"X has {len(inputs)} rows, n_rows is {n_rows}")
+    return Rows.of(inputs, model.sample_rows(np.repeat(exact, n_rows, axis=0), inputs, rng))
