@@ -203,7 +203,7 @@ def bidirectional_error(
 
 
 def _inputs(n_rows, X, n_features, rng):
-    """Those given, or independent standard normals."""
+    """The inputs that are given, or independent standard normals."""
     return rng.standard_normal((n_rows, n_features or 1)) if X is None else np.asarray(X, dtype=float)
 
 

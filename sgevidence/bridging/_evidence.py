@@ -58,7 +58,7 @@ def bridge_evidence(draws: Any, log_density: LogDensity, *, random_state: Any = 
         log likelihood + log prior of M draws at a time, nats, with all constants that shall count and the
         Jacobian of the unconstrained scale.  −inf outside of the support.
     random_state : int, RandomState instance or None, default=None
-        Of the draws of the fitted Gaussians.
+        Seed of the draws of the fitted Gaussians.
 
     Returns
     -------

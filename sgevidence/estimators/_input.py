@@ -1,4 +1,4 @@
-"""What comes in from the user: arrays without masks, seeds, counts, pairs of numbers, names of columns."""
+"""Checks of user input: arrays without masks, seeds, counts, pairs of numbers, names of columns."""
 
 import zlib
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def refuse_unreadable(**arrays: Any) -> None:
 
 
 def _dtypes(array: Any) -> list[Any]:
-    """Of an array, or of each column of a frame."""
+    """The dtype of an array, or of each column of a frame."""
     try:
         return list(array.dtypes)
     except (AttributeError, TypeError):  # no frame; of a Series ``dtypes`` is one
@@ -116,7 +116,7 @@ def column_indices(columns: Any, n_features: int, names: Sequence[str] | None) -
 
 
 def _by_number(columns: list[Any], n_features: int) -> np.ndarray:
-    """Of indices, from the end if negative, or a mask; an empty list is no column."""
+    """Indices of columns given by number, from the end if negative, or by a mask; [] is no column."""
     wanted = np.array(columns) if columns else np.empty(0, dtype=int)
     if wanted.ndim != 1 or wanted.dtype.kind not in "biu":
         raise ValueError(f"columns must be None or a list of names or indices, got {columns!r}")

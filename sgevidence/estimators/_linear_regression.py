@@ -12,7 +12,7 @@ from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._input import check_prior_pair
 
-#: What may be said of the noise, one at a time.
+#: Parameters that state the noise; at most one of them may be given.
 NOISE = ("noise_std", "noise_prior", "noise_scale")
 
 

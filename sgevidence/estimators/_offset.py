@@ -1,4 +1,4 @@
-"""What is added to the linear predictor of each row: it travels with X to where both are validated."""
+"""The offset of a linear predictor: it travels with X to where both are validated."""
 
 from typing import Any, NamedTuple
 

@@ -20,7 +20,7 @@ from ._noise_grid import NoiseGrid
 
 
 class Average(NamedTuple):
-    """Of the line α + (x − m)·w, in the data's units."""
+    """Coefficients and intercept of the line α + (x − m)·w, in the data's units."""
 
     m: np.ndarray  #: (p,)
     alpha: float

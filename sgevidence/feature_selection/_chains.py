@@ -35,7 +35,7 @@ LARGEST_START = 10
 
 
 class Searched(NamedTuple):
-    """What two chains have found."""
+    """The subsets that two chains have met."""
 
     inclusion: np.ndarray  #: (n_groups,)
     gap: float  #: largest difference between the chains
@@ -54,7 +54,7 @@ class Chain:
         self.met: dict[int, float] = {}  #: subsets visited and their neighbours
 
     def run(self, steps: int) -> None:
-        """So many steps more."""
+        """Take ``steps`` more steps."""
         for _ in range(steps):
             self._flip()
             self._swap()
@@ -133,7 +133,7 @@ def search(neighbours: Neighbours, rng: np.random.Generator) -> Searched:
 
 
 def estimate(chain: Chain, other: Chain) -> Estimate:
-    """What the steps of a chain say, B being the best subsets that the other one has met."""
+    """The estimate of one chain, where B are the best subsets that the other chain has met."""
     n_groups = len(chain.neighbours.groups)
     best = sorted(other.met.items(), key=lambda item: -item[1])[:MET]
     B = {state for state, _ in best}

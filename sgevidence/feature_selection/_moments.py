@@ -40,7 +40,7 @@ EPS = float(np.finfo(float).eps)
 
 
 class Moments(NamedTuple):
-    """Of rows in units in which columns and y vary by about one."""
+    """Moments of rows in units in which columns and y vary by about one."""
 
     n: float  #: rows, each as often as it counts
     m: np.ndarray  #: (p,)

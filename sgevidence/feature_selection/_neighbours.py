@@ -45,7 +45,7 @@ class Neighbours:
         self.log_ridge = np.log(self.moments.precision)[:, None] + grid.s
 
     def log_prior(self, state: int) -> float:
-        """Of a subset."""
+        """Log prior probability of a subset."""
         return float(self.log_size_prior[state.bit_count()])
 
     def log_joint(self, state: int) -> float:

@@ -40,7 +40,7 @@ class Lacks(NamedTuple):
     coarse: bool = False
 
     def either(self, other: "Lacks") -> "Lacks":
-        """What one of the two lacks."""
+        """Lacks of one or the other."""
         return Lacks(*(bool(a or b) for a, b in zip(self, other)))
 
 

@@ -135,14 +135,14 @@ def _recomputed(sums, model, always, groups, states, log_evidence, lost, log_pri
 
 
 def exact_log_evidence(sums: Any, model: Any, columns: list[int]) -> float:
-    """Of one subset, with as many digits as the columns ask for."""
+    """Log evidence of one subset, with as many digits as the columns ask for."""
     at = [0, *(j + 1 for j in columns), len(sums.exponents) - 1]
     part = sums._replace(integers=sums.integers[np.ix_(at, at)], exponents=sums.exponents[at])
     return float(replace(model, n_features=len(columns)).posterior(part).log_evidence)
 
 
 def _doubts(lost: np.ndarray, in_double: np.ndarray, probability: np.ndarray, searched) -> list[str]:
-    """What the user should know."""
+    """Doubts that the user should know."""
     doubts = []
     unknown = int(np.sum(lost > UNKNOWN))
     if unknown or np.sum(probability * np.expm1(np.minimum(lost, 50.0))) > UNSAID:

@@ -29,7 +29,7 @@ class Weighed:
 
 
 class SubsetReports:
-    """What the posterior over subsets says; the selector learns the sums that it follows from."""
+    """Reports of the posterior over subsets; the selector learns the sums that it follows from."""
 
     _settings: dict[str, Any]
     n_features_in_: int

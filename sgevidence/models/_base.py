@@ -124,7 +124,7 @@ class Model(ABC):
     # -- closed forms ---------------------------------------------------------------------------
 
     def sums(self, rows: Any) -> Any:
-        """What the closed form asks of rows: a value with ``plus``, so that a stream needs nothing else.
+        """Sufficient statistics of rows: a value with ``plus``, so that a stream needs nothing else.
 
         Raises
         ------

@@ -47,7 +47,7 @@ class CustomModel(Model):
     failures: Failures = field(default_factory=Failures, compare=False, repr=False)
 
     def counted(self) -> Self:
-        """The same model, whose count goes on from here and leaves this one as it is."""
+        """A copy of the model that counts failures by itself; the count of this model stays as it is."""
         return replace(self, failures=replace(self.failures))
 
     @property

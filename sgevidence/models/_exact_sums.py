@@ -75,7 +75,7 @@ class ExactSums(NamedTuple):
         return cls(integers, top - bits, int(weight_top[0]) - bits * (last + 1))
 
     def plus(self, other: "ExactSums") -> "ExactSums":
-        """Of both sets of rows."""
+        """Sums over both sets of rows."""
         exponents, unit = np.minimum(self.exponents, other.exponents), min(self.unit, other.unit)
         return ExactSums(self._at(exponents, unit) + other._at(exponents, unit), exponents, unit)
 

@@ -114,7 +114,7 @@ class FarColumns(Model):
 
     @cached_property
     def centred(self) -> Any:
-        """What columns measured from the centre mean, given (w, β)."""
+        """The model of columns measured from the centre, given (w, β)."""
         return replace(self.plain, fit_intercept=True)
 
     @property
@@ -221,13 +221,13 @@ class FarColumns(Model):
         return self.centred.expected_score(self._coefficients(theta), W, self._X(X))
 
     def predictive_mean(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Of counts, (n,)."""
+        """Predictive mean of counts, (n,)."""
         return self.centred.predictive_mean(self._coefficients(theta), W, self._X(X))
 
     def predictive_std(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Of counts, (n,)."""
+        """Predictive standard deviation of counts, (n,)."""
         return self.centred.predictive_std(self._coefficients(theta), W, self._X(X))
 
     def log_probabilities(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """Of classes, (K, M, n)."""
+        """Log probabilities of classes, (K, M, n)."""
         return self.centred.log_probabilities(self._coefficients(theta), self._X(X))

@@ -65,7 +65,7 @@ class LinearModel(Model):
 
     @property
     def prior_of_noise(self) -> HalfT | InverseGamma:
-        """Of s, where σ is not known."""
+        """Prior of s, where σ is not known."""
         return HalfT(self.noise_scale) if self.noise_prior is None else InverseGamma(*self.noise_prior)
 
     def _split(self, theta):

@@ -231,7 +231,7 @@ class UnknownNoise:
         raise ArithmeticError(f"the integral over the noise variance of {self.n:g} rows does not converge")
 
     def _nodes(self, lo: float, hi: float, cells: int) -> tuple[np.ndarray, np.ndarray]:
-        """Of the trapezoid rule; of Gauss and Legendre where the prior ends before the density does."""
+        """Nodes and weights: the trapezoid rule, or Gauss–Legendre where the prior ends first."""
         if lo > self.prior.least:
             return np.linspace(lo, hi, cells + 1), np.full(cells + 1, (hi - lo) / cells)
         x, weight = np.polynomial.legendre.leggauss(min(cells, 1024))

@@ -24,7 +24,7 @@ class InverseGamma(NamedTuple):
     b: float
 
     def log_density(self, s):
-        """Of s, Jacobian v included."""
+        """Log density of s, Jacobian v included."""
         return inverse_gamma_log_density(s, self.a, self.b)
 
     def sample(self, rng, size: int) -> np.ndarray:
@@ -56,7 +56,7 @@ class HalfT(NamedTuple):
     scale: float
 
     def log_density(self, s):
-        """Of s, Jacobian σ/2 included."""
+        """Log density of s, Jacobian σ/2 included."""
         u = s - 2 * np.log(self.scale)
         log_p = np.log(2 / (np.pi * np.sqrt(3))) + u / 2 - 2 * anp.log1p(anp.exp(u) / 3)
         return anp.where(s < self.least, -np.inf, log_p)

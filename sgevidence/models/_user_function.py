@@ -42,7 +42,7 @@ class Failures:
 
     @property
     def share(self) -> float:
-        """Of all θ."""
+        """Share of all θ at which a function failed."""
         return self.n_failed / max(self.n_calls, 1)
 
 
@@ -52,7 +52,7 @@ class UserFunction(NamedTuple):
     Parameters
     ----------
     name : str
-        What messages call it.
+        Name of the function in messages.
     function : callable (theta (M, d), *rows) -> array of shape (M, ...)
     letters : str
         The shape of its answer in letters, for messages.
@@ -82,7 +82,7 @@ class UserFunction(NamedTuple):
         return value
 
     def as_it_comes(self, theta: Any, *rows: Any, shape: tuple[int, ...] = ()) -> Any:
-        """The same, nan and +∞ included; only where the function raises it is −∞."""
+        """Values as the function returns them, nan and +∞ included; −∞ where it raises."""
         self.failures.n_calls += len(theta)
         return self._halved(theta, rows, shape)
 

@@ -1,4 +1,4 @@
-"""What :func:`segment` finds."""
+"""The result of :func:`segment`."""
 
 from typing import Any, NamedTuple
 

@@ -1,4 +1,4 @@
-"""What is known of the members of every run of a series."""
+"""Statistics of the members of every run of a series."""
 
 from typing import NamedTuple
 

@@ -71,7 +71,7 @@ def design(
         Units of the runs.
     past : Past
     excess : ndarray of shape (R, columns, S, members), or zero
-        What the last row had as a stray; the next one does not take after that.
+        Excess of the last row as a stray; the next row does not follow it.
 
     Returns
     -------

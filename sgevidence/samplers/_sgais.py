@@ -50,7 +50,7 @@ from ._progress import rung_of
 from ._records import ChunkRecord
 from ._schedule import particles, pieces
 
-#: What accumulated weights do not go with.
+#: Parts that do not go with accumulated weights.
 ALONE = (
     "resampling=None, the published form in which weights accumulate, goes with escort=None, "
     "mode_search=None and proposal=None"

@@ -4,13 +4,13 @@ from ._allocation_answer import AllocationEvidence, pooled
 from ._allocations import allocation_evidence, most_rows, patience
 from ._anchoring import STRAY, anchored_at_mode, gaussian
 from ._answer import Answer, exact_answer
-from ._answers import Answers, proposal
 from ._bridge import bridge
 from ._importance import importance_draws
 from ._log_concave import log_concave_answer, log_joint_of_many
 from ._newton import concave_mode, find_mode
 from ._path import Path, Tempered
 from ._preconditioner import curvature_coordinates
+from ._proposals import Answers, proposal
 from ._rival_allocations import RivalAllocations, rival_allocations
 from ._sampling_error import (
     TOO_NOISY,

@@ -1,4 +1,4 @@
-"""What a density that covers the posterior says of rows: their evidence, and draws.
+"""An answer: the evidence and draws that a density covering the posterior gives.
 
 Where the density is the posterior, both are exact.
 

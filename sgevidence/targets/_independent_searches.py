@@ -52,7 +52,7 @@ SECONDS_PER_CALL, SECONDS_PER_NUMBER, SECONDS_PER_ROW = 4e-4, 2.5e-9, 2e-4
 def searched_together(
     model: MixtureModel, X: np.ndarray, F: np.ndarray, origin: np.ndarray, rngs: list[np.random.Generator]
 ) -> list[Found]:
-    """What the independent searches of each half have found; a half that scores less than another goes on.
+    """Results of the independent searches of each half; a half that scores less than another continues.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def is_tied(X: np.ndarray) -> bool:
 
 
 def predicted_seconds(model: MixtureModel, F: np.ndarray) -> float:
-    """What one search and its visit take, from what they count."""
+    """Predicted seconds of one search and its visit, from counted evaluations."""
     calls = 2 * SWEEPS + ROUNDS * sum(n_sweeps for _, n_sweeps in HEATS)
     numbers = ((STARTS + COPIES) * SWEEPS + ROUNDS * IN_HEATS) * F.size * model.n_components
     one_by_one = (1 + ROUNDS * len(HEATS)) * len(F) if is_wide(model, F) else 0
@@ -109,7 +109,7 @@ def have_met(visits: list[Visit], K: int, n_searches: int) -> bool:
 
 
 def pooled_searches(found: list[Found]) -> Found:
-    """What several searches know together, with as many chains as each has."""
+    """The results of several searches pooled, with as many chains as each has."""
     if len(found) == 1:
         return found[0]
     best = max(one.score for one in found)

@@ -62,12 +62,12 @@ class Rung(NamedTuple):
     u: np.ndarray  #: (T, C)
 
     def halves(self) -> tuple["Rung", "Rung"]:
-        """Of the chains."""
+        """The even chains and the odd chains."""
         return Rung(self.phi[:, ::2], self.u[:, ::2]), Rung(self.phi[:, 1::2], self.u[:, 1::2])
 
 
 class Climbed(NamedTuple):
-    """What the ladder says."""
+    """The estimate of a ladder of bridges."""
 
     log_ratio: float  #: log Z of the posterior over that of q, nats
     std: float  #: nats

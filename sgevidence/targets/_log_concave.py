@@ -106,7 +106,7 @@ def log_concave_answer(model: Model, rows: Rows, rng: np.random.Generator, size:
 
 
 def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
-    """The same in the coordinates of the model as it is."""
+    """The answer in the coordinates of the model as it is."""
     anchor = concave_mode(model, rows, rng, np.zeros(model.n_params))
     if anchor is None:
         return None

@@ -20,7 +20,7 @@ from ._target import Likelihood, Target
 
 #: Half the squared Newton step in posterior widths below which a mode is found: 0.01 nats.
 TOLERANCE = 1e-2
-#: The same where the mode is concave, and each further step squares the distance: 10⁻⁴ nats.
+#: Tolerance of a concave mode, where each further step squares the distance: 10⁻⁴ nats.
 CONCAVE_TOLERANCE = 1e-4
 #: Newton steps to a concave mode: a Poisson mean that starts e^k too high comes down by one factor e a step.
 MAX_CONCAVE_STEPS = 100
@@ -96,9 +96,7 @@ def _climb(
         if g @ step < 2 * tolerance:
             return a, (f, g, P)
         with np.errstate(all="ignore"):
-            ahead = target.derivatives(
-                a + step
-            )  # nearly always the next point: its value comes with the rest
+            ahead = target.derivatives(a + step)  # nearly always the next point
         if ahead[0] > f + 1e-4 * (g @ step):
             a, (f, g, P) = a + step, ahead
             continue

@@ -98,7 +98,7 @@ class Crossing(NamedTuple):
         path = state.path(model, rows)
         if not way.applies(state, path):
             return state, [], None
-        if not closed_form:  # of which no particle need know anything
+        if not closed_form:  # which asks no particle
             check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
         step = way(state._replace(pending=None, ell=None), path, rng)
         if not step.crossed:
@@ -125,13 +125,13 @@ class Crossing(NamedTuple):
         return None if self.proposal is None else Allocate(self.proposal.first_rows)
 
     def _from_all_rows(self, model: Model) -> FromProposal | Allocate | None:
-        """What answers for all rows at once; None where it is switched off."""
+        """The transition that answers for all rows at once; None where it is switched off."""
         if self.proposal is None or model.has_allocations:
             return self.allocate
         return FromProposal(self.proposal.first_rows, self.anneal.n_particles)
 
     def _survey(self, state: State, path: Path) -> PriorSurvey | None:
-        """Of the first rows, where several modes are possible and looked for."""
+        """A survey of the first rows, where several modes are possible and looked for."""
         survey = PriorSurvey(self.anneal)
         return survey if self.mode_search is not None and survey.applies(state, path) else None
 

@@ -2,8 +2,8 @@
 
 Where the model knows such a density (:func:`~sgevidence.targets.proposal`) and all rows are at hand, nothing
 need be annealed: the evidence and the particles of all rows come from it, whatever the cloud was, and the
-stream goes on from a cloud without history.  A closed form answers at every call.  What has to look at all
-rows again is asked for whole calls, and when the rows have doubled since it was asked.
+stream continues from a cloud without history.  A closed form answers at every call.  A proposal that has to
+look at all rows again is asked for whole calls, and when the rows have doubled since it was asked.
 
 Symbols: ``M`` = particles.
 """
@@ -63,7 +63,7 @@ class Proposal(BaseEstimator):
 
 
 class Proposed(NamedTuple):
-    """What an answer cost."""
+    """The cost of an answer."""
 
     n_proposals: int = 0
     n_likelihoods: float = 0.0

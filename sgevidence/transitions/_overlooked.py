@@ -77,7 +77,7 @@ class Overlooked:
                     if is_wrong or (is_vague and 2 * renewed.log_evidence_std < cloud.log_evidence_std):
                         cloud, n_renewals = renewed, n_renewals + 1
                     continue
-            # what draws say without being reliable is hardly ever too high; Laplace is, along a ridge
+            # unreliable draws hardly ever give too much; Laplace does, along a ridge
             gain = mass - cloud.log_evidence
             if near < NONE and gain > self.search.significant:
                 missed = float(np.fmax(missed, gain))

@@ -58,7 +58,7 @@ class PriorSurvey(NamedTuple):
     Parameters
     ----------
     anneal : Anneal
-        What follows where too few of them count.
+        Annealing, where too few of the draws count.
     """
 
     anneal: Anneal

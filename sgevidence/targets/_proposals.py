@@ -18,7 +18,7 @@ Answers = Callable[[Model, Rows, np.random.Generator, int], Answer | None]
 
 
 def proposal(model: Model) -> Answers | None:
-    """What answers for such a model, or None: then it has to be annealed."""
+    """The function that answers for such a model; None if it has to be annealed."""
     if model.has_exact_posterior:
         return lambda model, rows, rng, size: exact_answer(model, model.sums(rows), rng, size)
     return log_concave_answer if model.is_log_concave else None
