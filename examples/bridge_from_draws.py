@@ -92,7 +92,7 @@ for name, result in found.items():
 # The data do not know whether schools differ: the two evidences are within a nat.  The error bars are far
 # smaller than that, so longer chains would not help; other data would.
 #
-# What speaks against an answer is in ``doubts`` and warned of.  Short chains, for one:
+# Doubts about an answer are in ``doubts`` and are warned of; here the chains are short:
 
 short = bridge_evidence(draws["own effects"][:, :50], own_effects, random_state=0)
 print(f"{short.log_evidence:.2f} ± {short.log_evidence_std:.2f}", *short.doubts, sep="\n")

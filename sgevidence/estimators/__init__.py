@@ -6,14 +6,13 @@ from ._custom import BayesianModel
 from ._glm import BayesianGLM
 from ._gmm import BayesianGMM
 from ._input import (
-    check_prior_pair,
     column_indices,
     fingerprint,
     generator,
     refuse_extreme,
     refuse_unreadable,
 )
-from ._linear_regression import BayesianLinearRegression
+from ._linear_regression import BayesianLinearRegression, linear_model
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._transaction import all_or_nothing
@@ -29,10 +28,10 @@ __all__ = [
     "fit_tasks",
     "task_of",
     "all_or_nothing",
-    "check_prior_pair",
     "column_indices",
     "fingerprint",
     "generator",
+    "linear_model",
     "refuse_changes",
     "refuse_extreme",
     "refuse_unreadable",

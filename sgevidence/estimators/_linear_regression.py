@@ -155,16 +155,27 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
         return y.astype(np.float64, copy=False)
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> LinearModel:
-        given = [name for name in NOISE if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} are given, but only one of {', '.join(NOISE)} can hold")
-        prior = self.noise_prior
-        return LinearModel(
-            n_features=X.shape[1],
-            fit_intercept=self.fit_intercept,
-            coef_scale=self.coef_scale,
-            intercept_scale=self.intercept_scale,
-            noise_std=self.noise_std,
-            noise_prior=None if prior is None else check_prior_pair(prior, "noise_prior"),
-            noise_scale=1.0 if self.noise_scale is None else float(self.noise_scale),
-        )
+        return linear_model(self, X.shape[1])
+
+
+def linear_model(parameters: Any, n_features: int) -> LinearModel:
+    """The model of an estimator that has the parameters of :class:`BayesianLinearRegression`.
+
+    Raises
+    ------
+    ValueError
+        If the noise is stated twice.
+    """
+    given = [name for name in NOISE if getattr(parameters, name) is not None]
+    if len(given) > 1:
+        raise ValueError(f"{' and '.join(given)} are given, but only one of {', '.join(NOISE)} can hold")
+    prior = parameters.noise_prior
+    return LinearModel(
+        n_features=n_features,
+        fit_intercept=parameters.fit_intercept,
+        coef_scale=parameters.coef_scale,
+        intercept_scale=parameters.intercept_scale,
+        noise_std=parameters.noise_std,
+        noise_prior=None if prior is None else check_prior_pair(prior, "noise_prior"),
+        noise_scale=1.0 if parameters.noise_scale is None else float(parameters.noise_scale),
+    )

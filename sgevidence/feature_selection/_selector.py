@@ -12,10 +12,10 @@ from sklearn.utils.validation import validate_data
 from .._compat import Interval, StrOptions, check_sample_weight, fit_context
 from ..estimators import (
     all_or_nothing,
-    check_prior_pair,
     column_indices,
     fingerprint,
     generator,
+    linear_model,
     refuse_changes,
     refuse_extreme,
     refuse_unreadable,
@@ -228,19 +228,7 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         return Rows(X[kept], y[kept], weight[kept])
 
     def _make_model(self) -> LinearModel:
-        given = [n for n in ("noise_std", "noise_prior", "noise_scale") if getattr(self, n) is not None]
-        if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} are given, but only one of them can hold")
-        prior = self.noise_prior
-        return LinearModel(
-            n_features=self.n_features_in_,
-            fit_intercept=self.fit_intercept,
-            coef_scale=self.coef_scale,
-            intercept_scale=self.intercept_scale,
-            noise_std=self.noise_std,
-            noise_prior=None if prior is None else check_prior_pair(prior, "noise_prior"),
-            noise_scale=1.0 if self.noise_scale is None else float(self.noise_scale),
-        )
+        return linear_model(self, self.n_features_in_)
 
     def _resolved(self) -> tuple[list[int], list[list[int]]]:
         """Columns of every model, and those that go in together, by number."""
