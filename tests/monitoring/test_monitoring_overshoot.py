@@ -71,7 +71,7 @@ def test_before_there_are_rows_it_is_in_between(rng):
 def test_false_alarms_of_an_autoregression_are_as_rare_as_said(rng):
     """Within a factor of 1.5, at a threshold that gives enough of them."""
     alarms = wanted = 0.0
-    for _ in range(60):
+    for _ in range(20):
         monitor = EvidenceMonitor(threshold=0.5).fit(series(rng, 0.7))
         alarms += len(monitor.detections_)
         wanted += 1000 * monitor.false_alarm_rate_
