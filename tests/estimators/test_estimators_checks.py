@@ -38,7 +38,7 @@ ESTIMATORS = [
         BayesianSoftmaxRegression(sampler=QUICK),
         make_pipeline("passthrough", BayesianSoftmaxRegression(sampler=QUICK)),
     ),
-    averager(BayesianGMM(), BayesianGMM(n_components=2)),
+    averager(BayesianGMM(sampler=QUICK), BayesianGMM(n_components=2, sampler=QUICK)),
     averager(*LINEAR, method="dynamic"),
     averager(*LINEAR, method="stacking"),
     EvidenceFeatureSelector(),

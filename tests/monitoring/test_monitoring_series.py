@@ -315,6 +315,7 @@ def test_heavy_tails_are_learnt_efficiently(rng):
     check_efficient(rng)
 
 
+@pytest.mark.slow
 def test_power_a_heavy_row_is_no_whole_row(rng, monkeypatch):
     monkeypatch.setattr(_series, "under_tails", broken(_tails.under_tails, "nu / (nu + 3.0)", "1.0"))
     with pytest.raises(AssertionError):

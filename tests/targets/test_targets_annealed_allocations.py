@@ -57,12 +57,13 @@ def test_it_is_the_sum_over_all_allocations(rng):
             "collapsed_sweep(model, z, F, origin, rng, q, lam)",
             "collapsed_sweep(model, z, F, origin, rng, q, 0.5 * lam)",
         ),
-        (
+        pytest.param(
             "annealed",
             "collapsed_sweep(model, z, F, origin, rng, q, lam)",
             "collapsed_sweep(model, z, F, origin, rng, None, 1.0)",
+            marks=pytest.mark.slow,
         ),
-        ("annealed", "delta * ell", "0.8 * delta * ell"),
+        pytest.param("annealed", "delta * ell", "0.8 * delta * ell", marks=pytest.mark.slow),
         (
             "annealed",
             "log_complete_evidence(model, statistics(z, F, q.K), origin) - q.log_density(z)",
@@ -84,7 +85,7 @@ def groups(K, n, p, rng):
     return 3.0 * rng.standard_normal((K, p))[np.arange(n) % K] + rng.standard_normal((n, p))
 
 
-def check_labels(rng, sizes=(3, 5)):
+def check_labels(rng, sizes):
     """Far groups, beside conditionals that cover the posterior, and all labellings of it."""
     for K in sizes:
         X = groups(K, 60, 8, rng)
@@ -95,10 +96,12 @@ def check_labels(rng, sizes=(3, 5)):
         assert abs(one.log_evidence - expected.log_evidence) < 4 * max(one.log_evidence_std, 0.1)
 
 
-def test_all_labellings_count(rng):
-    check_labels(rng)
+@pytest.mark.parametrize("K", [3, pytest.param(5, marks=pytest.mark.slow)])
+def test_all_labellings_count(rng, K):
+    check_labels(rng, [K])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "right, wrong", [("q.relabelled(z, 1.0 - lam, rng)", "z"), ("1.0 if is_last else SHARE", "1.0")]
 )
@@ -155,6 +158,7 @@ def heavy(seed, n=70, p=30):
     return rng.normal(0, 1.5, (5, p))[rng.integers(5, size=n)] + rng.standard_t(3, (n, p))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_seed", [1, 2])
 def test_few_rows_of_many_columns(rng, data_seed):
     """Two searches, and annealing, agree; one in four searches was up to three nats low at 0.05."""

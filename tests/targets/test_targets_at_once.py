@@ -32,6 +32,7 @@ def check_overlap(rng, seeds=6):
     assert np.all(abs(z) < 4) and abs(z.mean()) < 3.5 / np.sqrt(seeds), (error, std)
 
 
+@pytest.mark.slow
 def test_overlapping_components(rng):
     check_overlap(rng)
 

@@ -140,6 +140,7 @@ def test_halves_that_differ_widen_the_bar(rng):
 WIDE = overlapping(500, 20, 5, 0.6, 4)
 
 
+@pytest.mark.slow
 def test_more_components_than_groups_in_many_columns(rng):
     """Two are empty; annealing took four minutes.  Two searches agree, above what empty ones alone hold."""
     model = MixtureModel(7, 20)

@@ -106,7 +106,7 @@ def test_power(rng, monkeypatch, right, wrong):
         test_evidence_of_a_chunk(rng, 0.3)
 
 
-def check_stream(rng, seeds=80):
+def check_stream(rng, seeds=40):
     """Chunk after chunk, a particle's place comes from the last escort: errors that are not seen add up."""
     counts, rest = [0.0, 0.0, 1.0, 0.0, 1.0, 2.0, 0.0], []
     sampler, model = SGAIS(n_particles=400, max_particles=400, proposal=None), replace(MODEL, coef_scale=5.0)
@@ -126,6 +126,7 @@ def test_a_stream(rng):
     check_stream(rng)
 
 
+@pytest.mark.slow
 def test_power_one_way_is_too_low(rng, monkeypatch):
     """What the way back is for."""
     monkeypatch.setattr(BothWays, "__call__", lambda self, *state_path_rng: self.escort(*state_path_rng))
