@@ -23,9 +23,9 @@ from .estimators import (
     BayesianModel,
     BayesianSoftmaxRegression,
 )
-from .exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError
+from .exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError, SavedFileError
 from .feature_selection import EvidenceFeatureSelector
-from .io import to_arviz
+from .io import load, save, to_arviz
 from .model_selection import (
     EvidenceSearch,
     FullData,
@@ -78,6 +78,8 @@ __all__ = [
     "CoefficientsDisplay",
     "WeightsDisplay",
     "to_arviz",
+    "save",
+    "load",
     "SGAIS",
     "HMC",
     "SGHMC",
@@ -102,4 +104,5 @@ __all__ = [
     "DivergenceError",
     "EvidenceWarning",
     "ImpossibleRowsError",
+    "SavedFileError",
 ]

@@ -11,6 +11,10 @@ class EvidenceWarning(UserWarning):
     """The answer should not be trusted as it is; the message says what to change."""
 
 
+class SavedFileError(ValueError):
+    """A file is not what :func:`sgevidence.save` of this version writes; the message says what is wrong."""
+
+
 class ImpossibleRowsError(ValueError):
     """The likelihood of rows is zero, infinite or not a number for all particles: there is no log evidence.
 

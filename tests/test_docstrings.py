@@ -58,7 +58,13 @@ def test_doctests(module):
 
 
 @pytest.mark.parametrize(
-    "page", ["README.md", pytest.param("docs/user_guide.md", marks=pytest.mark.slow), "docs/monitoring.md"]
+    "page",
+    [
+        "README.md",
+        pytest.param("docs/user_guide.md", marks=pytest.mark.slow),
+        "docs/monitoring.md",
+        "docs/scale.md",
+    ],
 )
 def test_examples_on_the_page_run(page, tmp_path, monkeypatch, capsys):
     """They print what the page says, to the digits that hold on any processor."""

@@ -1,5 +1,6 @@
-"""Fitted estimators in other libraries' forms."""
+"""Fitted estimators in files and in other libraries' forms."""
 
 from ._arviz import to_arviz
+from ._saved import load, save, trusted_types
 
-__all__ = ["to_arviz"]
+__all__ = ["load", "save", "to_arviz", "trusted_types"]

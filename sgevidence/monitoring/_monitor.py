@@ -15,13 +15,14 @@ from ..exceptions import EvidenceWarning
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes
 from ._few_values import complaint
-from ._input import as_table, index_of, with_times
+from ._input import as_table
 from ._record import Record
+from ._times import TimesInState, index_of, with_times
 from ._watch import RowWatch, Watched
 from ._watches import make_watch
 
 
-class EvidenceMonitor(BaseEstimator):
+class EvidenceMonitor(TimesInState, BaseEstimator):
     """Change points of a stream, declared as rows arrive, by the evidence of the segments between them.
 
     The stream is cut into segments by changes that come with probability ``hazard`` at each row; within

@@ -24,9 +24,10 @@ from ..exceptions import EvidenceWarning
 from ._estimators import watches_by_estimator
 from ._few_values import FewValues, complaint
 from ._filter import RunFilter
-from ._input import as_table, index_of
+from ._input import as_table
 from ._segmentation import Segmentation
 from ._series import SeriesSegment
+from ._times import index_of
 
 
 @validate_params(

@@ -1,0 +1,240 @@
+"""Saved estimators, averages and monitors go on bit for bit, also after a crash."""
+
+import os
+import pickle
+import signal
+import sys
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from estimator_cases import KINDS, data, first_call, noisy, part, same_fit
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sgevidence import (
+    BayesianGMM,
+    BayesianLinearRegression,
+    EvidenceFeatureSelector,
+    EvidenceModelAverager,
+    EvidenceMonitor,
+    EvidenceSearch,
+    PriorSampling,
+    load,
+    save,
+)
+from sgevidence.io import trusted_types
+from sgevidence.monitoring import CategorySegment, CountSegment, NormalSegment, RegressionSegment
+
+skops_io = pytest.importorskip("skops.io")
+ROOT = Path(__file__).parents[2]
+FUNCTIONS = [
+    f"estimator_cases.{name}" for name in ("sample_slope", "slope_log_likelihood", "slope_log_prior")
+]
+
+
+def through_save(one, folder, trusted=()):
+    save(one, folder / "one.sge")
+    return load(folder / "one.sge", trusted=trusted)
+
+
+def through_skops(one, folder, trusted=()):
+    skops_io.dump(one, folder / "one.skops")
+    return skops_io.load(folder / "one.skops", trusted=trusted_types(one))
+
+
+def through_joblib(one, folder, trusted=()):
+    joblib.dump(one, folder / "one.joblib", compress=1)
+    return joblib.load(folder / "one.joblib")
+
+
+def through_pickle(one, folder, trusted=()):
+    return pickle.loads(pickle.dumps(one))
+
+
+WAYS = (through_save, through_skops, through_joblib, through_pickle)
+
+
+SLOW = ("gmm", "custom")  # go one way: what differs is in the state, not in the file
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_stream_goes_on_bit_for_bit(kind, tmp_path):
+    one = noisy(kind).partial_fit(*part(kind, 0, 8), **first_call(kind))
+    ways = WAYS[:1] if kind in SLOW else WAYS
+    others = [way(one, tmp_path, FUNCTIONS if kind == "custom" else ()) for way in ways]
+    for start, stop in ((8, 9), (9, 16)):
+        one.partial_fit(*part(kind, start, stop))
+        for other in others:
+            other.partial_fit(*part(kind, start, stop))
+            same_fit(one, other)
+            assert other.evidence_path_.keys() == one.evidence_path_.keys()
+
+
+def test_closed_forms_and_fits_of_all_rows_at_once(tmp_path):
+    X, y = data("linear", 10)
+    one = BayesianLinearRegression(random_state=0).partial_fit(X[:5], y[:5])
+    other = through_save(one, tmp_path)
+    same_fit(one.partial_fit(X[5:], y[5:]), other.partial_fit(X[5:], y[5:]))
+    one = BayesianLinearRegression(noise_std=0.5, sampler=PriorSampling(), random_state=0).fit(X, y)
+    other = through_save(one, tmp_path)
+    same_fit(one, other)
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+def averager():
+    models = [("narrow", BayesianGMM(1, mean_scale=1.0)), ("wide", BayesianGMM(1, mean_scale=5.0))]
+    return EvidenceModelAverager(models, random_state=0)
+
+
+def test_an_average_goes_on_bit_for_bit(rng, tmp_path):
+    X = rng.standard_normal((60, 2))
+    one = averager().partial_fit(X[:20])
+    others = [way(one, tmp_path) for way in WAYS]
+    one.partial_fit(X[20:])
+    for other in others:
+        other.partial_fit(X[20:])
+        assert other.log_evidence_ == one.log_evidence_
+        np.testing.assert_array_equal(other.score_samples(X), one.score_samples(X))
+
+
+MODELS = [None, NormalSegment(), CategorySegment(3), CountSegment(), RegressionSegment(), BayesianGMM(1)]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
+def test_a_monitor_goes_on_bit_for_bit_with_its_dates(model, rng, tmp_path):
+    x = np.r_[np.zeros(30), np.full(20, 2.0)] if isinstance(model, CategorySegment) else rng.poisson(3, 50)
+    index = pd.date_range("2020-03-28 12:00", periods=50, freq="h", tz="Europe/Berlin")
+    X, y = pd.DataFrame({"x": np.asarray(x, dtype=float)}, index), rng.standard_normal(50)
+
+    def rows(a, b):
+        return (X[a:b], y[a:b]) if isinstance(model, RegressionSegment) else (X[a:b],)
+
+    one = EvidenceMonitor(model, threshold=0.5, hazard=0.05).partial_fit(*rows(0, 32))
+    others = [way(one, tmp_path) for way in WAYS]
+    one.partial_fit(*rows(32, 50))
+    for other in others:
+        other.partial_fit(*rows(32, 50))
+        assert other.log_evidence_ == one.log_evidence_
+        assert (other.change_times_, other.detections_) == (one.change_times_, one.detections_)
+        assert other._times == one._times
+        np.testing.assert_array_equal(other.change_probability_, one.change_probability_)
+    if isinstance(model, CategorySegment):
+        assert one.change_times_ == [index[30]] and isinstance(other.change_times_[0], pd.Timestamp)
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        pd.Timestamp("2020-01-01 00:00:00.000000001"),
+        pd.Timedelta("3 h"),
+        pd.Period("2020-01"),
+        "Monday",
+        7,
+        pd.NaT,
+    ],
+)
+def test_index_entries_come_back_as_they_were(time, tmp_path):
+    one = EvidenceMonitor(NormalSegment()).partial_fit(pd.DataFrame({"x": [0.5]}, index=[time]))
+    back = through_save(one, tmp_path)._times[0]
+    assert back is time or (back == time and type(back) is type(time))
+
+
+def test_selectors_pipelines_and_searches(tmp_path):
+    X, y = data("linear")
+    one = EvidenceFeatureSelector().partial_fit(X[:50], y[:50])
+    other = through_save(one, tmp_path)
+    one.partial_fit(X[50:], y[50:]), other.partial_fit(X[50:], y[50:])
+    np.testing.assert_array_equal(one.inclusion_probabilities_, other.inclusion_probabilities_)
+    pipeline = make_pipeline(StandardScaler(), BayesianLinearRegression()).fit(X, y)
+    np.testing.assert_array_equal(through_save(pipeline, tmp_path).predict(X), pipeline.predict(X))
+    search = EvidenceSearch(BayesianLinearRegression(), {"fit_intercept": [True, False]}).fit(X, y)
+    assert str(through_save(search, tmp_path).comparison_) == str(search.comparison_)
+    assert isinstance(through_save(BayesianGMM(3), tmp_path), BayesianGMM)  # fresh
+
+
+# -- crashes ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("saved") / "one.sge"
+    save(BayesianLinearRegression(random_state=0).fit(*data("linear", 20)), path)
+    return path
+
+
+@pytest.mark.parametrize("step", ["open", "os.fsync", "os.replace"])
+def test_a_full_disk_leaves_the_old_file_and_no_other(step, file, tmp_path, monkeypatch):
+    path = tmp_path / "one.sge"
+    path.write_bytes(file.read_bytes())
+
+    def fails(*args, **kwargs):
+        raise OSError(28, "No space left on device")
+
+    target, _, name = f"sgevidence.io._state_file.{step}".rpartition(".")
+    monkeypatch.setattr(f"{target}.{name}", fails, raising=False)
+    with pytest.raises(OSError, match="No space"):
+        save(BayesianGMM(2), path)
+    monkeypatch.undo()
+    assert [p.name for p in tmp_path.iterdir()] == ["one.sge"]
+    assert isinstance(load(path), BayesianLinearRegression)
+
+
+def test_a_link_is_followed_and_the_umask_holds(tmp_path):
+    real, link = tmp_path / "real.sge", tmp_path / "link.sge"
+    link.symlink_to(real)
+    save(BayesianGMM(2), link)
+    assert link.is_symlink() and load(real).n_components == 2
+    umask = os.umask(0)
+    os.umask(umask)
+    assert real.stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+def stream(path, X, y):
+    """What a user's script does: resume where the file ends, save after each chunk."""
+    model = load(path) if path.exists() else BayesianLinearRegression(random_state=0)
+    start = getattr(model, "n_samples_seen_", 0)
+    for row in range(start, len(X), 3):
+        save(model.partial_fit(X[row : row + 3], y[row : row + 3]), path)
+    return model
+
+
+class CountedCalls:
+    """Counts calls of functions, Python's and C's, and kills the process at the last."""
+
+    def __init__(self, last=None):
+        self.n, self.last = 0, last
+
+    def __call__(self, frame, event, argument):
+        self.n += 1
+        if self.n == self.last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def __enter__(self):
+        sys.setprofile(self)
+        return self
+
+    def __exit__(self, *exception):
+        sys.setprofile(None)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_stream_that_is_killed_anywhere_ends_with_the_digits_of_one_that_is_not(tmp_path, rng):
+    X, y = data("linear", 9)
+    with CountedCalls() as calls:
+        whole = stream(tmp_path / "whole.sge", X, y)
+    path, n_kills = tmp_path / "killed.sge", 0
+    while not path.exists() or load(path).n_samples_seen_ < len(X):
+        last = int(rng.integers(1, calls.n // 2))
+        child = os.fork()
+        if not child:
+            try:
+                with CountedCalls(last):
+                    stream(path, X, y)
+            finally:
+                os._exit(0)
+        n_kills += os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    assert n_kills > 0
+    same_fit(load(path), whole)
