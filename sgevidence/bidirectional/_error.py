@@ -131,7 +131,7 @@ def bidirectional_error(
     Raises
     ------
     ValueError
-        If X does not have n_rows rows, or the model cannot simulate.
+        If X does not have n_rows rows, or the model cannot simulate, also because of ``standardize=True``.
 
     Notes
     -----
@@ -210,6 +210,11 @@ def _inputs(n_rows, X, n_features, rng):
 def _blank(estimator, inputs, n_classes):
     """An unfitted clone, and its model: coordinates of a regression depend on the values of its inputs."""
     blank = clone(estimator)
+    if blank.standardize:
+        raise ValueError(
+            "standardize=True takes the prior's units from the rows: no rows are drawn from such a prior; "
+            "use standardize=False, and inputs and priors of scale one"
+        )
     if is_classifier(blank):
         blank._encode(np.arange(n_classes), True, None)
     if isinstance(blank, BayesianModel):  # there are no rows yet to try the functions at

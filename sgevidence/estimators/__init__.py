@@ -16,6 +16,7 @@ from ._linear_regression import BayesianLinearRegression, linear_model
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._transaction import all_or_nothing
+from ._units import Units
 
 __all__ = [
     "BayesianGLM",
@@ -24,6 +25,7 @@ __all__ = [
     "BayesianModel",
     "BayesianSoftmaxRegression",
     "EvidenceEstimator",
+    "Units",
     "FitTasks",
     "fit_tasks",
     "task_of",

@@ -24,6 +24,7 @@ from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
 from ._stream import Stream, is_online
 from ._transaction import all_or_nothing
+from ._units import Units
 
 
 class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
@@ -35,6 +36,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     sampler: Any
     random_state: Any
     verbose: Any
+    standardize: bool = False  #: of those that have the parameter
     n_samples_seen_: int
     _settings: dict[str, Any]  #: parameters of the first call
     data_fingerprint_: int
@@ -73,8 +75,12 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         """Validated X and y (None for densities), labels as they came."""
         X = validate_data(self, X, reset=reset, dtype=np.float64, order="C")
-        refuse_extreme(X=X)
+        self._refuse_extreme(X=X)
         return X, None
+
+    def _units_of(self, rows: Rows) -> Units:
+        """The units of the first rows, where there is a parameter ``standardize``."""
+        raise TypeError(f"{type(self).__name__} does not standardise")
 
     def _encode(self, y: Any, reset: bool, classes: Any) -> Any:
         """Targets as the model wants them; the classifier stores its classes here."""
@@ -91,14 +97,18 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
                 self._doubts = []
             else:
                 refuse_changes(self._settings, parameters)
-            rows = self._rows(X, y, sample_weight, reset, classes)
+            given = self._rows(X, y, sample_weight, reset, classes)
+            if reset:
+                self._units = self._units_of(given) if self.standardize else None
+            rows = given if self._units is None else self._units.rows(given)
             if reset:
                 self._model, self._settings = self._make_model(rows.X, rows.y), parameters
-                self.n_samples_seen_, self.data_fingerprint_ = 0, 0
+                self.n_samples_seen_, self._weight_seen, self.data_fingerprint_ = 0, 0.0, 0
+            self._weight_seen += given.total_weight
             call = "fit" if reset else "partial_fit"
             with fit_tasks(self, call, X, y) as tasks:
                 name, total = getattr(self, "_named", type(self).__name__), self.n_samples_seen_ + len(rows)
-                progress = Progress(name, self.verbose, n_rows=total, watcher=tasks)
+                progress = Progress(name, self.verbose, n_rows=total, watcher=tasks, log_unit=self._log_unit)
                 try:
                     with np.errstate(all="ignore"):  # samplers judge what leaves the finite numbers
                         if is_online(self):
@@ -106,15 +116,17 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
                         else:
                             self._run(sampler, rows, progress)
                 except ImpossibleRowsError as error:
-                    raise error.among(rows, sample_weight) from None
+                    found = error.among(rows, sample_weight)
+                    found.rows = error.rows if self._units is None else self._units.restored_rows(error.rows)
+                    raise found from None
                 except np.linalg.LinAlgError as error:
                     raise DivergenceError(
                         f"linear algebra failed ({error}): look for extreme values, standardise the columns, "
                         "or state priors in the units of the data"
                     ) from error
-                self.n_samples_seen_ += len(rows)
-                data = rows.X if rows.y is None else rows.y
-                self.data_fingerprint_ = fingerprint(data, rows.weight, self.data_fingerprint_)
+                self.n_samples_seen_ += len(given)
+                data = given.X if given.y is None else given.y
+                self.data_fingerprint_ = fingerprint(data, given.weight, self.data_fingerprint_)
             words = None if self._is_proposed else far_columns(self._model, rows)
             if words is not None:
                 self._doubt(words, stacklevel=4)
@@ -154,7 +166,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         self._stream, self._result = None, result
         self._report(result, result.weights)
         progress.done(
-            f"{len(rows)} rows, log evidence {result.log_evidence:.2f} "
+            f"{len(rows)} rows, log evidence {self.log_evidence_:.2f} "
             f"± {result.log_evidence_std:.2f} nats, {result.wall_time:.1f} s"
         )
 
@@ -179,7 +191,8 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         warnings.warn(words, EvidenceWarning, stacklevel=stacklevel + 1)
 
     def _report(self, answer: Any, weights: np.ndarray) -> None:
-        self.log_evidence_ = answer.log_evidence
+        unit = 0.0 if self._units is None else self._log_unit * self._weight_seen
+        self.log_evidence_ = answer.log_evidence - unit
         self.log_evidence_std_ = answer.log_evidence_std
         self.particles_ = answer.theta
         self.particle_weights_ = weights
@@ -189,12 +202,23 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         check_is_fitted(self)
         refuse_unreadable(X=X, y=y)
         X, y = self._validate(X, y, False)
-        return Rows.of(X, self._encode(y, False, None))
+        rows = Rows.of(X, self._encode(y, False, None))
+        return rows if self._units is None else self._units.rows(rows)
 
     def _validate_X(self, X: Any) -> np.ndarray:
-        """Rows to predict."""
+        """Rows to predict, in the units of the model."""
         check_is_fitted(self)
+        X = self._columns_of(X)
+        return X if self._units is None else self._units.X(X)
+
+    def _columns_of(self, X: Any) -> np.ndarray:
+        """Validated columns that the model uses."""
         refuse_unreadable(X=X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
-        refuse_extreme(X=X)
+        self._refuse_extreme(X=X)
         return X
+
+    def _refuse_extreme(self, **arrays: np.ndarray) -> None:
+        """Standardised numbers are judged in their units."""
+        if not self.standardize:
+            refuse_extreme(**arrays)

@@ -8,9 +8,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import Interval, fit_context
+from ..history import Rows
 from ._base import EvidenceEstimator
-from ._input import check_count, column_indices, generator, refuse_extreme
+from ._input import check_count, column_indices, generator
 from ._stream import learns_online
+from ._units import Units
 
 
 class ConditionalEstimator(EvidenceEstimator):
@@ -82,7 +84,8 @@ class ConditionalEstimator(EvidenceEstimator):
         """
         check_is_fitted(self)
         if y is None:
-            return self._model.expected_score(self.particles_, self.particle_weights_, self._validate_X(X))
+            X = self._validate_X(X)
+            return self._model.expected_score(self.particles_, self.particle_weights_, X) - self._log_unit
         return self._score_rows(self._rows_to_score(X, y))
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = None) -> np.ndarray:
@@ -127,6 +130,7 @@ class LinearPredictor(ConditionalEstimator):
         "fit_intercept": ["boolean"],
         "coef_scale": [Interval(Real, 0, None, closed="neither")],
         "intercept_scale": [Interval(Real, 0, None, closed="neither")],
+        "standardize": ["boolean"],
     }
 
     def _validate_pair(self, X: Any, y: Any, reset: bool, **checks: Any) -> tuple[np.ndarray, Any]:
@@ -134,7 +138,7 @@ class LinearPredictor(ConditionalEstimator):
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", **checks)
         if checks.get("y_numeric") and y.dtype.kind not in "fiub":
             raise ValueError(f"y must be numbers, got {y.dtype.name}, such as {y[0]!r}")
-        refuse_extreme(X=X, y=np.asarray(y))
+        self._refuse_extreme(X=X, y=np.asarray(y))
         if reset:
             names = getattr(self, "feature_names_in_", None)
             self.columns_ = column_indices(self.columns, X.shape[1], names)
@@ -145,8 +149,11 @@ class LinearPredictor(ConditionalEstimator):
                 )
         return self._used(X), y
 
-    def _validate_X(self, X: Any) -> np.ndarray:
-        return self._used(super()._validate_X(X))
+    def _columns_of(self, X: Any) -> np.ndarray:
+        return self._used(super()._columns_of(X))
+
+    def _units_of(self, rows: Rows) -> Units:
+        return Units.of_inputs(rows, len(self.columns_), self.fit_intercept)
 
     def _used(self, X: np.ndarray) -> np.ndarray:
         return X if self.columns is None else np.take(X, self.columns_, axis=1)

@@ -19,8 +19,8 @@ evidence_path_ : dict of str to ndarray
     One entry per chunk: n_samples, log_evidence, log_evidence_std, log_predictive (of the chunk
     given the rows before it), n_annealing_steps, ess, lambdas (array of arrays), n_refused,
     n_likelihoods, n_gradients, n_particles, n_moves, n_escorts, n_escorts_refused, acceptance,
-    n_renewals, missed_mode, sample_noise, noise_to_injection, anchor_distance.  At most 4096
-    entries: then every second is dropped.
+    n_renewals, missed_mode, sample_noise, noise_to_injection, anchor_distance, total_weight (of the
+    rows).  At most 4096 entries: then every second is dropped.
 diagnostics_ : dict of str to float
     How the sampling went: n_particles, ess (of the last weighting), acceptance, n_moves, n_escorts
     and n_escorts_refused (clouds carried along with the posterior), n_refused (proposals that left
@@ -31,7 +31,7 @@ diagnostics_ : dict of str to float
 warnings_ : list of str
     Why the answer should not be trusted as it is, of all rows seen: what ``EvidenceWarning`` was given of.
 particles_ : ndarray of shape (M, d)
-    Draws from the posterior in the model's unconstrained space.
+    Draws from the posterior in the model's unconstrained space, with ``standardize=True`` in its units.
 particle_weights_ : ndarray of shape (M,)
     Their weights, summing to one.
 n_samples_seen_ : int

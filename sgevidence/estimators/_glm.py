@@ -5,7 +5,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._compat import StrOptions, fit_context
 from ..history import Rows
@@ -35,6 +34,10 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
     fit_intercept : bool, default=True
     coef_scale, intercept_scale : float, default=1.0
         Prior standard deviations: they suit standardised columns.
+    standardize : bool, default=False
+        State the priors for columns of mean 0 and standard deviation 1: those of the rows of the first call,
+        which stay for the whole stream.  Coefficients and predictions are in the data's units.  Without an
+        intercept columns are divided by their root mean squares.
     {parameters of every estimator}
 
     Attributes
@@ -89,6 +92,7 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
         intercept_scale: float = 1.0,
+        standardize: bool = False,
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -98,6 +102,7 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
+        self.standardize = standardize
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
@@ -258,11 +263,10 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         self._has_offset = self._has_offset or offset is not None
         return joined(X, offset), y
 
-    def _validate_X(self, X: Any) -> np.ndarray:
+    def _columns_of(self, X: Any) -> np.ndarray:
         X, offset = with_offset(X, None)
-        check_is_fitted(self)
         self._check_offset(offset)
-        return joined(super()._validate_X(X), offset)
+        return joined(super()._columns_of(X), offset)
 
     def _check_offset(self, offset: Any) -> None:
         """Where rows before had an offset, zero in silence would be another exposure."""

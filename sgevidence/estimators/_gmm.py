@@ -15,6 +15,7 @@ from ._density import DensityEstimator
 from ._documentation import documented
 from ._input import check_count, check_prior_pair, generator
 from ._mixture_doubts import asks_allocations, of_all_rows, of_far_rows, of_stream
+from ._units import Units
 
 
 @documented
@@ -35,6 +36,10 @@ class BayesianGMM(DensityEstimator):
         Prior standard deviation of a mean, in units of its component's σ, around zero: centre the data.
     variance_prior : tuple of two floats, default=(1.0, 1.0)
         Shape and scale of the inverse gamma prior of a variance.
+    standardize : bool, default=False
+        State the priors for columns of mean 0 and standard deviation 1: those of the rows of the first call,
+        which stay for the whole stream.  The evidence is that of X as given, and means, variances and draws
+        are in its units.
     {parameters of every estimator}
 
     Attributes
@@ -52,8 +57,8 @@ class BayesianGMM(DensityEstimator):
     Notes
     -----
     Components are exchangeable, so that labels of different fits, and of single ``particles_``, may
-    differ.  In a pipeline a scaler in front changes log p(X) by a Jacobian: compare evidences on the same
-    X only.
+    differ.  In a pipeline a scaler in front changes log p(X) by a Jacobian, which ``standardize=True``
+    accounts for: compare evidences on the same X only.
 
     References
     ----------
@@ -78,6 +83,7 @@ class BayesianGMM(DensityEstimator):
         "weight_concentration": [Interval(Real, 0, None, closed="neither")],
         "mean_scale": [Interval(Real, 0, None, closed="neither")],
         "variance_prior": [tuple, list],
+        "standardize": ["boolean"],
     }
 
     def __init__(
@@ -87,6 +93,7 @@ class BayesianGMM(DensityEstimator):
         weight_concentration: float = 1.0,
         mean_scale: float = 2.0,
         variance_prior: tuple[float, float] = (1.0, 1.0),
+        standardize: bool = False,
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -95,6 +102,7 @@ class BayesianGMM(DensityEstimator):
         self.weight_concentration = weight_concentration
         self.mean_scale = mean_scale
         self.variance_prior = variance_prior
+        self.standardize = standardize
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
@@ -178,7 +186,9 @@ class BayesianGMM(DensityEstimator):
         check_count(n_samples, "n_samples")
         rng = generator(self.random_state)
         chosen = rng.choice(len(self.particles_), size=n_samples, p=self.particle_weights_)
-        return self._model.sample_rows(self._model.canonicalize(self.particles_)[chosen], n_samples, rng)
+        theta = self._model.canonicalize(self.particles_)[chosen]
+        X, labels = self._model.sample_rows(theta, n_samples, rng)
+        return (X if self._units is None else self._units.restored_X(X)), labels
 
     @property
     def weights_(self) -> np.ndarray:
@@ -202,7 +212,8 @@ class BayesianGMM(DensityEstimator):
     def _run(self, sampler: Any, rows: Rows, progress: Progress) -> None:
         super()._run(sampler, rows, progress)
         if self.n_components > 1 and not asks_allocations(sampler):
-            self._doubt_if(of_all_rows(self._model, rows, self.log_evidence_, self.log_evidence_std_))
+            assert self._result is not None
+            self._doubt_if(of_all_rows(self._model, rows, *self._result[:2]))
 
     def _update(self, sampler: Any, rows: Rows, reset: bool, progress: Progress) -> None:
         super()._update(sampler, rows, reset, progress)
@@ -215,6 +226,9 @@ class BayesianGMM(DensityEstimator):
             self._doubt_if(of_all_rows(self._model, rows, last.log_evidence, last.log_evidence_std))
         else:
             self._doubt_if(of_far_rows(self._model, rows))
+
+    def _units_of(self, rows: Rows) -> Units:
+        return Units.of_density(rows)
 
     def _doubt_if(self, words: str | None) -> None:
         if words is not None:

@@ -7,10 +7,12 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from .._compat import Interval
+from ..history import Rows
 from ..models import LinearModel
 from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._input import check_prior_pair
+from ._units import Units
 
 #: Parameters that state the noise; at most one of them may be given.
 NOISE = ("noise_std", "noise_prior", "noise_scale")
@@ -41,6 +43,11 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
         Scale of that half-Student-t; None: 1, which suits a standardised y.  The prior ends at 10⁻³⁰ scales,
         so that rows that lie on a plane exactly have a finite evidence, too.  At most one of ``noise_std``,
         ``noise_prior`` and ``noise_scale`` may be given.
+    standardize : bool, default=False
+        State the priors for columns and a y of mean 0 and standard deviation 1: those of the rows of the
+        first call, which stay for the whole stream.  The evidence is that of y as given, and coefficients and
+        predictions are in its units; so is a known ``noise_std``.  Without an intercept columns and y are
+        divided by their root mean squares.
     {parameters of every estimator}
 
     Attributes
@@ -104,6 +111,7 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
         intercept_scale: float = 1.0,
         noise_prior: tuple[float, float] | None = None,
         noise_scale: float | None = None,
+        standardize: bool = False,
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -115,6 +123,7 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
         self.intercept_scale = intercept_scale
         self.noise_prior = noise_prior
         self.noise_scale = noise_scale
+        self.standardize = standardize
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
@@ -135,8 +144,11 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
             Only if ``return_std``.
         """
         X, cloud = self._validate_X(X), (self.particles_, self.particle_weights_)
-        mean = self._model.predictive_mean(*cloud, X)
-        return (mean, self._model.predictive_std(*cloud, X)) if return_std else mean
+        mean = self._decode(self._model.predictive_mean(*cloud, X))
+        if not return_std:
+            return mean
+        std = self._model.predictive_std(*cloud, X)
+        return mean, std if self._units is None else std * self._units.y_scale
 
     @property
     def noise_std_(self) -> float:
@@ -155,11 +167,19 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
         return y.astype(np.float64, copy=False)
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> LinearModel:
-        return linear_model(self, X.shape[1])
+        return linear_model(self, X.shape[1], self._units)
+
+    def _units_of(self, rows: Rows) -> Units:
+        return Units.of_regression(rows, self.fit_intercept)
+
+    def _decode(self, y: np.ndarray) -> np.ndarray:
+        return y if self._units is None else self._units.restored_y(y)
 
 
-def linear_model(parameters: Any, n_features: int) -> LinearModel:
+def linear_model(parameters: Any, n_features: int, units: Units | None = None) -> LinearModel:
     """The model of an estimator that has the parameters of :class:`BayesianLinearRegression`.
+
+    A known noise is in the unit of y; ``units`` are those of the rows that the model sees.
 
     Raises
     ------
@@ -169,13 +189,13 @@ def linear_model(parameters: Any, n_features: int) -> LinearModel:
     given = [name for name in NOISE if getattr(parameters, name) is not None]
     if len(given) > 1:
         raise ValueError(f"{' and '.join(given)} are given, but only one of {', '.join(NOISE)} can hold")
-    prior = parameters.noise_prior
+    prior, noise_std = parameters.noise_prior, parameters.noise_std
     return LinearModel(
         n_features=n_features,
         fit_intercept=parameters.fit_intercept,
         coef_scale=parameters.coef_scale,
         intercept_scale=parameters.intercept_scale,
-        noise_std=parameters.noise_std,
+        noise_std=noise_std if noise_std is None or units is None else noise_std / units.y_scale,
         noise_prior=None if prior is None else check_prior_pair(prior, "noise_prior"),
         noise_scale=1.0 if parameters.noise_scale is None else float(parameters.noise_scale),
     )

@@ -12,6 +12,7 @@ from ..models import Model
 from ..particles import log_sum_exp, spread
 from ..samplers import EvidenceResult, diagnostics, evidence_path
 from ._stream import Stream
+from ._units import Units
 
 #: Particles × rows of one block of an average.
 BLOCK = 200_000
@@ -28,6 +29,8 @@ class PosteriorReports(BaseEstimator):
     _stream: Stream | None
     _result: EvidenceResult | None
     _doubts: list[str]  #: of the model and the rows
+    _units: Units | None = None  #: of the rows that the model sees; None: as they are given
+    _weight_seen: float  #: sum of the weights of the rows
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         raise TypeError(f"{type(self).__name__} does not say what its rows are")
@@ -40,9 +43,11 @@ class PosteriorReports(BaseEstimator):
         """One entry per chunk: see the class's Attributes."""
         self._must_have_learnt("evidence_path_")
         if self._result is not None:
-            return self._result.path
-        assert self._stream is not None
-        return evidence_path(self._stream.records)
+            path = self._result.path
+        else:
+            assert self._stream is not None
+            path = evidence_path(self._stream.records)
+        return path if self._units is None else self._units.restored_path(path)
 
     @property
     def diagnostics_(self) -> dict[str, float]:
@@ -73,7 +78,21 @@ class PosteriorReports(BaseEstimator):
         """
         check_is_fitted(self)
         theta = self.particles_[spread(self.particle_weights_, len(self.particles_))]
-        return self._model.parameters(self._model.canonicalize(theta))
+        return self._parameters(theta)
+
+    def _parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        """Named parameters in the data's units, exchangeable components in common slots."""
+        named = self._model.parameters(self._model.canonicalize(theta))
+        return named if self._units is None else self._units.restored(named)
+
+    @property
+    def _log_unit(self) -> float:
+        """Logarithm of the unit of a row's density, nats."""
+        return 0.0 if self._units is None else self._units.log_unit
+
+    def _log_likelihood(self, theta: np.ndarray, rows: Rows) -> np.ndarray:
+        """log p(y_r | θ_m) of the data as given, (M, n), from rows in the units of the model."""
+        return self._model.log_likelihood(theta, rows) - self._log_unit
 
     def log_predictive(self, X: Any, y: Any = None) -> float:
         """Joint log predictive density of rows, log p(rows | rows seen), in nats.
@@ -91,13 +110,11 @@ class PosteriorReports(BaseEstimator):
         """
         rows = self._rows_to_score(X, y)
         ell = self._model.sum_log_likelihood(self.particles_, rows)
-        return float(log_sum_exp(self._log_weights() + ell))
+        return float(log_sum_exp(self._log_weights() + ell)) - self._log_unit * rows.total_weight
 
     def _score_rows(self, rows: Rows) -> np.ndarray:
         """log Σ_i W_i p(y_r | θ_i) for each row."""
-        return self._average_over_particles(
-            rows, lambda theta, block: self._model.log_likelihood(theta, block)
-        )
+        return self._average_over_particles(rows, self._log_likelihood)
 
     def _average_over_particles(
         self, rows: Rows, log_f: Callable[[np.ndarray, Rows], np.ndarray]
@@ -114,9 +131,12 @@ class PosteriorReports(BaseEstimator):
 
     def _posterior_mean_and_std(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Of a named parameter, exchangeable components in common slots."""
-        values = self._model.parameters(self._model.canonicalize(self.particles_))[name]
+        values = self._parameters(self.particles_)[name]
         mean = np.tensordot(self.particle_weights_, values, axes=1)
-        return mean, np.sqrt(np.tensordot(self.particle_weights_, (values - mean) ** 2, axes=1))
+        deviation = values - mean  # brought to one by powers of two, so that no square overflows
+        exponent = np.frexp(np.abs(deviation).max(axis=0))[1]
+        squares = np.ldexp(deviation, -exponent) ** 2
+        return mean, np.ldexp(np.sqrt(np.tensordot(self.particle_weights_, squares, axes=1)), exponent)
 
     def _is_first_call(self) -> bool:
         return not hasattr(self, "log_evidence_")

@@ -31,6 +31,10 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
     fit_intercept : bool, default=True
     coef_scale, intercept_scale : float, default=1.0
         Prior standard deviations, the papers' values: they suit standardised columns.
+    standardize : bool, default=False
+        State the priors for columns of mean 0 and standard deviation 1: those of the rows of the first call,
+        which stay for the whole stream.  Coefficients are in the data's units.  Without an intercept columns
+        are divided by their root mean squares.
     {parameters of every estimator}
 
     Attributes
@@ -83,6 +87,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
         intercept_scale: float = 1.0,
+        standardize: bool = False,
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -91,6 +96,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
+        self.standardize = standardize
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..estimators import refuse_extreme, refuse_unreadable
+from ..estimators import Units, refuse_extreme, refuse_unreadable
 from ..exceptions import EvidenceWarning
 from ..model_selection import Table
 from ..models import LinearModel
@@ -35,6 +35,7 @@ class SubsetReports:
     n_features_in_: int
     _sums: Any  #: exact sums of [1, X, y]
     _model: LinearModel  #: of all columns
+    _units: Units | None  #: of the rows that the model sees; None: as they are given
     _always: list[int]
     _groups: list[list[int]]
     _rng: np.random.Generator
@@ -58,9 +59,14 @@ class SubsetReports:
         check_is_fitted(self)
         refuse_unreadable(X=X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
+        if self._units is not None:
+            X = self._units.X(X)
         refuse_extreme(X=X)
-        found = self._average("predict")
-        return (found.predict(X), found.std(X)) if return_std else found.predict(X)
+        found, units = self._average("predict"), self._units
+        mean = found.predict(X) if units is None else units.restored_y(found.predict(X))
+        if not return_std:
+            return mean
+        return mean, found.std(X) * (1.0 if units is None else units.y_scale)
 
     @property
     def inclusion_probabilities_(self) -> np.ndarray:
@@ -78,7 +84,7 @@ class SubsetReports:
         table = {
             "columns": columns,
             "size": np.array([len(one) for one in subsets]),
-            "log_evidence": found.log_evidence[:LISTED],
+            "log_evidence": found.log_evidence[:LISTED] - self._log_units,
             "log_prior": found.log_prior[:LISTED],
             "probability": found.probability[:LISTED],
         }
@@ -92,7 +98,12 @@ class SubsetReports:
     @property
     def log_evidence_(self) -> float:
         """Log evidence of the average over subsets, nats."""
-        return self._posterior("log_evidence_").total
+        return self._posterior("log_evidence_").total - self._log_units
+
+    @property
+    def _log_units(self) -> float:
+        """Logarithm of the unit of the density of all y, nats."""
+        return 0.0 if self._units is None else self._units.log_unit * self._sums.total_weight
 
     @property
     def log_evidence_std_(self) -> float:
@@ -102,22 +113,31 @@ class SubsetReports:
     @property
     def coef_(self) -> np.ndarray:
         """Posterior mean of the coefficients, averaged over subsets."""
-        return self._average("coef_").coef.copy()
+        return self._restored("coef", self._average("coef_").coef)
 
     @property
     def coef_std_(self) -> np.ndarray:
         """Posterior standard deviation of the coefficients, over subsets, too."""
-        return np.sqrt(np.maximum(np.diag(self._average("coef_std_").covariance)[:-1], 0.0))
+        variance = np.diag(self._average("coef_std_").covariance)[:-1]
+        return self._restored("coef", np.sqrt(np.maximum(variance, 0.0)))
 
     @property
     def intercept_(self) -> float:
         """Posterior mean of the intercept; 0.0 without one."""
-        return self._average("intercept_").intercept
+        found = self._average("intercept_")
+        if self._units is None or not self._settings["fit_intercept"]:
+            return found.intercept
+        named = {"coef": found.coef, "intercept": np.asarray(found.intercept)}
+        return float(self._units.restored(named)["intercept"])
 
     @property
     def noise_std_(self) -> float:
         """Posterior mean of σ, or the known σ."""
-        return self._average("noise_std_").noise_std
+        return float(self._restored("noise_std", self._average("noise_std_").noise_std))
+
+    def _restored(self, name: str, value: Any) -> Any:
+        """A named parameter in the data's units."""
+        return np.array(value) if self._units is None else self._units.restored({name: value})[name]
 
     @property
     def warnings_(self) -> list[str]:

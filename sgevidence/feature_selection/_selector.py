@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from .._compat import Interval, StrOptions, check_sample_weight, fit_context
 from ..estimators import (
+    Units,
     all_or_nothing,
     column_indices,
     fingerprint,
@@ -22,7 +23,6 @@ from ..estimators import (
     settings,
 )
 from ..history import Rows
-from ..models import LinearModel
 from ._reports import SubsetReports, Weighed
 
 
@@ -54,6 +54,9 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
     noise_scale : float or None, default=None
         Scale of the half-Student-t prior of σ; None: 1.  At most one of ``noise_std``, ``noise_prior`` and
         ``noise_scale`` may be given.
+    standardize : bool, default=False
+        As in :class:`BayesianLinearRegression`: the priors are stated for columns and a y of mean 0 and
+        standard deviation 1 in the rows of the first call.
     random_state : int, RandomState instance or None, default=None
         Of the chains.
 
@@ -125,6 +128,7 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         "intercept_scale": [Interval(Real, 0, None, closed="neither")],
         "noise_prior": [tuple, list, None],
         "noise_scale": [Interval(Real, 0, None, closed="neither"), None],
+        "standardize": ["boolean"],
         "random_state": ["random_state"],
     }
 
@@ -140,6 +144,7 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         intercept_scale: float = 1.0,
         noise_prior: tuple[float, float] | None = None,
         noise_scale: float | None = None,
+        standardize: bool = False,
         random_state: Any = None,
     ) -> None:
         self.noise_std = noise_std
@@ -151,6 +156,7 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         self.intercept_scale = intercept_scale
         self.noise_prior = noise_prior
         self.noise_scale = noise_scale
+        self.standardize = standardize
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -204,10 +210,11 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
             rows = self._rows(X, y, sample_weight, reset)
             if reset:
                 self._settings, self._rng = parameters, generator(self.random_state)
-                self._model = self._make_model()
+                self._units = Units.of_regression(rows, self.fit_intercept) if self.standardize else None
+                self._model = linear_model(self, self.n_features_in_, self._units)
                 self._always, self._groups = self._resolved()
                 self._sums, self.n_samples_seen_, self.data_fingerprint_ = None, 0, 0
-            new = self._model.sums(rows)
+            new = self._model.sums(rows if self._units is None else self._units.rows(rows))
             self._sums = new if self._sums is None else self._sums.plus(new)
             self.n_samples_seen_ += len(rows)
             assert rows.y is not None
@@ -223,12 +230,11 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
             raise ValueError(f"y must be numbers, got {y.dtype.name}, such as {y[0]!r}")
         y = y.astype(np.float64, copy=False)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        refuse_extreme(X=X, y=y, sample_weight=weight)
+        refuse_extreme(sample_weight=weight)
+        if not self.standardize:
+            refuse_extreme(X=X, y=y)
         kept = weight > 0
         return Rows(X[kept], y[kept], weight[kept])
-
-    def _make_model(self) -> LinearModel:
-        return linear_model(self, self.n_features_in_)
 
     def _resolved(self) -> tuple[list[int], list[list[int]]]:
         """Columns of every model, and those that go in together, by number."""

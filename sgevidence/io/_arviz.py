@@ -140,7 +140,7 @@ def _attributes(model: Any) -> dict[str, Any]:
 def _log_likelihood(model: Any, X: Any, y: Any) -> np.ndarray:
     """log p(row | draw) for the draws of ``posterior_samples()``, (M, n)."""
     theta = model.particles_[spread(model.particle_weights_, len(model.particles_))]
-    return np.asarray(model._model.log_likelihood(theta, model._rows_to_score(X, y)))
+    return np.asarray(model._log_likelihood(theta, model._rows_to_score(X, y)))
 
 
 def _transformed(estimator: Any, X: Any) -> Any:

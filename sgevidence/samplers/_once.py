@@ -34,6 +34,7 @@ def answer(
         log_predictive=float(log_evidence),
         ess=weights.ess,
         n_particles=weights.M,
+        total_weight=rows.total_weight,
         **record,
     )
     return EvidenceResult(

@@ -34,6 +34,8 @@ class Progress:
     n_rows : int or None, default=None
         Rows seen when all is done, for the time that is left.
     watcher : Watcher or None, default=None
+    log_unit : float, default=0.0
+        Logarithm of the unit of a row's density, where the rows of a run are not in the data's units.
     """
 
     def __init__(
@@ -43,9 +45,10 @@ class Progress:
         interval: float = 2.0,
         n_rows: int | None = None,
         watcher: Watcher | None = None,
+        log_unit: float = 0.0,
     ) -> None:
         self.name, self.verbose, self.interval = name, bool(verbose), interval
-        self.n_rows, self.watcher = n_rows, watcher
+        self.n_rows, self.watcher, self.log_unit = n_rows, watcher, log_unit
         self._start = self._last = self._part = perf_counter()
 
     def __call__(self, note: str | Callable[[], str]) -> None:
@@ -77,6 +80,9 @@ class Progress:
 
     def _line(self, record: ChunkRecord, n_before: int) -> str:
         now, n = perf_counter(), record.n_samples
+        if self.log_unit:
+            given = record.log_evidence - self.log_unit * record.total_weight
+            record = record._replace(log_evidence=given)
         if self.n_rows is None or n >= self.n_rows:
             return f"{record}, {now - self._start:.1f} s"
         left = (now - self._part) * (self.n_rows - n) / max(n - n_before, 1)  # at the pace of this chunk
@@ -85,7 +91,7 @@ class Progress:
 
     def alone(self) -> "Progress":
         """For one of several runs: prints as this does, and nobody watches."""
-        return Progress(self.name, self.verbose, self.interval)
+        return Progress(self.name, self.verbose, self.interval, log_unit=self.log_unit)
 
     def _print(self, words: str) -> None:
         self._last = perf_counter()
@@ -98,7 +104,9 @@ SILENT = Progress("", verbose=False)
 def rung_of(progress: Progress) -> Callable[[Any], None]:
     """For ``watch`` of an annealing loop: each temperature is a step."""
 
+    of = " of standardised rows" if progress.log_unit else ""
+
     def step(rung: Any) -> None:
-        progress(lambda: f"λ = {rung.lam:.3g}, log evidence so far {rung.cloud.log_evidence:.2f}")
+        progress(lambda: f"λ = {rung.lam:.3g}, log evidence so far{of} {rung.cloud.log_evidence:.2f}")
 
     return step

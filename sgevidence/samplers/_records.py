@@ -38,6 +38,7 @@ class ChunkRecord(NamedTuple):
     n_refused: int = 0  #: particles a kernel left where they were
     n_likelihoods: float = 0.0  #: likelihood evaluations, particles × rows
     n_gradients: float = 0.0  #: gradient evaluations, particles × rows
+    total_weight: float = np.nan  #: of the rows absorbed, this chunk included
 
     @classmethod
     def of(cls, before: State, after: State, infos: Iterable[Any] = ()) -> "ChunkRecord":
@@ -57,6 +58,7 @@ class ChunkRecord(NamedTuple):
             ess=min([float(before.cloud.M), *words("ess")]),
             lambdas=lambdas,
             n_particles=after.cloud.M,
+            total_weight=after.n,
             sample_noise=after.tuned.sample_noise,
             n_alike=after.tuned.alike,
             anchor_distance=after.memory.anchor_distance(after.seen.mean),

@@ -94,8 +94,7 @@ class SequentialNestedSampling(OnlineSampler):
     chunk starts from, and the layer along the contour is visited too rarely; the standard error, the
     root of the sum of H/M over chunks, knows of neither.
 
-    *Cost*: with all rows about that of :class:`NestedSampling` on the largest data, and the evidence of
-    each smaller one besides.  All rows seen are kept.
+    *Cost*: that of :class:`NestedSampling` on the largest data and each smaller one.  All rows are kept.
 
     *When not to use it*: for one fixed data set :class:`NestedSampling` is more accurate, its errors do
     not add up over chunks; for long streams ``SGAIS`` costs less.
@@ -253,6 +252,7 @@ class SequentialNestedSampling(OnlineSampler):
         )
         record = ChunkRecord(
             n_samples=after.n_rows,
+            total_weight=after.history.n,
             log_evidence=after.log_evidence,
             log_evidence_std=after.log_evidence_std,
             log_predictive=log_Z,

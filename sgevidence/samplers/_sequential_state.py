@@ -84,6 +84,7 @@ class SequentialState(NamedTuple):
             log_evidence_std=self.log_evidence_std,
             log_predictive=self.log_evidence - before.log_evidence,
             n_particles=self.weights.M,
+            total_weight=self.n,
             anchor_distance=self.memory.anchor_distance(self.weights.W @ self.theta),
             **still | words,
         )

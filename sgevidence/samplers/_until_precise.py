@@ -110,7 +110,8 @@ class UntilPrecise(Parts):
             )
             found = pool(*np.array([(r.log_evidence, r.log_evidence_std) for r in results]).T)
             progress.done(
-                f"{len(results)} runs, log evidence {found.log_evidence:.2f} "
+                f"{len(results)} runs, log evidence "
+                f"{found.log_evidence - progress.log_unit * rows.total_weight:.2f} "
                 f"± {found.log_evidence_std:.3f} nats, wanted ± {self.target_std:g}"
             )
             batch = self._runs_to_go(found, perf_counter() - start)
