@@ -3,31 +3,70 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import RegressorMixin
+from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import column_or_1d
 
 from .._compat import StrOptions, fit_context
 from ..history import Rows
-from ..models import Family, FarColumns, GLMModel, Poisson, near
+from ..models import (
+    Bernoulli,
+    Binomial,
+    Family,
+    FarColumns,
+    Gamma,
+    Gaussian,
+    GLMModel,
+    NegativeBinomial,
+    Poisson,
+    StudentT,
+    ZeroInflatedPoisson,
+    near,
+)
 from ._conditional import LinearPredictor
 from ._documentation import documented
+from ._glm_predictions import GLMPredictions
 from ._input import refuse_unreadable
-from ._offset import WithOffset, joined, with_offset
+from ._known import joined, with_known
+from ._labels import label_indices, two_labels
 from ._stream import learns_online
 
-FAMILIES: dict[str, Family] = {"poisson": Poisson()}
+FAMILIES: dict[str, Family] = {
+    "gaussian": Gaussian(),
+    "student_t": StudentT(),
+    "bernoulli": Bernoulli(),
+    "binomial": Binomial(),
+    "poisson": Poisson(),
+    "negative_binomial": NegativeBinomial(),
+    "gamma": Gamma(),
+    "zero_inflated_poisson": ZeroInflatedPoisson(),
+}
 
 
 @documented
-class BayesianGLM(RegressorMixin, LinearPredictor):
+class BayesianGLM(GLMPredictions):
     """Regression y ~ family(η), η = w·x + b + offset, whose log evidence grows with every chunk of rows.
 
-    The priors are w_j ~ N(0, coef_scale²) and b ~ N(0, intercept_scale²).
+    The priors are w_j ~ N(0, coef_scale²) and b ~ N(0, intercept_scale²).  Parameters that a family has
+    beside η have the priors below, independent of w and b.
 
     Parameters
     ----------
-    family : {"poisson"}, default="poisson"
-        Counts with the log link, y ~ Poisson(e^η).
+    family : str or Family, default="poisson"
+        One of
+
+        * ``"gaussian"``: y ~ N(η, σ²), σ ~ half-Student-t(3);
+        * ``"student_t"``: y = η + σ t(ν), σ ~ half-Student-t(3), ν ~ Gamma(2, rate 0.1);
+        * ``"bernoulli"``: two classes, p = 1 / (1 + e^(−η)); a classifier;
+        * ``"binomial"``: successes among ``trials``, p = 1 / (1 + e^(−η));
+        * ``"poisson"``: counts of mean e^η;
+        * ``"negative_binomial"``: counts of mean μ = e^η and variance μ + α μ², α ~ Exp(1);
+        * ``"gamma"``: positive numbers of mean e^η and variance e^(2η) / k, k ~ Exp(1);
+        * ``"zero_inflated_poisson"``: counts, of which a share is zero whatever the rate; share ~ U(0, 1);
+
+        or an object of :mod:`sgevidence.models` with another link or prior, such as
+        ``Bernoulli(link="probit")`` or ``NegativeBinomial(dispersion=scipy.stats.expon(scale=0.1))``.
     columns : array-like or None, default=None
         Names or indices of the columns of X that the model uses, or a mask; None is all.  ``[]`` is the null
         model, the intercept alone.  Models of the same X that differ in ``columns`` can be compared.
@@ -36,8 +75,8 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         Prior standard deviations: they suit standardised columns.
     standardize : bool, default=False
         State the priors for columns of mean 0 and standard deviation 1: those of the rows of the first call,
-        which stay for the whole stream.  Coefficients and predictions are in the data's units.  Without an
-        intercept columns are divided by their root mean squares.
+        which stay for the whole stream.  Coefficients are in the data's units.  Without an intercept columns
+        are divided by their root mean squares.  y is left as it is.
     {parameters of every estimator}
 
     Attributes
@@ -48,19 +87,31 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         Posterior mean and standard deviation.
     intercept_ : float
         Posterior mean.
+    classes_ : ndarray of shape (2,)
+        Only of ``"bernoulli"``: its labels, the second of which has probability p.
     {attributes of every estimator}
 
     See Also
     --------
-    BayesianLinearRegression : The same with Gaussian noise.
+    BayesianLinearRegression : Gaussian noise with an exact evidence.
+    BayesianSoftmaxRegression : Any number of classes.
 
     Notes
     -----
-    A rate per exposure has the logarithm of the exposure as ``offset``.
+    A rate per exposure has the logarithm of the exposure as ``offset``.  ``posterior_samples`` has the
+    family's own parameters by name, such as ``dispersion``.
+
+    Bernoulli, binomial and Poisson have a log-concave posterior, and are answered from its mode; the others
+    are annealed, as a :class:`BayesianModel` is.  With two classes the softmax regression of the same belief
+    has ``coef_scale`` and ``intercept_scale`` smaller by √½: the difference of two weights has twice the
+    variance of one.
 
     References
     ----------
-    P. McCullagh, J. A. Nelder (1989), Generalized Linear Models, 2nd ed., Chapter 6.
+    P. McCullagh, J. A. Nelder (1989), Generalized Linear Models, 2nd ed.; D. Lambert (1992), Zero-inflated
+    Poisson regression, Technometrics 34, 1; M. A. Juárez, M. F. J. Steel (2010), Model-based clustering of
+    non-Gaussian panel data based on skew-t distributions, Journal of Business & Economic Statistics 28, 52
+    (the prior of ν).
 
     Examples
     --------
@@ -76,17 +127,16 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
     (3,)
     """
 
-    _model: GLMModel | FarColumns
     _has_offset: bool
 
     _parameter_constraints: dict = {
         **LinearPredictor._parameter_constraints,
-        "family": [StrOptions(set(FAMILIES))],
+        "family": [StrOptions(set(FAMILIES)), Family],
     }
 
     def __init__(
         self,
-        family: str = "poisson",
+        family: Any = "poisson",
         *,
         columns: Any = None,
         fit_intercept: bool = True,
@@ -107,19 +157,28 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         self.random_state = random_state
         self.verbose = verbose
 
+    @property
+    def _family(self) -> Family:
+        """The default one where the parameter is none: tags are asked for before it is validated."""
+        if isinstance(self.family, Family):
+            return self.family
+        return FAMILIES.get(str(self.family), FAMILIES["poisson"])
+
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, trials: Any = None) -> Self:
         """Forget what was seen and learn from these rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Counts.
+            Numbers that the family can have; of ``"bernoulli"`` labels of two kinds.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
         offset : float or array-like of shape (n_samples,), optional
             Added to the linear predictor; zero by default.  If it is given, later calls need one too.
+        trials : int or array-like of shape (n_samples,), optional
+            Of ``"binomial"``, which needs them in every call, and of no other.
 
         Returns
         -------
@@ -128,20 +187,29 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         Raises
         ------
         ValueError
-            On bad input, and if the likelihood vanishes for all particles; nothing has changed then.
+            On bad input, such as rows that have no density under the family, and if the likelihood vanishes
+            for all particles; nothing has changed then.
         DivergenceError
             If the particles leave the finite numbers; nothing has changed then.
 
         Warns
         -----
         EvidenceWarning
-            If y are not whole numbers: then the evidence is not a probability.
+            If y are not whole numbers where they should: then the evidence is not a probability.
         """
-        return self._learn(WithOffset(X, offset), y, sample_weight, reset=True)
+        return self._learn(with_known(X, offset, trials), y, sample_weight, reset=True)
 
     @available_if(learns_online)
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        trials: Any = None,
+        classes: Any = None,
+    ) -> Self:
         """Learn from more rows; the first call starts afresh.  Parameters and errors as in :meth:`fit`.
 
         Parameters
@@ -150,138 +218,76 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
         offset : float or array-like of shape (n_samples,), optional
+        trials : int or array-like of shape (n_samples,), optional
+        classes : array-like of shape (2,), optional
+            Of ``"bernoulli"``: its labels, needed at the first call unless y has both, or they are 0 and 1.
 
         Returns
         -------
         self : estimator
         """
-        return self._learn(WithOffset(X, offset), y, sample_weight, reset=False)
-
-    def predict(self, X: Any, return_std: bool = False, offset: Any = None) -> Any:
-        """Posterior predictive mean, averaged over particles.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        return_std : bool, default=False
-            Also return the predictive standard deviation, that of y itself included.
-        offset : float or array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples,)
-        std : ndarray of shape (n_samples,)
-            Only if ``return_std``.
-        """
-        X, cloud = self._validate_X(with_offset(X, offset)), (self.particles_, self.particle_weights_)
-        mean = self._model.predictive_mean(*cloud, X)
-        return (mean, self._model.predictive_std(*cloud, X)) if return_std else mean
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None) -> float:
-        """R² of :meth:`predict`.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-        offset : float or array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
-        return super().score(with_offset(X, offset), y, sample_weight)
-
-    def score_samples(self, X: Any, y: Any = None, offset: Any = None) -> np.ndarray:
-        """Log predictive probability of each row, in nats.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,), optional
-            If None, the score that the model itself expects: minus the entropy of its prediction, by the
-            entropies of the particles' predictions and the predictive variance.
-        offset : float or array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return super().score_samples(with_offset(X, offset), y)
-
-    def log_predictive(self, X: Any, y: Any = None, offset: Any = None) -> float:
-        """Joint log predictive probability of rows, log p(rows | rows seen), in nats.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        offset : float or array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        float
-        """
-        return super().log_predictive(with_offset(X, offset), y)
-
-    def sample_y(
-        self, X: Any, n_samples: int = 1, random_state: Any = None, offset: Any = None
-    ) -> np.ndarray:
-        """Draws from the posterior predictive distribution.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_rows, n_features)
-        n_samples : int, default=1
-        random_state : int, RandomState instance or None, default=None
-            By default the estimator's own.
-        offset : float or array-like of shape (n_rows,), optional
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_samples)
-        """
-        return super().sample_y(with_offset(X, offset), n_samples, random_state)
+        rows = with_known(X, offset, trials)
+        return self._learn(rows, y, sample_weight, reset=False, classes=classes)
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
         rows = super()._rows(X, y, sample_weight, reset, classes)
-        if np.any(rows.y != np.round(rows.y)):  # type: ignore[arg-type]
-            self._doubt("y are not counts: the log evidence is not that of a distribution", stacklevel=5)
+        if (words := self._family.doubt(rows.y)) is not None:  # type: ignore[arg-type]
+            self._doubt(words, stacklevel=5)
         return rows
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
-        """The offset becomes the last column of X."""
-        X, offset = with_offset(X, None)
+        """Offset and trials become the last columns of X."""
+        X, offset, trials = with_known(X)
         if reset:
             self._has_offset = False
-        self._check_offset(offset)
+        self._check_known(offset, trials)
         refuse_unreadable(X=X)
-        X, y = self._validate_pair(X, y, reset, y_numeric=True)
-        if np.any(y < 0):
-            raise ValueError(f"y must be counts, but has the negative value {y.min()}")
+        X, y = self._validate_pair(X, y, reset, y_numeric=not self._is_classifier)
+        X, family = joined(X, offset, trials), self._family
+        if self._is_classifier:
+            y = column_or_1d(y, warn=True)
+            if (kind := type_of_target(y, input_name="y", raise_unknown=True)) != "binary":
+                raise ValueError(
+                    f"Only binary classification is supported. The type of the target is {kind}: see "
+                    "BayesianSoftmaxRegression for more classes"
+                )
+        else:
+            family.refuse(y, *([X[:, -1]] if family.has_trials else []))
         self._has_offset = self._has_offset or offset is not None
-        return joined(X, offset), y
+        return X, y
 
     def _columns_of(self, X: Any) -> np.ndarray:
-        X, offset = with_offset(X, None)
-        self._check_offset(offset)
-        return joined(super()._columns_of(X), offset)
+        X, offset, trials = with_known(X)
+        self._check_known(offset, trials)
+        return joined(super()._columns_of(X), offset, trials)
 
-    def _check_offset(self, offset: Any) -> None:
+    def _check_known(self, offset: Any, trials: Any) -> None:
         """Where rows before had an offset, zero in silence would be another exposure."""
         if offset is None and self._has_offset:
             raise ValueError(
                 "the model was fitted with an offset: give the offset of these rows, 0.0 for none"
             )
+        if (trials is None) == self._family.has_trials:
+            needs = "needs trials=, the number of trials of each row, in every call"
+            raise ValueError(f"binomial {needs}" if trials is None else "only binomial has trials")
 
     def _encode(self, y: Any, reset: bool, classes: Any) -> np.ndarray:
+        """Numbers; of labels 0 and 1."""
+        if self._is_classifier:
+            index = label_indices(self, y, reset, classes, of_first=two_labels)
+            if len(self.classes_) != 2:
+                raise ValueError(f"family='bernoulli' has two classes, not {self.classes_.tolist()}")
+            return index.astype(np.float64)
+        if classes is not None:
+            raise ValueError("classes are those of family='bernoulli'")
+        if reset and hasattr(self, "classes_"):
+            del self.classes_  # of another family
         return y.astype(np.float64, copy=False)
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GLMModel | FarColumns:
         model = GLMModel(
-            n_features=X.shape[1] - 1,
-            family=FAMILIES[self.family],
+            n_features=X.shape[1] - 1 - self._family.has_trials,
+            family=self._family,
             fit_intercept=self.fit_intercept,
             coef_scale=self.coef_scale,
             intercept_scale=self.intercept_scale,
@@ -291,5 +297,8 @@ class BayesianGLM(RegressorMixin, LinearPredictor):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = True
+        tags.target_tags.positive_only = self._family.is_positive and not self._is_classifier
+        if self._is_classifier:
+            tags.estimator_type, tags.regressor_tags = "classifier", None
+            tags.classifier_tags = ClassifierTags(multi_class=False)
         return tags

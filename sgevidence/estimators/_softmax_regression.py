@@ -6,13 +6,14 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, column_or_1d
+from sklearn.utils.validation import column_or_1d
 
 from .._compat import fit_context
 from ..history import Rows
 from ..models import FarColumns, SoftmaxModel, near
 from ._conditional import LinearPredictor
 from ._documentation import documented
+from ._labels import label_indices
 from ._stream import learns_online
 
 
@@ -193,19 +194,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
 
     def _encode(self, y: Any, reset: bool, classes: Any) -> np.ndarray:
         """Labels as indices into ``classes_``."""
-        classes = None if classes is None else _labels(classes)
-        if reset:
-            self.classes_ = np.unique(y) if classes is None else classes
-        elif classes is not None and not np.array_equal(classes, self.classes_):
-            raise ValueError(f"classes={classes!r} is not the same as on the first call: {self.classes_!r}")
-        index = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
-        unknown = self.classes_[index] != y
-        if np.any(unknown):
-            raise ValueError(
-                f"y has labels {np.unique(y[unknown])[:5].tolist()} that are not among the classes "
-                f"{self.classes_.tolist()}: give all labels as classes= at the first call of partial_fit"
-            )
-        return index
+        return label_indices(self, y, reset, classes)
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> SoftmaxModel | FarColumns:
         model = SoftmaxModel(
@@ -216,10 +205,3 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
             intercept_scale=self.intercept_scale,
         )
         return near(model, X)
-
-
-def _labels(classes: Any) -> np.ndarray:
-    """All labels that may come, sorted."""
-    if not np.size(classes):
-        raise ValueError("classes is empty: give all labels that may ever come, or None if y has them all")
-    return np.unique(column_or_1d(check_array(classes, ensure_2d=False, dtype=None, input_name="classes")))

@@ -31,7 +31,7 @@ from typing import Any
 
 import autograd.numpy as anp
 import numpy as np
-from scipy.linalg import helmert
+from scipy.linalg import block_diag, helmert
 
 from ._base import Model
 from ._regression import design_matrix, gaussian_log_density
@@ -107,7 +107,13 @@ class FarColumns(Model):
     plain: Any
     centre: tuple[float, ...]
 
-    has_one_mode = is_log_concave = True
+    @property
+    def is_log_concave(self) -> bool:  # type: ignore[override]
+        return self.plain.is_log_concave
+
+    @property
+    def has_one_mode(self) -> bool:  # type: ignore[override]
+        return self.plain.has_one_mode
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "evaluation", self.plain.evaluation)
@@ -126,10 +132,15 @@ class FarColumns(Model):
         """K; 1 where there are none."""
         return getattr(self.plain, "n_classes", 1)
 
+    @property
+    def n_own(self) -> int:
+        """Parameters beside the coefficients, which stay as they are: standard normals, too."""
+        return getattr(self.plain, "n_own", 0)
+
     @cached_property
     def scales(self) -> np.ndarray:
         """(s, …, s, t), (q,)."""
-        return self.plain.scales[: self.n_params // self.n_classes]
+        return self.plain.scales[: (self.n_params - self.n_own) // self.n_classes]
 
     @cached_property
     def contrasts(self) -> np.ndarray:
@@ -169,12 +180,13 @@ class FarColumns(Model):
         C = self.contrasts.copy()
         if self.n_classes > 1:
             C[:, 0] = 0.0
-        return np.kron(C, self.T)
+        return block_diag(np.kron(C, self.T), np.eye(self.n_own))
 
     @cached_property
     def to_plain(self) -> np.ndarray:
         """From ω to (w, b) of each class, (K q, K q)."""
-        return np.kron(self.contrasts, self.scales[:, None] * self.reflection[0])
+        of_coefficients = np.kron(self.contrasts, self.scales[:, None] * self.reflection[0])
+        return block_diag(of_coefficients, np.eye(self.n_own))
 
     def _X(self, X: np.ndarray) -> np.ndarray:
         centre = np.zeros(X.shape[1])  # an offset stays as it is

@@ -2,86 +2,40 @@ r"""Generalised linear models: y ~ family(η), η = w·x + b + offset.
 
 w_j ~ N(0, coef_scale²) and b ~ N(0, intercept_scale²), independent.  The family says what y is given the
 linear predictor η; the link is part of it (log for counts).  A known addend of η, such as the logarithm of
-an exposure, is the last column of X of a model with ``has_offset``.
+an exposure, is a column of X of a model with ``has_offset``, and the number of trials the last one.
+Parameters of the family's own, such as a dispersion, are functions of standard normals
+(:mod:`._own_priors`).
 
-Symbols: ``Phi`` = [X, 1] without the offset, ``eta`` = linear predictors (M, n).
+Symbols: ``Phi`` = [X, 1] without the offset, ``eta`` = linear predictors (M, n), ``more`` = trials (n,), if
+there are, and own parameters (M, 1) each.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import autograd.numpy as anp
 import numpy as np
 from autograd.extend import defvjp, primitive
-from scipy.special import gammaln
 
 from ._base import Model
-from ._evaluation import Evaluation
+from ._count_families import Poisson
+from ._evaluation import Evaluation, value_and_grad
+from ._families import Family
+from ._own_priors import from_normal
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 
-#: Logarithm of the largest rate whose counts fit into 64 bits, as numpy draws them.
-LARGEST_LOG_RATE = np.log(2.0**63) - 1e-6
+#: Step of the central differences by which gradients are differentiated by own parameters, z ~ N(0, 1).
+STEP = float(np.finfo(float).eps ** (1 / 3))
+
+POISSON = Poisson()
 
 
-class Family(Protocol):
-    """What y is, given η: all of it elementwise."""
+class Inputs(NamedTuple):
+    """Rows as the likelihood asks for them."""
 
-    def log_density(self, eta: Any, y: np.ndarray) -> Any:
-        """Normalised log p(y | η), in ``autograd.numpy``."""
-
-    def score(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """∂ log p(y | η) / ∂η."""
-
-    def curvature(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """−∂² log p(y | η) / ∂η², never negative."""
-
-    def mean(self, eta: np.ndarray) -> np.ndarray:
-        """E[y | η]."""
-
-    def variance(self, eta: np.ndarray) -> np.ndarray:
-        """Var[y | η]."""
-
-    def entropy(self, eta: np.ndarray) -> np.ndarray:
-        """−E[log p(y | η)]."""
-
-    def simulate(self, eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """A draw of y for each η."""
-
-
-@dataclass(frozen=True)
-class Poisson:
-    """Counts with the log link: y ~ Poisson(e^η)."""
-
-    def log_density(self, eta: Any, y: np.ndarray) -> Any:
-        return y * eta - anp.exp(eta) - gammaln(y + 1)
-
-    def score(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return y - np.exp(eta)
-
-    def curvature(self, eta: np.ndarray, y: np.ndarray) -> np.ndarray:
-        return np.exp(eta)
-
-    def mean(self, eta: np.ndarray) -> np.ndarray:
-        return np.exp(eta)
-
-    def variance(self, eta):
-        return np.exp(eta)
-
-    def entropy(self, eta):
-        """By summation for means up to 12, where the series of Stirling's type is right to 10⁻⁵."""
-        mean, y = np.exp(eta), np.arange(60.0)
-        small = np.clip(mean, np.finfo(float).tiny, 12.0)[..., None]
-        log_p = y * np.log(small) - small - gammaln(y + 1)
-        large = np.maximum(mean, 12.0)
-        series = 0.5 * np.log(2 * np.pi * np.e * large) - 1 / (12 * large) - 1 / (24 * large**2)
-        return np.where(mean <= 12.0, -np.sum(np.exp(log_p) * log_p, axis=-1), series - 19 / (360 * large**3))
-
-    def simulate(self, eta: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        if (largest := np.max(eta, initial=-np.inf)) > LARGEST_LOG_RATE:
-            raise ValueError(
-                f"no counts have a rate of e^{largest:.0f}: the rows are too far from those learnt from"
-            )
-        return rng.poisson(np.exp(eta))
+    Phi: np.ndarray  #: (n, q)
+    offset: Any  #: (n,) or 0
+    trials: tuple[np.ndarray, ...]  #: (n,), if the family has them
 
 
 @dataclass(frozen=True)
@@ -91,14 +45,14 @@ class GLMModel(Model):
     Parameters
     ----------
     n_features : int
-        Columns of X, the offset not among them.
+        Columns of X, offset and trials not among them.
     family : Family
         :class:`Poisson` by default.
     fit_intercept : bool
     coef_scale, intercept_scale : float
         Prior standard deviations.
     has_offset : bool
-        The last column of X, after the features, is added to η.
+        The column of X after the features is added to η.
 
     Examples
     --------
@@ -112,7 +66,7 @@ class GLMModel(Model):
     """
 
     n_features: int
-    family: Family = Poisson()
+    family: Family = POISSON
     fit_intercept: bool = True
     coef_scale: float = 1.0
     intercept_scale: float = 1.0
@@ -121,15 +75,33 @@ class GLMModel(Model):
     # several passes over arrays of (M, n) doubles: three times as fast while all of them are in the cache
     evaluation = Evaluation(block_elements=50_000)
 
-    has_one_mode = is_log_concave = True  # as families are
+    @property
+    def is_log_concave(self) -> bool:  # type: ignore[override]
+        return self.family.is_log_concave
 
     @property
-    def n_params(self) -> int:
+    def has_one_mode(self) -> bool:  # type: ignore[override]
+        return self.family.is_log_concave
+
+    @property
+    def n_coefficients(self) -> int:
+        """q, the intercept among them."""
         return self.n_features + self.fit_intercept
 
     @property
+    def n_own(self) -> int:
+        """Parameters of the family, K."""
+        return len(self.family.own)
+
+    @property
+    def n_params(self) -> int:
+        return self.n_coefficients + self.n_own
+
+    @property
     def scales(self) -> np.ndarray:
-        return prior_scales(self.n_features, self.fit_intercept, self.coef_scale, self.intercept_scale)
+        """Prior standard deviations, (d,)."""
+        of_eta = prior_scales(self.n_features, self.fit_intercept, self.coef_scale, self.intercept_scale)
+        return np.r_[of_eta, np.ones(self.n_own)]
 
     def sample_prior(self, rng: np.random.Generator, size: int) -> np.ndarray:
         return rng.standard_normal((size, self.n_params)) * self.scales
@@ -137,33 +109,53 @@ class GLMModel(Model):
     def log_prior(self, theta: Any) -> Any:
         return gaussian_log_density(theta, self.scales)
 
-    def _design(self, X: np.ndarray) -> tuple[np.ndarray, Any]:
-        """Φ (n, d) and the offset (n,) or 0."""
+    def _inputs(self, X: np.ndarray) -> Inputs:
         offset = X[:, self.n_features] if self.has_offset else 0.0
-        return design_matrix(X[:, : self.n_features], self.fit_intercept), offset
+        trials = (X[:, -1],) if self.family.has_trials else ()
+        return Inputs(design_matrix(X[:, : self.n_features], self.fit_intercept), offset, trials)
+
+    def own_parameters(self, theta: Any) -> list[Any]:
+        """Values of the family's own parameters, (M, 1) each."""
+        z, priors = theta[:, self.n_coefficients :], [getattr(self.family, name) for name in self.family.own]
+        return [from_normal(z[:, k : k + 1], prior) for k, prior in enumerate(priors)]
 
     def linear_predictor(self, theta: Any, X: np.ndarray) -> Any:
         """η, (M, n)."""
-        Phi, offset = self._design(X)
-        return anp.dot(theta, Phi.T) + offset
+        Phi, offset, _ = self._inputs(X)
+        return anp.dot(theta[:, : self.n_coefficients], Phi.T) + offset
+
+    def _distribution(self, theta: Any, X: np.ndarray) -> tuple[Any, ...]:
+        """η and what the family asks for beside y."""
+        return self.linear_predictor(theta, X), *self._inputs(X).trials, *self.own_parameters(theta)
 
     def log_likelihood(self, theta: Any, rows: Any) -> Any:
-        return self.family.log_density(self.linear_predictor(theta, rows.X), rows.y)
+        eta, *more = self._distribution(theta, rows.X)
+        return self.family.log_density(eta, rows.y, *more)
 
     def _block_log_likelihood(
         self, theta: Any, rows: Any, tape: list | None, single_below: float = 0.0
     ) -> Any:
-        return _fused(theta, *self._design(rows.X), rows.y, rows.weight, self.family, tape)
+        return _fused(theta, self, self._inputs(rows.X), rows.y, rows.weight, tape)
 
     def derivatives(self, theta: np.ndarray, rows: Any) -> tuple[float, np.ndarray, np.ndarray]:
-        """Value, gradient and Hessian at one point from one pass: Σ w log p, Φᵀ(w s) and −Φᵀ diag(w h) Φ."""
+        """Value, gradient and Hessian at one point from one pass: Σ w log p, Φᵀ(w s) and −Φᵀ diag(w h) Φ.
+
+        What own parameters have in the Hessian are central differences of gradients in closed form.
+        """
+        q, K = self.n_coefficients, self.n_own
+        displaced = theta + STEP * np.vstack([np.zeros(q + K), *(s * np.eye(q + K)[q:] for s in (1, -1))])
 
         def of_block(block: Any) -> tuple[float, np.ndarray, np.ndarray]:
-            Phi, offset = self._design(block.X)
-            eta, w = Phi @ theta + offset, block.weight
-            h = w * self.family.curvature(eta, block.y)
-            value = self.family.log_density(eta, block.y) @ w
-            return value, (w * self.family.score(eta, block.y)) @ Phi, -(Phi.T * h) @ Phi
+            inputs, w, y = self._inputs(block.X), block.weight, block.y
+            eta = inputs.Phi @ theta[:q] + inputs.offset
+            more = [*inputs.trials, *(value[0] for value in self.own_parameters(displaced[:1]))]
+            value, grad = _sum_and_grad(displaced, self, inputs, y, w, np.tile(eta, (2 * K + 1, 1)))
+            of_own = (grad[1 : K + 1] - grad[K + 1 :]) / (2 * STEP)  # (K, d)
+            H = np.zeros((q + K, q + K))
+            H[:q, :q] = -(inputs.Phi.T * (w * self.family.curvature(eta, y, *more))) @ inputs.Phi
+            H[q:], H[:q, q:] = of_own, of_own[:, :q].T
+            H[q:, q:] = (of_own[:, q:] + of_own[:, q:].T) / 2
+            return value[0], grad[0], H
 
         with np.errstate(all="ignore"):  # a step too far overflows, and is shortened
             return rows.fold(of_block, self.evaluation.block_rows)
@@ -181,54 +173,68 @@ class GLMModel(Model):
         return self._moments(theta, W, X)[1]
 
     def _moments(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation, (n,) each; infinite where rates overflow."""
-        eta, W = self.linear_predictor(theta[W > 0], X), W[W > 0]
+        """Mean and standard deviation, (n,) each; infinite where rates overflow, and where a variance is."""
+        W, distribution = W[W > 0], self._distribution(theta[W > 0], X)
         with np.errstate(over="ignore", invalid="ignore"):
-            means = self.family.mean(eta)
+            means = self.family.mean(*distribution)
             mean = W @ means
-            std = np.sqrt(W @ (self.family.variance(eta) + (means - mean) ** 2))
+            std = np.sqrt(W @ (self.family.variance(*distribution) + (means - mean) ** 2))
         return mean, np.where(np.isfinite(mean), std, np.inf)
 
     def expected_score(self, theta, W, X) -> np.ndarray:
         """−Σ_i W_i H_i − I, (n,): H_i is the entropy of one particle's prediction, I what y tells of θ.
 
-        I is taken from the moments, ½ [log Var y − Σ_i W_i log Var(y | θ_i)].
+        I is taken from the moments, ½ [log Var y − Σ_i W_i log Var(y | θ_i)]; where a variance is infinite,
+        as that of a Student-t may be, it is left out.
         """
         std, tiny = self.predictive_std(theta, W, X), np.finfo(float).tiny
-        eta, W = self.linear_predictor(theta[W > 0], X), W[W > 0]
+        W, distribution = W[W > 0], self._distribution(theta[W > 0], X)
         with np.errstate(over="ignore", invalid="ignore"):
-            variance = np.maximum(self.family.variance(eta), tiny)
+            variance = np.maximum(self.family.variance(*distribution), tiny)
             told = np.log(np.maximum(std, np.sqrt(tiny))) - 0.5 * (W @ np.log(variance))
-            score = -(W @ self.family.entropy(eta)) - told
-        return np.where(np.isfinite(std), score, -np.inf)
+            score = -(W @ self.family.entropy(*distribution)) - np.where(np.isfinite(std), told, 0.0)
+        return np.where(np.isfinite(score), score, -np.inf)
 
     def sample_rows(self, theta: np.ndarray, X: Any, rng: np.random.Generator) -> np.ndarray:
-        Phi, offset = self._design(X)
-        return self.family.simulate(np.sum(np.atleast_2d(theta) * Phi, axis=1) + offset, rng)
+        theta, (Phi, offset, trials) = np.atleast_2d(theta), self._inputs(X)
+        eta = np.sum(theta[:, : self.n_coefficients] * Phi, axis=1) + offset
+        return self.family.simulate(eta, rng, *trials, *(own[:, 0] for own in self.own_parameters(theta)))
 
     def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
         named = {"coef": theta[:, : self.n_features]}
-        return named | ({"intercept": theta[:, -1]} if self.fit_intercept else {})
+        if self.fit_intercept:
+            named["intercept"] = theta[:, self.n_features]
+        own = (value[:, 0] for value in self.own_parameters(theta))
+        return named | dict(zip(self.family.own, own))
+
+
+def _sum_and_grad(
+    theta: np.ndarray, model: GLMModel, inputs: Inputs, y: np.ndarray, weight: np.ndarray, eta: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Σ_r w_r log p(y_r | η_r), (M,), and its gradient (M, d): its score times Φ, and by own parameters."""
+
+    def of_own(t: Any) -> Any:
+        more = (*inputs.trials, *model.own_parameters(t))
+        return anp.dot(model.family.log_density(eta, y, *more), weight)
+
+    value, grad = value_and_grad(of_own, theta)
+    score = model.family.score(eta, y, *inputs.trials, *model.own_parameters(theta))
+    grad[:, : model.n_coefficients] = score @ (weight[:, None] * inputs.Phi)
+    return value, grad
 
 
 @primitive
-def _fused(theta: Any, Phi: Any, offset: Any, y: Any, weight: Any, family: Family, tape: Any) -> Any:
-    """Σ_r w_r log p(y_r | η_r), (M,): its gradient is one more matrix product."""
-    eta = theta @ Phi.T + offset
+def _fused(theta: Any, model: GLMModel, inputs: Inputs, y: Any, weight: Any, tape: Any) -> Any:
+    """Σ_r w_r log p(y_r | η_r), (M,): its gradient by coefficients is one more matrix product."""
+    eta = theta[:, : model.n_coefficients] @ inputs.Phi.T + inputs.offset
     if tape is not None:
         tape.append(eta)
-    return family.log_density(eta, y) @ weight
+    return model.family.log_density(eta, y, *inputs.trials, *model.own_parameters(theta)) @ weight
 
 
-def _fused_vjp(
-    ans: Any, theta: Any, Phi: Any, offset: Any, y: Any, weight: Any, family: Family, tape: Any
-) -> Any:
-    score = family.score(tape.pop(), y)
-
-    def vjp(g: np.ndarray) -> np.ndarray:
-        return g[:, None] * (score @ (weight[:, None] * Phi))
-
-    return vjp
+def _fused_vjp(ans: Any, theta: Any, model: GLMModel, inputs: Inputs, y: Any, weight: Any, tape: Any) -> Any:
+    gradient = _sum_and_grad(theta, model, inputs, y, weight, tape.pop())[1]
+    return lambda g: g[:, None] * gradient
 
 
 defvjp(_fused, _fused_vjp, argnums=(0,))

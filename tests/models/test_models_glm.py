@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
-from sgevidence.models import GLMModel, Model, Poisson
+from sgevidence.models import Family, GLMModel, Model, Poisson
 from sgevidence.models._evaluation import value_and_grad
 
 SHAPES = {
@@ -193,7 +193,7 @@ def test_predictions_are_averaged_over_the_cloud():
 def test_a_family_of_ones_own():
     """Geometric counts: one short class."""
 
-    class Geometric:
+    class Geometric(Family):
         def log_density(self, eta, y):
             return y * eta - (y + 1) * anp.log1p(anp.exp(eta))
 

@@ -1,0 +1,57 @@
+"""Labels of classifiers as indices into ``classes_``, the same in every call of a stream."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array, column_or_1d
+
+
+def label_indices(
+    estimator: Any, y: np.ndarray, reset: bool, classes: Any, of_first: Callable = np.unique
+) -> np.ndarray:
+    """Index of each label; a first call sets ``classes_``, by default to the labels ``of_first`` rows.
+
+    Raises
+    ------
+    ValueError
+        If there are labels, or classes, that the first call did not have.
+    """
+    classes = None if classes is None else all_labels(classes)
+    if reset:
+        estimator.classes_ = of_first(y) if classes is None else classes
+    elif classes is not None and not np.array_equal(classes, estimator.classes_):
+        raise ValueError(f"classes={classes!r} is not the same as on the first call: {estimator.classes_!r}")
+    index = np.minimum(np.searchsorted(estimator.classes_, y), len(estimator.classes_) - 1)
+    unknown = estimator.classes_[index] != y
+    if np.any(unknown):
+        raise ValueError(
+            f"y has labels {np.unique(y[unknown])[:5].tolist()} that are not among the classes "
+            f"{estimator.classes_.tolist()}: give all labels as classes= at the first call of partial_fit"
+        )
+    return index
+
+
+def all_labels(classes: Any) -> np.ndarray:
+    """All labels that may come, sorted."""
+    if not np.size(classes):
+        raise ValueError("classes is empty: give all labels that may ever come, or None if y has them all")
+    return np.unique(column_or_1d(check_array(classes, ensure_2d=False, dtype=None, input_name="classes")))
+
+
+def two_labels(y: np.ndarray) -> np.ndarray:
+    """The two labels of y; 0 and 1 also if only one of them is there.
+
+    Raises
+    ------
+    ValueError
+        If y has one other label.
+    """
+    found = np.unique(y)
+    if len(found) == 1 and found.dtype.kind in "biuf" and found[0] in (0, 1):
+        return np.array([0, 1], dtype=found.dtype)
+    if len(found) == 1:
+        raise ValueError(
+            f"y has one class, {found[0]!r}: give both as classes= at the first call of partial_fit"
+        )
+    return found

@@ -1,0 +1,244 @@
+r"""Families of counts, and of successes among trials.
+
+Densities are written so that no two large terms cancel.  With x = log(α mean) and r = 1/α that of a negative
+binomial is
+
+    log p(y) = −log[(y + r) B(y + 1, r)] − y log(1 + e^(−x)) − r log(1 + e^x),
+
+which goes over into a Poisson as α → 0.
+
+Symbols: ``alpha`` = dispersion α, ``share`` = π of zeros, ``hazard`` = φ(η)/Φ(η).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import autograd.numpy as anp
+import numpy as np
+from autograd.scipy.special import betaln as differentiable_betaln
+from autograd.scipy.stats.norm import logcdf
+from scipy.special import betaln, erfcx, expit, gammaln, ndtr, xlogy
+
+from ._families import Family
+from ._own_priors import UNIFORM, UNIT_EXPONENTIAL
+
+#: Logarithm of the largest rate whose counts fit into 64 bits, as numpy draws them.
+LARGEST_LOG_RATE = np.log(2.0**63) - 1e-6
+#: η beyond which a Poisson has no zeros: e^(−10¹³⁰) is none, and e^(2 · 300) is still a number.
+NO_ZEROS = 300.0
+#: Links of a probability.
+LINKS = ("logit", "probit")
+
+
+class Counts(Family):
+    """Whole numbers from zero."""
+
+    is_positive = True
+    grain = 1.0
+
+    def refuse(self, y, *more):
+        if np.any(y < 0):
+            raise ValueError(f"y must be counts, but has the negative value {y.min():g}")
+
+    def doubt(self, y):
+        if np.any(y != np.round(y)):
+            return "y are not counts: the log evidence is not that of a distribution"
+        return None
+
+
+@dataclass(frozen=True)
+class Poisson(Counts):
+    """Counts with the log link: y ~ Poisson(e^η)."""
+
+    def log_density(self, eta, y):
+        return y * eta - anp.exp(eta) - gammaln(y + 1)
+
+    def score(self, eta, y):
+        return y - np.exp(eta)
+
+    def curvature(self, eta, y):
+        return np.exp(eta)
+
+    def mean(self, eta):
+        return np.exp(eta)
+
+    def variance(self, eta):
+        return np.exp(eta)
+
+    def entropy(self, eta):
+        """By summation for means up to 12, where the series of Stirling's type is right to 10⁻⁵."""
+        mean, y = np.exp(eta), np.arange(60.0)
+        small = np.clip(mean, np.finfo(float).tiny, 12.0)[..., None]
+        log_p = y * np.log(small) - small - gammaln(y + 1)
+        large = np.maximum(mean, 12.0)
+        series = 0.5 * np.log(2 * np.pi * np.e * large) - 1 / (12 * large) - 1 / (24 * large**2)
+        return np.where(mean <= 12.0, -np.sum(np.exp(log_p) * log_p, axis=-1), series - 19 / (360 * large**3))
+
+    def simulate(self, eta, rng):
+        if (largest := np.max(eta, initial=-np.inf)) > LARGEST_LOG_RATE:
+            raise ValueError(
+                f"no counts have a rate of e^{largest:.0f}: the rows are too far from those learnt from"
+            )
+        return rng.poisson(np.exp(eta))
+
+
+@dataclass(frozen=True)
+class NegativeBinomial(Counts):
+    """Counts whose variance is larger than their mean μ = e^η: Var y = μ + α μ².
+
+    Parameters
+    ----------
+    dispersion : distribution
+        Prior of α: Exp(1) by default; α = 0 is Poisson.
+    """
+
+    dispersion: Any = UNIT_EXPONENTIAL
+
+    own = {"dispersion": np.inf}
+    is_log_concave = False
+
+    def log_density(self, eta, y, alpha):
+        r, x = 1 / alpha, eta + anp.log(alpha)
+        log_choices = -anp.log(y + r) - differentiable_betaln(y + 1.0, r)
+        return log_choices - y * anp.logaddexp(0.0, -x) - r * anp.logaddexp(0.0, x)
+
+    def score(self, eta, y, alpha):
+        x = eta + np.log(alpha)
+        return y * expit(-x) - expit(x) / alpha
+
+    def curvature(self, eta, y, alpha):
+        x = eta + np.log(alpha)
+        return (y + 1 / alpha) * expit(x) * expit(-x)
+
+    def mean(self, eta, alpha):
+        return np.exp(eta) + 0.0 * alpha
+
+    def variance(self, eta, alpha):
+        return np.exp(eta) + alpha * np.exp(2 * eta)
+
+    def simulate(self, eta, rng, alpha):
+        rate = rng.gamma(np.broadcast_to(1 / alpha, np.shape(eta))) * alpha
+        return Poisson().simulate(eta + np.log(np.maximum(rate, np.finfo(float).tiny)), rng)
+
+
+@dataclass(frozen=True)
+class ZeroInflatedPoisson(Counts):
+    """Counts of which a share π are zero whatever the rate: p(y) = π [y = 0] + (1 − π) Poisson(y | e^η).
+
+    Parameters
+    ----------
+    share_of_zeros : distribution
+        Prior of π: uniform by default.  Zeros of the Poisson part come on top.
+    """
+
+    share_of_zeros: Any = UNIFORM
+
+    own = {"share_of_zeros": 1.0}
+    is_log_concave = False
+
+    def log_density(self, eta, y, share):
+        mean = anp.exp(eta)
+        zero = anp.logaddexp(anp.log(share), anp.log1p(-share) - mean)
+        return anp.where(y == 0, zero, anp.log1p(-share) + y * eta - mean - gammaln(y + 1))
+
+    def _of_zeros(self, eta, share):
+        """Poisson mean, and the probability that a zero is one of the Poisson part."""
+        mean = np.exp(np.minimum(eta, NO_ZEROS))  # beyond, the probability is zero, and 0 · ∞ no number
+        return mean, expit(np.log1p(-share) - mean - np.log(share))
+
+    def score(self, eta, y, share):
+        mean, q = self._of_zeros(eta, share)
+        return np.where(y == 0, -mean * q, y - np.exp(eta))
+
+    def curvature(self, eta, y, share):
+        mean, q = self._of_zeros(eta, share)
+        return np.where(y == 0, mean * q * (1 - mean * (1 - q)), np.exp(eta))
+
+    def mean(self, eta, share):
+        return (1 - share) * np.exp(eta)
+
+    def variance(self, eta, share):
+        return (1 - share) * np.exp(eta) * (1 + share * np.exp(eta))
+
+    def simulate(self, eta, rng, share):
+        return Poisson().simulate(eta, rng) * (rng.random(np.shape(eta)) >= share)
+
+
+@dataclass(frozen=True)
+class Binomial(Counts):
+    """Successes among trials: y ~ Binomial(trials, p), p = 1 / (1 + e^(−η)) or Φ(η).
+
+    Parameters
+    ----------
+    link : {"logit", "probit"}
+    """
+
+    link: str = "logit"
+
+    has_trials = True
+
+    def __post_init__(self) -> None:
+        if self.link not in LINKS:
+            raise ValueError(f"link must be one of {LINKS}, got {self.link!r}")
+
+    def log_probability(self, eta):
+        """log p, and log (1 − p) at −η, in ``autograd.numpy``."""
+        return -anp.logaddexp(0.0, -eta) if self.link == "logit" else logcdf(eta)
+
+    def probability(self, eta):
+        return expit(eta) if self.link == "logit" else ndtr(eta)
+
+    def _derivatives(self, eta):
+        """First and second derivative of log p, the second with its sign changed."""
+        if self.link == "logit":
+            return expit(-eta), expit(eta) * expit(-eta)
+        hazard = np.sqrt(2 / np.pi) / erfcx(-eta / np.sqrt(2))
+        return hazard, np.clip(hazard * (hazard + eta), 0.0, 1.0)  # it cancels far below zero
+
+    def log_density(self, eta, y, trials=1.0):
+        log_choices = -np.log(trials + 1) - betaln(y + 1, trials - y + 1)
+        failures = (trials - y) * self.log_probability(-eta)
+        return log_choices + y * self.log_probability(eta) + failures
+
+    def score(self, eta, y, trials=1.0):
+        return y * self._derivatives(eta)[0] - (trials - y) * self._derivatives(-eta)[0]
+
+    def curvature(self, eta, y, trials=1.0):
+        return y * self._derivatives(eta)[1] + (trials - y) * self._derivatives(-eta)[1]
+
+    def mean(self, eta, trials=1.0):
+        return trials * self.probability(eta)
+
+    def variance(self, eta, trials=1.0):
+        return trials * self.probability(eta) * self.probability(-eta)
+
+    def simulate(self, eta, rng, trials=1.0):
+        return rng.binomial(np.asarray(trials).astype(np.int64), self.probability(eta))
+
+    def refuse(self, y, trials=1.0):
+        super().refuse(y)
+        if np.any(y != np.round(y)):
+            raise ValueError(
+                f"y must be successes, but has {y[y != np.round(y)][0]:g}: multiply shares by their trials"
+            )
+        if np.any(y > trials):
+            r = np.flatnonzero(y > trials)[0]
+            raise ValueError(
+                f"y has {y[r]:g} successes among {np.broadcast_to(trials, y.shape)[r]:g} trials in row {r}"
+            )
+
+
+@dataclass(frozen=True)
+class Bernoulli(Binomial):
+    """Two classes, y = 0 or 1: p(y = 1) = 1 / (1 + e^(−η)) or Φ(η).
+
+    Parameters
+    ----------
+    link : {"logit", "probit"}
+    """
+
+    has_trials = False
+
+    def entropy(self, eta):
+        p, q = self.probability(eta), self.probability(-eta)
+        return -(xlogy(p, p) + xlogy(q, q))

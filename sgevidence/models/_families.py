@@ -1,0 +1,204 @@
+r"""Families of generalised linear models: what a family is, and those of numbers; counts are beside them.
+
+Symbols: ``eta`` = η, ``u`` = residual in units of the noise, or log(y / mean).
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import autograd.numpy as anp
+import numpy as np
+from autograd.scipy.special import betaln, gammaln
+from scipy.special import digamma
+
+from ._own_priors import GAMMA_2_01, HALF_LOG_2PI, UNIT_EXPONENTIAL, UNIT_HALF_T, check_prior
+
+
+class Family:
+    """What y is, given η and what else its distribution asks for: all of it elementwise.
+
+    A family is a frozen dataclass.  Its fields that are named in ``own`` are the priors of parameters beside
+    η.  After y its methods take the trials (n,) if it ``has_trials``, then the values of these parameters,
+    (M, 1) each: ``more`` below.  ``score`` and ``curvature`` are closed forms; derivatives by its own
+    parameters come from ``log_density``, in ``autograd.numpy``.
+    """
+
+    #: Names of the fields that are priors of its own parameters, and the largest value that each may have.
+    own: ClassVar[dict[str, float]] = {}
+    has_trials: ClassVar[bool] = False
+    #: log p(y | η) is concave in η, and there are no other parameters: then the posterior has one mode.
+    is_log_concave: ClassVar[bool] = True
+    #: y is never negative.
+    is_positive: ClassVar[bool] = False
+    #: Distance of neighbouring values of y.
+    grain: ClassVar[float] = 0.0
+
+    def __post_init__(self) -> None:
+        for name, most in self.own.items():
+            check_prior(getattr(self, name), name, most)
+
+    def log_density(self, eta: Any, y: Any, *more: Any) -> Any:
+        """Normalised log p(y | η), in ``autograd.numpy``."""
+        raise NotImplementedError
+
+    def score(self, eta: Any, y: Any, *more: Any) -> Any:
+        """∂ log p(y | η) / ∂η."""
+        raise NotImplementedError
+
+    def curvature(self, eta: Any, y: Any, *more: Any) -> Any:
+        """−∂² log p(y | η) / ∂η², never negative if the family is log-concave."""
+        raise NotImplementedError
+
+    def mean(self, eta: Any, *more: Any) -> Any:
+        """E[y | η]."""
+        raise NotImplementedError
+
+    def variance(self, eta: Any, *more: Any) -> Any:
+        """Var[y | η]."""
+        raise NotImplementedError
+
+    def simulate(self, eta: Any, rng: np.random.Generator, *more: Any) -> Any:
+        """A draw of y for each η."""
+        raise NotImplementedError
+
+    def entropy(self, eta: Any, *more: Any) -> Any:
+        """−E[log p(y | η)]: by default no less than that, the entropy of a Gaussian of this variance.
+
+        That of whole numbers is bounded by a Gaussian whose variance is larger by 1/12 (Massey 1988).
+        """
+        return 0.5 + HALF_LOG_2PI + 0.5 * np.log(self.variance(eta, *more) + self.grain**2 / 12)
+
+    def refuse(self, y: Any, *more: Any) -> None:
+        """Raise a ValueError that says which y has no density under any η."""
+
+    def doubt(self, y: np.ndarray) -> str | None:
+        """What speaks against a y that has a density, in words; None if nothing does."""
+        return None
+
+
+@dataclass(frozen=True)
+class Gaussian(Family):
+    """Numbers with Gaussian noise: y ~ N(η, σ²).
+
+    Parameters
+    ----------
+    noise_std : distribution
+        Prior of σ: half-Student-t(3) of scale 1 by default, as in :class:`BayesianLinearRegression`.
+    """
+
+    noise_std: Any = UNIT_HALF_T
+
+    own = {"noise_std": np.inf}
+    is_log_concave = False
+
+    def log_density(self, eta, y, sigma):
+        return -0.5 * anp.square((y - eta) / sigma) - anp.log(sigma) - HALF_LOG_2PI
+
+    def score(self, eta, y, sigma):
+        return (y - eta) / sigma**2
+
+    def curvature(self, eta, y, sigma):
+        return np.ones_like(eta) / sigma**2
+
+    def mean(self, eta, sigma):
+        return eta + 0.0 * sigma
+
+    def variance(self, eta, sigma):
+        return sigma**2 + 0.0 * eta
+
+    def simulate(self, eta, rng, sigma):
+        return eta + sigma * rng.standard_normal(np.shape(eta))
+
+
+@dataclass(frozen=True)
+class StudentT(Family):
+    """Numbers with heavy-tailed noise: y = η + σ t, t ~ Student-t(ν).
+
+    Parameters
+    ----------
+    noise_std : distribution
+        Prior of the scale σ: half-Student-t(3) of scale 1 by default.
+    degrees_of_freedom : distribution
+        Prior of ν: Gamma(2, 0.1) by default, mean 20 (Juárez and Steel 2010).  The variance is infinite
+        where ν ≤ 2.
+    """
+
+    noise_std: Any = UNIT_HALF_T
+    degrees_of_freedom: Any = GAMMA_2_01
+
+    own = {"noise_std": np.inf, "degrees_of_freedom": np.inf}
+    is_log_concave = False
+
+    def log_density(self, eta, y, sigma, nu):
+        u = (y - eta) / sigma
+        # log Γ((ν+1)/2) − log Γ(ν/2) by the beta function: the difference is lost where ν is large
+        constant = -betaln(0.5 * nu, 0.5) - 0.5 * anp.log(nu) - anp.log(sigma)
+        return constant - 0.5 * (nu + 1) * anp.log1p(anp.square(u) / nu)
+
+    def score(self, eta, y, sigma, nu):
+        u = (y - eta) / sigma
+        return (nu + 1) * u / (sigma * (nu + u**2))
+
+    def curvature(self, eta, y, sigma, nu):
+        u = (y - eta) / sigma
+        return (nu + 1) / sigma**2 * (nu - u**2) / (nu + u**2) ** 2
+
+    def mean(self, eta, sigma, nu):
+        """The centre, also where ν ≤ 1 and there is no mean."""
+        return eta + 0.0 * sigma
+
+    def variance(self, eta, sigma, nu):
+        ratio = np.where(nu > 2, nu / np.where(nu > 2, nu - 2, 1.0), np.inf)
+        return sigma**2 * ratio + 0.0 * eta
+
+    def entropy(self, eta, sigma, nu):
+        by_nu = 0.5 * (nu + 1) * (digamma(0.5 * (nu + 1)) - digamma(0.5 * nu)) + 0.5 * np.log(nu)
+        return by_nu + betaln(0.5 * nu, 0.5) + np.log(sigma) + 0.0 * eta
+
+    def simulate(self, eta, rng, sigma, nu):
+        return eta + sigma * rng.standard_t(np.broadcast_to(nu, np.shape(eta)))
+
+
+@dataclass(frozen=True)
+class Gamma(Family):
+    """Positive numbers with the log link: y ~ Gamma(k, rate k e^(−η)), whose mean is e^η.
+
+    Parameters
+    ----------
+    shape : distribution
+        Prior of k = 1 / (coefficient of variation)²: Exp(1) by default.
+    """
+
+    shape: Any = UNIT_EXPONENTIAL
+
+    own = {"shape": np.inf}
+    is_log_concave = False
+    is_positive = True
+
+    def log_density(self, eta, y, k):
+        u = np.log(y) - eta
+        return k * (u - anp.exp(u)) + k * anp.log(k) - gammaln(k) - np.log(y)
+
+    def score(self, eta, y, k):
+        return k * np.expm1(np.log(y) - eta)
+
+    def curvature(self, eta, y, k):
+        return k * np.exp(np.log(y) - eta)
+
+    def mean(self, eta, k):
+        return np.exp(eta) + 0.0 * k
+
+    def variance(self, eta, k):
+        return np.exp(2 * eta) / k
+
+    def entropy(self, eta, k):
+        return eta + k - np.log(k) + gammaln(k) + (1 - k) * digamma(k)
+
+    def simulate(self, eta, rng, k):
+        return np.exp(eta) * rng.gamma(np.broadcast_to(k, np.shape(eta))) / k
+
+    def refuse(self, y):
+        if np.any(y <= 0):
+            raise ValueError(
+                f"y must be positive, but has {y.min():g}, where a gamma density is 0 or infinite"
+            )

@@ -1,0 +1,247 @@
+"""Families: densities, moments and draws against scipy.stats, derivatives against autograd, extreme rows."""
+
+import numpy as np
+import pytest
+from autograd import elementwise_grad
+from mutants import broken
+from scipy import stats
+from scipy.special import expit, ndtr
+
+from sgevidence.history import Rows
+from sgevidence.models import (
+    Bernoulli,
+    Binomial,
+    FarColumns,
+    Gamma,
+    Gaussian,
+    GLMModel,
+    Model,
+    NegativeBinomial,
+    Poisson,
+    StudentT,
+    ZeroInflatedPoisson,
+    value_and_grad,
+)
+from sgevidence.models._own_priors import GammaPrior, HalfStudentT, from_normal, value_of
+
+COUNTS, NUMBERS = np.array([0.0, 1.0, 2.0, 7.0, 30.0]), np.array([-3.0, -0.2, 0.0, 0.7, 9.0])
+
+
+class Zip:
+    """The zero-inflated law from that of a Poisson."""
+
+    def __init__(self, rate, share):
+        self.law, self.share = stats.poisson(rate), share
+
+    def logpmf(self, y):
+        return np.log(self.share * (y == 0) + (1 - self.share) * self.law.pmf(y))
+
+    def stats(self):
+        p, y = np.exp(self.logpmf(np.arange(400))), np.arange(400)
+        return p @ y, p @ y**2 - (p @ y) ** 2
+
+
+def negative_binomial(eta, alpha):
+    return stats.nbinom(1 / alpha, 1 / (1 + alpha * np.exp(eta)))
+
+
+# family, what it is asked for beside y, y, and the law of scipy
+LAWS = {
+    "gaussian": (Gaussian(), (0.6,), NUMBERS, lambda eta, s: stats.norm(eta, s)),
+    "student_t": (StudentT(), (0.6, 4.5), NUMBERS, lambda eta, s, nu: stats.t(nu, eta, s)),
+    "poisson": (Poisson(), (), COUNTS, lambda eta: stats.poisson(np.exp(eta))),
+    "negative_binomial": (NegativeBinomial(), (0.7,), COUNTS, negative_binomial),
+    "nearly_poisson": (NegativeBinomial(), (1e-12,), COUNTS, lambda eta, a: stats.poisson(np.exp(eta))),
+    "gamma": (Gamma(), (2.5,), COUNTS[1:], lambda eta, k: stats.gamma(k, scale=np.exp(eta) / k)),
+    "zero_inflated": (ZeroInflatedPoisson(), (0.3,), COUNTS, lambda eta, p: Zip(np.exp(eta), p)),
+    "bernoulli": (Bernoulli(), (), COUNTS[:2], lambda eta: stats.bernoulli(expit(eta))),
+    "probit": (Bernoulli("probit"), (), COUNTS[:2], lambda eta: stats.bernoulli(ndtr(eta))),
+    "binomial": (Binomial(), (30.0,), COUNTS, lambda eta, n: stats.binom(n, expit(eta))),
+}
+every_law = pytest.mark.parametrize("name", LAWS)
+ETA = np.array([-2.5, -0.4, 0.3, 1.9])
+
+
+def check_density(name):
+    family, more, y, law = LAWS[name]
+    for eta in ETA:
+        its = law(eta, *more)
+        expected = getattr(its, "logpmf", None) or its.logpdf
+        np.testing.assert_allclose(family.log_density(eta, y, *more), expected(y), rtol=1e-7, atol=1e-8)
+
+
+@every_law
+def test_density_is_that_of_scipy(name):
+    check_density(name)
+
+
+def check_derivatives(name):
+    family, more, y, _ = LAWS[name]
+    score = elementwise_grad(lambda eta: family.log_density(eta, y, *more))
+    for eta in ETA:
+        eta = np.full(len(y), eta)
+        np.testing.assert_allclose(family.score(eta, y, *more), score(eta), rtol=1e-7, atol=1e-9)
+        curvature = -elementwise_grad(score)(eta)
+        np.testing.assert_allclose(family.curvature(eta, y, *more), curvature, rtol=1e-6, atol=1e-8)
+        assert np.all(curvature >= 0) or not family.is_log_concave
+
+
+@every_law
+def test_score_and_curvature_are_derivatives(name):
+    check_derivatives(name)
+
+
+MUTANTS = [
+    (NegativeBinomial, "log_density", "1 / alpha", "1 / alpha**2", check_density, "negative_binomial"),
+    (NegativeBinomial, "curvature", "y + 1 / alpha", "y", check_derivatives, "negative_binomial"),
+    (StudentT, "score", "nu + 1", "nu", check_derivatives, "student_t"),
+    (Gamma, "log_density", "gammaln(k)", "k", check_density, "gamma"),
+    (ZeroInflatedPoisson, "curvature", "1 - mean * (1 - q)", "1 - q", check_derivatives, "zero_inflated"),
+    (Binomial, "log_density", "trials - y + 1", "trials - y + 2", check_density, "binomial"),
+    (Binomial, "score", "(trials - y) * ...", "...", check_derivatives, "binomial"),
+]
+
+
+@pytest.mark.parametrize("family, method, right, wrong, check, name", MUTANTS, ids=lambda x: str(x)[:20])
+def test_a_wrong_family_is_caught(monkeypatch, family, method, right, wrong, check, name):
+    monkeypatch.setattr(family, method, broken(getattr(family, method), right, wrong))
+    with pytest.raises(AssertionError):
+        check(name)
+
+
+@every_law
+def test_moments_and_draws(name):
+    """Mean, variance and entropy of the law, and draws that have them."""
+    family, more, _, law = LAWS[name]
+    for eta in ETA[1:]:
+        its = law(eta, *more)
+        mean, variance = its.stats()
+        np.testing.assert_allclose(family.mean(np.array(eta), *more), mean)
+        np.testing.assert_allclose(family.variance(np.array(eta), *more), variance, rtol=1e-6)
+        entropy = family.entropy(np.array([eta]), *more)[0]
+        if hasattr(its, "entropy"):
+            exact, is_bound = float(its.entropy()), family.grain and type(family) not in (Poisson, Bernoulli)
+            assert abs(entropy - exact) < 2e-5 or (is_bound and exact < entropy < exact + 0.5)
+        draws = family.simulate(np.full(4000, eta), np.random.default_rng(1), *more)
+        assert abs(draws.mean() - mean) < 4.5 * np.sqrt(variance / 4000)
+        fourth = np.mean((draws - mean) ** 4)
+        assert abs(np.mean((draws - mean) ** 2) - variance) < 5 * np.sqrt(fourth / 4000)
+
+
+PRIORS = [getattr(family, own) for family, *_ in LAWS.values() for own in family.own]
+
+
+@pytest.mark.parametrize(
+    "prior", [*set(PRIORS), GammaPrior(0.5, 3.0), HalfStudentT(0.2), stats.expon()], ids=repr
+)
+def test_a_prior_is_a_function_of_a_standard_normal(prior):
+    """P(κ < value) = Φ(z), by quadrature of its density, and the slope by differences."""
+    z = np.array([-9.0, -5.5, -4.9, -2.0, -1.01, 0.0, 0.7, 3.0, 7.9, 8.1])
+    value = value_of(z, prior)
+    assert np.all(np.diff(value) > 0)
+    slope = value_and_grad(lambda t: from_normal(t, prior)[:, 0], z[:, None])[1][:, 0]
+    by_hand = (value_of(z + 1e-5, prior) - value_of(z - 1e-5, prior)) / 2e-5
+    np.testing.assert_allclose(slope, by_hand, rtol=1e-5, atol=1e-10)
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    half = (value[7] - value[3]) / 2
+    mass = half * (weights @ np.exp(prior.logpdf(value[3] + half * (nodes + 1))))
+    assert mass == pytest.approx(ndtr(3.0) - ndtr(-2.0), rel=1e-4)
+
+
+def model_and_rows(name, n=40, **params):
+    """Two columns, an offset and what the family asks for."""
+    family, _, y, _ = LAWS[name]
+    rng = np.random.default_rng(0)
+    known = [np.full(n, 30.0)] if family.has_trials else []
+    X = np.column_stack([rng.standard_normal((n, 2)), rng.uniform(-1, 1, n), *known])
+    return GLMModel(2, family, has_offset=True, **params), Rows.of(
+        X, rng.choice(y, n), rng.gamma(2.0, size=n)
+    )
+
+
+@pytest.mark.parametrize("far", [False, True], ids=["plain", "far"])
+@every_law
+def test_sums_and_derivatives_equal_autograd(name, far):
+    model, rows = model_and_rows(name, coef_scale=0.5)
+    model = FarColumns(model, (3.0, -2.0)) if far else model
+    theta = 0.3 * model.sample_prior(np.random.default_rng(1), 3)
+    plain = value_and_grad(lambda t: Model._block_log_likelihood(model, t, rows, None), theta)
+    for fused, expected in zip(model._value_and_grad_log_likelihood(theta, rows), plain):
+        np.testing.assert_allclose(fused, expected, rtol=1e-8)
+
+    def by_differences(t, h=1e-5):
+        g = value_and_grad(
+            lambda s: Model._block_log_likelihood(model, s, rows, None),
+            np.vstack([t + h * np.eye(len(t)), t - h * np.eye(len(t))]),
+        )[1]
+        return (g[: len(t)] - g[len(t) :]) / (2 * h)
+
+    value, grad, H = model.derivatives(theta[0], rows)
+    np.testing.assert_allclose(value, plain[0][0], rtol=1e-10)
+    np.testing.assert_allclose(grad, plain[1][0], rtol=1e-8)
+    assert np.abs(H - by_differences(theta[0])).max() < 1e-6 * np.abs(H).max()
+
+
+EXTREME = {  # y, η, and what log p is near
+    "poisson": [(1e9, np.log(1e9), -0.5 * np.log(2e9 * np.pi)), (0.0, -1e3, 0.0), (3.0, 1e3, -np.inf)],
+    "negative_binomial": [(0.0, -1e3, 0.0), (1e12, 1e3, None), (0.0, 1e3, (-1e3 - np.log(0.7)) / 0.7)],
+    "nearly_poisson": [(1e9, np.log(1e9), -0.5 * np.log(2e9 * np.pi)), (0.0, -1e3, 0.0)],
+    "bernoulli": [(1.0, 1e3, 0.0), (0.0, 1e3, -1e3), (1.0, -1e3, -1e3)],
+    "probit": [(1.0, 1e3, 0.0), (0.0, 1e3, -5e5), (1.0, -1e3, -5e5)],
+    "binomial": [(30.0, 1e3, 0.0), (30.0, -1e3, -3e4)],
+    "gamma": [(1e-300, 0.0, None), (1e100, 0.0, -2.5e100), (1.0, 1e3, -2.5e3)],
+    "gaussian": [(1e90, 0.0, -1e180 / 0.72), (0.0, 1e3, -1e6 / 0.72)],
+    "student_t": [(1e90, 0.0, None), (1e3, -1e3, None)],
+    "zero_inflated": [(0.0, 1e3, np.log(0.3)), (0.0, -1e3, 0.0), (5.0, 1e3, -np.inf)],
+}
+
+
+@pytest.mark.parametrize("name", EXTREME)
+def test_extreme_rows(name):
+    """A number or -inf, and right to a thousandth; derivatives are numbers where the density is one."""
+    family, more, _, _ = LAWS[name]
+    for y, eta, expected in EXTREME[name]:
+        with np.errstate(all="ignore"):
+            found = family.log_density(np.array([eta]), np.array([y]), *more)[0]
+            derivatives = (
+                family.score(np.array([eta]), np.array([y]), *more),
+                family.curvature(np.array([eta]), np.array([y]), *more),
+            )
+        assert found < 1e-9 or name in ("gamma", "gaussian", "student_t")
+        if expected is not None:
+            np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
+        if np.isfinite(found):
+            assert np.all(np.isfinite(derivatives))
+
+
+@pytest.mark.parametrize(
+    "name, y, words",
+    [
+        ("poisson", [1.0, -2.0], "negative value -2"),
+        ("zero_inflated", [1.0, -2.0], "negative value -2"),
+        ("gamma", [1.0, 0.0], "y must be positive, but has 0"),
+        ("binomial", [3.0, 31.0], "31 successes among 30 trials in row 1"),
+        ("binomial", [3.0, 0.5], "has 0.5: multiply shares by their trials"),
+    ],
+)
+def test_impossible_rows_are_refused_in_words(name, y, words):
+    family, more, _, _ = LAWS[name]
+    with pytest.raises(ValueError, match=words):
+        family.refuse(np.array(y), *(more if family.has_trials else ()))
+
+
+@pytest.mark.parametrize(
+    "prior, error, words",
+    [
+        (stats.norm(), ValueError, r"values in \(0, inf\), but reaches from -inf"),
+        (stats.poisson(3), TypeError, "must be continuous"),
+        (1.0, TypeError, "must be continuous"),
+    ],
+)
+def test_priors_that_are_none(prior, error, words):
+    with pytest.raises(error, match=words):
+        NegativeBinomial(dispersion=prior)
+    with pytest.raises(ValueError, match="link must be one of"):
+        Bernoulli(link="log")
+    with pytest.raises(ValueError, match=r"values in \(0, 1\)"):
+        ZeroInflatedPoisson(share_of_zeros=stats.expon())
