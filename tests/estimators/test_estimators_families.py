@@ -1,14 +1,26 @@
-"""Families of BayesianGLM: evidence by quadrature, by another model, between families; rows, trials, classes."""
+"""Families of BayesianGLM: evidence by quadrature, by other models, among families; trials and classes."""
 
 import numpy as np
 import pytest
+from mutants import broken
 from scipy import stats
+from scipy.optimize import minimize
 from scipy.special import expit, gammaln, logsumexp, ndtr
+from sklearn.base import is_classifier, is_regressor
+from sklearn.model_selection import GridSearchCV
 
 from sgevidence import (
     BayesianGLM,
+    BayesianLinearRegression,
+    BayesianSoftmaxRegression,
+    EvidenceModelAverager,
+    EvidenceWarning,
+    FullData,
+    Laplace,
+    evidence_scorer,
 )
-from sgevidence.models import Bernoulli
+from sgevidence.models import Bernoulli, Gamma, NegativeBinomial
+from sgevidence.models._own_priors import Exponential
 
 RNG = np.random.default_rng(11)
 x, TRIALS = RNG.standard_normal(25), RNG.integers(1, 9, 25)
@@ -82,3 +94,179 @@ def check_evidence(family):
 @pytest.mark.parametrize("family", Y)
 def test_one_coefficient_by_quadrature(family):
     check_evidence(family)
+
+
+def test_a_wrong_prior_is_seen(monkeypatch):
+    twice = broken(Exponential.from_normal, "-self.scale", "-2 * self.scale")
+    monkeypatch.setattr(Exponential, "from_normal", twice)
+    with pytest.raises(AssertionError):
+        check_evidence("negative_binomial")
+
+
+def test_a_prior_of_ones_own(monkeypatch):
+    """Uniform up to 3, of scipy, against quadrature with the same."""
+    monkeypatch.setitem(PRIORS, "gamma", [stats.uniform(0, 3).logpdf])
+    est = glm(Gamma(shape=stats.uniform(0, 3)), fit_intercept=False, sampler=Laplace())
+    est.fit(x[:, None], Y["gamma"])
+    # the trapezoid rule meets the edge of the prior at a node or beside it
+    assert abs(est.log_evidence_ - by_quadrature("gamma", 400)) < 4 * est.log_evidence_std_ + 0.01
+
+
+FIVE = RNG.standard_normal((60, 4))
+ETA = FIVE @ [0.5, -0.5, 0.3, 0.0] + 0.4
+
+
+@pytest.mark.parametrize("family", ["probit", "negative_binomial", "gamma"])
+def test_five_coefficients_by_importance_sampling(family, monkeypatch):
+    """A Student t at the mode in (w, b, log own), by scipy's optimiser and differences of its gradient."""
+    y = {
+        "probit": (RNG.random(60) < ndtr(ETA)).astype(float),
+        "negative_binomial": RNG.poisson(np.exp(ETA) * RNG.gamma(2.0, 0.5, 60)).astype(float),
+        "gamma": np.exp(ETA) * RNG.gamma(2.0, 0.5, 60),
+    }[family]
+    Phi, priors = np.column_stack([FIVE, np.ones(60)]), PRIORS.get(family, [])
+
+    def log_joint(theta):
+        own = [np.exp(theta[:, 5 + k : 6 + k]) for k in range(len(priors))]
+        prior = stats.norm.logpdf(theta[:, :5]).sum(axis=1) + sum(theta[:, 5 + k] for k in range(len(priors)))
+        prior = prior + sum(p(v[:, 0]) for p, v in zip(priors, own))
+        return prior + LAWS[family](y, theta[:, :5] @ Phi.T, *own).sum(axis=1)
+
+    d = 5 + len(priors)
+    mode = minimize(lambda t: -log_joint(t[None])[0], np.zeros(d)).x
+    steps = 1e-3 * np.eye(d)
+    pairs = np.array([[a + b, a - b, b - a, -a - b] for a in steps for b in steps]).reshape(-1, d)
+    values = log_joint(mode + pairs).reshape(d, d, 4) @ [1, -1, -1, 1]
+    proposal = stats.multivariate_t(mode, np.linalg.inv(-values / 4e-6), df=6)
+    theta = proposal.rvs(10_000, random_state=RNG)
+    log_w = log_joint(theta) - proposal.logpdf(theta)
+    exact = logsumexp(log_w) - np.log(len(log_w))
+    error = np.std(np.exp(log_w - exact)) / 100
+    assert error < 0.02
+    est = glm(family, sampler=None if family == "probit" else Laplace()).fit(FIVE, y)
+    assert abs(est.log_evidence_ - exact) < 4 * np.hypot(est.log_evidence_std_, error)
+
+
+def test_a_gaussian_is_the_linear_regression():
+    """Whose evidence is exact, with an offset as with a smaller y."""
+    exact = BayesianLinearRegression().fit(x[:, None], Y["gaussian"]).log_evidence_
+    for sampler in (None, Laplace()):
+        est = glm("gaussian", sampler=sampler).fit(x[:, None], Y["gaussian"] + 3.0, offset=3.0)
+        assert abs(est.log_evidence_ - exact) < 4 * est.log_evidence_std_
+        assert 0.2 < est.posterior_samples()["noise_std"].mean() < 0.7
+
+
+def test_two_classes_are_a_softmax_of_smaller_scales():
+    """The difference of two weights has twice the variance of one."""
+    for scale in (0.5, 3.0):
+        one = glm("bernoulli", coef_scale=scale, intercept_scale=2.0).fit(x[:, None], Y["bernoulli"])
+        small = dict(coef_scale=scale * 0.5**0.5, intercept_scale=2.0 * 0.5**0.5)
+        other = BayesianSoftmaxRegression(**small, random_state=4).fit(x[:, None], Y["bernoulli"])
+        std = np.hypot(one.log_evidence_std_, other.log_evidence_std_)
+        assert abs(one.log_evidence_ - other.log_evidence_) < 4 * std
+        equal = BayesianSoftmaxRegression(coef_scale=scale, intercept_scale=2.0, random_state=4)
+        assert abs(equal.fit(x[:, None], Y["bernoulli"]).log_evidence_ - one.log_evidence_) > 4 * std
+        np.testing.assert_allclose(
+            one.predict_proba(x[:5, None]), other.predict_proba(x[:5, None]), atol=0.03
+        )
+
+
+@pytest.mark.parametrize("overdispersed", [True, False])
+def test_negative_binomial_beats_poisson_where_counts_are_overdispersed(overdispersed):
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((150, 1))
+    rate = np.exp(1.0 + 0.5 * X[:, 0]) * (rng.gamma(2.0, 0.5, 150) if overdispersed else 1.0)
+    grid = {"family": ["poisson", "negative_binomial"]}
+    model = BayesianGLM(sampler=Laplace(), random_state=0)
+    search = GridSearchCV(model, grid, scoring=evidence_scorer, cv=FullData(), refit=False)
+    poisson, negative = search.fit(X, rng.poisson(rate)).cv_results_["mean_test_score"]
+    assert (negative - poisson > 10) if overdispersed else (0 < poisson - negative < 8)
+    assert search.best_params_["family"] == ("negative_binomial" if overdispersed else "poisson")
+
+
+def test_a_stream_and_random_states():
+    family, X = "negative_binomial", x[:, None]
+    est = glm(family, fit_intercept=False)
+    for rows in (slice(0, 8), slice(8, 15), slice(15, 25)):
+        est.partial_fit(X[rows], Y[family][rows])
+    assert abs(est.log_evidence_ - by_quadrature(family)) < 4 * est.log_evidence_std_
+    one, same, other = (glm(family, random_state=s).fit(X[:9], Y[family][:9]) for s in (1, 1, 2))
+    np.testing.assert_array_equal(one.particles_, same.particles_)
+    assert one.log_evidence_ != other.log_evidence_
+
+
+def test_predictions_are_averages_over_particles():
+    X = x[:, None]
+    for family in ("gamma", "binomial"):
+        est = glm(family, sampler=Laplace()).fit(X, Y[family], **known(family))
+        draws = est._model.parameters(est.particles_)
+        eta, W = draws["intercept"][:, None] + draws["coef"] @ X.T, est.particle_weights_
+        if family == "gamma":
+            means, variances = np.exp(eta), np.exp(2 * eta) / draws["shape"][:, None]
+        else:
+            means, variances = TRIALS * expit(eta), TRIALS * expit(eta) * expit(-eta)
+        mean, std = est.predict(X, return_std=True, **known(family))
+        np.testing.assert_allclose(mean, W @ means)
+        np.testing.assert_allclose(std**2, W @ (variances + means**2) - mean**2, rtol=1e-6)
+        y = est.sample_y(X, 300, random_state=0, **known(family))
+        assert np.all(abs(y.mean(axis=1) - mean) < 5 * std / np.sqrt(300))
+        scores = est.score_samples(X, Y[family], **known(family))
+        assert np.all(np.isfinite(scores)) and scores.mean() == pytest.approx(
+            est.score_samples(X, **known(family)).mean(), abs=0.6
+        )
+
+
+def test_labels():
+    X, y = x[:, None], np.where(Y["bernoulli"] == 1, "yes", "no")
+    est = glm("bernoulli").fit(X, y)
+    assert est.classes_.tolist() == ["no", "yes"] and is_classifier(est) and not is_regressor(est)
+    p = est.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(est.predict(X), np.where(p[:, 1] > 0.5, "yes", "no"))
+    assert est.score(X, y) == np.mean(est.predict(X) == y)
+    np.testing.assert_allclose(np.exp(est.score_samples(X, y)), p[np.arange(25), (y == "yes").astype(int)])
+    assert set(est.sample_y(X, 3).ravel()) == {"no", "yes"}
+    streamed = glm("bernoulli").partial_fit(X[:1], y[:1], classes=["no", "yes"]).partial_fit(X[1:], y[1:])
+    assert abs(streamed.log_evidence_ - est.log_evidence_) < 5 * est.log_evidence_std_ + 0.02
+    average = EvidenceModelAverager([("logit", est), ("probit", glm("probit").fit(X, y))]).fit(X, y)
+    assert average.predict(X[:4]).tolist() == est.predict(X[:4]).tolist()
+    poisson = est.set_params(family="poisson").fit(X, Y["poisson"])
+    assert is_regressor(poisson) and not hasattr(poisson, "predict_proba")
+    assert not hasattr(poisson, "classes_")
+    ones = glm("bernoulli").fit(X, np.ones(25, dtype=int))
+    assert ones.classes_.tolist() == [0, 1] and ones.predict(X[:1]) == 1
+
+
+@pytest.mark.parametrize(
+    "family, rows, words",
+    [
+        ("negative_binomial", dict(y=-Y["poisson"] - 1), "y must be counts, but has the negative value"),
+        ("gamma", dict(y=0 * TRIALS), "y must be positive, but has 0"),
+        ("binomial", dict(y=TRIALS + 1.0, trials=TRIALS), "2 successes among 1 trials|successes among"),
+        ("binomial", dict(y=TRIALS / 2.0, trials=TRIALS), "multiply shares by their trials"),
+        ("binomial", dict(y=TRIALS), "binomial needs trials="),
+        ("binomial", dict(y=TRIALS, trials=TRIALS + 0.5), "trials must be whole numbers"),
+        ("binomial", dict(y=TRIALS, trials=TRIALS[:3]), "inconsistent numbers of samples"),
+        ("poisson", dict(y=TRIALS, trials=TRIALS), "only binomial has trials"),
+        ("bernoulli", dict(y=TRIALS), "Only binary classification is supported"),
+        ("bernoulli", dict(y=["a"] * 25), "y has one class, .*give both as classes="),
+        ("bernoulli", dict(y=x), "continuous"),
+    ],
+)
+def test_impossible_rows_are_refused_in_words(family, rows, words):
+    est = glm(family)
+    with pytest.raises(ValueError, match=words):
+        est.fit(x[:, None], **rows)
+    assert not hasattr(est, "log_evidence_")
+
+
+def test_what_is_asked_of_the_wrong_family():
+    est = glm("bernoulli").fit(x[:, None], Y["bernoulli"])
+    with pytest.raises(ValueError, match="return_std is for numbers"):
+        est.predict(x[:, None], return_std=True)
+    with pytest.raises(ValueError, match="classes are those of"):
+        glm("poisson").partial_fit(x[:, None], Y["poisson"], classes=[0, 1])
+    with pytest.warns(EvidenceWarning, match="not counts"):
+        glm("negative_binomial", sampler=Laplace()).fit(x[:, None], Y["poisson"] + 0.5)
+    assert glm("binomial").fit(x[:, None], TRIALS, trials=10).predict([[0.0]], trials=20)[0] > 2
+    assert repr(NegativeBinomial()) == "NegativeBinomial(dispersion=Exponential(scale=1.0))"
