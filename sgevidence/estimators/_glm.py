@@ -10,20 +10,7 @@ from sklearn.utils.validation import column_or_1d
 
 from .._compat import StrOptions, fit_context
 from ..history import Rows
-from ..models import (
-    Bernoulli,
-    Binomial,
-    Family,
-    FarColumns,
-    Gamma,
-    Gaussian,
-    GLMModel,
-    NegativeBinomial,
-    Poisson,
-    StudentT,
-    ZeroInflatedPoisson,
-    near,
-)
+from ..models import FAMILIES, Family, FarColumns, GLMModel, near
 from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._glm_predictions import GLMPredictions
@@ -31,17 +18,6 @@ from ._input import refuse_unreadable
 from ._known import joined, with_known
 from ._labels import label_indices, two_labels
 from ._stream import learns_online
-
-FAMILIES: dict[str, Family] = {
-    "gaussian": Gaussian(),
-    "student_t": StudentT(),
-    "bernoulli": Bernoulli(),
-    "binomial": Binomial(),
-    "poisson": Poisson(),
-    "negative_binomial": NegativeBinomial(),
-    "gamma": Gamma(),
-    "zero_inflated_poisson": ZeroInflatedPoisson(),
-}
 
 
 @documented

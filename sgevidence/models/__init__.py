@@ -7,12 +7,13 @@ from ._custom import CustomModel, dimension_of
 from ._evaluation import value_and_grad
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._far_columns import FarColumns, near
-from ._glm import GLMModel
+from ._glm import FAMILIES, GLMModel
 from ._linear import LinearModel
 from ._mixture import MixtureModel
 from ._softmax import SoftmaxModel
 
 __all__ = [
+    "FAMILIES",
     "MAX_CONDITION",
     "Bernoulli",
     "Binomial",

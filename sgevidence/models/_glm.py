@@ -18,9 +18,9 @@ import numpy as np
 from autograd.extend import defvjp, primitive
 
 from ._base import Model
-from ._count_families import Poisson
+from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson, ZeroInflatedPoisson
 from ._evaluation import Evaluation, value_and_grad
-from ._families import Family
+from ._families import Family, Gamma, Gaussian, StudentT
 from ._own_priors import from_normal
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 
@@ -28,6 +28,17 @@ from ._regression import design_matrix, gaussian_log_density, prior_scales
 STEP = float(np.finfo(float).eps ** (1 / 3))
 
 POISSON = Poisson()
+#: By name, with their default links and priors.
+FAMILIES: dict[str, Family] = {
+    "gaussian": Gaussian(),
+    "student_t": StudentT(),
+    "bernoulli": Bernoulli(),
+    "binomial": Binomial(),
+    "poisson": POISSON,
+    "negative_binomial": NegativeBinomial(),
+    "gamma": Gamma(),
+    "zero_inflated_poisson": ZeroInflatedPoisson(),
+}
 
 
 class Inputs(NamedTuple):
