@@ -22,6 +22,7 @@ from .estimators import (
     BayesianLinearRegression,
     BayesianModel,
     BayesianSoftmaxRegression,
+    merge,
 )
 from .exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError, SavedFileError
 from .feature_selection import EvidenceFeatureSelector
@@ -78,6 +79,7 @@ __all__ = [
     "CoefficientsDisplay",
     "WeightsDisplay",
     "to_arviz",
+    "merge",
     "save",
     "load",
     "SGAIS",

@@ -13,6 +13,7 @@ from ._input import (
     refuse_unreadable,
 )
 from ._linear_regression import BayesianLinearRegression, linear_model
+from ._merging import merge
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._transaction import all_or_nothing
@@ -34,6 +35,7 @@ __all__ = [
     "fingerprint",
     "generator",
     "linear_model",
+    "merge",
     "refuse_changes",
     "refuse_extreme",
     "refuse_unreadable",

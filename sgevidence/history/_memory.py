@@ -127,7 +127,14 @@ class Memory(NamedTuple):
 
     def summed(self, chunk: Rows, statistics: Any) -> "Memory":
         """The memory after ``chunk``, in which statistics stand for all rows and none is kept."""
-        n_rows, n = self.n_rows + len(chunk), self.n + chunk.total_weight
+        return self._of_sums(self.n_rows + len(chunk), self.n + chunk.total_weight, statistics)
+
+    def plus(self, other: "Memory") -> "Memory":
+        """The memory of the rows of both, where statistics stand for all of them."""
+        sums = self.statistics.plus(other.statistics)
+        return self._of_sums(self.n_rows + other.n_rows, self.n + other.n, sums)
+
+    def _of_sums(self, n_rows: int, n: float, statistics: Any) -> "Memory":
         reservoir = Reservoir(self.reservoir.capacity, None, n_rows, n, False, n_condensed=n_rows)
         return Memory(reservoir, largest=self.largest, statistics=statistics)
 

@@ -7,7 +7,7 @@ from ._both_ways import BothWays
 from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing
 from ._escort import Escort, Escorted
-from ._from_proposal import FromProposal, Proposal, Proposed
+from ._from_proposal import FromProposal, Proposal, Proposed, merged
 from ._hmc import HMC, ExactMoves
 from ._mini_batches import StochasticGradientMoves
 from ._mode_search import Mode, ModeSearch
@@ -51,5 +51,6 @@ __all__ = [
     "check_likelihood",
     "check_rows",
     "covariance",
+    "merged",
     "settled",
 ]

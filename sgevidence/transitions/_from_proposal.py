@@ -122,6 +122,26 @@ class FromProposal(NamedTuple):
         return Step(State(without_history(found), memory, state.tuned), Proposed(1))
 
 
+def merged(state: State, other: State, model: Model, rng: np.random.Generator) -> State:
+    """The state after the rows of both, where their sums say all that a closed form asks.
+
+    Raises
+    ------
+    ValueError
+        If one of them is not in closed form, or beyond what double precision holds.
+    """
+    if state.memory.statistics is None or other.memory.statistics is None:
+        raise ValueError(
+            "only closed forms can be merged: linear regressions and mixtures of one component, of which "
+            "SGAIS() with its proposal keeps exact sums"
+        )
+    memory = state.memory.plus(other.memory)
+    found = exact_answer(model, memory.statistics, rng, max(state.cloud.M, other.cloud.M))
+    if found is None:
+        raise ValueError("the rows of both together have sums beyond what double precision holds")
+    return State(without_history(found), memory, state.tuned)
+
+
 def largest(rows: Rows) -> np.ndarray:
     """Index of the row with the largest value, (1,)."""
     values = rows.X if rows.y is None else np.column_stack([rows.X, rows.y])

@@ -1,0 +1,169 @@
+"""Estimators of different rows become one, with the digits of an estimator of all rows."""
+
+import zlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from estimator_cases import data, estimator
+from mutants import broken
+from sklearn.exceptions import NotFittedError
+
+from sgevidence import (
+    SGAIS,
+    BayesianGLM,
+    BayesianGMM,
+    BayesianLinearRegression,
+    EvidenceModelAverager,
+    EvidenceWarning,
+    Exact,
+    compare,
+    merge,
+)
+from sgevidence.estimators import _merging
+from sgevidence.estimators._merging import joined
+
+LINEAR = [dict(), dict(noise_std=0.7), dict(noise_prior=(2.0, 1.0), fit_intercept=False), dict(columns=[1])]
+
+
+def rows(rng, n=60, far=0.0):
+    """Repeated values, a far column, weights with zeros among them."""
+    X = np.column_stack([rng.integers(0, 3, n), far + rng.standard_normal(n)])
+    y = X @ [1.0, 2.0] + rng.standard_normal(n)
+    return X, y, rng.integers(0, 3, n).astype(float)
+
+
+@pytest.mark.parametrize("params", LINEAR, ids=str)
+@pytest.mark.parametrize("far", [0.0, 1e9])
+def test_merged_regressions_have_the_digits_of_one(params, far, rng):
+    X, y, w = rows(rng, far=far)
+    parts = [slice(0, 1), slice(1, 7), slice(7, 60)]
+    models = [BayesianLinearRegression(**params).fit(X[p], y[p], w[p] + (p.start == 0)) for p in parts]
+    w[0] += 1
+    whole = BayesianLinearRegression(**params).fit(X, y, w)
+    for order in (models[::-1], models):
+        merged = merge(*order)
+        assert (merged.log_evidence_, merged.log_evidence_std_) == (whole.log_evidence_, 0.0)
+        assert merged.n_samples_seen_ == whole.n_samples_seen_
+    assert merge(*models).data_fingerprint_ == whole.data_fingerprint_  # in order
+    error = whole.coef_std_ * np.sqrt(2 / len(whole.particles_))
+    assert np.all(abs(merged.coef_ - whole.coef_) < 5 * error)
+
+
+def test_merged_components_have_the_digits_of_one(rng):
+    X, _, _ = rows(rng, far=1e6)
+    merged = merge(BayesianGMM(1).fit(X[:20]), BayesianGMM(1).fit(X[20:]))
+    whole = BayesianGMM(1).fit(X)
+    assert merged.log_evidence_ == whole.log_evidence_
+    assert merged.data_fingerprint_ == whole.data_fingerprint_
+    assert "0.500" in str(compare({"merged": merged, "whole": whole}))
+
+
+def test_a_merged_stream_goes_on_and_its_parts_are_as_they_were(rng):
+    X, y, _ = rows(rng)
+    a = BayesianLinearRegression(random_state=0).partial_fit(X[:20], y[:20])
+    b = BayesianLinearRegression(random_state=1).partial_fit(X[20:40], y[20:40])
+    before = a.log_evidence_, b.log_evidence_, a.n_samples_seen_
+    merged = merge(a, b).partial_fit(X[40:], y[40:])
+    whole = BayesianLinearRegression().fit(X, y)
+    assert merged.log_evidence_ == whole.log_evidence_
+    assert (a.log_evidence_, b.log_evidence_, a.n_samples_seen_) == before
+    assert merged.evidence_path_["n_samples"].tolist() == [20, 40, 60]
+    np.testing.assert_allclose(np.sum(merged.evidence_path_["log_predictive"]), merged.log_evidence_)
+    assert merge(a).log_evidence_ == a.log_evidence_
+
+
+def test_log_predictive_of_the_others_is_that_given_the_first(rng):
+    X, y, _ = rows(rng)
+    a = BayesianLinearRegression(noise_std=1.0).fit(X[:30], y[:30])
+    b = BayesianLinearRegression(noise_std=1.0).fit(X[30:], y[30:])
+    gained = merge(a, b).evidence_path_["log_predictive"][-1]
+    assert gained == pytest.approx(a.partial_fit(X[30:], y[30:]).evidence_path_["log_predictive"][-1])
+
+
+@pytest.mark.parametrize(
+    "params, words",
+    [
+        (dict(coef_scale=2.0), "differ in coef_scale: 1.0 and 2.0"),
+        (dict(noise_std=2.0), "differ in noise_std: None and 2.0"),
+        (dict(columns=[0]), r"differ in columns: None and \(0,\)"),
+        (dict(fit_intercept=False), "differ in fit_intercept"),
+        (dict(sampler=SGAIS(n_particles=200)), "differ in sampler__n_particles: 100 and 200"),
+    ],
+    ids=str,
+)
+def test_other_parameters_are_refused_by_name(params, words, rng):
+    X, y, _ = rows(rng)
+    a, b = BayesianLinearRegression().fit(X, y), BayesianLinearRegression(**params).fit(X, y)
+    for pair in ((a, b), (b, a)):
+        with pytest.raises(ValueError, match=words if pair[0] is a else "differ in"):
+            merge(*pair)
+
+
+def test_other_columns_are_refused_by_name(rng):
+    X, y, _ = rows(rng)
+    a = BayesianLinearRegression().fit(X, y)
+    with pytest.raises(ValueError, match="n_features_in_ is 2 and 1"):
+        merge(a, BayesianLinearRegression().fit(X[:, :1], y))
+    frames = [pd.DataFrame(X, columns=names) for names in (["a", "b"], ["b", "a"])]
+    named = [BayesianLinearRegression().fit(frame, y) for frame in frames]
+    with pytest.raises(ValueError, match=r"feature_names_in_ is \['a' 'b'\] and \['b' 'a'\]"):
+        merge(*named)
+    with pytest.raises(ValueError, match=r"feature_names_in_ is None and"):
+        merge(a, named[0])
+
+
+def test_units_of_other_rows_are_refused_and_those_of_the_same_are_one_prior(rng):
+    X, y, _ = rows(rng)
+    y *= 5
+    a, b, c = (BayesianLinearRegression(standardize=True) for _ in range(3))
+    a.fit(X[:20], y[:20]), b.fit(X[20:], y[20:])
+    for pair in ((a, b), (b, a)):
+        with pytest.raises(ValueError, match="whose units differ"):
+            merge(*pair)
+    with pytest.raises(ValueError, match="differ in standardize"):
+        merge(a, BayesianLinearRegression().fit(X, y))
+    b.fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])  # its first rows are those of a, and count twice
+    c.fit(X[:20], y[:20]).partial_fit(X, y)
+    assert merge(a, b).log_evidence_ == pytest.approx(c.log_evidence_, abs=1e-9)
+    assert merge(a, b).coef_ == pytest.approx(c.coef_, abs=0.5)
+
+
+def test_what_has_no_exact_sums_is_refused(rng):
+    X, y, _ = rows(rng)
+    annealed = BayesianLinearRegression(sampler=SGAIS(proposal=None, n_particles=30, max_particles=30))
+    poisson = BayesianGLM().fit(X[:, :1] / 2, rng.poisson(1.0, len(X)).astype(float))
+    for model in (
+        annealed.fit(X[:9], y[:9]),
+        poisson,
+        estimator("gmm", n_components=2).fit(data("gmm")[0][:4]),
+    ):
+        with pytest.raises(ValueError, match="only closed forms can be merged: linear"):
+            merge(model, model)
+    exact = BayesianLinearRegression(sampler=Exact()).fit(X, y)
+    with pytest.raises(ValueError, match="Exact keeps no exact sums"):
+        merge(exact, exact)
+
+
+def test_what_is_no_fitted_pair_is_refused(rng):
+    X, y, _ = rows(rng)
+    linear = BayesianLinearRegression().fit(X, y)
+    with pytest.raises(NotFittedError):
+        merge(linear, BayesianLinearRegression())
+    for other in (BayesianGMM(1).fit(X), EvidenceModelAverager([("a", BayesianLinearRegression())]), 1):
+        with pytest.raises(TypeError, match="of one class"):
+            merge(linear, other)
+
+
+def test_rows_that_count_twice_are_a_warning(rng):
+    X, y, _ = rows(rng)
+    with pytest.warns(EvidenceWarning, match="each row counts twice"):
+        merge(BayesianLinearRegression().fit(X, y), BayesianLinearRegression().fit(X, y))
+
+
+def test_the_fingerprint_of_two_texts_is_that_of_one(rng):
+    for n in (0, 1, 2, 255, 4096, 100_001):
+        a, b = rng.bytes(17), rng.bytes(n)
+        assert joined(zlib.crc32(a), zlib.crc32(b), n) == zlib.crc32(a + b)
+    mutant = broken(_merging.joined, "n_bytes >> 1", "n_bytes - 1 >> 1")
+    assert mutant(zlib.crc32(b"a"), zlib.crc32(b"bcd" * 2), 6) != zlib.crc32(b"a" + b"bcd" * 2)
