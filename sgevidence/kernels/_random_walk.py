@@ -24,8 +24,9 @@ def random_walk(
     log_target : callable (M, d) -> (M,)
         Log density up to a constant; −inf and nan are refused.
     rng : numpy.random.Generator
-    eps : float
-        Standard deviation of a proposal in each coordinate; 2.4/√d posterior widths suits.
+    eps : float or ndarray
+        Standard deviation of a proposal in each coordinate; 2.4/√d posterior widths suits.  An array is
+        broadcast to (n_steps, M, d).
     n_steps : int
 
     Returns
@@ -45,8 +46,8 @@ def random_walk(
     """
     log_p = log_target(theta)
     accepted = 0.0
-    for _ in range(n_steps):
-        proposal = theta + eps * rng.standard_normal(theta.shape)  # Alg. 1, line 2
+    for width in np.broadcast_to(eps, (n_steps, *theta.shape)):
+        proposal = theta + width * rng.standard_normal(theta.shape)  # Alg. 1, line 2
         log_p_new = log_target(proposal)
         with np.errstate(invalid="ignore"):  # −inf to −inf is no move
             accept = np.log1p(-rng.random(len(theta))) < log_p_new - log_p  # lines 3, 4; False for nan

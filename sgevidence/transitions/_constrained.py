@@ -28,8 +28,8 @@ TARGET_ACCEPTANCE = dict(reflection=0.8, random_walk=0.25)
 #: Longest reflected step in widths: longer ones are thrown back rather than along, and the evidence
 #: comes out low (by 0.1 ± 0.03 nats for a linear model at 1.8 widths).
 LONGEST = 0.7
-#: Share of the walkers whose step is shortened, and the decades of the longest shortening: where few live
-#: points are in a narrow mode, a step that suits the others leaves the walkers of this mode where they are.
+#: Share of the steps, or of reflected walkers, that are shortened, and the decades of the longest shortening:
+#: where few live points are in a narrow mode, a step that suits the others leaves its walkers where they are.
 SHORTENED, DECADES = 0.2, 2.0
 #: Independence proposals before each block of steps; the share of them that must be accepted to go on.
 JUMPS, FEWEST_JUMPS = 5, 0.02
@@ -202,10 +202,12 @@ class ConstrainedMoves:
             return np.where(log_likelihood(phi) > floor, prior(phi)[0], -np.inf)
 
         phi, longest = Coordinates(L).whiten(theta), np.inf
-        shorter = DECADES * self.rng.random(len(phi)) * (self.rng.random(len(phi)) < SHORTENED)
-        eps = (self.eps[which] * self.rng.uniform(0.5, 1.2, len(phi)) * 10**-shorter)[:, None]
+        # a walker all of whose steps are short would remain a copy of its parent
+        size = (self.n_steps, len(phi)) if self.kernel == "random_walk" else len(phi)
+        shorter = DECADES * self.rng.random(size) * (self.rng.random(size) < SHORTENED)
+        eps = self.eps[which] * self.rng.uniform(0.5, 1.2, size) * 10**-shorter
         if self.kernel == "random_walk":
-            phi, info = random_walk(phi, log_target, self.rng, eps=eps, n_steps=self.n_steps)
+            phi, info = random_walk(phi, log_target, self.rng, eps=eps[..., None], n_steps=self.n_steps)
         else:
             phi, info = reflected_langevin(
                 phi,
@@ -214,7 +216,7 @@ class ConstrainedMoves:
                 grad_log_likelihood,
                 self.rng,
                 floor=floor,
-                eps=eps[:, 0],
+                eps=eps,
                 alpha=self.alpha,
                 n_steps=self.n_steps,
             )

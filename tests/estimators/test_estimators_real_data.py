@@ -55,8 +55,13 @@ def test_eight_components_for_two_correlated_groups(rng):
     assert np.all(abs(log_Z - np.median(log_Z)) < 4 * np.hypot(std, np.median(std))), (log_Z, std)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name, best", [("wine", 6), ("iris", 3)])
+@pytest.mark.parametrize(
+    "name, best",
+    [
+        pytest.param("wine", 6, marks=pytest.mark.nightly),
+        pytest.param("iris", 3, marks=pytest.mark.slow),
+    ],
+)
 def test_a_search_and_an_averager_choose_the_same_number_of_components(rng, name, best):
     X, seed = standardised(DATA[name]()), int(rng.integers(2**31))
     K = range(1, 7)

@@ -101,7 +101,9 @@ def cases():
         if case in QUICK:
             yield pytest.param(*case, id="-".join(case))
         elif sum(position) % 3 == 0:
-            yield pytest.param(*case, marks=pytest.mark.slow, id="-".join(case))
+            costly = case[0] == "softmax" and case[1] != "hmc"  # a minute each and more
+            mark = pytest.mark.nightly if costly else pytest.mark.slow
+            yield pytest.param(*case, marks=mark, id="-".join(case))
 
 
 @pytest.mark.parametrize("name, move, escort, cut", list(cases()))

@@ -96,7 +96,7 @@ def cross_labels(monkeypatch, model):
     return HMC(min_trajectories=8, max_trajectories=8)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_crossing_labels_is_caught(rng, monkeypatch):
     """K = 5, where the trap is worth +0.1 nats here (K = 3: +0.02, too little to see; K = 2: −0.08)."""
     model = MixtureModel(5, 2)

@@ -60,7 +60,7 @@ def test_few_seeds(rng):
 def test_linear(rng, settings):
     model, rows = LinearModel(5, noise_std=1.0), sim("sim_L", 2000)
     check_coverage(
-        z_scores(SGAIS(proposal=None, **settings), model, rows, model.exact_log_evidence(rows), rng, 200)
+        z_scores(SGAIS(proposal=None, **settings), model, rows, model.exact_log_evidence(rows), rng, 60)
     )
 
 
@@ -68,7 +68,7 @@ def test_linear(rng, settings):
 def test_softmax(rng):
     rows = sim("sim_S", 1000)
     log_Z, _ = softmax_reference(rows, rng)
-    check_coverage(z_scores(SGAIS(proposal=None), SoftmaxModel(10, 4), rows, log_Z, rng, 100))
+    check_coverage(z_scores(SGAIS(proposal=None), SoftmaxModel(10, 4), rows, log_Z, rng, 40))
 
 
 @pytest.mark.slow

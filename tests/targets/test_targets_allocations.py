@@ -15,7 +15,13 @@ from sgevidence import BayesianGMM
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel, _permanents, allocations
 from sgevidence.particles import Weights, systematic
-from sgevidence.targets import _allocation_proposal, _allocation_search, _at_once, _merge_split
+from sgevidence.targets import (
+    _allocation_proposal,
+    _allocation_search,
+    _at_once,
+    _independent_searches,
+    _merge_split,
+)
 from sgevidence.targets import _allocations as target
 from sgevidence.targets._allocation_answer import FEW
 from sgevidence.targets._allocations import allocation_evidence
@@ -307,7 +313,7 @@ def test_least_alike_does_not_see_labels(rng):
 def test_few_effective_draws_are_not_believed(rng, monkeypatch):
     """Overlapping components and many rows: each conditional is much narrower than the posterior."""
     monkeypatch.setattr(_allocation_search, "ROUNDS", 0)
-    monkeypatch.setattr(_allocation_search, "MORE", 0)
+    monkeypatch.setattr(_independent_searches, "MORE", 0)
     centers = np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 1.5], [-1.5, 0.0], [0.0, -1.5]])
     X = centers[rng.integers(5, size=5000)] + rng.standard_normal((5000, 2))
     found = allocation_evidence(MixtureModel(5, 2), Rows.of(X), rng)

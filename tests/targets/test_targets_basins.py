@@ -163,12 +163,12 @@ def check_diabetes(rng, searches):
     assert np.all(abs(error) < 3.5 * np.hypot(std, 0.03)) and abs(error.mean()) < 0.25, (error, std)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_component_too_many_for_many_columns(rng):
     check_diabetes(rng, searches=10)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("wrong", ["at once", "one basin"])
 def test_power_of_basins(rng, monkeypatch, wrong):
     """Half a nat low in the mean, as all were; and where none is told from another."""

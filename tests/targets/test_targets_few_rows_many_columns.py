@@ -7,7 +7,7 @@ from enumeration import enumerated
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
 from sgevidence.models.allocations import features, origin_of
-from sgevidence.targets import _allocation_proposal, _allocation_search
+from sgevidence.targets import _allocation_search
 from sgevidence.targets._allocation_proposal import Problem, Sample
 from sgevidence.targets._allocation_search import distinct
 from sgevidence.targets._allocations import allocation_evidence
@@ -34,17 +34,6 @@ def z_scores(size, seeds):
 def test_error_bars_know_of_rare_allocations(size):
     z = z_scores(size, range(8))
     assert np.abs(z).max() < 3 and abs(z.mean()) < 1
-
-
-@pytest.mark.slow
-def test_power_draws_alone_and_chains_that_hold_rows_fast(monkeypatch):
-    """Of conditionals that hardly overlap, without what a search remembers: low, and silent."""
-    monkeypatch.setattr(_allocation_proposal, "collapsed_sweep", lambda model, z, *_: z)
-    monkeypatch.setattr(_allocation_search, "collapsed_sweep", lambda model, z, *_: z)
-    monkeypatch.setattr(_allocation_search, "COOLED", (1, 1))
-    monkeypatch.setattr(_allocation_proposal, "HELD", 1)
-    z = np.concatenate([z_scores(size, range(4)) for size in SIZES[3:]])
-    assert z.min() < -3
 
 
 def test_cooled_allocations_are_of_all_basins(rng, cool=cooled):

@@ -259,7 +259,7 @@ def check_five_groups(rng, K=5, seed=0, n=500):
     assert Weights(found.log_weights).log_mean == pytest.approx(found.log_evidence)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("start", ["where the search ends", "all in use"])
 def test_groups_that_are_as_good_as_one(rng, monkeypatch, benchmarks, start):
     if start == "all in use":
@@ -277,14 +277,14 @@ def test_groups_that_are_as_good_as_one(rng, monkeypatch, benchmarks, start):
     check_five_groups(rng)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("K, seed, n", [(5, 9, 500), (7, 10, 500), (5, 2, 700)])
 def test_groups_in_more_components(rng, benchmarks, K, seed, n):
     """With five in use held by one search end in ten; before, 1.2 to 2.7 nats low at 0.3 to 0.6."""
     check_five_groups(rng, K, seed, n)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_power_over_groups(rng, monkeypatch, benchmarks):
     monkeypatch.setattr(target, "both", lambda one, other: one)
     with pytest.raises(AssertionError):
@@ -306,7 +306,7 @@ def test_what_no_search_finds(benchmarks):
     check_what_no_search_finds()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_power_of_splitting_further(benchmarks, monkeypatch):
     monkeypatch.setattr(_in_use, "split_off", lambda z, X, free, rng: z)
     with pytest.raises(AssertionError):
