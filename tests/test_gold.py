@@ -14,7 +14,10 @@ MAKE = runpy.run_path(str(Path(__file__).parent / "data" / "make_data.py"))
 GOLD = MAKE["GOLD"]
 #: Nats by which two closed forms of one number differ, where both error bars are 0.
 ROUNDING = 1e-8
-SLOW = [case for case in GOLD if "10000" in case]
+#: Minutes: five components that overlap, 10 000 rows.
+NIGHTLY = ["OVER_10000_K5"]
+SLOW = [case for case in GOLD if "10000" in case and case not in NIGHTLY]
+MARKS = {**{case: pytest.mark.slow for case in SLOW}, **{case: pytest.mark.nightly for case in NIGHTLY}}
 
 
 def problem(case):
@@ -28,7 +31,7 @@ def problem(case):
     return model, Rows.of(d["X"], d.get("y"))
 
 
-@pytest.mark.parametrize("case", [pytest.param(c, marks=[pytest.mark.slow] * (c in SLOW)) for c in GOLD])
+@pytest.mark.parametrize("case", [pytest.param(c, marks=MARKS.get(c, ())) for c in GOLD])
 def test_gold(rng, case):
     """Two seeds, each within 3 standard errors, and an error bar that says something."""
     model, rows = problem(case)

@@ -97,7 +97,7 @@ def test_runner_measures_several_packages(tmp_path):
     subprocess.run(command, check=True, env=environment, capture_output=True)
     a, b, c = (json.loads((tmp_path / name).read_text()) for name in "abc")
     assert a["log_evidence"] == b["log_evidence"] == pytest.approx(a["reference"] + a["error"])
-    assert abs(a["error"]) < 5 * a["std"]
+    assert abs(a["error"]) <= 5 * a["std"] + 1e-8  # a closed form has no error
     assert 0 < a["process_seconds"] < 30 and 0 < a["wall_seconds"] < 120
     words = {"case", "model", "n", "seed", "commit", "date", "machine", "versions", "warnings"}
     assert words <= set(a)

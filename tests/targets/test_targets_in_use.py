@@ -301,7 +301,7 @@ def check_what_no_search_finds():
         assert abs(found.log_evidence + 14303.77) < 4 * np.hypot(found.log_evidence_std, 0.08)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_what_no_search_finds(benchmarks):
     check_what_no_search_finds()
 
