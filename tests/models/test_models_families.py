@@ -132,7 +132,9 @@ PRIORS = [getattr(family, own) for family, *_ in LAWS.values() for own in family
 
 
 @pytest.mark.parametrize(
-    "prior", [*set(PRIORS), GammaPrior(0.5, 3.0), HalfStudentT(0.2), stats.expon()], ids=repr
+    "prior",
+    [*dict.fromkeys(PRIORS), GammaPrior(0.5, 3.0), HalfStudentT(0.2), stats.expon()],
+    ids=lambda prior: type(prior).__name__,
 )
 def test_a_prior_is_a_function_of_a_standard_normal(prior):
     """P(κ < value) = Φ(z), by quadrature of its density, and the slope by differences."""
