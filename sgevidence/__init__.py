@@ -22,6 +22,7 @@ from .estimators import (
     BayesianLinearRegression,
     BayesianModel,
     BayesianSoftmaxRegression,
+    RowSource,
     merge,
 )
 from .exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError, SavedFileError
@@ -79,6 +80,7 @@ __all__ = [
     "CoefficientsDisplay",
     "WeightsDisplay",
     "to_arviz",
+    "RowSource",
     "merge",
     "save",
     "load",

@@ -11,6 +11,7 @@ from .._compat import check_feature_names, check_n_features, raise_for_params
 from ..estimators import (
     FitTasks,
     all_or_nothing,
+    at_once,
     fit_tasks,
     refuse_changes,
     refuse_unreadable,
@@ -36,6 +37,7 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
     n_jobs: int | None
     random_state: Any
     n_samples_seen_: int
+    _takes_known = False  # an offset, or trials
     data_fingerprint_: int
     _kind: Any
     _validate_names: Any
@@ -46,6 +48,7 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Self:
         raise_for_params(fit_params, self, "fit")
+        X, y, sample_weight = at_once(self, X, y, sample_weight)
         with all_or_nothing(self), fit_tasks(self, "fit", X, y) as tasks:
             refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
             standing = self._start()
@@ -62,6 +65,7 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
         self, X: Any, y: Any, classes: Any, sample_weight: Any, fit_params: dict[str, Any]
     ) -> Self:
         raise_for_params(fit_params, self, "partial_fit")
+        X, y, sample_weight = at_once(self, X, y, sample_weight)
         with all_or_nothing(self), fit_tasks(self, "partial_fit", X, y) as tasks:
             refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
             first = not hasattr(self, "_standing")

@@ -32,7 +32,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import check_feature_names, raise_for_params
-from ..estimators import refuse_unreadable
+from ..estimators import at_once, refuse_unreadable
 from ..model_selection import last_step
 from ..particles import log_sum_exp
 from ._pipelines import behind_transformers
@@ -159,6 +159,7 @@ class MixedPredictions(BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
+        X, y, _ = at_once(self, X, y)
         check_is_fitted(self)
         kind = self._kind()
         if y is None and kind == "classifier":
@@ -193,6 +194,7 @@ class MixedPredictions(BaseEstimator):
         -------
         float
         """
+        X, y, sample_weight = at_once(self, X, y, sample_weight)
         check_is_fitted(self)
         metrics = {"classifier": accuracy_score, "regressor": r2_score}
         if (kind := self._kind()) in metrics:
@@ -201,6 +203,7 @@ class MixedPredictions(BaseEstimator):
 
     def _ask(self, method: str, X: Any, *args: Any, metadata: Any = None, **kwargs: Any) -> list[Any]:
         """The answers of all models, each to X as its pipeline transforms it."""
+        X, *_ = at_once(self, X, only_X=True)
         refuse_unreadable(X=X)
         check_feature_names(self, X, reset=False)
         routed = route_to_last_steps(self, list(self.named_estimators_.items()), metadata or {})

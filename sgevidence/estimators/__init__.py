@@ -3,6 +3,7 @@
 from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._custom import BayesianModel
+from ._given import at_once
 from ._glm import BayesianGLM
 from ._gmm import BayesianGMM
 from ._input import (
@@ -16,6 +17,7 @@ from ._linear_regression import BayesianLinearRegression, linear_model
 from ._merging import merge
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
+from ._sources import RowSource
 from ._transaction import all_or_nothing
 from ._units import Units
 
@@ -26,11 +28,13 @@ __all__ = [
     "BayesianModel",
     "BayesianSoftmaxRegression",
     "EvidenceEstimator",
+    "RowSource",
     "Units",
     "FitTasks",
     "fit_tasks",
     "task_of",
     "all_or_nothing",
+    "at_once",
     "column_indices",
     "fingerprint",
     "generator",

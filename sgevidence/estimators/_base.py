@@ -19,6 +19,7 @@ from ..history import Rows
 from ..models import Model, far_columns
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ._callbacks import fit_tasks
+from ._given import at_once, in_batches
 from ._input import fingerprint, generator, refuse_extreme, refuse_unreadable
 from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
@@ -37,6 +38,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     random_state: Any
     verbose: Any
     standardize: bool = False  #: of those that have the parameter
+    _takes_known = False  # an offset, or trials
     n_samples_seen_: int
     _settings: dict[str, Any]  #: parameters of the first call
     data_fingerprint_: int
@@ -89,48 +91,56 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     # -- learning -------------------------------------------------------------------------------
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None) -> Self:
-        """Forget everything if ``reset``, then absorb the rows in one update."""
+        """Forget everything if ``reset``, then absorb the rows: at once, or of a source in batches."""
         with all_or_nothing(self):
-            sampler, parameters = self._sampler(), settings(self)
-            reset = reset or self._is_first_call()
             if reset:
-                self._doubts = []
+                self._absorb(*at_once(self, X, y, sample_weight), reset, classes)
             else:
-                refuse_changes(self._settings, parameters)
-            given = self._rows(X, y, sample_weight, reset, classes)
-            if reset:
-                self._units = self._units_of(given) if self.standardize else None
-            rows = given if self._units is None else self._units.rows(given)
-            if reset:
-                self._model, self._settings = self._make_model(rows.X, rows.y), parameters
-                self.n_samples_seen_, self._weight_seen, self.data_fingerprint_ = 0, 0.0, 0
-            self._weight_seen += given.total_weight
-            call = "fit" if reset else "partial_fit"
-            with fit_tasks(self, call, X, y) as tasks:
-                name, total = getattr(self, "_named", type(self).__name__), self.n_samples_seen_ + len(rows)
-                progress = Progress(name, self.verbose, n_rows=total, watcher=tasks, log_unit=self._log_unit)
-                try:
-                    with np.errstate(all="ignore"):  # samplers judge what leaves the finite numbers
-                        if is_online(self):
-                            self._update(sampler, rows, reset, progress)
-                        else:
-                            self._run(sampler, rows, progress)
-                except ImpossibleRowsError as error:
-                    found = error.among(rows, sample_weight)
-                    found.rows = error.rows if self._units is None else self._units.restored_rows(error.rows)
-                    raise found from None
-                except np.linalg.LinAlgError as error:
-                    raise DivergenceError(
-                        f"linear algebra failed ({error}): look for extreme values, standardise the columns, "
-                        "or state priors in the units of the data"
-                    ) from error
-                self.n_samples_seen_ += len(given)
-                data = given.X if given.y is None else given.y
-                self.data_fingerprint_ = fingerprint(data, given.weight, self.data_fingerprint_)
-            words = None if self._is_proposed else far_columns(self._model, rows)
-            if words is not None:
-                self._doubt(words, stacklevel=4)
+                for batch in in_batches(self, X, y, sample_weight):
+                    self._absorb(*batch, reset, classes)
         return self
+
+    def _absorb(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> None:
+        """One update."""
+        sampler, parameters = self._sampler(), settings(self)
+        reset = reset or self._is_first_call()
+        if reset:
+            self._doubts = []
+        else:
+            refuse_changes(self._settings, parameters)
+        given = self._rows(X, y, sample_weight, reset, classes)
+        if reset:
+            self._units = self._units_of(given) if self.standardize else None
+        rows = given if self._units is None else self._units.rows(given)
+        if reset:
+            self._model, self._settings = self._make_model(rows.X, rows.y), parameters
+            self.n_samples_seen_, self._weight_seen, self.data_fingerprint_ = 0, 0.0, 0
+        self._weight_seen += given.total_weight
+        call = "fit" if reset else "partial_fit"
+        with fit_tasks(self, call, X, y) as tasks:
+            name, total = getattr(self, "_named", type(self).__name__), self.n_samples_seen_ + len(rows)
+            progress = Progress(name, self.verbose, n_rows=total, watcher=tasks, log_unit=self._log_unit)
+            try:
+                with np.errstate(all="ignore"):  # samplers judge what leaves the finite numbers
+                    if is_online(self):
+                        self._update(sampler, rows, reset, progress)
+                    else:
+                        self._run(sampler, rows, progress)
+            except ImpossibleRowsError as error:
+                found = error.among(rows, sample_weight)
+                found.rows = error.rows if self._units is None else self._units.restored_rows(error.rows)
+                raise found from None
+            except np.linalg.LinAlgError as error:
+                raise DivergenceError(
+                    f"linear algebra failed ({error}): look for extreme values, standardise the columns, "
+                    "or state priors in the units of the data"
+                ) from error
+            self.n_samples_seen_ += len(given)
+            data = given.X if given.y is None else given.y
+            self.data_fingerprint_ = fingerprint(data, given.weight, self.data_fingerprint_)
+        words = None if self._is_proposed else far_columns(self._model, rows)
+        if words is not None:
+            self._doubt(words, stacklevel=5)
 
     @property
     def _is_proposed(self) -> bool:
@@ -183,7 +193,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         self._stream, self._result = Stream(rng, state, records), None
         self._report(state, state.all_weights.W)
         for complaint in sampler.complaints(new):
-            warnings.warn(complaint, EvidenceWarning, stacklevel=5)
+            warnings.warn(complaint, EvidenceWarning, stacklevel=6)
 
     def _doubt(self, words: str, stacklevel: int) -> None:
         """Warn of the model or the rows, now and in ``warnings_``; ``stacklevel`` as if it warned itself."""
@@ -200,6 +210,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         """Validated rows in the form that the model was fitted on."""
         check_is_fitted(self)
+        X, y, _ = at_once(self, X, y)
         refuse_unreadable(X=X, y=y)
         X, y = self._validate(X, y, False)
         rows = Rows.of(X, self._encode(y, False, None))
@@ -208,6 +219,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _validate_X(self, X: Any) -> np.ndarray:
         """Rows to predict, in the units of the model."""
         check_is_fitted(self)
+        X, *_ = at_once(self, X, only_X=True)
         X = self._columns_of(X)
         return X if self._units is None else self._units.X(X)
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._compat import Interval, fit_context
 from ..history import Rows
 from ._base import EvidenceEstimator
+from ._given import at_once
 from ._input import check_count, column_indices, generator
 from ._stream import learns_online
 from ._units import Units
@@ -19,14 +20,15 @@ class ConditionalEstimator(EvidenceEstimator):
     """Base of regressors and classifiers."""
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Forget what was seen and learn from these rows.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features) or RowSource
         y : array-like of shape (n_samples,)
-            Of a classifier labels of any kind; the classes are those with positive weight.
+            None if X is a :class:`RowSource`.  Of a classifier labels of any kind; the classes are those with
+            positive weight.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
 
@@ -45,13 +47,14 @@ class ConditionalEstimator(EvidenceEstimator):
 
     @available_if(learns_online)
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows; the first call starts afresh.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features) or RowSource
         y : array-like of shape (n_samples,)
+            None if X is a :class:`RowSource`.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
@@ -83,6 +86,7 @@ class ConditionalEstimator(EvidenceEstimator):
         ndarray of shape (n_samples,)
         """
         check_is_fitted(self)
+        X, y, _ = at_once(self, X, y)
         if y is None:
             X = self._validate_X(X)
             return self._model.expected_score(self.particles_, self.particle_weights_, X) - self._log_unit

@@ -190,7 +190,7 @@ class BayesianModel(ConditionalEstimator):
             self._doubt(
                 f"log_prior does not seem to be the normalised log density of sample_prior: {disagreement}; "
                 "the log evidence is as wrong as the prior",
-                stacklevel=5,
+                stacklevel=6,
             )
         return model
 
@@ -223,7 +223,7 @@ class BayesianModel(ConditionalEstimator):
             self._doubt(
                 f"a function failed at {failures.share:.0%} of all θ, which count as impossible: "
                 f"{failures.example}",
-                stacklevel=6,
+                stacklevel=7,
             )
 
     def _unchecked_model(self) -> CustomModel:

@@ -141,7 +141,9 @@ class BayesianGLM(GLMPredictions):
         return FAMILIES.get(str(self.family), FAMILIES["poisson"])
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, trials: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, trials: Any = None
+    ) -> Self:
         """Forget what was seen and learn from these rows.
 
         Parameters
@@ -180,7 +182,7 @@ class BayesianGLM(GLMPredictions):
     def partial_fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         sample_weight: Any = None,
         offset: Any = None,
         trials: Any = None,
@@ -208,7 +210,7 @@ class BayesianGLM(GLMPredictions):
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
         rows = super()._rows(X, y, sample_weight, reset, classes)
         if (words := self._family.doubt(rows.y)) is not None:  # type: ignore[arg-type]
-            self._doubt(words, stacklevel=5)
+            self._doubt(words, stacklevel=6)
         return rows
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..history import Rows
 from ..models import Bernoulli, Family, FarColumns, GLMModel
 from ._conditional import LinearPredictor
+from ._given import at_once
 from ._known import with_known
 
 
@@ -23,6 +24,7 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
 
     _model: GLMModel | FarColumns
     classes_: np.ndarray
+    _takes_known = True
 
     @property
     def _family(self) -> Family:
@@ -93,7 +95,7 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
         return np.exp(self.predict_log_proba(X, offset))
 
     def score(
-        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, trials: Any = None
+        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, trials: Any = None
     ) -> float:
         """R² of :meth:`predict`; of two classes the share of rows that it gets right.
 
@@ -109,7 +111,7 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
         -------
         float
         """
-        known = with_known(X, offset, trials)
+        known, y, sample_weight = at_once(self, with_known(X, offset, trials), y, sample_weight)
         if self._is_classifier:
             return float(accuracy_score(y, self.predict(known), sample_weight=sample_weight))
         return super().score(known, y, sample_weight)

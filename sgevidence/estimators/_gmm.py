@@ -232,7 +232,7 @@ class BayesianGMM(DensityEstimator):
 
     def _doubt_if(self, words: str | None) -> None:
         if words is not None:
-            self._doubt(words, stacklevel=6)
+            self._doubt(words, stacklevel=7)
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> MixtureModel:
         return MixtureModel(

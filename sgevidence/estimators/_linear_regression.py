@@ -11,6 +11,7 @@ from ..history import Rows
 from ..models import LinearModel
 from ._conditional import LinearPredictor
 from ._documentation import documented
+from ._given import at_once
 from ._input import check_prior_pair
 from ._units import Units
 
@@ -149,6 +150,22 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
             return mean
         std = self._model.predictive_std(*cloud, X)
         return mean, std if self._units is None else std * self._units.y_scale
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """R² of :meth:`predict`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or RowSource
+        y : array-like of shape (n_samples,)
+            None if X is a :class:`RowSource`.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        return super().score(*at_once(self, X, y, sample_weight))
 
     @property
     def noise_std_(self) -> float:

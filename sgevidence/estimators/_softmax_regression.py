@@ -13,6 +13,7 @@ from ..history import Rows
 from ..models import FarColumns, SoftmaxModel, near
 from ._conditional import LinearPredictor
 from ._documentation import documented
+from ._given import at_once
 from ._labels import label_indices
 from ._stream import learns_online
 
@@ -104,7 +105,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
 
     @available_if(learns_online)
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows; the first call starts afresh.
 
         Parameters
@@ -183,6 +184,22 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         ndarray of shape (n_samples,)
         """
         return self._decode(np.argmax(self.predict_log_proba(X), axis=1))
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Accuracy of :meth:`predict`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or RowSource
+        y : array-like of shape (n_samples,)
+            None if X is a :class:`RowSource`.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        return super().score(*at_once(self, X, y, sample_weight))
 
     def _decode(self, y: np.ndarray) -> np.ndarray:
         return self.classes_[y]

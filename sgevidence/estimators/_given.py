@@ -1,0 +1,47 @@
+"""What is given as X: arrays as they are, a RowSource as the arrays that it has."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ._known import WithKnown
+from ._sources import Part, RowSource
+
+
+def at_once(
+    estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, only_X: bool = False
+) -> tuple[Any, Any, Any]:
+    """X, y and weights; if X is a :class:`RowSource`, of all its rows, with its offset.
+
+    Raises
+    ------
+    ValueError
+        If y, weights or an offset are given beside a source, or the estimator has no use for its offset.
+    """
+    source = _source(estimator, X, y, sample_weight)
+    return (X, y, sample_weight) if source is None else _arrays(source.read(only_X))
+
+
+def in_batches(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
+    """The same for some rows after the other; arrays are one batch."""
+    source = _source(estimator, X, y, sample_weight)
+    yield from [(X, y, sample_weight)] if source is None else map(_arrays, source.batches())
+
+
+def _source(estimator: Any, X: Any, y: Any, sample_weight: Any) -> RowSource | None:
+    offset, trials = (X.offset, X.trials) if isinstance(X, WithKnown) else (None, None)
+    source = X.X if isinstance(X, WithKnown) else X
+    if not isinstance(source, RowSource):
+        return None
+    for name, value in (("y", y), ("sample_weight", sample_weight), ("offset", offset), ("trials", trials)):
+        if value is not None:
+            role = "target" if name == "y" else name
+            raise ValueError(f"{name} is given beside a RowSource: name its column there, {role}=...")
+    for name in ("offset", "trials"):
+        if getattr(source, name) is not None and not estimator._takes_known:
+            raise ValueError(f"{source!r} has {name}, of which {type(estimator).__name__} has no use")
+    return source
+
+
+def _arrays(part: Part) -> tuple[Any, Any, Any]:
+    X = part.X if part.offset is None and part.trials is None else WithKnown(part.X, part.offset, part.trials)
+    return X, part.y, part.sample_weight
