@@ -8,6 +8,7 @@ import numpy as np
 from .._compat import validate_params
 from ..estimators import generator
 from ..exceptions import EvidenceWarning
+from ..targets import cross_fitted
 from ._draws import LogDensity, as_chains, evaluate
 from ._mixing import Mixing, split_mixing
 from ._warp import Half, bridged
@@ -117,11 +118,8 @@ def bridge_evidence(draws: Any, log_density: LogDensity, *, random_state: Any = 
         bridged(log_density, first, at[0], second, rngs[0]),
         bridged(log_density, second, at[1], first, rngs[1]),
     ]
-    # either half is the other's Gaussian: errors by draws of the posterior may be of one sign in both
-    var = sum(half.var_q for half in halves) + sum(half.var_p**0.5 for half in halves) ** 2
-    std = 0.5 * np.sqrt(var + 1e-300)
-    half_gap = 0.5 * abs(halves[0].log_Z - halves[1].log_Z)
-    log_Z, error = 0.5 * (halves[0].log_Z + halves[1].log_Z), float(max(std, half_gap))
+    log_Z, std, half_gap = cross_fitted(*halves)
+    error = max(std, half_gap)
     columns = [*np.moveaxis(theta, 2, 0), log_p]
     chains = _chain_doubts([split_mixing(x) for x in columns], [*names, "the log density"], theta.shape[:2])
     doubts = (*chains, *_half_doubts(halves, half_gap / std, error))

@@ -19,14 +19,17 @@ evidence_path_ : dict of str to ndarray
     One entry per chunk: n_samples, log_evidence, log_evidence_std, log_predictive (of the chunk
     given the rows before it), n_annealing_steps, ess, lambdas (array of arrays), n_refused,
     n_likelihoods, n_gradients, n_particles, n_moves, n_escorts, n_escorts_refused, acceptance,
-    n_renewals, missed_mode, sample_noise, noise_to_injection, anchor_distance, total_weight (of the
-    rows).  At most 4096 entries: then every second is dropped.
+    n_proposals, n_sharpened, disagreement, n_renewals, missed_mode, sample_noise,
+    noise_to_injection, anchor_distance, total_weight (of the rows).  At most 4096 entries: then every
+    second is dropped.
 diagnostics_ : dict of str to float
     How the sampling went: n_particles, ess (of the last weighting), acceptance, n_moves, n_escorts
     and n_escorts_refused (clouds carried along with the posterior), n_refused (proposals that left
     the finite numbers), noise_to_injection (gradient noise of SGHMC, SGNHT), sample_noise (nats; what a
     sub-sample of the history does not know), anchor_distance (posterior widths per √d), n_renewals
-    and missed_mode (modes taken from outside, or lost when they were last looked for, nats).
+    and missed_mode (modes taken from outside, or lost when they were last looked for, nats),
+    n_proposals (answers of a density that covers the posterior), n_sharpened (annealed answers that a
+    bridge has made sharper).
     Another sampler has more or fewer words of its own.
 warnings_ : list of str
     Why the answer should not be trusted as it is, of all rows seen: what ``EvidenceWarning`` was given of.

@@ -27,6 +27,9 @@ class ChunkRecord(NamedTuple):
     #: spread over particles of the error of a sub-sample of the history, nats; nan without
     sample_noise: float = np.nan
     n_proposals: int = 0  #: answers of a density that covers the posterior, in the place of annealing
+    n_sharpened: int = 0  #: annealed answers that a bridge to a density fitted to the cloud has made sharper
+    #: nats by which that bridge exceeds an annealed answer, where they disagree; nan where there was none
+    disagreement: float = np.nan
     n_renewals: int = 0  #: modes whose share of the evidence was taken from importance sampling around them
     #: nats by which a mode that no particle has found exceeds the particles' own; nan if none was sought
     missed_mode: float = np.nan
@@ -63,7 +66,7 @@ class ChunkRecord(NamedTuple):
             n_alike=after.tuned.alike,
             anchor_distance=after.memory.anchor_distance(after.seen.mean),
             missed_mode=max(words("missed_mode"), default=np.nan),
-            **{name: (words(name) or [np.nan])[-1] for name in ("acceptance", "noise_to_injection")},
+            **{name: (words(name) or [np.nan])[-1] for name in LATEST},
             **{name: sum(words(name)) for name in COUNTS},
         )
 
@@ -85,12 +88,13 @@ class ChunkRecord(NamedTuple):
             ess=min(self.ess, earlier.ess),
             missed_mode=self.missed_mode if self.n_renewals else known("missed_mode"),
             sample_noise=float(np.fmax(self.sample_noise, earlier.sample_noise)),
-            acceptance=known("acceptance"),
-            noise_to_injection=known("noise_to_injection"),
+            **{name: known(name) for name in LATEST},
             **more,
         )
 
 
+#: What the last transition that knows it says.
+LATEST = ("acceptance", "noise_to_injection", "disagreement")
 #: What adds up over chunks beside the counts.
 SUMS = ("log_predictive", "n_annealing_steps")
 #: What adds up over the transitions of a chunk.
@@ -99,6 +103,7 @@ COUNTS = (
     "n_escorts",
     "n_escorts_refused",
     "n_proposals",
+    "n_sharpened",
     "n_renewals",
     "n_refused",
     "n_likelihoods",
@@ -125,7 +130,7 @@ def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
     out: dict[str, float] = {"n_particles": last.n_particles, "ess": last.ess}
     out |= {
         f"n_{k}": int(path[f"n_{k}"].sum())
-        for k in ("moves", "escorts", "escorts_refused", "proposals", "renewals", "refused")
+        for k in ("moves", "escorts", "escorts_refused", "proposals", "sharpened", "renewals", "refused")
     }
     out["missed_mode"] = missed_mode(records)
     for name in ("acceptance", "noise_to_injection", "sample_noise", "anchor_distance"):
@@ -141,6 +146,12 @@ def missed_mode(records: list[ChunkRecord]) -> float:
         known = not np.isnan(record.missed_mode)
         missed = record.missed_mode if known else 0.0 if record.n_renewals else missed
     return missed
+
+
+def latest(records: list[ChunkRecord], name: str) -> float:
+    """The last value that is known; 0 if none is."""
+    known = [value for record in records if not np.isnan(value := getattr(record, name))]
+    return known[-1] if known else 0.0
 
 
 #: Draws below which a weighting says nothing of its own error, and the share of the particles.
@@ -187,6 +198,13 @@ def complaints(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
         out.append(
             f"the particles missed a mode that is better by {missed:.0f} nats, so the log evidence is too "
             "low" + raising("max_particles", "reservoir_size") + ", or try another random_state"
+        )
+    if disagreement := latest(records, "disagreement"):
+        out.append(
+            f"a bridge from the particles to a density fitted to them gives a log evidence that is "
+            f"{abs(disagreement):.2f} nats {'higher' if disagreement > 0 else 'lower'}, more than four "
+            "standard errors: annealing has lost its way, or the posterior has tails or modes between which "
+            "particles do not move" + raising("max_particles") + ", or try another random_state"
         )
     if last.n_alike > 0.0:
         out.append(

@@ -96,7 +96,8 @@ class SGAIS(Parts, OnlineSampler):
     proposal : Proposal or None, default=Proposal()
         Takes evidence and particles from a density that covers the posterior, where the model knows one:
         linear regressions and mixtures of one component are exact, softmax and Poisson regressions answer
-        from the Gaussian at their mode, other mixtures from allocations.
+        from the Gaussian at their mode, other mixtures from allocations; custom models are annealed, and a
+        bridge from the cloud to densities fitted to it makes the answer sharper.
         None anneals: then a mixture may be left with two groups in one component, hundreds of nats low
         without a sign of it.
 
@@ -265,7 +266,8 @@ class SGAIS(Parts, OnlineSampler):
         shuffle, until = self.chunk_size is None, crossing.doubling_until(model, rows)
         for piece in pieces(rows, state.n, self.chunk_size, shuffle, rng.rows, progress.expect, until):
             is_last = state.n_rows + len(piece) == n_rows
-            state, infos = crossing(state, state.path(model, piece), rng, offered if is_last else None)
+            known = offered if is_last else None
+            state, infos = crossing(state, state.path(model, piece), rng, known, is_last)
             state = self._thinned(state, model, rng)
             yield state, infos
 

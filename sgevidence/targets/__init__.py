@@ -4,7 +4,8 @@ from ._allocation_answer import AllocationEvidence, pooled
 from ._allocations import allocation_evidence, most_rows, patience
 from ._anchoring import STRAY, anchored_at_mode, gaussian
 from ._answer import Answer, exact_answer
-from ._bridge import bridge
+from ._bridge import bridge, cross_fitted
+from ._cross_fitted_bridge import cross_fitted_bridge
 from ._importance import importance_draws
 from ._log_concave import log_concave_answer, log_joint_of_many
 from ._newton import concave_mode, find_mode
@@ -38,6 +39,8 @@ __all__ = [
     "anchored_at_mode",
     "curvature_coordinates",
     "bridge",
+    "cross_fitted",
+    "cross_fitted_bridge",
     "estimate",
     "concave_mode",
     "exact_answer",

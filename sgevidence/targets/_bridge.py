@@ -29,7 +29,7 @@ X.-L. Meng and W. H. Wong (1996), Simulating ratios of normalizing constants via
 C. J. Geyer (1994), Estimating normalizing constants and reweighting mixtures.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import expit
@@ -97,3 +97,24 @@ def bridge(log_q: np.ndarray, log_p: np.ndarray, W: np.ndarray | None = None) ->
     log_w = np.log(counts) - np.logaddexp(-log_w, log_odds - log_Z) + np.log(len(log_w) / n_q)
     var_q = f.relative_variance if W is None else np.nan
     return Estimate(float(log_Z), var_q, g.relative_variance, min(f.ess, g.ess), log_w)
+
+
+class OfHalf(Protocol):
+    """What a bridge to one half of the draws says, nats."""
+
+    @property
+    def log_Z(self) -> float: ...
+    @property
+    def var_q(self) -> float: ...
+    @property
+    def var_p(self) -> float: ...
+
+
+def cross_fitted(first: OfHalf, second: OfHalf) -> tuple[float, float, float]:
+    """log Z, its standard error, and half the gap, of halves each bridged to a density fitted to the other.
+
+    Either half is in both estimates, so errors by draws of the posterior may be of one sign in both.
+    """
+    var = first.var_q + second.var_q + (first.var_p**0.5 + second.var_p**0.5) ** 2
+    gap = 0.5 * abs(first.log_Z - second.log_Z)
+    return 0.5 * (first.log_Z + second.log_Z), float(0.5 * np.sqrt(var + 1e-300)), gap

@@ -23,6 +23,7 @@ C. H. Bennett (1976), Efficient estimation of free energy differences from Monte
 X.-L. Meng and W. H. Wong (1996), Simulating ratios of normalizing constants via a simple identity.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -48,11 +49,17 @@ TRAJECTORY, MAX_DOUBLINGS = 1.9, 3
 #: Trajectories of a rung: before any draw is kept, and in all; correlation with the start, in the coordinate
 #: that remembers most, that counts as forgotten, beside what few chains make of nothing.
 MIN_TRAJECTORIES, MAX_TRAJECTORIES, FORGOTTEN = 2, 20, 0.2
+#: Correlation after so many trajectories, of which the last were long, that will not be forgotten in all.
+HOPELESS, HOPELESS_AFTER = 0.8, 5
 #: Standard errors by which the first and the second half of the draws that are kept may differ in log ω:
 #: chains that spread into the tails of the posterior, where q is thin, have not settled.
 SETTLED = 1.5
 #: Leapfrog steps of a trajectory at most, and the acceptance that the step is adapted to.
 MAX_LEAPFROGS, ACCEPTANCE = 32, 0.8
+
+
+#: ``(draws (C, d), log ratio (C,)) -> (C, k)``.
+Quantities = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class Rung(NamedTuple):
@@ -143,30 +150,84 @@ def _moved(
     """Draws of the next rung, the step in widths of q, and evaluations; None if they remember their start."""
     d = rung.phi.shape[-1]
     weights = Weights(gap * rung.u.ravel())
-    phi = start = rung.phi.reshape(-1, d)[systematic(weights.W, rng, n_chains)]
-    here, n, is_new, doublings = None, 0.0, False, 0
-    kept: list[tuple[np.ndarray, np.ndarray]] = []
+    start = rung.phi.reshape(-1, d)[systematic(weights.W, rng, n_chains)]
 
     def log_f(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         value, grad = log_p(x)
         return t * value - 0.5 * (1 - t) * np.sum(x**2, axis=1), t * grad - (1 - t) * x
 
+    found = settled_chains(log_f, start, log_eps, most, rng)
+    if found is None:
+        return None
+    return Rung(found.phi, found.log_ratio / t), found.log_eps, found.n_evaluations
+
+
+class Chains(NamedTuple):
+    """Draws of a density f, after chains have forgotten their start."""
+
+    phi: np.ndarray  #: (T, C, d)
+    log_ratio: np.ndarray  #: log f at them, less that of a standard normal but for its constant, (T, C)
+    log_eps: float  #: step, in units of φ
+    n_evaluations: float  #: gradients, in particles
+
+
+def settled_chains(
+    log_f: ValueAndGradient,
+    start: np.ndarray,
+    log_eps: float,
+    most: float,
+    rng: np.random.Generator,
+    quantities: Quantities = lambda phi, log_ratio: phi,
+) -> Chains | None:
+    """Chains of a density that is not far from standard normal, by HMC.
+
+    Parameters
+    ----------
+    log_f : callable (C, d) -> (C,), (C, d)
+        Log density and its gradient.
+    start : ndarray of shape (C, d)
+    log_eps : float
+        First step.
+    most : float
+        Evaluations after which they are given up.
+    rng : numpy.random.Generator
+    quantities : callable (C, d), (C,) -> (C, k)
+        Those that must have forgotten their start, of draws and their log ratio.
+
+    Returns
+    -------
+    Chains or None
+        None if they remember their start, or drift.
+    """
+    phi, n_chains, here = start, len(start), log_f(start)
+    n, is_new, doublings = float(n_chains), False, 0
+    first = quantities(start, _log_ratio(start, here[0]))
+    kept: list[tuple[np.ndarray, np.ndarray]] = []
     for repeat in range(1, MAX_TRAJECTORIES + 1):
         L = int(np.clip(round(TRAJECTORY * 2.0**doublings / np.exp(log_eps)), 1, MAX_LEAPFROGS))
         eps = np.exp(log_eps) * rng.uniform(0.5, 1.2, n_chains)
         phi, info = hmc(phi, log_f, rng, eps=eps, L=L, here=here)
         here, n = cast(tuple[np.ndarray, np.ndarray], info.here), n + info.n_gradients * n_chains
         log_eps = float(np.clip(log_eps + info.acceptance - ACCEPTANCE, np.log(1e-3), np.log(1.8)))
+        log_ratio = _log_ratio(phi, here[0])
         if is_new:
-            kept = [*kept, (phi, (here[0] + 0.5 * np.sum(phi**2, axis=1)) / t)][-N_SUCCESSIVE:]
+            kept = [*kept, (phi, log_ratio)][-N_SUCCESSIVE:]
             if len(kept) == N_SUCCESSIVE and is_settled(np.array([u for _, u in kept])):
-                return Rung(*map(np.array, zip(*kept))), log_eps, n
+                phi, log_ratio = map(np.array, zip(*kept))
+                return Chains(phi, log_ratio, log_eps, n)
         if n > most:
             return None
         if not is_new and repeat >= MIN_TRAJECTORIES:
-            is_new = memory(start, phi) < FORGOTTEN
+            remembered = memory(first, quantities(phi, log_ratio))
+            if repeat >= HOPELESS_AFTER and remembered > HOPELESS:
+                return None
+            is_new = remembered < FORGOTTEN
             doublings = min(doublings + (not is_new), MAX_DOUBLINGS)
     return None
+
+
+def _log_ratio(phi: np.ndarray, log_f: np.ndarray) -> np.ndarray:
+    return log_f + 0.5 * np.sum(phi**2, axis=1)
 
 
 def is_settled(u: np.ndarray) -> bool:

@@ -56,6 +56,8 @@ class Tuned(NamedTuple):
     #: rows, by total weight, when allocations did not carry a mixture's uncertainty: they are not asked again
     allocations_failed: float = 0.0
     proposed: float = 0.0  #: rows, by total weight, when the model's proposal was last asked
+    sharpened: float = 0.0  #: rows, by total weight, when an annealed answer was last sharpened
+    spent: float = 0.0  #: gradients since then, and what likelihoods cost of them, particles × rows
     searched: float = 0.0  #: rows, by total weight, when rivals of a mixture were last looked for
     rivals: Rivals | None = None  #: what may overtake the particles; None: nothing is known
     even: bool = False  #: a map kept the weights even: the posterior is Gaussian, fewer particles will do

@@ -22,7 +22,7 @@ from ._anneal import Anneal
 from ._base import State, Step, Streams, check_rows
 from ._both_ways import BothWays
 from ._escort import Escort
-from ._from_proposal import FromProposal, Proposal
+from ._from_proposal import FromProposal, Proposal, Proposed
 from ._mode_search import ModeSearch
 from ._modes import ModeImportance, is_renewed
 from ._overlooked import Overlooked
@@ -32,6 +32,7 @@ from ._refresh import Refresh
 from ._restart import Restart
 from ._reweight import Reweight
 from ._settle import settled
+from ._sharpen import cost, effort, sharpened
 
 
 class Crossing(NamedTuple):
@@ -51,11 +52,17 @@ class Crossing(NamedTuple):
     proposal: Proposal | None = None
 
     def __call__(
-        self, state: State, path: Path, rng: Streams, offered: Cloud | None = None
+        self,
+        state: State,
+        path: Path,
+        rng: Streams,
+        offered: Cloud | None = None,
+        is_last: bool = False,
     ) -> tuple[State, list[Any]]:
         """The state after the chunk, in which its rows are history, or still pending.
 
-        ``offered`` is what allocations that have declined know of all rows at the end of the path.
+        ``offered`` is what allocations that have declined know of all rows at the end of the path;
+        ``is_last`` says that the rows of the call end with the chunk.
         """
         survey = self._survey(state, path)
         if survey is None:  # which knows more points that may explain the rows
@@ -73,7 +80,11 @@ class Crossing(NamedTuple):
                 break
             path = path.looked_at(state.cloud.some(N_DRAWS))
         state = _still_alike(state.foreseen(before, path), path)
-        if state.pending is not None and not state.is_rivalled and offered is None:
+        spent = state.tuned.spent + sum(map(cost, infos))
+        state = state._replace(tuned=state.tuned._replace(spent=spent))
+        may_sharpen = is_last and self.proposal is not None and not isinstance(step.info, Proposed)
+        allowed = effort(state, path) if may_sharpen else None
+        if state.pending is not None and not (state.is_rivalled or offered is not None or allowed):
             return state, infos
         step = step._replace(state=state._replace(cloud=state.seen, pending=None, ell=None))
         step = _or_offered(step, offered, infos)
@@ -83,6 +94,9 @@ class Crossing(NamedTuple):
             step = outside.renewed(step)
             infos.append(step.info)
         step = _or_offered(step, offered, infos)  # modes may know less than what they took the place of
+        if allowed and (allowed := effort(step.state, path)):  # unless these have an answer that is sharp
+            step = sharpened(step, path, rng, allowed)
+            infos.append(step.info)
         return self._settled(step, path, rng), infos
 
     def at_once(

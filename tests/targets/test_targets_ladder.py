@@ -70,8 +70,8 @@ def test_chains_that_do_not_move_are_not_believed(monkeypatch):
     problem = LogGammas(3.0, 4)
     monkeypatch.setattr(_ladder, "TRAJECTORY", 1e-3)
     monkeypatch.setattr(_ladder, "MAX_LEAPFROGS", 1)
-    slow = broken(_ladder._moved, "log_eps + info.acceptance - ACCEPTANCE", "-6.0")
-    monkeypatch.setattr(_ladder, "_moved", slow)
+    slow = broken(_ladder.settled_chains, "log_eps + info.acceptance - ACCEPTANCE", "-6.0")
+    monkeypatch.setattr(_ladder, "settled_chains", slow)
     assert z(problem, 4, 5) is None
 
 
