@@ -2,9 +2,9 @@
 A model of your own: are the errors Gaussian or heavy-tailed?
 =============================================================
 
-Any model whose prior and likelihood can be written for many parameter vectors at once: three functions in
-``autograd.numpy``.  Parameters are unconstrained, so that a transformed one brings its Jacobian, and
-densities are normalised, because the evidence counts every constant.
+Any model with a log likelihood: parameters have names and priors from ``scipy.stats``, in their own units,
+and the likelihood is written for many parameter vectors at once, in ``autograd.numpy``.  Densities are
+normalised, because the evidence counts every constant.
 
 Here a regression with Student-t errors against one with Gaussian errors, on rows with a few outliers.
 """
@@ -12,36 +12,29 @@ Here a regression with Student-t errors against one with Gaussian errors, on row
 import autograd.numpy as np
 import matplotlib.pyplot as plt
 from autograd.scipy.special import gammaln
+from scipy import stats
 
 from sgevidence import BayesianModel, compare
 
 LOG_2PI = np.log(2 * np.pi)
 
-
-def sample_prior(rng, size):
-    """Intercept, slope and log σ, all N(0, 1)."""
-    return rng.standard_normal((size, 3))
+priors = {"intercept": stats.norm(0, 1), "slope": stats.norm(0, 1), "scale": stats.lognorm(1)}
 
 
-def log_prior(theta):
-    return -0.5 * np.sum(theta**2, axis=1) - 1.5 * LOG_2PI
+def line(p, X):
+    """Parameters are columns (M, 1), so that the answer is (M, n): particles down, rows across."""
+    return p["intercept"] + p["slope"] * X[:, 0]
 
 
-def residuals(theta, X, y):
-    """Particles down, rows across, in units of σ; and log σ."""
-    mean = theta[:, :1] + theta[:, 1:2] * X[:, 0]
-    return (y - mean) * np.exp(-theta[:, 2:]), theta[:, 2:]
+def gaussian(p, X, y):
+    z = (y - line(p, X)) / p["scale"]
+    return -0.5 * z**2 - np.log(p["scale"]) - 0.5 * LOG_2PI
 
 
-def gaussian(theta, X, y):
-    z, log_sigma = residuals(theta, X, y)
-    return -0.5 * z**2 - log_sigma - 0.5 * LOG_2PI
-
-
-def student_t(theta, X, y, df=3.0):
-    z, log_sigma = residuals(theta, X, y)
+def student_t(p, X, y):
+    z, df = (y - line(p, X)) / p["scale"], p["df"]
     constant = gammaln((df + 1) / 2) - gammaln(df / 2) - 0.5 * np.log(df * np.pi)
-    return constant - 0.5 * (df + 1) * np.log1p(z**2 / df) - log_sigma
+    return constant - 0.5 * (df + 1) * np.log1p(z**2 / df) - np.log(p["scale"])
 
 
 rng = np.random.default_rng(0)
@@ -50,40 +43,47 @@ y = 0.5 + 1.5 * X[:, 0] + 0.4 * rng.standard_normal(120)
 y[:6] += rng.choice([-1, 1], size=6) * 3.0  # outliers
 
 models = {
-    name: BayesianModel(
-        sample_prior=sample_prior, log_prior=log_prior, log_likelihood=likelihood, random_state=seed
-    ).fit(X, y)
-    for seed, (name, likelihood) in enumerate({"Gaussian": gaussian, "Student t": student_t}.items())
+    "Gaussian": BayesianModel(gaussian, priors, mean=line, random_state=0).fit(X, y),
+    "Student t": BayesianModel(
+        student_t, priors | {"df": stats.gamma(2, scale=10)}, mean=line, random_state=1
+    ).fit(X, y),
 }
 print(compare(models))
 
 # %%
-# The outliers pull the Gaussian's σ up; the Student t does not need to believe them.  ``theta`` of the
-# posterior is in the unconstrained coordinates of the functions above:
+# The outliers pull the Gaussian's scale up; the Student t does not need to believe them.  Draws from the
+# posterior have the names and units of the priors:
 
+ends = np.array([[X.min()], [X.max()]])
 for name, model in models.items():
-    theta = model.posterior_samples()["theta"]
-    intercept, slope, sigma = theta[:, 0].mean(), theta[:, 1].mean(), np.exp(theta[:, 2]).mean()
-    print(f"{name:10} intercept {intercept:.2f}, slope {slope:.2f}, scale {sigma:.2f}")
+    means = {k: v.mean() for k, v in model.posterior_samples().items()}
+    print(f"{name:10}", ", ".join(f"{k} {mean:.2f}" for k, mean in means.items()))
 
-    ends = np.array([X.min(), X.max()])
-    line = intercept + slope * ends
-    plt.plot(ends, line, label=f"{name}, ± scale")
-    plt.fill_between(ends, line - sigma, line + sigma, alpha=0.2)
+    fitted = model.predict(ends)
+    plt.plot(ends[:, 0], fitted, label=f"{name}, ± scale")
+    plt.fill_between(ends[:, 0], fitted - means["scale"], fitted + means["scale"], alpha=0.2)
 plt.plot(X[:, 0], y, ".", color="0.3")
 plt.legend(frameon=False)
 plt.show()
 
 # %%
-# The functions are tried before they are relied on: a wrong shape is refused by name, and a prior whose draws
-# are not of its density is warned of.
+# The functions are tried before they are relied on.  A wrong shape is refused by name, and so is code that
+# autograd cannot differentiate, for which there is ``gradient="numerical"``:
 
 
-def a_forgotten_axis(theta, X, y):
-    return np.sum(gaussian(theta, X, y), axis=1)
+def a_forgotten_axis(p, X, y):
+    return np.sum(gaussian(p, X, y), axis=1)
 
 
-try:
-    BayesianModel(sample_prior=sample_prior, log_prior=log_prior, log_likelihood=a_forgotten_axis).fit(X, y)
-except ValueError as error:
-    print("ValueError:", error)
+def plain_scipy(p, X, y):
+    return stats.norm.logpdf(y, line(p, X), p["scale"])
+
+
+for wrong in (a_forgotten_axis, plain_scipy):
+    try:
+        BayesianModel(wrong, priors).fit(X, y)
+    except (TypeError, ValueError) as error:
+        print(f"{type(error).__name__}: {error}")
+
+same = BayesianModel(plain_scipy, priors, gradient="numerical", random_state=0).fit(X, y)
+print(f"with scipy.stats {same.log_evidence_:.2f}, written out {models['Gaussian'].log_evidence_:.2f}")

@@ -37,6 +37,7 @@ from .model_selection import (
     log_bayes_factor,
     replicate,
 )
+from .models import LKJ, Dirichlet
 from .monitoring import EvidenceMonitor
 from .samplers import (
     AIS,
@@ -61,6 +62,8 @@ __all__ = [
     "BayesianGLM",
     "BayesianGMM",
     "BayesianModel",
+    "Dirichlet",
+    "LKJ",
     "EvidenceModelAverager",
     "EvidenceFeatureSelector",
     "compare",

@@ -31,7 +31,7 @@ def slope_log_likelihood(theta, X, y):
 
 def slope_model(log_likelihood=slope_log_likelihood, **params):
     params = {"sampler": SGAIS(n_particles=30, max_particles=30), "random_state": 0} | params
-    return BayesianModel(sample_slope, slope_log_prior, log_likelihood, **params)
+    return BayesianModel(log_likelihood, sample_prior=sample_slope, log_prior=slope_log_prior, **params)
 
 
 class Case(NamedTuple):

@@ -32,7 +32,9 @@ class Box:
         return self.function(theta)[:, None] + np.zeros(len(X))
 
     def fit(self, seed):
-        model = BayesianModel(self.sample, self.log_prior, self.log_likelihood, random_state=seed)
+        model = BayesianModel(
+            self.log_likelihood, sample_prior=self.sample, log_prior=self.log_prior, random_state=seed
+        )
         return model.set_params(sampler=SGAIS(n_particles=500, max_particles=1000)).fit(ONE_ROW)
 
 
@@ -102,7 +104,9 @@ def test_the_bayes_factor_of_two_priors_of_a_coin():
     X, exact, found = np.repeat([1.0, 0.0], [50, 50])[:, None], [], []
     for a, b in [(2.0, 5.0), (10.0, 10.0)]:
         coin = Coin(a, b)
-        model = BayesianModel(coin.sample, coin.log_prior, coin.log_likelihood, random_state=3)
+        model = BayesianModel(
+            coin.log_likelihood, sample_prior=coin.sample, log_prior=coin.log_prior, random_state=3
+        )
         found.append(model.set_params(sampler=SGAIS(n_particles=500, max_particles=1000)).fit(X))
         exact.append(betaln(a + 50, b + 50) - betaln(a, b))
     for est, log_Z in zip(found, exact):

@@ -152,7 +152,7 @@ def cell(
         d,
         n,
         partial(make, n=n),
-        partial(BayesianModel, draws, standard_density, likelihood),
+        partial(BayesianModel, likelihood, sample_prior=draws, log_prior=standard_density),
         reference or partial(integrated, likelihood=likelihood, d=d),
         calls,
         difficulty,

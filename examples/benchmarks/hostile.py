@@ -387,7 +387,13 @@ def custom(rng):
             return float(total), 1e-6
         return float(total), 0.0
 
-    return BayesianModel(_prior, _log_prior, log_likelihood), X, None, np.ones(n), reference
+    return (
+        BayesianModel(log_likelihood, sample_prior=_prior, log_prior=_log_prior),
+        X,
+        None,
+        np.ones(n),
+        reference,
+    )
 
 
 KINDS = dict(linear=linear, poisson=poisson, softmax=softmax, mixture=mixture, custom=custom)

@@ -69,7 +69,14 @@ def custom(seed):
     rng = np.random.default_rng([9, seed])
     functions, y, exact = regions(rng)
     call, sampler = int(rng.choice([7, 25, 50, 130])), SGAIS() if seed % 3 else SGAIS(n_particles=60)
-    model, z, seconds = BayesianModel(*functions, random_state=seed, sampler=sampler), [], 0.0
+    draws, density, log_likelihood = functions
+    model, z, seconds = (
+        BayesianModel(
+            log_likelihood, sample_prior=draws, log_prior=density, random_state=seed, sampler=sampler
+        ),
+        [],
+        0.0,
+    )
     for end in range(call, len(y) + call, call):
         part = y[end - call : end]
         start = process_time()

@@ -1,41 +1,72 @@
 """A user's own model with a running log evidence."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import validate_data
 
-from .._compat import fit_context
-from ..exceptions import ImpossibleRowsError
+from .._compat import Interval, StrOptions, fit_context
 from ..history import Rows
-from ..models import CustomModel, dimension_of
+from ..models import CustomModel, check_shape
 from ._base import EvidenceEstimator
-from ._conditional import ConditionalEstimator
+from ._custom_doubts import WatchedFunctions
+from ._custom_prior import custom_model, dictionary_in_place
+from ._custom_rows import RowsOrNone
 from ._documentation import documented
 from ._input import generator
 from ._stream import learns_online
 
-#: Share of all θ at which a function may fail without a word: those that trajectories reach far out.
-MAX_FAILED_SHARE = 0.01
+
+def _has_mean(estimator: Any) -> bool:
+    """For ``available_if``."""
+    if estimator.mean is None:
+        raise AttributeError("predict needs mean=, a function of parameters and X")
+    return True
 
 
 @documented
-class BayesianModel(ConditionalEstimator):
-    """Log evidence of a model given by three functions.
+class BayesianModel(RowsOrNone, WatchedFunctions):
+    """Log evidence of a model given by its log likelihood and priors of its parameters by name.
 
     Parameters
     ----------
-    sample_prior : callable (rng, size) -> ndarray of shape (size, d)
-        Exact draws from the prior, in unconstrained space.
-    log_prior : callable (theta) -> ndarray of shape (M,)
-        Normalised log prior density of theta (M, d), Jacobian included, in ``autograd.numpy``.
-    log_likelihood : callable (theta, X, y) -> ndarray of shape (M, n)
-        Normalised log density of each row under each particle, in ``autograd.numpy``.
-    sample_rows : callable (theta, X, rng) -> ndarray of shape (n,), optional
-        Simulates one row for each row of theta (n, d) and X, for :meth:`sample_y`.
+    log_likelihood : callable (p, X, y) -> ndarray of shape (M, n)
+        Normalised log density of each row under each of M parameter vectors.  ``p`` is a dictionary of
+        arrays with the leading axis M; a scalar is a column (M, 1), so that it broadcasts against rows as a
+        number does, and w of shape 3 is (M, 3).  ``y`` is None if there is none.  For ``fit()`` without
+        rows it is a function ``(p) -> (M,)``.  With ``prior_transform`` or ``sample_prior``, ``p`` is the
+        array θ (M, d).
+    priors : dict of str to prior, optional
+        In the units of the parameters, without a Jacobian:
+
+        * a continuous distribution of ``scipy.stats``, as ``scipy.stats.gamma(2, scale=3)``;
+        * a pair of distribution and shape, as ``(scipy.stats.norm(0, 1), 3)``: independent and alike;
+        * a function of the dictionary of the parameters before it that returns a distribution, as
+          ``lambda p: scipy.stats.norm(0, p["tau"])``, or a pair of such a function and a shape;
+        * :class:`Dirichlet` or :class:`LKJ`.
+    prior_transform : callable (u) -> ndarray, optional
+        In place of ``priors``, as nested samplers have it: parameters (M, D) of points (M, d) of the unit
+        cube.  Its parameters are called ``theta``.
+    n_params : int, optional
+        Length d of u, with ``prior_transform``.
+    sample_prior, log_prior : callable, optional
+        In place of ``priors``, for experts: exact draws ``(rng, size) -> (size, d)`` in unconstrained space,
+        and their normalised log density ``(theta) -> (M,)``, Jacobian included, in ``autograd.numpy``.
+    mean : callable (p, X) -> ndarray of shape (M, n), optional
+        Mean of y at each row, for :meth:`predict`.
+    sample_rows : callable (p, X, rng) -> ndarray of shape (n,), optional
+        Simulates one row of X from one θ each, for :meth:`sample_y`; scalars are (n,) here.
+    vectorized : bool, default=True
+        False: ``log_likelihood``, ``prior_transform``, ``mean``, ``gradient`` and ``sample_rows`` take one
+        θ at a time, with plain floats for scalars, and return arrays without the axis M.  Functions in
+        ``priors`` and ``log_prior`` take many in any case.
+    gradient : {"autograd", "numerical"} or callable, default="autograd"
+        How the log likelihood is differentiated.  For autograd it is written with ``autograd.numpy`` and
+        ``autograd.scipy``; "numerical" is for any code, and costs 2 d evaluations a gradient; a callable
+        ``(p, X, y)`` returns a dictionary of derivatives of each row's log density, (M, n) for scalars and
+        (M, n, *shape).
     {parameters of every estimator}
 
     Attributes
@@ -44,73 +75,96 @@ class BayesianModel(ConditionalEstimator):
 
     Notes
     -----
-    Gradients come from autograd.  Functions defined at module level make the estimator picklable.
+    The sampler sees standard normals z, and θ = F⁻¹(Φ(z)) with the quantile function of scipy: the prior is
+    exact and normalised, and ``particles_`` are the z.  ``posterior_samples()`` has the parameters.  Where
+    the posterior is so far out in the tail of a prior that scipy cannot invert it, or at an end of its
+    support up to rounding, an ``EvidenceWarning`` says so.
 
-    The functions get read-only arrays.  The first call tries them at a few draws from the prior, and
-    compares 2000 draws of ``sample_prior`` with ``log_prior``: a forgotten Jacobian, a scale that is wrong
-    by a fifth, or a missing constant of 0.3 nats (in some ten dimensions, if the prior is not too far from
-    Gaussian) give a warning.
+    The functions get read-only arrays.  The first call tries them at draws from the prior: shapes, nan,
+    gradients, and whether the value at one θ depends on others.  Of ``sample_prior`` it compares 2000
+    draws with ``log_prior``: a forgotten Jacobian, a scale that is wrong by a fifth, or a missing constant
+    of 0.3 nats (in some ten dimensions, if the prior is not too far from Gaussian) give a warning.
 
     A θ at which a function raises ``LinAlgError`` or an ``ArithmeticError``, or returns nan because its
     arithmetic has overflowed, counts as impossible: the log density there is −inf.
     ``diagnostics_["n_failed"]`` counts these θ; more than a hundredth of all give a warning.  Any other nan
     is refused.
 
+    Functions defined at module level, not lambdas, make the estimator picklable.
+
     Examples
     --------
-    A Poisson rate with a Gamma(1, 1) prior, θ = log rate:
+    A Poisson rate with a Gamma(1, 1) prior:
 
     >>> import autograd.numpy as np
     >>> from autograd.scipy.special import gammaln
+    >>> from scipy import stats
     >>> from sgevidence import BayesianModel
     >>> model = BayesianModel(
-    ...     sample_prior=lambda rng, size: np.log(rng.gamma(1.0, size=(size, 1))),
-    ...     log_prior=lambda theta: theta[:, 0] - np.exp(theta[:, 0]),
-    ...     log_likelihood=lambda theta, X, y: theta * X[:, 0] - np.exp(theta) - gammaln(X[:, 0] + 1),
+    ...     lambda p, X, y: y * np.log(p["rate"]) - p["rate"] - gammaln(y + 1),
+    ...     {"rate": stats.gamma(1)},
     ...     random_state=0,
     ... )
-    >>> counts = np.array([[2.0], [0.0], [1.0], [3.0]])
+    >>> counts = np.array([2.0, 0.0, 1.0, 3.0])
     >>> exact = gammaln(7) - 7 * np.log(5) - np.log(2 * 6)  # Gamma–Poisson
-    >>> bool(abs(model.fit(counts).log_evidence_ - exact) < 1)
+    >>> bool(abs(model.fit(np.zeros((4, 1)), counts).log_evidence_ - exact) < 0.3)
     True
     """
 
     _parameter_constraints: dict = {
         **EvidenceEstimator._parameter_constraints,
-        "sample_prior": [callable],
-        "log_prior": [callable],
         "log_likelihood": [callable],
+        "priors": [dict, None],
+        "prior_transform": [callable, None],
+        "n_params": [Interval(Integral, 1, None, closed="left"), None],
+        "sample_prior": [callable, None],
+        "log_prior": [callable, None],
+        "mean": [callable, None],
         "sample_rows": [callable, None],
+        "vectorized": ["boolean"],
+        "gradient": [StrOptions({"autograd", "numerical"}), callable],
     }
 
-    _model: CustomModel
-
+    @dictionary_in_place
     def __init__(
         self,
-        sample_prior: Callable,
-        log_prior: Callable,
         log_likelihood: Callable,
+        priors: dict[str, Any] | None = None,
         *,
+        prior_transform: Callable | None = None,
+        n_params: int | None = None,
+        sample_prior: Callable | None = None,
+        log_prior: Callable | None = None,
+        mean: Callable | None = None,
         sample_rows: Callable | None = None,
+        vectorized: bool = True,
+        gradient: Any = "autograd",
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
     ) -> None:
+        self.log_likelihood = log_likelihood
+        self.priors = priors
+        self.prior_transform = prior_transform
+        self.n_params = n_params
         self.sample_prior = sample_prior
         self.log_prior = log_prior
-        self.log_likelihood = log_likelihood
+        self.mean = mean
         self.sample_rows = sample_rows
+        self.vectorized = vectorized
+        self.gradient = gradient
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:
         """Forget what was seen and learn from these rows.
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), optional
+            None: there are no rows, and ``log_likelihood(p)`` is all that is known.
         y : array-like of shape (n_samples,), optional
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
@@ -121,14 +175,19 @@ class BayesianModel(ConditionalEstimator):
 
         Raises
         ------
+        TypeError
+            If the prior is not given in exactly one way, or is discrete; if autograd cannot differentiate the
+            log likelihood.
         ValueError
-            On bad input; if one of the functions returns a wrong shape, nan or +inf, or fails at all θ; and
-            if the likelihood vanishes for all particles.  Nothing has changed then.
+            On bad input; if one of the functions returns a wrong shape, nan or +inf, mixes parameter
+            vectors, or fails at all θ; and if the likelihood vanishes for all particles.  Nothing has
+            changed then.
 
         Warns
         -----
         EvidenceWarning
-            If draws of ``sample_prior`` do not look like draws from ``log_prior``, or a function fails often.
+            If draws of ``sample_prior`` do not look like draws from ``log_prior``, a function fails often, or
+            the posterior is where a prior is not resolved.
         """
         return self._learn(X, y, sample_weight, reset=True)
 
@@ -147,7 +206,32 @@ class BayesianModel(ConditionalEstimator):
         -------
         self : estimator
         """
+        if X is None:
+            raise ValueError("partial_fit learns from rows: give X, or call fit() of a model without rows")
         return self._learn(X, y, sample_weight, reset=False)
+
+    @available_if(_has_mean)
+    def predict(self, X: Any) -> np.ndarray:
+        """Posterior mean of ``mean(p, X)``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        ValueError
+            If ``mean`` returns another shape than (M, n).
+        """
+        assert self.mean is not None  # or there is no predict
+        X, theta = self._validate_X(X), self.particles_
+        means = self._functions.mean(self.mean, theta, X)
+        check_shape(means, (len(theta), len(X)), "mean", "(M, n)")
+        return self.particle_weights_ @ means
 
     def score_samples(self, X: Any, y: Any = None) -> np.ndarray:
         """Log posterior predictive density of each row, in nats.
@@ -177,10 +261,8 @@ class BayesianModel(ConditionalEstimator):
         """
         return float(np.mean(self.score_samples(X, y)))
 
-    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
-        if y is None:
-            return validate_data(self, X, reset=reset, dtype=np.float64, order="C"), None
-        return validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", y_numeric=True)
+    def _unchecked_model(self) -> CustomModel:
+        return custom_model(self, self._has_rows)
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> CustomModel:
         model = self._unchecked_model()
@@ -193,51 +275,3 @@ class BayesianModel(ConditionalEstimator):
                 stacklevel=6,
             )
         return model
-
-    @property
-    def diagnostics_(self) -> dict[str, float]:
-        """How the sampling went: see the class's Attributes; ``n_failed`` counts θ where functions failed."""
-        return super().diagnostics_ | {"n_failed": self._model.failures.n_failed}
-
-    def _run(self, *arguments: Any) -> None:
-        with self._counted():
-            super()._run(*arguments)
-        self._doubt_failures()
-
-    def _update(self, *arguments: Any) -> None:
-        with self._counted():
-            super()._update(*arguments)
-        self._doubt_failures()
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        """Failures of a call are counted in a model of its own: a call that is refused leaves no trace."""
-        self._model = self._model.counted()
-        with _failures_named(self._model):
-            yield
-
-    def _doubt_failures(self) -> None:
-        """Warn where functions fail so often that the posterior may be there."""
-        failures = self._model.failures
-        if failures.share > MAX_FAILED_SHARE:
-            self._doubt(
-                f"a function failed at {failures.share:.0%} of all θ, which count as impossible: "
-                f"{failures.example}",
-                stacklevel=7,
-            )
-
-    def _unchecked_model(self) -> CustomModel:
-        d = dimension_of(self.sample_prior, generator(0))
-        return CustomModel(self.sample_prior, self.log_prior, self.log_likelihood, d, self.sample_rows)
-
-
-@contextmanager
-def _failures_named(model: CustomModel) -> Iterator[None]:
-    """Rows that are impossible because a function fails are an error of the function, not of the rows."""
-    before = model.failures.n_failed
-    try:
-        yield
-    except ImpossibleRowsError as error:
-        if model.failures.n_failed == before:
-            raise
-        raise ValueError(f"{model.failures.example}; no particle is left that explains the rows") from error

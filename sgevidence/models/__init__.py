@@ -7,17 +7,24 @@ from ._custom import CustomModel, dimension_of
 from ._evaluation import value_and_grad
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._far_columns import FarColumns, near
-from ._glm import FAMILIES, GLMModel
+from ._glm import FAMILIES, Family, GLMModel, Poisson
+from ._joint_priors import LKJ, Dirichlet
 from ._linear import LinearModel
 from ._mixture import MixtureModel
+from ._named_priors import NamedPriors
+from ._other_priors import PlainParameters, PriorTransform
+from ._row_function import RowFunction, standard_log_density, standard_normals
 from ._softmax import SoftmaxModel
+from ._user_function import check_shape
 
 __all__ = [
     "FAMILIES",
+    "LKJ",
     "MAX_CONDITION",
     "Bernoulli",
     "Binomial",
     "CustomModel",
+    "Dirichlet",
     "Family",
     "FarColumns",
     "GLMModel",
@@ -27,14 +34,21 @@ __all__ = [
     "MixtureModel",
     "Model",
     "NegativeBinomial",
+    "NamedPriors",
+    "PlainParameters",
     "Poisson",
+    "PriorTransform",
+    "RowFunction",
     "SoftmaxModel",
     "StudentT",
     "ZeroInflatedPoisson",
+    "check_shape",
     "condition",
     "condition_of_factors",
     "dimension_of",
     "far_columns",
     "near",
+    "standard_log_density",
+    "standard_normals",
     "value_and_grad",
 ]

@@ -13,6 +13,9 @@ from typing import Any, Self
 import numpy as np
 
 from ._base import Model
+from ._evaluation import NUMERICAL_ERRORS
+from ._function_checks import check_gradient, check_independence
+from ._other_priors import PlainParameters
 from ._prior_probe import N_DRAWS, prior_disagreement
 from ._user_function import Failures, UserFunction, check_shape, read_only
 
@@ -32,6 +35,10 @@ class CustomModel(Model):
     dimension : int
         Length d of θ (:func:`dimension_of`).
     row_sampler : callable (theta (n, d), X, rng) -> rows, optional
+    prior : PlainParameters, NamedPriors or PriorTransform, optional
+        What the coordinates θ are; without it themselves.
+    gradient : "autograd", "numerical" or callable
+        How the likelihood is differentiated, for the messages of :meth:`check`.
 
     Attributes
     ----------
@@ -44,6 +51,8 @@ class CustomModel(Model):
     row_log_likelihood: Callable
     dimension: int
     row_sampler: Callable | None = None
+    prior: Any = None
+    gradient: Any = "autograd"
     failures: Failures = field(default_factory=Failures, compare=False, repr=False)
 
     def counted(self) -> Self:
@@ -52,11 +61,24 @@ class CustomModel(Model):
 
     @property
     def _prior(self) -> UserFunction:
-        return UserFunction("log_prior", self.prior_log_density, "(M,)", self.failures)
+        return UserFunction("log_prior", self.prior_log_density, "(M,)", self.failures, self.words)
 
     @property
     def _likelihood(self) -> UserFunction:
-        return UserFunction("log_likelihood", self.row_log_likelihood, "(M, n)", self.failures)
+        return UserFunction("log_likelihood", self.row_log_likelihood, "(M, n)", self.failures, self.words)
+
+    def words(self, theta: np.ndarray) -> str:
+        """One θ (d,) by name, for messages."""
+        try:
+            named = {} if self.prior is None else self.prior.named(theta[None])
+        except (ValueError, *NUMERICAL_ERRORS):  # the prior itself has no value there
+            named = {}
+        if named.keys() <= {"theta"}:
+            return f"θ = {named.get('theta', theta[None])[0]}"
+        return ", ".join(f"{name} = {value[0]}" for name, value in named.items())
+
+    def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        return super().parameters(theta) if self.prior is None else self.prior.named(theta)
 
     @property
     def n_params(self) -> int:
@@ -110,7 +132,10 @@ class CustomModel(Model):
         ValueError
             If a function returns a wrong shape, or a value that no density has at a draw from the prior:
             nan or +inf, from the prior at any of 2000 draws, from the likelihood at any of 1000.
-            −inf is a legal value.  If a function fails at all of them.
+            −inf is a legal value.  If a function fails at all of them; if its value at one θ depends on
+            others; if a gradient that a user states is not the derivative.
+        TypeError
+            If autograd cannot differentiate the likelihood.
         """
         theta = self.sample_prior(rng, N_DRAWS)
         tried = np.unique(np.linspace(0, len(rows) - 1, CHECKED_ROWS).astype(int))
@@ -120,7 +145,16 @@ class CustomModel(Model):
         _refuse_nan(ell, "log_likelihood", tried)
         if self.failures.n_failed - n_failed == CHECKED_DRAWS:
             raise ValueError(f"{self.failures.example}, and at all other draws from the prior")
+        check_gradient(self._likelihood, theta[:CHECKED_DRAWS], some, self.gradient)
+        check_independence(self._likelihood, theta[:CHECKED_DRAWS], some)
+        if self.has_normal_coordinates:
+            return None
         return prior_disagreement(theta, self._prior.as_it_comes, rng)  # nan: outside its support
+
+    @property
+    def has_normal_coordinates(self) -> bool:
+        """The coordinates are standard normals, whose density and draws are ours."""
+        return not (self.prior is None or isinstance(self.prior, PlainParameters))
 
 
 def dimension_of(prior_sampler: Callable, rng: np.random.Generator) -> int:

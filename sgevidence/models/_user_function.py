@@ -35,10 +35,10 @@ class Failures:
     n_failed: int = 0  #: of these, the θ that count as impossible because it failed there
     example: str = ""  #: function, error and θ of the first failure
 
-    def add(self, name: str, error: BaseException, theta: np.ndarray) -> None:
-        """One more θ (d,) at which a function failed."""
+    def add(self, name: str, error: BaseException, where: str) -> None:
+        """One more θ at which a function failed."""
         self.n_failed += 1
-        self.example = self.example or f"{name} failed with {type(error).__name__} ({error}) at θ = {theta}"
+        self.example = self.example or f"{name} failed with {type(error).__name__} ({error}) at {where}"
 
     @property
     def share(self) -> float:
@@ -58,12 +58,15 @@ class UserFunction(NamedTuple):
         The shape of its answer in letters, for messages.
     failures : Failures
         Where its failures are counted.
+    words : callable (theta (d,)) -> str
+        How messages call a θ.
     """
 
     name: str
     function: Callable
     letters: str
     failures: Failures
+    words: Callable[[np.ndarray], str] = "θ = {}".format
 
     def __call__(self, theta: Any, *rows: Any, shape: tuple[int, ...] = ()) -> Any:
         """Values at θ (M, d), (M, *shape), an array of their own; −∞ where the function fails.
@@ -92,7 +95,7 @@ class UserFunction(NamedTuple):
             value = self.function(read_only(theta), *map(read_only, rows))
         except NUMERICAL_ERRORS as error:
             if len(theta) == 1:
-                self.failures.add(self.name, error, getval(theta)[0])
+                self.failures.add(self.name, error, self.words(getval(theta)[0]))
                 return np.full((1, *shape), -np.inf)
             middle = len(theta) // 2
             return anp.concatenate([self._halved(t, rows, shape) for t in (theta[:middle], theta[middle:])])
@@ -115,12 +118,12 @@ class UserFunction(NamedTuple):
                 with np.errstate(over="raise", under="raise", divide="raise", invalid="ignore"):
                     self.function(read_only(theta[i : i + 1]), *map(read_only, rows))
             except NUMERICAL_ERRORS as error:
-                self.failures.add(self.name, error, theta[i])
+                self.failures.add(self.name, error, self.words(theta[i]))
                 continue
             where = f" at a row with X = {rows[0][np.argmax(wrong[i])]}" if rows else ""
             raise ValueError(
-                f"{self.name} is {value[i][wrong[i]].flat[0]}{where} at θ = {theta[i]}, and nothing has "
-                "overflowed there: a log density is a number or -inf"
+                f"{self.name} is {value[i][wrong[i]].flat[0]}{where} at {self.words(theta[i])}, and nothing "
+                "has overflowed there: a log density is a number or -inf"
             )
         self.failures.n_failed += len(finite[MAX_EXAMINED:])
         return failed

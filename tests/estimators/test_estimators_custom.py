@@ -22,9 +22,8 @@ def test_the_linear_model_in_three_functions_is_the_built_in_one():
         return -0.5 * (y - anp.dot(theta, X.T)) ** 2 - 0.5 * np.log(2 * np.pi)
 
     custom = BayesianModel(
-        lambda rng, size: rng.standard_normal((size, 2)),
-        lambda theta: anp.sum(-0.5 * theta**2 - 0.5 * np.log(2 * np.pi), axis=1),
         log_likelihood,
+        **normal_prior(2),
         sampler=SGAIS(n_particles=30, max_particles=30, mode_search=None),  # which it has, unlike the other
         random_state=0,
     ).fit(X, y)
@@ -81,9 +80,9 @@ def test_nan_at_draws_from_the_prior_is_refused_before_anything_has_changed(valu
 def forgotten_jacobian():
     """A rate θ = log λ with λ ~ Gamma(2, 1)."""
     return BayesianModel(
-        lambda rng, size: np.log(rng.gamma(2.0, size=(size, 1))),
-        lambda theta: theta[:, 0] - anp.exp(theta[:, 0]),
         lambda theta, X, y: theta * X[:, 0] - anp.exp(theta),
+        sample_prior=lambda rng, size: np.log(rng.gamma(2.0, size=(size, 1))),
+        log_prior=lambda theta: theta[:, 0] - anp.exp(theta[:, 0]),
         sampler=SGAIS(n_particles=30, max_particles=30),
         random_state=0,
     )
@@ -120,9 +119,9 @@ def test_a_likelihood_that_writes_does_not_reach_the_caller_s_rows():
 
 
 def normal_prior(d):
-    return (
-        lambda rng, size: rng.standard_normal((size, d)),
-        lambda theta: anp.sum(-0.5 * theta**2 - 0.5 * np.log(2 * np.pi), axis=1),
+    return dict(
+        sample_prior=lambda rng, size: rng.standard_normal((size, d)),
+        log_prior=lambda theta: anp.sum(-0.5 * theta**2 - 0.5 * np.log(2 * np.pi), axis=1),
     )
 
 
@@ -138,7 +137,7 @@ def check_ridge(rng):
         chi2.logpdf(u, 6) - 0.5 * (np.sum(y**2) - 2 * u * np.sum(y) + 200 * u**2) - 100 * np.log(2 * np.pi)
     )
     exact = logsumexp(value) + np.log(u[1] - u[0])
-    model = BayesianModel(*normal_prior(6), log_likelihood, random_state=int(rng.integers(2**31)))
+    model = BayesianModel(log_likelihood, **normal_prior(6), random_state=int(rng.integers(2**31)))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit(np.zeros((200, 1)), y)
@@ -160,8 +159,8 @@ def test_a_connected_ridge_is_no_missed_mode(rng, monkeypatch):
 
 def test_a_likelihood_that_jumps_and_is_flat_elsewhere_gives_no_warning_of_autograd(rng):
     model = BayesianModel(
-        *normal_prior(1),
         lambda theta, X, y: anp.where(theta > 0, 1.0, 0.0) + np.zeros((1, len(X))),
+        **normal_prior(1),
         random_state=0,
     )
     with warnings.catch_warnings():

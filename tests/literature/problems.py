@@ -76,7 +76,9 @@ def pine_log_likelihood(theta, X, y):
 
 
 def pine_model(**parameters):
-    return BayesianModel(pine_sample_prior, pine_log_prior, pine_log_likelihood, **parameters)
+    return BayesianModel(
+        pine_log_likelihood, sample_prior=pine_sample_prior, log_prior=pine_log_prior, **parameters
+    )
 
 
 # -- Pima Indians: logistic regression ----------------------------------------------------------------------
@@ -163,7 +165,9 @@ def log_sum(terms):
 
 def galaxy_model(K: int, equal: bool, ordered: bool = True, **parameters):
     mixture = Mixture(K, equal, ordered)
-    return BayesianModel(mixture.sample_prior, mixture.log_prior, mixture.log_likelihood, **parameters)
+    return BayesianModel(
+        mixture.log_likelihood, sample_prior=mixture.sample_prior, log_prior=mixture.log_prior, **parameters
+    )
 
 
 # -- a Gaussian in a box ------------------------------------------------------------------------------------
@@ -188,7 +192,9 @@ class Box:
 
 def box_model(d: int, half_width: float, **parameters):
     box = Box(d, half_width)
-    return BayesianModel(box.sample_prior, box.log_prior, box.log_likelihood, **parameters)
+    return BayesianModel(
+        box.log_likelihood, sample_prior=box.sample_prior, log_prior=box.log_prior, **parameters
+    )
 
 
 # -- the list -----------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ def test_a_forgotten_jacobian_is_seen(rng):
     def log_prior(theta):
         return P["pine_log_prior"](theta) - theta[:, 2]
 
-    broken = BayesianModel(P["pine_sample_prior"], log_prior, P["pine_log_likelihood"])
+    broken = BayesianModel(P["pine_log_likelihood"], sample_prior=P["pine_sample_prior"], log_prior=log_prior)
     assert abs(off(PROBLEMS["radiata pine, density"], rng, broken)) > 3
 
 
@@ -56,7 +56,7 @@ def test_a_forgotten_labelling_is_seen(rng):
     def log_prior(theta):
         return mixture.log_prior(theta) - log(2)
 
-    broken = BayesianModel(mixture.sample_prior, log_prior, mixture.log_likelihood)
+    broken = BayesianModel(mixture.log_likelihood, sample_prior=mixture.sample_prior, log_prior=log_prior)
     with pytest.warns(EvidenceWarning, match="prior"):
         off(PROBLEMS["galaxies, K = 2, equal variances"], rng, broken)
 

@@ -185,7 +185,7 @@ def test_failures_are_counted_and_travel():
     failures = Failures()
     assert failures.share == 0.0
     failures.n_calls = 4
-    failures.add("f", OverflowError("far"), np.zeros(2))
+    failures.add("f", OverflowError("far"), "θ = [0. 0.]")
     again = pickle.loads(pickle.dumps(failures))
     assert again == failures and again.share == 0.25
     assert again.example == "f failed with OverflowError (far) at θ = [0. 0.]"

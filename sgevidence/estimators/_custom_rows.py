@@ -1,0 +1,44 @@
+"""Rows of a user's model, which may have none: then its log likelihood is a function of parameters alone."""
+
+from typing import Any, cast
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..history import Rows
+from ..models import CustomModel, RowFunction
+from ._conditional import ConditionalEstimator
+
+NO_ROWS = "this model was fitted without rows: its log_likelihood(p) has no rows to score or to add"
+
+
+class RowsOrNone(ConditionalEstimator):
+    """Base of the estimator of a user's model."""
+
+    _model: CustomModel
+    _has_rows = True  #: of the call that is being made, or of the fit
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
+        if not reset and not self._functions.has_rows:
+            raise ValueError(NO_ROWS)
+        self._has_rows = X is not None
+        if X is not None:
+            return super()._rows(X, y, sample_weight, reset, classes)
+        if y is not None or sample_weight is not None:
+            raise ValueError("y and sample_weight belong to rows: give X as well")
+        return Rows.of(np.zeros((1, 1)))  # stands for the one value of log_likelihood(p)
+
+    def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
+        check_is_fitted(self)
+        if not self._functions.has_rows:
+            raise ValueError(NO_ROWS)
+        return super()._rows_to_score(X, y)
+
+    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
+        if y is None:
+            return validate_data(self, X, reset=reset, dtype=np.float64, order="C"), None
+        return validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", y_numeric=True)
+
+    @property
+    def _functions(self) -> RowFunction:
+        return cast(RowFunction, self._model.row_log_likelihood)
