@@ -7,7 +7,7 @@ from ._custom import CustomModel, dimension_of
 from ._evaluation import value_and_grad
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._far_columns import FarColumns, near
-from ._glm import FAMILIES, Family, GLMModel, Poisson
+from ._glm import FAMILIES, GLMModel
 from ._joint_priors import LKJ, Dirichlet
 from ._linear import LinearModel
 from ._mixture import MixtureModel
