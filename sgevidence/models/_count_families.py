@@ -15,9 +15,10 @@ from typing import Any
 
 import autograd.numpy as anp
 import numpy as np
-from autograd.scipy.special import betaln as differentiable_betaln
+from autograd.extend import defvjp, primitive
+from autograd.numpy.numpy_vjps import unbroadcast_f
 from autograd.scipy.stats.norm import logcdf
-from scipy.special import betaln, erfcx, expit, gammaln, ndtr, xlogy
+from scipy.special import betaln, digamma, erfcx, expit, gammaln, ndtr, xlogy
 
 from ._families import Family
 from ._own_priors import UNIFORM, UNIT_EXPONENTIAL
@@ -82,6 +83,22 @@ class Poisson(Counts):
         return rng.poisson(np.exp(eta))
 
 
+@primitive
+def log_choices(alpha: Any, y: Any) -> Any:
+    """log Γ(y + r) / [Γ(r) y!] with r = 1/α, from the distinct values of y: it costs more than all else."""
+    values, index = np.unique(y, return_inverse=True)
+    return (-np.log(values + 1 / alpha) - betaln(values + 1, 1 / alpha))[..., index]
+
+
+def _log_choices_vjp(ans: Any, alpha: Any, y: Any) -> Any:
+    values, index = np.unique(y, return_inverse=True)
+    slope = (digamma(1 / alpha) - digamma(values + 1 / alpha)) / alpha**2
+    return unbroadcast_f(alpha, lambda g: g * slope[..., index])
+
+
+defvjp(log_choices, _log_choices_vjp, argnums=(0,))
+
+
 @dataclass(frozen=True)
 class NegativeBinomial(Counts):
     """Counts whose variance is larger than their mean μ = e^η: Var y = μ + α μ².
@@ -98,9 +115,8 @@ class NegativeBinomial(Counts):
     is_log_concave = False
 
     def log_density(self, eta, y, alpha):
-        r, x = 1 / alpha, eta + anp.log(alpha)
-        log_choices = -anp.log(y + r) - differentiable_betaln(y + 1.0, r)
-        return log_choices - y * anp.logaddexp(0.0, -x) - r * anp.logaddexp(0.0, x)
+        x = eta + anp.log(alpha)
+        return log_choices(alpha, y) - y * anp.logaddexp(0.0, -x) - anp.logaddexp(0.0, x) / alpha
 
     def score(self, eta, y, alpha):
         x = eta + np.log(alpha)
