@@ -15,7 +15,7 @@ ORDER = ["models", "kernels", "particles", "history", "targets", "transitions", 
 TOP = len(ORDER)
 LAYERS = dict.fromkeys(["exceptions", "_compat"], -1) | {name: place for place, name in enumerate(ORDER)}
 LAYERS |= dict.fromkeys(["averaging", "bidirectional", "bridging", "model_selection", "monitoring"], TOP)
-LAYERS |= dict.fromkeys(["displays", "feature_selection", "io"], TOP + 1)
+LAYERS |= dict.fromkeys(["cli", "displays", "feature_selection", "io"], TOP + 1)
 STRANGERS = {frozenset({"models", "kernels"})}
 
 

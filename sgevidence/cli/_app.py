@@ -1,0 +1,119 @@
+"""The commands: their options, what they print, and errors as one line in the place of a traceback."""
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import track
+
+from ..estimators import RowSource
+from ..exceptions import DivergenceError, EvidenceWarning
+from ..model_selection import compare as compared
+from ..monitoring import EvidenceMonitor
+from ._lines import rows_of_lines
+from ._models import component_counts, densities, regressions
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+STDERR = Console(stderr=True, soft_wrap=True)
+
+
+@contextmanager
+def errors_in_words() -> Iterator[None]:
+    """One line on standard error, and the exit code 1."""
+    try:
+        yield
+    except (ValueError, TypeError, OSError, DivergenceError, ImportError) as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(1) from None
+
+
+@app.callback()
+def about() -> None:
+    """Log evidences of Bayesian models, in nats."""
+
+
+@app.command()
+def compare(
+    data: Annotated[str, typer.Argument(help="Parquet, Arrow or CSV file, or a folder of them")],
+    target: Annotated[str | None, typer.Option(help="column of y; none for mixtures")] = None,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(help="columns of one model, as a,b,c; once a model; default: all"),
+    ] = None,
+    mixture: Annotated[str | None, typer.Option(help="numbers of components, as 1-7 or 1,2,4")] = None,
+    family: Annotated[
+        str | None, typer.Option(help="linear, softmax, poisson and others, as a,b; default: by the target")
+    ] = None,
+    sample_weight: Annotated[str | None, typer.Option(help="column of weights")] = None,
+    offset: Annotated[str | None, typer.Option(help="column of the offset of a GLM")] = None,
+    dropna: Annotated[bool, typer.Option(help="leave out rows with missing values")] = False,
+    standardize: Annotated[bool, typer.Option(help="priors in units of the data")] = True,
+    seed: Annotated[int, typer.Option(help="of the random numbers")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON in the place of a table")] = False,
+) -> None:
+    """Rank models of the rows of DATA by their evidence: regressions of a target, or mixtures."""
+    with errors_in_words():
+        if (mixture is None) == (target is None):
+            raise ValueError("give either --target, of regressions, or --mixture, of densities")
+        columns = [text.split(",") for text in features or []]
+        used = list(dict.fromkeys(name for names in columns for name in names)) or None
+        source = RowSource(data, target, used, sample_weight, offset, dropna)
+        rows = source.read()
+        if mixture is not None:
+            models = densities(component_counts(mixture), rows, columns, standardize, seed)
+        else:
+            models = regressions(rows, columns, family, standardize, seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EvidenceWarning)  # they are printed below the table
+            running = track(
+                models.items(), "fitting", console=STDERR, transient=True, disable=not sys.stderr.isatty()
+            )
+            fitted = {name: model.fit(*given) for name, (model, given) in running}
+        print_comparison(fitted, source.n_dropped, as_json)
+
+
+def print_comparison(fitted: dict[str, Any], n_dropped: int, as_json: bool) -> None:
+    """The table on standard output, what is in doubt on standard error."""
+    table = compared(fitted)
+    if as_json:
+        columns = {name: np.asarray(table[name]).tolist() for name in table.columns}
+        rows = [dict(zip(columns, values)) for values in zip(*columns.values())]
+        typer.echo(json.dumps([{"model": name} | row for name, row in zip(table.index, rows)], indent=2))
+    else:
+        typer.echo(str(table))
+    if n_dropped:
+        typer.echo(f"{n_dropped} rows with missing values are left out", err=True)
+    for name, model in fitted.items():
+        for words in model.warnings_:
+            typer.echo(f"warning: {name}: {words}", err=True)
+
+
+@app.command()
+def watch(
+    data: Annotated[str, typer.Argument(help="file of numbers, a row a line; - is standard input")] = "-",
+    hazard: Annotated[float, typer.Option(help="prior probability of a change at a row")] = 1 / 250,
+    threshold: Annotated[float, typer.Option(help="posterior probability that declares a change")] = 0.9,
+    as_json: Annotated[bool, typer.Option("--json", help="one object of JSON for each change")] = False,
+) -> None:
+    """Print the change points of DATA as they are declared.  Rows are counted from 0."""
+    with errors_in_words(), open_or_stdin(data) as lines:
+        monitor = EvidenceMonitor(hazard=hazard, threshold=threshold)
+        for row in rows_of_lines(lines, "standard input" if data == "-" else data):
+            monitor.partial_fit([row])
+            for found in monitor.detections_[-1:] if monitor.drift_detected else ():
+                words = (
+                    f"row {found.row}: a change at row {found.place}, probability {found.probability:.3f}, "
+                    f"log Bayes factor {found.log_bayes_factor:.1f}"
+                )
+                typer.echo(json.dumps(found._asdict(), default=float) if as_json else words)
+
+
+def open_or_stdin(path: str) -> Any:
+    """Lines of a file, or of standard input, which stays open."""
+    return nullcontext(sys.stdin) if path == "-" else open(path, encoding="utf-8")

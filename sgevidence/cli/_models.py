@@ -1,0 +1,62 @@
+"""Names of models at the command line, and the estimators that they are."""
+
+import re
+from typing import Any
+
+import numpy as np
+
+from ..estimators import BayesianGLM, BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression
+
+#: A model and what its ``fit`` is given.
+Models = dict[str, tuple[Any, tuple]]
+
+
+def component_counts(text: str) -> list[int]:
+    """Numbers of "1-7" or "1,2,4".
+
+    Raises
+    ------
+    ValueError
+        If the text is neither.
+    """
+    counts: list[int] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
+        if found is None or not 1 <= int(found[1]) <= int(found[2] or found[1]):
+            raise ValueError(f"--mixture {text}: give numbers of components, as 1-7 or 1,2,4")
+        counts += range(int(found[1]), int(found[2] or found[1]) + 1)
+    return list(dict.fromkeys(counts))
+
+
+def densities(counts: list[int], rows: Any, columns: list, standardize: bool, seed: int) -> Models:
+    """Mixtures of X."""
+    if len(columns) > 1:
+        raise ValueError("mixtures of different columns are of different data: give --features once")
+    if rows.offset is not None:
+        raise ValueError("mixtures have no offset")
+    given = (rows.X, None, rows.sample_weight)
+    return {f"K={k}": (BayesianGMM(k, standardize=standardize, random_state=seed), given) for k in counts}
+
+
+def regressions(rows: Any, columns: list, family: str | None, standardize: bool, seed: int) -> Models:
+    """Each family with each set of columns."""
+    text = np.asarray(rows.y).dtype.kind not in "fiu"
+    families = ["softmax" if text else "linear"] if family is None else family.split(",")
+    models: Models = {}
+    for name in families:
+        for names in columns or [None]:
+            words = name if len(columns) < 2 else f"{name}: {', '.join(names)}"
+            params = dict(columns=names, standardize=standardize, random_state=seed)
+            models[words] = regression(name, params, rows)
+    return models
+
+
+def regression(name: str, params: dict, rows: Any) -> tuple[Any, tuple]:
+    """One of them; of a family's name that is not known the estimator says which there are."""
+    given = (rows.X, rows.y, rows.sample_weight)
+    makers = {"linear": BayesianLinearRegression, "softmax": BayesianSoftmaxRegression}
+    if name not in makers:
+        return BayesianGLM(name, **params), (*given, rows.offset)
+    if rows.offset is not None:
+        raise ValueError(f"{name} has no offset: give --family of a generalised linear model, as poisson")
+    return makers[name](**params), given
