@@ -36,6 +36,20 @@ def test_hooks_need_no_network_and_run_what_ci_runs():
     assert [hook["name"] for hook in local["hooks"]] == ["ruff check", "ruff format", "mypy"]
 
 
+def test_the_hosted_workflow_runs_the_script():
+    jobs = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8"))["jobs"]
+    assert [step["run"] for step in jobs["run"]["steps"] if "run" in step] == [".ci/run"]
+    oldest = PROJECT["project"]["requires-python"].removeprefix(">=")
+    assert oldest in jobs["run"]["strategy"]["matrix"]["python-version"]
+
+
+def test_changelog_has_a_dated_section_of_this_version_below_the_unreleased():
+    changes = (ROOT / "docs" / "changelog.md").read_text(encoding="utf-8")
+    first, second, *_ = re.findall(r"^## (.*)$", changes, flags=re.M)
+    assert first == "[Unreleased]"
+    assert re.fullmatch(rf"\[{re.escape(sgevidence.__version__)}\] - \d{{4}}-\d{{2}}-\d{{2}}", second)
+
+
 def test_examples_have_names_of_their_own():
     """Scripts import what lies beside them, and a process that ran one folder's knows its modules by name."""
     names = [path.name for path in (ROOT / "examples").rglob("*.py")]
