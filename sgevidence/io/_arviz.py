@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
+from ..estimators import BayesianModel
 from ..model_selection import last_step
 from ..particles import spread
 
@@ -97,10 +98,13 @@ Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
 
 def _posterior(model: Any) -> Variables:
     """Draws with a chain of their own, and the names of their dimensions."""
-    out = {}
+    out: Variables = {}
+    known = DIMS
+    if isinstance(model, BayesianModel):  # a user's "coef" has a shape of its own
+        known = {"theta": DIMS["theta"]} if model.priors is None else {}
     for name, draws in model.posterior_samples().items():
         unknown = tuple(f"{name}_dim_{i}" for i in range(draws.ndim - 1))
-        dims = DIMS.get(name, unknown)[max(0, len(DIMS.get(name, unknown)) - draws.ndim + 1) :]
+        dims = known.get(name, unknown)[max(0, len(known.get(name, unknown)) - draws.ndim + 1) :]
         out[name] = (("chain", "draw", *dims), draws[None])
     return out
 

@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from estimator_cases import data, estimator
 from scipy.special import log_softmax, logsumexp
-from scipy.stats import norm
+from scipy.stats import gamma, norm
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sgevidence import EvidenceModelAverager, to_arviz
+from sgevidence import SGAIS, BayesianModel, EvidenceModelAverager, to_arviz
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*ArviZ is undergoing:FutureWarning")
 
@@ -140,3 +140,20 @@ def test_what_is_missing_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz", None)
     with pytest.raises(ImportError, match=r"pip install 'sgevidence\[arviz\]'"):
         to_arviz(estimator("linear").fit(*data("linear")))
+
+
+def test_parameters_of_a_named_model_keep_their_names_and_shapes(arviz):
+    model = BayesianModel(
+        lambda p, X, y: -0.5 * (y - p["coef"] @ X.T / p["rate"]) ** 2,
+        {"rate": gamma(2), "coef": (norm(0, 1), 2)},  # "coef" of another meaning than in a regression
+        sampler=SGAIS(n_particles=20, max_particles=20, mode_search=None),
+        random_state=0,
+    )
+    X, y = data("custom", n=12)
+    found = to_arviz(model.fit(X, y), X, y)
+    assert found.posterior.rate.dims == ("chain", "draw")
+    assert found.posterior.coef.dims == ("chain", "draw", "coef_dim_0")
+    draws = model.posterior_samples()
+    np.testing.assert_array_equal(found.posterior.coef.values[0], draws["coef"])
+    expected = -0.5 * (y - draws["coef"] @ X.T / draws["rate"][:, None]) ** 2
+    np.testing.assert_allclose(found.log_likelihood.y.values[0], expected)
