@@ -104,7 +104,7 @@ def test_a_missing_value_is_named_or_left_out(run, table, path):
 
 
 def test_watch_declares_what_the_monitor_does(run, rng):
-    x = np.r_[rng.normal(0, 1, 60), rng.normal(8, 1, 20)]
+    x = np.r_[rng.normal(0, 1, 40), rng.normal(8, 1, 10)]
     text = "level\n" + "".join(f"{float(v)!r}\n" for v in x)
     monitor = EvidenceMonitor()
     for v in x:

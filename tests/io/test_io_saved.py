@@ -92,7 +92,7 @@ def averager():
 def test_an_average_goes_on_bit_for_bit(rng, tmp_path):
     X = rng.standard_normal((60, 2))
     one = averager().partial_fit(X[:20])
-    others = [way(one, tmp_path) for way in WAYS]
+    others = [way(one, tmp_path) for way in WAYS[::2]]
     one.partial_fit(X[20:])
     for other in others:
         other.partial_fit(X[20:])
@@ -113,7 +113,7 @@ def test_a_monitor_goes_on_bit_for_bit_with_its_dates(model, rng, tmp_path):
         return (X[a:b], y[a:b]) if isinstance(model, RegressionSegment) else (X[a:b],)
 
     one = EvidenceMonitor(model, threshold=0.5, hazard=0.05).partial_fit(*rows(0, 32))
-    others = [way(one, tmp_path) for way in WAYS]
+    others = [way(one, tmp_path) for way in WAYS[::2]]
     one.partial_fit(*rows(32, 50))
     for other in others:
         other.partial_fit(*rows(32, 50))
