@@ -8,8 +8,10 @@ from scipy.optimize import minimize
 from scipy.special import expit, gammaln, logsumexp, ndtr
 from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV
+from sklearn.utils import estimator_checks
 
 from sgevidence import (
+    SGAIS,
     BayesianGLM,
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
@@ -270,3 +272,44 @@ def test_what_is_asked_of_the_wrong_family():
         glm("negative_binomial", sampler=Laplace()).fit(x[:, None], Y["poisson"] + 0.5)
     assert glm("binomial").fit(x[:, None], TRIALS, trials=10).predict([[0.0]], trials=20)[0] > 2
     assert repr(NegativeBinomial()) == "NegativeBinomial(dispersion=Exponential(scale=1.0))"
+
+
+OF_CLASSES = [
+    "check_classifiers_classes",
+    "check_classifiers_one_label",
+    "check_classifiers_regression_target",
+    "check_classifier_not_supporting_multiclass",
+    "check_estimators_partial_fit_n_features",
+    "check_estimators_pickle",
+    "check_fit_idempotent",
+    "check_methods_subset_invariance",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_valid_tag_types",
+]
+OF_NUMBERS = ["check_regressors_no_decision_function"]
+
+
+@pytest.mark.parametrize(
+    "family, check",
+    [*(("bernoulli", c) for c in OF_CLASSES), *(("negative_binomial", c) for c in OF_NUMBERS)],
+)
+@pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
+def test_scikit_learn_check(family, check):
+    """Those in which a family makes a difference: of two classes a classifier, of counts a regressor."""
+    est = BayesianGLM(family, sampler=SGAIS(n_particles=30, max_particles=30))
+    getattr(estimator_checks, check)("BayesianGLM", est)
+
+
+def test_columns_far_from_zero():
+    """A far column with a small coefficient: evidence and dispersion of the column from where it starts."""
+    years = 2000.0 + np.arange(25) % 10
+    wide = dict(coef_scale=1e-3, intercept_scale=1.0, sampler=Laplace())
+    far = glm("negative_binomial", **wide).fit(1e6 + years[:, None], Y["negative_binomial"])
+    near = glm(
+        "negative_binomial", intercept_scale=np.hypot(1.0, 1e-3 * 1002000), coef_scale=1e-3, sampler=Laplace()
+    )
+    near.fit(years[:, None] - 2000, Y["negative_binomial"])
+    std = np.hypot(far.log_evidence_std_, near.log_evidence_std_)
+    assert abs(far.log_evidence_ - near.log_evidence_) < 4 * std + 0.01
+    one, other = (e.posterior_samples()["dispersion"].mean() for e in (far, near))
+    assert one == pytest.approx(other, rel=0.1)
