@@ -66,7 +66,7 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
         How the log likelihood is differentiated.  For autograd it is written with ``autograd.numpy`` and
         ``autograd.scipy``; "numerical" is for any code, and costs 2 d evaluations a gradient; a callable
         ``(p, X, y)`` returns a dictionary of derivatives of each row's log density, (M, n) for scalars and
-        (M, n, *shape).
+        ``(M, n, *shape)``.
     {parameters of every estimator}
 
     Attributes

@@ -81,7 +81,7 @@ class Dirichlet:
 
 
 class LKJ:
-    """LKJ prior of a correlation matrix, density ∝ |R|^(concentration − 1), for :class:`BayesianModel`.
+    """LKJ prior of a correlation matrix, density ∝ det(R)^(concentration − 1).
 
     Parameters
     ----------
