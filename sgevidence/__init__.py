@@ -35,7 +35,9 @@ from .model_selection import (
     evidence_scorer,
     evidence_scorers,
     log_bayes_factor,
+    prior_sensitivity,
     replicate,
+    reweight_prior,
 )
 from .models import LKJ, Dirichlet
 from .monitoring import EvidenceMonitor
@@ -68,6 +70,8 @@ __all__ = [
     "EvidenceFeatureSelector",
     "compare",
     "log_bayes_factor",
+    "prior_sensitivity",
+    "reweight_prior",
     "replicate",
     "EvidenceMonitor",
     "evidence_scorer",

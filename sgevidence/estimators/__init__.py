@@ -15,6 +15,7 @@ from ._input import (
 )
 from ._linear_regression import BayesianLinearRegression, linear_model
 from ._merging import merge
+from ._prior_conflict import CONFLICT, prior_conflict
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._sources import RowSource
@@ -40,6 +41,7 @@ __all__ = [
     "generator",
     "linear_model",
     "merge",
+    "prior_conflict",
     "refuse_changes",
     "refuse_extreme",
     "refuse_unreadable",

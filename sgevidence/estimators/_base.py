@@ -21,6 +21,7 @@ from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ._callbacks import fit_tasks
 from ._given import at_once, in_batches
 from ._input import fingerprint, generator, refuse_extreme, refuse_unreadable
+from ._prior_conflict import CONFLICT, prior_conflict
 from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
 from ._stream import Stream, is_online
@@ -141,6 +142,15 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         words = None if self._is_proposed else far_columns(self._model, rows)
         if words is not None:
             self._doubt(words, stacklevel=5)
+        if not any(words.startswith(CONFLICT) for words in self._doubts):
+            words = self._prior_conflict(rows)
+            if words is not None:
+                self._doubt(words, stacklevel=5)
+
+    def _prior_conflict(self, rows: Rows) -> str | None:
+        """What of the posterior, or of these rows, contradicts the prior."""
+        cloud = self.particles_, self.particle_weights_
+        return prior_conflict(self._model, *cloud, rows, self._units is not None)
 
     @property
     def _is_proposed(self) -> bool:

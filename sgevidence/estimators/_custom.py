@@ -16,6 +16,7 @@ from ._custom_prior import custom_model, dictionary_in_place
 from ._custom_rows import RowsOrNone
 from ._documentation import documented
 from ._input import generator
+from ._prior_conflict import outside_of_draws, range_of_draws
 from ._stream import learns_online
 
 
@@ -187,7 +188,7 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
         -----
         EvidenceWarning
             If draws of ``sample_prior`` do not look like draws from ``log_prior``, a function fails often, or
-            the posterior is where a prior is not resolved.
+            the posterior is where a prior is not resolved, or where it has nothing.
         """
         return self._learn(X, y, sample_weight, reset=True)
 
@@ -274,4 +275,8 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
                 "the log evidence is as wrong as the prior",
                 stacklevel=6,
             )
+        self._ends = range_of_draws(model.counted(), generator(0))
         return model
+
+    def _prior_conflict(self, rows: Rows) -> str | None:
+        return outside_of_draws(self._ends, self.particles_, self.particle_weights_)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..estimators import Units, refuse_extreme, refuse_unreadable
+from ..estimators import Units, generator, prior_conflict, refuse_extreme, refuse_unreadable
 from ..exceptions import EvidenceWarning
 from ..model_selection import Table
 from ..models import LinearModel
@@ -18,6 +18,8 @@ from ._posterior import LISTED, Posterior, posterior
 
 #: Inclusion probability from which on a column is selected: the median probability model.
 SELECTED = 0.5
+#: Draws that the posterior means of all columns are taken from, to a tenth of their standard deviations.
+DRAWS = 100
 
 
 @dataclass
@@ -151,6 +153,13 @@ class SubsetReports:
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_sums")
 
+    def _prior_conflict(self) -> str | None:
+        """What of the posterior of all columns contradicts the prior."""
+        with np.errstate(all="ignore"):
+            theta = self._model.posterior(self._sums).sample(generator(0), DRAWS)
+        W = np.full(DRAWS, 1 / DRAWS)
+        return prior_conflict(self._model, theta, W, None, self._units is not None)
+
     def _average(self, name: str) -> Average:
         """The mean over subsets, computed when it is first asked for."""
         found = self._posterior(name)
@@ -167,6 +176,9 @@ class SubsetReports:
             rng = copy.deepcopy(self._rng)
             size_prior = self._settings["size_prior"]
             found = posterior(self._sums, self._model, self._always, self._groups, size_prior, rng)
+            conflict = self._prior_conflict()
+            if conflict is not None:
+                found = found._replace(doubts=[*found.doubts, conflict])
             self._weighed.posterior = found
             for doubt in found.doubts:
                 warnings.warn(doubt, EvidenceWarning, stacklevel=3)

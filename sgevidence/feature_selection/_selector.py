@@ -79,7 +79,7 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
     -----
     EvidenceWarning
         When an answer is first asked for: if the chains differ by more than 0.05 in an inclusion probability,
-        or if columns are collinear beyond double precision.
+        if columns are collinear beyond double precision, or if prior and data contradict each other.
 
     See Also
     --------

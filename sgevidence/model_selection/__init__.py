@@ -4,6 +4,7 @@ from ._bayes_factor import LogBayesFactor, log_bayes_factor
 from ._candidates import Candidate, candidates, last_step, named_models
 from ._compare import compare
 from ._evidence_search import EvidenceSearch
+from ._prior_sensitivity import ReweightedEvidence, SensitivityTable, prior_sensitivity, reweight_prior
 from ._probabilities import log_model_prior, probability_interval
 from ._replicate import Replicates, replicate
 from ._search import FullData, evidence_scorer, evidence_scorers
@@ -16,6 +17,10 @@ __all__ = [
     "Table",
     "log_bayes_factor",
     "LogBayesFactor",
+    "prior_sensitivity",
+    "reweight_prior",
+    "ReweightedEvidence",
+    "SensitivityTable",
     "replicate",
     "Replicates",
     "evidence_scorer",

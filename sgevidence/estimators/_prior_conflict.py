@@ -1,0 +1,177 @@
+r"""Prior and data that contradict each other: an evidence that is right, of a model that nobody means.
+
+A posterior mean that lies where the prior has next to nothing is no error of sampling.  The prior was stated
+in other units than those of the data.  Each named scalar parameter is tested at the level α/d, so that at
+most α = 0.1 % of the fits to data of the prior warn:
+
+* coefficients by |mean| over their prior standard deviation;
+* an unknown σ by the tail of its prior.  Small values do not contradict a half-Student-t, whose density is
+  flat at zero;
+* a mixture by its mean m_j and its standard deviation s_j along each column: some component has
+  |μ_kj| / σ_kj ≥ |m_j| / s_j, and none is much wider than s_j.  The columns are tested together;
+* parameters of a user's model by the range of 2000 draws of the prior.
+
+Columns in tiny units have coefficients that the data hardly move.  So the spread that the prior gives the
+linear predictor is compared with that of y (of a regression; 1 for logits and log rates):
+
+    coef_scale · √(Σ_j h_j²) ≥ 0.05 sd(y),    coef_scale · max_j sd(x_j) ≤ 20 sd(y),    h = half the range,
+
+where a rare indicator has a small sd and a large range, and many columns are no reason to warn.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc, gammainc, gammaincc, ndtri, stdtr
+
+from ..history import Rows
+from ..models import CustomModel, MixtureModel
+
+#: How each warning begins: one is enough in a stream.
+CONFLICT = "prior and data contradict each other: "
+#: Probability of a warning where the prior is true, for all parameters together.
+ALPHA = 1e-3
+#: Ratios of the prior's spread of the linear predictor to that of y outside of which units must differ.
+TOO_NARROW, TOO_WIDE = 0.05, 20.0
+#: Rows of a call from which their spread is looked at.
+LEAST_ROWS = 20
+#: Draws of a user's prior, and by how much of their range the posterior mean must lie outside.
+DRAWS, MARGIN = 2000, 0.1
+
+
+def prior_conflict(
+    model: Any, theta: np.ndarray, W: np.ndarray, rows: Rows | None, is_standardized: bool
+) -> str | None:
+    """What contradicts the prior, and what to do; None if nothing does.
+
+    Parameters
+    ----------
+    model : Model
+    theta : ndarray of shape (M, d)
+        The posterior.
+    W : ndarray of shape (M,)
+        Weights.
+    rows : Rows or None
+        Those of the last call, in the units of the model, if their spread is to be looked at.
+    is_standardized : bool
+    """
+    with np.errstate(all="ignore"):
+        if isinstance(model, MixtureModel):
+            found = _of_mixture(model, model.parameters(theta), W)
+        else:
+            plain = getattr(model, "plain", model)
+            found = None if rows is None else _of_spread(plain, rows)
+            found = found or _of_parameters(plain, model.parameters(theta), W)
+    if found is None:
+        return None
+    what, remedy = found
+    return f"{CONFLICT}{what}; {'' if is_standardized else 'use standardize=True, or '}{remedy}"
+
+
+Found = tuple[str, str] | None
+
+
+def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> Found:
+    """Coefficients, intercepts and σ."""
+    level = ALPHA / (2 * model.n_params)
+    for name, scale in (("coef", model.coef_scale), ("intercept", model.intercept_scale)):
+        if name not in named or not named[name][0].size:
+            continue
+        mean = np.tensordot(W, named[name], axes=1)
+        z = np.abs(mean) / scale
+        if z.max() > -ndtri(level):
+            worst = float(np.ravel(mean)[np.argmax(z)])
+            which = "an entry of coef_" if name == "coef" else "the intercept"
+            return (
+                f"{which} is {worst:.3g}, {z.max():.0f} times {name}_scale = {scale:.3g}",
+                f"raise {name}_scale",
+            )
+    return _of_noise(model, W @ named["noise_std"], level) if "noise_std" in named else None
+
+
+def _of_noise(model: Any, std: float, level: float) -> Found:
+    """σ where its prior has next to nothing."""
+    if model.noise_prior is None:
+        if 2 * stdtr(3, -std / model.noise_scale) > level:  # Student's t with three degrees of freedom
+            return None
+        return (
+            f"the noise is {std:.3g}, {std / model.noise_scale:.0f} times noise_scale = "
+            f"{model.noise_scale:.3g}",
+            "raise noise_scale",
+        )
+    a, b = model.noise_prior
+    if min(gammaincc(a, b / std**2), gammainc(a, b / std**2)) > level:
+        return None
+    return f"the noise variance is {std**2:.3g}, beyond InvGamma({a:g}, {b:g})", "change noise_prior"
+
+
+def _of_spread(model: Any, rows: Rows) -> Found:
+    """Columns in units that make the linear predictor far too small or far too large."""
+    X = rows.X[:, : model.n_features]
+    if len(X) < LEAST_ROWS or not X.shape[1]:
+        return None
+    spread = float(np.std(rows.y)) if hasattr(model, "noise_scale") else 1.0  # type: ignore[arg-type]
+    if not spread > 0:
+        return None
+    reach = model.coef_scale * float(np.linalg.norm(np.ptp(X, axis=0))) / 2 / spread
+    if 0 < reach < TOO_NARROW:
+        return (
+            f"with coef_scale = {model.coef_scale:.3g} all columns together move the linear predictor by "
+            f"{reach:.1g} of what y asks for",
+            "raise coef_scale",
+        )
+    width = model.coef_scale * float(np.max(np.std(X, axis=0))) / spread
+    if width <= TOO_WIDE:
+        return None
+    return (
+        f"with coef_scale = {model.coef_scale:.3g} one column moves the linear predictor by "
+        f"{width:.1g} times what y asks for",
+        "lower coef_scale",
+    )
+
+
+def _of_mixture(model: MixtureModel, named: dict[str, np.ndarray], W: np.ndarray) -> Found:
+    """Location and spread of the whole mixture along its columns."""
+    weights, means = named["weights"][..., None], named["means"]
+    m = W @ np.sum(weights * means, axis=1)  # (p,)
+    second = W @ np.sum(weights * (named["covariances"] + (means - m) ** 2), axis=1)
+    s = np.sqrt(second)
+    p, (b, c) = len(m), model.variance_prior
+    if chdtrc(p, np.sum((m / (model.mean_scale * s)) ** 2)) < ALPHA / 4:
+        j = int(np.argmax(np.abs(m) / s))
+        return (
+            f"column {j} has its mean {abs(m[j]) / s[j]:.0f} standard deviations from zero, where the prior "
+            f"has means within {model.mean_scale:g} or so",
+            "centre X",
+        )
+    # σ² ~ InvGamma(b, c) is below s² where all components are narrow, and s² at most some σ² + μ²
+    tail = np.minimum(gammaincc(b, c / s**2), gammainc(b, c * (1 + model.mean_scale**2) / s**2))
+    tail = np.clip(2 * tail, 1e-300, 1.0)
+    if chdtrc(2 * p, -2 * np.sum(np.log(tail))) > ALPHA / 4:  # Fisher's combination
+        return None
+    j = int(np.argmin(tail))
+    return (
+        f"column {j} has a standard deviation of {s[j]:.3g}, beyond variance_prior = ({b:g}, {c:g})",
+        "scale X, or change variance_prior",
+    )
+
+
+def range_of_draws(model: CustomModel, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of draws of a user's prior, and some more, (d,) each."""
+    draws = np.asarray(model.sample_prior(rng, DRAWS), dtype=float)
+    low, high = draws.min(axis=0), draws.max(axis=0)
+    return low - MARGIN * (high - low), high + MARGIN * (high - low)
+
+
+def outside_of_draws(ends: tuple[np.ndarray, np.ndarray], theta: np.ndarray, W: np.ndarray) -> str | None:
+    """A user's parameter that no draw of the prior is near."""
+    with np.errstate(all="ignore"):
+        mean = W @ theta
+    beyond = np.flatnonzero((mean < ends[0]) | (mean > ends[1]))
+    if not len(beyond):
+        return None
+    j = int(beyond[0])
+    return (
+        f"{CONFLICT}theta[:, {j}] has the posterior mean {mean[j]:.3g}, and {DRAWS} draws of the prior end "
+        f"at {ends[0][j]:.3g} and {ends[1][j]:.3g}; state another prior, or the data in another unit"
+    )

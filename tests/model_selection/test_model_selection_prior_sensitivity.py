@@ -1,0 +1,138 @@
+"""Evidence under other priors: by fits, and by weights of draws at hand."""
+
+import numpy as np
+import pytest
+from mutants import broken
+from sklearn.base import clone
+from sklearn.datasets import load_diabetes, load_iris
+
+from sgevidence import (
+    BayesianGLM,
+    BayesianGMM,
+    BayesianLinearRegression,
+    BayesianModel,
+    BayesianSoftmaxRegression,
+    Exact,
+    Laplace,
+    prior_sensitivity,
+    reweight_prior,
+)
+from sgevidence.model_selection import _prior_sensitivity
+
+EXACT = Exact(4000)
+
+
+def diabetes(p=3):
+    X, y = load_diabetes(return_X_y=True)
+    return X[:, :p], y
+
+
+def line(**params):
+    return BayesianLinearRegression(**{"standardize": True, "sampler": EXACT, "random_state": 0} | params)
+
+
+def check_reweighted(est, X, y, **prior):
+    """Against a fit whose evidence is exact."""
+    found = reweight_prior(est.fit(X, y), **prior)
+    again = clone(est).set_params(**prior).fit(X, y)
+    assert found.is_reliable and 0 < found.log_evidence_std < 0.1
+    assert abs(found.log_evidence - again.log_evidence_) < 4 * found.log_evidence_std
+    assert found.weights.sum() == pytest.approx(1.0)
+
+
+PRIORS = [dict(coef_scale=0.5), dict(coef_scale=3.0, intercept_scale=0.3), dict(noise_scale=0.4)]
+
+
+@pytest.mark.parametrize("prior", PRIORS, ids=str)
+def test_draws_of_a_regression_are_reweighted(prior):
+    check_reweighted(line(), *diabetes(), **prior)
+
+
+@pytest.mark.parametrize("prior", [dict(mean_scale=3.0), dict(variance_prior=(2.0, 1.5))], ids=str)
+def test_draws_of_a_mixture_are_reweighted(prior):
+    check_reweighted(
+        BayesianGMM(standardize=True, sampler=EXACT, random_state=0), diabetes()[0], None, **prior
+    )
+
+
+@pytest.mark.parametrize("wrong", ["model.log_prior(...) - other.log_prior(...)", "0 * other.log_prior(...)"])
+def test_broken_ratios_are_seen(monkeypatch, wrong):
+    right = "other.log_prior(theta) - model.log_prior(theta)"
+    function = broken(_prior_sensitivity._log_prior_ratio, right, wrong.replace("...", "theta"))
+    monkeypatch.setattr(_prior_sensitivity, "_log_prior_ratio", function)
+    with pytest.raises(AssertionError):
+        check_reweighted(line(), *diabetes(), coef_scale=0.5)
+
+
+def test_far_columns_have_coordinates_that_depend_on_the_prior():
+    rng = np.random.default_rng(0)
+    X = 1e7 + rng.standard_normal((60, 1))
+    y = rng.poisson(2.0, 60)
+    fit = BayesianGLM(intercept_scale=2.0, sampler=Laplace(), random_state=0).fit(X, y)
+    assert hasattr(fit._model, "to_plain")
+    found = reweight_prior(fit, intercept_scale=3.0)
+    again = BayesianGLM(intercept_scale=3.0, sampler=Laplace(), random_state=0).fit(X, y)
+    assert abs(found.log_evidence - again.log_evidence_) < 0.02 + 4 * found.log_evidence_std
+
+
+def test_draws_that_do_not_cover_are_not_believed():
+    assert not reweight_prior(line().fit(*diabetes()), coef_scale=0.01).is_reliable
+
+
+def test_the_table_has_the_evidence_of_each_prior():
+    X, y = diabetes()
+    table = prior_sensitivity(line(), X, y, factor=3)
+    assert table.index[:3] == ["as given", "coef_scale / 3", "coef_scale * 3"]
+    expected = [
+        line(**{name: scale}).fit(X, y).log_evidence_
+        for name in ("coef_scale", "intercept_scale", "noise_scale")
+        for scale in (1 / 3, 3.0)
+    ]
+    np.testing.assert_allclose(table["log_evidence"][1:], expected)
+    np.testing.assert_allclose(table["difference"], table["log_evidence"] - table["log_evidence"][0])
+    assert table["coef[2]"][0] == pytest.approx(line().fit(X, y).coef_[2])
+    assert np.all(np.isnan(table["ess"]))  # exact ones are computed anew
+    lines = repr(table).splitlines()
+    assert len(lines) == 8 and max(map(len, lines)) <= 80
+
+
+def test_the_table_reweights_where_an_evidence_has_an_error():
+    X, y = load_iris(return_X_y=True)
+    est = BayesianSoftmaxRegression(standardize=True, random_state=0)
+    table = prior_sensitivity(est, X[::3, :2], y[::3])
+    reweighted = ~np.isnan(table["ess"])
+    assert reweighted.any() and max(map(len, repr(table).splitlines())) <= 80
+    for k in np.flatnonzero(reweighted):
+        name, sign, _ = table.index[k].split()
+        other = clone(est).set_params(**{name: 3.0 if sign == "*" else 1 / 3}).fit(X[::3, :2], y[::3])
+        error = np.hypot(table["log_evidence_std"][k], other.log_evidence_std_)
+        assert abs(table["log_evidence"][k] - other.log_evidence_) < 4 * error
+        mean, std = other.coef_[0, 0], other.coef_std_[0, 0]
+        assert abs(table["coef[0, 0]"][k] - mean) < 0.5 * std
+
+
+def test_scales_that_are_in_force():
+    X, y = diabetes()
+    table = prior_sensitivity(line(noise_std=60.0, fit_intercept=False), X, y)
+    assert table.index[1:] == ["coef_scale / 3", "coef_scale * 3"]
+    table = prior_sensitivity(line(noise_prior=(1.0, 1.0)), X, y, factor=2)
+    assert table.index[-2:] == ["noise_prior / 2", "noise_prior * 2"]
+    wider = line(noise_prior=(1.0, 4.0)).fit(X, y)
+    assert table["log_evidence"][-1] == pytest.approx(wider.log_evidence_)
+    table = prior_sensitivity(BayesianGMM(sampler=Exact(), standardize=True), X)
+    assert table.index[1:3] == ["mean_scale / 3", "mean_scale * 3"]
+
+
+def test_what_has_no_scales_is_refused():
+    X, y = diabetes()
+    own = BayesianModel(len, len, len)
+    with pytest.raises(TypeError, match="no parameters that state prior scales"):
+        prior_sensitivity(own, X, y)
+    with pytest.raises(TypeError, match="no estimator of this library"):
+        prior_sensitivity(EXACT, X, y)
+    with pytest.raises(TypeError, match="no fitted estimator"):
+        reweight_prior(line())
+    fitted = line().fit(X, y)
+    for wrong in ("fit_intercept", "mean_scale"):
+        with pytest.raises(ValueError, match="do not state a prior"):
+            reweight_prior(fitted, **{wrong: 1.0})
