@@ -23,6 +23,7 @@ from ._transaction import all_or_nothing
 from ._units import Units
 
 __all__ = [
+    "CONFLICT",
     "BayesianGLM",
     "BayesianGMM",
     "BayesianLinearRegression",

@@ -9,6 +9,7 @@ no row is looked at again.  The effective number of draws that is left says whet
 """
 
 import copy
+import warnings
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._compat import Interval, validate_params
-from ..estimators import EvidenceEstimator
+from ..estimators import CONFLICT, EvidenceEstimator
 from ._candidates import last_step
 from ._summary import WIDTH
 from ._table import Table
@@ -221,7 +222,9 @@ def prior_sensitivity(estimator, X, y=None, *, sample_weight=None, factor=3.0) -
                 other.particle_weights_ = found.weights
                 rows.append((found.log_evidence, found.log_evidence_std, found.ess, _means(other)))
                 continue
-            again = clone(estimator).set_params(**prior).fit(X, *targets, sample_weight=sample_weight)
+            with warnings.catch_warnings():  # that other priors contradict the data is what is asked
+                warnings.filterwarnings("ignore", message=CONFLICT)
+                again = clone(estimator).set_params(**prior).fit(X, *targets, sample_weight=sample_weight)
             rows.append((again.log_evidence_, again.log_evidence_std_, np.nan, _means(again)))
     log_Z, std, ess, means = zip(*rows)
     evidence = (log_Z, std, np.array(log_Z) - log_Z[0], ess)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sgevidence import AIS, SGAIS, SIR, BayesianGMM, EvidenceWarning, NestedSampling, UntilPrecise
-from sgevidence.estimators import _mixture_doubts
+from sgevidence.estimators import CONFLICT, _mixture_doubts
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
 
@@ -34,6 +34,11 @@ def words(model, X):
     return [word for word in model.warnings_ if "allocations" in word]
 
 
+def of_sampling(model):
+    """Warnings but for that of the prior, which rows so far out contradict."""
+    return [words for words in model.warnings_ if not words.startswith(CONFLICT)]
+
+
 @pytest.mark.parametrize("sampler", FEW.values(), ids=FEW)
 def test_particles_that_lost_a_group(rng, sampler):
     """Ten times the scale of the prior: two groups end in one component, tens of nats low."""
@@ -41,7 +46,7 @@ def test_particles_that_lost_a_group(rng, sampler):
     model = BayesianGMM(3, sampler=sampler, random_state=0)
     (said,) = words(model, X)
     truth = BayesianGMM(3, random_state=0).fit(X)
-    assert truth.warnings_ == [] and truth.log_evidence_ - model.log_evidence_ > 10.0
+    assert of_sampling(truth) == [] and truth.log_evidence_ - model.log_evidence_ > 10.0
     told = float(said.split("evidence of ")[1].split()[0])
     assert abs(told - truth.log_evidence_) < 0.3 and "use SGAIS()" in said
 
@@ -82,7 +87,7 @@ def test_far_rows_by_particles_alone(rng):
     apart = X + 40.0 * (-1.0) ** np.arange(200)[:, None]
     for K, rows, sampler in ((2, X + 40.0, None), (2, X, alone), (2, apart, alone), (1, X + 40.0, alone)):
         model = BayesianGMM(K, sampler=sampler, random_state=0)
-        assert model.partial_fit(rows[:100]).partial_fit(rows[100:]).warnings_ == []
+        assert of_sampling(model.partial_fit(rows[:100]).partial_fit(rows[100:])) == []
     model = BayesianGMM(2, sampler=alone, random_state=0).fit(X[:100] + 40.0)
     assert not any("scale X" in word for word in model.warnings_)  # allocations have answered
     with pytest.warns(EvidenceWarning, match=r"lie \d\d standard deviations from zero") as caught:

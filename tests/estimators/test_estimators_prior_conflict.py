@@ -151,7 +151,7 @@ def test_a_check_without_a_level_would_alarm(monkeypatch):
 def test_a_check_of_the_wrong_scale_is_seen(monkeypatch):
     wrong = broken(_prior_conflict._of_parameters, "np.abs(mean) / scale", "np.abs(mean) * 0.0")
     monkeypatch.setattr(_prior_conflict, "_of_parameters", wrong)
-    est, X, y, _ = contradictory()["y is far"]
+    est, X, y, _ = contradictory()["large counts"]
     assert not conflicts(fitted(est, X, y))
 
 
@@ -163,8 +163,9 @@ def test_a_small_noise_does_not_contradict_a_density_that_is_flat_there():
 def test_a_rare_indicator_and_many_columns_are_ordinary():
     _, y, _ = rows(400, 1)
     assert not conflicts(fitted(linear(), (np.arange(400.0) % 400 == 0)[:, None], scale(y)))
-    wide = np.random.default_rng(0).standard_normal((50, 500))
-    assert not conflicts(fitted(linear(), wide, scale(y[:50])))
+    wide = Rows.of(np.random.default_rng(0).standard_normal((50, 500)), scale(y[:50]))
+    theta = np.zeros((1, 502))
+    assert _prior_conflict.prior_conflict(LinearModel(500), theta, np.ones(1), wide, False) is None
 
 
 def test_a_stream_says_it_once():
