@@ -86,7 +86,8 @@ def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> F
                 f"{which} is {worst:.3g}, {z.max():.0f} times {name}_scale = {scale:.3g}",
                 f"raise {name}_scale",
             )
-    return _of_noise(model, W @ named["noise_std"], level) if "noise_std" in named else None
+    has_noise = "noise_std" in named and hasattr(model, "noise_prior")  # not of a family's own parameters
+    return _of_noise(model, W @ named["noise_std"], level) if has_noise else None
 
 
 def _of_noise(model: Any, std: float, level: float) -> Found:
