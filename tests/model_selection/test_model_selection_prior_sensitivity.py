@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from estimator_cases import slope_model
 from mutants import broken
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
@@ -10,7 +11,6 @@ from sgevidence import (
     BayesianGLM,
     BayesianGMM,
     BayesianLinearRegression,
-    BayesianModel,
     BayesianSoftmaxRegression,
     Exact,
     Laplace,
@@ -125,7 +125,7 @@ def test_scales_that_are_in_force():
 
 def test_what_has_no_scales_is_refused():
     X, y = diabetes()
-    own = BayesianModel(len, len, len)
+    own = slope_model()
     with pytest.raises(TypeError, match="no parameters that state prior scales"):
         prior_sensitivity(own, X, y)
     with pytest.raises(TypeError, match="no estimator of this library"):
