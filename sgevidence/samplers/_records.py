@@ -28,7 +28,7 @@ class ChunkRecord(NamedTuple):
     sample_noise: float = np.nan
     n_proposals: int = 0  #: answers of a density that covers the posterior, in the place of annealing
     n_sharpened: int = 0  #: annealed answers that a bridge to a density fitted to the cloud has made sharper
-    #: nats by which that bridge exceeds an annealed answer, where they disagree; nan where there was none
+    #: nats by which that bridge exceeds an annealed answer; 0 where they agree, nan where there was no bridge
     disagreement: float = np.nan
     n_renewals: int = 0  #: modes whose share of the evidence was taken from importance sampling around them
     #: nats by which a mode that no particle has found exceeds the particles' own; nan if none was sought

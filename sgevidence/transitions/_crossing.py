@@ -84,7 +84,7 @@ class Crossing(NamedTuple):
         state = state._replace(tuned=state.tuned._replace(spent=spent))
         may_sharpen = is_last and self.proposal is not None and not isinstance(step.info, Proposed)
         allowed = effort(state, path) if may_sharpen else None
-        if state.pending is not None and not (state.is_rivalled or offered is not None or allowed):
+        if state.pending is not None and not state.is_rivalled and offered is None and not allowed:
             return state, infos
         step = step._replace(state=state._replace(cloud=state.seen, pending=None, ell=None))
         step = _or_offered(step, offered, infos)
