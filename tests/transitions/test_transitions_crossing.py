@@ -132,8 +132,9 @@ def test_modes_that_know_less_than_what_was_offered_are_taken_back(rng, monkeypa
 def test_power_modes_have_the_last_word(rng, monkeypatch):
     last = "step = _or_offered(step, offered, infos)"
     end = (
-        "if allowed and (allowed := effort(step.state, path)):\n    step = sharpened(step, path, rng, allowed)"
-        "\n    infos.append(step.info)\nreturn self._settled(step, path, rng), infos"
+        "if allowed and (allowed := effort(step.state, path)):\n"
+        "    step = sharpened(step, path, rng, allowed)\n"
+        "    infos.append(step.info)\nreturn self._settled(step, path, rng), infos"
     )
     with pytest.raises(AssertionError):
         check_taken_back(rng, monkeypatch, broken(Crossing.__call__, f"{last}\n{end}", end))
