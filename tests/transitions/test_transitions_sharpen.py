@@ -40,7 +40,8 @@ def exact(X):
 def fitted(seed, n=30, proposal=Proposal()):  # noqa: B008
     sampler = SGAIS(n_particles=50, max_particles=600, proposal=proposal)
     X = np.random.default_rng(seed).poisson([0.5, 3.0, 40.0], size=(n, D)).astype(float)
-    model = BayesianModel(sample_prior, log_prior, log_likelihood, sampler=sampler, random_state=seed)
+    prior = {"sample_prior": sample_prior, "log_prior": log_prior}
+    model = BayesianModel(log_likelihood=log_likelihood, **prior, sampler=sampler, random_state=seed)
     return model.fit(X), exact(X)
 
 
