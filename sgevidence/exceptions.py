@@ -21,7 +21,7 @@ class ImpossibleRowsError(ValueError):
     Parameters
     ----------
     rows : Rows
-        Those that are impossible one by one; empty if only all together are.
+        Rows that are impossible one by one; empty if only all together are.
     n_before : int
         Rows seen before the chunk that they came in.
     where : str, default=""
@@ -46,14 +46,14 @@ class ImpossibleRowsError(ValueError):
         return f" at {len(self.rows)} row(s) that follow row {self.n_before}, the first with {values}"
 
     def among(self, rows, sample_weight=None) -> "ImpossibleRowsError":
-        """The same error with the places of the rows among those that the caller gave.
+        """This error with the places of the rows among those that the caller gave.
 
         Parameters
         ----------
         rows : Rows
-            Those of positive weight.
+            Rows of positive weight.
         sample_weight : array-like or None
-            Weights of all.
+            Weights of all rows that the caller gave.
 
         Returns
         -------

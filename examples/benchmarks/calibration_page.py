@@ -43,7 +43,7 @@ groups that overlap in many columns that is half of them, for which there are ot
     python calibration.py --output calibration.jsonl --references calibration.jsonl.gz
     python calibration.py --output calibration.jsonl --page ../../docs/trust.md
 
-The first goes on where it stopped.
+An interrupted first command resumes.
 
 Each answer is compared with a reference that shares no code with the sampler: closed form and quadrature
 (linear regression, one Gaussian, custom models), importance sampling at the mode, annealed five times where

@@ -48,11 +48,11 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
 
         The last two learn chunk by chunk, in the order of the rows: shuffle rows that are sorted.
     forgetting : float, default=0.99
-        Of ``"dynamic"``: the factor α of the log weights with every row, so that about 1/(1−α) rows count.
+        For ``"dynamic"``, the factor α of the log weights with every row, so that about 1/(1−α) rows count.
         1 is ``"bma"``.
     chunk_size : int, default=100
-        Of ``"stacking"`` and ``"dynamic"``: most rows that the models predict before they learn from them.
-        Calls are cut so; the first chunks are of 10, 10, 20, 40 and 80 rows.
+        For ``"stacking"`` and ``"dynamic"``, most rows that the models predict before they learn from them.
+        Calls are cut into such chunks; the first chunks are of 10, 10, 20, 40 and 80 rows.
     n_jobs : int or None, default=None
         Models fitted at a time.  The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -66,13 +66,13 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
         Bounds of 90 % for the weights: what the standard errors of the evidences leave of them; of
         ``"stacking"``, what the choice of rows leaves (Bayesian bootstrap, computed when asked for).
     log_evidence_, log_evidence_std_ : float
-        What the average said of the rows before it learnt from them, with the weights before each chunk, and
-        its standard error (delta method), in nats.  Of ``"bma"`` the log evidence of the mixture of models,
-        log Σ_k prior_k Z_k; of ``"dynamic"`` Σ log Σ_k weight_k p_k(chunk | rows before) over chunks; of
-        ``"stacking"`` Σ log Σ_k weight_k p_k(row | chunks before) over rows after the first chunk, its
-        error without that of the weights.  All are log densities of the rows, and can be compared.
+        The average's log density of the rows before it learnt from them, with the weights before each chunk,
+        and its standard error (delta method), in nats.  With ``"bma"`` this is the log evidence of the
+        mixture of models, log Σ_k prior_k Z_k; with ``"dynamic"`` Σ log Σ_k weight_k p_k(chunk | rows before)
+        over chunks; of ``"stacking"`` Σ log Σ_k weight_k p_k(row | chunks before) over rows after the first
+        chunk, its error without that of the weights.  All are log densities of the rows, and can be compared.
     log_evidences_, log_evidences_std_ : ndarray of shape (n_models,)
-        Of each model.
+        Log evidence of each model and its standard error, in nats.
     weights_path_ : dict of str to ndarray
         After each chunk, of ``"bma"`` after each call of ``fit`` or ``partial_fit``: ``n_samples`` (n,),
         ``weights`` (n, n_models), ``log_evidence``, ``log_evidence_std`` (n,).  At most 4096 entries: then
@@ -82,7 +82,7 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
     estimators_ : list of estimators
         The fitted models.
     named_estimators_ : Bunch
-        The same by name.
+        The fitted models by name.
     n_samples_seen_, data_fingerprint_ : int
         Rows absorbed and their checksum, the same for all models.
     classes_ : ndarray of shape (n_classes,)
@@ -105,8 +105,8 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
     Scores of rows for stacking are kept for 4096 rows, a uniform sample of a longer stream.
 
     ``partial_fit`` with pipelines: the transformers are fitted on the first chunk and kept fixed
-    afterwards, and the last step sees the chunks as they transform them.  Of ``"bma"`` ``model_prior`` holds
-    for all rows and may be changed at any time; parameters of the models may not.
+    afterwards, and the last step sees the chunks as they transform them.  With ``"bma"``, ``model_prior``
+    holds for all rows and may be changed at any time; parameters of the models may not.
 
     References
     ----------
@@ -221,17 +221,17 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
 
     @property
     def weights_path_(self) -> dict[str, np.ndarray]:
-        """The weights while rows came: see Attributes."""
+        """Weights after each chunk (``"bma"``: call), with ``n_samples``, log evidence and its std."""
         return columns(self._must_have_learnt("weights_path_").path)
 
     @property
     def weights_interval_(self) -> np.ndarray:
-        """Bounds of the weights: see Attributes."""
+        """Bounds of 90 % for the weights, by errors of evidences (``"stacking"``: the choice of rows)."""
         return self._must_have_learnt("weights_interval_").weighing.interval
 
     @property
     def warnings_(self) -> list[str]:
-        """Of the weights and the models: see Attributes."""
+        """Why the answer should not be trusted: warnings of the weights, then of each model by name."""
         standing = self._must_have_learnt("warnings_")
         return standing.weighing.complaints + [
             f"{name}: {words}"

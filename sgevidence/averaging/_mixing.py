@@ -150,8 +150,9 @@ class MixedPredictions(BaseEstimator):
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,), optional
             If None, a classifier or regressor gives the score that it expects: minus the entropy of the
-            averaged prediction.  Of regressors it is the average of what the models expect, less what y
-            would tell of which of them is right, by their means and variances.
+            averaged prediction.  For regressors the score is the average of the scores that the models
+            expect, less the information that y would give about which model is right, by their means and
+            variances.
         **params : dict
             Metadata that the models have requested for ``predict``.
 

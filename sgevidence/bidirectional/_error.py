@@ -118,9 +118,9 @@ def bidirectional_error(
     n_temperatures : int, default=100
         T of AIS; the gap closes as T or M grow.
     random_state : int, RandomState instance or None, default=None
-        Of the simulation, the bounds and the clones.
+        Random numbers of the simulation, the bounds and the clones.
     verbose : bool or int, default=False
-        Print a line a repeat.
+        Print one line per repeat.
 
     Returns
     -------

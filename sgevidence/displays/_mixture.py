@@ -23,7 +23,7 @@ class MixtureDisplay:
     weights : ndarray of shape (n_components,)
     means, variances : ndarray of shape (n_components, 2)
     names : pair of str
-        Of the columns.
+        Names of the two columns.
 
     Attributes
     ----------

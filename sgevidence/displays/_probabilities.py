@@ -20,7 +20,7 @@ class ModelProbabilitiesDisplay:
         Weights after these rows.
     names : sequence of str
     quantity : str, default="model probability"
-        What the weights are: those of stacking are no probabilities.
+        Name of the weights on the axis: the weights of stacking are no probabilities.
 
     Attributes
     ----------

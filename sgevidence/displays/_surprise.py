@@ -30,9 +30,9 @@ class SurpriseDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
-        Of the surprise.
+        Axes of the surprise.
     ax_series_ : matplotlib Axes or None
-        Of the series.
+        Axes of the series, if rows were given.
     figure_ : matplotlib Figure
 
     Notes
@@ -80,7 +80,7 @@ class SurpriseDisplay:
         ----------
         estimator : fitted estimator or monitor
             With ``evidence_path_``, alone, frozen or at the end of a pipeline; or with
-            ``log_predictive_path_``.  Of a long stream, several chunks or rows are one step.
+            ``log_predictive_path_``.  In a long stream a step may stand for several chunks or rows.
         change_points : sequence of int, or object with ``change_points_``, optional
             First rows of new regimes.  By default the estimator's own ``change_points_``, if it has them.
         series : array-like of shape (n_samples,) or (n_samples, n_features), optional

@@ -19,7 +19,7 @@ class WeightsDisplay:
         Bounds of the 90 % intervals.
     names : sequence of str
     label : str, default="weight"
-        What they are weights of.
+        Label of the axis: what the weights belong to.
 
     Attributes
     ----------
@@ -55,8 +55,8 @@ class WeightsDisplay:
         Parameters
         ----------
         estimator : EvidenceModelAverager or BayesianGMM
-            Of an averager, the models' weights and their ``weights_interval_``; of a mixture, the
-            components' shares, and their posterior.
+            An averager shows its models' weights and their ``weights_interval_``; a mixture shows its
+            components' shares and their posterior.
         ax : matplotlib Axes, optional
 
         Returns

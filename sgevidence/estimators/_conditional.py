@@ -27,8 +27,8 @@ class ConditionalEstimator(EvidenceEstimator):
         ----------
         X : array-like of shape (n_samples, n_features) or RowSource
         y : array-like of shape (n_samples,)
-            None if X is a :class:`RowSource`.  Of a classifier labels of any kind; the classes are those with
-            positive weight.
+            None if X is a :class:`RowSource`.  A classifier takes labels of any kind; its classes are the
+            labels with positive weight.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
 

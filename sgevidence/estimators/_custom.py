@@ -82,9 +82,9 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
     support up to rounding, an ``EvidenceWarning`` says so.
 
     The functions get read-only arrays.  The first call tries them at draws from the prior: shapes, nan,
-    gradients, and whether the value at one θ depends on others.  Of ``sample_prior`` it compares 2000
-    draws with ``log_prior``: a forgotten Jacobian, a scale that is wrong by a fifth, or a missing constant
-    of 0.3 nats (in some ten dimensions, if the prior is not too far from Gaussian) give a warning.
+    gradients, and whether the value at one θ depends on others.  It compares 2000 draws of
+    ``sample_prior`` with ``log_prior``: a forgotten Jacobian, a scale that is wrong by a fifth, or a missing
+    constant of 0.3 nats (in some ten dimensions, if the prior is not too far from Gaussian) give a warning.
 
     A θ at which a function raises ``LinAlgError`` or an ``ArithmeticError``, or returns nan because its
     arithmetic has overflowed, counts as impossible: the log density there is −inf.

@@ -9,6 +9,7 @@ import numpy as np
 from ..exceptions import ImpossibleRowsError
 from ..models import CustomModel
 from ._conditional import ConditionalEstimator
+from ._documentation import described
 
 #: Share of all θ at which a function may fail without a word: those that trajectories reach far out.
 MAX_FAILED_SHARE = 0.01
@@ -22,8 +23,9 @@ class WatchedFunctions(ConditionalEstimator):
     _model: CustomModel
 
     @property
+    @described
     def diagnostics_(self) -> dict[str, float]:
-        """How the sampling went: see the class's Attributes; ``n_failed`` counts θ where functions failed."""
+        """``n_failed`` counts θ where functions failed."""
         return super().diagnostics_ | {"n_failed": self._model.failures.n_failed}
 
     def _run(self, *arguments: Any) -> None:

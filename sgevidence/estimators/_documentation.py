@@ -1,5 +1,7 @@
 """What all estimators document alike, written once and put into their docstrings."""
 
+from collections.abc import Callable
+from itertools import takewhile
 from textwrap import indent
 
 PARAMETERS = """\
@@ -9,8 +11,8 @@ sampler : object or None, default=None
 random_state : int, RandomState instance or None, default=None
     An int makes every ``fit`` the same.
 verbose : bool or int, default=False
-    Print a line a chunk, with the time so far and what is left at the pace of that chunk, and a note every
-    two seconds inside a long one.  ``set_callbacks(sklearn.callback.ProgressBar())`` shows bars instead."""
+    Print one line per chunk, with the time so far and the time left at that chunk's pace, and a note every
+    two seconds inside a long chunk.  ``set_callbacks(sklearn.callback.ProgressBar())`` shows bars instead."""
 
 ATTRIBUTES = """\
 log_evidence_, log_evidence_std_ : float
@@ -30,9 +32,9 @@ diagnostics_ : dict of str to float
     and missed_mode (modes taken from outside, or lost when they were last looked for, nats),
     n_proposals (answers of a density that covers the posterior), n_sharpened (annealed answers that a
     bridge has made sharper).
-    Another sampler has more or fewer words of its own.
+    Another sampler has other keys.
 warnings_ : list of str
-    Why the answer should not be trusted as it is, of all rows seen: what ``EvidenceWarning`` was given of.
+    Why the answer should not be trusted as it is: the texts of ``EvidenceWarning`` for all rows seen.
 particles_ : ndarray of shape (M, d)
     Draws from the posterior in the model's unconstrained space, with ``standardize=True`` in its units.
 particle_weights_ : ndarray of shape (M,)
@@ -48,6 +50,17 @@ feature_names_in_ : ndarray of shape (`n_features_in_`,)
 
 #: Lines of a class docstring that stand for the text above.
 PLACES = {"{parameters of every estimator}": PARAMETERS, "{attributes of every estimator}": ATTRIBUTES}
+
+
+def described(function: Callable) -> Callable:
+    """Give a property the text that the class has of it under Attributes, before what its docstring adds.
+
+    A site shows the property's text there, in the place of the class's.
+    """
+    _, _, rest = ATTRIBUTES.partition(f"\n{function.__name__} :")
+    entry = takewhile(lambda line: line.startswith(" "), rest.splitlines()[1:])
+    function.__doc__ = "\n".join([*(line.strip() for line in entry), *filter(None, [function.__doc__])])
+    return function
 
 
 def documented(cls: type) -> type:

@@ -156,7 +156,7 @@ class BayesianGLM(GLMPredictions):
         offset : float or array-like of shape (n_samples,), optional
             Added to the linear predictor; zero by default.  If it is given, later calls need one too.
         trials : int or array-like of shape (n_samples,), optional
-            Of ``"binomial"``, which needs them in every call, and of no other.
+            The family ``"binomial"`` needs them in every call; the other families refuse them.
 
         Returns
         -------

@@ -45,7 +45,7 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
             a draw from the posterior is, as of a Student-t with two degrees of freedom.  Not of classes.
         offset : float or array-like of shape (n_samples,), optional
         trials : int or array-like of shape (n_samples,), optional
-            Of a binomial, whose mean is that of the successes.
+            For the family ``"binomial"``, whose mean is that of the successes.
 
         Returns
         -------

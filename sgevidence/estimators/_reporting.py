@@ -11,6 +11,7 @@ from ..history import Rows
 from ..models import Model
 from ..particles import log_sum_exp, spread
 from ..samplers import EvidenceResult, diagnostics, evidence_path
+from ._documentation import described
 from ._stream import Stream
 from ._units import Units
 
@@ -39,8 +40,8 @@ class PosteriorReports(BaseEstimator):
         raise TypeError(f"{type(self).__name__} does not say what its sampler is")
 
     @property
+    @described
     def evidence_path_(self) -> dict[str, np.ndarray]:
-        """One entry per chunk: see the class's Attributes."""
         self._must_have_learnt("evidence_path_")
         if self._result is not None:
             path = self._result.path
@@ -50,8 +51,8 @@ class PosteriorReports(BaseEstimator):
         return path if self._units is None else self._units.restored_path(path)
 
     @property
+    @described
     def diagnostics_(self) -> dict[str, float]:
-        """How the sampling went: see the class's Attributes."""
         self._must_have_learnt("diagnostics_")
         if self._result is not None:
             return self._result.diagnostics
@@ -59,8 +60,8 @@ class PosteriorReports(BaseEstimator):
         return diagnostics(self._stream.records)
 
     @property
+    @described
     def warnings_(self) -> list[str]:
-        """Why the answer should not be trusted: see the class's Attributes."""
         self._must_have_learnt("warnings_")
         if self._result is not None:
             return [*self._doubts, *self._result.warnings]

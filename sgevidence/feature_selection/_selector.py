@@ -58,7 +58,7 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         As in :class:`BayesianLinearRegression`: the priors are stated for columns and a y of mean 0 and
         standard deviation 1 in the rows of the first call.
     random_state : int, RandomState instance or None, default=None
-        Of the chains.
+        Random numbers of the chains over subsets, where there are more than 20 columns.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         The best subsets, at most 100: ``columns`` (names or indices, as ``BayesianLinearRegression`` takes
         them), ``size``, ``log_evidence``, ``log_prior`` (nats), ``probability``.
     log_evidence_, log_evidence_std_ : float
-        Of the average over subsets, nats; the standard error is 0 where all are enumerated.
+        Log evidence of the average over subsets, in nats; the standard error is 0 where all are enumerated.
     coef_, coef_std_ : ndarray of shape (n_features,)
         Mean and standard deviation of the coefficients, which are 0 where a column is not in the model.
     intercept_, noise_std_ : float

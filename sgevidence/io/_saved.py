@@ -29,7 +29,7 @@ def save(estimator: Any, path: str | os.PathLike) -> None:
     Parameters
     ----------
     estimator : scikit-learn estimator
-        Of this package, or one that contains some, as a pipeline or a search.
+        An estimator of this package, or one that contains some, such as a pipeline or a search.
     path : str or path-like
         An existing file is replaced when the new one is complete: after a crash at any moment, the file is
         the old one or the new one.

@@ -18,7 +18,7 @@ ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # (M, 
 
 
 class MoveInfo(NamedTuple):
-    """What a kernel reports beside the moved cloud.
+    """A kernel's report beside the moved cloud.
 
     Parameters
     ----------

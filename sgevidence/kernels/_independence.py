@@ -46,7 +46,7 @@ class LocalDensity(NamedTuple):
     scales : ndarray of shape (C, d, d)
         Lower Cholesky factors of the covariances.
     log_det : ndarray of shape (C,)
-        Of the scales.
+        Log determinants of the scales.
     place : ndarray of shape (M,)
         Index among the centers of each point of the cloud, −1 if it is none.
 

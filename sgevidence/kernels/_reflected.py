@@ -110,7 +110,7 @@ def reflected_langevin(
     alpha: float,
     n_steps: int,
 ) -> tuple[np.ndarray, MoveInfo]:
-    """The same dynamics with a Metropolis test at each step, which makes it exact.
+    """Reflected Langevin dynamics with a Metropolis test at each step, which makes it exact.
 
     A leapfrog step that leaves the contour is reflected at the point outside and made once more from
     there; if that is outside too, or the test fails, the particle stays and turns back.  Each of these

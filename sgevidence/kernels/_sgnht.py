@@ -62,9 +62,9 @@ def sgnht(
     n_steps : int
         Steps; n_steps + 1 gradients.
     mass : float, default=0.25
-        Of the thermostat, 1 as published.  It answers within 2π√(μ/2): a quarter of the mass, half the
-        time.  With unknown noise of half the injected one, calls of 20 steps of 0.3 leave the variance at
-        1.00 with 0.25, 0.95 with 1 (its swing is not over) and 1.07 with 4.
+        Mass μ of the thermostat, 1 as published.  The thermostat answers within 2π√(μ/2): a quarter of the
+        mass, half the time.  With unknown noise of half the injected one, calls of 20 steps of 0.3 leave the
+        variance at 1.00 with 0.25, 0.95 with 1 (its swing is not over) and 1.07 with 4.
 
     Returns
     -------

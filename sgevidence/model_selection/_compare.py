@@ -25,7 +25,7 @@ def compare(
     ----------
     models : mapping, sequence, EvidenceModelAverager, GridSearchCV or its ``cv_results_``
         Fitted estimators by name, or in a list (named by the parameters in which they differ); pipelines and
-        frozen estimators are looked through.  Of an averager, its models.  A search needs
+        frozen estimators are looked through.  An averager stands for its models.  A search needs
         ``scoring=evidence_scorers``, ``refit="log_evidence"`` and ``cv=FullData()``.
     model_prior : array-like of shape (n_models,), dict or None, default=None
         Positive prior weights of the models, in their order or by name.  None is uniform, or an averager's

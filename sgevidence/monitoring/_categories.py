@@ -55,7 +55,7 @@ class CategorySegment(BaseEstimator):
     n_categories : int, default=2
         The values of a row are 0 to n_categories − 1.  With more than 64 rows are independent.
     concentration : float, default=1.0
-        Of the Dirichlet prior.  One makes all frequencies equally probable.
+        Concentration of the Dirichlet prior.  One makes all frequencies equally probable.
 
     See Also
     --------

@@ -58,8 +58,8 @@ class CountSegment(BaseEstimator):
         Prior mean of a rate.  None takes the mean of the first ten rows, column by column (half an event
         more, so that it is positive); until then rows are held.
     shape : float, default=0.5
-        Of the gamma prior.  One half lets a rate be a hundred times below the mean, or ten times above it,
-        for two to four nats.
+        Shape of the gamma prior.  One half lets a rate be a hundred times below the mean, or ten times above
+        it, for two to four nats.
 
     See Also
     --------

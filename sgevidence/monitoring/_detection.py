@@ -40,7 +40,8 @@ class Detection(NamedTuple):
     probability : float
         Posterior probability, at ``row``, of a change since the last declared one.
     log_bayes_factor : float
-        Of "a change since" against "none", in nats: the log posterior odds less the log prior odds.
+        Log Bayes factor of "a change since" against "none", in nats: the log posterior odds less the log
+        prior odds.
     time : object, default=None
         Index entry of the row at ``place``, such as a date, where the rows came with an index.
     """

@@ -32,7 +32,7 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
     Parameters
     ----------
     model : segment model, estimator or None, default=None
-        What a segment looks like.  None means :class:`~sgevidence.monitoring.SeriesSegment`: numbers in
+        The model of a segment.  None means :class:`~sgevidence.monitoring.SeriesSegment`: numbers in
         any units, with a level, a trend, an autoregression or a random walk.  Others with a closed form, from
         ``sgevidence.monitoring``: ``NormalSegment`` (many times faster, scaled rows), ``CategorySegment``,
         ``CountSegment``, ``RegressionSegment`` (y given X).  Or any estimator of this package,
@@ -48,7 +48,7 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         proportional to it.  None means 50 in closed form, and 5 estimators.
         The least probable one makes room for the new one.
     reaction : {"none", "restart"} or callable, default="none"
-        What follows a declared change.  "none" keeps all hypotheses, so that evidence and posterior
+        Reaction to a declared change.  "none" keeps all hypotheses, so that evidence and posterior
         stay exact and a false alarm can be outlived.  "restart" drops the segments that began before
         the declared place for good.  A callable is called as ``reaction(monitor, detection)`` when
         the update is complete.
@@ -72,8 +72,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         Log predictive density, given the rows before, of each row of the last update, or of
         the chunk where the model is an estimator.
     log_predictive_path_ : dict of str to ndarray
-        The same along the whole stream: ``n_samples``, the rows absorbed at the end of each step, and
-        ``log_predictive``, the step's sum.  When there are 4096 steps, each two become one.
+        Log predictive density along the whole stream: ``n_samples``, the rows absorbed at the end of each
+        step, and ``log_predictive``, the step's sum.  When there are 4096 steps, each two become one.
     change_probability_ : ndarray
         After each row of the last update, the probability of a change since the last declared one.
     false_alarm_rate_ : float
@@ -287,7 +287,7 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
 
     @property
     def log_predictive_path_(self) -> dict[str, np.ndarray]:
-        """How well the rows were predicted, along the whole stream: see the class's Attributes."""
+        """Log predictive density of each step of the stream, and ``n_samples``, rows absorbed by then."""
         self._must_have_rows("log_predictive_path_")
         return {name: values.copy() for name, values in self._record._asdict().items()}
 

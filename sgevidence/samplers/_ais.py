@@ -62,8 +62,8 @@ class AIS(Parts):
 
     Notes
     -----
-    With a fixed schedule Ẑ is unbiased, so log Ẑ is more often too low than too high (Eq. 3.10).  What is
-    adapted to the particles (λ, coordinates, step sizes) adds a bias of the order of 1/M.  The standard
+    With a fixed schedule Ẑ is unbiased, so log Ẑ is more often too low than too high (Eq. 3.10).  Adaptation
+    to the particles (of λ, coordinates, step sizes) adds a bias of the order of 1/M.  The standard
     error is that of independent weights, or with resampling that of the ancestors' shares.  It does not
     know of modes that no particle found.  An ``EvidenceWarning`` says so when fewer than 50 weights count.
 

@@ -76,7 +76,7 @@ class SequentialNestedSampling(OnlineSampler):
         mini-batches of the rows before, as in the thesis, so that a chunk costs the same however many
         came before it.
     learning_rate : float, default=0.01
-        Of SGHMC with mini-batches, per observation: η = lr/n.  SGAIS's 0.1 undersamples the boundary far
+        For SGHMC with mini-batches, per observation: η = lr/n.  SGAIS's 0.1 undersamples the boundary far
         more: in a regression on 1000 rows in chunks that double it gave 3.3 nats too many, this 0.4.
     momentum_decay : float, default=0.1
         α of the dynamics.
@@ -89,7 +89,7 @@ class SequentialNestedSampling(OnlineSampler):
     SGHMC with ``batch_size``) on the posterior of all rows, so that they are distinct and nearly
     independent.
 
-    *What is approximate*: M draws stand for the posterior, so that modes keep the share they were given
+    *Approximate*: M draws stand for the posterior, so that modes keep the share they were given
     by the chunk before.  With ``batch_size`` the noise of the gradient also widens the posterior that a
     chunk starts from, and the layer along the contour is visited too rarely; the standard error, the
     root of the sum of H/M over chunks, knows of neither.

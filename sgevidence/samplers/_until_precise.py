@@ -48,7 +48,7 @@ class UntilPrecise(Parts):
     at seldom, so that a lucky look ends it too early seldom.  Draws are those of all runs, by their evidence.
 
     An :class:`EvidenceWarning` is given if the target is not met, or if the runs disagree more than they
-    claim (p < 0.01).  What all runs have in common they do not show: a mode that none finds, a bias.
+    claim (p < 0.01).  Runs do not show the errors that they share: a mode that none finds, a bias.
 
     *When not to use it*: for rows that come as a stream, since all are needed for each run.  If the target is
     far below the error of a run, more particles are cheaper than more runs.

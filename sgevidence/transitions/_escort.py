@@ -143,7 +143,7 @@ class Escort(BaseEstimator):
         Parameters
         ----------
         carried : Carried or None
-            Of the cloud of the state.
+            The map of this state's cloud.
         state : State
         path : Path
         rng : Streams

@@ -40,10 +40,10 @@ class HMC(BaseEstimator):
     n_steps : int, default=16
         Most leapfrog steps of a trajectory, L.
     trajectory_length : float, default=1.5
-        Of the first trajectory, in posterior widths: a quarter turn on a Gaussian.  While the cloud remembers
-        its start each next one is twice as long, for directions wider than the coordinates know.
+        Length of the first trajectory, in posterior widths: a quarter turn on a Gaussian.  While the cloud
+        remembers its start each next one is twice as long, for directions wider than the coordinates know.
     target_acceptance : float, default=0.8
-        Of the Metropolis test; the step is adapted to it between trajectories.
+        Acceptance of the Metropolis test that is aimed at; the step is adapted to it between trajectories.
     min_trajectories, max_trajectories : int, default=2, 5
         Trajectories of a move.
     max_correlation : float, default=0.3
@@ -157,7 +157,7 @@ class HMC(BaseEstimator):
         ----------
         theta : ndarray of shape (M, d)
         target : Target
-            Of the Metropolis test.
+            Density that the Metropolis test leaves invariant.
         coordinates : Coordinates
             In which the target has about unit width.
         log_eps : float

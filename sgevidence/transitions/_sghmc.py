@@ -201,7 +201,7 @@ class SGNHT(StochasticGradients):
     Parameters
     ----------
     n_steps : int, default=20
-        Of a move; more as in :class:`SGHMC`.
+        Steps of a move; more as in :class:`SGHMC`.
     learning_rate : float, default=0.1
         Squared step in posterior widths, at most 0.5: beyond, the thermostat swings and the width with it.
         Shorter as in :class:`SGHMC`.
