@@ -42,7 +42,7 @@ class Lottery(BaseEstimator):
             pass
         log_Z = -10.0 - 0.5 * self.error**2 + self.error * rng.standard_normal()
         std = self.error if self.claim is None else self.claim
-        theta = np.full((4, 1), log_Z)
+        theta = np.full((4, 1 if model is None else model.n_params), log_Z)
         return answer(log_Z, std, theta, Weights.ones(4), rows, 0.0, n_likelihoods=12.0)
 
 
