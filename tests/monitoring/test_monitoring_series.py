@@ -311,6 +311,7 @@ def check_efficient(rng, n=400, seeds=40):
     assert abs(np.mean(error)) < 4 * best / np.sqrt(seeds) and np.std(error) < 1.35 * best
 
 
+@pytest.mark.slow
 def test_heavy_tails_are_learnt_efficiently(rng):
     check_efficient(rng)
 

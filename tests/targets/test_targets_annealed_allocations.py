@@ -49,6 +49,7 @@ def test_it_is_the_sum_over_all_allocations(rng):
     check_few(rng)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, right, wrong",
     [
