@@ -62,6 +62,11 @@ def test_doctests(module):
     [
         "README.md",
         pytest.param("docs/user_guide.md", marks=pytest.mark.slow),
+        pytest.param("docs/comparing.md", marks=pytest.mark.slow),
+        pytest.param("docs/reading.md", marks=pytest.mark.slow),
+        pytest.param("docs/own_model.md", marks=pytest.mark.slow),
+        "docs/misleading.md",
+        "docs/coming_from.md",
         "docs/monitoring.md",
         "docs/scale.md",
     ],

@@ -21,7 +21,18 @@ from calibration_summary import (
     of_warnings,
 )
 
-INTRODUCTION = """# Can the error bar be believed?
+OPENING = """# Can the error bar be believed?
+
+Mostly yes, for the problems on this page:
+
+* {fair} of {judged} kinds of problems, {fits} fits in all, have errors as large as their error bars say.
+* {beyond:.1%} of the fits without a warning are off by more than three error bars; of a Gaussian, 0.3% are.
+* {wrong} kinds have more than {far_share:.0%} of fits that are off by {far:.0f} error bars or more, unwarned.
+* {right} of {warned} fits that gave a warning were off indeed.
+* Neither the sampler nor a reference knows of a mode that both have missed.
+"""
+
+INTRODUCTION = """## How it was measured
 
 `log_evidence_` ± `log_evidence_std_` is a claim: off by no more than about three standard errors, or there
 is an `EvidenceWarning`, or an error. This page holds the claim against {cells} kinds of problems that a
@@ -73,6 +84,7 @@ def write_page(page: Path, cells: list[Cell], records: list[dict]) -> None:
     own = [r for r in records if r["cell"] in summaries]
     draw(page.with_name("calibration.png"), summaries, own)
     parts = [
+        opening(summaries, own),
         INTRODUCTION.format(cells=len(summaries), fits=len(own)),
         MEASURED.format(bars=bars(summaries, own)),
         "## Cells\n",
@@ -91,6 +103,24 @@ NOTES = """Names are as `calibration.py --list` prints them, with commas. RMS an
 all fits that have an answer, time is the median of processor seconds of a fit. "> 3" is the share of silent
 fits with |z| > 3. Where the reference has an error of its own, its median is given.
 """
+
+
+def opening(summaries: dict[str, Summary], records: list[dict]) -> str:
+    """The result in five lines."""
+    judged = [s for s in summaries.values() if s.silent > 1]
+    silent = [r for r in records if r.get("reference_sound") and not r["warnings"]]
+    everything = of_warnings(records)[0]
+    return OPENING.format(
+        fair=sum(s.fair for s in judged),
+        judged=len(judged),
+        fits=len(records),
+        beyond=sum(abs(r["z"]) > 3 for r in silent) / max(1, len(silent)),
+        wrong=sum(s.verdict == "silent" for s in summaries.values()) or "No",
+        far_share=MOST_FAR,
+        far=FAR,
+        right=everything.right,
+        warned=everything.fits,
+    )
 
 
 def bars(summaries: dict[str, Summary], records: list[dict]) -> str:
