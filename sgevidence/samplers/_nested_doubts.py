@@ -21,6 +21,9 @@ STUCK = 0.1
 #: Mean correlation of a draw's log L with that of the point it started from.  Copies that hardly move
 #: pass the test of ranks, since they rank like their parents.
 REMEMBERED = 0.5
+#: Width of the live points along their thinnest direction, in coordinates in which it is to be one.  Steps as
+#: short as that do not come along the others.
+TOO_THIN = 1e-5
 
 
 def insertion_ranks(ell: np.ndarray, new: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -53,6 +56,12 @@ def doubts(ranks: np.ndarray, moves: ConstrainedMoves, n_founders: float = np.in
         out.append(
             f"the constrained draws remember the likelihood they started from (correlation {memory:.2f}), "
             "and the log evidence is more uncertain than it says: raise n_steps"
+        )
+    if moves.thinnest < TOO_THIN:
+        out.append(
+            "the parameters are so correlated that the constrained moves hardly come along their ridge "
+            f"(widths of 1 and {moves.thinnest:.0e}), and the log evidence is probably too low: centre and "
+            "scale the columns, or leave out those that are constant"
         )
     if moves.n_stuck > STUCK * moves.n_moved:
         out.append(

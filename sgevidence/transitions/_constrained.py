@@ -67,7 +67,7 @@ class ConstrainedMoves:
         self.eps = [0.3 if kernel == "reflection" else 2.4 / model.n_params**0.5] * 2
         self.n_likelihoods = self.n_gradients = 0.0
         self.n_moves = self.n_moved = self.n_stuck = 0
-        self.acceptance, self.memory = np.nan, [0.0]
+        self.acceptance, self.memory, self.thinnest = np.nan, [0.0], np.inf
 
     def log_likelihood(self, theta: np.ndarray) -> np.ndarray:
         self.n_likelihoods += len(theta) * len(self.rows)
@@ -139,6 +139,7 @@ class ConstrainedMoves:
         if len(theta) > 1:
             C = covariance(theta)
             self.L = [Coordinates.from_covariance(C).L]
+            self.thinnest = min(self.thinnest, thinnest(self.L[0], theta))
             if slots is not None and reference is not None:
                 self.L.append(Coordinates.from_covariance(over_labellings(C, slots)).L)
         new = theta[parents]
@@ -238,6 +239,15 @@ def over_labellings(C: np.ndarray, slots: np.ndarray) -> np.ndarray:
     out = np.empty_like(C)
     out[np.ix_(flat, flat)] = np.kron(np.eye(K), own - between) + np.kron(np.ones((K, K)), between)
     return out
+
+
+def thinnest(L: np.ndarray, theta: np.ndarray) -> float:
+    """Least width of the points in the coordinates of L, where it is to be about one; ∞ for few points."""
+    M, d = theta.shape
+    if M < 2 * d:
+        return np.inf
+    phi = Coordinates(L).whiten(theta - theta.mean(axis=0))
+    return float(np.linalg.svd(phi / np.sqrt(M), compute_uv=False)[-1])
 
 
 def covariance(theta: np.ndarray) -> np.ndarray:

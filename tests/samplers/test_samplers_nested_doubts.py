@@ -57,8 +57,9 @@ def test_a_mistake_is_seen(rng, right, wrong, levels):
         check_uniform(ranks_of(rng, insertion=broken(insertion_ranks, right, wrong), levels=levels))
 
 
-def said(ranks, memory=0.1, stuck=0, moved=100, n_founders=np.inf):
-    return doubts(ranks, SimpleNamespace(memory=[memory], n_stuck=stuck, n_moved=moved), n_founders)
+def said(ranks, memory=0.1, stuck=0, moved=100, n_founders=np.inf, thinnest=1.0):
+    moves = SimpleNamespace(memory=[memory], n_stuck=stuck, n_moved=moved, thinnest=thinnest)
+    return doubts(ranks, moves, n_founders)
 
 
 def test_what_is_wrong_is_said(rng):
@@ -73,4 +74,6 @@ def test_what_is_wrong_is_said(rng):
     assert "11 of 100 moves ended where they began" in three
     (four,) = said(right, n_founders=2.34)
     assert "descend from 2.3 of the live points" in four
-    assert said(right, memory=0.5, stuck=10, n_founders=4.0) == []
+    (five,) = said(right, thinnest=1e-9)
+    assert "so correlated" in five
+    assert said(right, memory=0.5, stuck=10, n_founders=4.0, thinnest=1e-4) == []

@@ -7,7 +7,7 @@ from scipy.stats import chi2, kstest
 
 from sgevidence.models import value_and_grad
 from sgevidence.transitions import ConstrainedMoves, _constrained, covariance
-from sgevidence.transitions._constrained import over_labellings
+from sgevidence.transitions._constrained import over_labellings, thinnest
 
 D, M, RADIUS2 = 3, 4000, 3.0
 FLOOR, LOG_X = -RADIUS2 / 2, float(chi2(D).logcdf(RADIUS2))
@@ -168,3 +168,14 @@ def test_covariance_of_few_points_is_positive_definite(rng, size):
     assert np.linalg.eigvalsh(found)[0] > 0
     if size > 1000:
         np.testing.assert_allclose(found, P, rtol=0.05)
+
+
+def test_the_thinnest_direction_is_seen(rng):
+    """As wide as it is to be along all of them, or along all but a ridge; of few points nothing is known."""
+    theta = rng.standard_normal((100, D))
+    L = np.linalg.cholesky(covariance(theta))
+    assert 0.8 < thinnest(L, theta) < 1.2
+    ridge = theta + 1e5
+    ridge[:, 0] = 10.0 * ridge[:, 1] + 1e-8 * theta[:, 0]
+    assert thinnest(np.linalg.cholesky(covariance(ridge)), ridge) < 1e-6
+    assert thinnest(L, theta[: 2 * D - 1]) == np.inf
