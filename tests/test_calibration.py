@@ -387,16 +387,19 @@ def test_page_and_picture(suite, tmp_path, monkeypatch, capsys, rng):
 
 # -- a small run ---------------------------------------------------------------------------------------------
 
-SMALL = [
+#: Closed forms, whose error bar is 0.
+EXACT = [
     "linear, d=5, n=20",
     "linear, d=15, n=100",
     "linear, d=10, n=200, collinear",
     "linear, d=5, n=500, calls of 7",
     "linear, known noise, d=5, n=1000",
+    "mixture K=1, d=30, n=100",
+]
+SMALL = [
     "softmax K=2, d=5, n=100",
     "softmax K=4, d=3, n=100, separable",
     "Poisson, d=5, n=200",
-    "mixture K=1, d=30, n=100",
     "mixture K=2, d=2, n=200, overlapping",
     "mixture K=3, d=1, n=8, few rows",
     "mixture K=3, d=4, n=120, iris",
@@ -419,7 +422,7 @@ def within_bars(by_cell, chance=1e-4):
 
 @pytest.mark.slow
 def test_a_small_run_is_within_the_bars(suite, seed):
-    """Fourteen cells, eight seeds; with half the error bar it is not."""
+    """Eight cells, eight seeds; with half the error bar it is not."""
     seeds = range(1000 + 8 * seed, 1008 + 8 * seed)  # not those of the page
     records = [suite["run_named"](name, seed, 60.0) for name in SMALL for seed in seeds]
     assert all(r.get("reference_sound") for r in records), [
@@ -434,6 +437,14 @@ def test_a_small_run_is_within_the_bars(suite, seed):
         for name in SMALL
     }
     assert not within_bars(halved)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXACT)
+def test_closed_forms_are_those_of_other_code(suite, seed, name):
+    for one in (1000 + 2 * seed, 1001 + 2 * seed):
+        record = suite["run_named"](name, one, 60.0)
+        assert record["std"] == 0.0 and record["z"] == 0.0
 
 
 def test_the_reference_of_an_earlier_line_will_do():

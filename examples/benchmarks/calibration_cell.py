@@ -29,6 +29,8 @@ REFERENCE = (
 )
 #: Share of effective draws below which importance sampling is not believed, nor its own error.
 LEAST_ESS = 0.05
+#: Nats, and part of log Z, by which two closed forms may differ.
+ROUNDING, RELATIVE_ROUNDING = 1e-8, 1e-12
 
 
 class Data(NamedTuple):
@@ -142,8 +144,9 @@ def described(known: Reference) -> dict:
 
 
 def judged(record: dict, reference: dict) -> dict:
-    """Error, and z = error / √(std² + the reference's std²)."""
+    """Error, and z = error / √(std² + the reference's std²); of two closed forms, z = 0 or ± ∞."""
     error = record["log_evidence"] - reference["reference"]
     spread = float(np.hypot(record["std"], reference["reference_std"]))
-    z = error / spread if spread > 0 else float(np.copysign(np.inf, error))
+    rounding = abs(error) <= ROUNDING + RELATIVE_ROUNDING * abs(reference["reference"])
+    z = error / spread if spread > 0 else 0.0 if rounding else float(np.copysign(np.inf, error))
     return {"error": error, "z": z, **reference}
