@@ -27,6 +27,13 @@ MODULES = sorted(m.name for m in pkgutil.walk_packages(sgevidence.__path__, "sge
 CODES = {"GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "PR04", "PR05", "PR06", "PR10", "RT01", "YD01"}
 
 
+@pytest.fixture(autouse=True)
+def closed_figures():
+    """Pictures of one page are no reason for matplotlib to warn on another."""
+    yield
+    plt.close("all")
+
+
 def public_names():
     """Dotted names of public objects and of the methods and properties that they get from this package."""
     for module in PUBLIC:
