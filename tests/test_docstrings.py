@@ -10,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pytest
 from numpydoc.validate import validate
 
