@@ -148,7 +148,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
                 self._doubt(words, stacklevel=5)
 
     def _prior_conflict(self, rows: Rows) -> str | None:
-        """What of the posterior, or of these rows, contradicts the prior."""
+        """Parts of the posterior, or of these rows, that contradict the prior."""
         cloud = self.particles_, self.particle_weights_
         return prior_conflict(self._model, *cloud, rows, self._units is not None)
 

@@ -1,4 +1,4 @@
-"""What is given as X: arrays as they are, a RowSource as the arrays that it has."""
+"""Arrays from the argument X, which is arrays already or a RowSource that reads them."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +22,7 @@ def at_once(
 
 
 def in_batches(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """The same for some rows after the other; arrays are one batch."""
+    """X, y and weights batch by batch; arrays are one batch."""
     source = _source(estimator, X, y, sample_weight)
     yield from [(X, y, sample_weight)] if source is None else map(_arrays, source.batches())
 

@@ -1,4 +1,4 @@
-"""What a fitted generalised linear model predicts, scores and simulates, given offset and trials."""
+"""Predictions, scores and simulated rows of a fitted generalised linear model, given offset and trials."""
 
 from typing import Any
 

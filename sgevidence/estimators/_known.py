@@ -1,4 +1,4 @@
-"""What is known of rows beside X: the offset of a linear predictor, and the trials of a binomial.
+"""Columns beside X that are known: the offset of a linear predictor, and the trials of a binomial.
 
 They travel with X to where all of it is validated, and are columns of the model's X then.
 """

@@ -42,7 +42,7 @@ DRAWS, MARGIN = 2000, 0.1
 def prior_conflict(
     model: Any, theta: np.ndarray, W: np.ndarray, rows: Rows | None, is_standardized: bool
 ) -> str | None:
-    """What contradicts the prior, and what to do; None if nothing does.
+    """A sentence on what contradicts the prior and how to mend it; None if nothing does.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def prior_conflict(
     W : ndarray of shape (M,)
         Weights.
     rows : Rows or None
-        Those of the last call, in the units of the model, if their spread is to be looked at.
+        Rows of the last call, in the units of the model; None where their spread is not to be checked.
     is_standardized : bool
     """
     with np.errstate(all="ignore"):

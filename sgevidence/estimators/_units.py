@@ -7,7 +7,7 @@ The model sees
 c, m the means and s, t the standard deviations of the rows of the first call, each as often as it counts.
 Without an intercept nothing is centred, and s, t are root mean squares.  Constant columns have s = 1.  The
 constants stay for the whole stream, so that the evidence is that of one prior, which the first rows shaped.
-What is reported is of the data as given: the density of a row is that of the model divided by the product of
+Reports are of the data as given: the density of a row is that of the model divided by the product of
 the units of what the model is a density of,
 
     log p(y | X) = log p(y' | X') − n log t,        log p(X) = log p(X') − n Σ_j log s_j.
@@ -34,7 +34,7 @@ class Units(NamedTuple):
 
     @classmethod
     def of_inputs(cls, rows: Rows, n_columns: int, centred: bool) -> "Units":
-        """Of the first columns of X, where y has no unit."""
+        """Units of the first columns of X, where y has no unit."""
         X = rows.X[:, :n_columns]
         if n_columns and not np.any(X != X[:1]):
             raise no_units(rows, "rows of X")

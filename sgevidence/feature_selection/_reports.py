@@ -154,7 +154,7 @@ class SubsetReports:
         return hasattr(self, "_sums")
 
     def _prior_conflict(self) -> str | None:
-        """What of the posterior of all columns contradicts the prior."""
+        """Parts of the posterior of all columns that contradict the prior."""
         with np.errstate(all="ignore"):
             theta = self._model.posterior(self._sums).sample(generator(0), DRAWS)
         W = np.full(DRAWS, 1 / DRAWS)

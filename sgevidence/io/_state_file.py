@@ -74,7 +74,7 @@ def _number(version: str) -> tuple[int, ...]:
 
 
 def _kind(data: bytes) -> str:
-    """What a foreign file may be, in words."""
+    """A guess in words at the program that wrote a foreign file."""
     if not data:
         return "empty"
     if data.startswith(b"PK"):

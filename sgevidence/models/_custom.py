@@ -36,7 +36,7 @@ class CustomModel(Model):
         Length d of θ (:func:`dimension_of`).
     row_sampler : callable (theta (n, d), X, rng) -> rows, optional
     prior : PlainParameters, NamedPriors or PriorTransform, optional
-        What the coordinates θ are; without it themselves.
+        Names and values of the parameters from the coordinates θ; None where θ are the parameters.
     gradient : "autograd", "numerical" or callable
         How the likelihood is differentiated, for the messages of :meth:`check`.
 

@@ -15,7 +15,7 @@ from ._own_priors import GAMMA_2_01, HALF_LOG_2PI, UNIT_EXPONENTIAL, UNIT_HALF_T
 
 
 class Family:
-    """What y is, given η and what else its distribution asks for: all of it elementwise.
+    """Distribution of y given η, and the parameters that the distribution has of its own, elementwise.
 
     A family is a frozen dataclass.  Its fields that are named in ``own`` are the priors of parameters beside
     η.  After y its methods take the trials (n,) if it ``has_trials``, then the values of these parameters,
@@ -72,7 +72,7 @@ class Family:
         """Raise a ValueError that says which y has no density under any η."""
 
     def doubt(self, y: np.ndarray) -> str | None:
-        """What speaks against a y that has a density, in words; None if nothing does."""
+        """A sentence on what speaks against a y that has a density; None if nothing does."""
         return None
 
 

@@ -4,8 +4,8 @@ r"""Priors of the parameters that a family has beside η, seen through a standar
 
 A sampler sees z: the prior is then exact, and the same for every parameter, and a dispersion that the rows
 want to be zero has a tail that moves can leave.  F is any continuous distribution with ``ppf``, ``isf``,
-``logpdf`` and ``support``, as those of ``scipy.stats`` are.  The default priors are written out here: they
-take a tenth of the time, and Exp(1) has no end at 745, where the smallest double is.
+``logpdf`` and ``support``, as those of ``scipy.stats`` are (``_quantiles.py``).  The default priors are
+written out here: they take a tenth of the time, and Exp(1) has no end at 745, where the smallest double is.
 
 Symbols: ``z`` = standard normal, ``value`` = κ, ``prior`` = F.
 """
@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from autograd.extend import defvjp, primitive
 from scipy.special import gammainccinv, gammaincinv, gammaln, log_ndtr, ndtr, stdtrit
+
+from ._quantiles import at_normal, slope_at_normal
 
 HALF_LOG_2PI = 0.5 * np.log(2 * np.pi)
 
@@ -93,7 +95,7 @@ def value_of(z: np.ndarray, prior: Any) -> np.ndarray:
     """κ of z, element by element."""
     if hasattr(prior, "from_normal"):
         return prior.from_normal(z)
-    return np.where(z < 0, prior.ppf(ndtr(z)), prior.isf(ndtr(-z)))
+    return at_normal(z, (), prior)
 
 
 @primitive
@@ -103,8 +105,7 @@ def from_normal(z: Any, prior: Any) -> Any:
 
 
 def _from_normal_vjp(value: Any, z: Any, prior: Any) -> Any:
-    with np.errstate(all="ignore"):
-        slope = np.exp(-0.5 * z**2 - HALF_LOG_2PI - prior.logpdf(value))
+    slope = slope_at_normal(z, value, (), prior)
     return lambda g: g * slope
 
 

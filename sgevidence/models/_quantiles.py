@@ -55,6 +55,11 @@ def is_normal(dist: Any) -> bool:
 
 @primitive
 def _quantile(z: np.ndarray, *shapes: Any, dist: Any) -> np.ndarray:
+    return at_normal(z, shapes, dist)
+
+
+def at_normal(z: np.ndarray, shapes: tuple, dist: Any) -> np.ndarray:
+    """Q(z; shapes) as a number; ``dist`` may be frozen, if it has no shapes left."""
     z = np.asarray(z)
     shapes = tuple(np.broadcast_to(a, z.shape) for a in shapes)
     lower, tail = z < 0, ndtr(-np.minimum(np.abs(z), LARGEST_Z))
@@ -65,11 +70,15 @@ def _quantile(z: np.ndarray, *shapes: Any, dist: Any) -> np.ndarray:
     return np.clip(out, np.nextafter(start, np.inf), np.nextafter(end, -np.inf))
 
 
-def _z_vjp(ans: np.ndarray, z: np.ndarray, *shapes: Any, dist: Any) -> Any:
+def slope_at_normal(z: np.ndarray, Q: np.ndarray, shapes: tuple, dist: Any) -> np.ndarray:
     """φ(z) / f(Q); zero where the quantile is rounded, and does not move with z."""
     with np.errstate(all="ignore"):
-        slope = np.exp(-0.5 * z**2 - 0.5 * np.log(2 * np.pi) - dist.logpdf(ans, *shapes))
-    slope[~np.isfinite(slope)] = 0.0
+        slope = np.exp(-0.5 * np.square(z) - 0.5 * np.log(2 * np.pi) - dist.logpdf(Q, *shapes))
+    return np.where(np.isfinite(slope), slope, 0.0)
+
+
+def _z_vjp(ans: np.ndarray, z: np.ndarray, *shapes: Any, dist: Any) -> Any:
+    slope = slope_at_normal(z, ans, shapes, dist)
     return lambda g: g * slope
 
 

@@ -3,7 +3,6 @@
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from autograd.extend import defvjp, primitive
 from mutants import broken
 from scipy import stats
 
@@ -90,11 +89,11 @@ def test_a_named_prior_is_the_distribution_of_scipy(prior):
     check_density(prior)
 
 
-@pytest.mark.parametrize("old, new", [("dist.logpdf(ans, *shapes)", "0.0"), ("-0.5 * z**2", "-0.4 * z**2")])
+@pytest.mark.parametrize(
+    "old, new", [("dist.logpdf(Q, *shapes)", "0.0"), ("-0.5 * np.square(z)", "-0.4 * np.square(z)")]
+)
 def test_a_broken_jacobian_is_seen(monkeypatch, old, new):
-    wrong = primitive(_quantiles._quantile.fun)
-    defvjp(wrong, broken(_quantiles._z_vjp, old, new))
-    monkeypatch.setattr(_quantiles, "_quantile", wrong)
+    monkeypatch.setattr(_quantiles, "slope_at_normal", broken(_quantiles.slope_at_normal, old, new))
     with pytest.raises(AssertionError):
         check_density(stats.gamma(2, scale=3))
 
