@@ -11,15 +11,15 @@ from ..history import Rows
 from ..models import MixtureModel
 from ..samplers import Progress
 from ._base import EvidenceEstimator
-from ._density import DensityEstimator
 from ._documentation import documented
 from ._input import check_count, check_prior_pair, generator
+from ._mixture import MixtureEstimator
 from ._mixture_doubts import asks_allocations, of_all_rows, of_far_rows, of_stream
 from ._units import Units
 
 
 @documented
-class BayesianGMM(DensityEstimator):
+class BayesianGMM(MixtureEstimator):
     """Mixture of K Gaussians with diagonal covariances whose log evidence grows with every chunk.
 
     π ~ Dirichlet(weight_concentration), σ²_kj ~ InvGamma(variance_prior) and
@@ -107,68 +107,6 @@ class BayesianGMM(DensityEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit_predict(self, X: Any, y: None = None, sample_weight: Any = None) -> np.ndarray:
-        """:meth:`fit`, then :meth:`predict` of the same rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        y : None
-            Not used.
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return self.fit(X, sample_weight=sample_weight).predict(X)
-
-    def predict_log_proba(self, X: Any) -> np.ndarray:
-        """Log probabilities of the components given each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            log Σ_i W_i p(x, k | θ_i) − log Σ_i W_i p(x | θ_i), with the particles relabelled to
-            common slots: the predictive rule for a row not seen before.
-        """
-        rows = self._rows_to_score(X)
-        canonical = self._model.canonicalize(self.particles_)
-        joint = self._average_over_particles(
-            rows, lambda _, block: self._model.component_log_densities(canonical, block.X)
-        )
-        return (joint - np.logaddexp.reduce(joint, axis=0)).T
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """Probabilities of the components given each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The most probable component of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
-        return np.argmax(self.predict_log_proba(X), axis=1)
-
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draws from the posterior predictive distribution.
 
@@ -191,11 +129,6 @@ class BayesianGMM(DensityEstimator):
         return (X if self._units is None else self._units.restored_X(X)), labels
 
     @property
-    def weights_(self) -> np.ndarray:
-        """Posterior mean of the component weights."""
-        return self._slot_mean("weights")
-
-    @property
     def means_(self) -> np.ndarray:
         """Posterior mean of the component means."""
         return self._slot_mean("means")
@@ -204,10 +137,6 @@ class BayesianGMM(DensityEstimator):
     def covariances_(self) -> np.ndarray:
         """Posterior mean of the component variances."""
         return self._slot_mean("covariances")
-
-    def _slot_mean(self, name: str) -> np.ndarray:
-        self._must_have_learnt(f"{name}_")
-        return self._posterior_mean_and_std(name)[0]
 
     def _run(self, sampler: Any, rows: Rows, progress: Progress) -> None:
         super()._run(sampler, rows, progress)

@@ -1,0 +1,84 @@
+"""What estimators of mixtures share: components of rows, and posterior means in common slots."""
+
+from typing import Any
+
+import numpy as np
+
+from ._density import DensityEstimator
+
+
+class MixtureEstimator(DensityEstimator):
+    """Base of mixtures, whose model has ``component_log_densities`` and exchangeable components."""
+
+    _model: Any  #: an exchangeable model with ``component_log_densities``
+
+    def fit_predict(self, X: Any, y: None = None, sample_weight: Any = None) -> np.ndarray:
+        """:meth:`fit`, then :meth:`predict` of the same rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : None
+            Not used.
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self.fit(X, sample_weight=sample_weight).predict(X)
+
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Log probabilities of the components given each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            log Σ_i W_i p(x, k | θ_i) − log Σ_i W_i p(x | θ_i), with the particles relabelled to
+            common slots: the predictive rule for a row not seen before.
+        """
+        rows = self._rows_to_score(X)
+        canonical = self._model.canonicalize(self.particles_)
+        joint = self._average_over_particles(
+            rows, lambda _, block: self._model.component_log_densities(canonical, block.X)
+        )
+        return (joint - np.logaddexp.reduce(joint, axis=0)).T
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of the components given each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+        """
+        return np.exp(self.predict_log_proba(X))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable component of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return np.argmax(self.predict_log_proba(X), axis=1)
+
+    @property
+    def weights_(self) -> np.ndarray:
+        """Posterior mean of the component weights."""
+        return self._slot_mean("weights")
+
+    def _slot_mean(self, name: str) -> np.ndarray:
+        self._must_have_learnt(f"{name}_")
+        return self._posterior_mean_and_std(name)[0]
