@@ -1,12 +1,17 @@
 """What is believed: priors and likelihoods, differentiated by autograd."""
 
 from ._base import Model
+from ._categorical import Categorical, CategoricalParameters
+from ._component import ComponentFamily
 from ._conditioning import MAX_CONDITION, condition, condition_of_factors, far_columns
 from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson, ZeroInflatedPoisson
 from ._custom import CustomModel, dimension_of
+from ._diagonal_gaussian import DiagonalGaussian
 from ._evaluation import value_and_grad
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._far_columns import FarColumns, near
+from ._full_gaussian import FullGaussian
+from ._gaussian_component import GaussianParameters
 from ._glm import FAMILIES, GLMModel
 from ._joint_priors import LKJ, Dirichlet
 from ._linear import LinearModel
@@ -15,6 +20,7 @@ from ._named_priors import NamedPriors
 from ._other_priors import PlainParameters, PriorTransform
 from ._row_function import RowFunction, standard_log_density, standard_normals
 from ._softmax import SoftmaxModel
+from ._spherical_gaussian import SphericalGaussian
 from ._user_function import check_shape
 
 __all__ = [
@@ -23,13 +29,19 @@ __all__ = [
     "MAX_CONDITION",
     "Bernoulli",
     "Binomial",
+    "Categorical",
+    "CategoricalParameters",
+    "ComponentFamily",
     "CustomModel",
+    "DiagonalGaussian",
     "Dirichlet",
     "Family",
     "FarColumns",
+    "FullGaussian",
     "GLMModel",
     "Gamma",
     "Gaussian",
+    "GaussianParameters",
     "LinearModel",
     "MixtureModel",
     "Model",
@@ -40,6 +52,7 @@ __all__ = [
     "PriorTransform",
     "RowFunction",
     "SoftmaxModel",
+    "SphericalGaussian",
     "StudentT",
     "ZeroInflatedPoisson",
     "check_shape",

@@ -1,0 +1,84 @@
+r"""What Gaussian components share: a point that features are measured from, and the moments of a component.
+
+Squares of columns that lie far from zero would cancel, so features are those of x − o with o the median of
+each column.  The prior has its means at zero, which is −o there; x − o is exact to the last digit.
+
+Symbols
+-------
+=====  ================  ==================================================================
+o      ``origin``        where features are measured from, (p,)
+b, β   ``b, beta``       shape and scale of the inverse gamma prior of a variance
+κ      ``kappa``         1 / mean_scale², rows that the prior of a mean is worth
+N      ``N``             rows of a component, κ + N ``kappa_n``
+=====  ================  ==================================================================
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from ._component import ComponentFamily
+
+#: Relative rounding of a double.
+EPS = np.finfo(float).eps
+
+
+class GaussianParameters(NamedTuple):
+    """Means (..., p), and variances (..., p), (...) or covariances (..., p, p)."""
+
+    means: np.ndarray
+    covariances: np.ndarray
+
+
+@dataclass(frozen=True)
+class GaussianComponent(ComponentFamily):
+    """Gaussian components with a conjugate prior.
+
+    Parameters
+    ----------
+    n_features : int
+    mean_scale : float, default=2.0
+        Prior standard deviation of a mean, around zero, in units of the component's standard deviation.
+    variance_prior : tuple of two floats, default=(1.0, 1.0)
+        Shape and scale of the inverse gamma prior of a variance.
+    reference : ndarray of shape (n_features,), optional
+        Where features are measured from; it changes no result but by rounding.
+    """
+
+    n_features: int
+    mean_scale: float = 2.0
+    variance_prior: tuple[float, float] = (1.0, 1.0)
+    reference: np.ndarray | None = field(default=None, compare=False)
+
+    @property
+    def origin(self) -> np.ndarray:
+        """Where features are measured from, (p,)."""
+        return np.zeros(self.n_features) if self.reference is None else self.reference
+
+    @property
+    def kappa(self) -> float:
+        """Rows that the prior of a mean is worth."""
+        return self.mean_scale**-2.0
+
+    def at(self, X: np.ndarray) -> Self:
+        """Measured from the median of each column: one far row would carry a mean away from all others."""
+        return replace(self, reference=np.median(X, axis=0))
+
+    def rounding(self, X: np.ndarray) -> float:
+        """Rounding of squares, in units of the smallest variance that the prior lets so many rows have."""
+        b, beta = self.variance_prior
+        far = np.max(np.abs(X - self.origin), initial=0.0) ** 2
+        return float(EPS * far * (b + 0.5 * len(X)) / beta * self.n_features)
+
+    def points(self, X: np.ndarray) -> np.ndarray:
+        """Columns in units of their standard deviations; a constant column stays constant."""
+        scale = X.std(axis=0)
+        return (X - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+
+    def _means(
+        self, first: np.ndarray, N: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """κ + N (..., 1); posterior mean and x̄, from the origin, and x̄ from the prior's mean (..., p)."""
+        kappa_n, mean = self.kappa + N, first / np.maximum(N, 1e-300)
+        return kappa_n, (first - self.kappa * self.origin) / kappa_n, mean, mean + self.origin
