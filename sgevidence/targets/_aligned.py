@@ -71,7 +71,7 @@ def most(problem: Problem, chains: Chains) -> float:
     log_det = np.linalg.slogdet(np.cov(theta.T))[1]
     # of independent draws it is too low by so much in the mean (Wishart)
     log_det -= np.sum(digamma(0.5 * (N - 1 - np.arange(d)))) - d * np.log(0.5 * (N - 1))
-    entropy = 0.5 * (d * np.log(2 * np.pi * np.e) + log_det)
+    entropy = 0.5 * (d * (1 + np.log(2 * np.pi)) + log_det)
     return float(lgamma(problem.model.n_components + 1) + chains.log_p.mean(axis=1).max() + entropy)
 
 
