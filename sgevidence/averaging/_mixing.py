@@ -37,6 +37,7 @@ from ..model_selection import last_step
 from ..particles import log_sum_exp
 from ._pipelines import behind_transformers
 from ._routing import route_to_last_steps
+from ._summary import AverageSummary, summary
 
 
 def _children_have(method: str) -> Callable[[Any], bool]:
@@ -201,6 +202,23 @@ class MixedPredictions(BaseEstimator):
         if (kind := self._kind()) in metrics:
             return metrics[kind](y, self.predict(X, **params), sample_weight=sample_weight)
         return float(np.average(self.score_samples(X, y, **params), weights=sample_weight))
+
+    def summary(self, level: float = 0.9) -> AverageSummary:
+        """Models with their weights, and parameters averaged over models.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Probability of the intervals of the parameters.
+
+        Returns
+        -------
+        AverageSummary
+            With the tables ``models`` and ``parameters``; ``parameters`` is None unless the models are
+            regressions of one kind without transformers in front.
+        """
+        check_is_fitted(self)
+        return summary(self, level)
 
     def _ask(self, method: str, X: Any, *args: Any, metadata: Any = None, **kwargs: Any) -> list[Any]:
         """The answers of all models, each to X as its pipeline transforms it."""

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..estimators import places
 from ._drawn import drawn
 from ._style import GREY, axes, intervals, marker_style, name_rows
 
@@ -65,12 +66,10 @@ class CoefficientsDisplay:
             raise ValueError(f"{type(model).__name__} has no coefficients, only {sorted(named)}")
         draws = named["coef"]
         classes = [str(c) for c in model.classes_] if draws.ndim == 3 else [""]
-        p, names = draws.shape[-1], getattr(model, "feature_names_in_", None)
-        columns = getattr(model, "columns_", range(p))
-        features = [f"x{k}" if names is None else str(names[k]) for k in columns]
-        return cls(draws=draws.reshape(len(draws), len(classes), p), features=features, classes=classes).plot(
-            ax
-        )
+        features = [str(name) for name in places(model, "feature", draws.shape[-1])]
+        return cls(
+            draws=draws.reshape(len(draws), len(classes), len(features)), features=features, classes=classes
+        ).plot(ax)
 
     def plot(self, ax: Any = None) -> "CoefficientsDisplay":
         """Draw.

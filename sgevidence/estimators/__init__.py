@@ -3,6 +3,7 @@
 from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._custom import BayesianModel
+from ._dimensions import dimensions, places, scalar_names
 from ._given import at_once
 from ._glm import BayesianGLM
 from ._gmm import BayesianGMM
@@ -19,6 +20,7 @@ from ._prior_conflict import CONFLICT, prior_conflict
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._sources import RowSource
+from ._summary import ParameterTable, bounds, heading, percent, warned, weighted_quantiles
 from ._transaction import all_or_nothing
 from ._units import Units
 
@@ -30,6 +32,7 @@ __all__ = [
     "BayesianModel",
     "BayesianSoftmaxRegression",
     "EvidenceEstimator",
+    "ParameterTable",
     "RowSource",
     "Units",
     "FitTasks",
@@ -37,15 +40,23 @@ __all__ = [
     "task_of",
     "all_or_nothing",
     "at_once",
+    "bounds",
     "column_indices",
+    "dimensions",
     "fingerprint",
     "generator",
+    "heading",
     "linear_model",
     "merge",
+    "percent",
+    "places",
     "prior_conflict",
     "refuse_changes",
     "refuse_extreme",
     "refuse_unreadable",
+    "scalar_names",
     "settings",
     "settings_of_all",
+    "warned",
+    "weighted_quantiles",
 ]

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..history import Rows
 from ..models import CustomModel, RowFunction
 from ._conditional import ConditionalEstimator
+from ._dimensions import DIMENSIONS
 
 NO_ROWS = "this model was fitted without rows: its log_likelihood(p) has no rows to score or to add"
 
@@ -15,8 +16,14 @@ NO_ROWS = "this model was fitted without rows: its log_likelihood(p) has no rows
 class RowsOrNone(ConditionalEstimator):
     """Base of the estimator of a user's model."""
 
+    priors: Any
     _model: CustomModel
     _has_rows = True  #: of the call that is being made, or of the fit
+
+    @property
+    def _dimensions(self) -> dict[str, tuple[str, ...]]:  # type: ignore[override]
+        """A user's own "coef" has a shape of its own."""
+        return {"theta": DIMENSIONS["theta"]} if self.priors is None else {}
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
         if not reset and not self._functions.has_rows:

@@ -6,6 +6,9 @@ import numpy as np
 
 from ._density import DensityEstimator
 
+#: Mean probability of an exchange from which on two components are not told apart.
+CONFUSED = 0.05
+
 
 class MixtureEstimator(DensityEstimator):
     """Base of mixtures, whose model has ``component_log_densities`` and exchangeable components."""
@@ -79,6 +82,19 @@ class MixtureEstimator(DensityEstimator):
         """Posterior mean of the component weights."""
         return self._slot_mean("weights")
 
+    def _summary_notes(self) -> list[str]:
+        theta = self._model.canonicalize(self.particles_)
+        return unclear_labels(self._model.label_confusion(theta, self.particle_weights_))
+
     def _slot_mean(self, name: str) -> np.ndarray:
         self._must_have_learnt(f"{name}_")
         return self._posterior_mean_and_std(name)[0]
+
+
+def unclear_labels(confusion: np.ndarray) -> list[str]:
+    """A sentence that two components may be one another, from the probabilities (K, K) of an exchange."""
+    pairs = [f"{k} and {j}" for k, j in np.argwhere(np.triu(confusion >= CONFUSED))]
+    if not pairs:
+        return []
+    words = ", ".join(pairs[:3]) + (", and others" if len(pairs) > 3 else "")
+    return [f"labels: the posterior hardly tells apart components {words}; ignore their numbers."]

@@ -11,8 +11,10 @@ from ..history import Rows
 from ..models import Model
 from ..particles import log_sum_exp, spread
 from ..samplers import EvidenceResult, diagnostics, evidence_path
+from ._dimensions import DIMENSIONS
 from ._documentation import described
 from ._stream import Stream
+from ._summary import ParameterTable, parameter_table
 from ._units import Units
 
 #: Particles × rows of one block of an average.
@@ -29,6 +31,7 @@ class PosteriorReports(BaseEstimator):
     _model: Model
     _stream: Stream | None
     _result: EvidenceResult | None
+    _dimensions: dict[str, tuple[str, ...]] = DIMENSIONS  #: names of the axes of parameters
     _doubts: list[str]  #: of the model and the rows
     _units: Units | None = None  #: of the rows that the model sees; None: as they are given
     _weight_seen: float  #: sum of the weights of the rows
@@ -80,6 +83,38 @@ class PosteriorReports(BaseEstimator):
         check_is_fitted(self)
         theta = self.particles_[spread(self.particle_weights_, len(self.particles_))]
         return self._parameters(theta)
+
+    def summary(self, level: float = 0.9) -> ParameterTable:
+        """Posterior mean, standard deviation and interval of each parameter, in the data's units.
+
+        Parameters
+        ----------
+        level : float, default=0.9
+            Probability of the interval; half of the rest lies on each side.
+
+        Returns
+        -------
+        ParameterTable
+            One row per scalar parameter, by the names of columns and classes, such as ``coef[bmi]``.  The
+            columns are ``mean``, ``sd``, the bounds of the interval (``5%`` and ``95%``), and ``ess``, the
+            effective number of draws behind the mean.  It prints in eighty columns; ``to_frame()`` is for
+            pandas.
+
+        See Also
+        --------
+        posterior_samples : The draws.
+
+        Notes
+        -----
+        Components of a mixture are in the order of ``weights_``, and a note says if the posterior hardly
+        tells two of them apart.
+        """
+        check_is_fitted(self)
+        return parameter_table(self, level)
+
+    def _summary_notes(self) -> list[str]:
+        """Sentences below the table of parameters."""
+        return []
 
     def _parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
         """Named parameters in the data's units, exchangeable components in common slots."""

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..estimators import Units, generator, prior_conflict, refuse_extreme, refuse_unreadable
+from ..estimators import (
+    ParameterTable,
+    Units,
+    generator,
+    heading,
+    places,
+    prior_conflict,
+    refuse_extreme,
+    refuse_unreadable,
+    warned,
+)
 from ..exceptions import EvidenceWarning
 from ..model_selection import Table
 from ..models import LinearModel
@@ -35,6 +45,7 @@ class SubsetReports:
 
     _settings: dict[str, Any]
     n_features_in_: int
+    n_samples_seen_: int
     _sums: Any  #: exact sums of [1, X, y]
     _model: LinearModel  #: of all columns
     _units: Units | None  #: of the rows that the model sees; None: as they are given
@@ -136,6 +147,20 @@ class SubsetReports:
     def noise_std_(self) -> float:
         """Posterior mean of σ, or the known σ."""
         return float(self._restored("noise_std", self._average("noise_std_").noise_std))
+
+    def summary(self) -> ParameterTable:
+        """Inclusion probability, posterior mean and standard deviation of each coefficient.
+
+        Returns
+        -------
+        ParameterTable
+            One row per column of X: ``probability`` that the column is in the model, ``mean`` and ``sd`` of
+            its coefficient over subsets, zero where the column is out.
+        """
+        check_is_fitted(self)
+        names = [f"coef[{name}]" for name in places(self, "feature", self.n_features_in_)]
+        columns = {"probability": self.inclusion_probabilities_, "mean": self.coef_, "sd": self.coef_std_}
+        return ParameterTable(columns, names, heading(self), warned(self))
 
     def _restored(self, name: str, value: Any) -> Any:
         """A named parameter in the data's units."""

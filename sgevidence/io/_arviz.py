@@ -7,19 +7,9 @@ from numpy.typing import ArrayLike
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 
-from ..estimators import BayesianModel
+from ..estimators import dimensions, places
 from ..model_selection import last_step
 from ..particles import spread
-
-#: Dimensions of the named parameters, without the draws.  A regression has the last ones only.
-DIMS = {
-    "coef": ("class", "feature"),
-    "intercept": ("class",),
-    "weights": ("component",),
-    "means": ("component", "feature"),
-    "covariances": ("component", "feature"),
-    "theta": ("parameter",),
-}
 
 
 def to_arviz(estimator: Any, X: ArrayLike | None = None, y: ArrayLike | None = None) -> Any:
@@ -99,27 +89,15 @@ Variables = dict[str, tuple[tuple[str, ...], np.ndarray]]
 def _posterior(model: Any) -> Variables:
     """Draws with a chain of their own, and the names of their dimensions."""
     out: Variables = {}
-    known = DIMS
-    if isinstance(model, BayesianModel):  # a user's "coef" has a shape of its own
-        known = {"theta": DIMS["theta"]} if model.priors is None else {}
     for name, draws in model.posterior_samples().items():
-        unknown = tuple(f"{name}_dim_{i}" for i in range(draws.ndim - 1))
-        dims = known.get(name, unknown)[max(0, len(known.get(name, unknown)) - draws.ndim + 1) :]
-        out[name] = (("chain", "draw", *dims), draws[None])
+        out[name] = (("chain", "draw", *dimensions(model, name, draws.ndim - 1)), draws[None])
     return out
 
 
 def _coordinates(model: Any, variables: Variables) -> dict[str, np.ndarray]:
     """Names of columns, of classes, and numbers of the rest."""
     sizes = {dim: size for dims, draws in variables.values() for dim, size in zip(dims, draws.shape)}
-    names: dict[str, Any] = {dim: range(size) for dim, size in sizes.items()}
-    if "feature" in names:
-        columns = getattr(model, "columns_", names["feature"])
-        known = getattr(model, "feature_names_in_", None)
-        names["feature"] = [f"x{j}" if known is None else known[j] for j in columns]
-    if "class" in names:
-        names["class"] = model.classes_
-    return {dim: np.array(list(values)) for dim, values in names.items()}
+    return {dim: np.array(places(model, dim, size)) for dim, size in sizes.items()}
 
 
 def _path(path: dict[str, np.ndarray]) -> dict[str, tuple[str, np.ndarray]]:

@@ -1,5 +1,6 @@
 """Decisions between models by their log evidence: comparison, Bayes factors, searches, replicates."""
 
+from ..tables import Table
 from ._bayes_factor import LogBayesFactor, log_bayes_factor
 from ._candidates import Candidate, candidates, last_step, named_models
 from ._compare import compare
@@ -9,7 +10,6 @@ from ._probabilities import log_model_prior, probability_interval
 from ._replicate import Replicates, replicate
 from ._search import FullData, evidence_scorer, evidence_scorers
 from ._seeding import seed
-from ._table import Table
 
 __all__ = [
     "compare",

@@ -18,9 +18,8 @@ from sklearn.base import clone
 
 from .._compat import Interval, validate_params
 from ..estimators import CONFLICT, EvidenceEstimator
+from ..tables import WIDTH, Table
 from ._candidates import last_step
-from ._summary import WIDTH
-from ._table import Table
 
 #: Effective draws from which a reweighted evidence is good enough: its error is then below a tenth of a nat.
 ENOUGH_DRAWS = 100.0

@@ -1,17 +1,12 @@
 """A comparison in eighty columns: what is read first of the table, as text and as HTML."""
 
-from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 
-from ._table import Table
+from ..tables import Table, shortened, with_errors
 
-#: Characters of a line.
-WIDTH = 80
-#: Fewest characters of a model's name, however wide the numbers are.
-MIN_NAME_WIDTH = 12
 #: Standard errors of a difference below which the errors leave open which of two models has more evidence.
 CLEAR_STDS = 2.0
 #: The columns of a comparison that a summary reads.
@@ -55,14 +50,14 @@ def summary(table: Any) -> tuple[Table, list[str]]:
         _doubt(*row) for row in zip(*(columns[k] for k in ("difference", "difference_std", "warnings")))
     ]
     cells = {
-        "log evidence ± error": _with_errors(columns["log_evidence"], columns["log_evidence_std"]),
+        "log evidence ± error": with_errors(columns["log_evidence"], columns["log_evidence_std"]),
         "probability": [_probability(p) for p in columns["probability"]],
         "Bayes factor": [_bayes_factor(d) for d in columns["difference"]],
     }
     if any(doubts):
         cells["doubt"] = doubts
     taken = sum(2 + max(map(len, [name, *column])) for name, column in cells.items())
-    names = _shortened([str(name) for name in table.index], max(WIDTH - taken, MIN_NAME_WIDTH))
+    names = shortened([str(name) for name in table.index], taken)
     return Table(cells, names), [meaning for word, meaning in DOUBTS.items() if word in doubts]
 
 
@@ -71,13 +66,6 @@ def _doubt(difference: float, difference_std: float, warnings: str) -> str:
         return "warned"
     is_best = difference == 0.0 and difference_std == 0.0
     return "" if is_best or abs(difference) > CLEAR_STDS * difference_std else "open"
-
-
-def _with_errors(values: np.ndarray, stds: np.ndarray) -> list[str]:
-    """Values as ``-12.34 ± 0.05``, to hundredths of a nat, which are less than a reader needs to decide."""
-    errors = ["0" if s == 0 else f"{s:.2f}" if s >= 0.01 or np.isnan(s) else "<0.01" for s in stds]
-    width = max(map(len, errors))
-    return [f"{v:.2f} ± {error.ljust(width)}" for v, error in zip(values, errors)]
 
 
 def _probability(p: float) -> str:
@@ -90,9 +78,3 @@ def _bayes_factor(difference: float) -> str:
     """e^difference, of any size; two digits, and no more than a power of ten where it is beyond 10⁻¹⁰."""
     power = difference / np.log(10)
     return f"1e{power:.0f}" if power < -10 else f"{np.exp(difference):.2g}"
-
-
-def _shortened(names: Sequence[str], width: int) -> list[str]:
-    """Names without their middle where they are too long."""
-    half = (width - 1) // 2
-    return [name if len(name) <= width else f"{name[: width - 1 - half]}…{name[-half:]}" for name in names]

@@ -22,6 +22,7 @@ c        ``cost``       of a component in a slot, (M, component, slot)
 from abc import ABC, abstractmethod
 
 import numpy as np
+from scipy.special import expit
 
 Reference = tuple[np.ndarray, np.ndarray]  #: mean and variance of each slot's parameters, each (K, q)
 
@@ -66,6 +67,27 @@ class Exchangeable(ABC):
             return np.ones(len(theta), dtype=bool)
         return np.all(_slot_order(theta[:, self.slots], reference) == np.arange(K), axis=1)
 
+    def label_confusion(self, theta: np.ndarray, W: np.ndarray) -> np.ndarray:
+        """Mean probability that two components of a particle belong into each other's slots, (K, K).
+
+        Parameters
+        ----------
+        theta : ndarray of shape (M, d)
+            A cloud that is canonical.
+        W : ndarray of shape (M,)
+            Its weights.
+
+        Notes
+        -----
+        For slots that are Gaussian with the reference's moments, by half the cost of the exchange.
+        """
+        cost = _cost(theta[:, self.slots], self.slot_reference(theta))
+        kept = np.diagonal(cost, axis1=1, axis2=2)  # (M, K)
+        exchanged = cost + cost.transpose(0, 2, 1) - kept[:, :, None] - kept[:, None, :]
+        confusion = np.tensordot(W, expit(-0.5 * exchanged), axes=1)
+        np.fill_diagonal(confusion, 0.0)
+        return confusion
+
     def slot_reference(self, theta: np.ndarray, n_rounds: int = 5) -> Reference:
         """Mean and variance of each slot's parameters over the relabelled cloud, each (K, q).
 
@@ -84,9 +106,13 @@ class Exchangeable(ABC):
 
 def _slot_order(F: np.ndarray, reference: Reference) -> np.ndarray:
     """The component that goes to each slot, (M, K), for components F (M, K, q)."""
+    return _greedy_assignment(_cost(F, reference))
+
+
+def _cost(F: np.ndarray, reference: Reference) -> np.ndarray:
+    """c, (M, component, slot)."""
     mean, var = reference
-    cost = np.sum((F[:, :, None, :] - mean) ** 2 / var + np.log(var), axis=3)  # (M, component, slot)
-    return _greedy_assignment(cost)
+    return np.sum((F[:, :, None, :] - mean) ** 2 / var + np.log(var), axis=3)
 
 
 def _greedy_assignment(cost: np.ndarray) -> np.ndarray:

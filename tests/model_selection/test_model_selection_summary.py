@@ -66,8 +66,8 @@ def test_a_comparison_prints_in_eighty_columns(pandas, monkeypatch):
         ("_bayes_factor", "np.exp(difference)", "np.exp(-difference)"),
         ("_bayes_factor", "difference / np.log(10)", "difference"),
         ("_probability", "p < 0.0005", "p < 0.05"),
-        ("_with_errors", "s == 0", "False"),
-        ("_shortened", "len(name) <= width", "True"),
+        ("with_errors", "s == 0", "False"),
+        ("shortened", "len(name) <= width", "True"),
     ],
 )
 def test_a_wrong_summary_is_seen(name, right, wrong, monkeypatch):

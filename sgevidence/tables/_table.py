@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Table:
-    """Columns of equal length with a name for each row: the few manners of a DataFrame that are needed here.
+    """Columns of equal length with a name for each row, for readers who may not have pandas.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ class Table:
 
     Examples
     --------
-    >>> from sgevidence.model_selection import Table
+    >>> from sgevidence.tables import Table
     >>> table = Table({"log_evidence": [-1.25, -3.0], "rank": [1, 2]}, ["one", "two"])
     >>> table
          log_evidence  rank
@@ -48,7 +48,7 @@ class Table:
         return self._columns[key]
 
     def round(self, decimals: int) -> "Table":
-        """The same with rounded numbers.
+        """Round the numbers.
 
         Parameters
         ----------
@@ -60,6 +60,22 @@ class Table:
         """
         rounded = {k: np.round(v, decimals) if v.dtype.kind == "f" else v for k, v in self._columns.items()}
         return Table(rounded, self.index)
+
+    def to_frame(self) -> Any:
+        """The table for pandas.
+
+        Returns
+        -------
+        pandas.DataFrame
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        """
+        from pandas import DataFrame
+
+        return DataFrame(self._columns, index=self.index)
 
     def to_string(self) -> str:
         """The table as text, columns aligned.

@@ -1,0 +1,50 @@
+"""Names of the axes of named parameters, and of the places along them."""
+
+from itertools import product
+from typing import Any
+
+#: Axes of the named parameters, without the draws.  A regression has the last of them only.
+DIMENSIONS = {
+    "coef": ("class", "feature"),
+    "intercept": ("class",),
+    "weights": ("component",),
+    "means": ("component", "feature"),
+    "covariances": ("component", "feature"),
+    "theta": ("parameter",),
+}
+#: Axes by whose places a table is grouped.
+GROUPS = ("class", "component")
+
+
+def dimensions(model: Any, name: str, n: int) -> tuple[str, ...]:
+    """Names of the n axes of a named parameter; of a user's own parameter they are numbered."""
+    known = model._dimensions.get(name, tuple(f"{name}_dim_{i}" for i in range(n)))
+    return known[len(known) - n :]
+
+
+def places(model: Any, dimension: str, size: int) -> list[Any]:
+    """Names of columns, classes as they came, numbers of anything else."""
+    if dimension == "class":
+        return list(model.classes_)
+    if dimension != "feature":
+        return list(range(size))
+    names = getattr(model, "feature_names_in_", None)
+    return [f"x{j}" if names is None else names[j] for j in getattr(model, "columns_", range(size))]
+
+
+def scalar_names(model: Any, shapes: dict[str, tuple[int, ...]]) -> list[tuple[str, str, tuple[int, ...]]]:
+    """All scalars of named parameters of these shapes as (``"coef[bmi]"``, ``"coef"``, index).
+
+    They are in the order of the parameters, and together for each class and for each component.
+    """
+    found = []
+    for name, shape in shapes.items():
+        axes = dimensions(model, name, len(shape))
+        labels = [places(model, axis, size) for axis, size in zip(axes, shape)]
+        is_grouped = bool(axes) and axes[0] in GROUPS
+        for index in product(*map(range, shape)):
+            words = ", ".join(str(label[i]) for label, i in zip(labels, index))
+            found.append((index[0] if is_grouped else -1, f"{name}[{words}]" if words else name, name, index))
+    first = [entry for entry in found if entry[0] >= 0]
+    alone = [entry for entry in found if entry[0] < 0]
+    return [entry[1:] for entry in [*sorted(first, key=lambda entry: entry[0]), *alone]]

@@ -1,0 +1,153 @@
+r"""The table of a posterior: means, standard deviations, intervals, effective draws of each scalar.
+
+The weighted mean μ̂ = Σ_i W_i f_i has the variance Σ_i W_i² (f_i − μ̂)², so that f has
+
+    ess = Σ_i W_i (f_i − μ̂)² / Σ_i W_i² (f_i − μ̂)²
+
+effective draws; particles that are alike are one, with the sum of their weights.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from ..tables import Table, shortened, with_errors
+from ._dimensions import scalar_names
+
+#: Significant digits of a standard deviation; the other numbers of its row end at the same decimal.
+STD_DIGITS = 2
+#: Decimals, and digits before the point, that are written out; beyond, numbers have an exponent.
+MOST_DECIMALS, MOST_DIGITS = 6, 7
+
+
+class ParameterTable(Table):
+    """Posterior of each scalar parameter; the repr fits into eighty columns.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence
+        ``mean``, ``sd``, the bounds of the interval such as ``5%`` and ``95%``, and more.
+    index : sequence of str
+        Names of the parameters, such as ``coef[bmi]``.
+    heading : str
+        Printed above the table.
+    notes : sequence of str
+        Printed below.
+    """
+
+    def __init__(self, columns: Any, index: Sequence[str], heading: str = "", notes: Sequence[str] = ()):
+        super().__init__(columns, index)
+        self.heading, self.notes = heading, list(notes)
+
+    def _printed(self) -> Table:
+        """Numbers of a row to the same decimal, by its standard deviation."""
+        scaled = [name for name in self.columns if name == "mean" or name == "sd" or name.endswith("%")]
+        cells = {
+            name: [cell(v, sd) if name in scaled else plain(name, v) for v, sd in zip(self[name], self["sd"])]
+            for name in self.columns
+        }
+        taken = sum(2 + max(map(len, [name, *column])) for name, column in cells.items())
+        return Table(cells, shortened(self.index, taken))
+
+    def to_string(self) -> str:
+        """The table as text, with its heading and notes.
+
+        Returns
+        -------
+        str
+        """
+        return "\n".join(filter(None, [self.heading, self._printed().to_string(), *self.notes]))
+
+    def _repr_html_(self) -> str:
+        above = f"<p>{escape(self.heading)}</p>" if self.heading else ""
+        below = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return above + self._printed()._repr_html_() + below
+
+
+def parameter_table(model: Any, level: float) -> ParameterTable:
+    """The summary of a fitted estimator."""
+    q, W = bounds(level), model.particle_weights_
+    named = model._parameters(model.particles_)
+    moments = {name: model._posterior_mean_and_std(name) for name in named}
+    single = merged_weights(model.particles_, W)
+    names, rows = [], []
+    for label, name, index in scalar_names(model, {k: v.shape[1:] for k, v in named.items()}):
+        values, mean, sd = named[name][(slice(None), *index)], *(moment[index] for moment in moments[name])
+        low, high = weighted_quantiles(values, W, q)
+        names.append(label)
+        rows.append((mean, sd, low, high, effective_draws(values - mean, single)))
+    columns = dict(zip(["mean", "sd", *map(percent, q), "ess"], np.array(rows).reshape(-1, 5).T))
+    return ParameterTable(columns, names, heading(model), [*model._summary_notes(), *warned(model)])
+
+
+def heading(model: Any) -> str:
+    """Model, rows and evidence in a line."""
+    rows = f"{model.n_samples_seen_} row" + "s" * (model.n_samples_seen_ != 1)
+    (evidence,) = with_errors(np.array([model.log_evidence_]), np.array([model.log_evidence_std_]))
+    return f"{type(model).__name__}, {rows}, log evidence {evidence} nats"
+
+
+def warned(model: Any) -> list[str]:
+    """A line where the fit doubts itself."""
+    n = len(model.warnings_)
+    return [f"warned: {n} warning{'s' * (n > 1)} in warnings_ say{'s' * (n == 1)} why."] if n else []
+
+
+def cell(value: float, sd: float) -> str:
+    """A number to the second digit of a standard deviation."""
+    if not np.isfinite(value) or not np.isfinite(sd) or sd == 0:
+        return f"{value:.6g}"
+    decimals = STD_DIGITS - 1 - int(np.floor(np.log10(sd)))
+    if decimals <= MOST_DECIMALS and abs(value) < 10.0**MOST_DIGITS:
+        return f"{round(value, max(decimals, 0)) + 0.0:.{max(decimals, 0)}f}"  # no −0
+    before = int(np.floor(np.log10(abs(value)))) if value else 0
+    return f"{value:.{min(max(before + decimals, 1), 15)}e}"
+
+
+def plain(name: str, value: float) -> str:
+    """An effective number of draws, or a probability."""
+    return f"{value:.0f}" if name == "ess" else f"{value:.3f}"
+
+
+def bounds(level: float) -> list[float]:
+    """Probabilities below the two ends of the central interval.
+
+    Raises
+    ------
+    ValueError
+        If the level is none.
+    """
+    if not 0 < level < 1:
+        raise ValueError(f"level must be a probability between 0 and 1, got {level!r}")
+    return [(1 - level) / 2, (1 + level) / 2]
+
+
+def percent(q: float) -> str:
+    """The name of a quantile, ``5%``."""
+    return f"{100 * q:.4g}%"
+
+
+def weighted_quantiles(values: np.ndarray, W: np.ndarray, q: Sequence[float]) -> np.ndarray:
+    """Of values (M,) with weights W, between the middles of the steps of the distribution function."""
+    order = np.argsort(values)
+    values, W = values[order], W[order]
+    return np.interp(q, np.cumsum(W) - 0.5 * W, values)
+
+
+def merged_weights(theta: np.ndarray, W: np.ndarray) -> np.ndarray:
+    """Weights (M,) in which the first of equal particles has the weight of all of them, and the others 0."""
+    _, first, which = np.unique(theta, axis=0, return_index=True, return_inverse=True)
+    out = np.zeros(len(W))
+    np.add.at(out, first[which.reshape(-1)], W)
+    return out
+
+
+def effective_draws(deviation: np.ndarray, W: np.ndarray) -> float:
+    """ess of the mean of a parameter, from its deviations from the mean (M,)."""
+    largest = np.max(np.abs(deviation))
+    if not largest > 0:
+        return float(1 / np.sum(W**2))
+    u = deviation / largest
+    return float(W @ u**2 / (W**2 @ u**2))

@@ -1,0 +1,24 @@
+"""Names that fit into a line, and numbers with their errors."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+#: Characters of a line.
+WIDTH = 80
+#: Fewest characters of a name, however wide the numbers beside it are.
+MIN_NAME_WIDTH = 12
+
+
+def shortened(names: Sequence[str], taken: int) -> list[str]:
+    """Names without their middle where a line of which ``taken`` characters are used has no room."""
+    width = max(WIDTH - taken, MIN_NAME_WIDTH)
+    half = (width - 1) // 2
+    return [name if len(name) <= width else f"{name[: width - 1 - half]}…{name[-half:]}" for name in names]
+
+
+def with_errors(values: np.ndarray, stds: np.ndarray) -> list[str]:
+    """Values as ``-12.34 ± 0.05``, to hundredths of a nat, which are less than a reader needs to decide."""
+    errors = ["0" if s == 0 else f"{s:.2f}" if s >= 0.01 or np.isnan(s) else "<0.01" for s in stds]
+    width = max(map(len, errors))
+    return [f"{v:.2f} ± {error.ljust(width)}" for v, error in zip(values, errors)]
