@@ -27,6 +27,8 @@ REFERENCE = (
     "reference_sound",
     "reference_seconds",
 )
+#: How a warning starts that says nothing of the number: the model's priors are not the user's.
+PRIOR_CONFLICT = "prior and data contradict each other"
 #: Share of effective draws below which importance sampling is not believed, nor its own error.
 LEAST_ESS = 0.05
 #: Nats, and part of log Z, by which two closed forms may differ.
@@ -118,7 +120,9 @@ def run(cell: Cell, seed: int, max_seconds: float, earlier: dict | None = None) 
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.signal(signal.SIGPROF, before)
     record["seconds"] = round(process_time() - start, 3)
-    record["warnings"] = sorted({str(w.message) for w in caught if issubclass(w.category, EvidenceWarning)})
+    messages = sorted({str(w.message) for w in caught if issubclass(w.category, EvidenceWarning)})
+    record["prior_warnings"] = [m for m in messages if m.startswith(PRIOR_CONFLICT)]
+    record["warnings"] = [m for m in messages if not m.startswith(PRIOR_CONFLICT)]  # of the number
     if "failure" in record:
         return record
     if earlier is not None and "reference" in earlier:

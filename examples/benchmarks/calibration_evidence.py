@@ -29,7 +29,9 @@ from scipy.special import gammaln, logsumexp
 #: Below its maximum by so many nats a density is nothing.
 NOTHING = 60.0
 #: Numbers (draws times rows) in one array, and in all draws of importance sampling.
-BLOCK, WORK = 500_000, 30_000_000
+BLOCK, WORK = 500_000, 150_000_000
+#: Draws of the pilot whose moments importance sampling takes, and most draws of it.
+PILOT, MOST = 20_000, 200_000
 #: Share of the draws below which they are annealed instead, in how many steps, and how often.
 ENOUGH, STEPS, REPEATS = 0.3, 150, 5
 #: What annealing starts from is so much wider: slices of an ellipse narrower than the posterior hardly move.
@@ -106,7 +108,9 @@ def one_gaussian(X: np.ndarray) -> Reference:
 def at_the_mode(log_joint: Callable, newton: Callable, d: int, numbers: int, rng: Any) -> Reference:
     """Importance sampling around the mode of a concave log joint, annealed where plain draws are too few.
 
-    ``newton(theta)`` gives gradient and precision at one point; a draw costs so many ``numbers``.
+    ``newton(theta)`` gives gradient and precision at one point; a draw costs so many ``numbers``.  A pilot from
+    the mode and the curvature there gives the moments of the posterior, fresh draws from a t with these the
+    answer: skewness moves the mean, and a t about the mode would waste half of its draws.
     """
     theta = np.zeros(d)
     for _ in range(200):
@@ -117,12 +121,15 @@ def at_the_mode(log_joint: Callable, newton: Callable, d: int, numbers: int, rng
         trials = theta + 0.5 ** np.arange(15)[:, None] * step
         theta = trials[log_joint(trials).argmax()]
     q = Student(theta, np.linalg.cholesky(np.linalg.inv(P)), 60.0)
-    draws = int(np.clip(WORK / numbers, 300, 20_000))
-    x = q.draw(rng, draws)
+    x = q.draw(rng, int(np.clip(WORK / numbers, 300, PILOT)))
+    w, share = normalised(log_joint(x) - q.log_density(x))
+    if share < ENOUGH or share * len(x) < 10 * d:
+        return repeated(log_joint, q._replace(L=WIDER * q.L), rng)
+    mean = w @ x
+    q = Student(mean, np.linalg.cholesky((w * (x - mean).T) @ (x - mean)), 60.0)
+    x = q.draw(rng, int(np.clip(WORK / numbers, 300, MOST)))
     log_w = log_joint(x) - q.log_density(x)
     share = normalised(log_w)[1]
-    if share < ENOUGH:
-        return repeated(log_joint, q._replace(L=WIDER * q.L), rng)
     log_Z = float(logsumexp(log_w) - np.log(len(log_w)))
     return Reference(log_Z, float(np.sqrt((1 / share - 1) / len(log_w))), share, "t importance sampling")
 
