@@ -15,6 +15,26 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # of what comes: scipy
 # read when scipy is first imported: without it scikit-learn skips one of its checks
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
+
+@pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
+def pytest_collection_modifyitems(items):
+    """A test that breaks the package, to see whether checks notice, is slow: it tests the tests."""
+    for item in items:
+        if "broken" in names(getattr(item, "function", None)):
+            item.add_marker(pytest.mark.slow)
+
+
+def names(function) -> set[str]:
+    """Names that a function uses, and functions inside it."""
+    code = getattr(function, "__code__", None)
+    todo, found = [code] if code else [], set()
+    while todo:
+        code = todo.pop()
+        found.update(code.co_names)
+        todo += [constant for constant in code.co_consts if hasattr(constant, "co_names")]
+    return found
+
+
 SEED = int(os.environ.get("SGEVIDENCE_TEST_SEED", "0"))
 
 

@@ -330,6 +330,7 @@ def test_a_run_goes_on_where_it_stopped(suite, tmp_path, monkeypatch, capsys):
     capsys.readouterr()
 
 
+@pytest.mark.slow
 def test_cells_beyond_the_bars_are_looked_at_again(suite, tmp_path, monkeypatch, capsys):
     file, cells = tmp_path / "runs.jsonl", ["linear, d=1, n=5", "mixture K=1, d=1, n=5"]
     shifted = [lines(np.linspace(-1, 1, 31) + shift, cell)[1:] for cell, shift in zip(cells, (1.0, 0.0))]

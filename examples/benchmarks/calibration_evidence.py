@@ -108,9 +108,9 @@ def one_gaussian(X: np.ndarray) -> Reference:
 def at_the_mode(log_joint: Callable, newton: Callable, d: int, numbers: int, rng: Any) -> Reference:
     """Importance sampling around the mode of a concave log joint, annealed where plain draws are too few.
 
-    ``newton(theta)`` gives gradient and precision at one point; a draw costs so many ``numbers``.  A pilot from
-    the mode and the curvature there gives the moments of the posterior, fresh draws from a t with these the
-    answer: skewness moves the mean, and a t about the mode would waste half of its draws.
+    ``newton(theta)`` gives gradient and precision at one point; a draw costs so many ``numbers``.  A pilot
+    from the mode and the curvature there gives the moments of the posterior, fresh draws from a t with these
+    the answer: skewness moves the mean, and a t about the mode would waste half of its draws.
     """
     theta = np.zeros(d)
     for _ in range(200):

@@ -111,6 +111,7 @@ def check_more_than_are_asked(rng, monkeypatch, **patched):
     assert model.log_evidence_std_ < 0.3, "error bar"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
 def test_more_far_rows_than_allocations_take(rng, monkeypatch):
     check_more_than_are_asked(rng, monkeypatch)

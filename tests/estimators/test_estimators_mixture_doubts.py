@@ -39,6 +39,7 @@ def of_sampling(model):
     return [words for words in model.warnings_ if not words.startswith(CONFLICT)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", FEW.values(), ids=FEW)
 def test_particles_that_lost_a_group(rng, sampler):
     """Ten times the scale of the prior: two groups end in one component, tens of nats low."""
@@ -81,6 +82,7 @@ def test_no_second_opinion_of_allocations_themselves(rng, monkeypatch):
         BayesianGMM(2, sampler=AIS(n_particles=100), random_state=0).fit(X)
 
 
+@pytest.mark.slow
 def test_far_rows_by_particles_alone(rng):
     """In a stream, whose first call alone is held against allocations; and not where these are asked."""
     X, alone = rng.normal(size=(200, 1)), SGAIS(mode_search=None, proposal=None)

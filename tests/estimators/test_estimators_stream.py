@@ -42,6 +42,7 @@ def test_a_buffer_that_is_filled_again_changes_nothing(kind):
     same_fit(in_tens(kind, reuse=True), in_tens(kind, reuse=False))
 
 
+@pytest.mark.slow
 @EVERY_KIND
 def test_without_the_sampler_s_copy_it_would(kind, monkeypatch):
     """Rows wait in the sampler's state: it copies them, and nobody else need."""

@@ -235,6 +235,7 @@ def check_unbiased(rng, n_streams=4000):
     assert np.all(np.abs(mean - 1.0) < 5 * std), f"biased: {mean.round(2)}"
 
 
+@pytest.mark.slow
 def test_sums_over_the_sample_are_unbiased(rng, monkeypatch):
     monkeypatch.setattr(_memory, "MOST_CERTAIN", 0.34)
     check_unbiased(rng)

@@ -41,6 +41,7 @@ def test_target_stays(rng):
     check_invariance(rng)
 
 
+@pytest.mark.slow
 def test_walkers_change_modes(rng):
     """From shares that are wrong by a factor of four to the right one."""
     check_invariance(rng, start_share=0.4, n_steps=40)

@@ -133,6 +133,7 @@ def test_rows_that_remember_are_better_explained(rng, monkeypatch):
     assert _shape.LEVELS == LEVELS
 
 
+@pytest.mark.slow
 def test_an_exponential_of_an_autoregression_is_no_string_of_changes(rng):
     """It had an alarm in sixty to a hundred and fifty rows."""
     alarms = sum(len(EvidenceMonitor().fit(np.exp(series(rng, 0.5))).change_points_) for _ in range(4))

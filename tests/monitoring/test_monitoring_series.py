@@ -433,6 +433,7 @@ def test_constant_rows_have_a_finite_evidence():
         assert monitor.change_points_[0] == 60
 
 
+@pytest.mark.slow
 def test_an_outlier_is_no_change(rng):
     found = 0
     for _ in range(8):

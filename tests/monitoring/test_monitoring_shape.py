@@ -50,6 +50,7 @@ def test_a_wrong_step_is_noticed(name, right, wrong, rng, monkeypatch):
         assert row_by_row(z, _shape.learn_shape) == pytest.approx(closed_form(z), abs=1e-8)
 
 
+@pytest.mark.slow
 def test_a_density_that_integrates_to_one(rng):
     counts = np.zeros(CELLS)
     for z in rng.gamma(2.0, size=200):
@@ -61,6 +62,7 @@ def test_a_density_that_integrates_to_one(rng):
     assert np.trapezoid(p, grid).sum() == pytest.approx(1.0, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_two_peaks_and_hard_edges_are_better_explained(rng):
     """By a nat in ten rows or more; and next to nothing is lost where the family has the noise."""
     rows = {

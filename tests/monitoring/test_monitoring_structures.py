@@ -85,6 +85,7 @@ def test_clusters_of_volatility_and_noisy_states_are_no_changes(make, rng):
     assert few <= 7 and many > 1.5 * few
 
 
+@pytest.mark.slow
 def test_a_change_of_variance_is_still_one(rng):
     """As probable as a level, "volatile" took two of sixteen for clusters."""
     found = 0

@@ -38,6 +38,7 @@ def check(sampler, n, rng, n_seeds=12):
 # -- right ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_against_closed_form(rng):
     check(SequentialSGMCMC(n_particles=300), 60, rng, 8)
 

@@ -120,6 +120,7 @@ SHIFTS = [(sampled_linear, 3.0), (sampled_component, 1.0), (softmax, 2.0)]
 every_shift = pytest.mark.parametrize("problem, shift", SHIFTS, ids=[p.__name__ for p, _ in SHIFTS])
 
 
+@pytest.mark.slow
 @every_shift
 def test_what_a_sample_has_lost_is_in_the_bar(rng, problem, shift):
     check_says_so(rng, problem, shift, n_seeds=3)

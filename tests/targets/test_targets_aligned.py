@@ -44,6 +44,7 @@ def check(expected, halves):
         assert np.log(np.mean(np.exp(w - w.max()))) + w.max() == pytest.approx(estimate.log_Z, abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n, p", [(50, 3), (200, 40)])
 def test_one_component_is_its_closed_form(rng, n, p):
     X = 2.0 + 3.0 * np.random.default_rng(8).standard_normal((n, p))
@@ -68,6 +69,7 @@ def check_few(rng, monkeypatch, seeds=6):
     assert abs(np.mean(z)) < 4 / np.sqrt(len(z)), z
 
 
+@pytest.mark.slow
 def test_it_is_the_sum_over_all_allocations(rng, monkeypatch):
     check_few(rng, monkeypatch)
 
@@ -129,6 +131,7 @@ def test_power_draws_of_both_count(rng, monkeypatch):
 WIDE = overlapping(500, 20, 5, 0.6, 4)
 
 
+@pytest.mark.slow
 def test_overlap_in_many_columns(rng):
     """Two searches agree, where one allocation of a hundred is effective."""
     found = [target.allocation_evidence(MixtureModel(5, 20), Rows.of(WIDE), g) for g in rng.spawn(2)]
@@ -140,6 +143,7 @@ def test_overlap_in_many_columns(rng):
     assert abs(found[0].log_evidence - found[1].log_evidence) < 4.5 * std
 
 
+@pytest.mark.slow
 def test_a_fit_takes_it(seed):
     """Annealing was up to 1.8 nats low at 0.3, in silence, and took a minute."""
     found = target.allocation_evidence(MixtureModel(5, 20), Rows.of(WIDE), np.random.default_rng(seed))

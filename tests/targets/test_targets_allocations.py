@@ -212,6 +212,7 @@ def test_draws_are_the_posterior(rng):
     assert predictive == pytest.approx(expected, rel=0.05)
 
 
+@pytest.mark.slow
 def test_wine(rng):
     """All 13 columns, where HMC is nats off; a prototype of other code gave −2784.31 ± 0.02."""
     X = load_wine().data
@@ -328,6 +329,7 @@ def unspread(seed=9007):
     return mu[rng.integers(3, size=n)] + rng.normal(size=(n, 2)) * 0.8
 
 
+@pytest.mark.slow
 def test_chains_that_have_not_spread_are_not_believed(rng):
     """They rise from -2846.1 to -2844.5 in a thousand sweeps, at a claimed 0.15 to 0.2 everywhere."""
     found = allocation_evidence(MixtureModel(3, 2), Rows.of(unspread()), rng)

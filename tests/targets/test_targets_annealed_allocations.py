@@ -45,6 +45,7 @@ def check_few(rng, seeds=4, shapes=((2, 3), (3, 8), (5, 4))):
     assert np.all(np.abs(z) < 4.5) and abs(np.mean(z)) < 4 / np.sqrt(len(z)), z
 
 
+@pytest.mark.slow
 def test_it_is_the_sum_over_all_allocations(rng):
     check_few(rng)
 

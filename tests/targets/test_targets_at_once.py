@@ -90,6 +90,7 @@ def costly(monkeypatch):
     monkeypatch.setattr(target, "WELL", 0)  # not basin by basin
 
 
+@pytest.mark.slow
 def test_costly_chains_go_on_once(rng, costly):
     """However costly sweeps are: where chains move to is the error bar of how they have spread."""
     check_overlap(rng)

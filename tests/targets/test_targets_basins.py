@@ -46,6 +46,7 @@ def at_random(terms, n_basins=4):
     return np.arange(terms.shape[1]) % n_basins
 
 
+@pytest.mark.slow
 def test_any_partition_will_do(rng, monkeypatch):
     """Basins that are counted as several by mistake have their shares each."""
     monkeypatch.setattr(_basins, "_basins", at_random)

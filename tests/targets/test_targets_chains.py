@@ -82,6 +82,7 @@ def test_chains_that_are_slow_are_not_settled(rng):
     assert not settled(3, three_in_one(), rng).are_settled
 
 
+@pytest.mark.slow
 def test_slow_chains_go_on_where_annealing_would_take_long(rng, monkeypatch):
     X = overlapping(600, 10, 4, 0.5, 5)
     longer = settled(4, X, rng)

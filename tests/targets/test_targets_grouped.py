@@ -70,6 +70,7 @@ def check_ways(rng, by_groups=_grouped.by_groups, seeds=3):
     assert 2 * n_reliable > seeds
 
 
+@pytest.mark.slow
 def test_it_is_the_sum_over_all_ways(rng):
     check_ways(rng)
 
@@ -105,6 +106,7 @@ def in_pieces(model, chains):
 basins = _grouped.basins
 
 
+@pytest.mark.slow
 def test_a_way_that_is_met_twice_counts_once(rng, monkeypatch):
     monkeypatch.setattr(_grouped, "basins", in_pieces)
     check_twice(rng)

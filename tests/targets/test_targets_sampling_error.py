@@ -57,6 +57,7 @@ def check_noise(model, rng, difference=of_difference, estimate=estimate):
     assert np.all((0.75 < ratios) & (ratios < 1.3)), f"noise off: spread over reported {ratios}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [MODELS["softmax"], MODELS["mixture"]], ids=["softmax", "mixture"])
 def test_difference_from_a_sample(rng, model):
     check_noise(model, rng)

@@ -72,6 +72,7 @@ def errors(rng, call, seeds=150, **how):
     return np.array(found).T
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tilt", [0.0, 0.3])
 def test_evidence_of_a_chunk(rng, tilt):
     """Right from exact draws, weighted or not, and nearer than the way there alone."""
@@ -122,6 +123,7 @@ def check_stream(rng, seeds=40):
     assert abs(np.mean(rest)) < 0.03 + 2 * np.std(rest) / np.sqrt(seeds), f"off by {np.mean(rest):.3f}"
 
 
+@pytest.mark.slow
 def test_a_stream(rng):
     check_stream(rng)
 

@@ -69,6 +69,7 @@ def check(z):
     assert abs(z.mean()) < 3 / np.sqrt(len(z)) and np.abs(z).max() < 4, f"off by {z.round(1)}"
 
 
+@pytest.mark.slow
 def test_a_lucky_cloud_does_not_stay(rng):
     check(errors(rng))
 

@@ -53,6 +53,7 @@ def check(rng, rows=FOUND_ONCE, call=100, after=(700, 900)):
         assert abs(error) < max(5 * std, 0.2), f"{error:.2f} nats at {std:.2f} after {n} rows"
 
 
+@pytest.mark.slow
 def test_a_basin_that_overtakes_is_followed(rng):
     check(rng)
 
@@ -77,6 +78,7 @@ def test_without_a_look_the_old_one_is(rng, monkeypatch):
         check(rng)
 
 
+@pytest.mark.slow
 def test_what_led_before_may_lead_again(rng):
     """At row 700 another basin has overtaken, and fifty rows later a third is ahead by a nat."""
     check(rng, call=50, after=(750,))
