@@ -17,6 +17,7 @@ from .displays import (
     WeightsDisplay,
 )
 from .estimators import (
+    BayesianCategoricalMixture,
     BayesianGLM,
     BayesianGMM,
     BayesianLinearRegression,
@@ -62,6 +63,7 @@ __all__ = [
     "BayesianLinearRegression",
     "BayesianSoftmaxRegression",
     "BayesianGLM",
+    "BayesianCategoricalMixture",
     "BayesianGMM",
     "BayesianModel",
     "Dirichlet",

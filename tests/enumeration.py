@@ -1,11 +1,11 @@
 """Evidence of a mixture by the sum over all allocations of few rows."""
 
+from dataclasses import replace
 from math import factorial, lgamma
 
 import numpy as np
 
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel
 
 
 def partitions(n):
@@ -23,7 +23,7 @@ def enumerated(model, rows):
     """log Σ_z p(x, z) over all Kⁿ allocations, K!/(K − b)! at a time; a row of weight 2 is two rows."""
     X = np.repeat(rows.X, rows.weight.astype(int), axis=0)
     n, K, a = len(X), model.n_components, model.weight_concentration
-    one = MixtureModel(1, X.shape[1], mean_scale=model.mean_scale, variance_prior=model.variance_prior)
+    one = replace(model, n_components=1)
     block = {}
     for mask in range(1, 2**n):
         members = [r for r in range(n) if mask >> r & 1]

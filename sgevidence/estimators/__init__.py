@@ -2,6 +2,7 @@
 
 from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
+from ._categorical_mixture import BayesianCategoricalMixture
 from ._custom import BayesianModel
 from ._dimensions import dimensions, places, scalar_names
 from ._given import at_once
@@ -26,6 +27,7 @@ from ._units import Units
 
 __all__ = [
     "CONFLICT",
+    "BayesianCategoricalMixture",
     "BayesianGLM",
     "BayesianGMM",
     "BayesianLinearRegression",

@@ -81,6 +81,14 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         self._refuse_extreme(X=X)
         return X, None
 
+    def _encode_X(self, X: np.ndarray, reset: bool) -> np.ndarray:
+        """Rows as the model wants them, those of weight zero left out; levels become codes here."""
+        return X
+
+    def _identity(self, rows: Rows) -> np.ndarray:
+        """The numbers of the rows by which evidences of other data are told: those that are random."""
+        return rows.X if rows.y is None else rows.y
+
     def _units_of(self, rows: Rows) -> Units:
         """The units of the first rows, where there is a parameter ``standardize``."""
         raise TypeError(f"{type(self).__name__} does not standardise")
@@ -137,8 +145,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
                     "or state priors in the units of the data"
                 ) from error
             self.n_samples_seen_ += len(given)
-            data = given.X if given.y is None else given.y
-            self.data_fingerprint_ = fingerprint(data, given.weight, self.data_fingerprint_)
+            self.data_fingerprint_ = fingerprint(self._identity(given), given.weight, self.data_fingerprint_)
         words = None if self._is_proposed else far_columns(self._model, rows)
         if words is not None:
             self._doubt(words, stacklevel=5)
@@ -177,7 +184,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         kept = weight > 0
         if not kept.all():  # a row of weight zero is no row: it must not even use up random numbers
             X, y, weight = X[kept], None if y is None else y[kept], weight[kept]
-        y = self._encode(y, reset, classes)
+        X, y = self._encode_X(X, reset), self._encode(y, reset, classes)
         return Rows(X, None if y is None else np.ascontiguousarray(y), np.ascontiguousarray(weight))
 
     def _run(self, sampler: Any, rows: Rows, progress: Progress) -> None:
@@ -223,7 +230,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         X, y, _ = at_once(self, X, y)
         refuse_unreadable(X=X, y=y)
         X, y = self._validate(X, y, False)
-        rows = Rows.of(X, self._encode(y, False, None))
+        rows = Rows.of(self._encode_X(X, False), self._encode(y, False, None))
         return rows if self._units is None else self._units.rows(rows)
 
     def _validate_X(self, X: Any) -> np.ndarray:

@@ -4,7 +4,6 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval
 from ..history import Rows
@@ -12,7 +11,7 @@ from ..models import MixtureModel
 from ..samplers import Progress
 from ._base import EvidenceEstimator
 from ._documentation import documented
-from ._input import check_count, check_prior_pair, generator
+from ._input import check_count, check_prior_pair
 from ._mixture import MixtureEstimator
 from ._mixture_doubts import asks_allocations, of_all_rows, of_far_rows, of_stream
 from ._units import Units
@@ -120,12 +119,7 @@ class BayesianGMM(MixtureEstimator):
         labels : ndarray of shape (n_samples,)
             Component of each row, in the slots of ``means_``.
         """
-        check_is_fitted(self)
-        check_count(n_samples, "n_samples")
-        rng = generator(self.random_state)
-        chosen = rng.choice(len(self.particles_), size=n_samples, p=self.particle_weights_)
-        theta = self._model.canonicalize(self.particles_)[chosen]
-        X, labels = self._model.sample_rows(theta, n_samples, rng)
+        X, labels = self._draw_rows(n_samples)
         return (X if self._units is None else self._units.restored_X(X)), labels
 
     @property

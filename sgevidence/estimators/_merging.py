@@ -14,6 +14,7 @@ from ..samplers import ChunkRecord, thinned
 from ..transitions import Proposed, State, merged
 from ._base import EvidenceEstimator
 from ._density import DensityEstimator
+from ._levels import checksum
 from ._stream import Stream
 
 
@@ -113,6 +114,8 @@ def _refuse_differences(one: EvidenceEstimator, other: EvidenceEstimator) -> Non
         left, right = getattr(one, name, None), getattr(other, name, None)
         if not _same([left], [right]):
             raise ValueError(f"rows with other columns cannot be merged: {name} is {left} and {right}")
+    if checksum(getattr(one, "categories_", [])) != checksum(getattr(other, "categories_", [])):
+        raise ValueError("models cannot be merged whose levels differ: give the levels of all as categories=")
     if not _same(one._units or (), other._units or ()):
         raise ValueError(
             "models cannot be merged whose units differ: standardize=True takes them from the first call's "

@@ -3,8 +3,10 @@
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ._density import DensityEstimator
+from ._input import check_count, generator
 
 #: Mean probability of an exchange from which on two components are not told apart.
 CONFUSED = 0.05
@@ -85,6 +87,15 @@ class MixtureEstimator(DensityEstimator):
     def _summary_notes(self) -> list[str]:
         theta = self._model.canonicalize(self.particles_)
         return unclear_labels(self._model.label_confusion(theta, self.particle_weights_))
+
+    def _draw_rows(self, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
+        """Draws from the posterior predictive distribution as the model has rows, and their components."""
+        check_is_fitted(self)
+        check_count(n_samples, "n_samples")
+        rng = generator(self.random_state)
+        chosen = rng.choice(len(self.particles_), size=n_samples, p=self.particle_weights_)
+        theta = self._model.canonicalize(self.particles_)[chosen]
+        return self._model.sample_rows(theta, n_samples, rng)
 
     def _slot_mean(self, name: str) -> np.ndarray:
         self._must_have_learnt(f"{name}_")

@@ -2,6 +2,7 @@
 
 from ._base import Model
 from ._categorical import Categorical, CategoricalParameters
+from ._categorical_mixture import CategoricalMixtureModel
 from ._component import ComponentFamily
 from ._conditioning import MAX_CONDITION, condition, condition_of_factors, far_columns
 from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson, ZeroInflatedPoisson
@@ -32,6 +33,7 @@ __all__ = [
     "Categorical",
     "CategoricalParameters",
     "ComponentFamily",
+    "CategoricalMixtureModel",
     "CustomModel",
     "DiagonalGaussian",
     "Dirichlet",

@@ -1,0 +1,189 @@
+"""Levels of categorical columns as codes 0 … L_j − 1, the same in every call of a stream.
+
+Levels are what Python calls equal: 1, 1.0 and True are one level, "1" is another.  None, nan and pandas.NA
+are missing, and are one level, the last, or none.
+"""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+#: Code of a value that is missing and says nothing.
+MISSING = -1
+
+
+def levels_of(X: np.ndarray, missing: str, declared: Sequence[Any] | None = None) -> list[np.ndarray]:
+    """The levels of each column of X (n, p), sorted, a missing value last.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, p), dtype object
+    missing : {"level", "ignore"}
+        Whether a missing value is a level.
+    declared : sequence, optional
+        Levels of each column that are there beside those of X; None for a column that declares none.
+
+    Returns
+    -------
+    list of ndarray
+        Of the dtype that their numbers or strings have, or of objects.
+
+    Raises
+    ------
+    ValueError
+        If a column has no level: all of it is missing and ignored.
+    TypeError
+        If an entry is no level, as a list is none.
+    """
+    found = []
+    for j, column in enumerate(X.T):
+        is_missing = missing_in(column)
+        with no_levels_refused(j):
+            distinct = set(column[~is_missing].tolist())
+        if declared is not None and declared[j] is not None:
+            distinct |= set(declared[j])
+        if not distinct and (missing == "ignore" or not is_missing.any()):
+            raise ValueError(f'column {j} of X is all missing, and missing="ignore": leave it out')
+        found.append(_sorted(distinct, missing == "level" and bool(is_missing.any())))
+    return found
+
+
+def declared_levels(X: Any) -> list[Any] | None:
+    """Levels that columns of a data frame declare, as pandas' Categorical and polars' Enum do; else None."""
+    dtypes: Any = getattr(X, "dtypes", None)
+    if dtypes is None or not hasattr(X, "columns"):
+        return None
+    declared: list[Any] = [getattr(dtype, "categories", None) for dtype in dtypes]
+    return [levels.to_list() if hasattr(levels, "to_list") else None for levels in declared]
+
+
+def given_levels(categories: Any, n_features: int, missing: str) -> list[np.ndarray]:
+    """The levels that ``categories`` lists for each column, sorted as :func:`levels_of` sorts.
+
+    Raises
+    ------
+    ValueError
+        If there is not one list for each column, a list is empty or has a level twice, or has a missing
+        value that is to be ignored.
+    """
+    if len(categories) != n_features:
+        raise ValueError(f"categories has {len(categories)} lists of levels, and X {n_features} columns")
+    found = []
+    for j, given in enumerate(categories):
+        levels = np.empty(len(given), dtype=object)
+        levels[:] = list(given)
+        is_missing = missing_in(levels)
+        distinct = set(levels[~is_missing].tolist())
+        if len(distinct) + is_missing.sum() < len(levels) or is_missing.sum() > 1:
+            raise ValueError(f"categories[{j}] has a level twice: {list(given)}")
+        if is_missing.any() and missing == "ignore":
+            raise ValueError(f'categories[{j}] has a missing value as a level, and missing="ignore"')
+        if not len(levels):
+            raise ValueError(f"categories[{j}] is empty: a column has one level at least")
+        found.append(_sorted(distinct, bool(is_missing.any())))
+    return found
+
+
+def codes_of(
+    X: np.ndarray, categories: list[np.ndarray], missing: str, names: Sequence[str] | None
+) -> np.ndarray:
+    """Codes of X (n, p), (n, p) floats; MISSING for what is ignored.
+
+    Raises
+    ------
+    ValueError
+        If there is a level that is not among ``categories``, naming column and level.
+    """
+    codes = np.empty(X.shape)
+    for j, (column, levels) in enumerate(zip(X.T, categories)):
+        is_missing = missing_in(column)
+        known = levels[~missing_in(levels)].tolist()
+        code = {level: k for k, level in enumerate(known)}
+        of_missing = MISSING if missing == "ignore" else len(known) if len(known) < len(levels) else None
+        if of_missing is None and is_missing.any():
+            raise ValueError(_unknown(j, names, "a missing value", levels))
+        codes[is_missing, j] = of_missing
+        try:
+            with no_levels_refused(j):
+                codes[~is_missing, j] = [code[value] for value in column[~is_missing].tolist()]
+        except KeyError as error:
+            raise ValueError(_unknown(j, names, f"the level {error.args[0]!r}", levels)) from None
+    return codes
+
+
+def decoded(codes: np.ndarray, categories: list[np.ndarray]) -> np.ndarray:
+    """The levels of codes (n, p), in the dtype that all columns have, or as objects."""
+    columns = [levels[codes[:, j]] for j, levels in enumerate(categories)]
+    if len({column.dtype for column in columns}) == 1:
+        return np.column_stack(columns)
+    out = np.empty(codes.shape, dtype=object)
+    for j, column in enumerate(columns):
+        out[:, j] = column
+    return out
+
+
+def checksum(categories: list[np.ndarray]) -> int:
+    """CRC-32 of all levels, equal where they are equal: 1 and 1.0 are."""
+    return zlib.crc32(repr([[_plain(value) for value in levels.tolist()] for levels in categories]).encode())
+
+
+def missing_in(column: np.ndarray) -> np.ndarray:
+    """Which entries are None, nan, NaT or pandas.NA, (n,)."""
+    if column.dtype.kind != "O":
+        return column != column
+    return np.array([_is_missing(value) for value in column.tolist()], dtype=bool)
+
+
+@contextmanager
+def no_levels_refused(j: int) -> Iterator[None]:
+    """Say of which column an entry is no level: a list is none, nor is a dict."""
+    try:
+        yield
+    except TypeError:
+        raise TypeError(
+            f"column {j} of X has entries that are no levels: each argument must be a string or a number"
+        ) from None
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # pandas.NA is neither equal to itself nor not; an array is no level
+        return type(value).__name__ == "NAType"
+
+
+def _sorted(distinct: set, and_missing: bool) -> np.ndarray:
+    """In their own order, or of their types where they have none in common."""
+    try:
+        order = sorted(distinct)
+    except TypeError:
+        order = sorted(distinct, key=lambda value: (type(value).__name__, repr(value)))
+    numbers = all(isinstance(value, int | float | np.number) for value in order)  # bool is an int
+    if and_missing:
+        order.append(np.nan)
+    if numbers and order:
+        return np.array([_plain(value) for value in order] if and_missing else order)
+    if all(isinstance(value, str) for value in order) and order:
+        return np.array(order)
+    out = np.empty(len(order), dtype=object)
+    out[:] = order
+    return out
+
+
+def _plain(value: Any) -> Any:
+    """A number as a float, whatever its type."""
+    return float(value) if isinstance(value, int | float | np.number) else value
+
+
+def _unknown(j: int, names: Sequence[str] | None, what: str, levels: np.ndarray) -> str:
+    which = str(j) if names is None else f"{names[j]!r}"
+    some = ", ".join(repr(level) for level in levels.tolist()[:8]) + (", …" if len(levels) > 8 else "")
+    return (
+        f"column {which} of X has {what}, which is not among its levels {some}: give all levels that may "
+        "ever come as categories="
+    )
