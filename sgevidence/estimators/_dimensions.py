@@ -10,6 +10,7 @@ DIMENSIONS = {
     "weights": ("component",),
     "means": ("component", "feature"),
     "covariances": ("component", "feature"),
+    "category_probabilities": ("component", "level"),
     "theta": ("parameter",),
 }
 #: Axes by whose places a table is grouped.
@@ -26,6 +27,9 @@ def places(model: Any, dimension: str, size: int) -> list[Any]:
     """Names of columns, classes as they came, numbers of anything else."""
     if dimension == "class":
         return list(model.classes_)
+    if dimension == "level":
+        columns = places(model, "feature", model.n_features_in_)
+        return [f"{name}={level}" for name, known in zip(columns, model.categories_) for level in known]
     if dimension != "feature":
         return list(range(size))
     names = getattr(model, "feature_names_in_", None)

@@ -224,6 +224,14 @@ def test_classes_are_found(rng):
     assert [p.shape for p in model.category_probabilities_] == [(2, 2)] * 5
 
 
+def test_a_summary_names_columns_and_levels(rng):
+    X, _ = two_groups(rng, p=2)
+    names = list(fitted(pd.DataFrame(X, columns=["a", "b"])).summary().names)
+    assert names[1:] == [
+        f"category_probabilities[0, {level}]" for level in ("a=no", "a=yes", "b=no", "b=yes")
+    ]
+
+
 def test_scores_are_probabilities_that_sum_to_one(rng):
     X, _ = two_groups(rng, p=3)
     model = fitted(X, 2, sampler=QUICK)
