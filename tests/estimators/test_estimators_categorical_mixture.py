@@ -226,10 +226,9 @@ def test_classes_are_found(rng):
 
 def test_a_summary_names_columns_and_levels(rng):
     X, _ = two_groups(rng, p=2)
-    names = list(fitted(pd.DataFrame(X, columns=["a", "b"])).summary().names)
-    assert names[1:] == [
-        f"category_probabilities[0, {level}]" for level in ("a=no", "a=yes", "b=no", "b=yes")
-    ]
+    names = list(fitted(pd.DataFrame(X, columns=["a", "b"])).summary().index)
+    levels = ("a=no", "a=yes", "b=no", "b=yes")
+    assert names[1:] == [f"category_probabilities[0, {level}]" for level in levels]
 
 
 def test_scores_are_probabilities_that_sum_to_one(rng):
