@@ -7,6 +7,7 @@ leaves the estimator as it was before the call.
 
 import copy
 import warnings
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._compat import HasMethods, check_sample_weight
 from ..exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError
-from ..history import Rows
+from ..history import Rows, workers
 from ..models import Model, far_columns
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ._callbacks import fit_tasks
@@ -38,6 +39,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     sampler: Any
     random_state: Any
     verbose: Any
+    n_jobs: int | None = None  #: of those that have the parameter
     standardize: bool = False  #: of those that have the parameter
     _takes_known = False  # an offset, or trials
     n_samples_seen_: int
@@ -51,6 +53,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         "sampler": [HasMethods(["run"]), None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
+        "n_jobs": [Integral, None],
     }
 
     def set_params(self, **params: Any) -> Self:
@@ -101,7 +104,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None) -> Self:
         """Forget everything if ``reset``, then absorb the rows: at once, or of a source in batches."""
-        with all_or_nothing(self):
+        with all_or_nothing(self), workers(self.n_jobs):
             if reset:
                 self._absorb(*at_once(self, X, y, sample_weight), reset, classes)
             else:

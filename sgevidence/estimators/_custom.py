@@ -143,6 +143,7 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
+        n_jobs: int | None = None,
     ) -> None:
         self.log_likelihood = log_likelihood
         self.priors = priors
@@ -157,6 +158,7 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
+        self.n_jobs = n_jobs
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any = None, y: Any = None, sample_weight: Any = None) -> Self:

@@ -122,6 +122,7 @@ class BayesianGLM(GLMPredictions):
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
+        n_jobs: int | None = None,
     ) -> None:
         self.family = family
         self.columns = columns
@@ -132,6 +133,7 @@ class BayesianGLM(GLMPredictions):
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
+        self.n_jobs = n_jobs
 
     @property
     def _family(self) -> Family:

@@ -96,6 +96,7 @@ class BayesianGMM(MixtureEstimator):
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.weight_concentration = weight_concentration
@@ -105,6 +106,7 @@ class BayesianGMM(MixtureEstimator):
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
+        self.n_jobs = n_jobs
 
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draws from the posterior predictive distribution.

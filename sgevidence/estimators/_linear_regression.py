@@ -116,6 +116,7 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
+        n_jobs: int | None = None,
     ) -> None:
         self.noise_std = noise_std
         self.columns = columns
@@ -128,6 +129,7 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
+        self.n_jobs = n_jobs
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Posterior predictive mean, averaged over particles.

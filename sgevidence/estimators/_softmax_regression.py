@@ -93,6 +93,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
+        n_jobs: int | None = None,
     ) -> None:
         self.columns = columns
         self.fit_intercept = fit_intercept
@@ -102,6 +103,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
+        self.n_jobs = n_jobs
 
     @available_if(learns_online)
     @fit_context(prefer_skip_nested_validation=True)

@@ -2,6 +2,7 @@
 
 from ._anchor import Anchor
 from ._doubt import N_BLOCKS, Doubt
+from ._engine import workers
 from ._influence import N_DRAWS, Influence
 from ._memory import MOST_CERTAIN, Memory
 from ._reservoir import Reservoir
@@ -17,4 +18,5 @@ __all__ = [
     "Memory",
     "Reservoir",
     "Rows",
+    "workers",
 ]

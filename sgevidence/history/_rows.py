@@ -5,9 +5,18 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
+
+from ._engine import sums_of_parts
+
+#: Blocks of a fold from which it is summed in parts: 50 of 200 000 particles × rows take 0.1 s, and a fold
+#: that is cut into tasks for other processes 0.02 s more.
+MIN_BLOCKS_OF_PARTS = 50
+#: Blocks of a part: fine enough for eight workers to share 50 blocks about evenly.
+BLOCKS_PER_PART = 5
 
 
 @dataclass(frozen=True)
@@ -84,18 +93,16 @@ class Rows:
         """Σ over consecutive blocks of ``function(block)``, which is an array, a number or a tuple of them.
 
         All that is asked of rows that nobody holds at once: where the blocks are, and where the function runs
-        on them, is the business of the rows.
+        on them, is the business of the rows.  Many blocks are summed in parts, which may run in other
+        processes (:func:`workers`), so that the function must be one that cloudpickle takes.
         """
-        total: Any = None
-        for block in self.blocks(size) if len(self) else [self]:
-            part = function(block)
-            if total is None:
-                total = part
-            elif isinstance(part, tuple):
-                total = tuple(one + more for one, more in zip(total, part))
-            else:
-                total = total + part
-        return total
+        size = max(size, 64)
+        of_part, n_blocks = partial(sum_of_blocks, function, size), -(-len(self) // size)
+        if n_blocks < MIN_BLOCKS_OF_PARTS:
+            return of_part(self)
+        cuts = size * np.linspace(0, n_blocks, n_blocks // BLOCKS_PER_PART + 1).astype(int)
+        bounds = list(zip(cuts[:-1].tolist(), np.minimum(cuts[1:], len(self)).tolist()))
+        return reduce(add, sums_of_parts(of_part, self, bounds))
 
     def cut(self, weights: Any) -> Iterator["Rows"]:
         """Consecutive views, cut where the running total weight passes each of ``weights``."""
@@ -114,3 +121,17 @@ class Rows:
         cuts = np.flatnonzero(np.diff(edges)) + 1
         for start, stop in zip(np.r_[0, cuts], np.r_[cuts, len(self)]):
             yield self[start:stop]
+
+
+def sum_of_blocks(function: Callable[[Rows], Any], size: int, rows: Rows) -> Any:
+    """Σ over blocks of so many rows, one after the other; no rows are one block."""
+    return reduce(add, map(function, rows.blocks(size) if len(rows) else [rows]))
+
+
+def add(one: Any, other: Any) -> Any:
+    """The sum of two parts of a fold: numbers, arrays, what has ``plus``, or tuples of them."""
+    if hasattr(one, "plus"):
+        return one.plus(other)
+    if isinstance(one, tuple):
+        return tuple(map(add, one, other))
+    return one + other

@@ -19,7 +19,9 @@ w_r       ``rows.weight`` repetition count of a row; multiplies its log-likeliho
 
 import copy
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import autograd.numpy as anp
@@ -202,6 +204,10 @@ class Model(ABC):
         ``single_below``: see :func:`working_precision`.
         """
         return anp.dot(self.log_likelihood(theta, rows), rows.weight)
+
+    def _fold(self, rows: Any, function: Callable[["Model", Any], Any], size: int) -> Any:
+        """Σ over blocks of about ``size`` rows of ``function(model, block)``, wherever the rows are."""
+        return rows.fold(partial(function, self), size)
 
     def sum_log_likelihood(self, theta: np.ndarray, rows: Any) -> np.ndarray:
         """ℓ_m = Σ_r w_r log p(y_r | θ_m), (M,)."""

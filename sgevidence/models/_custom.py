@@ -101,6 +101,19 @@ class CustomModel(Model):
         _refuse_nan(value[:, None], "log_prior")
         return theta
 
+    def _fold(self, rows: Any, function: Callable, size: int) -> Any:
+        """As of any model; failures are counted with the sums, since blocks may be in other processes."""
+        if len(rows) <= size:
+            return function(self, rows)
+
+        def of_block(block: Any) -> tuple[Any, Failures]:
+            one = replace(self, failures=Failures())
+            return function(one, block), one.failures
+
+        total, failures = rows.fold(of_block, size)
+        self.failures.count(failures)
+        return total
+
     def log_prior(self, theta: Any) -> Any:
         return self._prior(theta)
 

@@ -14,7 +14,7 @@ Symbols
 paper     code           meaning
 ========  =============  ==================================================
 θ         ``theta``      cloud of parameters, (M, d)
-y, w      ``rows``       anything with ``blocks``, ``len`` and ``weight`` (n,)
+y, w      ``rows``       anything with ``fold``, ``len`` and ``weight`` (n,)
 h         ``h``          step of the central differences, (M, d)
 ========  =============  ==================================================
 """
@@ -97,26 +97,29 @@ class Evaluation:
 
     def sum_log_likelihood(self, model: Any, theta: np.ndarray, rows: Any) -> np.ndarray:
         """ℓ_m = Σ_r w_r log p(y_r | θ_m), (M,)."""
-        total, single_below = np.zeros(len(theta)), self.single_below(rows)
+        if not len(rows):
+            return np.zeros(len(theta))
+        single_below = self.single_below(rows)
+
+        def of_block(model: Any, block: Any) -> np.ndarray:
+            return model._block_log_likelihood(theta, block, None, single_below)
+
         with np.errstate(all="ignore"):
-            for block in rows.blocks(self.rows_of_sum(len(theta))):
-                total += model._block_log_likelihood(theta, block, None, single_below)
+            total = model._fold(rows, of_block, self.rows_of_sum(len(theta)))
         return np.where(np.isnan(total), -np.inf, total)
 
     def value_and_grad_log_likelihood(
         self, model: Any, theta: np.ndarray, rows: Any, single_below: float = 0.0
     ) -> tuple[np.ndarray, np.ndarray]:
         """Σ_r w_r log p(y_r | θ_m) as it comes, nan included, and its gradient, (M,) and (M, d)."""
-        value, grad = np.zeros(len(theta)), np.zeros(theta.shape)
+        if not len(rows):
+            return np.zeros(len(theta)), np.zeros(theta.shape)
+
+        def of_block(model: Any, block: Any) -> tuple[np.ndarray, np.ndarray]:
+            return value_and_grad(lambda t: model._block_log_likelihood(t, block, [], single_below), theta)
+
         with np.errstate(all="ignore"):
-            for block in rows.blocks(self.rows_of_sum(len(theta))):
-
-                def of_block(t, b=block):
-                    return model._block_log_likelihood(t, b, [], single_below)
-
-                v, g = value_and_grad(of_block, theta)
-                value, grad = value + v, grad + g
-        return value, grad
+            return model._fold(rows, of_block, self.rows_of_sum(len(theta)))
 
     def log_joint(self, model: Any, theta: np.ndarray, rows: Any) -> np.ndarray:
         """Σ_r w_r log p(y_r | θ_m) + log p(θ_m), (M,)."""

@@ -21,13 +21,16 @@ k         ``k``        slices of both factors (and of ω): the product's place
 ========  ===========  =========================================================
 """
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 #: Rows of a block, 2¹².
 BLOCK = 4096
+#: Rows of a table that is made at a time: 10 MB of twenty columns.
+ROWS_OF_TABLE = 65_536
 #: Bits of a slice with equal weights, and with weights that are sliced as well.
 BITS, WEIGHTED_BITS = 20, 13
 #: Slices that integers of 64 bits hold the sums of.
@@ -40,6 +43,11 @@ class ExactSums(NamedTuple):
     integers: np.ndarray  #: Python's, (q, q)
     exponents: np.ndarray  #: (q,)
     unit: int
+
+    @classmethod
+    def of_rows(cls, rows: Any, table: Callable[[Any], np.ndarray]) -> "ExactSums":
+        """Sums over the rows of ``table(block)`` (n, q), which is never made of all of them at once."""
+        return rows.fold(lambda block: cls.of(table(block), block.weight), ROWS_OF_TABLE)
 
     @classmethod
     def of(cls, v: np.ndarray, w: np.ndarray) -> "ExactSums":

@@ -217,7 +217,12 @@ class FarColumns(Model):
         )
 
     def derivatives(self, theta: np.ndarray, rows: Any) -> tuple[float, np.ndarray, np.ndarray]:
-        value, grad, hessian = self.centred.derivatives(self._coefficients(theta), self._rows(rows))
+        coefficients = self._coefficients(theta)
+
+        def of_block(block: Any) -> tuple[float, np.ndarray, np.ndarray]:  # all rows at once would be a copy
+            return self.centred.derivatives(coefficients, self._rows(block))
+
+        value, grad, hessian = rows.fold(of_block, self.evaluation.block_rows)
         return value, grad @ self.A, self.A.T @ hessian @ self.A
 
     def prior_derivatives(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:

@@ -126,7 +126,7 @@ class LinearModel(Model):
 
     def sums(self, rows) -> ExactSums:
         """Σ of squares and products of [1, X, y], without rounding."""
-        return ExactSums.of(np.column_stack([np.ones(len(rows)), rows.X, rows.y]), rows.weight)
+        return ExactSums.of_rows(rows, lambda b: np.column_stack([np.ones(len(b)), b.X, b.y]))
 
     def posterior(self, sums) -> KnownNoise | UnknownNoise:
         """The posterior in closed form; with σ unknown one quadrature over log σ² is left."""

@@ -180,7 +180,7 @@ class MixtureModel(Exchangeable, Model):
         """
         if self.n_components != 1:
             raise ValueError("a closed form of a mixture needs n_components=1")
-        return ExactSums.of(np.column_stack([np.ones(len(rows)), rows.X]), rows.weight)
+        return ExactSums.of_rows(rows, lambda b: np.column_stack([np.ones(len(b)), b.X]))
 
     def posterior(self, sums) -> OneComponent:
         """Normal–inverse-gamma."""

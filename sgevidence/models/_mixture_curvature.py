@@ -47,24 +47,25 @@ def likelihood_derivatives(
     log_pi = z - z.max()
     log_pi -= np.log(np.sum(np.exp(log_pi)))
     constant = (log_pi - 0.5 * np.sum(s + np.log(2 * np.pi), axis=1))[:, None]
-    scale, value = np.exp(-s / 2)[:, :, None], 0.0
-    T, D, B = np.zeros((K, q)), np.zeros((K, q, q)), np.zeros((K * q, K * q))
-    for block in rows.blocks(max(block_elements // (K * q), 1)):
+    scale = np.exp(-s / 2)[:, :, None]
+
+    def of_block(block):
         root = np.sqrt(block.weight)
         U = (block.X.T - mu[:, :, None]) * scale
         R = constant - 0.5 * np.sum(U**2, axis=1)
         top = R.max(axis=0)
         R = np.exp(R - top)
         total = R.sum(axis=0)
-        value += float((np.log(total) + top) @ block.weight)
+        value = float((np.log(total) + top) @ block.weight)
         R /= total
         U[np.broadcast_to(R[:, None] == 0.0, U.shape)] = 0.0  # 0 · ∞ of a row that is beyond the component
         G = np.concatenate([np.ones((K, 1, len(block))), U * scale, 0.5 * (U**2 - 1.0)], axis=1) * root
         Z = R[:, None] * G
-        T += Z @ root
-        D += Z @ G.transpose(0, 2, 1)
+        T, D = Z @ root, Z @ G.transpose(0, 2, 1)
         Z = Z.reshape(K * q, -1)
-        B += Z @ Z.T
+        return value, T, D, Z @ Z.T
+
+    value, T, D, B = rows.fold(of_block, block_elements // (K * q))
     H, k, j = -B.reshape(K, q, K, q), np.arange(K)[:, None], np.arange(1, p + 1)
     D[k, j, j] -= scale[:, :, 0] ** 2 * T[:, :1]
     D[k, j, j + p] -= T[:, 1 : p + 1]

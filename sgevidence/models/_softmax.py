@@ -98,27 +98,30 @@ class SoftmaxModel(Model):
         A may be in single precision: the Hessian is a sum of terms of one size, value and gradient are not.
         """
         K, q = self.n_classes, self.n_inputs
-        S, G, B = 0.0, np.zeros((K, q)), np.zeros((K * q, K * q))
-        for block in rows.blocks(4096):
-            w, labels = block.weight, block.y == np.arange(K)[:, None]  # (K, n)
-            Phi = np.ascontiguousarray(design_matrix(block.X, self.fit_intercept).T)
-            P = theta.reshape(K, q) @ Phi
-            P -= P.max(axis=0)
-            own = np.sum(P * labels, axis=0)
-            np.exp(P, out=P)
-            total = P.sum(axis=0)
-            S += (own - np.log(total)) @ w
-            P /= total
-            G += ((labels - P) * w) @ Phi.T
-            dtype = working_precision(theta, Phi, self.evaluation.single_below(block, adds_up=False))
-            A = P.astype(dtype)[:, None] * (np.sqrt(w) * Phi).astype(dtype)
-            A = A.reshape(K * q, -1)
-            B += A @ A.T
+        S, G, B = rows.fold(lambda block: self._value_gradient_and_products(theta, block), 4096)
         H = B.reshape(K, q, K, q)
         diagonal = H.sum(axis=2)  # (K, q, q)
         H = H.copy()
         H[np.arange(K), :, np.arange(K)] -= diagonal
         return float(S), G.ravel(), H.reshape(K * q, K * q)
+
+    def _value_gradient_and_products(self, theta, rows):
+        """Σ w log p_y, Σ w (1_y − p) φᵀ (K, q), and A w Aᵀ (K q, K q), of a block."""
+        K, q = self.n_classes, self.n_inputs
+        w, labels = rows.weight, rows.y == np.arange(K)[:, None]  # (K, n)
+        Phi = np.ascontiguousarray(design_matrix(rows.X, self.fit_intercept).T)
+        P = theta.reshape(K, q) @ Phi
+        P -= P.max(axis=0)
+        own = np.sum(P * labels, axis=0)
+        np.exp(P, out=P)
+        total = P.sum(axis=0)
+        value = (own - np.log(total)) @ w
+        P /= total
+        gradient = ((labels - P) * w) @ Phi.T
+        dtype = working_precision(theta, Phi, self.evaluation.single_below(rows, adds_up=False))
+        A = P.astype(dtype)[:, None] * (np.sqrt(w) * Phi).astype(dtype)
+        A = A.reshape(K * q, -1)
+        return value, gradient, (A @ A.T).astype(float)
 
     def prior_derivatives(self, theta):
         precision = self.scales**-2.0

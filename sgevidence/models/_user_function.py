@@ -14,7 +14,7 @@ Failures are counted, since −∞ where the posterior is makes another model of
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import autograd.numpy as anp
@@ -39,6 +39,18 @@ class Failures:
         """One more θ at which a function failed."""
         self.n_failed += 1
         self.example = self.example or f"{name} failed with {type(error).__name__} ({error}) at {where}"
+
+    def count(self, more: "Failures") -> None:
+        """Failures that have been counted elsewhere."""
+        self.n_calls += more.n_calls
+        self.n_failed += more.n_failed
+        self.example = self.example or more.example
+
+    def plus(self, other: "Failures") -> "Failures":
+        """Both counts."""
+        both = replace(self)
+        both.count(other)
+        return both
 
     @property
     def share(self) -> float:
