@@ -102,6 +102,7 @@ class BayesianCategoricalMixture(MixtureEstimator):
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
+        n_jobs: int | None = None,
     ) -> None:
         self.n_components = n_components
         self.weight_concentration = weight_concentration
@@ -111,6 +112,7 @@ class BayesianCategoricalMixture(MixtureEstimator):
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
+        self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -45,10 +45,8 @@ class Pool:
         except (PicklingError, TypeError, AttributeError) as error:
             if not isinstance(error, PicklingError) and "pickle" not in str(error):
                 raise
-            told = [
-                line for line in str(error.__cause__).splitlines() if "pickle" in line and "File" not in line
-            ]
-            words = told[-1] if told else error
+            told = str(error.__cause__).splitlines()  # a traceback
+            words = next((line for line in reversed(told) if "pickle" in line), error)
             raise ValueError(
                 f"with n_jobs={self.n_jobs} the model travels to other processes, which this one cannot "
                 f"({words}): leave out what has no copy, as locks and open files have none, or take n_jobs=1"
