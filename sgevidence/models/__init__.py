@@ -12,7 +12,9 @@ from ._evaluation import value_and_grad
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._far_columns import FarColumns, near
 from ._full_gaussian import FullGaussian
+from ._full_mixture import FullMixtureModel
 from ._gaussian_component import GaussianParameters
+from ._gaussian_mixture import GaussianMixture
 from ._glm import FAMILIES, GLMModel
 from ._joint_priors import LKJ, Dirichlet
 from ._linear import LinearModel
@@ -22,6 +24,7 @@ from ._other_priors import PlainParameters, PriorTransform
 from ._row_function import RowFunction, standard_log_density, standard_normals
 from ._softmax import SoftmaxModel
 from ._spherical_gaussian import SphericalGaussian
+from ._spherical_mixture import SphericalMixtureModel
 from ._user_function import check_shape
 
 __all__ = [
@@ -40,9 +43,11 @@ __all__ = [
     "Family",
     "FarColumns",
     "FullGaussian",
+    "FullMixtureModel",
     "GLMModel",
     "Gamma",
     "Gaussian",
+    "GaussianMixture",
     "GaussianParameters",
     "LinearModel",
     "MixtureModel",
@@ -55,6 +60,7 @@ __all__ = [
     "RowFunction",
     "SoftmaxModel",
     "SphericalGaussian",
+    "SphericalMixtureModel",
     "StudentT",
     "ZeroInflatedPoisson",
     "check_shape",

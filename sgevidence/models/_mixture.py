@@ -10,27 +10,22 @@ The components are exchangeable, and the evidence is over all K! labellings.
 Symbols: ``z`` (M, K), ``mu`` and ``s = log σ²`` (M, K, p), ``R`` = responsibilities (K, M, n).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import lgamma
 
 import autograd.numpy as anp
 import numpy as np
 from autograd.extend import defvjp, primitive
-from scipy.cluster.vq import kmeans2
 
-from ._base import Model
-from ._evaluation import SINGLE_PRECISION_TOTAL, Evaluation
-from ._exact_sums import ExactSums
-from ._exchangeable import Exchangeable
+from ._gaussian_mixture import GaussianMixture, log_weights
 from ._mixture_curvature import likelihood_derivatives, prior_derivatives
 from ._mixture_sums import CANCELS, center_of, fused
-from ._moments import with_moments
 from ._noise_prior import inverse_gamma_log_density
 from ._one_component import OneComponent
 
 
 @dataclass(frozen=True)
-class MixtureModel(Exchangeable, Model):
+class MixtureModel(GaussianMixture):
     """Diagonal Gaussian mixture.
 
     Parameters
@@ -44,38 +39,15 @@ class MixtureModel(Exchangeable, Model):
         Shape and scale of the inverse gamma prior of σ².
     """
 
-    n_components: int
-    n_features: int
-    weight_concentration: float = 1.0
-    mean_scale: float = 2.0
-    variance_prior: tuple[float, float] = (1.0, 1.0)
-
-    # rounding a log-weight shifts all rows of its component alike: 20 000 · 10⁻⁷ is still nothing
-    evaluation = Evaluation(fused_elements=1_000_000, single_precision_total=SINGLE_PRECISION_TOTAL)
-
-    has_one_mode = True  # in each labelling, or its own search finds them
+    one_component = OneComponent
 
     @property
-    def n_params(self) -> int:
-        return self.n_components * (1 + 2 * self.n_features)
-
-    @property
-    def slots(self) -> np.ndarray:
-        K, p = self.n_components, self.n_features
-        blocks = np.arange(K, K + 2 * K * p).reshape(2, K, p)
-        return np.column_stack([np.arange(K), blocks[0], blocks[1]])
-
-    def _split(self, theta):
-        K, p = self.n_components, self.n_features
-        mu = anp.reshape(theta[:, K : K + K * p], (-1, K, p))
-        s = anp.reshape(theta[:, K + K * p :], (-1, K, p))
-        return theta[:, :K], mu, s
+    def widths(self) -> tuple[int, ...]:
+        return self.n_features, self.n_features
 
     def sample_prior(self, rng, size):
-        K, p, a = self.n_components, self.n_features, self.weight_concentration
-        b, c = self.variance_prior
-        # Gamma(a) = Gamma(a + 1) U^(1/a): exact in log space for small a, where Gamma(a) underflows
-        z = np.log(rng.gamma(a + 1, size=(size, K))) + np.log1p(-rng.random((size, K))) / a
+        K, p, (b, c) = self.n_components, self.n_features, self.variance_prior
+        z = self._sample_log_gammas(rng, size)
         s = np.log(c) - np.log(rng.gamma(b, size=(size, K * p)))
         mu = self.mean_scale * np.exp(s / 2) * rng.standard_normal((size, K * p))
         return np.column_stack([z, mu, s])
@@ -97,23 +69,15 @@ class MixtureModel(Exchangeable, Model):
     def component_log_densities(self, theta, X):
         """log π_k N(x_r | μ_k, σ²_k), (K, M, n)."""
         z, mu, s = self._split(theta)
-        top = np.max(getattr(z, "_value", z), axis=1, keepdims=True)
-        log_pi = z - top - anp.log(anp.sum(anp.exp(z - top), axis=1, keepdims=True))
         deviation = X[:, None, None, :] - mu  # (n, M, K, p)
         log_N = -0.5 * anp.sum(deviation**2 * anp.exp(-s) + s + np.log(2 * np.pi), axis=3)
-        return anp.transpose(log_pi + log_N, (2, 1, 0))
-
-    def log_likelihood(self, theta, rows):
-        log_p = self.component_log_densities(theta, rows.X)
-        top = np.max(getattr(log_p, "_value", log_p), axis=0)
-        return top + anp.log(anp.sum(anp.exp(log_p - top), axis=0))
+        return anp.transpose(log_weights(z) + log_N, (2, 1, 0))
 
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         _, mu, log_variance = self._split(getattr(theta, "_value", theta))
         center, lost = center_of(mu, log_variance, rows)
         if lost > CANCELS:  # every row, component and column at once: a fused sum's rows would be too many
-            blocks = rows.blocks(self.evaluation.rows_of_block(len(mu)))
-            return sum(Model._block_log_likelihood(self, theta, b, tape, single_below) for b in blocks)
+            return self._row_by_row(theta, rows, tape)
         return fused(theta, rows.X, rows.weight, self.n_components, tape, single_below, center)
 
     def derivatives(self, theta, rows):
@@ -137,87 +101,28 @@ class MixtureModel(Exchangeable, Model):
         order = np.argsort(self.slots, axis=None)
         return g.ravel()[order], H.reshape(g.size, g.size)[np.ix_(order, order)]
 
-    def sample_rows(self, theta, n_rows, rng):
-        """n_rows draws: (X, labels).  One θ for all rows, or one θ a row."""
-        z, mu, s = self._split(np.broadcast_to(np.atleast_2d(theta), (n_rows, self.n_params)))
-        labels = np.argmax(z + rng.gumbel(size=z.shape), axis=1)
-        pick = np.arange(n_rows), labels
-        return mu[pick] + np.exp(s[pick] / 2) * rng.standard_normal((n_rows, self.n_features)), labels
+    def draw_rows(self, blocks, rng):
+        mu, s = blocks
+        return mu + np.exp(s / 2) * rng.standard_normal(mu.shape)
 
-    def parameters(self, theta):
-        z, mu, s = self._split(theta)
-        pi = np.exp(z - z.max(axis=1, keepdims=True))
-        return {"weights": pi / pi.sum(axis=1, keepdims=True), "means": mu, "covariances": np.exp(s)}
+    def covariances(self, blocks):
+        return np.exp(blocks[1])
 
-    def starts(self, rows, n_starts: int, rng) -> np.ndarray:
-        """Points to look for modes from, (n_starts, d): K + 3 clusters merged at random into K groups.
+    def column_variances(self, covariances):
+        return covariances
 
-        The clusters are those of k-means, from another start every twenty mergers.
-        """
-        K, moments = self.n_components, np.column_stack([np.ones(len(rows)), rows.X, rows.X**2])
-        merged = []
-        for _ in range(-(-n_starts // 20)):
-            clusters = kmeans2(rows.X, K + 3, minit="++", seed=rng, iter=10)[1]
-            sums = (clusters == np.arange(K + 3)[:, None]) * rows.weight @ moments
-            group = rng.permuted(
-                np.hstack([np.tile(np.arange(K), (20, 1)), rng.integers(K, size=(20, 3))]), axis=1
-            )
-            merged.append((group[:, None] == np.arange(K)[:, None]) @ sums)  # (20, K, 1 + 2p)
-        n, total, squares = np.split(np.concatenate(merged)[:n_starts], [1, 1 + self.n_features], axis=2)
-        mean = total / (n + 1.0)
-        var = (squares - n * mean**2 + self.variance_prior[1]) / (n + 1.0)
-        z = np.log((n[:, :, 0] + 1.0) / np.mean(n + 1.0, axis=1))
-        s = np.log(np.maximum(var, 1e-3))
-        return np.hstack([z, mean.reshape(n_starts, -1), s.reshape(n_starts, -1)])
+    def blocks_of(self, mean, covariance):
+        return [mean, np.log(covariance)]
 
-    def sums(self, rows) -> ExactSums:
-        """Σ of squares of [1, X] for one component, without rounding.
+    def products(self, X):
+        return X**2
 
-        Raises
-        ------
-        ValueError
-            If there is more than one component.
-        """
-        if self.n_components != 1:
-            raise ValueError("a closed form of a mixture needs n_components=1")
-        return ExactSums.of_rows(rows, lambda b: np.column_stack([np.ones(len(b)), b.X]))
-
-    def posterior(self, sums) -> OneComponent:
-        """Normal–inverse-gamma."""
-        return OneComponent.of(self, sums)
-
-    def far_out(self, rows) -> float:
-        """Largest mean of a column in its standard deviations, and no smaller ones than the prior knows."""
-        w = rows.weight / np.sum(rows.weight)
-        mean = w @ rows.X
-        with np.errstate(over="ignore"):  # of rows that are impossible anyway
-            variance = w @ (rows.X - mean) ** 2 + self.variance_prior[1] / np.sum(rows.weight)
-        return float(np.max(np.abs(mean) / np.sqrt(variance)))
+    def guess(self, scatter, n):
+        return np.maximum((scatter + self.variance_prior[1]) / (n + 1.0), 1e-3)
 
     @property
     def has_allocations(self) -> bool:  # type: ignore[override]
         return self.n_components > 1
-
-    @property
-    def has_conditional_move(self) -> bool:  # type: ignore[override]
-        return self.n_components == 1
-
-    @property
-    def has_exact_posterior(self) -> bool:  # type: ignore[override]
-        return self.n_components == 1
-
-    def conditional_move(self, theta, rows, rng):
-        """Independent draws from the posterior of one component; None for more."""
-        if self.n_components > 1:
-            return None
-        with np.errstate(all="ignore"):
-            moved = OneComponent.rounded(self, rows).sample(rng, len(theta))
-        return moved if np.all(np.isfinite(moved)) else None
-
-    def condensed(self, rows):
-        """Rows with the moments of x, for one component; None for more."""
-        found = None if self.n_components > 1 else with_moments(rows.X, rows.weight)
-        return found and replace(rows, X=found[0], weight=found[1])
 
 
 @primitive

@@ -16,7 +16,6 @@ math        code            meaning
 ==========  ==============  =====================================================
 F           ``F``           features of each row, (n, 2p + 1)
 A           ``A``           coefficients of each component and particle, (K, M, 2p + 1)
-R           ``R``           logarithms, then responsibilities, (K, m, n) of m particles at a time
 T           ``T``           Σ_r w_r R_kr F_r, (K, M, 2p + 1)
 ==========  ==============  =====================================================
 """
@@ -24,7 +23,7 @@ T           ``T``           Σ_r w_r R_kr F_r, (K, M, 2p + 1)
 import numpy as np
 from autograd.extend import defvjp, primitive
 
-from ._evaluation import log_totals, pieces_in_cache, working_precision
+from ._natural_sums import natural_pass
 
 #: μ²/σ² from which the origin matters, and beyond which [x², x, 1] leave less than 10⁻⁴ of a row's density.
 CENTERED, CANCELS = 1e6, 1e12
@@ -58,16 +57,7 @@ def fused(theta, X, weight, K, tape, single_below, center):
     A[:, :, p : 2 * p] = (mu * precision).transpose(1, 0, 2)
     log_det = theta[:, K + K * p :].reshape(M, K, p)
     A[:, :, -1] = (log_pi - 0.5 * np.sum(mu**2 * precision + log_det + np.log(2 * np.pi), axis=2)).T
-    dtype = working_precision(A, F, single_below)
-    features: np.ndarray = F.T.astype(dtype)
-    A = A.astype(dtype)
-    wF = None if tape is None else (F * weight[:, None]).astype(dtype)
-    value, T = np.empty(M), np.empty(A.shape)
-    for some in pieces_in_cache(M, K * n):
-        R = (A[:, some].reshape(-1, 2 * p + 1) @ features).reshape(K, -1, n)
-        value[some] = log_totals(R, tape is not None) @ weight  # the sum over rows in double precision
-        if tape is not None:
-            T[:, some] = (R.reshape(-1, n) @ wF).reshape(K, -1, 2 * p + 1)
+    value, T = natural_pass(A, F, weight, single_below, tape is not None)
     if tape is not None:
         tape.append((T.transpose(1, 0, 2), mu, precision, np.exp(log_pi)))
     return value

@@ -1,0 +1,236 @@
+r"""Mixture of Gaussians with full covariances.
+
+p(x) = Σ_k π_k N(x | μ_k, Σ_k) with the normal–inverse-Wishart prior
+
+    Σ_k ~ IW(2b + p − 1, 2β I),    μ_k | Σ_k ~ N(0, mean_scale² Σ_k),
+
+so that the variance of each column, and of each direction, is InvGamma(b, β) as in a mixture with diagonal
+covariances, which this is in one column.
+
+θ = [z, μ, s, r], d = K (1 + p + p (p + 1)/2): the precision has the Cholesky factor L = C diag(e^(−s/2)),
+
+    Σ⁻¹ = L Lᵀ = C diag(e^(−s)) Cᵀ,    C unit lower triangular with r below its diagonal,
+
+so that e^(s_j) is the variance of x_j given the columns after it and −r_ij their regression coefficients.
+By Bartlett's decomposition of the Wishart distribution s and r are simple where Ψ = 2β I, exactly and with
+the Jacobian in it,
+
+    e^(s_j) ~ InvGamma(b + (p − j)/2, β),  j = 1 … p,        r_ij | s_j ~ N(0, e^(s_j) / 2β).
+
+With F = [x_i x_j (i ≥ j), x, 1] the log density of a component is A · F,
+
+    A = [−Λ_ii/2, −Λ_ij, Λ μ, log π − ½ (μᵀΛμ + Σ_j s_j + p log 2π)],    Λ = Σ⁻¹.
+
+Symbols: ``z`` (M, K), ``mu, s`` (M, K, p), ``r`` (M, K, p (p − 1)/2), ``C`` (M, K, p, p).
+
+References
+----------
+M. S. Bartlett (1933), On the theory of statistical regression, Proc. R. Soc. Edinburgh 53, 260;
+M. Pourahmadi (1999), Joint mean-covariance models with applications to longitudinal data, Biometrika 86, 677.
+"""
+
+from dataclasses import dataclass
+from math import lgamma
+
+import autograd.numpy as anp
+import numpy as np
+from autograd.extend import defvjp, primitive
+from scipy.special import gammaln
+
+from ._gaussian_mixture import GaussianMixture, log_weights
+from ._natural_sums import natural_sum
+from ._one_full_component import OneFullComponent
+
+#: Nats that cancellation may take from a sum over rows before it is formed row by row.
+MAX_LOSS_NATS = 0.01
+
+
+@dataclass(frozen=True)
+class FullMixtureModel(GaussianMixture):
+    """Gaussian mixture with full covariances.
+
+    Parameters
+    ----------
+    n_components, n_features : int
+    weight_concentration : float
+        Concentration of the symmetric Dirichlet prior.
+    mean_scale : float
+        Prior standard deviation of a mean in units of its component's σ, in every direction.
+    variance_prior : tuple of two floats
+        b and β: shape and scale of the inverse gamma prior of the variance in every direction.
+    """
+
+    one_component = OneFullComponent
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        p = self.n_features
+        return p, p, p * (p - 1) // 2
+
+    @property
+    def shapes(self) -> np.ndarray:
+        """Shape of the inverse gamma prior of each e^(s_j), (p,)."""
+        return self.variance_prior[0] + np.arange(self.n_features - 1, -1, -1) / 2
+
+    def sample_prior(self, rng, size):
+        K, p, beta = self.n_components, self.n_features, self.variance_prior[1]
+        z = self._sample_log_gammas(rng, size)
+        s = np.log(beta) - np.log(rng.gamma(self.shapes, size=(size, K, p)))
+        column = np.tril_indices(p, -1)[1]
+        r = np.exp(s[..., column] / 2) / np.sqrt(2 * beta) * rng.standard_normal((size, K, len(column)))
+        u = self.mean_scale * rng.standard_normal((size, K, p))
+        return self._joined(z, [times_root(s, r, u), s, r])
+
+    def log_prior(self, theta):
+        z, mu, s, r = self._split(theta)
+        a, tau, p, beta = self.weight_concentration, self.mean_scale, self.n_features, self.variance_prior[1]
+        later = np.arange(p - 1, -1, -1)  # columns after each
+        C = unit_lower(r)
+        v = anp.matmul(mu[:, :, None, :], C)[:, :, 0, :]
+        energy = anp.exp(-s) * (beta * anp.sum(C**2, axis=2) + v**2 / (2 * tau**2))
+        log_p = -anp.sum(energy + (self.shapes + (later + 1) / 2) * s, axis=2)
+        constant = np.sum(
+            self.shapes * np.log(beta) - gammaln(self.shapes) + later / 2 * np.log(beta / np.pi)
+        )
+        constant -= p / 2 * np.log(2 * np.pi * tau**2)
+        return anp.sum(a * z - anp.exp(z) - lgamma(a) + log_p + constant, axis=1)
+
+    def component_log_densities(self, theta, X):
+        """log π_k N(x_r | μ_k, Σ_k), (K, M, n)."""
+        z, mu, s, r = self._split(theta)
+        u = anp.matmul(X - mu[:, :, None, :], unit_lower(r))  # (M, K, n, p)
+        squares = anp.sum(u**2 * anp.exp(-s)[:, :, None, :], axis=3)
+        constant = log_weights(z) - 0.5 * anp.sum(s + np.log(2 * np.pi), axis=2)
+        return anp.transpose(constant[:, :, None] - 0.5 * squares, (1, 0, 2))
+
+    def natural(self, theta, center):
+        """A of x measured from the centre, (K, M, p (p + 1)/2 + p + 1)."""
+        z, mu, s, r = self._split(theta)
+        C = unit_lower(r)
+        scaled = C * anp.exp(-s)[:, :, None, :]
+        v = anp.matmul((mu - center)[:, :, None, :], C)
+        linear = anp.sum(scaled * v, axis=3)
+        squares = anp.sum(v[:, :, 0, :] ** 2 * anp.exp(-s) + s + np.log(2 * np.pi), axis=2)
+        constant = (log_weights(z) - 0.5 * squares)[:, :, None]
+        quadratic = half_packed(anp.matmul(scaled, anp.swapaxes(C, 2, 3)))
+        return anp.transpose(anp.concatenate([quadratic, linear, constant], axis=2), (1, 0, 2))
+
+    def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
+        _, mu, s, r = self._split(getattr(theta, "_value", theta))
+        n = max(float(np.sum(rows.weight)), 1e-300)
+        i, j = np.tril_indices(self.n_features)
+        for center in (
+            rows.weight @ rows.X / n,
+            np.zeros(self.n_features),
+        ):  # a far row may carry the mean away
+            if largest_term(mu - center, s, r, rows.X - center) * n * np.finfo(float).eps < MAX_LOSS_NATS:
+                x = rows.X - center
+                F = np.column_stack([x[:, i] * x[:, j], x, np.ones(len(x))])
+                return natural_sum(self.natural(theta, center), F, rows.weight, tape, single_below)
+        return self._row_by_row(theta, rows, tape)
+
+    def draw_rows(self, blocks, rng):
+        mu, s, r = blocks
+        return mu + times_root(s, r, rng.standard_normal(mu.shape))
+
+    def covariances(self, blocks):
+        return covariance_of(*blocks[1:])
+
+    def column_variances(self, covariances):
+        return np.diagonal(covariances, axis1=-2, axis2=-1)
+
+    def blocks_of(self, mean, covariance):
+        return [mean, *factors_of(covariance)]
+
+    def products(self, X):
+        return X[..., :, None] * X[..., None, :]
+
+    def guess(self, scatter, n):
+        floor = max(self.variance_prior[1], 1e-3)
+        return (scatter + floor * np.eye(self.n_features)) / (n + 1.0)
+
+
+def largest_term(mu: np.ndarray, s: np.ndarray, r: np.ndarray, x: np.ndarray) -> float:
+    """Largest product that a row near a component is a difference of, mu and x from the same centre.
+
+    Rows within a component's own spread of its mean count, since others have no share in it.  That spread is
+    asked only where the rows' own would be too much.
+    """
+    L = np.abs(unit_lower(r)) * np.exp(-s / 2)[..., None, :]
+    reach = np.abs(mu) + np.abs(x).max(axis=0)
+    most = float(np.max(np.sum(np.matmul(reach[..., None, :], L) ** 2, axis=(-2, -1))))
+    if most * len(x) * np.finfo(float).eps < MAX_LOSS_NATS:
+        return most
+    spread = np.sqrt(np.diagonal(covariance_of(s, r), axis1=-2, axis2=-1))
+    reach = np.abs(mu) + np.minimum(3 * spread, np.abs(x).max(axis=0))
+    return float(np.max(np.sum(np.matmul(reach[..., None, :], L) ** 2, axis=(-2, -1))))
+
+
+def covariance_of(s: np.ndarray, r: np.ndarray) -> np.ndarray:
+    """Σ (..., p, p) = C⁻ᵀ diag(e^s) C⁻¹."""
+    root = np.linalg.inv(unit_lower(r)) * np.exp(s / 2)[..., :, None]
+    Sigma = np.matmul(np.swapaxes(root, -2, -1), root)
+    return 0.5 * (Sigma + np.swapaxes(Sigma, -2, -1))
+
+
+def times_root(s: np.ndarray, r: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """L⁻ᵀ u (..., p), whose covariance is Σ if that of u is the identity."""
+    C = unit_lower(r)
+    return np.linalg.solve(np.swapaxes(C, -2, -1), (np.exp(s / 2) * u)[..., None])[..., 0]
+
+
+def factors_of(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """s (..., p) and r (..., p (p − 1)/2) of Σ (..., p, p), which is U diag(e^s) Uᵀ with U = C⁻ᵀ."""
+    rest, p = np.array(covariance), covariance.shape[-1]
+    U, d = np.zeros_like(rest), np.empty(rest.shape[:-1])
+    for j in range(p - 1, -1, -1):
+        d[..., j] = np.maximum(rest[..., j, j], np.finfo(float).tiny)
+        U[..., : j + 1, j] = rest[..., : j + 1, j] / d[..., None, j]
+        U[..., j, j] = 1.0
+        u = U[..., :j, j]
+        rest[..., :j, :j] -= d[..., j, None, None] * u[..., :, None] * u[..., None, :]
+    i, j = np.tril_indices(p, -1)
+    return np.log(d), np.swapaxes(np.linalg.inv(U), -2, -1)[..., i, j]
+
+
+def size_of(n_pairs: int) -> int:
+    """p of p (p − 1)/2 pairs."""
+    return round((1 + (1 + 8 * n_pairs) ** 0.5) / 2)
+
+
+@primitive
+def unit_lower(r):
+    """C (..., p, p) of r (..., p (p − 1)/2)."""
+    p = size_of(r.shape[-1])
+    i, j = np.tril_indices(p, -1)
+    C = np.zeros((*r.shape[:-1], p, p))
+    C[..., np.arange(p), np.arange(p)] = 1.0
+    C[..., i, j] = r
+    return C
+
+
+def _unit_lower_vjp(ans, r):
+    i, j = np.tril_indices(ans.shape[-1], -1)
+    return lambda g: g[..., i, j]
+
+
+@primitive
+def half_packed(Lambda):
+    """−Λ_ii/2 and −Λ_ij, i > j, in the order of ``np.tril_indices``, (..., p (p + 1)/2)."""
+    i, j = np.tril_indices(Lambda.shape[-1])
+    return Lambda[..., i, j] * np.where(i == j, -0.5, -1.0)
+
+
+def _half_packed_vjp(ans, Lambda):
+    i, j = np.tril_indices(Lambda.shape[-1])
+
+    def vjp(g):
+        out = np.zeros(Lambda.shape)
+        out[..., i, j] = g * np.where(i == j, -0.5, -1.0)
+        return out
+
+    return vjp
+
+
+defvjp(unit_lower, _unit_lower_vjp)
+defvjp(half_packed, _half_packed_vjp)

@@ -1,0 +1,231 @@
+r"""What mixtures of Gaussians share, whatever their covariances: weights, labels, and sums over rows.
+
+p(x) = Σ_k π_k N(x | μ_k, Σ_k) with π ~ Dirichlet(a, …, a).  θ = [z, μ, …]: the weights are π = softmax(z)
+with z_k = log Gamma(a) variates, an exact Dirichlet prior with one redundant direction, which the prior keeps
+proper; then come blocks of numbers of each component, the means first (``widths``).  The components are
+exchangeable, and the evidence is over all K! labellings.
+
+Symbols: ``z`` (M, K), ``mu`` (M, K, p), ``blocks`` = a list of (M, K, width), ``A, F`` as in
+:mod:`._natural_sums`.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import autograd.numpy as anp
+import numpy as np
+from scipy.cluster.vq import kmeans2
+
+from ._base import Model
+from ._evaluation import SINGLE_PRECISION_TOTAL, Evaluation
+from ._exact_sums import ExactSums
+from ._exchangeable import Exchangeable
+from ._moments import with_moments
+
+#: Mergers of one k-means solution.
+MERGERS = 20
+
+
+@dataclass(frozen=True)
+class GaussianMixture(Exchangeable, Model):
+    """Mixture of Gaussians; a concrete one states the prior of means and covariances.
+
+    Parameters
+    ----------
+    n_components, n_features : int
+    weight_concentration : float
+        Concentration of the symmetric Dirichlet prior.
+    mean_scale : float
+        Prior standard deviation of a mean in units of its component's σ.
+    variance_prior : tuple of two floats
+        Shape and scale of the inverse gamma prior of each variance.
+    """
+
+    n_components: int
+    n_features: int
+    weight_concentration: float = 1.0
+    mean_scale: float = 2.0
+    variance_prior: tuple[float, float] = (1.0, 1.0)
+
+    # rounding a log-weight shifts all rows of its component alike: 20 000 · 10⁻⁷ is still nothing
+    evaluation = Evaluation(fused_elements=1_000_000, single_precision_total=SINGLE_PRECISION_TOTAL)
+
+    has_one_mode = True  # in each labelling, or its own search finds them
+    one_component: ClassVar[Any]  #: posterior of a single component
+
+    # -- what a concrete mixture states -----------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def widths(self) -> tuple[int, ...]:
+        """Numbers of each block of a component's parameters, after its weight."""
+
+    @abstractmethod
+    def component_log_densities(self, theta: Any, X: np.ndarray) -> Any:
+        """log π_k N(x_r | μ_k, Σ_k), (K, M, n), from deviations, so that nothing cancels."""
+
+    @abstractmethod
+    def draw_rows(self, blocks: Sequence[np.ndarray], rng: np.random.Generator) -> np.ndarray:
+        """One row of each of n Gaussians with blocks (n, width), (n, p)."""
+
+    @abstractmethod
+    def covariances(self, blocks: Sequence[np.ndarray]) -> np.ndarray:
+        """Covariances behind (M, K), in the shape of scikit-learn's ``covariances_``."""
+
+    @abstractmethod
+    def column_variances(self, covariances: np.ndarray) -> np.ndarray:
+        """Variance of each column, (M, K, p), from what :meth:`covariances` gives."""
+
+    @abstractmethod
+    def blocks_of(self, mean: np.ndarray, covariance: np.ndarray) -> list[np.ndarray]:
+        """Blocks (..., width) of Gaussians, their covariances as :meth:`covariances` gives them."""
+
+    @abstractmethod
+    def products(self, X: np.ndarray) -> np.ndarray:
+        """Second moments that a covariance is made of, for each row, (n, ...)."""
+
+    # -- parameters -------------------------------------------------------------------------------
+
+    @property
+    def n_params(self) -> int:
+        return self.n_components * (1 + sum(self.widths))
+
+    @property
+    def slots(self) -> np.ndarray:
+        K, blocks, start = self.n_components, [np.arange(self.n_components)[:, None]], self.n_components
+        for width in self.widths:
+            blocks.append(np.arange(start, start + K * width).reshape(K, width))
+            start += K * width
+        return np.concatenate(blocks, axis=1)
+
+    def _split(self, theta: Any) -> list[Any]:
+        """z (M, K) and the blocks (M, K, width) of θ (M, d)."""
+        K, parts, start = self.n_components, [theta[:, : self.n_components]], self.n_components
+        for width in self.widths:
+            parts.append(anp.reshape(theta[:, start : start + K * width], (-1, K, width)))
+            start += K * width
+        return parts
+
+    def _joined(self, z: np.ndarray, blocks: Sequence[np.ndarray]) -> np.ndarray:
+        """θ of z (M, K) and blocks (M, K, width)."""
+        return np.column_stack([z, *(block.reshape(len(z), -1) for block in blocks)])
+
+    def _sample_log_gammas(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """z from the prior, (size, K)."""
+        shape, a = (size, self.n_components), self.weight_concentration
+        # Gamma(a) = Gamma(a + 1) U^(1/a): exact in log space for small a, where Gamma(a) underflows
+        return np.log(rng.gamma(a + 1, size=shape)) + np.log1p(-rng.random(shape)) / a
+
+    def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        z, *blocks = self._split(theta)
+        pi = np.exp(z - z.max(axis=1, keepdims=True))
+        return {
+            "weights": pi / pi.sum(axis=1, keepdims=True),
+            "means": blocks[0],
+            "covariances": self.covariances(blocks),
+        }
+
+    # -- rows ---------------------------------------------------------------------------------------
+
+    def log_likelihood(self, theta: Any, rows: Any) -> Any:
+        log_p = self.component_log_densities(theta, rows.X)
+        top = np.max(getattr(log_p, "_value", log_p), axis=0)
+        return top + anp.log(anp.sum(anp.exp(log_p - top), axis=0))
+
+    def _row_by_row(self, theta: Any, rows: Any, tape: list | None) -> Any:
+        """The sum where a fused one would cancel; every row, component and column at once would be many."""
+        M = len(getattr(theta, "_value", theta))
+        blocks = rows.blocks(self.evaluation.rows_of_block(M))
+        return sum(Model._block_log_likelihood(self, theta, b, tape) for b in blocks)
+
+    def sample_rows(self, theta: np.ndarray, n_rows: int, rng: np.random.Generator) -> Any:
+        """n_rows draws: (X, labels).  One θ for all rows, or one θ for each row."""
+        z, *blocks = self._split(np.broadcast_to(np.atleast_2d(theta), (n_rows, self.n_params)))
+        labels = np.argmax(z + rng.gumbel(size=z.shape), axis=1)
+        pick = np.arange(n_rows), labels
+        return self.draw_rows([block[pick] for block in blocks], rng), labels
+
+    def starts(self, rows: Any, n_starts: int, rng: np.random.Generator) -> np.ndarray:
+        """Points to look for modes from, (n_starts, d): K + 3 clusters merged at random into K groups.
+
+        The clusters are those of k-means, from another start every twenty mergers.
+        """
+        K, p = self.n_components, self.n_features
+        products = self.products(rows.X)
+        shape = products.shape[1:]
+        moments, merged = np.column_stack([np.ones(len(rows)), rows.X, products.reshape(len(rows), -1)]), []
+        for _ in range(-(-n_starts // MERGERS)):
+            clusters = kmeans2(rows.X, K + 3, minit="++", seed=rng, iter=10)[1]
+            sums = (clusters == np.arange(K + 3)[:, None]) * rows.weight @ moments
+            group = rng.permuted(
+                np.hstack([np.tile(np.arange(K), (MERGERS, 1)), rng.integers(K, size=(MERGERS, 3))]), axis=1
+            )
+            merged.append((group[:, None] == np.arange(K)[:, None]) @ sums)  # (20, K, 1 + p + …)
+        n, total, second = np.split(np.concatenate(merged)[:n_starts], [1, 1 + p], axis=2)
+        mean = total / (n + 1.0)
+        count = n.reshape(n_starts, K, *(1 for _ in shape))
+        scatter = second.reshape(n_starts, K, *shape) - count * self.products(mean)
+        z = np.log((n[:, :, 0] + 1.0) / np.mean(n + 1.0, axis=1))
+        return self._joined(z, self.blocks_of(mean, self.guess(scatter, count)))
+
+    @abstractmethod
+    def guess(self, scatter: np.ndarray, n: np.ndarray) -> np.ndarray:
+        """Covariances of groups of n rows with these products about their means."""
+
+    def far_out(self, rows: Any) -> float:
+        """Largest mean of a column in its standard deviations, and no smaller ones than the prior knows."""
+        w = rows.weight / np.sum(rows.weight)
+        mean = w @ rows.X
+        with np.errstate(over="ignore"):  # of rows that are impossible anyway
+            variance = w @ (rows.X - mean) ** 2 + self.variance_prior[1] / np.sum(rows.weight)
+        return float(np.max(np.abs(mean) / np.sqrt(variance)))
+
+    # -- one component: a closed form -----------------------------------------------------------------
+
+    def sums(self, rows: Any) -> ExactSums:
+        """Σ of squares of [1, X] for one component, without rounding.
+
+        Raises
+        ------
+        ValueError
+            If there is more than one component.
+        """
+        if self.n_components != 1:
+            raise ValueError("a closed form of a mixture needs n_components=1")
+        return ExactSums.of_rows(rows, lambda b: np.column_stack([np.ones(len(b)), b.X]))
+
+    def posterior(self, sums: ExactSums) -> Any:
+        """Conjugate."""
+        return self.one_component.of(self, sums)
+
+    @property
+    def has_conditional_move(self) -> bool:  # type: ignore[override]
+        return self.n_components == 1
+
+    @property
+    def has_exact_posterior(self) -> bool:  # type: ignore[override]
+        return self.n_components == 1
+
+    def conditional_move(self, theta: np.ndarray, rows: Any, rng: np.random.Generator) -> Any:
+        """Independent draws from the posterior of one component; None for more."""
+        if self.n_components > 1:
+            return None
+        try:
+            with np.errstate(all="ignore"):
+                moved = self.one_component.rounded(self, rows).sample(rng, len(theta))
+        except OverflowError:
+            return None
+        return moved if np.all(np.isfinite(moved)) else None
+
+    def condensed(self, rows: Any) -> Any:
+        """Rows with the moments of x, for one component; None for more."""
+        found = None if self.n_components > 1 else with_moments(rows.X, rows.weight)
+        return found and replace(rows, X=found[0], weight=found[1])
+
+
+def log_weights(z: Any) -> Any:
+    """log softmax of z (M, K), from autograd or not."""
+    top = np.max(getattr(z, "_value", z), axis=1, keepdims=True)
+    return z - top - anp.log(anp.sum(anp.exp(z - top), axis=1, keepdims=True))

@@ -1,0 +1,112 @@
+r"""Mixture of Gaussians with one variance in each component.
+
+p(x) = Σ_k π_k N(x | μ_k, σ²_k I) with σ²_k ~ InvGamma(b, β) and μ_k | σ²_k ~ N(0, mean_scale² σ²_k I).
+θ = [z, μ, log σ²], d = K (2 + p).  In one column it is the mixture with diagonal covariances.  With
+F = [|x|², x, 1] the log density of a component is
+
+    A · F,    A = [−1/2σ², μ/σ², log π − ½ (|μ|²/σ² + p log 2πσ²)].
+
+Symbols: ``z`` (M, K), ``mu`` (M, K, p) and ``s = log σ²`` (M, K, 1).
+"""
+
+from dataclasses import dataclass
+from math import lgamma
+
+import autograd.numpy as anp
+import numpy as np
+
+from ._gaussian_mixture import GaussianMixture, log_weights
+from ._natural_sums import natural_sum
+from ._noise_prior import inverse_gamma_log_density
+from ._one_spherical_component import OneSphericalComponent
+
+#: Nats that cancellation may take from a sum over rows before it is formed row by row.
+MAX_LOSS_NATS = 0.01
+
+
+@dataclass(frozen=True)
+class SphericalMixtureModel(GaussianMixture):
+    """Gaussian mixture with one variance in each component.
+
+    Parameters
+    ----------
+    n_components, n_features : int
+    weight_concentration : float
+        Concentration of the symmetric Dirichlet prior.
+    mean_scale : float
+        Prior standard deviation of a mean in units of its component's σ.
+    variance_prior : tuple of two floats
+        Shape and scale of the inverse gamma prior of σ².
+    """
+
+    one_component = OneSphericalComponent
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        return self.n_features, 1
+
+    def sample_prior(self, rng, size):
+        K, p, (b, beta) = self.n_components, self.n_features, self.variance_prior
+        z = self._sample_log_gammas(rng, size)
+        s = np.log(beta) - np.log(rng.gamma(b, size=(size, K, 1)))
+        return self._joined(z, [self.mean_scale * np.exp(s / 2) * rng.standard_normal((size, K, p)), s])
+
+    def log_prior(self, theta):
+        z, mu, s = self._split(theta)
+        a, tau, p = self.weight_concentration, self.mean_scale, self.n_features
+        log_p_z = a * z - anp.exp(z) - lgamma(a)
+        energy = anp.sum(mu**2, axis=2) * anp.exp(-s[:, :, 0]) / tau**2
+        log_p_mu = -0.5 * (energy + p * (s[:, :, 0] + np.log(2 * np.pi * tau**2)))
+        log_p_s = inverse_gamma_log_density(s[:, :, 0], *self.variance_prior)
+        return anp.sum(log_p_z + log_p_s + log_p_mu, axis=1)
+
+    def component_log_densities(self, theta, X):
+        """log π_k N(x_r | μ_k, σ²_k I), (K, M, n)."""
+        z, mu, s = self._split(theta)
+        squares = anp.sum((X[:, None, None, :] - mu) ** 2, axis=3)  # (n, M, K)
+        s = s[:, :, 0]
+        log_N = -0.5 * (squares * anp.exp(-s) + self.n_features * (s + np.log(2 * np.pi)))
+        return anp.transpose(log_weights(z) + log_N, (2, 1, 0))
+
+    def natural(self, theta, center):
+        """A of x measured from the centre, (K, M, p + 2)."""
+        z, mu, s = self._split(theta)
+        mu, precision = mu - center, anp.exp(-s)
+        squares = anp.sum(mu**2, axis=2, keepdims=True) * precision
+        constant = log_weights(z)[:, :, None] - 0.5 * (squares + self.n_features * (s + np.log(2 * np.pi)))
+        A = anp.concatenate([-0.5 * precision, mu * precision, constant], axis=2)
+        return anp.transpose(A, (1, 0, 2))
+
+    def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
+        _, mu, s = self._split(getattr(theta, "_value", theta))
+        n = max(float(np.sum(rows.weight)), 1e-300)
+        for center in (
+            rows.weight @ rows.X / n,
+            np.zeros(self.n_features),
+        ):  # a far row carries a mean away
+            largest = float(np.max(np.sum((mu - center) ** 2, axis=2) * np.exp(-s[:, :, 0])))
+            if largest * n * np.finfo(float).eps < MAX_LOSS_NATS:
+                x = rows.X - center
+                F = np.column_stack([np.sum(x * x, axis=1), x, np.ones(len(x))])
+                return natural_sum(self.natural(theta, center), F, rows.weight, tape, single_below)
+        return self._row_by_row(theta, rows, tape)
+
+    def draw_rows(self, blocks, rng):
+        mu, s = blocks
+        return mu + np.exp(s / 2) * rng.standard_normal(mu.shape)
+
+    def covariances(self, blocks):
+        return np.exp(blocks[1][..., 0])
+
+    def column_variances(self, covariances):
+        return np.broadcast_to(covariances[..., None], (*covariances.shape, self.n_features))
+
+    def blocks_of(self, mean, covariance):
+        return [mean, np.log(covariance)[..., None]]
+
+    def products(self, X):
+        return np.sum(X**2, axis=-1)
+
+    def guess(self, scatter, n):
+        p = self.n_features
+        return np.maximum((scatter / p + self.variance_prior[1]) / (n + 1.0), 1e-3)
