@@ -21,7 +21,8 @@ class MixtureDisplay:
     labels : ndarray of shape (n_samples,)
         The component of each.
     weights : ndarray of shape (n_components,)
-    means, variances : ndarray of shape (n_components, 2)
+    means : ndarray of shape (n_components, 2)
+    covariances : ndarray of shape (n_components, 2, 2)
     names : pair of str
         Names of the two columns.
 
@@ -48,11 +49,11 @@ class MixtureDisplay:
         labels: np.ndarray,
         weights: np.ndarray,
         means: np.ndarray,
-        variances: np.ndarray,
+        covariances: np.ndarray,
         names: Sequence[str],
     ):
         self.X, self.labels, self.weights, self.names = X, labels, weights, names
-        self.means, self.variances = means, variances
+        self.means, self.covariances = means, covariances
 
     @classmethod
     def from_estimator(
@@ -90,7 +91,7 @@ class MixtureDisplay:
             labels=model.predict(X),
             weights=model.weights_,
             means=model.means_[:, pair],
-            variances=model.covariances_[:, pair],
+            covariances=_matrices(model.covariances_, p)[:, pair][:, :, pair],
             names=[str(features[i]), str(features[j])],
         ).plot(ax)
 
@@ -111,18 +112,34 @@ class MixtureDisplay:
         ax = axes(self, ax, figsize=(5.2, 4.8))
         from matplotlib.patches import Ellipse
 
-        for k, (weight, mean, variance) in enumerate(zip(self.weights, self.means, self.variances)):
+        for k, (weight, mean, covariance) in enumerate(zip(self.weights, self.means, self.covariances)):
             color, own = COLORS[k % len(COLORS)], self.X[self.labels == k]
             style = dict(s=16, alpha=0.55, linewidths=0) | marker_style(k) | scatter_params
             ax.scatter(own[:, 0], own[:, 1], label=f"component {k}: {weight:.0%}", **style)
+            std, angle = _axes_of(covariance)
             for n_std, line in ((1, 1.8), (2, 0.9)):
-                width, height = 2 * n_std * np.sqrt(variance)
-                ax.add_patch(
-                    Ellipse(mean, width, height, facecolor="none", edgecolor=color, linewidth=line, zorder=3)
-                )
+                width, height = 2 * n_std * std
+                style = dict(facecolor="none", edgecolor=color, linewidth=line, zorder=3)
+                ax.add_patch(Ellipse(mean, width, height, angle=angle, **style))
         ax.set(xlabel=self.names[0], ylabel=self.names[1])
         low, high = self.X.min(axis=0), self.X.max(axis=0)
         margin = 0.2 * (high - low)  # of the rows: an empty component is as wide as its prior
         ax.set(xlim=(low[0] - margin[0], high[0] + margin[0]), ylim=(low[1] - margin[1], high[1] + margin[1]))
         ax.legend(frameon=False, fontsize="small", loc="upper left", bbox_to_anchor=(1.0, 1.0))
         return self
+
+
+def _matrices(covariances: np.ndarray, p: int) -> np.ndarray:
+    """Covariances (K, p, p) of components that have matrices, variances of columns or one for all."""
+    if covariances.ndim == 3:
+        return covariances
+    return np.reshape(covariances, (len(covariances), -1, 1)) * np.eye(p)
+
+
+def _axes_of(covariance: np.ndarray) -> tuple[np.ndarray, float]:
+    """Standard deviations along the axes of an ellipse, and the angle of the one nearer to x, in degrees."""
+    variances, directions = np.linalg.eigh(covariance)
+    if abs(directions[0, 0]) < abs(directions[0, 1]):
+        variances, directions = variances[::-1], directions[:, ::-1]
+    x, y = directions[:, 0] * np.sign(directions[0, 0])
+    return np.sqrt(variances), float(np.degrees(np.arctan2(y, x)))

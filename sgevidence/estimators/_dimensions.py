@@ -3,13 +3,14 @@
 from itertools import product
 from typing import Any
 
-#: Axes of the named parameters, without the draws.  A regression has the last of them only.
+#: Axes of the named parameters, without the draws.  A regression has the last of them only; covariances have
+#: the first of them, as many as their kind.
 DIMENSIONS = {
     "coef": ("class", "feature"),
     "intercept": ("class",),
     "weights": ("component",),
     "means": ("component", "feature"),
-    "covariances": ("component", "feature"),
+    "covariances": ("component", "feature", "other_feature"),
     "category_probabilities": ("component", "level"),
     "theta": ("parameter",),
 }
@@ -20,7 +21,7 @@ GROUPS = ("class", "component")
 def dimensions(model: Any, name: str, n: int) -> tuple[str, ...]:
     """Names of the n axes of a named parameter; of a user's own parameter they are numbered."""
     known = model._dimensions.get(name, tuple(f"{name}_dim_{i}" for i in range(n)))
-    return known[len(known) - n :]
+    return known[:n] if name == "covariances" else known[len(known) - n :]
 
 
 def places(model: Any, dimension: str, size: int) -> list[Any]:
@@ -30,7 +31,7 @@ def places(model: Any, dimension: str, size: int) -> list[Any]:
     if dimension == "level":
         columns = places(model, "feature", model.n_features_in_)
         return [f"{name}={level}" for name, known in zip(columns, model.categories_) for level in known]
-    if dimension != "feature":
+    if dimension not in ("feature", "other_feature"):
         return list(range(size))
     names = getattr(model, "feature_names_in_", None)
     return [f"x{j}" if names is None else names[j] for j in getattr(model, "columns_", range(size))]

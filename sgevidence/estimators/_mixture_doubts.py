@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..history import Rows
-from ..models import MixtureModel
+from ..models import GaussianMixture, MixtureModel
 from ..targets import allocation_evidence, most_rows, patience
 
 #: Standard deviations of a column that it may lie from zero before there is a warning.  At fourteen streams
@@ -75,7 +75,16 @@ def of_stream(model: MixtureModel, rows: Rows, state: Any, n_renewals: int) -> s
     return of_far_rows(model, rows)
 
 
-def of_far_rows(model: MixtureModel, rows: Rows) -> str | None:
+def of_annealing(model: GaussianMixture) -> str:
+    """Particles alone, of components of which allocations know nothing."""
+    return (
+        f"the evidence of {type(model).__name__} with n_components={model.n_components} was annealed from "
+        "the prior, which may have lost groups, tens of nats or more, without a sign of it: fit from several "
+        "random_state and hold the results against each other"
+    )
+
+
+def of_far_rows(model: GaussianMixture, rows: Rows) -> str | None:
     """Rows farther out than particles find."""
     out = model.far_out(rows) if len(rows) >= LEAST_ROWS else 0.0
     if out < FAR_OUT:

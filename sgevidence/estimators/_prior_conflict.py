@@ -8,7 +8,8 @@ most α = 0.1 % of the fits to data of the prior warn:
 * an unknown σ by the tail of its prior.  Small values do not contradict a half-Student-t, whose density is
   flat at zero;
 * a mixture by its mean m_j and its standard deviation s_j along each column: some component has
-  |μ_kj| / σ_kj ≥ |m_j| / s_j, and none is much wider than s_j.  The columns are tested together;
+  |μ_kj| / σ_kj ≥ |m_j| / s_j, and none is much wider than s_j.  The columns are tested together.  With full
+  covariances the thinnest direction of each component is tested, too;
 * parameters of a user's model by the range of 2000 draws of the prior.
 
 Columns in tiny units have coefficients that the data hardly move.  So the spread that the prior gives the
@@ -25,7 +26,7 @@ import numpy as np
 from scipy.special import chdtrc, gammainc, gammaincc, ndtri, stdtr
 
 from ..history import Rows
-from ..models import CustomModel, MixtureModel
+from ..models import CustomModel, FullMixtureModel, GaussianMixture
 
 #: How each warning begins: one is enough in a stream.
 CONFLICT = "prior and data contradict each other: "
@@ -55,17 +56,20 @@ def prior_conflict(
         Rows of the last call, in the units of the model; None where their spread is not to be checked.
     is_standardized : bool
     """
+    thin: Found = None  # in a direction, which no scaling of columns changes
     with np.errstate(all="ignore"):
-        if isinstance(model, MixtureModel):
+        if isinstance(model, GaussianMixture):
             found = _of_mixture(model, model.parameters(theta), W)
+            thin = None if found else _of_thin_directions(model, theta, W)
         else:
             plain = getattr(model, "plain", model)
             found = None if rows is None else _of_spread(plain, rows)
             found = found or _of_parameters(plain, model.parameters(theta), W)
-    if found is None:
+    if found is None and thin is None:
         return None
-    what, remedy = found
-    return f"{CONFLICT}{what}; {'' if is_standardized else 'use standardize=True, or '}{remedy}"
+    what, remedy = found or thin  # type: ignore[misc]
+    helps = found is not None and not is_standardized
+    return f"{CONFLICT}{what}; {'use standardize=True, or ' if helps else ''}{remedy}"
 
 
 Found = tuple[str, str] | None
@@ -131,11 +135,12 @@ def _of_spread(model: Any, rows: Rows) -> Found:
     )
 
 
-def _of_mixture(model: MixtureModel, named: dict[str, np.ndarray], W: np.ndarray) -> Found:
+def _of_mixture(model: GaussianMixture, named: dict[str, np.ndarray], W: np.ndarray) -> Found:
     """Location and spread of the whole mixture along its columns."""
     weights, means = named["weights"][..., None], named["means"]
     m = W @ np.sum(weights * means, axis=1)  # (p,)
-    second = W @ np.sum(weights * (named["covariances"] + (means - m) ** 2), axis=1)
+    variances = model.column_variances(named["covariances"])
+    second = W @ np.sum(weights * (variances + (means - m) ** 2), axis=1)
     s = np.sqrt(second)
     p, (b, c) = len(m), model.variance_prior
     if chdtrc(p, np.sum((m / (model.mean_scale * s)) ** 2)) < ALPHA / 4:
@@ -154,6 +159,30 @@ def _of_mixture(model: MixtureModel, named: dict[str, np.ndarray], W: np.ndarray
     return (
         f"column {j} has a standard deviation of {s[j]:.3g}, beyond variance_prior = ({b:g}, {c:g})",
         "scale X, or change variance_prior",
+    )
+
+
+def _of_thin_directions(model: GaussianMixture, theta: np.ndarray, W: np.ndarray) -> Found:
+    """Full covariances of components that are thinner in some direction than the prior has them.
+
+    Twice β over the variance in the thinnest direction is the largest eigenvalue of a Wishart matrix, and at
+    most its trace, which is χ² with p (2b + p − 1) degrees of freedom.
+    """
+    if not isinstance(model, FullMixtureModel) or model.n_features == 1:
+        return None
+    p, (b, beta) = model.n_features, model.variance_prior
+    Sigma = np.tensordot(W, model.parameters(model.canonicalize(theta))["covariances"], axes=1)  # (K, p, p)
+    thinnest = np.linalg.eigvalsh(Sigma)[:, 0]
+    k = int(np.argmin(thinnest))
+    if chdtrc(p * (2 * b + p - 1), 2 * beta / thinnest[k]) > ALPHA / (4 * len(thinnest)):
+        return None
+    direction = np.linalg.eigh(Sigma[k])[1][:, 0]
+    i, j = np.sort(np.argsort(-np.abs(direction))[:2])
+    return (
+        f"component {k} is thin in a direction across columns {i} and {j}: its variance there is "
+        f"{thinnest[k]:.2g}, where variance_prior = ({b:g}, {beta:g}) expects about {beta / b:.2g} in every "
+        "direction, which costs evidence and hides groups that differ along it",
+        f"lower the scale in variance_prior, say to ({b:g}, {float(f'{b * thinnest[k]:.1g}'):g})",
     )
 
 

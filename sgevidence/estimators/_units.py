@@ -101,8 +101,16 @@ class Units(NamedTuple):
         if "means" in named:
             out["means"] = self.restored_X(named["means"])
             with np.errstate(over="ignore"):
-                out["covariances"] = named["covariances"] * self.scale * self.scale
+                out["covariances"] = self._restored_covariances(named["covariances"])
         return out
+
+    def _restored_covariances(self, covariances: np.ndarray) -> np.ndarray:
+        """Variances (M, K, p), one for all columns (M, K), which becomes these, or matrices (M, K, p, p)."""
+        if covariances.ndim == 4:
+            return covariances * self.scale * self.scale[:, None]
+        if covariances.ndim == 2:
+            covariances = covariances[..., None]
+        return covariances * self.scale * self.scale
 
     def restored_path(self, path: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """An evidence path, of the data as given."""

@@ -183,14 +183,14 @@ def factors_of(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """s (..., p) and r (..., p (p − 1)/2) of Σ (..., p, p), which is U diag(e^s) Uᵀ with U = C⁻ᵀ."""
     rest, p = np.array(covariance), covariance.shape[-1]
     U, d = np.zeros_like(rest), np.empty(rest.shape[:-1])
-    for j in range(p - 1, -1, -1):
+    for j in reversed(range(p)):
         d[..., j] = np.maximum(rest[..., j, j], np.finfo(float).tiny)
         U[..., : j + 1, j] = rest[..., : j + 1, j] / d[..., None, j]
         U[..., j, j] = 1.0
         u = U[..., :j, j]
         rest[..., :j, :j] -= d[..., j, None, None] * u[..., :, None] * u[..., None, :]
-    i, j = np.tril_indices(p, -1)
-    return np.log(d), np.swapaxes(np.linalg.inv(U), -2, -1)[..., i, j]
+    below = np.tril_indices(p, -1)
+    return np.log(d), np.swapaxes(np.linalg.inv(U), -2, -1)[(..., *below)]
 
 
 def size_of(n_pairs: int) -> int:

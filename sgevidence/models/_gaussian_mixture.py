@@ -104,13 +104,13 @@ class GaussianMixture(Exchangeable, Model):
         """z (M, K) and the blocks (M, K, width) of θ (M, d)."""
         K, parts, start = self.n_components, [theta[:, : self.n_components]], self.n_components
         for width in self.widths:
-            parts.append(anp.reshape(theta[:, start : start + K * width], (-1, K, width)))
+            parts.append(anp.reshape(theta[:, start : start + K * width], (len(theta), K, width)))
             start += K * width
         return parts
 
     def _joined(self, z: np.ndarray, blocks: Sequence[np.ndarray]) -> np.ndarray:
         """θ of z (M, K) and blocks (M, K, width)."""
-        return np.column_stack([z, *(block.reshape(len(z), -1) for block in blocks)])
+        return np.column_stack([z, *(block.reshape(len(z), block.shape[1] * block.shape[2]) for block in blocks)])
 
     def _sample_log_gammas(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """z from the prior, (size, K)."""
