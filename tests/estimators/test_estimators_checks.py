@@ -34,6 +34,7 @@ LINEAR = [BayesianLinearRegression(sampler=QUICK, coef_scale=scale) for scale in
 # a scaler would see no weights without metadata routing, which is scikit-learn's rule for every pipeline
 ESTIMATORS = [
     *(case.make() for case in CASES.values() if case.kind is not None),
+    *(BayesianGMM(covariance_type=kind) for kind in ("full", "spherical")),
     averager(BayesianLinearRegression(), make_pipeline("passthrough", BayesianLinearRegression())),
     averager(
         BayesianSoftmaxRegression(sampler=QUICK),

@@ -1,0 +1,177 @@
+"""``covariance_type``: shapes of scikit-learn, correlated groups are one, streams and units do not matter."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.mixture import GaussianMixture
+from sklearn.model_selection import GridSearchCV
+
+from sgevidence import (
+    SGAIS,
+    BayesianGMM,
+    EvidenceModelAverager,
+    EvidenceWarning,
+    MixtureDisplay,
+    compare,
+    evidence_scorer,
+    merge,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:prior and data contradict")
+KINDS = pytest.mark.parametrize("kind", ["diag", "full", "spherical"])
+OTHERS = pytest.mark.parametrize("kind", ["full", "spherical"])
+
+
+def correlated(rng, rho, n=400):
+    return rng.multivariate_normal([0, 0], [[1, rho], [rho, 1]], size=n)
+
+
+@KINDS
+@pytest.mark.parametrize("standardize", [False, True])
+def test_shapes_are_those_of_scikit_learn(kind, standardize, rng):
+    X = rng.normal(size=(40, 3)) * [1, 2, 0.5]
+    model = BayesianGMM(covariance_type=kind, standardize=standardize, random_state=0).fit(X)
+    theirs = GaussianMixture(covariance_type=kind).fit(X)
+    assert model.means_.shape == theirs.means_.shape
+    if kind == "spherical" and standardize:
+        assert model.covariances_.shape == (1, 3)  # one variance in units that differ
+    else:
+        assert model.covariances_.shape == theirs.covariances_.shape
+
+
+@pytest.mark.parametrize("rho", [0.3, 0.7, 0.95])
+def test_a_correlation_is_not_a_group(rho, rng):
+    X = correlated(rng, rho)
+    full, diag = (BayesianGMM(covariance_type=kind).fit(X) for kind in ("full", "diag"))
+    assert full.log_evidence_std_ == 0.0
+    assert full.log_evidence_ - diag.log_evidence_ > {0.3: 5, 0.7: 100, 0.95: 80}[rho]
+    np.testing.assert_allclose(full.covariances_[0], np.cov(X.T), atol=0.1)
+
+
+@OTHERS
+@pytest.mark.parametrize("n_rows", [7, 50])
+def test_a_stream_in_any_pieces_has_the_digits_of_one_fit(kind, n_rows, rng):
+    X = rng.normal(size=(120, 3)) @ rng.normal(size=(3, 3)) + [3e5, 0, 0]
+    weight = rng.integers(1, 4, 120).astype(float)
+    whole, stream = (BayesianGMM(covariance_type=kind, mean_scale=1e6, random_state=0) for _ in range(2))
+    whole.fit(X, sample_weight=weight)
+    buffer = np.empty((n_rows, 3))  # the caller's own, which is used again
+    for start in range(0, len(X), n_rows):
+        part = buffer[: len(X[start : start + n_rows])]
+        part[:] = X[start : start + n_rows]
+        stream.partial_fit(part, sample_weight=weight[start : start + n_rows])
+        part[:] = np.nan
+    assert stream.log_evidence_ == whole.log_evidence_
+    repeated = BayesianGMM(covariance_type=kind, mean_scale=1e6, random_state=0)
+    assert repeated.fit(np.repeat(X, weight.astype(int), axis=0)).log_evidence_ == whole.log_evidence_
+    halves = [
+        BayesianGMM(covariance_type=kind, mean_scale=1e6).fit(X[h], sample_weight=weight[h])
+        for h in (slice(60), slice(60, None))
+    ]
+    assert merge(*halves).log_evidence_ == whole.log_evidence_
+
+
+@OTHERS
+def test_units_and_offsets_change_the_evidence_by_their_jacobian_only(kind, rng):
+    X = np.rint(20 * rng.normal(size=(60, 2))) @ [[1, 1], [0, 1]]
+    near, far = (
+        BayesianGMM(covariance_type=kind, standardize=True, random_state=0).fit(Y)
+        for Y in (X, 1e6 + [8, 2] * X)
+    )
+    assert far.log_evidence_ == pytest.approx(near.log_evidence_ - 60 * np.log(16), abs=1e-6)
+    np.testing.assert_allclose(far.means_, 1e6 + [8, 2] * near.means_, rtol=1e-9)
+    cov = near.covariances_ * (np.outer([8, 2], [8, 2]) if kind == "full" else np.array([64, 4]))
+    np.testing.assert_allclose(far.covariances_, cov, rtol=1e-6)
+    np.testing.assert_allclose(
+        far.score_samples(1e6 + [8, 2] * X), near.score_samples(X) - np.log(16), atol=1e-6
+    )
+
+
+@OTHERS
+def test_predictions_are_the_posterior_predictive(kind, rng):
+    X = correlated(rng, 0.7, 30)
+    model = BayesianGMM(covariance_type=kind, random_state=0).fit(X)
+    more = BayesianGMM(covariance_type=kind, random_state=0).fit(np.r_[X, [[0.3, -0.2]]])
+    exact = more.log_evidence_ - model.log_evidence_
+    assert model.score_samples([[0.3, -0.2]])[0] == pytest.approx(exact, abs=0.05)
+    draws, labels = model.sample(4000)
+    assert not labels.any()
+    np.testing.assert_allclose(np.corrcoef(draws.T)[0, 1], 0.6 if kind == "full" else 0, atol=0.2)
+    np.testing.assert_array_equal(model.predict_proba(X), np.ones((30, 1)))
+
+
+@OTHERS
+def test_fewer_rows_than_columns_and_copies_of_a_row(kind, rng):
+    X = np.repeat(rng.normal(size=(2, 9)), 2, axis=0)
+    model = BayesianGMM(covariance_type=kind, random_state=0).fit(X)
+    parts = BayesianGMM(covariance_type=kind, random_state=0)
+    for x in X:
+        parts.partial_fit(x[None])
+    assert np.isfinite(model.log_evidence_)
+    assert parts.log_evidence_ == model.log_evidence_
+
+
+def test_impossible_rows_leave_everything_as_it_was(rng):
+    model = BayesianGMM(covariance_type="full").fit(correlated(rng, 0.5, 20))
+    before = model.log_evidence_
+    for bad in (np.nan, np.inf, 1e200):
+        with pytest.raises(ValueError, match=r"NaN|infinity|squares leave"):
+            model.partial_fit([[bad, 0.0]])
+        assert model.log_evidence_ == before
+
+
+def test_a_direction_thinner_than_the_prior_has_them_is_named(rng):
+    X = correlated(rng, 0.99)
+    with pytest.warns(EvidenceWarning, match=r"thin in a direction across columns 0 and 1.*lower the scale"):
+        wide = BayesianGMM(covariance_type="full", standardize=True).fit(X)
+    narrow = BayesianGMM(covariance_type="full", standardize=True, variance_prior=(1.0, 0.01)).fit(X)
+    assert not narrow.warnings_
+    assert narrow.log_evidence_ - wide.log_evidence_ > 40
+
+
+def test_what_the_prior_draws_is_no_conflict():
+    rng, n_warned = np.random.default_rng(3), 0
+    for _ in range(30):
+        Sigma = np.atleast_2d(stats.invwishart.rvs(3, 2 * np.eye(2), random_state=rng))
+        X = rng.multivariate_normal(rng.multivariate_normal([0, 0], 4 * Sigma), Sigma, size=50)
+        n_warned += bool(BayesianGMM(covariance_type="full").fit(X).warnings_)
+    assert n_warned <= 1
+
+
+def test_an_ellipse_follows_its_component(rng):
+    model = BayesianGMM(covariance_type="full", random_state=0).fit(correlated(rng, 0.9) * [2, 1])
+    patch = MixtureDisplay.from_estimator(model, rng.normal(size=(5, 2))).ax_.patches[0]
+    variances, axes = np.linalg.eigh(model.covariances_[0])
+    assert patch.width / 2 == pytest.approx(variances[1] ** 0.5)
+    assert patch.height / 2 == pytest.approx(variances[0] ** 0.5)
+    assert np.tan(np.radians(patch.angle)) == pytest.approx(axes[1, 1] / axes[0, 1])
+    assert 0 < patch.angle < 45
+
+
+def test_a_grid_over_kinds_takes_the_one_that_the_rows_have(rng):
+    X, rows = correlated(rng, 0.8, 100), np.arange(100)
+    search = GridSearchCV(
+        BayesianGMM(random_state=0),
+        {"covariance_type": ["diag", "full", "spherical"]},
+        scoring=evidence_scorer,
+        cv=[(rows, rows)],
+    ).fit(X)
+    assert search.best_params_ == {"covariance_type": "full"}
+    kinds = {kind: BayesianGMM(covariance_type=kind, random_state=0) for kind in ("diag", "full")}
+    averager = EvidenceModelAverager(list(kinds.items())).fit(X)
+    assert averager.weights_[1] > 0.999
+    assert "full" in str(compare({kind: model.fit(X) for kind, model in kinds.items()})).split()
+
+
+def test_annealed_groups_say_that_they_were(rng):
+    X = np.r_[correlated(rng, 0.9, 8) - 6, correlated(rng, 0.9, 8) + 6]
+    sampler = SGAIS(n_particles=30, max_particles=30, proposal=None)
+    with pytest.warns(EvidenceWarning, match="annealed from the prior"):
+        model = BayesianGMM(2, covariance_type="full", sampler=sampler, random_state=0).fit(X)
+    assert model.covariances_.shape == (2, 2, 2)
+    assert model.weights_.sum() == pytest.approx(1)
+
+
+def test_other_names_are_refused():
+    with pytest.raises(ValueError, match=r"covariance_type.*'tied'"):
+        BayesianGMM(covariance_type="tied").fit([[0.0], [1.0]])
