@@ -37,6 +37,7 @@ import numpy as np
 from autograd.extend import defvjp, primitive
 from scipy.special import gammaln
 
+from ._full_gaussian import FullGaussian
 from ._gaussian_mixture import GaussianMixture, log_weights
 from ._natural_sums import natural_sum
 from ._one_full_component import OneFullComponent
@@ -61,6 +62,7 @@ class FullMixtureModel(GaussianMixture):
     """
 
     one_component = OneFullComponent
+    component_family = FullGaussian
 
     @property
     def widths(self) -> tuple[int, ...]:

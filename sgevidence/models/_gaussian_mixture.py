@@ -22,6 +22,7 @@ from ._base import Model
 from ._evaluation import SINGLE_PRECISION_TOTAL, Evaluation
 from ._exact_sums import ExactSums
 from ._exchangeable import Exchangeable
+from ._gaussian_component import GaussianComponent, GaussianParameters
 from ._moments import with_moments
 
 #: Mergers of one k-means solution.
@@ -54,6 +55,7 @@ class GaussianMixture(Exchangeable, Model):
 
     has_one_mode = True  # in each labelling, or its own search finds them
     one_component: ClassVar[Any]  #: posterior of a single component
+    component_family: ClassVar[type[GaussianComponent]]
 
     # -- what a concrete mixture states -----------------------------------------------------------
 
@@ -110,13 +112,32 @@ class GaussianMixture(Exchangeable, Model):
 
     def _joined(self, z: np.ndarray, blocks: Sequence[np.ndarray]) -> np.ndarray:
         """θ of z (M, K) and blocks (M, K, width)."""
-        return np.column_stack([z, *(block.reshape(len(z), block.shape[1] * block.shape[2]) for block in blocks)])
+        return np.column_stack(
+            [z, *(block.reshape(len(z), block.shape[1] * block.shape[2]) for block in blocks)]
+        )
 
     def _sample_log_gammas(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """z from the prior, (size, K)."""
         shape, a = (size, self.n_components), self.weight_concentration
         # Gamma(a) = Gamma(a + 1) U^(1/a): exact in log space for small a, where Gamma(a) underflows
         return np.log(rng.gamma(a + 1, size=shape)) + np.log1p(-rng.random(shape)) / a
+
+    @property
+    def family(self) -> GaussianComponent:
+        """The components alone, of which a mixture's closed forms are made."""
+        return self.component_family(self.n_features, self.mean_scale, self.variance_prior)
+
+    def from_components(
+        self, log_weights: np.ndarray, components: GaussianParameters, rng: np.random.Generator
+    ) -> np.ndarray:
+        """θ (M, d) of log π (M, K) and components with leading (M, K).
+
+        Rows see differences of the K log-gammas only, the weights: log Σ e^z is drawn from its prior,
+        the logarithm of a Gamma(K a) variate.
+        """
+        total, M = self.n_components * self.weight_concentration, len(log_weights)
+        log_sum = np.log(rng.gamma(total + 1, size=(M, 1))) + np.log1p(-rng.random((M, 1))) / total
+        return self._joined(log_weights + log_sum, self.blocks_of(*components))
 
     def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
         z, *blocks = self._split(theta)

@@ -17,6 +17,7 @@ import autograd.numpy as anp
 import numpy as np
 from autograd.extend import defvjp, primitive
 
+from ._diagonal_gaussian import DiagonalGaussian
 from ._gaussian_mixture import GaussianMixture, log_weights
 from ._mixture_curvature import likelihood_derivatives, prior_derivatives
 from ._mixture_sums import CANCELS, center_of, fused
@@ -40,6 +41,7 @@ class MixtureModel(GaussianMixture):
     """
 
     one_component = OneComponent
+    component_family = DiagonalGaussian
 
     @property
     def widths(self) -> tuple[int, ...]:

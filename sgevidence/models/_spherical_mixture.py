@@ -19,6 +19,7 @@ from ._gaussian_mixture import GaussianMixture, log_weights
 from ._natural_sums import natural_sum
 from ._noise_prior import inverse_gamma_log_density
 from ._one_spherical_component import OneSphericalComponent
+from ._spherical_gaussian import SphericalGaussian
 
 #: Nats that cancellation may take from a sum over rows before it is formed row by row.
 MAX_LOSS_NATS = 0.01
@@ -40,6 +41,7 @@ class SphericalMixtureModel(GaussianMixture):
     """
 
     one_component = OneSphericalComponent
+    component_family = SphericalGaussian
 
     @property
     def widths(self) -> tuple[int, ...]:

@@ -225,6 +225,22 @@ def test_blocks_are_the_inverse_of_parameters(cls, rng):
     assert sorted(model.slots.ravel()) == list(range(model.n_params))
 
 
+@pytest.mark.parametrize("cls", [MixtureModel, FullMixtureModel, SphericalMixtureModel])
+def test_the_family_has_the_same_prior_and_the_same_densities(cls, rng):
+    """Of draws of the family, a Jacobian apart from the model's prior, which the volume of θ has."""
+    model, X = cls(2, 3, **PRIOR), rng.normal(size=(20, 3))
+    components = model.family.sample(np.zeros((4, 2, model.family.features(X).shape[1])), rng)
+    log_pi = np.log(rng.dirichlet([0.7, 0.7], size=4))
+    theta = model.from_components(log_pi, components, rng)
+    family = model.family.at(X)
+    log_p = np.moveaxis(family.coefficients(components) @ family.features(X).T, 1, 0)  # (K, M, n)
+    found = model.component_log_densities(theta, X)
+    np.testing.assert_allclose(found, log_pi.T[:, :, None] + log_p, rtol=1e-8, atol=1e-8)
+    one = cls(1, 3, **PRIOR)
+    exact = family.log_evidence(family.features(X).sum(axis=0))
+    assert one.exact_log_evidence(Rows.of(X)) == pytest.approx(float(exact), abs=1e-9)
+
+
 @BOTH
 def test_rows_have_the_moments_of_their_component(cls, rng):
     model = cls(1, 3, **PRIOR)
