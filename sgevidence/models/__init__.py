@@ -21,6 +21,7 @@ from ._linear import LinearModel
 from ._mixture import MixtureModel
 from ._named_priors import NamedPriors
 from ._other_priors import PlainParameters, PriorTransform
+from ._permanents import log_permanent
 from ._row_function import RowFunction, standard_log_density, standard_normals
 from ._softmax import SoftmaxModel
 from ._spherical_gaussian import SphericalGaussian
@@ -68,6 +69,7 @@ __all__ = [
     "condition_of_factors",
     "dimension_of",
     "far_columns",
+    "log_permanent",
     "near",
     "standard_log_density",
     "standard_normals",

@@ -1,13 +1,15 @@
 """What is followed: tempered posteriors, their modes and widths, and what a sample of the rows can know."""
 
 from ._allocation_answer import AllocationEvidence, pooled
+from ._allocation_search import least_alike, starts
 from ._allocations import allocation_evidence, most_rows, patience
 from ._anchoring import STRAY, anchored_at_mode, gaussian
 from ._answer import Answer, exact_answer
-from ._bridge import bridge, cross_fitted
+from ._bridge import Estimate, bridge, cross_fitted
 from ._cross_fitted_bridge import cross_fitted_bridge
 from ._importance import importance_draws
 from ._log_concave import log_concave_answer, log_joint_of_many
+from ._merge_split import rearranged, split_off
 from ._newton import concave_mode, find_mode
 from ._path import Path, Tempered
 from ._preconditioner import curvature_coordinates
@@ -29,6 +31,7 @@ __all__ = [
     "AllocationEvidence",
     "Answer",
     "Answers",
+    "Estimate",
     "Likelihood",
     "Path",
     "RivalAllocations",
@@ -49,14 +52,18 @@ __all__ = [
     "log_joint_of_many",
     "gaussian",
     "importance_draws",
+    "least_alike",
     "most_rows",
     "proposal",
     "of_history",
     "patience",
     "pooled",
+    "rearranged",
     "remainder",
     "rival_allocations",
     "sampled",
     "rows_enough",
+    "split_off",
+    "starts",
     "surrogate_spread",
 ]

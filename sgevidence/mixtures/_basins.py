@@ -1,0 +1,136 @@
+r"""One stratum from chains that are sorted into basins: a bridge for each of them, and their sum.
+
+Chains (lineages) that start where searches have been are swept on, and each gives allocations to q
+(``_proposal.py``).  Two of them share a basin if either's allocations explain the other's points.  Draws of q
+belong to the basin of their allocation, so that each basin has draws of q and chains of its own, and the
+optimal bridge between these says what it holds, in whatever proportions chains started.
+
+Symbols: ``L`` = lineages, ``z`` = their allocations (L, n), ``basin`` = of each, (L,), ``log_B`` = nats of
+each basin.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from ..particles import log_sum_exp, systematic
+from ..targets import Estimate, bridge
+from ._proposal import weighed
+from ._sweeps import Problem
+
+#: Allocations that each lineage gives to q, draws that it gives to the bridge, and sweeps between them.
+KEPT, LENGTH, BETWEEN = 3, 4, 3
+#: Draws of q.
+DRAWS = 800
+#: Other lineages that each is joined to.
+JOINED = 2
+#: Nats below the sum at which a basin does not count, and lineages that such a basin keeps.
+NEGLIGIBLE, REST = 5.0, 4
+
+
+class Stage(NamedTuple):
+    """What lineages say of a stratum.
+
+    ``points`` are coefficients (k, M, q) and ``log_w`` (M,) weights of draws from the stratum's posterior;
+    ``effective`` is the share of chains, or of draws of q, that carry the answer.
+    """
+
+    z: np.ndarray
+    basin: np.ndarray
+    log_B: np.ndarray
+    points: np.ndarray
+    log_w: np.ndarray
+    estimate: Estimate
+    effective: float
+    n_sweeps: int
+
+    @property
+    def log_Z(self) -> float:
+        """Of all basins, nats."""
+        return self.estimate.log_Z
+
+
+def by_basin(problem: Problem, k: int, z: np.ndarray, forget: int, rng: np.random.Generator) -> Stage:
+    """Lineages from z (L, n) go on, are sorted into basins, and each of these is bridged."""
+    L, T = len(z), problem.statistics(z, k)
+    z, T, _ = problem.swept(z, T, forget, rng)
+    z, T, kept, _ = _followed(problem, z, T, KEPT, rng)
+    z, T, _ = problem.swept(z, T, max(forget // 2, 1), rng)
+    z, T, _, chains = _followed(problem, z, T, LENGTH, rng)
+    log_p, terms = weighed(problem, chains, kept)
+    basin = _basins(terms.reshape(LENGTH, L, KEPT, L))
+    parents = systematic(np.full(kept.shape[1], 1 / kept.shape[1]), rng, DRAWS)
+    draws = problem.draw(kept[:, parents], rng)
+    log_q, _ = weighed(problem, draws, kept)
+    log_p = np.maximum(log_p, log_p.max() - 1e4).reshape(LENGTH, L)
+    estimates = []
+    for B in range(basin.max() + 1):
+        mine = np.where(basin[parents % L] == B, log_q, -np.inf)
+        estimates.append(bridge(mine, log_p[:, basin == B]) if np.any(mine > -np.inf) else None)
+    estimate, effective, log_B = _sum(estimates, basin, DRAWS)
+    n_sweeps = L * (forget + max(forget // 2, 1) + BETWEEN * (KEPT + LENGTH))
+    points = np.concatenate([draws, chains], axis=1)
+    return Stage(z, basin, log_B, points, estimate.log_w, estimate, effective, n_sweeps)
+
+
+def going_on(stage: Stage, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Allocations from which lineages continue, as many of each basin that counts, (size or so, n)."""
+    counts = stage.log_B > stage.log_Z - NEGLIGIBLE
+    each, which = max(size // int(np.sum(counts)), 2 * REST), []
+    for B, does in enumerate(counts):
+        members = rng.permutation(np.flatnonzero(stage.basin == B))
+        which.append(np.resize(members, each) if does else members[:REST])
+    return stage.z[np.concatenate(which)]
+
+
+def _followed(
+    problem: Problem, z: np.ndarray, T: np.ndarray, size: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(z, T) of lineages, and what they tell so many times: T and c, (k, size · L, q)."""
+    allocations, points = [], []
+    for _ in range(size):
+        z, T, c = problem.swept(z, T, BETWEEN, rng)
+        allocations.append(T)
+        points.append(c)
+    return z, T, np.concatenate(allocations, axis=1), np.concatenate(points, axis=1)
+
+
+def _basins(terms: np.ndarray) -> np.ndarray:
+    """The basin of each lineage (L,), by what allocations (KEPT, L) add to q at its points (LENGTH, L).
+
+    Each is joined to the JOINED others that explain its points best; its own allocations are near it for
+    want of time.
+    """
+    L = terms.shape[1]
+    by = log_sum_exp(terms, axis=2)
+    by = log_sum_exp(by - by.max(axis=2, keepdims=True), axis=0)
+    np.fill_diagonal(by, -np.inf)
+    nearest = np.argsort(-by, axis=1)[:, :JOINED]
+    one = np.repeat(np.arange(L), nearest.shape[1])
+    graph = csr_array((np.ones(len(one)), (one, nearest.ravel())), shape=(L, L))
+    return connected_components(graph, directed=False)[1]
+
+
+def _sum(estimates: list[Estimate | None], basin: np.ndarray, n_q: int) -> tuple[Estimate, float, np.ndarray]:
+    """Ẑ = Σ_B Ẑ_B with weights of all draws, the effective share, and log Ẑ_B.
+
+    Weights of q's draws add up, each draw being of one basin; those of chains are each basin's own.
+    """
+    log_B = np.array([-np.inf if one is None else one.log_Z for one in estimates])
+    total = float(log_sum_exp(log_B, axis=0))
+    share = np.exp(log_B - total)
+    N, size = n_q + LENGTH * len(basin), np.bincount(basin)
+    log_w, chains = np.full(n_q, -np.inf), np.full((LENGTH, len(basin)), -np.inf)
+    var_q = var_p = effective = 0.0
+    for B, one in enumerate(estimates):
+        if one is None:
+            continue
+        mine = one.log_w + np.log(N / len(one.log_w))
+        log_w = np.maximum(log_w, mine[:n_q])
+        chains[:, basin == B] = mine[n_q:].reshape(LENGTH, -1)
+        var_q, var_p = var_q + share[B] ** 2 * one.var_q, var_p + share[B] ** 2 * one.var_p
+        effective += share[B] * min(one.n_effective / size[B], 1.0)
+    log_w = np.r_[log_w, chains.ravel()]
+    return Estimate(total, float(var_q), float(var_p), float(effective), log_w), float(effective), log_B

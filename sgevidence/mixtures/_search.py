@@ -1,0 +1,115 @@
+r"""Where a stratum may hold something: allocations with all of k components in use.
+
+Starts are splits of what the stratum of one component fewer ended in, and clusters merged at random.  In each
+round the best have components merged, split or sliced in many ways, of which fewer and fewer are swept on
+(Karnin et al. 2013).  They are ranked by
+
+    score = log p(x, z′) − log p(z′ | θ, x) + log P(all in use | θ, x),
+    z′ ~ p(z | θ, x, all in use),    θ ~ p(θ | z, x),
+
+Chib's (1995) identity with one θ in the place of its posterior: the log evidence of a basin, labelled, to a
+nat or two.
+
+Symbols: ``z`` = allocations (S, n), ``T`` = their statistics (k, S, q).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..targets import least_alike, rearranged, split_off, starts
+from ._in_use import SURE, log_likelihood_in_use
+from ._sweeps import Problem
+
+#: Chains that start from splits, and from clusters; their sweeps, judged in the second half of them.
+SPLITS, CLUSTERS, SWEEPS = 16, 16, 8
+#: Chains of a round, and sweeps until fewer of them go on; the best of a round that are remembered.
+HEATS, SCORED = ((48, 2), (16, 4), (6, 8)), 12
+#: Rounds, and how many of the best, ever and of the last round, are changed in the next.
+ROUNDS, STAY = 6, 4
+#: Nats below the best at which a basin adds nothing: scores err by two or three.
+NEGLIGIBLE = 12.0
+#: Score where it is all but impossible that all components are in use, nats: it loses to all others.
+LOST = -1e12
+
+
+class Found(NamedTuple):
+    """Allocations worth following (S, n), best first, their scores (S,), and sweeps of one chain spent."""
+
+    z: np.ndarray
+    scores: np.ndarray
+    n_sweeps: int
+
+    def plus(self, other: "Found") -> "Found":
+        """What both have found."""
+        scores = np.concatenate([self.scores, other.scores])
+        order = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE)]
+        return Found(np.concatenate([self.z, other.z])[order], scores[order], self.n_sweeps + other.n_sweeps)
+
+
+def search(
+    problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator, n_rounds: int = ROUNDS
+) -> Found:
+    """Allocations of k components, all in use, from those of one component fewer, (S, n)."""
+    X, n_sweeps = problem.points, SWEEPS * (SPLITS + CLUSTERS)
+    z = np.resize(rng.permutation(fewer), (SPLITS, len(X))).astype(np.int16)
+    z = split_off(z, X, np.full((SPLITS, 1), k - 1, dtype=z.dtype), rng)
+    z = filled(np.concatenate([z, starts(X, k, CLUSTERS, rng)]).astype(np.int16), k, rng)
+    ever, scores = _swept(problem, z, k, SWEEPS, rng)
+    z, score = ever, scores
+    for _ in range(n_rounds):
+        z = np.concatenate([ever[np.argsort(-scores)[:STAY]], z[np.argsort(-score)[:STAY]]])
+        z, score = _heats(problem, rearranged(np.resize(z, (HEATS[0][0], len(X))), X, k, rng), k, rng)
+        ever, scores = np.concatenate([ever, z]), np.concatenate([scores, score])
+        n_sweeps += sum(chains * each for chains, each in HEATS)
+    worth = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE)]
+    return Found(ever[worth], scores[worth], n_sweeps)
+
+
+def chosen(z: np.ndarray, k: int, size: int) -> np.ndarray:
+    """So many of allocations, best first: half the best, half those least alike, (size, n)."""
+    best = np.resize(z[: size // 4], (size // 2, z.shape[1]))
+    return np.concatenate([best, least_alike(z, k, size - len(best))])
+
+
+def filled(z: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """z where components without rows have one of a component that has several, (S, n)."""
+    rows = np.arange(z.shape[1])
+    for _ in range(k):
+        counts = np.sum(z[:, :, None] == np.arange(k), axis=1)  # (S, k)
+        lacking = np.flatnonzero(np.any(counts == 0, axis=1))
+        if not len(lacking):
+            break
+        for s in lacking:
+            spare = rows[counts[s, z[s]] > 1]
+            z[s, rng.choice(spare)] = np.argmin(counts[s])
+    return z
+
+
+def _heats(
+    problem: Problem, z: np.ndarray, k: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """The best SCORED chains when some have been swept on, best first, and their scores."""
+    z, score = filled(z, k, rng), np.zeros(len(z))
+    for chains, n_sweeps in HEATS:
+        z[:chains], score[:chains] = _swept(problem, z[:chains], k, n_sweeps, rng)
+        order = np.argsort(-score)
+        z, score = z[order], score[order]
+    return z[:SCORED], score[:SCORED]
+
+
+def _swept(
+    problem: Problem, z: np.ndarray, k: int, n_sweeps: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """(z after so many sweeps, mean score in the second half), (S, n) and (S,)."""
+    T, score = problem.statistics(z, k), np.zeros(len(z))
+    for i in range(n_sweeps):
+        c = problem.draw(T, rng)
+        z, T, log_p = problem.allocate(c, z, T, rng)
+        if i >= n_sweeps // 2:
+            one = problem.log_joint(T) - log_p
+            weak = np.flatnonzero(T[..., -1].min(axis=0) < SURE)
+            if len(weak):
+                one[weak] += log_likelihood_in_use(c[:, weak], problem.F)[1]
+            score += np.maximum(one, LOST)
+    return z, score / (n_sweeps - n_sweeps // 2)

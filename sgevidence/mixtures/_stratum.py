@@ -1,0 +1,128 @@
+r"""What allocations with exactly k components in use hold,
+
+    B_k = Σ_{z onto k labels} Π_j [Γ(a + n_j)/Γ(a)] p(x_j),
+
+by two halves, each with searches and chains of its own, so that a basin which is easily missed shows.  Halves
+that differ search once more; if they still do, both follow all that either has met, and their difference
+stays in the error bar and becomes a doubt.  Chains that are slow to spread go on, twice as long each time.
+
+Symbols: ``log_B`` = log B_k, nats.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ._basins import DRAWS, Stage, by_basin, going_on
+from ._search import chosen, search
+from ._sweeps import Problem
+
+#: Lineages of each half; sweeps until they have forgotten where they were, in the first of STAGES; then more.
+LINEAGES, FORGET, STAGES = 40, 20, 4
+#: Nats that halves may differ by without another search.
+APART = 0.3
+#: Share of chains that carry the answer, and nats of error, from which no further stage is needed.
+WELL, SHARP = 0.7, 0.1
+#: Rows · components · numbers of each · sweeps of one chain that one stage of one half may take: ten seconds.
+MOST_SWEPT = 4e9
+#: Share of what slow chains moved the answer by since the stage before, which they may still move it by.
+MOVED = 0.5
+#: Share of all strata below which few effective chains will do: the error bar says how few.
+LITTLE = 0.1
+#: Standard errors of a difference beyond which one half has missed something.
+SIGNIFICANT = 3.0
+
+
+class Stratum(NamedTuple):
+    """log B_k and its standard error, nats.
+
+    ``halves_gap`` is what halves that searched independently differ by, nats; ``z`` are allocations where
+    either half has ended; ``points`` (k, M, q) and ``log_w`` draws of the stratum's posterior.
+    """
+
+    k: int
+    log_B: float
+    std: float
+    halves_gap: float
+    effective: float
+    z: Sequence[np.ndarray]
+    points: np.ndarray
+    log_w: np.ndarray
+    n_likelihoods: float
+
+
+def single(problem: Problem, rngs: list[np.random.Generator]) -> Stratum:
+    """One component, in closed form."""
+    T = problem.F.sum(axis=0)[None, None]
+    z = np.zeros((1, len(problem.F)), dtype=np.int16)
+    points = problem.draw(np.repeat(T, DRAWS, axis=1), rngs[0])
+    log_B = float(problem.log_joint(T)[0])
+    return Stratum(1, log_B, 0.0, 0.0, 1.0, [z, z], points, np.zeros(DRAWS), float(len(problem.F)))
+
+
+def stratum(
+    problem: Problem, before: Stratum, rngs: list[np.random.Generator], log_rest: float = -np.inf
+) -> Stratum:
+    """One component more than the stratum before it.
+
+    ``log_rest`` is what other strata hold, in units of B_k, nats: an error counts by the share of this one.
+    """
+    k = before.k + 1
+    found = [search(problem, k, z, rng) for z, rng in zip(before.z, rngs)]
+    z = [chosen(one.z, k, LINEAGES) for one in found]
+    n_sweeps, is_shared, gap, moved, answer = sum(one.n_sweeps for one in found), False, 0.0, 0.0, None
+    for i in range(STAGES):
+        forget = int(np.clip(MOST_SWEPT / (problem.cost(k) * LINEAGES), FORGET, FORGET * 2**i))
+        stages = [by_basin(problem, k, one, forget, rng) for one, rng in zip(z, rngs)]
+        n_sweeps += sum(one.n_sweeps for one in stages)
+        moved = 0.0 if answer is None else MOVED * abs(_combined(stages) - answer)
+        answer = _combined(stages)
+        gap = gap if is_shared else _gap(stages)
+        share = 1 / (1 + np.exp(np.minimum(log_rest - max(one.log_Z for one in stages), 700.0)))
+        if share * _gap(stages) <= APART and all(_is_well(one, share) for one in stages):
+            break
+        z = [going_on(one, LINEAGES, rng) for one, rng in zip(stages, rngs)]
+        if share * gap > APART and i == 0:
+            more = [search(problem, k, one, rng) for one, rng in zip(before.z, rngs)]
+            n_sweeps += sum(one.n_sweeps for one in more)
+            z = [np.concatenate([own, chosen(new.z, k, LINEAGES // 2)]) for own, new in zip(z, more)]
+        elif share * gap > APART and not is_shared:
+            z, is_shared = [np.concatenate(z)] * 2, True
+    n_points = sum(one.points.shape[1] for one in stages)
+    return Stratum(
+        k=k,
+        log_B=_combined(stages),
+        std=max(_std(stages), moved, gap / 2 if is_shared else 0.0),
+        halves_gap=gap,
+        effective=min(one.effective for one in stages),
+        z=[going_on(one, LINEAGES // 2, rng) for one, rng in zip(stages, rngs)],
+        points=np.concatenate([one.points for one in stages], axis=1),
+        log_w=np.concatenate([one.log_w - np.log(len(one.log_w)) for one in stages]),
+        n_likelihoods=float((n_sweeps + n_points) * len(problem.F)),
+    )
+
+
+def _is_well(stage: Stage, share: float) -> bool:
+    """Whether chains of a stratum that holds so much need no more sweeps."""
+    return share * stage.estimate.std <= SHARP and (stage.effective >= WELL or share < LITTLE)
+
+
+def _gap(stages: Sequence[Stage]) -> float:
+    """Nats that halves differ by."""
+    return abs(stages[0].log_Z - stages[1].log_Z)
+
+
+def _combined(stages: Sequence[Stage]) -> float:
+    """The mean of both halves; the higher where one has missed what the other has met."""
+    log_Z = np.array([one.log_Z for one in stages])
+    std = np.hypot(stages[0].estimate.std, stages[1].estimate.std)
+    if _gap(stages) > SIGNIFICANT * std + SHARP:
+        return float(log_Z.max())
+    return float(np.logaddexp(*log_Z) - np.log(2))
+
+
+def _std(stages: Sequence[Stage]) -> float:
+    """Of the mean, and no less than half of what the halves differ by."""
+    std = np.hypot(stages[0].estimate.std, stages[1].estimate.std)
+    return float(max(std, _gap(stages)) / 2)

@@ -1,0 +1,101 @@
+r"""Gibbs sweeps of a mixture all of whose components are in use.
+
+One stratum has k components, each with a row at least.  A sweep draws parameters given the allocation z, and
+then z given the parameters, all rows at once (Diebolt and Robert 1994):
+
+    θ ~ p(θ | x, z),    z ~ p(z | θ, x, all in use).
+
+Symbols
+-------
+=======  ==========  =====================================================================
+z        ``z``       allocations of S chains, (S, n)
+T        ``T``       statistics of their components, (k, S, q); the last one counts rows
+c        ``c``       coefficients, with log π_k in the last one, (k, S, q)
+F        ``F``       features of rows, (n, q)
+a        ``concentration``  of the symmetric Dirichlet prior of the weights
+=======  ==========  =====================================================================
+
+References
+----------
+J. Diebolt and C. P. Robert (1994), Estimation of finite mixture distributions through Bayesian sampling.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from ..models import ComponentFamily
+from ..models.allocations import sample_allocations, statistics
+
+#: Least share of its rows that a chain keeps in its second attempt: a component of one row is kept by half.
+LEAST_KEPT = 0.3
+
+
+class Problem(NamedTuple):
+    """Family, rows as points to split by (n, ·), their features, and the prior of the weights."""
+
+    family: ComponentFamily
+    points: np.ndarray
+    F: np.ndarray
+    concentration: float
+
+    def cost(self, k: int) -> int:
+        """Numbers that one sweep of one chain touches: rows · components · numbers of each."""
+        return self.F.size * k
+
+    def log_joint(self, T: np.ndarray) -> np.ndarray:
+        """log Π_j [Γ(a + n_j)/Γ(a)] p(x_j) of S allocations, (S,), nats."""
+        a = self.concentration
+        return np.sum(gammaln(a + T[..., -1]) - gammaln(a) + self.family.log_evidence(T), axis=0)
+
+    def draw(self, T: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """One c ~ p(θ | x, z) of each allocation, (k, S, q)."""
+        c = self.family.coefficients(self.family.sample(T, rng))
+        c[..., -1] += log_dirichlet(self.concentration + T[..., -1], rng)
+        return c
+
+    def statistics(self, z: np.ndarray, k: int) -> np.ndarray:
+        """T of allocations, (k, S, q)."""
+        return statistics(z, self.F, k)
+
+    def allocate(
+        self, c: np.ndarray, z: np.ndarray, T: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """z with all components in use given c, its T and log p(z | θ, x); z and T are where chains are.
+
+        A chain that a draw leaves with an empty component draws again for a random share of its rows only,
+        and stays where it was if that fails, too: either leaves p(z | θ, x, all in use) unchanged.
+        """
+        new_z, new_T, log_p = sample_allocations(c, self.F, rng)
+        bad = np.flatnonzero(np.any(new_T[..., -1] == 0, axis=0))
+        if len(bad):
+            log_sum = np.sum(c[:, bad] * new_T[:, bad], axis=(0, 2)) - log_p[bad]
+            again, _, _ = sample_allocations(c[:, bad], self.F, rng)
+            is_kept = rng.random(again.shape, dtype=np.float32) < rng.uniform(LEAST_KEPT, 1.0, (len(bad), 1))
+            again = np.where(is_kept, z[bad], again)
+            T_again = self.statistics(again, len(c))
+            fails = np.any(T_again[..., -1] == 0, axis=0)
+            again[fails], T_again[:, fails] = z[bad[fails]], T[:, bad[fails]]
+            new_z[bad], new_T[:, bad] = again, T_again
+            log_p[bad] = np.sum(c[:, bad] * T_again, axis=(0, 2)) - log_sum
+        return new_z, new_T, log_p
+
+    def swept(
+        self, z: np.ndarray, T: np.ndarray, n_sweeps: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(z, T, c) so many sweeps on; c is the point that z was drawn given."""
+        c = self.draw(T, rng)
+        for i in range(n_sweeps):
+            z, T, _ = self.allocate(c, z, T, rng)
+            if i < n_sweeps - 1:
+                c = self.draw(T, rng)
+        return z, T, c
+
+
+def log_dirichlet(shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Logarithms of Dirichlet variates with these shapes along the first axis."""
+    # Gamma(a) = Gamma(a + 1) U^(1/a), exact in log space for small a
+    g = np.log(rng.gamma(shape + 1)) + np.log1p(-rng.random(shape.shape)) / shape
+    top = g.max(axis=0)
+    return g - top - np.log(np.exp(g - top).sum(axis=0))

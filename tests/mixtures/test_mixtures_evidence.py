@@ -1,0 +1,166 @@
+"""Evidence by strata: sums over all allocations of few rows, bounds, and walks planned to mislead."""
+
+from math import lgamma
+
+import numpy as np
+import pytest
+from enumeration import partitions
+from scipy.special import gammaln
+
+from sgevidence.mixtures import _evidence, _proposal, mixture_evidence
+from sgevidence.mixtures._stratum import Stratum
+from sgevidence.models import Categorical, DiagonalGaussian, FullGaussian, SphericalGaussian
+
+K = 3
+
+
+def few_rows(seed=3):
+    rng = np.random.default_rng(seed)
+    return np.concatenate([rng.standard_normal((4, 2)), rng.standard_normal((3, 2)) + 2.5])
+
+
+def few_codes(seed=4):
+    rng = np.random.default_rng(seed)
+    return np.column_stack([rng.integers(L, size=7) for L in (3, 2)])
+
+
+def strata_by_enumeration(family, X, a, K):
+    """log B_1 … log B_K by all partitions of the rows."""
+    F, n = family.features(X), len(X)
+    T = np.array([[m >> r & 1 for r in range(n)] for m in range(2**n)], dtype=float) @ F
+    block = family.log_evidence(T) + gammaln(a + T[:, -1]) - lgamma(a)
+    terms = [[] for _ in range(n)]
+    for blocks in partitions(n):
+        terms[len(blocks) - 1].append(sum(block[mask] for mask in blocks))
+    return np.array([np.logaddexp.reduce(one) + lgamma(k + 2) for k, one in enumerate(terms[:K])])
+
+
+def evidence_by_enumeration(log_B, a, n, m):
+    ways = [lgamma(m + 1) - lgamma(k + 1) - lgamma(m - k + 1) for k in range(1, m + 1)]
+    return np.logaddexp.reduce(ways + log_B[:m]) + lgamma(m * a) - lgamma(m * a + n)
+
+
+FAMILIES = [
+    (DiagonalGaussian(2), few_rows(), 1.0),
+    (FullGaussian(2, variance_prior=(1.5, 0.5)), few_rows(5), 0.7),
+    (SphericalGaussian(2), few_rows(6), 2.0),
+    (Categorical((3, 2)), few_codes(), 1.0),
+]
+
+
+@pytest.mark.parametrize("family, X, a", FAMILIES, ids=lambda one: type(one).__name__)
+def test_every_stratum_is_the_sum_over_its_allocations(family, X, a):
+    exact = strata_by_enumeration(family, X, a, K)
+    found = mixture_evidence(family, X, K, a, np.random.default_rng(0), n_draws=10)
+    std = np.hypot(found.log_strata_std, 0.003)
+    assert np.all(np.abs(found.log_strata - exact) < 4 * std)
+    assert np.all(std < 0.05)
+    for m in range(1, K + 1):
+        expected = evidence_by_enumeration(exact, a, len(X), m)
+        assert abs(found.log_evidence[m - 1] - expected) < 0.02
+    shares = np.exp(exact + [lgamma(K + 1) - lgamma(k + 1) - lgamma(K - k + 1) for k in range(1, K + 1)])
+    assert np.allclose(found.in_use[-1], shares / shares.sum(), atol=0.02)
+
+
+def test_without_the_probability_that_all_are_in_use_strata_are_too_large(monkeypatch):
+    family, X, a = FAMILIES[0]
+    in_use = _proposal.log_likelihood_in_use
+    monkeypatch.setattr(
+        _proposal, "log_likelihood_in_use", lambda c, F: (in_use(c, F)[0], np.zeros(c.shape[1]))
+    )
+    found = mixture_evidence(family, X[:5], 4, a, np.random.default_rng(0), n_draws=10)
+    assert found.log_strata[-1] > strata_by_enumeration(family, X[:5], a, 4)[-1] + 0.1
+
+
+def test_a_weight_is_so_many_rows():
+    X, family = few_rows(), DiagonalGaussian(2)
+    weight = np.array([1, 2, 1, 0, 1, 1, 1])
+    by_weight = mixture_evidence(family, X, 2, rng=np.random.default_rng(0), weight=weight, n_draws=5)
+    by_rows = mixture_evidence(
+        family, np.repeat(X, weight, axis=0), 2, rng=np.random.default_rng(0), n_draws=5
+    )
+    assert np.array_equal(by_weight.log_evidence, by_rows.log_evidence)
+    with pytest.raises(ValueError, match="whole numbers"):
+        mixture_evidence(family, X, 2, weight=np.full(7, 0.5))
+
+
+def test_same_seed_same_digits_and_draws_are_of_all_labels():
+    X, family = few_rows(), FullGaussian(2)
+    one, two = (mixture_evidence(family, X, 2, rng=np.random.default_rng(7), n_draws=40) for _ in range(2))
+    assert np.array_equal(one.log_evidence, two.log_evidence)
+    assert np.array_equal(one.components.means, two.components.means)
+    assert one.components.covariances.shape == (40, 2, 2, 2)
+    assert np.allclose(np.exp(one.log_weights).sum(axis=1), 1)
+    assert np.ptp(np.exp(one.log_weights).mean(axis=0)) < 0.3  # no label is the largest component's
+    assert np.linalg.eigvalsh(one.covariance).min() > -1e-12
+
+
+def test_no_allocation_holds_more_than_the_evidence():
+    rng = np.random.default_rng(11)
+    X = np.concatenate([rng.standard_normal((20, 2)) @ [[1, 0.9], [0, 0.3]] + c for c in ([0, 0], [6, 0])])
+    family, z = FullGaussian(2), np.repeat([0, 1], 20)
+    found = mixture_evidence(family, X, 2, rng=rng, n_draws=10)
+    T = np.array([family.features(X[z == k]).sum(axis=0) for k in range(2)])
+    log_joint = np.sum(family.log_evidence(T) + gammaln(1 + T[:, -1])) + lgamma(2) - lgamma(42) + lgamma(3)
+    assert log_joint < found.log_evidence[1] + 3 * found.log_evidence_std[1]
+    assert found.log_evidence[1] < log_joint + 3  # groups that far apart are in hardly any other allocation
+    assert found.doubt is None
+
+
+def walk(monkeypatch, log_terms, K, **more):
+    """The strata that a walk visits where C(K, k) B_k are as planned."""
+    log_B = np.array(log_terms) - _evidence.log_ways(K, len(log_terms))
+
+    def planned(problem, before, rngs, log_rest=0.0):
+        k = 1 if before is None else before.k + 1
+        return Stratum(
+            k,
+            log_B[k - 1],
+            more.get("std", 0.1) * (k > 1),
+            more.get("gap", 0.0) * (k > 1),
+            1.0,
+            [],
+            None,
+            None,
+            0.0,
+        )
+
+    monkeypatch.setattr(_evidence, "stratum", planned)
+    monkeypatch.setattr(_evidence, "single", lambda problem, rngs: planned(problem, None, rngs))
+    monkeypatch.setattr(_evidence, "_draws", lambda *arguments: (None, None))
+    return mixture_evidence(DiagonalGaussian(1), np.zeros((50, 1)), K)
+
+
+def test_the_walk_goes_through_a_dip(monkeypatch):
+    found = walk(monkeypatch, [0.0, -9.0, -7.0, 2.0, -3.0, -8.0, -12.0, -16.0], 8)
+    assert len(found.log_strata) == 7  # two strata below e⁻⁶ and falling, not one, and not rising ones
+    assert found.in_use[-1].argmax() == 3
+
+
+def test_the_walk_ends_and_what_may_follow_is_in_the_bar(monkeypatch):
+    planned = [0.0, -3.0, -6.5, -7.0, -7.5, -8.0]
+    found = walk(monkeypatch, planned, 6, std=0.0)
+    assert len(found.log_strata) == 4
+    left_out = np.logaddexp.reduce(planned) - np.logaddexp.reduce(planned[:4])
+    assert left_out < found.log_evidence_std[-1] < 3 * left_out
+
+
+def test_errors_are_shared(monkeypatch):
+    found = walk(monkeypatch, [-8.0, -4.0, 0.0, -1.0, -4.0], 5)
+    C = found.covariance
+    difference = np.sqrt(C[3, 3] + C[4, 4] - 2 * C[3, 4])
+    assert difference < 0.5 * found.log_evidence_std[3]
+
+
+def test_halves_that_differ_are_a_doubt(monkeypatch):
+    assert walk(monkeypatch, [0.0, 1.0], 2).doubt is None
+    found = walk(monkeypatch, [0.0, 1.0], 2, gap=3.0)
+    assert "differ by 3.0 nats" in found.doubt
+    assert 2.0 < found.doubt_nats < 3.0
+    assert walk(monkeypatch, [0.0, -9.0], 2, gap=3.0).doubt is None  # of what does not matter
+
+
+@pytest.mark.parametrize("n_components, X", [(11, np.zeros((20, 1))), (2, np.zeros((0, 1)))])
+def test_refusals(n_components, X):
+    with pytest.raises(ValueError):
+        mixture_evidence(DiagonalGaussian(1), X, n_components)
