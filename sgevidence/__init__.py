@@ -17,6 +17,7 @@ from .displays import (
     WeightsDisplay,
 )
 from .estimators import (
+    BayesianAutoregression,
     BayesianCategoricalMixture,
     BayesianGLM,
     BayesianGMM,
@@ -62,6 +63,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BayesianLinearRegression",
     "BayesianSoftmaxRegression",
+    "BayesianAutoregression",
     "BayesianGLM",
     "BayesianCategoricalMixture",
     "BayesianGMM",

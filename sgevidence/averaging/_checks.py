@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import get_tags
 
+from ..model_selection import ONE_MAX_ORDER
 from ._pipelines import is_online
 
 
@@ -98,10 +99,16 @@ def what_all_share(names: Sequence[str], models: Sequence[Any]) -> dict[str, Any
             if not np.array_equal(value, known[0][1]):
                 raise ValueError(
                     f"estimator {name!r} {meaning} than {known[0][0]!r}: {attribute} is {value} and "
-                    f"{known[0][1]}; their evidences cannot be compared"
+                    f"{known[0][1]}; their evidences cannot be compared{_remedy(attribute, models)}"
                 )
         if known:
             shared[attribute] = known[0][1]
     if "n_samples_seen_" not in shared:
         raise ValueError(f"estimator {names[0]!r} has no n_samples_seen_ after fit")
     return shared
+
+
+def _remedy(attribute: str, models: Sequence[Any]) -> str:
+    """The end of the message above."""
+    of_series = attribute == "n_samples_seen_" and any(hasattr(model, "n_conditioned_") for model in models)
+    return ONE_MAX_ORDER if of_series else ""

@@ -1,5 +1,6 @@
 """The scikit-learn face: fit, partial_fit, predict, log_evidence_."""
 
+from ._autoregression import BayesianAutoregression
 from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._categorical_mixture import BayesianCategoricalMixture
@@ -27,6 +28,7 @@ from ._units import Units
 
 __all__ = [
     "CONFLICT",
+    "BayesianAutoregression",
     "BayesianCategoricalMixture",
     "BayesianGLM",
     "BayesianGMM",

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .._compat import Interval, fit_context
 from ..history import Rows
 from ._base import EvidenceEstimator
+from ._coefficients import LinearCoefficients
 from ._given import at_once
 from ._input import check_count, column_indices, generator
 from ._stream import learns_online
@@ -121,10 +122,9 @@ class ConditionalEstimator(EvidenceEstimator):
         return y
 
 
-class LinearPredictor(ConditionalEstimator):
+class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     """Estimators whose model names its parameters ``coef`` and ``intercept``."""
 
-    fit_intercept: bool
     columns: Any
     columns_: np.ndarray
 
@@ -161,24 +161,3 @@ class LinearPredictor(ConditionalEstimator):
 
     def _used(self, X: np.ndarray) -> np.ndarray:
         return X if self.columns is None else np.take(X, self.columns_, axis=1)
-
-    @property
-    def coef_(self) -> np.ndarray:
-        """Posterior mean of the coefficients, one per column of ``columns_``."""
-        self._must_have_learnt("coef_")
-        return self._posterior_mean_and_std("coef")[0]
-
-    @property
-    def coef_std_(self) -> np.ndarray:
-        """Posterior standard deviation of the coefficients."""
-        self._must_have_learnt("coef_std_")
-        return self._posterior_mean_and_std("coef")[1]
-
-    @property
-    def intercept_(self) -> Any:
-        """Posterior mean of the intercept; 0.0 without one."""
-        if not self.fit_intercept:
-            return 0.0
-        self._must_have_learnt("intercept_")
-        mean = self._posterior_mean_and_std("intercept")[0]
-        return mean if mean.ndim else float(mean)

@@ -33,6 +33,8 @@ def places(model: Any, dimension: str, size: int) -> list[Any]:
         return [f"{name}={level}" for name, known in zip(columns, model.categories_) for level in known]
     if dimension not in ("feature", "other_feature"):
         return list(range(size))
+    if hasattr(model, "coef_names_"):  # not columns of X alone
+        return list(model.coef_names_)
     names = getattr(model, "feature_names_in_", None)
     return [f"x{j}" if names is None else names[j] for j in getattr(model, "columns_", range(size))]
 

@@ -9,6 +9,7 @@ from sklearn.base import RegressorMixin
 from .._compat import Interval
 from ..history import Rows
 from ..models import LinearModel
+from ._coefficients import KnownOrUnknownNoise
 from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._given import at_once
@@ -20,7 +21,7 @@ NOISE = ("noise_std", "noise_prior", "noise_scale")
 
 
 @documented
-class BayesianLinearRegression(RegressorMixin, LinearPredictor):
+class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredictor):
     """Linear regression y ~ N(w·x + b, σ²) whose log evidence grows with every chunk of rows.
 
     The priors are w_j ~ N(0, coef_scale²), b ~ N(0, intercept_scale²) and, if σ is unknown,
@@ -168,16 +169,6 @@ class BayesianLinearRegression(RegressorMixin, LinearPredictor):
         float
         """
         return super().score(*at_once(self, X, y, sample_weight))
-
-    @property
-    def noise_std_(self) -> float:
-        """Posterior mean of σ, or the known σ."""
-        self._must_have_learnt("noise_std_")
-        return (
-            self.noise_std
-            if self.noise_std is not None
-            else float(self._posterior_mean_and_std("noise_std")[0])
-        )
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         return self._validate_pair(X, y, reset, y_numeric=True)

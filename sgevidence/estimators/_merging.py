@@ -15,6 +15,7 @@ from ..transitions import Proposed, State, merged
 from ._base import EvidenceEstimator
 from ._density import DensityEstimator
 from ._levels import checksum
+from ._series import SeriesEstimator
 from ._stream import Stream
 
 
@@ -41,7 +42,7 @@ def merge(first: Any, *others: Any) -> Any:
         If they differ in a parameter, as of the prior, in the columns, or in the units that
         ``standardize=True`` has taken; if the model or the sampler has no exact sums.
     TypeError
-        If they are not estimators of one class.
+        If they are not estimators of one class, or learn a series.
     sklearn.exceptions.NotFittedError
         If one has not learnt.
 
@@ -66,6 +67,11 @@ def merge(first: Any, *others: Any) -> Any:
             kinds = " and ".join(dict.fromkeys(type(e).__name__ for e in (first, *others)))
             raise TypeError(f"merge takes fitted estimators of one class of this package, got {kinds}")
         check_is_fitted(estimator)
+        if isinstance(estimator, SeriesEstimator):
+            raise TypeError(
+                "parts of a series cannot be merged, since each is given the end of the one before: learn "
+                "one after the other with partial_fit"
+            )
     whole = copy.copy(first)
     for other in others:
         _refuse_differences(whole, other)

@@ -2,7 +2,7 @@
 
 from ..tables import Table
 from ._bayes_factor import LogBayesFactor, log_bayes_factor
-from ._candidates import Candidate, candidates, last_step, named_models
+from ._candidates import ONE_MAX_ORDER, Candidate, candidates, last_step, named_models
 from ._compare import compare
 from ._evidence_search import EvidenceSearch
 from ._prior_sensitivity import ReweightedEvidence, SensitivityTable, prior_sensitivity, reweight_prior
@@ -12,6 +12,7 @@ from ._search import FullData, evidence_scorer, evidence_scorers
 from ._seeding import seed
 
 __all__ = [
+    "ONE_MAX_ORDER",
     "compare",
     "EvidenceSearch",
     "Table",

@@ -14,6 +14,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
+#: What autoregressions of several orders need, at the end of a message.
+ONE_MAX_ORDER = ": an autoregression is given its first rows, so state one max_order for all orders"
 #: Parameters that make a fit another draw of the same model: no part of a model's name.
 NOT_THE_MODEL = {"random_state", "verbose", "sampler"}
 
@@ -29,6 +31,7 @@ class Candidate(NamedTuple):
     kind: str | None = None  #: "regressor", "classifier", "density_estimator"
     classes: tuple[Any, ...] | None = None  #: of a classifier
     warnings: tuple[str, ...] = ()
+    n_conditioned: int | None = None  #: rows before these that a model of a series is given
 
 
 def last_step(estimator: Any) -> Any:
@@ -116,6 +119,7 @@ def candidate(name: str, estimator: Any) -> Candidate:
         _kind(model),
         None if classes is None else tuple(np.asarray(classes).tolist()),
         tuple(getattr(model, "warnings_", ())),
+        getattr(model, "n_conditioned_", None),
     )
 
 
@@ -141,9 +145,10 @@ def check_comparable(found: Iterable[Candidate]) -> None:
         known = [(one.name, getattr(one, field)) for one in found if getattr(one, field) is not None]
         for name, value in known[1:]:
             if value != known[0][1]:
+                of_series = field == "n_samples" and any(one.n_conditioned is not None for one in found)
                 raise ValueError(
                     f"{name!r} {difference} than {known[0][0]!r}: {value} and {known[0][1]}; their evidences "
-                    "cannot be compared"
+                    f"cannot be compared{ONE_MAX_ORDER if of_series else ''}"
                 )
 
 

@@ -7,11 +7,12 @@ from warnings import warn
 from sklearn.model_selection import GridSearchCV
 
 from ..exceptions import EvidenceWarning
+from ._candidates import ONE_MAX_ORDER, candidates, last_step
 from ._compare import compare
 from ._search import FullData, evidence_scorers
 
 #: Last part of the names of parameters that have a next larger value: the search should end beyond the best.
-SIZES = {"n_components"}
+SIZES = {"n_components", "order"}
 
 
 class EvidenceSearch(GridSearchCV):
@@ -44,7 +45,8 @@ class EvidenceSearch(GridSearchCV):
     Warns
     -----
     EvidenceWarning
-        If the largest number of components that was tried has the most evidence: a larger one may have more.
+        If the largest number of components, or order, that was tried has the most evidence: a larger one may
+        have more.
 
     See Also
     --------
@@ -104,8 +106,18 @@ class EvidenceSearch(GridSearchCV):
         -------
         EvidenceSearch
             Itself.
+
+        Raises
+        ------
+        ValueError
+            If the models are not of the same rows, as orders of an autoregression without one ``max_order``.
         """
         super().fit(X, y, **params)
+        try:
+            candidates(self)
+        except ValueError as error:
+            of_series = hasattr(last_step(self.estimator), "max_order")
+            raise ValueError(f"{error}{ONE_MAX_ORDER if of_series else ''}") from None
         self._warn_of_an_end()
         return self
 

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import (
 
 from sgevidence import (
     SGAIS,
+    BayesianAutoregression,
     BayesianCategoricalMixture,
     BayesianGMM,
     BayesianLinearRegression,
@@ -44,6 +45,7 @@ ESTIMATORS = [
     averager(*LINEAR, method="dynamic"),
     averager(*LINEAR, method="stacking"),
     EvidenceFeatureSelector(),
+    BayesianAutoregression(),
     BayesianCategoricalMixture(),
 ]
 
@@ -68,6 +70,9 @@ def in_order(estimator):
 
     It also asks for predictions of continuous rows of weight zero, whose levels nobody has seen.
     """
+    if isinstance(estimator, BayesianAutoregression):
+        invariances = ("check_methods_sample_order_invariance", "check_methods_subset_invariance")
+        return dict.fromkeys(invariances, "a forecast depends on the rows before it")
     of_order = getattr(estimator, "method", "bma") in ("dynamic", "stacking")
     of_levels = isinstance(estimator, BayesianCategoricalMixture)
     if not (of_order or of_levels):

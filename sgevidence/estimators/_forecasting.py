@@ -1,0 +1,126 @@
+"""Forecasts of a fitted autoregression, from the draws of its posterior."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._coefficients import KnownOrUnknownNoise, LinearCoefficients
+from ._forecast_mixture import ForecastMixture, simulated
+from ._input import check_count, generator, refuse_unreadable
+from ._lags import Past
+
+
+class Forecasts(LinearCoefficients, KnownOrUnknownNoise):
+    """Methods that look further ahead than the next row."""
+
+    order: int
+    trend: str
+    random_state: Any
+    n_features_in_: int
+    _past: Past  #: the end of the series
+
+    def forecast(
+        self, steps: int, X_future: Any = None, *, return_std: bool = False, interval: float | None = None
+    ) -> Any:
+        """Posterior predictive mean of the next values, with intervals.
+
+        Parameters
+        ----------
+        steps : int
+            How many values ahead.
+        X_future : array-like of shape (steps, n_features), optional
+            Exogenous columns of these rows, if the model has some.
+        return_std : bool, default=False
+            Also return standard deviations.
+        interval : float or None, default=None
+            Probability of a central interval for each value, such as 0.9.
+
+        Returns
+        -------
+        mean : ndarray of shape (steps,)
+        std : ndarray of shape (steps,)
+            Only if ``return_std``.
+        bounds : ndarray of shape (steps, 2)
+            Only with an ``interval``.
+
+        Raises
+        ------
+        ValueError
+            If fewer values have been seen than the order, X_future does not fit, or draws that explode leave
+            the floating-point numbers.
+
+        Notes
+        -----
+        Given the parameters a forecast is Gaussian; moments and bounds are those of the mixture of these
+        Gaussians over the draws of the posterior, without simulated paths.
+        """
+        if interval is not None and not 0 < interval < 1:
+            raise ValueError(f"interval must be a probability between 0 and 1, got {interval!r}")
+        check_is_fitted(self)
+        steps = check_count(steps, "steps")
+        phi, drift, noise_std, last = self._dynamics(self.particles_, steps, X_future)
+        found = ForecastMixture.of(phi, drift, noise_std, last, self.particle_weights_)
+        mean, std = found.moments()
+        answer = [mean, *([std] if return_std else [])]
+        if interval is not None:
+            tails = (0.5 - interval / 2, 0.5 + interval / 2)
+            answer.append(np.column_stack([found.quantile(level) for level in tails]))
+        return answer[0] if len(answer) == 1 else tuple(answer)
+
+    def sample_forecast(
+        self, steps: int, n_samples: int = 1, X_future: Any = None, random_state: Any = None
+    ) -> np.ndarray:
+        """Paths of the next values, drawn from the posterior predictive distribution.
+
+        Parameters
+        ----------
+        steps : int
+        n_samples : int, default=1
+        X_future : array-like of shape (steps, n_features), optional
+        random_state : int, RandomState instance or None, default=None
+            By default the estimator's own.
+
+        Returns
+        -------
+        ndarray of shape (steps, n_samples)
+            Each path with parameters and noise of its own.
+        """
+        check_is_fitted(self)
+        steps, n_samples = check_count(steps, "steps"), check_count(n_samples, "n_samples")
+        rng = generator(self.random_state if random_state is None else random_state)
+        theta = self.particles_[rng.choice(len(self.particles_), size=n_samples, p=self.particle_weights_)]
+        phi, drift, noise_std, last = self._dynamics(theta, steps, X_future)
+        noise = noise_std[:, None] * rng.standard_normal((n_samples, steps))
+        return simulated(phi, drift + noise, last).T
+
+    def _dynamics(
+        self, theta: np.ndarray, steps: int, X_future: Any
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """φ (M, p), d (M, steps), σ (M,) in the units of the series, and its last values (p,)."""
+        past, X = self._past.complete(self.order), self._future_columns(X_future, steps)
+        named, M = self._parameters(theta), len(theta)
+        coef = named["coef"]
+        columns = [past.times(steps)[:, None], X] if self.trend == "ct" else [X]
+        drift = coef[:, self.order :] @ np.concatenate(columns, axis=1).T
+        if "intercept" in named:
+            drift = drift + named["intercept"][:, None]
+        noise_std = named["noise_std"] if self.noise_std is None else np.full(M, float(self.noise_std))
+        return coef[:, : self.order], drift, noise_std, past.lags(self.order)
+
+    def _future_columns(self, X: Any, steps: int) -> np.ndarray:
+        """Exogenous columns of the next rows, (steps, n_features)."""
+        if X is None:
+            if self.n_features_in_:
+                raise ValueError(
+                    f"the series was learnt with {self.n_features_in_} exogenous columns: give their "
+                    f"values in the next {steps} rows, X_future"
+                )
+            return np.empty((steps, 0))
+        if not self.n_features_in_:
+            raise ValueError("the series was learnt without exogenous columns: X_future has no use")
+        refuse_unreadable(X_future=X)
+        X = validate_data(self, X, reset=False, dtype=np.float64)
+        if len(X) != steps:
+            raise ValueError(f"X_future has {len(X)} rows for {steps} steps")
+        return X

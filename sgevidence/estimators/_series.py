@@ -1,0 +1,119 @@
+"""Estimators of a series: their rows are values with those before them, and calls may be cut anywhere."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..history import Rows
+from ..models import LinearModel
+from ..samplers import ChunkRecord
+from ._base import EvidenceEstimator
+from ._given import at_once
+from ._input import generator, refuse_unreadable
+from ._lags import Past, check_series, refuse_gaps, series_and_columns
+from ._linear_regression import linear_model
+from ._stream import Stream
+from ._units import Units
+
+
+class SeriesEstimator(EvidenceEstimator):
+    """A linear regression of a series on its lags, a trend and exogenous columns."""
+
+    _model: LinearModel
+    order: int
+    max_order: int | None
+    trend: str
+    noise_std: float | None
+    n_features_in_: int
+    _past: Past  #: the end of the series
+
+    @property
+    def fit_intercept(self) -> bool:
+        """Is there an intercept?"""
+        return self.trend != "n"
+
+    @property
+    def coef_names_(self) -> list[str]:
+        """Names of the entries of ``coef_``."""
+        self._must_have_learnt("coef_names_")
+        columns = getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)])
+        trend = ["trend"] if self.trend == "ct" else []
+        return [*(f"lag {lag}" for lag in range(1, self.order + 1)), *trend, *map(str, columns)]
+
+    @property
+    def n_conditioned_(self) -> int:
+        """Rows at the beginning that are only conditioned on."""
+        self._must_have_learnt("n_conditioned_")
+        return self._n_conditioned
+
+    @property
+    def _n_conditioned(self) -> int:
+        """Rows at the beginning that are only conditioned on."""
+        first = self.order if self.max_order is None else self.max_order
+        if first < self.order:
+            raise ValueError(f"max_order = {first} is less than order = {self.order}")
+        return first
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
+        """Rows of lags; the end of the series is kept for the next call."""
+        X, y = self._validate(X, y, reset)
+        past = Past.none() if reset else self._past
+        rows, self._past = past.rows(y, X, self.order, self.trend == "ct", self._n_conditioned)
+        return rows
+
+    def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
+        """Rows that follow those seen."""
+        check_is_fitted(self)
+        X, y, _ = at_once(self, X, y)
+        X, y = self._validate(X, y, False)
+        rows, _ = self._past.complete(self.order).rows(y, X, self.order, self.trend == "ct", 0)
+        return rows if self._units is None else self._units.rows(rows)
+
+    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+        """Exogenous columns or None, and the series."""
+        X, y = series_and_columns(X, y)
+        refuse_unreadable(X=X, y=y)
+        if X is None and not reset and self.n_features_in_:
+            raise ValueError(
+                f"the series was learnt with {self.n_features_in_} exogenous columns: give X and y"
+            )
+        if X is None:
+            if reset:
+                self.n_features_in_ = 0
+                if hasattr(self, "feature_names_in_"):
+                    del self.feature_names_in_
+        else:
+            refuse_gaps(y)
+            X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", y_numeric=True)
+            self._refuse_extreme(X=X)
+        y = check_series(y)
+        self._refuse_extreme(y=y)
+        return X, y
+
+    def _update(self, sampler: Any, rows: Rows, reset: bool, progress: Any) -> None:
+        """Rows that are only conditioned on say nothing of the parameters."""
+        if len(rows):
+            super()._update(sampler, rows, reset, progress)
+        elif reset:
+            rng = generator(self.random_state)
+            state = sampler.init(self._model, rng)
+            W = state.all_weights.W
+            nothing = ChunkRecord(0, 0.0, 0.0, 0.0, 0, float(len(W)), np.zeros(0), len(W), total_weight=0.0)
+            self._stream, self._result = Stream(rng, state, [nothing]), None
+            self._report(state, W)
+            self.log_evidence_std_ = 0.0
+
+    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> LinearModel:
+        if not (X.shape[1] or self.fit_intercept or self.noise_std is None):
+            raise ValueError(
+                "order = 0 without intercept, trend, exogenous columns and unknown noise has no parameters"
+            )
+        return linear_model(self, X.shape[1], self._units)
+
+    def _units_of(self, rows: Rows) -> Units:
+        """Those of the series for the lags, too."""
+        units = Units.of_regression(rows, self.fit_intercept)
+        center, scale = units.center.copy(), units.scale.copy()
+        center[: self.order], scale[: self.order] = units.y_center, units.y_scale
+        return units._replace(center=center, scale=scale)
