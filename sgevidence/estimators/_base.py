@@ -20,7 +20,8 @@ from ..history import Rows, workers
 from ..models import Model, far_columns
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ._callbacks import fit_tasks
-from ._given import at_once, in_batches
+from ._folding import learn_by_sums
+from ._given import arrays_of, at_once, collection_in
 from ._input import fingerprint, generator, refuse_extreme, refuse_unreadable
 from ._prior_conflict import CONFLICT, prior_conflict
 from ._reporting import PosteriorReports
@@ -103,13 +104,16 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     # -- learning -------------------------------------------------------------------------------
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None) -> Self:
-        """Forget everything if ``reset``, then absorb the rows: at once, or of a source in batches."""
+        """Forget everything if ``reset``, then absorb the rows: at once, or of a collection in parts."""
         with all_or_nothing(self), workers(self.n_jobs):
-            if reset:
-                self._absorb(*at_once(self, X, y, sample_weight), reset, classes)
+            collection = collection_in(self, X, y, sample_weight)
+            if collection is None:
+                self._absorb(X, y, sample_weight, reset, classes)
+            elif reset:
+                learn_by_sums(self, collection, X, y)
             else:
-                for batch in in_batches(self, X, y, sample_weight):
-                    self._absorb(*batch, reset, classes)
+                for batch in collection.parts():
+                    self._absorb(*arrays_of(batch), False, classes)
         return self
 
     def _absorb(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> None:
@@ -127,7 +131,18 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         if reset:
             self._model, self._settings = self._make_model(rows.X, rows.y), parameters
             self.n_samples_seen_, self._weight_seen, self.data_fingerprint_ = 0, 0.0, 0
-        self._weight_seen += given.total_weight
+        try:
+            self._add(sampler, rows, given.total_weight, reset, X, y)
+        except ImpossibleRowsError as error:
+            found = error.among(rows, sample_weight)
+            found.rows = error.rows if self._units is None else self._units.restored_rows(error.rows)
+            raise found from None
+        self.data_fingerprint_ = fingerprint(self._identity(given), given.weight, self.data_fingerprint_)
+        self._judge(rows)
+
+    def _add(self, sampler: Any, rows: Any, weight: float, reset: bool, X: Any, y: Any) -> None:
+        """Run the sampler on rows in the units of the model; ``weight`` is their total one."""
+        self._weight_seen += weight
         call = "fit" if reset else "partial_fit"
         with fit_tasks(self, call, X, y) as tasks:
             name, total = getattr(self, "_named", type(self).__name__), self.n_samples_seen_ + len(rows)
@@ -138,24 +153,22 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
                         self._update(sampler, rows, reset, progress)
                     else:
                         self._run(sampler, rows, progress)
-            except ImpossibleRowsError as error:
-                found = error.among(rows, sample_weight)
-                found.rows = error.rows if self._units is None else self._units.restored_rows(error.rows)
-                raise found from None
             except np.linalg.LinAlgError as error:
                 raise DivergenceError(
                     f"linear algebra failed ({error}): look for extreme values, standardise the columns, "
                     "or state priors in the units of the data"
                 ) from error
-            self.n_samples_seen_ += len(given)
-            self.data_fingerprint_ = fingerprint(self._identity(given), given.weight, self.data_fingerprint_)
+            self.n_samples_seen_ += len(rows)
+
+    def _judge(self, rows: Rows) -> None:
+        """Doubts of the answer to these rows."""
         words = None if self._is_proposed else far_columns(self._model, rows)
         if words is not None:
-            self._doubt(words, stacklevel=5)
+            self._doubt(words, stacklevel=6)
         if not any(words.startswith(CONFLICT) for words in self._doubts):
             words = self._prior_conflict(rows)
             if words is not None:
-                self._doubt(words, stacklevel=5)
+                self._doubt(words, stacklevel=6)
 
     def _prior_conflict(self, rows: Rows) -> str | None:
         """Parts of the posterior, or of these rows, that contradict the prior."""
@@ -190,6 +203,10 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         X, y = self._encode_X(X, reset), self._encode(y, reset, classes)
         return Rows(X, None if y is None else np.ascontiguousarray(y), np.ascontiguousarray(weight))
 
+    def _doubt_of(self, rows: Rows) -> str | None:
+        """A doubt of rows that are not wrong; None if there is none."""
+        return None
+
     def _run(self, sampler: Any, rows: Rows, progress: Progress) -> None:
         """All rows at once."""
         result: EvidenceResult = sampler.run(self._model, rows, generator(self.random_state), progress)
@@ -213,7 +230,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         self._stream, self._result = Stream(rng, state, records), None
         self._report(state, state.all_weights.W)
         for complaint in sampler.complaints(new):
-            warnings.warn(complaint, EvidenceWarning, stacklevel=6)
+            warnings.warn(complaint, EvidenceWarning, stacklevel=7)
 
     def _doubt(self, words: str, stacklevel: int) -> None:
         """Warn of the model or the rows, now and in ``warnings_``; ``stacklevel`` as if it warned itself."""

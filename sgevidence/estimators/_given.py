@@ -1,8 +1,8 @@
-"""Arrays from the argument X, which is arrays already or a RowSource that reads them."""
+"""Arrays from the argument X, which is arrays already, or a RowSource or a Dask collection that has them."""
 
-from collections.abc import Iterator
 from typing import Any
 
+from ._collections import Collection, collection_of
 from ._known import WithKnown
 from ._sources import Part, RowSource
 
@@ -18,13 +18,12 @@ def at_once(
         If y, weights or an offset are given beside a source, or the estimator has no use for its offset.
     """
     source = _source(estimator, X, y, sample_weight)
-    return (X, y, sample_weight) if source is None else _arrays(source.read(only_X))
+    return (X, y, sample_weight) if source is None else arrays_of(source.read(only_X))
 
 
-def in_batches(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """X, y and weights batch by batch; arrays are one batch."""
-    source = _source(estimator, X, y, sample_weight)
-    yield from [(X, y, sample_weight)] if source is None else map(_arrays, source.batches())
+def collection_in(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Collection | None:
+    """Rows in parts that are given in the place of X; None of arrays."""
+    return collection_of(X, y, sample_weight, _source(estimator, X, y, sample_weight))
 
 
 def _source(estimator: Any, X: Any, y: Any, sample_weight: Any) -> RowSource | None:
@@ -42,6 +41,7 @@ def _source(estimator: Any, X: Any, y: Any, sample_weight: Any) -> RowSource | N
     return source
 
 
-def _arrays(part: Part) -> tuple[Any, Any, Any]:
+def arrays_of(part: Part) -> tuple[Any, Any, Any]:
+    """X with what is known of its rows, y and weights."""
     X = part.X if part.offset is None and part.trials is None else WithKnown(part.X, part.offset, part.trials)
     return X, part.y, part.sample_weight

@@ -211,9 +211,12 @@ class BayesianGLM(GLMPredictions):
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
         rows = super()._rows(X, y, sample_weight, reset, classes)
-        if (words := self._family.doubt(rows.y)) is not None:  # type: ignore[arg-type]
+        if (words := self._doubt_of(rows)) is not None:
             self._doubt(words, stacklevel=6)
         return rows
+
+    def _doubt_of(self, rows: Rows) -> str | None:
+        return self._family.doubt(rows.y)  # type: ignore[arg-type]
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         """Offset and trials become the last columns of X."""

@@ -191,7 +191,7 @@ class BayesianGMM(MixtureEstimator):
 
     def _doubt_if(self, words: str | None) -> None:
         if words is not None:
-            self._doubt(words, stacklevel=7)
+            self._doubt(words, stacklevel=8)
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GaussianMixture:
         return MODELS[self.covariance_type](

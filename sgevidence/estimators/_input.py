@@ -2,6 +2,7 @@
 
 import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 from numbers import Integral
 from typing import Any
 
@@ -73,6 +74,31 @@ def fingerprint(data: np.ndarray, weight: np.ndarray, running: int) -> int:
     """CRC-32 of the rows in order, continued from ``running``: the same however the rows are cut."""
     table = np.column_stack([data, weight]).astype(np.float64, copy=False)
     return zlib.crc32(np.ascontiguousarray(table).tobytes(), running)
+
+
+def joined_fingerprint(one: int, other: int, n_bytes: int) -> int:
+    """CRC-32 of two texts one after the other, the second of ``n_bytes``, from those of each."""
+    return _times(_zeros(n_bytes), one) ^ other
+
+
+@lru_cache(maxsize=64)
+def _zeros(n_bytes: int) -> list[int]:
+    """What so many zeros after a text do to its CRC: the linear part of an affine map, by its columns."""
+    byte = [zlib.crc32(b"\0", 1 << bit) ^ zlib.crc32(b"\0") for bit in range(32)]  # one zero
+    out = [1 << bit for bit in range(32)]
+    while n_bytes:
+        if n_bytes & 1:
+            out = [_times(byte, column) for column in out]
+        byte, n_bytes = [_times(byte, column) for column in byte], n_bytes >> 1
+    return out
+
+
+def _times(columns: list[int], value: int) -> int:
+    """A matrix of bits, by columns, times a vector of bits."""
+    out = 0
+    for bit, column in enumerate(columns):
+        out ^= column if value >> bit & 1 else 0
+    return out
 
 
 def check_count(n: Any, name: str) -> int:

@@ -2,7 +2,6 @@
 
 import copy
 import warnings
-import zlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +13,7 @@ from ..samplers import ChunkRecord, thinned
 from ..transitions import Proposed, State, merged
 from ._base import EvidenceEstimator
 from ._density import DensityEstimator
+from ._input import joined_fingerprint
 from ._levels import checksum
 from ._series import SeriesEstimator
 from ._stream import Stream
@@ -98,7 +98,7 @@ def _add(whole: EvidenceEstimator, other: EvidenceEstimator) -> None:
     whole._doubts = list(dict.fromkeys([*whole._doubts, *other._doubts]))
     n_columns = 1 + (other.n_features_in_ if isinstance(other, DensityEstimator) else 1)  # and the weight
     n_bytes = 8 * n_columns * other.n_samples_seen_
-    whole.data_fingerprint_ = joined(whole.data_fingerprint_, other.data_fingerprint_, n_bytes)
+    whole.data_fingerprint_ = joined_fingerprint(whole.data_fingerprint_, other.data_fingerprint_, n_bytes)
     whole.n_samples_seen_ += other.n_samples_seen_
     whole._weight_seen += other._weight_seen
     whole._report(state, state.all_weights.W)
@@ -133,23 +133,3 @@ def _refuse_differences(one: EvidenceEstimator, other: EvidenceEstimator) -> Non
 
 def _same(some: Iterable[Any], others: Iterable[Any]) -> bool:
     return [np.ravel(a).tolist() for a in some] == [np.ravel(b).tolist() for b in others]
-
-
-def joined(one: int, other: int, n_bytes: int) -> int:
-    """CRC-32 of two texts one after the other, the second of ``n_bytes``, from those of each.
-
-    Zeros that follow a text change its CRC by an affine map, whose linear part is composed by doubling.
-    """
-
-    def times(columns: list[int], value: int) -> int:
-        out = 0
-        for bit, column in enumerate(columns):
-            out ^= column if value >> bit & 1 else 0
-        return out
-
-    byte = [zlib.crc32(b"\0", 1 << bit) ^ zlib.crc32(b"\0") for bit in range(32)]  # one zero more
-    while n_bytes:
-        if n_bytes & 1:
-            one = times(byte, one)
-        byte, n_bytes = [times(byte, column) for column in byte], n_bytes >> 1
-    return one ^ other

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..models import Model
 from ._anchor import Anchor
+from ._folded import FoldedRows
 from ._influence import Influence
 from ._reservoir import Reservoir
 from ._rows import Rows
@@ -125,7 +126,7 @@ class Memory(NamedTuple):
         doubt = None if self.anchor is None else self.anchor.doubt
         return 0.0 if doubt is None else doubt.shared_var(theta, W)
 
-    def summed(self, chunk: Rows, statistics: Any) -> "Memory":
+    def summed(self, chunk: Rows | FoldedRows, statistics: Any) -> "Memory":
         """The memory after ``chunk``, in which statistics stand for all rows and none is kept."""
         return self._of_sums(self.n_rows + len(chunk), self.n + chunk.total_weight, statistics)
 

@@ -9,6 +9,7 @@ from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson, Zer
 from ._custom import CustomModel, dimension_of
 from ._diagonal_gaussian import DiagonalGaussian
 from ._evaluation import value_and_grad
+from ._exact_sums import ExactSums
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._far_columns import FarColumns, near
 from ._full_gaussian import FullGaussian
@@ -41,6 +42,7 @@ __all__ = [
     "CustomModel",
     "DiagonalGaussian",
     "Dirichlet",
+    "ExactSums",
     "Family",
     "FarColumns",
     "FullGaussian",

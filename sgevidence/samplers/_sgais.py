@@ -30,7 +30,7 @@ import numpy as np
 
 from .._compat import HasMethods, Interval, StrOptions
 from ..exceptions import ImpossibleRowsError
-from ..history import N_BLOCKS, Memory, Rows
+from ..history import N_BLOCKS, Memory
 from ..models import Model
 from ..particles import RESAMPLING, Cloud
 from ..transitions import (
@@ -209,7 +209,12 @@ class SGAIS(Parts, OnlineSampler):
         return State(Cloud.planted(model.sample_prior(rng, self._particles(model, 0.0))), memory)
 
     def update(
-        self, state: State, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+        self,
+        state: State,
+        model: Model,
+        rows: Any,
+        rng: np.random.Generator,
+        progress: Progress = SILENT,
     ) -> tuple[State, list[ChunkRecord]]:
         """Absorb rows, chunk by chunk (Alg. 8, line 3).
 
@@ -218,7 +223,7 @@ class SGAIS(Parts, OnlineSampler):
         state : State
             Not changed.
         model : Model
-        rows : Rows
+        rows : Rows or, of a new state, FoldedRows
         rng : numpy.random.Generator
         progress : Progress, optional
 
@@ -235,8 +240,7 @@ class SGAIS(Parts, OnlineSampler):
             If the particles leave the finite numbers, or annealing gets nowhere.
         """
         check_history(self.move, self.reservoir_size)  # the rest was looked at by init
-        streams, records = Streams.spawned(rng), []
-        before = state
+        streams, records, before = Streams.spawned(rng), [], state
         try:
             for after, infos in self._steps(state, model, rows, streams, progress):
                 records.append(ChunkRecord.of(before, after, infos))
@@ -248,7 +252,7 @@ class SGAIS(Parts, OnlineSampler):
         return before, records
 
     def _steps(
-        self, state: State, model: Model, rows: Rows, rng: Streams, progress: Progress
+        self, state: State, model: Model, rows: Any, rng: Streams, progress: Progress
     ) -> Iterator[tuple[State, list]]:
         """States after each piece of the rows, and what happened on the way to them."""
         scheme = None if self.resampling is None else RESAMPLING[self.resampling]

@@ -7,6 +7,7 @@ from ._anchoring import STRAY, anchored_at_mode, gaussian
 from ._answer import Answer, exact_answer
 from ._bridge import Estimate, bridge, cross_fitted
 from ._cross_fitted_bridge import cross_fitted_bridge
+from ._folded import FoldsDoNotSuffice, folded_answer
 from ._importance import importance_draws
 from ._log_concave import log_concave_answer, log_joint_of_many
 from ._merge_split import rearranged, split_off
@@ -32,6 +33,7 @@ __all__ = [
     "Answer",
     "Answers",
     "Estimate",
+    "FoldsDoNotSuffice",
     "Likelihood",
     "Path",
     "RivalAllocations",
@@ -50,6 +52,7 @@ __all__ = [
     "find_mode",
     "log_concave_answer",
     "log_joint_of_many",
+    "folded_answer",
     "gaussian",
     "importance_draws",
     "least_alike",

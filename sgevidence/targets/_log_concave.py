@@ -119,15 +119,15 @@ def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> An
         if not draws.suffice and len(rows) > MAX_BRIDGED_ROWS:
             return None
         if not draws.suffice:
-            refined = _refined(target, q, rng)
-            more = _draws(target, refined, anchor, n_draws, rng)
+            nearest = refined(target, q, rng)
+            more = _draws(target, nearest, anchor, n_draws, rng)
             if more.weights.ess > CLEARLY * draws.weights.ess:
-                q, draws = refined, more
+                q, draws = nearest, more
     except np.linalg.LinAlgError:
         return None
     if draws.suffice:
         return draws.answer(q, len(rows), size)
-    return _bridged(target, q, draws, int(times * N_CHAINS), size, rng)
+    return bridged(target, q, draws, int(times * N_CHAINS), size, rng)
 
 
 class Draws(NamedTuple):
@@ -161,7 +161,7 @@ def _draws(target: Target, q: Gaussian, anchor: Anchor, size: int, rng: np.rando
     return Draws(phi, log_p - q.log_density(phi), noise_var)
 
 
-def _refined(target: Target, q: Gaussian, rng: np.random.Generator) -> Gaussian:
+def refined(target: Target, q: Gaussian, rng: np.random.Generator) -> Gaussian:
     """The Gaussian nearest to the posterior by Kullback and Leibler, all but the noise of few draws.
 
     There the gradient of the log posterior vanishes and its curvature is that of q, both in the mean over q
@@ -202,7 +202,7 @@ def log_joint_of_many(
     return found.value + model.log_prior(theta), found.common_var + (found.spread_var / 2) ** 2
 
 
-def _bridged(
+def bridged(
     target: Target, q: Gaussian, draws: Draws, n_chains: int, size: int, rng: np.random.Generator
 ) -> Answer | None:
     """By a bridge, or several, from draws of q to draws of the posterior."""

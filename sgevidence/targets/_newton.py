@@ -10,6 +10,7 @@ positive definite.
 """
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -30,6 +31,15 @@ MAX_HALVINGS, MAX_CONCAVE_HALVINGS = 11, 60
 FIRST_ROWS, GROWTH = 2000, 20
 
 Derivatives = tuple[float, np.ndarray, np.ndarray]
+
+
+class Differentiable(Protocol):
+    """A log posterior with its derivatives, wherever its rows are."""
+
+    @property
+    def model(self) -> Model: ...
+    def value(self, theta: np.ndarray) -> np.ndarray: ...
+    def derivatives(self, a: np.ndarray) -> Derivatives: ...
 
 
 def find_mode(
@@ -68,16 +78,20 @@ def concave_mode(model: Model, rows: Rows, rng: np.random.Generator, start: np.n
         target = Target(model, Likelihood(few))
         a = _climb(target, a, _concave, TOLERANCE, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS)[0]
         size *= GROWTH
-    target = Target(model, Likelihood(rows))
-    a, found = _climb(target, a, _concave, CONCAVE_TOLERANCE, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS)
+    return folded_mode(Target(model, Likelihood(rows)), a)
+
+
+def folded_mode(target: Differentiable, start: np.ndarray) -> Anchor | None:
+    """:func:`concave_mode` from a point that is near the mode, by sums over all rows of ``target`` alone."""
+    a, found = _climb(target, start, _concave, CONCAVE_TOLERANCE, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS)
     if found is None:
         return None
-    (f, g, P), (f0, g0, H0) = found, model.prior_derivatives(a)
+    (f, g, P), (f0, g0, H0) = found, target.model.prior_derivatives(a)
     return Anchor(a, f - f0, g - g0, P + H0)
 
 
 def _climb(
-    target: Target,
+    target: Differentiable,
     a: np.ndarray,
     step_of: Callable[[np.ndarray, np.ndarray], np.ndarray],
     tolerance: float,

@@ -7,6 +7,7 @@ from ._both_ways import BothWays
 from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing
 from ._escort import Escort, Escorted
+from ._from_folds import FromFolds
 from ._from_proposal import FromProposal, Proposal, Proposed, merged
 from ._hmc import HMC, ExactMoves
 from ._mini_batches import StochasticGradientMoves
@@ -30,6 +31,7 @@ __all__ = [
     "Escort",
     "Escorted",
     "ExactMoves",
+    "FromFolds",
     "FromProposal",
     "Mode",
     "ModeImportance",

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ..history import N_DRAWS, Rows
+from ..history import N_DRAWS, FoldedRows, Rows
 from ..models import MixtureModel, Model
 from ..particles import Cloud
 from ..targets import Path, most_rows, patience
@@ -22,6 +22,7 @@ from ._anneal import Anneal
 from ._base import State, Step, Streams, check_rows
 from ._both_ways import BothWays
 from ._escort import Escort
+from ._from_folds import FromFolds
 from ._from_proposal import FromProposal, Proposal, Proposed
 from ._mode_search import ModeSearch
 from ._modes import ModeImportance, is_renewed
@@ -100,12 +101,14 @@ class Crossing(NamedTuple):
         return self._settled(step, path, rng), infos
 
     def at_once(
-        self, state: State, model: Model, rows: Rows, rng: Streams
+        self, state: State, model: Model, rows: Rows | FoldedRows, rng: Streams
     ) -> tuple[State, list[Any], Cloud | None]:
         """However many rows, by the model's proposal or the allocations of a mixture.
 
         Else no infos, but what these offer.
         """
+        if isinstance(rows, FoldedRows):
+            return *FromFolds(model, self.anneal.n_particles(rows.total_weight))(state, rows, rng), None
         way, closed_form = self._from_all_rows(model), FromProposal.is_closed_form(model)
         if way is None or not (closed_form or rows.total_weight >= state.n):
             return state, [], None

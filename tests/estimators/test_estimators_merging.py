@@ -21,7 +21,7 @@ from sgevidence import (
     merge,
 )
 from sgevidence.estimators import _merging
-from sgevidence.estimators._merging import joined
+from sgevidence.estimators._input import joined_fingerprint as joined
 
 LINEAR = [dict(), dict(noise_std=0.7), dict(noise_prior=(2.0, 1.0), fit_intercept=False), dict(columns=[1])]
 

@@ -1,0 +1,193 @@
+"""Rows in parts: of files, which are read one after the other, or of Dask, whose workers hold them.
+
+A collection takes a function to its parts, wherever these are: ``each`` has what it returns of each of them,
+``fold`` the sum.  With Dask the function travels once to each worker, and sums are added there.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..history import ADDED_AT_ONCE, add_all, add_in_order
+from ._known import WithKnown
+from ._sources import BATCH, Part, RowSource
+
+#: A function of the number of a part and of its rows.
+OfPart = Callable[[int, Part], Any]
+
+
+class Collection(Protocol):
+    """Rows in parts, not validated."""
+
+    can_be_read: bool  #: whether all rows may be read at once where sums do not suffice
+
+    def each(self, function: Callable) -> list[Any]:
+        """What the function returns of each part, in their order."""
+
+    def fold(self, function: Callable) -> Any:
+        """Their sum, in an order that depends on the parts alone."""
+
+    def parts(self) -> Iterator[Part]:
+        """The parts one after the other, here."""
+
+
+class FileCollection:
+    """Rows of a :class:`RowSource`, 100 000 at a time however files and row groups cut them."""
+
+    can_be_read = True
+
+    def __init__(self, source: RowSource) -> None:
+        self.source = source
+
+    def each(self, function: OfPart) -> list[Any]:
+        return list(self._values(function))
+
+    def fold(self, function: OfPart) -> Any:
+        return add_in_order(self._values(function))
+
+    def parts(self) -> Iterator[Part]:
+        return self.source.batches()
+
+    def _values(self, function: OfPart) -> Iterator[Any]:
+        for number, part in enumerate(self.parts()):
+            yield applied(function, number, part, f"{self.source}, from row {number * BATCH}")
+
+
+class DaskCollection:
+    """Rows of Dask arrays and dataframes, which are cut alike.
+
+    Raises
+    ------
+    ValueError
+        If they are not: rows would be paired with the targets of others.
+    """
+
+    can_be_read = False
+
+    def __init__(self, **arrays: Any) -> None:
+        self.arrays = arrays  # workers forget parts of which nobody holds the collection
+        X = arrays["X"]
+        self.names = [name for name in Part._fields if arrays.get(name) is not None]
+        columns = [blocks(arrays[name], X, name) for name in self.names]
+        for name, column in zip(self.names, columns):
+            if len(column) != len(columns[0]):
+                raise ValueError(
+                    f"X has {len(columns[0])} parts and {name} {len(column)}, so that rows would be paired "
+                    "with those of others: take both from one persisted collection, or give the dataframes "
+                    "that arrays were made of"
+                )
+        self.pieces = list(zip(*columns))
+
+    def each(self, function: OfPart) -> list[Any]:
+        return list(computed(self._tasks(function)))
+
+    def fold(self, function: OfPart) -> Any:
+        from dask import delayed
+
+        sums = self._tasks(function)
+        while len(sums) > 1:
+            groups = [sums[k : k + ADDED_AT_ONCE] for k in range(0, len(sums), ADDED_AT_ONCE)]
+            sums = [delayed(add_all, pure=False)(group) for group in groups]
+        return computed(sums)[0]
+
+    def parts(self) -> Iterator[Part]:
+        from dask import delayed
+
+        for piece in self.pieces:
+            yield computed([delayed(part_of, pure=False)(self.names, *piece)])[0]
+
+    def _tasks(self, function: OfPart) -> list[Any]:
+        from dask import delayed
+
+        travelling = delayed(function, pure=False, traverse=False)
+        task = delayed(_applied_to, pure=False)
+        return [task(travelling, number, self.names, *piece) for number, piece in enumerate(self.pieces)]
+
+
+def _applied_to(function: OfPart, number: int, names: list[str], *arrays: Any) -> Any:
+    return applied(function, number, part_of(names, *arrays), f"part {number}, counted from 0")
+
+
+def applied(function: OfPart, number: int, part: Part, name: str) -> Any:
+    """What the function returns of a part; its errors name the part."""
+    try:
+        return function(number, part)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"{name}: {error}") from error
+
+
+def part_of(names: list[str], *arrays: Any) -> Part:
+    """A part of which some columns are there."""
+    given = dict(zip(names, arrays))
+    return Part(*(given.get(name) for name in Part._fields))
+
+
+def computed(tasks: list[Any]) -> tuple[Any, ...]:
+    """Results of tasks, in whatever scheduler Dask is set to.
+
+    Raises
+    ------
+    RuntimeError
+        If parts are lost that nothing can compute again.
+    """
+    from dask import compute
+
+    try:
+        return compute(*tasks)
+    except Exception as error:
+        if type(error).__name__ not in ("FutureCancelledError", "CancelledError", "KilledWorker"):
+            raise
+        raise RuntimeError(
+            f"Dask has lost parts of the rows ({type(error).__name__}: {error}): scattered data die with "
+            "their worker, while a persisted collection that was read or computed is made again"
+        ) from error
+
+
+def is_dask(X: Any) -> bool:
+    """Is it a Dask array or dataframe?"""
+    return hasattr(type(X), "to_delayed") and hasattr(type(X), "ndim")
+
+
+def blocks(column: Any, X: Any, name: str) -> list[Any]:
+    """Parts of a column as Dask's delayed objects; of a number, itself for each part.
+
+    Parts of dataframes are taken before Dask optimises the graph: it may join parts of one column and not of
+    others.
+    """
+    if name != "X" and np.ndim(column) == 0 and not is_dask(column):
+        return [column] * len(blocks(X, X, "X"))
+    if not is_dask(column):
+        return _cut_as(column, X, name)
+    if hasattr(column, "rechunk"):  # an array
+        known = getattr(X, "chunks", None)
+        if column.ndim == 2:
+            column = column.rechunk({1: -1})
+        if known and not np.isnan([*known[0], *column.chunks[0]]).any() and known[0] != column.chunks[0]:
+            if sum(known[0]) != sum(column.chunks[0]):
+                raise ValueError(f"X has {sum(known[0])} rows and {name} {sum(column.chunks[0])}")
+            column = column.rechunk({0: known[0]})
+    return np.ravel(column.to_delayed(optimize_graph=False)).tolist()
+
+
+def _cut_as(column: Any, X: Any, name: str) -> list[Any]:
+    """Parts of a column that is at hand, cut as X is."""
+    lengths = getattr(X, "chunks", [[np.nan]])[0]
+    if np.isnan(lengths).any():
+        raise ValueError(f"{name} must be a Dask collection as X is, whose parts have unknown lengths")
+    if sum(lengths) != len(column):
+        raise ValueError(f"X has {sum(lengths)} rows and {name} {len(column)}")
+    stops = np.cumsum(lengths)
+    return [column[stop - length : stop] for stop, length in zip(stops, lengths)]
+
+
+def collection_of(X: Any, y: Any, sample_weight: Any, source: RowSource | None) -> Collection | None:
+    """The collection that is given in the place of X; None of arrays."""
+    if source is not None:
+        return FileCollection(source)
+    known = X if isinstance(X, WithKnown) else WithKnown(X, None)
+    if not is_dask(known.X):
+        return None
+    return DaskCollection(
+        X=known.X, y=y, sample_weight=sample_weight, offset=known.offset, trials=known.trials
+    )

@@ -1,0 +1,191 @@
+"""``fit`` of rows that nobody holds: validated where they are, a sample of them here, and sums of all.
+
+Few rows are fetched and learnt as arrays are.  Where there are more than the sampler's reservoir holds, a
+uniform sample of that size says what the rows look like, and sums over the parts make the answer
+(:class:`~sgevidence.transitions.FromFolds`).  The sample is of the same rows however they are cut.
+"""
+
+import copy
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.utils import get_tags
+
+from ..history import FoldedRows, Rows
+from ..models import ExactSums
+from ..samplers import SGAIS
+from ..targets import FoldsDoNotSuffice
+from ._collections import Collection
+from ._given import arrays_of
+from ._input import fingerprint, generator, joined_fingerprint
+from ._parts import Counter, Reader, Taker, light, together, whole
+from ._settings import settings
+from ._units import Units
+
+#: Rows that are fetched for a sampler that does not say how many it keeps.
+FETCHED_ROWS = 100_000
+#: Child of the user's generator that chooses the sample: the sampler has the first three.
+SAMPLE_STREAM = 3
+
+
+class Survey(NamedTuple):
+    """What a part says of all of its rows."""
+
+    n_rows: int
+    weight: float
+    lightest: float
+    heaviest: float
+    fingerprint: int
+    n_bytes: int  #: that the fingerprint is of
+    doubt: str | None
+
+
+class ReadParts(NamedTuple):
+    """Validated rows in parts."""
+
+    estimator: Any
+    collection: Collection
+    units: Units | None
+
+    def fold(self, function: Callable[[Rows], Any]) -> Any:
+        """Σ over the parts."""
+        return self.collection.fold(Reader(self.estimator, self.units, function))
+
+    def each(self, function: Callable[[Rows], Any]) -> list[Any]:
+        """Of each part."""
+        return self.collection.each(Reader(self.estimator, self.units, function))
+
+
+def learn_by_sums(estimator: Any, collection: Collection, X: Any, y: Any) -> None:
+    """Forget what was seen and learn from the rows of a collection.
+
+    Raises
+    ------
+    ValueError
+        On bad input, naming the part, and if sums do not tell the posterior of rows that cannot be read here.
+    """
+    sampler = estimator._sampler()
+    counted = collection.each(Counter(is_classifier(estimator), get_tags(estimator).input_tags.allow_nan))
+    lengths = np.array([part.n_rows for part in counted])
+    try:
+        if lengths.sum() <= (getattr(sampler, "reservoir_size", None) or FETCHED_ROWS):
+            return _learn_whole(estimator, collection)
+        if not _folds(sampler):
+            raise FoldsDoNotSuffice(f"{type(sampler).__name__} as it is set needs all rows at once")
+        labels = [part.labels for part in counted if part.labels is not None and part.n_rows]
+        _learn(estimator, sampler, collection, lengths, _all(labels), X, y)
+    except FoldsDoNotSuffice as reason:
+        if not collection.can_be_read:
+            raise ValueError(
+                f"{reason}; partial_fit(X, y) takes the parts of the collection one by one, which such a "
+                "model can learn from"
+            ) from None
+        _learn_whole(estimator, collection)
+
+
+def _learn_whole(estimator: Any, collection: Collection) -> None:
+    estimator._absorb(*arrays_of(together(collection.each(whole))), True, None)
+
+
+def _learn(
+    estimator: Any, sampler: Any, collection: Any, lengths: np.ndarray, labels: Any, X: Any, y: Any
+) -> None:
+    estimator._doubts = []
+    # a copy: the sampler will draw from the user's generator as it does of arrays
+    rng = generator(copy.deepcopy(estimator.random_state)).spawn(SAMPLE_STREAM + 1)[SAMPLE_STREAM]
+    places = np.sort(rng.choice(int(lengths.sum()), sampler.reservoir_size, replace=False))
+    stops = np.cumsum(lengths)
+    cut = np.split(places, np.searchsorted(places, stops[:-1]))
+    numbers = [some - (stop - length) for some, stop, length in zip(cut, stops, lengths)]
+    drawn = together([part for part, some in zip(collection.each(Taker(numbers)), numbers) if len(some)])
+    sample = estimator._rows(*arrays_of(drawn), True, labels)
+    estimator._units = None
+    if estimator.standardize:
+        estimator._units = _units(estimator, ReadParts(estimator, collection, None), sample.X.shape[1])
+        sample = estimator._units.rows(sample)
+    estimator._model, estimator._settings = estimator._make_model(sample.X, sample.y), settings(estimator)
+    estimator.n_samples_seen_, estimator._weight_seen = 0, 0.0
+    surveys = ReadParts(estimator, collection, None).each(partial(_survey, light(estimator)))
+    found = [survey for survey in surveys if survey is not None]
+    for words in dict.fromkeys(survey.doubt for survey in found):
+        if words is not None and words not in estimator._doubts:
+            estimator._doubt(words, stacklevel=6)
+    weight = float(np.sum([survey.weight for survey in found]))
+    equal = min(survey.lightest for survey in found) == max(survey.heaviest for survey in found)
+    order = rng.permutation(len(sample))
+    parts = ReadParts(estimator, collection, estimator._units)
+    rows = FoldedRows(parts, lengths, weight, equal, sample.take(order), places[order])
+    estimator._add(sampler, rows, weight, True, X, y)
+    estimator.data_fingerprint_ = 0
+    for survey in found:
+        joint = joined_fingerprint(estimator.data_fingerprint_, survey.fingerprint, survey.n_bytes)
+        estimator.data_fingerprint_ = joint
+    estimator._judge(sample)
+
+
+def _folds(sampler: Any) -> bool:
+    """Whether it asks for sums over rows first: the default, and SGAIS with other numbers."""
+    if not isinstance(sampler, SGAIS) or sampler.proposal is None or sampler.reservoir_size is None:
+        return False
+    return sampler.chunk_size is None and sampler.resampling is not None
+
+
+def _all(labels: list[np.ndarray]) -> np.ndarray | None:
+    """Labels of all parts; None where there are none."""
+    if not labels:
+        return None
+    if len({label.dtype.kind in "OUST" for label in labels}) > 1:
+        raise ValueError("y has numbers in some parts and text in others")
+    return np.unique(np.concatenate(labels))
+
+
+def _survey(estimator: Any, rows: Rows) -> Survey:
+    data = estimator._identity(rows)
+    n_bytes = 8 * (1 if data.ndim == 1 else data.shape[1]) * len(rows) + 8 * len(rows)
+    extremes = float(rows.weight.min()), float(rows.weight.max())
+    return Survey(
+        len(rows),
+        rows.total_weight,
+        *extremes,
+        fingerprint(data, rows.weight, 0),
+        n_bytes,
+        estimator._doubt_of(rows),
+    )
+
+
+def _exact_sums(rows: Rows) -> ExactSums:
+    columns = [np.ones(len(rows)), rows.X, *([] if rows.y is None else [rows.y])]
+    return ExactSums.of(np.column_stack(columns), rows.weight)
+
+
+def _units(estimator: Any, parts: ReadParts, n_inputs: int) -> Units:
+    """Means and standard deviations of all rows, by sums without rounding.
+
+    Two rows that have these moments say which of them the estimator asks for, or that there are none.
+    """
+    sums, is_centred = parts.fold(_exact_sums), getattr(estimator, "fit_intercept", True)
+    n, columns = sums.value(0, 0), range(1, len(sums.exponents))
+    means = [sums.value(0, j) / n if is_centred else Fraction(0) for j in columns]
+    center = np.array([float(mean) for mean in means])
+    scale = np.array([_root(sums.value(j, j) / n - mean**2) for j, mean in zip(columns, means)])
+    both = np.array([center - scale, center + scale])
+    y = both[:, n_inputs] if len(center) > n_inputs else None
+    asked = estimator._units_of(Rows.of(both[:, :n_inputs], y))
+    p = len(asked.scale)
+    exact = asked._replace(center=center[:p], scale=np.where(scale[:p] > 0, scale[:p], 1.0))
+    if y is None:
+        return exact._replace(log_unit=float(np.sum(np.log(exact.scale))))
+    if (asked.y_center, asked.y_scale) == (0.0, 1.0):  # classes or counts
+        return exact
+    log_unit = float(np.log(scale[n_inputs]))
+    return exact._replace(y_center=center[n_inputs], y_scale=scale[n_inputs], log_unit=log_unit)
+
+
+def _root(square: Fraction) -> float:
+    """√ of a number that need not be within the floating-point numbers, while its root is."""
+    half = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
+    return float(np.ldexp(float(square / Fraction(4) ** half) ** 0.5, half))

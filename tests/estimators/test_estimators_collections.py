@@ -1,0 +1,242 @@
+"""Rows in parts: whatever cuts them, and wherever they are, the answer is that of the array."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from sgevidence import (
+    SGAIS,
+    BayesianGLM,
+    BayesianGMM,
+    BayesianLinearRegression,
+    BayesianSoftmaxRegression,
+    Laplace,
+    RowSource,
+)
+from sgevidence.estimators import _collections, _folding
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+pd = pytest.importorskip("pandas")
+dd = pytest.importorskip("dask.dataframe")
+
+SAMPLER = SGAIS(reservoir_size=2000)
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def softmax_rows(seed, n=4000, p=3, K=3):
+    rng = np.random.default_rng(seed)
+    X, W = rng.standard_normal((n, p)), rng.standard_normal((K, p))
+    return X, np.argmax(X @ W.T + rng.gumbel(size=(n, K)), axis=1)
+
+
+def cut(a, lengths):
+    return da.from_array(a, chunks=(tuple(lengths), *a.shape[1:]))
+
+
+def framed(X, y, **columns):
+    return pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y, **columns)
+
+
+class Listed:
+    """Parts of arrays, here."""
+
+    can_be_read = False
+
+    def __init__(self, arrays, lengths):
+        stops = np.cumsum(lengths)
+        self._parts = [
+            _collections.Part(*(None if a is None else a[stop - n : stop] for a in arrays))
+            for n, stop in zip(lengths, stops)
+        ]
+
+    def parts(self):
+        return iter(self._parts)
+
+    def each(self, function):
+        return [function(k, part) for k, part in enumerate(self._parts)]
+
+    def fold(self, function):
+        return _collections.add_in_order(self.each(function))
+
+
+def assert_agree(one, other, errors=4.0, extra=1e-9):
+    gap = abs(one.log_evidence_ - other.log_evidence_)
+    bar = np.hypot(one.log_evidence_std_, other.log_evidence_std_)
+    assert gap < errors * bar + extra * abs(one.log_evidence_)
+    assert one.n_samples_seen_ == other.n_samples_seen_
+    assert one.data_fingerprint_ == other.data_fingerprint_
+
+
+def test_any_cut_gives_the_answer_of_the_array():
+    X, y = softmax_rows(11)
+    y = np.array(["red", "green", "blue"])[y]
+    order = np.argsort(y, kind="stable")  # parts of one class each
+    X, y = X[order], y[order]
+    array = BayesianSoftmaxRegression(random_state=3).fit(X, y)
+    answers = []
+    for lengths in ([4000], [1, 0, 1499, 0, 1500, 1000], [200] * 20):
+        model = BayesianSoftmaxRegression(sampler=SAMPLER, random_state=3)
+        model.fit(cut(X, lengths), cut(y, lengths))
+        assert_agree(model, array)
+        answers.append(model.log_evidence_)
+    assert np.ptp(answers) < 1e-6
+    assert np.allclose(model.coef_, array.coef_, atol=0.5 * array.coef_std_.max())
+    assert np.mean(model.predict(X) == array.predict(X)) > 0.995
+    assert model.posterior_samples()["coef"].shape[1:] == (3, 3)
+
+
+def test_the_bits_are_those_of_the_array_in_the_same_parts():
+    X, y = softmax_rows(12)
+    lengths = [500, 0, 1500, 2000]
+    by_list = BayesianSoftmaxRegression(sampler=SAMPLER, random_state=1)
+    _folding.learn_by_sums(by_list, Listed((X, y, None, None, None), lengths), X, y)
+    for scheduler in ("synchronous", "threads"):
+        with dask.config.set(scheduler=scheduler):
+            model = BayesianSoftmaxRegression(sampler=SAMPLER, random_state=1)
+            model.fit(cut(X, lengths), cut(y, lengths))
+        assert model.log_evidence_ == by_list.log_evidence_
+        assert np.array_equal(model.particles_, by_list.particles_)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_sums_without_rounding_have_the_digits_of_the_array(standardize):
+    rng = np.random.default_rng(5)
+    X = 1e9 * np.array([1.0, 0.0]) + rng.standard_normal((5000, 2))
+    y, weight = X[:, 1] + rng.standard_normal(5000), rng.integers(0, 3, 5000) / 2
+    weight[:700] = 0.0  # a part of which no row counts
+    lengths = [700, 0, 4300]
+    for kind, target in ((BayesianLinearRegression, y), (BayesianGMM, None)):
+        arrays = (X, weight) if target is None else (X, target, weight)
+        array = kind(standardize=standardize, random_state=0).fit(X, target, sample_weight=weight)
+        model = kind(standardize=standardize, random_state=0, sampler=SAMPLER)
+        parts = [cut(a, lengths) for a in arrays]
+        model.fit(parts[0], *parts[1:-1], sample_weight=parts[-1])
+        assert model.log_evidence_ == pytest.approx(array.log_evidence_, rel=1e-10)
+        assert model.log_evidence_std_ == 0.0 and model.data_fingerprint_ == array.data_fingerprint_
+        more = X[:100], *([] if target is None else [target[:100]])
+        after = model.partial_fit(*more).log_evidence_
+        assert after == pytest.approx(array.partial_fit(*more).log_evidence_, rel=1e-10)
+
+
+def test_offsets_trials_labels_and_weights_come_with_their_rows():
+    rng = np.random.default_rng(6)
+    X, offset = rng.standard_normal((6000, 2)), 0.3 * rng.standard_normal(6000)
+    eta, weight = X @ [0.5, -0.5] + offset, rng.integers(0, 3, 6000).astype(float)
+    trials = rng.integers(1, 6, 6000)
+    families = {
+        "poisson": (rng.poisson(np.exp(eta)), {"offset": offset}),
+        "binomial": (rng.binomial(trials, 1 / (1 + np.exp(-eta))), {"offset": offset, "trials": trials}),
+        "bernoulli": (np.sort(rng.choice(["no", "yes"], 6000)), {"offset": 0.25}),  # parts of one label
+    }
+    lengths = [2500, 3000, 500]
+    for family, (y, known) in families.items():
+        array = BayesianGLM(family, random_state=0).fit(X, y, weight, **known)
+        parts = {k: v if np.ndim(v) == 0 else cut(v, lengths) for k, v in known.items()}
+        model = BayesianGLM(family, random_state=0, sampler=SAMPLER)
+        model.fit(cut(X, lengths), cut(y, lengths), weight, **parts)
+        assert_agree(model, array)
+
+
+def test_a_few_rows_that_alone_have_a_column_are_not_missed():
+    X, y = softmax_rows(13, n=6000)
+    rare = np.zeros((len(X), 1))
+    where = np.random.default_rng(1).choice(len(X), 6, replace=False)
+    rare[where] = 3.0
+    X, y[where] = np.hstack([X, rare]), [0, 0, 0, 0, 0, 1]
+    array = BayesianSoftmaxRegression(random_state=0).fit(X, y)
+    parts = cut(X, [1500] * 4), cut(y, [1500] * 4)
+    for seed in range(2):
+        assert_agree(BayesianSoftmaxRegression(random_state=seed, sampler=SAMPLER).fit(*parts), array)
+
+
+def test_dataframes_and_files_and_a_stream_that_goes_on(tmp_path):
+    X, y = softmax_rows(14, n=9000)
+    frame = framed(X, y)
+    array = BayesianSoftmaxRegression(random_state=0).fit(frame[["x0", "x1", "x2"]], y)
+    parts = dd.from_pandas(frame, npartitions=7)
+    model = BayesianSoftmaxRegression(random_state=0, sampler=SAMPLER)
+    model.fit(parts[["x0", "x1", "x2"]], parts["y"])
+    assert_agree(model, array)
+    assert model.feature_names_in_.tolist() == ["x0", "x1", "x2"]
+    unknown = parts[["x0", "x1", "x2"]].to_dask_array(), parts["y"].to_dask_array()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        again = BayesianSoftmaxRegression(random_state=0, sampler=SAMPLER).fit(*unknown)
+    assert again.log_evidence_ == model.log_evidence_
+    pytest.importorskip("pyarrow")
+    frame.to_parquet(tmp_path / "rows.parquet", row_group_size=1000)
+    source = RowSource(tmp_path / "rows.parquet", target="y")
+    assert_agree(BayesianSoftmaxRegression(random_state=0, sampler=SAMPLER).fit(source), array)
+    new_X, new_y = softmax_rows(14, n=12_000)
+    for one in (model, array):
+        one.partial_fit(pd.DataFrame(new_X[9000:], columns=["x0", "x1", "x2"]), new_y[9000:])
+    assert_agree(model, array)
+
+
+def test_few_rows_are_fetched_and_have_the_digits_of_the_array():
+    X, y = softmax_rows(15, n=600)
+    parts = cut(X, [200, 0, 400]), cut(y, [200, 0, 400])
+    for sampler in (None, Laplace(n_particles=200)):
+        model = BayesianSoftmaxRegression(random_state=0, sampler=sampler)
+        assert model.fit(X, y).log_evidence_ == model.fit(*parts).log_evidence_
+
+
+def test_a_stream_of_parts_is_that_of_their_arrays():
+    X, y = softmax_rows(16, n=300)
+    model = BayesianSoftmaxRegression(random_state=0).partial_fit(cut(X, [100, 200]), cut(y, [100, 200]))
+    arrays = BayesianSoftmaxRegression(random_state=0).partial_fit(X[:100], y[:100])
+    arrays.partial_fit(X[100:], y[100:])
+    assert model.log_evidence_ == arrays.log_evidence_
+
+
+def test_errors_name_the_part_and_change_nothing():
+    X, y = softmax_rows(17, n=4000)
+    lengths = [1000] * 4
+    model = BayesianSoftmaxRegression(random_state=0, sampler=SAMPLER).fit(cut(X, lengths), cut(y, lengths))
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match="X has 4000 rows and y 3000"):
+        model.fit(cut(X, lengths), cut(y[:3000], lengths[:3]))
+    of_other_lengths = cut(y, [900, 1100, 1000, 1000])
+    parts = dd.from_dask_array(cut(X, lengths))
+    with pytest.raises(ValueError, match="part 0, counted from 0: X has 1000 rows and y 900"):
+        model.fit(parts, of_other_lengths)
+    with pytest.raises(ValueError, match="X has 4 parts and y 2"):
+        model.fit(parts, cut(y, [2000, 2000]))
+    gap = X.copy()
+    gap[2345, 1] = np.nan
+    with pytest.raises(ValueError, match="part 2, counted from 0: column 1 has the value nan in row 345"):
+        model.fit(cut(gap, lengths), cut(y, lengths))
+    weight = np.ones(4000)
+    weight[3001] = -1.0
+    with pytest.raises(ValueError, match=r"part 3.*negative"):
+        model.fit(cut(X, lengths), cut(y, lengths), cut(weight, lengths))
+    assert vars(model) == before
+    with pytest.raises(ValueError, match="partial_fit"):
+        BayesianGMM(2, sampler=SAMPLER).fit(cut(X, lengths))
+    with pytest.raises(ValueError, match="partial_fit"):
+        BayesianSoftmaxRegression(sampler=SGAIS(reservoir_size=2000, proposal=None)).fit(
+            cut(X, lengths), cut(y, lengths)
+        )
+
+
+def test_a_seed_has_its_digits_and_a_generator_goes_on():
+    X, y = softmax_rows(18, n=4000)
+    parts = cut(X, [1000] * 4), cut(y, [1000] * 4)
+
+    def answers(state):
+        return [
+            BayesianSoftmaxRegression(random_state=state, sampler=SAMPLER).fit(*parts).log_evidence_
+            for _ in range(2)
+        ]
+
+    one, same = answers(4)
+    assert one == same
+    first, second = answers(np.random.RandomState(4))
+    assert first == one and second != one
