@@ -30,8 +30,9 @@ class BayesianCategoricalMixture(MixtureEstimator):
         K.
     weight_concentration : float, default=1.0
         Concentration of the symmetric Dirichlet prior of the weights; 1 is uniform.
-    category_concentration : float, default=1.0
-        Concentration of the symmetric Dirichlet priors of the probabilities of levels; 1 is uniform.
+    category_concentration : float, default=0.5
+        Concentration of the symmetric Dirichlet priors of the probabilities of levels.  0.5 is Jeffreys'
+        prior; with 1, the uniform, independent columns of equally frequent levels look like several classes.
     categories : None, "auto" or list of array-likes, default=None
         Levels of each column.  None: those of the first call.  "auto": those that a categorical column of a
         data frame declares, whether they occur or not, and of other columns those of the first call.  The
@@ -96,7 +97,7 @@ class BayesianCategoricalMixture(MixtureEstimator):
         n_components: int = 1,
         *,
         weight_concentration: float = 1.0,
-        category_concentration: float = 1.0,
+        category_concentration: float = 0.5,
         categories: Sequence[Any] | str | None = None,
         missing: str = "level",
         sampler: Any = None,

@@ -1,6 +1,6 @@
 """Selection by evidence in scikit-learn's searches: scorers, and a split that trains on all rows."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,14 @@ from .._compat import num_samples
 from ._candidates import last_step
 
 
-def evidence_scorer(estimator: Any, X: Any, y: Any = None) -> float:
+def _weighted(scorer: Callable[..., float]) -> Callable[..., float]:
+    """Say to a search of scikit-learn that weights are in the score: it asks even functions since 1.9."""
+    scorer._accept_sample_weight = lambda: True  # type: ignore[attr-defined]
+    return scorer
+
+
+@_weighted
+def evidence_scorer(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
     """Log evidence of the rows that an estimator was fitted on, as a scorer for ``GridSearchCV``.
 
     Parameters
@@ -18,7 +25,7 @@ def evidence_scorer(estimator: Any, X: Any, y: Any = None) -> float:
     estimator : estimator
         A fitted estimator with ``log_evidence_``, also as the last step of a pipeline, frozen, or an
         :class:`EvidenceModelAverager`.
-    X, y : object
+    X, y, sample_weight : object
         Not used: the evidence is that of the training rows.
 
     Returns
@@ -56,22 +63,26 @@ def evidence_scorer(estimator: Any, X: Any, y: Any = None) -> float:
     return _read(estimator, "log_evidence_")
 
 
-def _evidence_std_scorer(estimator: Any, X: Any, y: Any = None) -> float:
+@_weighted
+def _evidence_std_scorer(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
     """Standard error of the log evidence, nats."""
     return _read(estimator, "log_evidence_std_")
 
 
-def _n_samples_scorer(estimator: Any, X: Any, y: Any = None) -> float:
+@_weighted
+def _n_samples_scorer(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
     """Rows that the evidence is of."""
     return _read(estimator, "n_samples_seen_")
 
 
-def _n_warnings_scorer(estimator: Any, X: Any, y: Any = None) -> float:
+@_weighted
+def _n_warnings_scorer(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
     """Number of reasons that the fit gives to doubt its evidence."""
     return float(len(getattr(last_step(estimator), "warnings_", ())))
 
 
-def _fingerprint_scorer(estimator: Any, X: Any, y: Any = None) -> float:
+@_weighted
+def _fingerprint_scorer(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
     """Checksum of these rows, 32 bits, which a double holds exactly."""
     return _read(estimator, "data_fingerprint_")
 

@@ -52,7 +52,7 @@ class CategoricalMixtureModel(Exchangeable, Model):
     n_components: int
     n_levels: tuple[int, ...]
     weight_concentration: float = 1.0
-    category_concentration: float = 1.0
+    category_concentration: float = 0.5
 
     evaluation = Evaluation(fused_elements=1_000_000, single_precision_total=SINGLE_PRECISION_TOTAL)
 

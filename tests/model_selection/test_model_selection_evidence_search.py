@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 from estimator_cases import data, estimator
 from mutants import broken
@@ -10,7 +11,15 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sgevidence import BayesianLinearRegression, EvidenceSearch, Exact, FullData, compare, evidence_scorers
+from sgevidence import (
+    BayesianCategoricalMixture,
+    BayesianLinearRegression,
+    EvidenceSearch,
+    Exact,
+    FullData,
+    compare,
+    evidence_scorers,
+)
 from sgevidence.exceptions import EvidenceWarning
 
 
@@ -74,3 +83,12 @@ def test_fits_that_warned_are_marked():
     assert sorted(bool(w) for w in search.comparison_["warnings"]) == [False, True]
     row = next(line for line in repr(search.comparison_).splitlines() if line.startswith("noise_std=0.5"))
     assert row.endswith("warned")
+
+
+def test_weights_of_rows_are_in_the_evidence():
+    """A search of scikit-learn asks its scorers whether they know of weights."""
+    X, weight = np.array([["a", "x"], ["b", "y"]]), np.array([3.0, 2.0])
+    model = BayesianCategoricalMixture(random_state=0)
+    search = EvidenceSearch(model, {"n_components": [1]}).fit(X, sample_weight=weight)
+    repeated = clone(model).fit(np.repeat(X, [3, 2], axis=0))
+    assert search.best_estimator_.log_evidence_ == repeated.log_evidence_
