@@ -73,6 +73,7 @@ def test_doctests(module):
         pytest.param("docs/comparing.md", marks=pytest.mark.slow),
         pytest.param("docs/reading.md", marks=pytest.mark.slow),
         pytest.param("docs/own_model.md", marks=pytest.mark.slow),
+        pytest.param("docs/mixtures.md", marks=pytest.mark.slow),
         "docs/misleading.md",
         "docs/coming_from.md",
         "docs/monitoring.md",
