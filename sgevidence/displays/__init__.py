@@ -4,6 +4,7 @@ from ._coefficients import CoefficientsDisplay
 from ._comparison import ComparisonDisplay
 from ._evidence import EvidenceDisplay
 from ._mixture import MixtureDisplay
+from ._predictive_check import PredictiveCheckDisplay
 from ._probabilities import ModelProbabilitiesDisplay
 from ._run import RunDisplay
 from ._surprise import SurpriseDisplay
@@ -13,6 +14,7 @@ __all__ = [
     "EvidenceDisplay",
     "ComparisonDisplay",
     "ModelProbabilitiesDisplay",
+    "PredictiveCheckDisplay",
     "RunDisplay",
     "SurpriseDisplay",
     "MixtureDisplay",

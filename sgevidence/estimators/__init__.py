@@ -16,6 +16,7 @@ from ._input import (
     refuse_extreme,
     refuse_unreadable,
 )
+from ._known import with_known
 from ._linear_regression import BayesianLinearRegression, linear_model
 from ._merging import merge
 from ._prior_conflict import CONFLICT, prior_conflict
@@ -63,4 +64,5 @@ __all__ = [
     "settings_of_all",
     "warned",
     "weighted_quantiles",
+    "with_known",
 ]

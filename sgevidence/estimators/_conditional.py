@@ -117,6 +117,15 @@ class ConditionalEstimator(EvidenceEstimator):
             draws.append(self._model.sample_rows(theta, X, rng))
         return self._decode(np.column_stack(draws))
 
+    def _replicated(self, theta: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Targets of validated rows from one θ (d,): numbers in the data's units, or indices of classes."""
+        y = self._model.sample_rows(theta[None], X, rng)
+        return y if hasattr(self, "classes_") else self._decode(y)
+
+    def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Mean and standard deviation of y under one θ (d,), as far as they are known."""
+        return ()
+
     def _decode(self, y: np.ndarray) -> np.ndarray:
         """Targets as they came."""
         return y
@@ -125,6 +134,7 @@ class ConditionalEstimator(EvidenceEstimator):
 class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     """Estimators whose model names its parameters ``coef`` and ``intercept``."""
 
+    _model: Any  #: with ``predictive_mean``, ``predictive_std``, or ``log_probabilities``
     columns: Any
     columns_: np.ndarray
 
@@ -158,6 +168,13 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
 
     def _units_of(self, rows: Rows) -> Units:
         return Units.of_inputs(rows, len(self.columns_), self.fit_intercept)
+
+    def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
+        one = theta[None], np.ones(1), X
+        mean, std = self._model.predictive_mean(*one), self._model.predictive_std(*one)
+        if hasattr(self, "classes_"):
+            return (np.column_stack([1 - mean, mean]),)
+        return self._decode(mean), std * (1.0 if self._units is None else self._units.y_scale)
 
     def _used(self, X: np.ndarray) -> np.ndarray:
         return X if self.columns is None else np.take(X, self.columns_, axis=1)

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..history import Rows
-from ..models import CustomModel, RowFunction
+from ..models import CustomModel, RowFunction, check_shape
 from ._conditional import ConditionalEstimator
 from ._dimensions import DIMENSIONS
 
@@ -17,6 +17,8 @@ class RowsOrNone(ConditionalEstimator):
     """Base of the estimator of a user's model."""
 
     priors: Any
+    mean: Any
+    sample_rows: Any
     _model: CustomModel
     _has_rows = True  #: of the call that is being made, or of the fit
 
@@ -45,6 +47,20 @@ class RowsOrNone(ConditionalEstimator):
         if y is None:
             return validate_data(self, X, reset=reset, dtype=np.float64, order="C"), None
         return validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", y_numeric=True)
+
+    def _replicated(self, theta: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        y = self._model.sample_rows(np.tile(theta, (len(X), 1)), X, rng)
+        check_shape(y, (len(X),), "sample_rows", "(n,)")
+        return y
+
+    def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
+        return () if self.mean is None else (self._functions.mean(self.mean, theta[None], X)[0],)
+
+    def _refuse_to_replicate(self, rows: Rows) -> None:
+        if self.sample_rows is None:
+            raise TypeError("this model cannot replicate rows: give it sample_rows=, a function (p, X, rng)")
+        if rows.y is None:
+            raise TypeError("a model of one's own replicates y given X: fit it with y")
 
     @property
     def _functions(self) -> RowFunction:

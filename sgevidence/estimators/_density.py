@@ -92,3 +92,11 @@ class DensityEstimator(DensityMixin, EvidenceEstimator):
         float
         """
         return float(np.mean(self.score_samples(X)))
+
+    def _replicated(self, theta: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """As many rows as X has, from one θ (d,), in the data's units."""
+        X, _ = self._model.sample_rows(theta, len(X), rng)
+        return X if self._units is None else self._units.restored_X(X)
+
+    def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
+        return ()

@@ -130,6 +130,9 @@ class PosteriorReports(BaseEstimator):
         """log p(y_r | θ_m) of the data as given, (M, n), from rows in the units of the model."""
         return self._model.log_likelihood(theta, rows) - self._log_unit
 
+    def _refuse_to_replicate(self, rows: Rows) -> None:
+        """Raise a TypeError that says why rows cannot be replicated."""
+
     def log_predictive(self, X: Any, y: Any = None) -> float:
         """Joint log predictive density of rows, log p(rows | rows seen), in nats.
 

@@ -203,6 +203,9 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         """
         return super().score(*at_once(self, X, y, sample_weight))
 
+    def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
+        return (np.exp(self._model.log_probabilities(theta[None], X)[:, 0].T),)
+
     def _decode(self, y: np.ndarray) -> np.ndarray:
         return self.classes_[y]
 

@@ -13,13 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tables import Table, shortened, with_errors
+from ..tables import Table, shortened, to_digits, with_errors
 from ._dimensions import scalar_names
-
-#: Significant digits of a standard deviation; the other numbers of its row end at the same decimal.
-STD_DIGITS = 2
-#: Decimals, and digits before the point, that are written out; beyond, numbers have an exponent.
-MOST_DECIMALS, MOST_DIGITS = 6, 7
 
 
 class ParameterTable(Table):
@@ -45,7 +40,10 @@ class ParameterTable(Table):
         """Numbers of a row to the same decimal, by its standard deviation."""
         scaled = [name for name in self.columns if name == "mean" or name == "sd" or name.endswith("%")]
         cells = {
-            name: [cell(v, sd) if name in scaled else plain(name, v) for v, sd in zip(self[name], self["sd"])]
+            name: [
+                to_digits(v, sd) if name in scaled else plain(name, v)
+                for v, sd in zip(self[name], self["sd"])
+            ]
             for name in self.columns
         }
         taken = sum(2 + max(map(len, [name, *column])) for name, column in cells.items())
@@ -93,17 +91,6 @@ def warned(model: Any) -> list[str]:
     """A line where the fit doubts itself."""
     n = len(model.warnings_)
     return [f"warned: {n} warning{'s' * (n > 1)} in warnings_ say{'s' * (n == 1)} why."] if n else []
-
-
-def cell(value: float, sd: float) -> str:
-    """A number to the second digit of a standard deviation."""
-    if not np.isfinite(value) or not np.isfinite(sd) or sd == 0:
-        return f"{value:.6g}"
-    decimals = STD_DIGITS - 1 - int(np.floor(np.log10(sd)))
-    if decimals <= MOST_DECIMALS and abs(value) < 10.0**MOST_DIGITS:
-        return f"{round(value, max(decimals, 0)) + 0.0:.{max(decimals, 0)}f}"  # no −0
-    before = int(np.floor(np.log10(abs(value)))) if value else 0
-    return f"{value:.{min(max(before + decimals, 1), 15)}e}"
 
 
 def plain(name: str, value: float) -> str:

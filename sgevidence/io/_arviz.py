@@ -4,11 +4,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import Pipeline
 
 from ..estimators import dimensions, places
-from ..model_selection import last_step
+from ..model_selection import last_step, transformed
 from ..particles import spread
 
 
@@ -74,7 +72,7 @@ def to_arviz(estimator: Any, X: ArrayLike | None = None, y: ArrayLike | None = N
     }
     if X is not None:
         name = "X" if y is None else "y"
-        log_likelihood = _log_likelihood(model, _transformed(estimator, X), y)
+        log_likelihood = _log_likelihood(model, transformed(estimator, X), y)
         groups["log_likelihood"] = xarray.Dataset({name: (("chain", "draw", "row"), log_likelihood[None])})
     if hasattr(arviz, "InferenceData"):
         return arviz.InferenceData(attrs=attributes, **groups)
@@ -123,14 +121,3 @@ def _log_likelihood(model: Any, X: Any, y: Any) -> np.ndarray:
     """log p(row | draw) for the draws of ``posterior_samples()``, (M, n)."""
     theta = model.particles_[spread(model.particle_weights_, len(model.particles_))]
     return np.asarray(model._log_likelihood(theta, model._rows_to_score(X, y)))
-
-
-def _transformed(estimator: Any, X: Any) -> Any:
-    """Rows as the model behind a pipeline sees them."""
-    while isinstance(estimator, (Pipeline, FrozenEstimator)):
-        if isinstance(estimator, Pipeline):
-            X = estimator[:-1].transform(X) if len(estimator) > 1 else X
-            estimator = estimator.steps[-1][1]
-        else:
-            estimator = estimator.estimator
-    return X

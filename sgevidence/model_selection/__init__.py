@@ -2,9 +2,11 @@
 
 from ..tables import Table
 from ._bayes_factor import LogBayesFactor, log_bayes_factor
-from ._candidates import ONE_MAX_ORDER, Candidate, candidates, last_step, named_models
+from ._candidates import ONE_MAX_ORDER, Candidate, candidates, last_step, named_models, transformed
+from ._check_result import PredictiveCheck
 from ._compare import compare
 from ._evidence_search import EvidenceSearch
+from ._predictive_check import predictive_check, replicated_check
 from ._prior_sensitivity import ReweightedEvidence, SensitivityTable, prior_sensitivity, reweight_prior
 from ._probabilities import log_model_prior, probability_interval
 from ._replicate import Replicates, replicate
@@ -18,11 +20,14 @@ __all__ = [
     "Table",
     "log_bayes_factor",
     "LogBayesFactor",
+    "predictive_check",
+    "PredictiveCheck",
     "prior_sensitivity",
     "reweight_prior",
     "ReweightedEvidence",
     "SensitivityTable",
     "replicate",
+    "replicated_check",
     "Replicates",
     "evidence_scorer",
     "evidence_scorers",
@@ -34,4 +39,5 @@ __all__ = [
     "last_step",
     "named_models",
     "seed",
+    "transformed",
 ]

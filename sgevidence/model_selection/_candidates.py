@@ -41,6 +41,17 @@ def last_step(estimator: Any) -> Any:
     return estimator
 
 
+def transformed(estimator: Any, X: Any) -> Any:
+    """Rows as the model behind a pipeline sees them."""
+    while isinstance(estimator, (Pipeline, FrozenEstimator)):
+        if isinstance(estimator, Pipeline):
+            X = estimator[:-1].transform(X) if len(estimator) > 1 else X
+            estimator = estimator.steps[-1][1]
+        else:
+            estimator = estimator.estimator
+    return X
+
+
 def named_models(models: Any) -> dict[str, Any]:
     """Fitted models by name: of an averager, of a mapping, or of a list, whose names are made up.
 

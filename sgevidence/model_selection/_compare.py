@@ -11,13 +11,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._bayes_factor import in_words
-from ._candidates import candidates
+from ._candidates import candidates, named_models
+from ._predictive_check import predictive_check
 from ._probabilities import log_model_prior, probabilities, probability_interval
 from ._summary import ComparisonTable
 
 
 def compare(
-    models: Any, *, model_prior: ArrayLike | Mapping[str, float] | None = None, level: float = 0.9
+    models: Any,
+    *,
+    model_prior: ArrayLike | Mapping[str, float] | None = None,
+    level: float = 0.9,
+    check: Any = None,
 ) -> Any:
     """Rank models of the same rows by their evidence.
 
@@ -32,14 +37,19 @@ def compare(
         own.  It changes the probabilities only: evidences and Bayes factors do not depend on it.
     level : float, default=0.9
         Probability of the interval of ``probability``, half of the rest on each side.
+    check : tuple or dict, optional
+        Arguments of :func:`predictive_check`, ``(X, y)`` or a dictionary such as
+        ``dict(X=X, y=y, offset=offset)``: each model is asked whether it reproduces these rows.  By default
+        none is, and a model that has the most evidence may fit badly.
 
     Returns
     -------
     pandas.DataFrame, or Table where pandas is not installed
         One row per model, the best first.  It prints as a summary in eighty columns: log evidence and
         standard error, probability, Bayes factor against the best, and a word where there is doubt:
-        ``warned`` if the fit warned, ``open`` if the best is ahead by less than two standard errors.  The
-        columns are
+        ``warned`` if the fit warned, ``open`` if the best is ahead by less than two standard errors,
+        ``misfit`` if the model does not reproduce the rows of ``check``; a line below says if none of the
+        models does.  The columns are
 
         * ``rank``, by log evidence;
         * ``log_evidence``, ``log_evidence_std``: nats;
@@ -49,7 +59,8 @@ def compare(
         * ``probability``, ``probability_low``, ``probability_high``: posterior probability, and the interval
           that the standard errors leave it;
         * ``n_samples``: rows seen;
-        * ``warnings``: what the fit warned of, joined.
+        * ``warnings``: what the fit warned of, joined;
+        * ``misfit``, with ``check``: statistics that the model does not reproduce, joined.
 
     Raises
     ------
@@ -57,11 +68,12 @@ def compare(
         If a model is not fitted, or has no evidence.
     ValueError
         If the evidences are of different rows, targets, classes or kinds of models, or not finite: the
-        message says which; if a search has not kept the error bars.
+        message says which; if a search has not kept the error bars, or is to be checked.
 
     See Also
     --------
     log_bayes_factor : Two models.
+    predictive_check : Does a model fit at all?
     ComparisonDisplay : The table as a picture.
     replicate : Is the standard error true?
 
@@ -117,8 +129,19 @@ def compare(
         "n_samples": np.array([one.n_samples if one.n_samples is not None else "unknown" for one in found]),
         "warnings": np.array(["; ".join(one.warnings) for one in found]),
     }
+    if check is not None:
+        columns["misfit"] = np.array(_misfits(models, check))
     ranked = {"rank": np.arange(1, len(found) + 1)} | {key: value[order] for key, value in columns.items()}
     return _table(ranked, [names[k] for k in order])
+
+
+def _misfits(models: Any, check: Any) -> list[str]:
+    """Statistics of the rows that each model does not reproduce."""
+    if hasattr(models, "cv_results_") or (isinstance(models, Mapping) and "params" in models):
+        raise ValueError("a search does not keep its models, which check= is of: fit those of interest")
+    rows = dict(check) if isinstance(check, Mapping) else dict(zip(("X", "y"), check))
+    rows = {"random_state": 0} | rows  # the same table each time
+    return [", ".join(predictive_check(model, **rows).misfits) for model in named_models(models).values()]
 
 
 def _table(columns: dict[str, np.ndarray], names: list[str]) -> Any:

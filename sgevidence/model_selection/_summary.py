@@ -15,7 +15,10 @@ COLUMNS = ("log_evidence", "log_evidence_std", "probability", "difference", "dif
 DOUBTS = {
     "warned": "warned: the fit doubts its own evidence; why, is in the column 'warnings'.",
     "open": "open: the errors leave open whether this model or the best has more evidence.",
+    "misfit": "misfit: the model does not reproduce the rows; in what, is in column 'misfit'.",
 }
+#: Below a table all of whose models were checked in vain.
+NONE_FITS = "None of the models fits the rows: the best is the best of wrong models."
 
 
 class Summarised:
@@ -54,11 +57,14 @@ def summary(table: Any) -> tuple[Table, list[str]]:
         "probability": [_probability(p) for p in columns["probability"]],
         "Bayes factor": [_bayes_factor(d) for d in columns["difference"]],
     }
+    misfits = np.asarray(table["misfit"] if "misfit" in table.columns else [""] * len(doubts))
+    doubts = [", ".join(filter(None, [word, "misfit" * bool(m)])) for word, m in zip(doubts, misfits)]
     if any(doubts):
         cells["doubt"] = doubts
     taken = sum(2 + max(map(len, [name, *column])) for name, column in cells.items())
     names = shortened([str(name) for name in table.index], taken)
-    return Table(cells, names), [meaning for word, meaning in DOUBTS.items() if word in doubts]
+    notes = [meaning for word, meaning in DOUBTS.items() if any(word in words for words in doubts)]
+    return Table(cells, names), [*notes, NONE_FITS] if all(misfits) else notes
 
 
 def _doubt(difference: float, difference_std: float, warnings: str) -> str:

@@ -8,6 +8,10 @@ import numpy as np
 WIDTH = 80
 #: Fewest characters of a name, however wide the numbers beside it are.
 MIN_NAME_WIDTH = 12
+#: Significant digits of a standard deviation; the other numbers of its row end at the same decimal.
+STD_DIGITS = 2
+#: Decimals, and digits before the point, that are written out; beyond, numbers have an exponent.
+MOST_DECIMALS, MOST_DIGITS = 6, 7
 
 
 def shortened(names: Sequence[str], taken: int) -> list[str]:
@@ -22,3 +26,14 @@ def with_errors(values: np.ndarray, stds: np.ndarray) -> list[str]:
     errors = ["0" if s == 0 else f"{s:.2f}" if s >= 0.01 or np.isnan(s) else "<0.01" for s in stds]
     width = max(map(len, errors))
     return [f"{v:.2f} ± {error.ljust(width)}" for v, error in zip(values, errors)]
+
+
+def to_digits(value: float, sd: float) -> str:
+    """A number to the second digit of a standard deviation."""
+    if not np.isfinite(value) or not np.isfinite(sd) or sd == 0:
+        return f"{value:.6g}"
+    decimals = STD_DIGITS - 1 - int(np.floor(np.log10(sd)))
+    if decimals <= MOST_DECIMALS and abs(value) < 10.0**MOST_DIGITS:
+        return f"{round(value, max(decimals, 0)) + 0.0:.{max(decimals, 0)}f}"  # no −0
+    before = int(np.floor(np.log10(abs(value)))) if value else 0
+    return f"{value:.{min(max(before + decimals, 1), 15)}e}"

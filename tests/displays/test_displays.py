@@ -19,6 +19,7 @@ from sgevidence import (
     EvidenceModelAverager,
     MixtureDisplay,
     ModelProbabilitiesDisplay,
+    PredictiveCheckDisplay,
     RunDisplay,
     SurpriseDisplay,
     WeightsDisplay,
@@ -70,6 +71,7 @@ def test_every_display_has_a_name_of_its_own_and_an_axis(averager, linear):
         MixtureDisplay.from_estimator(averager.named_estimators_["K=2"], X),
         CoefficientsDisplay.from_estimator(linear),
         WeightsDisplay.from_estimator(averager),
+        PredictiveCheckDisplay.from_estimator(linear, *data("linear"), random_state=0, n_draws=300),
     ]
     assert {type(d).__name__ for d in drawn} == {n for n in sgevidence.__all__ if n.endswith("Display")}
     for display in drawn:
@@ -302,3 +304,16 @@ def test_what_a_display_cannot_draw(wrong, got):
         MixtureDisplay.from_estimator(wrong, np.ones((3, 2)))
     with pytest.raises(TypeError, match="EvidenceDisplay draws a fitted estimator with evidence_path_"):
         EvidenceDisplay.from_estimators([3])
+
+
+def test_observed_statistics_are_drawn_among_those_replicated():
+    """In units of half the replicates' interval; beyond six of them there is an arrow."""
+    rng = np.random.default_rng(0)
+    y, replicated = rng.poisson(3.0, 50) + 20.0, rng.poisson(3.0, size=(400, 50))
+    display = PredictiveCheckDisplay.from_predictions(y, replicated, statistics=["mean", "variance"])
+    low, middle, high = np.quantile(display.check.replicated, [0.05, 0.5, 0.95], axis=0)
+    far, near = display.ax_.lines[-2:]
+    assert far.get_marker() == ">" and far.get_xdata()[0] == 6.0 and far.get_color() == COLORS[1]
+    assert near.get_marker() == "o" and near.get_color() == COLORS[0]
+    assert near.get_xdata()[0] == pytest.approx((y.var() - middle[1]) / ((high - low)[1] / 2))
+    assert [label.get_text() for label in display.ax_.get_yticklabels()] == ["mean", "variance"]

@@ -20,7 +20,8 @@ from sgevidence import (
     Exact,
 )
 from sgevidence.estimators import _summary
-from sgevidence.estimators._summary import cell, effective_draws, merged_weights, weighted_quantiles
+from sgevidence.estimators._summary import effective_draws, merged_weights, weighted_quantiles
+from sgevidence.tables import to_digits
 
 FAST = SGAIS(30, max_particles=30)
 
@@ -170,7 +171,7 @@ def test_models_of_different_kinds_share_no_parameters():
     ],
 )
 def test_numbers_end_at_the_second_digit_of_their_standard_deviation(value, sd, text):
-    assert cell(value, sd) == text
+    assert to_digits(value, sd) == text
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,144 @@
+r"""Statistics by which a predictive check compares rows with replicated rows.
+
+Some of them measure rows against one θ, and have a value for each draw from the posterior: with residuals
+e_r = (y_r − E[y_r | θ]) / sd(y_r | θ), of classes the vector e_rk = [y_r = k] − p_rk,
+
+    dispersion = Σ_r e_r² / n,        autocorrelation = Σ_r e_r·e_{r+1} / Σ_r e_r²     (e less its mean),
+    calibration = Σ_k Σ_g (O_kg − E_kg)² / max(V_kg, 1),
+
+O_kg the rows of class k in group g, E_kg and V_kg their mean and variance under θ; the ten groups have rows
+of like p_rk (Hosmer and Lemeshow 1980).
+"""
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+#: Groups of rows of like probability.
+N_GROUPS = 10
+#: Columns to which each pair of them has its correlation in the table; beyond, only the largest is there.
+PAIRED_COLUMNS = 4
+
+
+class RowsAndTheta(NamedTuple):
+    """Observed or replicated rows, and what one θ says of them."""
+
+    y: np.ndarray  #: (n,) numbers or indices of classes, (n, d) rows of a density
+    has_theta: bool = False
+    mean: np.ndarray | None = None  #: E[y | θ] (n,), or probabilities of classes (n, K)
+    std: np.ndarray | None = None  #: (n,)
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """(n,) or (n, K); y itself where the mean is not known, not divided where there is no variance."""
+        if self.mean is None:
+            return self.y
+        if self.mean.ndim == 2:
+            return (self.y[:, None] == np.arange(self.mean.shape[1])) - self.mean
+        e = self.y - self.mean
+        if self.std is None or not np.all(np.isfinite(self.std)):
+            return e
+        return np.divide(e, self.std, out=np.zeros_like(e), where=self.std > 0)
+
+
+class Statistic(NamedTuple):
+    """A function of rows, and perhaps of θ."""
+
+    name: str
+    value: Callable[[RowsAndTheta], float]
+    asks_theta: bool = False
+
+
+def skewness(y: np.ndarray) -> float:
+    """Third central moment over the cube of the standard deviation; 0 of a constant."""
+    c = y - y.mean()
+    variance = np.mean(c**2)
+    return float(np.mean(c**3) / variance**1.5) if variance > 0 else 0.0
+
+
+def autocorrelation(rows: RowsAndTheta) -> float:
+    """Of neighbouring residuals, in the order of the rows; 0 of a constant."""
+    c = rows.residuals - rows.residuals.mean(axis=0)
+    squares = np.sum(c**2)
+    return float(np.sum(c[1:] * c[:-1]) / squares) if squares > 0 else 0.0
+
+
+def dispersion(rows: RowsAndTheta) -> float:
+    """Mean square of the residuals."""
+    return float(np.mean(rows.residuals**2))
+
+
+def calibration(rows: RowsAndTheta) -> float:
+    """χ² of the classes in groups of rows of like probability."""
+    assert rows.mean is not None
+    P, e = (v[:, int(v.shape[1] == 2) :] for v in (rows.mean, rows.residuals))  # of two classes the second
+    order = np.argsort(P, axis=0, kind="stable")
+    starts = np.arange(N_GROUPS) * len(P) // N_GROUPS if len(P) > N_GROUPS else np.arange(len(P))
+    variance, gap = (
+        np.add.reduceat(np.take_along_axis(v, order, axis=0), starts, axis=0) for v in (P * (1 - P), e)
+    )
+    return float(np.sum(gap**2 / np.maximum(variance, 1.0)))
+
+
+MEAN = Statistic("mean", lambda rows: float(rows.y.mean()))
+VARIANCE = Statistic("variance", lambda rows: float(rows.y.var()))
+SKEWNESS = Statistic("skewness", lambda rows: skewness(rows.y))
+ZEROS = Statistic("zeros", lambda rows: float(np.mean(rows.y == 0)))
+MINIMUM = Statistic("minimum", lambda rows: float(rows.y.min()))
+MAXIMUM = Statistic("maximum", lambda rows: float(rows.y.max()))
+DISPERSION = Statistic("dispersion", dispersion, True)
+AUTOCORRELATION = Statistic("autocorrelation", autocorrelation, True)
+CALIBRATION = Statistic("calibration", calibration, True)
+
+OF_NUMBERS = [MEAN, VARIANCE, SKEWNESS, MINIMUM, MAXIMUM]
+OF_COUNTS = [MEAN, VARIANCE, ZEROS, MINIMUM, MAXIMUM]
+
+
+def of_values(y: np.ndarray) -> list[Statistic]:
+    """Statistics of numbers, or of counts if all are whole and none is negative."""
+    return OF_COUNTS if np.all((y >= 0) & (y == np.round(y))) else OF_NUMBERS
+
+
+def of_classes(classes: Any) -> list[Statistic]:
+    """Shares of the classes (of two, of the second), and how well their probabilities are calibrated."""
+
+    def share(k: int) -> Callable[[RowsAndTheta], float]:
+        return lambda rows: float(np.mean(rows.y == k))
+
+    chosen = list(enumerate(classes))[int(len(classes) == 2) :]
+    return [*(Statistic(f"share of {c}", share(k)) for k, c in chosen), CALIBRATION]
+
+
+def of_columns(names: list[str]) -> list[Statistic]:
+    """Moments of each column of a density, and correlations of columns."""
+
+    def of_column(function: Callable[[np.ndarray], Any], j: int) -> Callable[[RowsAndTheta], float]:
+        return lambda rows: float(function(rows.y[:, j]))
+
+    def of_pair(i: int, j: int) -> Callable[[RowsAndTheta], float]:
+        return lambda rows: float(correlations(rows.y)[i, j])
+
+    found = [
+        Statistic(f"{name}[{column}]", of_column(function, j))
+        for j, column in enumerate(names)
+        for name, function in (("mean", np.mean), ("variance", np.var), ("skewness", skewness))
+    ]
+    if len(names) <= PAIRED_COLUMNS:
+        pairs = combinations(range(len(names)), 2)
+        return found + [Statistic(f"correlation[{names[i]}, {names[j]}]", of_pair(i, j)) for i, j in pairs]
+    return [*found, Statistic("largest correlation", largest_correlation)]
+
+
+def largest_correlation(rows: RowsAndTheta) -> float:
+    """Largest absolute value of the correlations of two columns."""
+    return float(np.max(np.abs(np.triu(correlations(rows.y), 1))))
+
+
+def correlations(X: np.ndarray) -> np.ndarray:
+    """Of columns, (d, d); 0 where one is constant."""
+    c = X - X.mean(axis=0)
+    norm = np.sqrt(np.sum(c**2, axis=0))
+    c = np.divide(c, norm, out=np.zeros_like(c), where=norm > 0)
+    return c.T @ c
