@@ -2,10 +2,10 @@
 Does any of the models fit?  Horse kicks and accidents
 ======================================================
 
-Evidence ranks models.  The best of them may still be wrong, and ``predictive_check`` says so: it compares the
-observed counts with counts that a fitted model replicates.  Two tables of real counts show both answers: soldiers
-of the Prussian cavalry who were killed by horse kicks, by corps and year (Bortkiewicz 1898), and accidents of 647
-women who made shells, in five weeks (Greenwood and Yule 1920).
+Evidence ranks models.  The best of them may still be wrong, and ``predictive_check`` says so: it compares
+the observed counts with counts that a fitted model replicates.  Two tables of real counts show both answers:
+soldiers of the Prussian cavalry who were killed by horse kicks, by corps and year (Bortkiewicz 1898), and
+accidents of 647 women who made shells, in five weeks (Greenwood and Yule 1920).
 """
 
 import matplotlib.pyplot as plt
@@ -33,8 +33,8 @@ def rows(counts):
 print(predictive_check(fit("poisson", kicks), *rows(kicks), random_state=0))
 
 # %%
-# Accidents are not: some women have more of them than others, and the rate is not the same for all.  Variance and
-# zeros are more than a Poisson regression can replicate, and it overlooks the women with many accidents.
+# Accidents are not: the rate is not the same for all women, and the variance of the counts is larger than any
+# that a Poisson regression replicates.
 
 poisson = fit("poisson", accidents)
 print(predictive_check(poisson, *rows(accidents), random_state=0))
@@ -54,8 +54,8 @@ models = {
 print(compare(models, check=rows(accidents)))
 
 # %%
-# The summary has the parameters: the accident rate is e to the intercept, and ``dispersion`` is the variance of the
-# women's rates in units of their squared mean.
+# The summary has the parameters: the mean rate is e to the intercept, and ``dispersion`` is the variance of
+# the women's rates in units of their squared mean.
 
 print(models["negative_binomial"].summary())
 

@@ -81,6 +81,7 @@ class BayesianCategoricalMixture(MixtureEstimator):
 
     _model: CategoricalMixtureModel
     categories_: list[np.ndarray]
+    _not_replicated = "moments and correlations, by which rows are compared, are not those of categories"
     _declared: list[Any] | None  #: levels that a frame's categorical columns declare
 
     _parameter_constraints: dict = {

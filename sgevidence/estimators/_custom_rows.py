@@ -56,11 +56,11 @@ class RowsOrNone(ConditionalEstimator):
     def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
         return () if self.mean is None else (self._functions.mean(self.mean, theta[None], X)[0],)
 
-    def _refuse_to_replicate(self, rows: Rows) -> None:
+    @property
+    def _not_replicated(self) -> str | None:  # type: ignore[override]
         if self.sample_rows is None:
-            raise TypeError("this model cannot replicate rows: give it sample_rows=, a function (p, X, rng)")
-        if rows.y is None:
-            raise TypeError("a model of one's own replicates y given X: fit it with y")
+            return "this model cannot replicate rows: give it sample_rows=, a function (p, X, rng)"
+        return None
 
     @property
     def _functions(self) -> RowFunction:

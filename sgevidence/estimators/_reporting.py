@@ -32,6 +32,7 @@ class PosteriorReports(BaseEstimator):
     _stream: Stream | None
     _result: EvidenceResult | None
     _dimensions: dict[str, tuple[str, ...]] = DIMENSIONS  #: names of the axes of parameters
+    _not_replicated: str | None = None  #: why a predictive check is refused, in words
     _doubts: list[str]  #: of the model and the rows
     _units: Units | None = None  #: of the rows that the model sees; None: as they are given
     _weight_seen: float  #: sum of the weights of the rows
@@ -129,9 +130,6 @@ class PosteriorReports(BaseEstimator):
     def _log_likelihood(self, theta: np.ndarray, rows: Rows) -> np.ndarray:
         """log p(y_r | θ_m) of the data as given, (M, n), from rows in the units of the model."""
         return self._model.log_likelihood(theta, rows) - self._log_unit
-
-    def _refuse_to_replicate(self, rows: Rows) -> None:
-        """Raise a TypeError that says why rows cannot be replicated."""
 
     def log_predictive(self, X: Any, y: Any = None) -> float:
         """Joint log predictive density of rows, log p(rows | rows seen), in nats.

@@ -27,6 +27,7 @@ class SeriesEstimator(EvidenceEstimator):
     noise_std: float | None
     n_features_in_: int
     _past: Past  #: the end of the series
+    _not_replicated = "values of an autoregression depend on those before: they are not replicated as rows"
 
     @property
     def fit_intercept(self) -> bool:

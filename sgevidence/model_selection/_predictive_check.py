@@ -121,7 +121,7 @@ def predictive_check(
     n_draws = _enough(n_draws, len(chosen))
     each = rng.multinomial(n_draws, weights)
     found = np.concatenate([_both(part, chosen, n, rng) for part, n in zip(parts, each) if n], axis=1)
-    return PredictiveCheck.of(*found, [one.name for one in chosen], q)
+    return PredictiveCheck.of(found[0], found[1], [one.name for one in chosen], q)
 
 
 def replicated_check(

@@ -7,6 +7,7 @@ all of whose rows come from one θ.
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import EvidenceEstimator, places, with_known
@@ -45,13 +46,16 @@ class Replicator(NamedTuple):
         model = last_step(estimator)
         if not isinstance(model, EvidenceEstimator):
             raise TypeError(f"{type(model).__name__} is no estimator of this library that can replicate rows")
+        if model._not_replicated is not None:
+            raise TypeError(f"{type(model).__name__}: {model._not_replicated}")
         check_is_fitted(model)
         X = transformed(estimator, X)
         if given := [name for name, value in known.items() if value is not None]:
             if not model._takes_known:
                 raise TypeError(f"{type(model).__name__} has no {' and no '.join(given)}")
         rows = model._rows_to_score(with_known(X, **known) if model._takes_known else X, y)
-        model._refuse_to_replicate(rows)
+        if rows.y is None and not isinstance(model, DensityMixin):
+            raise TypeError("a model of one's own replicates y given X: give y")
         copies = _copies(weight, len(rows))
         X, y = np.repeat(rows.X, copies, axis=0), None if rows.y is None else np.repeat(rows.y, copies)
         if y is None:
