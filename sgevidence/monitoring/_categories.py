@@ -28,6 +28,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ._expected import CategoryRows
 from ._filter import refuse_rows, rows_of_runs
 
 #: Most categories whose pairs are counted: 2 MB per column.
@@ -42,6 +43,7 @@ class CategoryRuns(NamedTuple):
     pairs: np.ndarray  # (capacity, columns, K, K): last category, next category
     log_chain: np.ndarray  # (capacity, columns): posterior log odds of the chain
     last: list[np.ndarray]  # the last row of the stream, if there is one
+    expected: list[CategoryRows]  # the last block
 
 
 class CategorySegment(BaseEstimator):
@@ -109,7 +111,7 @@ class CategorySegment(BaseEstimator):
         size = K if K <= MAX_CHAIN else 0
         table = np.zeros((capacity, n_features))
         pairs = np.zeros((capacity, n_features, size, size))
-        return CategoryRuns(np.zeros(capacity), np.zeros((capacity, n_features, K)), pairs, table, [])
+        return CategoryRuns(np.zeros(capacity), np.zeros((capacity, n_features, K)), pairs, table, [], [])
 
     def check(self, X: np.ndarray, first: int) -> None:
         """Refuse rows that are no categories, before anything is done with them.
@@ -167,6 +169,7 @@ class CategorySegment(BaseEstimator):
         began, n = rows_of_runs(runs.n, R, b)
         before = np.concatenate([*(last[None] for last in runs.last), X[:-1]])  # of the last b or b - 1 rows
         log_p = np.zeros((b, R2))
+        log_odds = np.zeros((X.shape[1], b, R2))
         for j, x in enumerate(X.T):  # columns are independent
             log_draw = self._learn(runs.counts[:R2, j], x, began)
             if not runs.pairs.shape[2]:
@@ -179,10 +182,13 @@ class CategorySegment(BaseEstimator):
                 log_step[rows] = self._learn(runs.pairs[:R2, j, k], x[rows], began[rows])
             gain = np.where(began, log_step - log_draw, 0.0)
             odds = runs.log_chain[:R2, j] + np.cumsum(gain, axis=0) - gain
+            log_odds[j] = odds
             log_p += log_draw + np.logaddexp(0.0, odds + gain) - np.logaddexp(0.0, odds)
             runs.log_chain[:R2, j] = odds[-1] + gain[-1]
         runs.n[:R2] = n[-1] + 1.0
         runs.last[:] = [X[-1].copy()]
+        tables = runs.counts[:R2], runs.pairs[:R2], log_odds
+        runs.expected[:] = [CategoryRows(X, before, *tables, self.concentration)]
         log_p[~began] = 0.0
         return log_p
 

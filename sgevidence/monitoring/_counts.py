@@ -29,6 +29,7 @@ from scipy.special import gammaln
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ._expected import CountRows
 from ._filter import refuse_rows, rows_of_runs
 
 #: Largest count; above it floats leave whole numbers out.
@@ -44,6 +45,7 @@ class CountRuns(NamedTuple):
     n: np.ndarray  # (capacity,)
     total: np.ndarray  # (capacity, columns)
     d: np.ndarray  # (capacity, columns): of the prior, the same for all
+    expected: list[CountRows]  # the last block
 
 
 class CountSegment(BaseEstimator):
@@ -115,7 +117,7 @@ class CountSegment(BaseEstimator):
         self._validate_params()
         d = self.shape / (np.nan if self.mean is None else self.mean)
         return CountRuns(
-            np.zeros(capacity), np.zeros((capacity, n_features)), np.full((capacity, n_features), d)
+            np.zeros(capacity), np.zeros((capacity, n_features)), np.full((capacity, n_features), d), []
         )
 
     def check(self, X: np.ndarray, first: int) -> None:
@@ -168,14 +170,17 @@ class CountSegment(BaseEstimator):
         runs.n[R:R2], runs.total[R:R2] = 0.0, 0.0
         began, n = rows_of_runs(runs.n, R, b)
         log_p = np.zeros((b, R2))
+        shapes, rates = np.empty((2, X.shape[1], b, R2))
         for j, x in enumerate(X.T):  # columns are few, and independent
             x = x[:, None] * began
             S = runs.total[:R2, j] + np.cumsum(x, axis=0) - x
             a, d = self.shape + S, runs.d[:R2, j] + n
+            shapes[j], rates[j] = a, d
             log_p += (
                 gammaln(a + x) - gammaln(a) - gammaln(x + 1.0) - a * np.log1p(1.0 / d) - x * np.log(d + 1.0)
             )
             runs.total[:R2, j] = S[-1] + x[-1]
         runs.n[:R2] = n[-1] + 1.0
+        runs.expected[:] = [CountRows(X, shapes, rates)]
         log_p[~began] = 0.0
         return log_p

@@ -64,6 +64,7 @@ class ChunkWatch:
     """At most ``max_runs`` estimators, and the posterior over them."""
 
     overshoot = 1.0  # the bound: it has not been measured
+    finding: str | None = None  # predictions of estimators are not tested
 
     def __init__(
         self, model: BaseEstimator, hazard: float, threshold: float, max_runs: int, forget: bool
@@ -85,6 +86,10 @@ class ChunkWatch:
     def places(self, row: int) -> bool:
         """May a change still be placed at this row?"""
         return row >= self.stored[0].first or any(run.start == row for run in self.runs)
+
+    def complaints(self, X: np.ndarray, names: Any) -> list[str]:
+        """None: estimators warn themselves."""
+        return []
 
     def learn(self, X: np.ndarray, y: np.ndarray | None) -> Watched:
         """Absorb one chunk."""

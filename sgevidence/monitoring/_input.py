@@ -27,3 +27,28 @@ def as_table(X: Any, y: Any = None) -> Any:
 
 def _is_flat(X: Any) -> bool:
     return isinstance(X, (list, tuple)) and len(X) > 0 and all(np.isscalar(x) for x in X)
+
+
+def as_row(x: Any, names: list[str] | None) -> tuple[np.ndarray, list[str] | None]:
+    """A row as river gives it, as a table of one row, and the names of its features.
+
+    Parameters
+    ----------
+    x : float, dict of str to float or array-like of shape (n_features,)
+    names : list of str or None
+        Features of the rows before, if these were dicts.
+
+    Returns
+    -------
+    row : ndarray of shape (1, n_features)
+    names : list of str or None
+    """
+    row = x
+    if isinstance(x, dict):
+        names = names or sorted(x)
+        if set(names) != set(x):
+            raise ValueError(f"the row has the features {sorted(x)}, the rows before had {names}")
+        row = [x[name] for name in names]
+    else:
+        names = None
+    return np.asarray(row, dtype=np.float64).reshape(1, -1), names

@@ -14,8 +14,7 @@ from ..estimators import all_or_nothing
 from ..exceptions import EvidenceWarning
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes
-from ._few_values import complaint
-from ._input import as_table
+from ._input import as_row, as_table
 from ._record import Record
 from ._times import TimesInState, index_of, with_times
 from ._watch import RowWatch, Watched
@@ -79,6 +78,12 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
     false_alarm_rate_ : float
         False alarms a row to be expected without a change: a measured fraction of the bound above (1 for
         estimators; by default 0.22 where rows have Gaussian noise about a level, 0.45 otherwise).
+        nan when ``miscalibration_`` is not None: then there is nothing to be promised.
+    miscalibration_ : {"memory", "clusters", "tails", "columns"} or None
+        How the rows are seen to differ from the predictions of the segments: rows lie on the same side of
+        their predictions as those before them, rows far off come in clusters, too many are far off, or
+        columns depend on each other.  None while nothing is seen, and with estimators, whose predictions
+        are not tested.
     pruned_mass_ : float
         Sum of the posterior probabilities of the hypotheses that made room: the expected error of the
         posterior is at most this.
@@ -91,6 +96,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
     EvidenceWarning
         Once a stream, if after 30 rows or more a column has shown 2 to 8 different values, none of them
         new in the second half: classes and counts are not for the default nor ``NormalSegment``.
+        Once a stream, when ``miscalibration_`` is set.  Where the model is right, that happens to at most
+        one stream in a thousand, however long the stream is and however often one looks.
 
     See Also
     --------
@@ -200,7 +207,9 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
             if isinstance(watch, ChunkWatch) and reset:
                 watch.classes = known_classes(watch.model, y, classes)
             found = watch.learn(X, y)
-            self._look_at_values(watch, X)
+            names = getattr(self, "feature_names_in_", getattr(self, "_names", None))
+            for words in watch.complaints(X, names):
+                warnings.warn(words, EvidenceWarning, stacklevel=4)
             first = 0 if reset else self.n_samples_seen_
             times = {} if reset else self._times
             times, detections = with_times(found.detections, times, index, first)
@@ -233,13 +242,6 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", copy=True, y_numeric=True)
         return X, y.astype(np.float64)
 
-    def _look_at_values(self, watch: RowWatch | ChunkWatch, X: np.ndarray) -> None:
-        """Warn, once a stream, of columns that a density is the wrong model of."""
-        if isinstance(watch, RowWatch) and watch.model.is_density and (found := watch.few_values.look(X)):
-            names = getattr(self, "feature_names_in_", getattr(self, "_names", None))
-            words = complaint(found, watch.few_values.n_seen, names, watch.model)
-            warnings.warn(words, EvidenceWarning, stacklevel=5)
-
     def _store(self, watch: RowWatch | ChunkWatch, found: Watched, n_rows: int, reset: bool) -> None:
         self._watch = watch
         old = [] if reset else self.detections_
@@ -251,6 +253,7 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         self.change_probability_ = found.change_probability
         self.log_evidence_ = watch.log_evidence
         self.false_alarm_rate_ = watch.overshoot * self.hazard * (1.0 - self.threshold) / self.threshold
+        self.miscalibration_ = watch.finding
         self.pruned_mass_ = watch.pruned
         self.n_samples_seen_ = n_rows + (0 if reset else self.n_samples_seen_)
         steps = self.n_samples_seen_ - np.arange(len(found.log_predictive))[::-1]
@@ -266,14 +269,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         y : float, optional
             Needed if the model is one of y given X.
         """
-        if isinstance(x, dict):
-            names = getattr(self, "_names", None) or sorted(x)
-            if set(names) != set(x):
-                raise ValueError(f"the row has the features {sorted(x)}, the rows before had {names}")
-            row = [x[name] for name in names]
-        else:
-            names, row = None, x
-        self.partial_fit(np.asarray(row, dtype=np.float64).reshape(1, -1), None if y is None else [y])
+        row, names = as_row(x, getattr(self, "_names", None))
+        self.partial_fit(row, None if y is None else [y])
         self._names = names
 
     def _must_have_rows(self, name: str) -> None:

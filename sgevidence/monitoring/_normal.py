@@ -28,6 +28,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ._expected import StudentRows
 from ._filter import rows_of_runs
 
 LOG_2PI = math.log(2.0 * math.pi)
@@ -39,6 +40,7 @@ class NormalRuns(NamedTuple):
     n: np.ndarray  # (capacity,)
     m: np.ndarray  # (capacity, columns)
     b: np.ndarray  # (capacity, columns)
+    expected: list[StudentRows]  # the last block
 
 
 class NormalSegment(BaseEstimator):
@@ -102,7 +104,7 @@ class NormalSegment(BaseEstimator):
         self._validate_params()
         check_pair(self.variance_prior, "variance_prior")
         zero, table = np.zeros(capacity), np.zeros((capacity, n_features))
-        return NormalRuns(zero, table, table.copy())
+        return NormalRuns(zero, table, table.copy(), [])
 
     def check(self, X: np.ndarray, first: int) -> None:
         """Accept all rows: any numbers may come.
@@ -159,6 +161,7 @@ class NormalSegment(BaseEstimator):
         a = a0 + 0.5 * n
         shrink = kappa / (kappa + 1.0)
         log_p = X.shape[1] * (log_gamma_ratio(a) - 0.5 * LOG_2PI - 0.5 * np.log(1.0 / shrink))
+        t = np.empty((X.shape[1], b, R2))
         for j, x in enumerate(X.T):  # columns are few, and independent
             x = x[:, None] * began
             total = runs.m[:R2, j] * kappa[0] + np.cumsum(x, axis=0)
@@ -166,10 +169,12 @@ class NormalSegment(BaseEstimator):
             e2 = (x - m) ** 2 * began
             step = 0.5 * shrink * e2
             scale = runs.b[:R2, j] + np.cumsum(step, axis=0) - step
+            t[j] = (x - m) * np.sqrt(a * shrink / scale)
             log_p -= 0.5 * np.log(scale) + (a + 0.5) * np.log1p(step / scale)
             runs.m[:R2, j] = total[-1] / (kappa[-1] + 1.0)
             runs.b[:R2, j] = scale[-1] + step[-1]
         runs.n[:R2] = n[-1] + 1.0
+        runs.expected[:] = [StudentRows(t, 2.0 * a)]
         log_p[~began] = 0.0
         return log_p
 

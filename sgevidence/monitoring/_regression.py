@@ -27,6 +27,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ._expected import StudentRows
 from ._normal import LOG_2PI, check_pair, log_gamma_ratio
 
 
@@ -37,6 +38,7 @@ class RegressionRuns(NamedTuple):
     b: np.ndarray  # (capacity,)
     m: np.ndarray  # (capacity, d)
     V: np.ndarray  # (capacity, d, d)
+    expected: list[StudentRows]  # the last block
 
 
 class RegressionSegment(BaseEstimator):
@@ -111,7 +113,7 @@ class RegressionSegment(BaseEstimator):
         check_pair(self.noise_prior, "noise_prior")
         d = n_features + self.fit_intercept
         return RegressionRuns(
-            np.zeros(capacity), np.zeros(capacity), np.zeros((capacity, d)), np.zeros((capacity, d, d))
+            np.zeros(capacity), np.zeros(capacity), np.zeros((capacity, d)), np.zeros((capacity, d, d)), []
         )
 
     def check(self, X: np.ndarray, first: int) -> None:
@@ -160,9 +162,11 @@ class RegressionSegment(BaseEstimator):
         assert y is not None
         log_p = np.zeros((len(X), R + len(X)))
         Phi = np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
+        t, freedom = np.zeros((1, *log_p.shape)), np.ones(log_p.shape)
+        runs.expected[:] = [StudentRows(t, freedom)]
         for i, (phi, target) in enumerate(zip(Phi, y.tolist())):
             self._begin(runs, R + i)
-            log_p[i, : R + i + 1] = self._learn(runs, R + i + 1, phi, target)
+            log_p[i, : R + i + 1] = self._learn(runs, R + i + 1, phi, target, t[0, i], freedom[i])
         return log_p
 
     def _begin(self, runs: RegressionRuns, slot: int) -> None:
@@ -173,13 +177,14 @@ class RegressionSegment(BaseEstimator):
             scale[-1] = self.intercept_scale
         runs.m[slot], runs.V[slot] = 0.0, np.diag(scale**2)
 
-    def _learn(self, runs: RegressionRuns, R: int, phi: np.ndarray, target: float) -> np.ndarray:
+    def _learn(self, runs: RegressionRuns, R: int, phi: np.ndarray, target: float, t, freedom) -> np.ndarray:
         """Log predictive density of the target under the first R runs, which then learn it; (R,)."""
-        a, b, m, V = (v[:R] for v in runs)
+        a, b, m, V = (v[:R] for v in runs[:4])
         Vphi = V @ phi
         q = 1.0 + Vphi @ phi
         e = target - m @ phi
         step = 0.5 * e * e / q
+        t[:R], freedom[:R] = e * np.sqrt(a / (b * q)), 2.0 * a
         log_p = log_gamma_ratio(a) - 0.5 * (LOG_2PI + np.log(b * q)) - (a + 0.5) * np.log1p(step / b)
         g = Vphi / q[:, None]
         m += g * e[:, None]

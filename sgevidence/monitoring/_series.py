@@ -8,7 +8,7 @@ of the last three a tenth as probable as the others when a run begins.  Five mor
 shape (:mod:`._shape`), independent or with one of four correlations with the row before (:mod:`._copula`).
 These 145 are weighted by their evidence in the run.  Where rows may stray or have heavy tails, a member
 learns from a row by its weight w and its information κ and c.  The evidence is the product of the predictive
-densities, as for any model.
+densities, as for any model.  Columns are independent given the changes, which they share.
 
 **Units.**  A run measures in the mean and standard deviation of all rows before it, but at least of the
 first ``warm_up`` rows, which are held until there are that many.  So the answer is the same in any
@@ -19,8 +19,6 @@ of any shape are in the units of the ``warm_up`` in every run.
 like a stray's, in every member, and where the row is more than ``FAR`` units out the prior of the level is
 widened to it.  A walk learns nothing from a jump.  Without these the row after a large jump would be a better
 beginning than the row of the jump itself.
-
-Columns are independent given the changes, which they share.
 
 Symbols
 -------
@@ -47,6 +45,7 @@ from .._compat import Interval
 from ._copula import RHO, log_copula
 from ._filter import too_extreme
 from ._overshoot import overshoot_of_members
+from ._series_cdf import Expected
 from ._series_runs import SeriesRuns, make_runs, spread
 from ._shape import learn_shape, normal_score
 from ._structures import STRUCTURES, design, follow, prior_of
@@ -107,6 +106,7 @@ class SeriesSegment(BaseEstimator):
 
     needs_y = False
     is_density = True
+    max_block = 1  # rows that a monitor absorbs together
     overshoot = 0.33  # before there are rows; then see overshoot_of
 
     def __init__(self, models: tuple[str, ...] = MODELS, warm_up: int = 10) -> None:
@@ -220,14 +220,13 @@ class SeriesSegment(BaseEstimator):
 
     def _learn(self, runs: SeriesRuns, R: int, x: np.ndarray) -> np.ndarray:
         """Log predictive density of the row under the first R runs, which then learn it; (R,)."""
-        m1, m2, v11, v12, v22, determinant, a, b, excess = (v[:R] for v in runs[3:-4])
+        m1, m2, v11, v12, v22, determinant, a, b, excess = (v[:R] for v in runs[3:-5])
         z = ((x - runs.centre[:R]) / runs.unit[:R])[:, :, None, None]
         if np.abs(z).max() > FARTHEST:
             raise too_extreme(runs.past.seen, x)
         names = self._structures()
         one, u, known = design(names, runs.age[:R], runs.centre[:R], runs.unit[:R], runs.past, excess)
-        e = one * (z - known - m1) - u * m2
-        z = one * z
+        e, z = one * (z - known - m1) - u * m2, one * z
         rounding = (one * (runs.past.cell() / runs.unit[:R])[:, :, None, None]) ** 2 / 12.0
         q1 = spread(v11, v12, v22, one, u)[2]
         scale = b * (1.0 + q1) + a * rounding
@@ -235,6 +234,7 @@ class SeriesSegment(BaseEstimator):
         if follows is not None:  # the first row of a stream follows none: broad, and nothing is learnt
             e, scale = np.where(follows, z, e), np.where(follows, 2.0, scale)
         age = runs.age[:R, None, None, None]
+        runs.expected[:] = [Expected.of(runs, R, x, e, z, one, scale)]
         log_p, *learnt = under_tails(e, z * z, a, scale, age)
         begins = runs.age[R - 1] == 0.0  # the last run, with this row
         if begins:

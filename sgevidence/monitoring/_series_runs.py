@@ -6,6 +6,7 @@ import numpy as np
 
 from ._copula import RHO
 from ._past import Past
+from ._series_cdf import Expected
 from ._shape import CELLS
 
 
@@ -28,6 +29,7 @@ class SeriesRuns(NamedTuple):
     log_shape: np.ndarray  # (capacity, columns, correlations)
     counts: np.ndarray  # (capacity, columns, cells)
     past: Past
+    expected: list[Expected]  # the last row, if there was one
 
 
 def make_runs(capacity: int, n_features: int, n_structures: int, n_members: int) -> SeriesRuns:
@@ -37,7 +39,7 @@ def make_runs(capacity: int, n_features: int, n_structures: int, n_members: int)
     none, members = np.zeros(n_features), [np.zeros(shape) for _ in range(10)]
     shapes = [np.zeros((capacity, n_features, size)) for size in (len(RHO), CELLS)]
     past = Past(none, none, 0, 0, none, none, (none, none + 1.0), none, none + 1.0, none)
-    return SeriesRuns._make([np.zeros(capacity), table, table.copy(), *members, *shapes, past])
+    return SeriesRuns._make([np.zeros(capacity), table, table.copy(), *members, *shapes, past, []])
 
 
 def spread(v11, v12, v22, one, u):

@@ -35,6 +35,7 @@ C. Fernández and M. F. J. Steel (1998), On Bayesian modeling of fat tails and s
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import stdtr
 
 from ._normal import LOG_2PI, log_gamma_ratio
 
@@ -122,6 +123,40 @@ def under_tails(
             log_p[i] = np.logaddexp(log_clean, log_stray)
             weight[i] = kappa[i] = c[i] = np.exp(log_clean - log_p[i])
     return Seen(log_p, weight, kappa, c, surprise)
+
+
+def cdf_under_tails(
+    e: np.ndarray, z: np.ndarray, a: np.ndarray, scale: np.ndarray, age: np.ndarray | float
+) -> np.ndarray:
+    """Predictive distribution function of a row under each member.
+
+    Parameters
+    ----------
+    e, a, scale, age : ndarray
+        As in :func:`under_tails`.
+    z : ndarray, broadcast to the same
+        The row, in units.
+
+    Returns
+    -------
+    ndarray of shape (..., noises × tails)
+    """
+    F = np.empty_like(e)
+    for k, name in enumerate(TAILS):
+        i = (..., slice(k, None, len(TAILS)))
+        s = np.sqrt(scale[i] / a[i])
+        if name in SIDES:
+            nu, gamma = np.minimum(2.0 * a[i], FREEDOM), LOPSIDED ** SIDES[name]
+            longer = e[i] > 0.0
+            g = np.where(longer, gamma, 1.0 / gamma)  # the share of a side is g over the sum of both
+            tail = 2.0 * g / (gamma + 1.0 / gamma) * stdtr(nu, -np.abs(e[i]) / (g * s))
+            F[i] = np.where(longer, 1.0 - tail, tail)
+            continue
+        F[i] = stdtr(2.0 * a[i], e[i] / s)
+        if name == "strays":
+            epsilon = (STRAYS + age - 2.0 * (a[i] - SHAPE)) / (STRAYS + OTHERS + age)
+            F[i] += epsilon * (0.5 + np.arctan(z / STRAY_SCALE) / np.pi - F[i])
+    return F
 
 
 def from_anywhere(log_p: np.ndarray, z2: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

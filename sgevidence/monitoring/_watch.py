@@ -2,13 +2,15 @@
 
 import copy
 import itertools
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._calibration import CalibrationTest, doubt, leaders
 from ._detection import Alarm, Detection
-from ._few_values import FewValues
-from ._filter import RunFilter, SegmentModel
+from ._few_values import FewValues, complaint
+from ._filter import BLOCK, Block, RunFilter, SegmentModel
 
 
 class Watched(NamedTuple):
@@ -37,13 +39,22 @@ class RowWatch:
         self.filter: RunFilter | None = None
         self.held: list[tuple[np.ndarray, np.ndarray | None]] = []
         self.few_values = FewValues()
+        self.calibration: CalibrationTest | None = None
+        self.has_told = False  # of miscalibration
 
     @property
     def overshoot(self) -> float:
-        """False alarms as a fraction of the martingale's bound; by the rows, where the model knows how."""
+        """False alarms as a fraction of the martingale's bound; nan where the model is seen not to hold."""
+        if self.finding is not None:
+            return math.nan
         if self.filter is None or not hasattr(self.model, "overshoot_of"):
             return self.model.overshoot
         return self.model.overshoot_of(self.filter.runs, self.filter.posterior()[1])
+
+    @property
+    def finding(self) -> str | None:
+        """How the rows are seen to differ from what was predicted, if they are."""
+        return self.calibration.finding if self.calibration else None
 
     @property
     def log_evidence(self) -> float:
@@ -77,26 +88,53 @@ class RowWatch:
             y = None if y is None else np.concatenate([z for _, z in self.held])
             self.held = []
             self.filter = RunFilter(self.model, self.hazard, self.max_runs, X.shape[1])
+            self.calibration = CalibrationTest(1 if self.model.needs_y else X.shape[1])
             if self.model.warm_up:
                 self.model.settle(self.filter.runs, X[: self.model.warm_up])
         parts, done = [], 0
         while done < len(X):
-            stop = min(len(X), done + self.filter.room())
+            room = min(self.filter.room(), getattr(self.model, "max_block", BLOCK))
+            stop = min(len(X), done + room)
             parts.append(self._block(X[done:stop], None if y is None else y[done:stop]))
             done += len(parts[-1].log_predictive)
         return Watched.together(parts)
 
+    def complaints(self, X: np.ndarray, names: Any) -> list[str]:
+        """Why the model is wrong for the rows so far, each once; X are those absorbed last."""
+        words = []
+        if self.model.is_density and (found := self.few_values.look(X)):
+            words.append(complaint(found, self.few_values.n_seen, names, self.model))
+        if self.finding is not None and not self.has_told:
+            self.has_told = True
+            words.append(doubt(self.finding, self.posterior()[2], self.model))
+        return words
+
     def _block(self, X: np.ndarray, y: np.ndarray | None) -> Watched:
         """Rows up to the next pruning, or to the first detection if that forgets."""
         assert self.filter is not None
-        before = copy.deepcopy((self.filter, self.alarm)) if self.forget else None
+        forgets = self.forget and len(X) > 1
+        before = copy.deepcopy((self.filter, self.alarm)) if forgets else None
+        old = self.filter.log_weight[: self.filter.count].copy()
         block, first = self.filter.absorb(X, y), self.filter.n_seen - len(X)
         p, found = self.alarm.check(self.filter.start[: self.filter.count], block.weight, first)
-        if found and before is not None:
-            n = found[0].row - first + 1
-            if n < len(X):  # the rows after it are to be seen without the past
-                self.filter, self.alarm = before
-                return self._block(X[:n], None if y is None else y[:n])
+        n = found[0].row - first + 1 if found else len(X)
+        if before is not None and n < len(X):  # the rows after it are to be seen without the past
+            self.filter, self.alarm = before
+            return self._block(X[:n], None if y is None else y[:n])
+        self._look_at_predictions(old, block, first)
+        if found and self.forget:
             self.filter.condition(self.filter.start[: self.filter.count] >= found[0].place)
         self.filter.prune()
         return Watched(block.log_predictive, p, found)
+
+    def _look_at_predictions(self, old: np.ndarray, block: Block, first: int) -> None:
+        """Test the predictions that the leading run made of each row; ``old`` are log weights before."""
+        assert self.filter is not None and self.calibration is not None
+        waiting = getattr(self.filter.runs, "expected", None)
+        if not waiting:
+            return  # a segment model that does not say what it expected
+        expected = waiting.pop()
+        skipped = max(0 if len(old) else 1, min(self.model.warm_up - first, len(block.weight)))
+        low, high = expected.cdf(leaders(old, block.weight))
+        if skipped < len(low):
+            self.calibration.learn(low[skipped:], high[skipped:])
