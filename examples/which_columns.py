@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes
 
-from sgevidence import EvidenceFeatureSelector
+from sgevidence import EvidenceFeatureSelector, InclusionProbabilitiesDisplay
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
 X, y = (X - X.mean()) / X.std(), (y - y.mean()) / y.std()
@@ -26,15 +26,21 @@ print(selector.models_[["size", "log_evidence", "probability"]].head(8).round(3)
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.4), layout="constrained")
 places = np.arange(10)
-left.barh(places, selector.inclusion_probabilities_, color="#0072B2")
-left.axvline(0.5, color="0.6", linewidth=0.8)
-left.set(yticks=places, yticklabels=X.columns, xlabel="probability of being in the model")
+InclusionProbabilitiesDisplay.from_estimator(selector, ax=left)
 right.errorbar(selector.coef_, places, xerr=selector.coef_std_, fmt="o", color="#D55E00")
 right.axvline(0, color="0.6", linewidth=0.8)
 right.set(yticks=places, yticklabels=[], xlabel="coefficient, averaged over subsets")
-for ax in (left, right):
-    ax.invert_yaxis()
+right.set_ylim(left.get_ylim())
 plt.show()
+
+# %%
+# So far coefficients of standardised columns are N(0, 1) a priori.  Another prior that many use, that of
+# Zellner and Siow, takes its shape from the columns themselves, whatever their units.  Its evidences are
+# relative to the null model.  The columns that the rows decide about are the same.
+
+g_prior = EvidenceFeatureSelector(coef_prior="g").fit(X, y)
+for name, one, other in zip(X.columns, selector.inclusion_probabilities_, g_prior.inclusion_probabilities_):
+    print(f"{name:>4} {one:6.2f} {other:6.2f}")
 
 # %%
 # Rows may come in chunks.  Nothing but sums of squares and products is kept, and the answer after the last

@@ -77,6 +77,7 @@ def test_doctests(module):
         "docs/misleading.md",
         "docs/coming_from.md",
         "docs/monitoring.md",
+        "docs/time_series.md",
         "docs/scale.md",
     ],
 )

@@ -84,6 +84,12 @@ def what_all_share(names: Sequence[str], models: Sequence[Any]) -> dict[str, Any
         Naming a model without a finite evidence, or two that differ, and in what.
     """
     check_evidences(names, models)
+    relative = [bool(getattr(model, "evidence_is_relative_", False)) for model in models]
+    if len(set(relative)) > 1:
+        raise ValueError(
+            f"the evidence of {names[relative.index(True)]!r} is relative to its null model, and that of "
+            f"{names[relative.index(False)]!r} is not; they cannot be compared"
+        )
     shared = {}
     for attribute, meaning in [
         ("n_samples_seen_", "has seen another number of rows"),

@@ -3,6 +3,7 @@
 from ._coefficients import CoefficientsDisplay
 from ._comparison import ComparisonDisplay
 from ._evidence import EvidenceDisplay
+from ._inclusion import InclusionProbabilitiesDisplay
 from ._mixture import MixtureDisplay
 from ._predictive_check import PredictiveCheckDisplay
 from ._probabilities import ModelProbabilitiesDisplay
@@ -20,4 +21,5 @@ __all__ = [
     "MixtureDisplay",
     "CoefficientsDisplay",
     "WeightsDisplay",
+    "InclusionProbabilitiesDisplay",
 ]

@@ -11,7 +11,8 @@ where α = b + m·w is the value of the line at the means of the columns, and b 
 leave no trace in α.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -40,14 +41,16 @@ class Average(NamedTuple):
         return np.sqrt(self.noise_variance + np.maximum(np.sum((phi @ self.covariance) * phi, axis=1), 0.0))
 
 
-def average(moments: Moments, grid: NoiseGrid, subsets: list[list[int]], weight: np.ndarray) -> Average:
-    """Over subsets, each a list of columns, with weights that sum to one."""
+def average(
+    moments: Moments, given: Callable[[list[int]], Any], subsets: list[list[int]], weight: np.ndarray
+) -> Average:
+    """Over subsets of columns with weights that sum to one; ``given`` is the posterior of one."""
     p = len(moments.m)
     mean, square = np.zeros((len(subsets), p + 1)), np.zeros((p + 1, p + 1))
     intercepts, noises = np.zeros(len(subsets)), np.zeros((len(subsets), 2))
     for k, columns in enumerate(subsets):
         at = [*columns, p]
-        mean[k, at], covariance, intercepts[k], noises[k] = _one(moments, grid, columns)
+        mean[k, at], covariance, intercepts[k], noises[k] = given(columns)
         square[np.ix_(at, at)] += weight[k] * covariance
     center = weight @ mean
     deviation = mean - center
@@ -65,7 +68,7 @@ def average(moments: Moments, grid: NoiseGrid, subsets: list[list[int]], weight:
     )
 
 
-def _one(moments: Moments, grid: NoiseGrid, columns: list[int]):
+def given_subset(moments: Moments, grid: NoiseGrid, columns: list[int]):
     """Mean and covariance of (w, α), mean of b, and of (σ², σ), of one subset in the units of the moments."""
     k, v, n = len(columns), np.exp(grid.s), moments.n
     D, log_Q, _ = moments.direct(grid.s, np.array(columns, dtype=int)[None])

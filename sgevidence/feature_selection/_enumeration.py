@@ -5,7 +5,8 @@ bordered matrix (:mod:`._moments`) is shared by all subsets further down, so tha
 operations per node instead of k³ (Furnival and Wilson 1974).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -17,18 +18,23 @@ AS_ARRAYS = 10
 
 
 def enumerate_subsets(
-    moments: Moments, always: Sequence[int], groups: Sequence[Sequence[int]]
-) -> tuple[np.ndarray, np.ndarray, NoiseGrid]:
+    moments: Moments,
+    always: Sequence[int],
+    groups: Sequence[Sequence[int]],
+    covering: Callable[[Any, list[np.ndarray]], Any] = NoiseGrid.covering,
+) -> tuple[np.ndarray, np.ndarray, Any]:
     """Log evidence of all subsets, and the error that rounding has left them, nats.
+
+    ``covering`` makes the integral of the prior from the moments and the subsets at both ends.
 
     Returns
     -------
     log_evidence, lost : ndarray of shape (2**len(groups),)
         Bit g of a subset's index says whether group g is in.
-    grid : NoiseGrid
+    grid : NoiseGrid or ZellnerSiow
     """
     always, every = list(always), [j for group in groups for j in group]
-    grid = NoiseGrid.covering(moments, [np.array(always), np.array(always + every)])
+    grid = covering(moments, [np.array(always), np.array(always + every)])
     while True:
         found, lost, lacks = _pass(moments, grid, always, groups)
         better = grid.improved(lacks)

@@ -31,7 +31,7 @@ Columns and y are divided by powers of two near their standard deviations, which
 """
 
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class Moments(NamedTuple):
     noise_std: float | None  #: in the data's unit
 
     @classmethod
-    def of(cls, sums: Any, model: Any) -> "Moments":
+    def of(cls, sums: Any, model: Any) -> Self:
         """From exact sums of [1, X, y] and the linear model of all columns."""
         integers, p = sums.integers, len(sums.exponents) - 2
         n = sums.value(0, 0)

@@ -1,6 +1,7 @@
 """A subset and all that differ from it in one column or group: their evidences, from one factorisation."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,8 @@ class Neighbours:
         Columns that go in together.
     log_size_prior : ndarray of shape (n_groups + 1,)
         Log prior probability of one subset, by its number of groups.
+    covering : callable
+        The integral of the prior, from the moments and the subsets at both ends.
     """
 
     def __init__(
@@ -31,16 +34,17 @@ class Neighbours:
         always: Sequence[int],
         groups: Sequence[Sequence[int]],
         log_size_prior: np.ndarray,
+        covering: Callable[[Any, list[np.ndarray]], Any] = NoiseGrid.covering,
     ) -> None:
         self.moments, self.always, self.groups = moments, list(always), [list(g) for g in groups]
         self.log_size_prior = log_size_prior
         ends = [self.always, self.always + [j for g in self.groups for j in g][: int(moments.n)]]
-        self._use(NoiseGrid.covering(moments, [np.array(columns, dtype=int) for columns in ends]))
+        self._use(covering(moments, [np.array(columns, dtype=int) for columns in ends]))
         self.evidences: dict[int, tuple[float, float]] = {}  #: log evidence and rounding of those met
         self.best = -np.inf
         self._flips: dict[int, np.ndarray] = {}
 
-    def _use(self, grid: NoiseGrid) -> None:
+    def _use(self, grid: Any) -> None:
         self.grid, self.T = grid, self.moments.bordered(grid.s)
         self.log_ridge = np.log(self.moments.precision)[:, None] + grid.s
 

@@ -1,15 +1,17 @@
 """The posterior over subsets: enumerated where that is possible, searched by chains where not."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from ._average import Average, average
+from ._average import Average, average, given_subset
 from ._chains import DOUBTFUL, search
 from ._enumeration import enumerate_subsets
+from ._g_prior import UnitMoments, ZellnerSiow, exact_log_bayes_factor
 from ._moments import Moments
 from ._neighbours import Neighbours
 from ._noise_grid import NoiseGrid
@@ -38,13 +40,13 @@ class Posterior(NamedTuple):
     total_std: float
     doubts: list[str]
     moments: Moments
-    grid: NoiseGrid
+    given: Callable[[list[int]], Any]  #: posterior of the coefficients of one subset
 
     def average(self) -> Average:
         """The coefficients and the noise, averaged over the best subsets."""
         with np.errstate(all="ignore"):
             weight = self.probability / self.probability.sum()
-            return average(self.moments, self.grid, self.columns, weight)
+            return average(self.moments, self.given, self.columns, weight)
 
 
 def log_size_prior(kind: str, n_groups: int) -> np.ndarray:
@@ -63,15 +65,19 @@ def posterior(
     groups: Sequence[Sequence[int]],
     size_prior: str,
     rng: np.random.Generator,
+    coef_prior: str = "independent",
 ) -> Posterior:
     """From exact sums of [1, X, y] and the linear model of all columns."""
     prior = log_size_prior(size_prior, len(groups))
-    moments = Moments.of(sums, model)
+    way = WAYS[coef_prior]
+    moments = way.moments(sums, model)
     find = _enumerated if len(groups) <= ENUMERATED else _searched
     with np.errstate(all="ignore"):  # what leaves the finite numbers is judged by its loss of digits
-        states, log_evidence, lost, log_prior, grid, searched = find(moments, always, groups, prior, rng)
+        found = find(moments, always, groups, prior, rng, way.covering)
+        states, log_evidence, lost, log_prior, grid, searched = found
         in_double = lost.copy()
-        joint = _recomputed(sums, model, always, groups, states, log_evidence, lost, log_prior)
+        exact = partial(way.exact, sums, model)
+        joint = _recomputed(exact, always, groups, states, log_evidence, lost, log_prior)
         total = float(logsumexp(joint)) if searched is None else searched.log_evidence
         probability = np.exp(joint - total)
         doubts = _doubts(lost, in_double, probability, searched)
@@ -97,19 +103,19 @@ def posterior(
         0.0 if searched is None else searched.log_evidence_std,
         doubts,
         moments,
-        grid,
+        partial(way.given, moments, grid),
     )
 
 
-def _enumerated(moments, always, groups, prior, rng):
-    log_evidence, lost, grid = enumerate_subsets(moments, always, groups)
+def _enumerated(moments, always, groups, prior, rng, covering):
+    log_evidence, lost, grid = enumerate_subsets(moments, always, groups, covering)
     states = np.arange(len(log_evidence))
     size = sum((states >> g & 1) for g in range(len(groups))) if groups else np.zeros(1, dtype=int)
     return states, log_evidence, lost, prior[size], grid, None
 
 
-def _searched(moments, always, groups, prior, rng):
-    neighbours = Neighbours(moments, always, groups, prior)
+def _searched(moments, always, groups, prior, rng, covering):
+    neighbours = Neighbours(moments, always, groups, prior, covering)
     searched = search(neighbours, rng)
     states = np.array(list(neighbours.evidences), dtype=object)
     log_evidence, lost = np.array(list(neighbours.evidences.values())).T
@@ -122,15 +128,16 @@ def _columns(state: int, always, groups) -> list[int]:
     return sorted([*always, *(j for g, group in enumerate(groups) if state >> g & 1 for j in group)])
 
 
-def _recomputed(sums, model, always, groups, states, log_evidence, lost, log_prior) -> np.ndarray:
+def _recomputed(exact, always, groups, states, log_evidence, lost, log_prior) -> np.ndarray:
     """Log of evidence times prior; where rounding counts, the evidence is computed with more digits."""
     joint = log_evidence + log_prior
     joint[~np.isfinite(joint)] = -np.inf
     rounded = np.flatnonzero(lost > ROUNDED)
     worth = joint[rounded] + np.minimum(lost[rounded], 1e6)
     for i in rounded[np.argsort(-worth, kind="stable")][:RECOMPUTED]:
-        log_evidence[i] = exact_log_evidence(sums, model, _columns(int(states[i]), always, groups))
-        lost[i], joint[i] = 0.0, log_evidence[i] + log_prior[i]
+        value = exact(_columns(int(states[i]), always, groups))
+        if np.isfinite(value):
+            log_evidence[i], lost[i], joint[i] = value, 0.0, value + log_prior[i]
     return joint
 
 
@@ -167,3 +174,23 @@ def _doubts(lost: np.ndarray, in_double: np.ndarray, probability: np.ndarray, se
             "bound, and the probabilities of models_ are relative to the subsets that were met"
         )
     return doubts
+
+
+class Way(NamedTuple):
+    """What a prior of the coefficients makes of the sums."""
+
+    moments: Callable[[Any, Any], Moments]  #: of the sums and the model of all columns
+    covering: Callable[[Any, list[np.ndarray]], Any]  #: its integral, from moments and the subsets at ends
+    exact: Callable[[Any, Any, list[int]], float]  #: log evidence, from sums, model and columns
+    given: Callable[[Any, Any, list[int]], Any]  #: posterior, from moments, integral and columns
+
+
+WAYS = {
+    "independent": Way(Moments.of, NoiseGrid.covering, exact_log_evidence, given_subset),
+    "g": Way(
+        UnitMoments.of,
+        lambda moments, ends: ZellnerSiow(moments),
+        lambda sums, model, columns: exact_log_bayes_factor(sums, model.fit_intercept, columns),
+        lambda moments, integral, columns: integral.given(columns),
+    ),
+}

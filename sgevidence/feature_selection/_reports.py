@@ -119,6 +119,12 @@ class SubsetReports:
         return 0.0 if self._units is None else self._units.log_unit * self._sums.total_weight
 
     @property
+    def evidence_is_relative_(self) -> bool:
+        """Is ``log_evidence_`` relative to the null model?"""
+        self._posterior("evidence_is_relative_")
+        return self._settings["coef_prior"] == "g"
+
+    @property
     def log_evidence_std_(self) -> float:
         """Standard error of ``log_evidence_``, nats."""
         return self._posterior("log_evidence_std_").total_std
@@ -200,8 +206,9 @@ class SubsetReports:
         if found is None:
             rng = copy.deepcopy(self._rng)
             size_prior = self._settings["size_prior"]
-            found = posterior(self._sums, self._model, self._always, self._groups, size_prior, rng)
-            conflict = self._prior_conflict()
+            prior = self._settings["coef_prior"]
+            found = posterior(self._sums, self._model, self._always, self._groups, size_prior, rng, prior)
+            conflict = self._prior_conflict() if prior == "independent" else None
             if conflict is not None:
                 found = found._replace(doubts=[*found.doubts, conflict])
             self._weighed.posterior = found

@@ -25,6 +25,9 @@ from ..estimators import (
 from ..history import Rows
 from ._reports import SubsetReports, Weighed
 
+#: Parameters of the independent prior, and what they are if nobody has stated them.
+UNUSED_WITH_G = dict(noise_std=None, noise_prior=None, noise_scale=None, coef_scale=1.0, intercept_scale=1.0)
+
 
 class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, BaseEstimator):
     """Selects columns of a linear regression by the evidence of all subsets, and predicts with their average.
@@ -42,6 +45,12 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
     groups : sequence of array-likes or None, default=None
         Names or indices of columns that go in together, as those of one factor.  A column in no group goes in
         alone; None: all do.
+    coef_prior : {"independent", "g"}, default="independent"
+        "independent": each coefficient has the prior of :class:`BayesianLinearRegression`.  "g": Zellner and
+        Siow's prior, a Cauchy distribution in the shape of the columns' own covariance (a mixture of
+        g-priors, g ~ InvGamma(1/2, n/2)), and flat priors of the intercept and of log σ (Liang et al. 2008).
+        It does not depend on the units of columns and y.  All log evidences are then relative to the null
+        model, since flat priors have no constant, and cannot be compared with those of other models.
     size_prior : {"beta-binomial", "uniform"}, default="beta-binomial"
         Prior of subsets: "beta-binomial" gives each number of columns (or groups) the same probability, and
         shares it among the subsets of that size, which allows for having looked at many columns (Scott and
@@ -69,6 +78,9 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         them), ``size``, ``log_evidence``, ``log_prior`` (nats), ``probability``.
     log_evidence_, log_evidence_std_ : float
         Log evidence of the average over subsets, in nats; the standard error is 0 where all are enumerated.
+        With ``coef_prior="g"`` it is relative to the null model, as those of ``models_``.
+    evidence_is_relative_ : bool
+        Is that so?
     coef_, coef_std_ : ndarray of shape (n_features,)
         Mean and standard deviation of the coefficients, which are 0 where a column is not in the model.
     intercept_, noise_std_ : float
@@ -99,7 +111,10 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
     References
     ----------
     D. Madigan, J. York (1995), International Statistical Review 63, 215.
+    A. Zellner, A. Siow (1980), in: Bayesian Statistics, Valencia, 585.
     M. M. Barbieri, J. O. Berger (2004), Annals of Statistics 32, 870.
+    F. Liang, R. Paulo, G. Molina, M. A. Clyde, J. O. Berger (2008), Journal of the American Statistical
+    Association 103, 410.
     J. G. Scott, J. O. Berger (2010), Annals of Statistics 38, 2587.
     M. A. Clyde, J. Ghosh, M. L. Littman (2011), Journal of Computational and Graphical Statistics 20, 80.
 
@@ -122,6 +137,7 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         "noise_std": [Interval(Real, 0, None, closed="neither"), None],
         "always": ["array-like"],
         "groups": [list, tuple, None],
+        "coef_prior": [StrOptions({"independent", "g"})],
         "size_prior": [StrOptions({"beta-binomial", "uniform"})],
         "fit_intercept": ["boolean"],
         "coef_scale": [Interval(Real, 0, None, closed="neither")],
@@ -138,6 +154,7 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         *,
         always: Any = (),
         groups: Sequence[Any] | None = None,
+        coef_prior: str = "independent",
         size_prior: str = "beta-binomial",
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
@@ -150,6 +167,7 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         self.noise_std = noise_std
         self.always = always
         self.groups = groups
+        self.coef_prior = coef_prior
         self.size_prior = size_prior
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
@@ -210,7 +228,7 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
             rows = self._rows(X, y, sample_weight, reset)
             if reset:
                 self._settings, self._rng = parameters, generator(self.random_state)
-                self._units = Units.of_regression(rows, self.fit_intercept) if self.standardize else None
+                self._units = self._units_of(rows)
                 self._model = linear_model(self, self.n_features_in_, self._units)
                 self._always, self._groups = self._resolved()
                 self._sums, self.n_samples_seen_, self.data_fingerprint_ = None, 0, 0
@@ -221,6 +239,17 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
             self.data_fingerprint_ = fingerprint(rows.y, rows.weight, self.data_fingerprint_)
             self._weighed = Weighed()
         return self
+
+    def _units_of(self, rows: Rows) -> Units | None:
+        """Of the first rows, where the prior is stated in them; the g-prior has no unit."""
+        if self.coef_prior == "independent":
+            return Units.of_regression(rows, self.fit_intercept) if self.standardize else None
+        for name, default in UNUSED_WITH_G.items():
+            if getattr(self, name) != default:
+                raise ValueError(
+                    f'coef_prior="g" has no use for {name} = {getattr(self, name)!r}: it has no scale'
+                )
+        return None
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Rows:
         """Validated rows of positive weight."""

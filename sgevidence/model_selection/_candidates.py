@@ -31,6 +31,7 @@ class Candidate(NamedTuple):
     kind: str | None = None  #: "regressor", "classifier", "density_estimator"
     classes: tuple[Any, ...] | None = None  #: of a classifier
     warnings: tuple[str, ...] = ()
+    is_relative: bool = False  #: to a null model, and not the evidence of y
     n_conditioned: int | None = None  #: rows before these that a model of a series is given
 
 
@@ -130,6 +131,7 @@ def candidate(name: str, estimator: Any) -> Candidate:
         _kind(model),
         None if classes is None else tuple(np.asarray(classes).tolist()),
         tuple(getattr(model, "warnings_", ())),
+        getattr(model, "evidence_is_relative_", False),
         getattr(model, "n_conditioned_", None),
     )
 
@@ -149,6 +151,7 @@ def check_comparable(found: Iterable[Candidate]) -> None:
             raise ValueError(f"{one.name!r} has the log evidence {one.log_evidence}")
     for field, difference in [
         ("kind", "is another kind of model"),
+        ("is_relative", "is relative to its null model, or has all of its evidence, otherwise"),
         ("n_samples", "has seen another number of rows"),
         ("classes", "has other classes"),
         ("fingerprint", "has seen other data (of y; of X for a density)"),

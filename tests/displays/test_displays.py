@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from estimator_cases import data, estimator
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 import sgevidence
@@ -16,7 +17,9 @@ from sgevidence import (
     CoefficientsDisplay,
     ComparisonDisplay,
     EvidenceDisplay,
+    EvidenceFeatureSelector,
     EvidenceModelAverager,
+    InclusionProbabilitiesDisplay,
     MixtureDisplay,
     ModelProbabilitiesDisplay,
     PredictiveCheckDisplay,
@@ -72,6 +75,7 @@ def test_every_display_has_a_name_of_its_own_and_an_axis(averager, linear):
         CoefficientsDisplay.from_estimator(linear),
         WeightsDisplay.from_estimator(averager),
         PredictiveCheckDisplay.from_estimator(linear, *data("linear"), random_state=0, n_draws=300),
+        InclusionProbabilitiesDisplay.from_estimator(EvidenceFeatureSelector().fit(*data("linear"))),
     ]
     assert {type(d).__name__ for d in drawn} == {n for n in sgevidence.__all__ if n.endswith("Display")}
     for display in drawn:
@@ -284,6 +288,19 @@ def test_weights_of_models_and_of_components(averager, linear):
         WeightsDisplay.from_estimator(linear)
 
 
+def test_inclusion_probabilities_are_bars():
+    X, y = data("linear")
+    selector = EvidenceFeatureSelector().fit(np.column_stack([X, X[::-1]]), y)
+    display = InclusionProbabilitiesDisplay.from_estimator(make_pipeline("passthrough", selector))
+    widths = [bar.get_width() for bar in display.ax_.patches]
+    np.testing.assert_array_equal(widths, selector.inclusion_probabilities_)
+    filled = [bar.get_facecolor()[:3] != (1.0, 1.0, 1.0) for bar in display.ax_.patches]
+    assert filled == selector.get_support().tolist() == [True, True, False, False]
+    assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["x0", "x1", "x2", "x3"]
+    with pytest.raises(NotFittedError):
+        InclusionProbabilitiesDisplay.from_estimator(EvidenceFeatureSelector())
+
+
 @pytest.mark.parametrize("wrong, got", [([1], "got list: "), ({"a": 1}, "got dict: "), (3, "got int$")])
 def test_what_a_display_cannot_draw(wrong, got):
     advice = {EvidenceDisplay: "from_estimators draws several"}
@@ -294,6 +311,7 @@ def test_what_a_display_cannot_draw(wrong, got):
         WeightsDisplay,
         CoefficientsDisplay,
         SurpriseDisplay,
+        InclusionProbabilitiesDisplay,
     ):
         message = f"{display.__name__} draws a fitted estimator with .*_.*, {got}"
         if got.endswith(" "):

@@ -1,0 +1,190 @@
+r"""Zellner and Siow's prior of the coefficients, and what it makes of a subset's R² (Liang et al. 2008).
+
+With ν = n − 1, k columns of rank k, centred rows and t = g/(1 + g),
+
+    p(b, σ²) ∝ 1/σ²,      w | g, σ² ~ N(0, g σ² (X̃ᵀX̃)⁻¹),      g ~ InvGamma(1/2, n/2),
+
+    p(y)/p(y | null) = ∫ (1 + g)^((ν − k)/2) (1 + g (1 − R²))^(−ν/2) p(g) dg,
+
+    E[w | g] = t ŵ,       cov[w | g] = t E[σ² | g] (X̃ᵀX̃)⁻¹,       E[σ² | g] = q (1 − t R²)/(ν − 2).
+
+The prior of b and σ² is improper and is that of all subsets, the null model among them, so that only ratios
+have a meaning.  Without an intercept ν = n, and nothing is centred.  The integrand is analytic in u = log g
+for |Im u| < π/2, so that the trapezoid rule converges geometrically; its mode is √(1/(k + 2)) wide or wider.
+
+Symbols
+-------
+=======  ============  ==========================================================
+ν, k     ``nu, k``     degrees of freedom of the null model, rank of the columns
+1 − R²   ``rest``      share of the squares q of y that the columns leave
+u        ``u``         log g
+=======  ============  ==========================================================
+
+Elimination (:mod:`._moments`) counts the columns: D is Σ (log pivot − log ridge), taken at two nodes whose
+ridges differ by a factor e, so that D differs by the number of columns that have left something.  One whose
+pivot is below the ridge is a linear combination of others and adds nothing.
+"""
+
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import gammaln, logsumexp
+
+from ._moments import EPS, Moments
+from ._noise_grid import Lacks
+
+#: Share of a column's squares below which what others leave of it is rounding.
+COLLINEAR = 1e-11
+#: Step of the trapezoid rule in units of √(1/(k + 2)), and its largest step in u.
+STEP, LARGEST_STEP = 0.6, 0.4
+#: Share of the squares of y below which all of y is explained.
+SMALLEST = 1e-60
+#: Nats below the maximum at which the integrand is nothing.
+NOTHING = 40.0
+#: Step of the grid of u on which the ends are looked for, between these values.
+COARSE, LOWEST, HIGHEST = 0.5, -50.0, 200.0
+#: Numbers in an array that is exponentiated at a time.
+BLOCK = 2**21
+
+
+class UnitMoments(Moments):
+    """Moments of centred rows, or without an intercept of rows as they are; C has no ridge but a floor."""
+
+    @classmethod
+    def of(cls, sums: Any, model: Any) -> Self:
+        """From exact sums of [1, X, y] and the linear model of all columns."""
+        found = super().of(sums, model)
+        if not found.tau:
+            found = found._replace(
+                C=found.C + found.n * np.outer(found.m, found.m),
+                c=found.c + found.n * found.m * found.mean,
+                q=found.q + found.n * found.mean**2,
+            )
+        squares = np.diag(found.C)
+        return found._replace(precision=COLLINEAR * np.where(squares > 0, squares, found.n))
+
+    @property
+    def nu(self) -> float:
+        """Degrees of freedom of the null model."""
+        return self.n - (1.0 if self.tau else 0.0)
+
+    def bordered(self, s: np.ndarray) -> np.ndarray:
+        """The bordered matrix, whose last row and column only keep a place, (p + 2, p + 2, len(s))."""
+        p = len(self.m)
+        T = np.zeros((p + 2, p + 2, len(s)))
+        T[:p, :p], T[:p, p], T[p, :p] = self.C[..., None], self.c[:, None], self.c[:, None]
+        T[p, p], T[p + 1, p + 1] = self.q, -1 / self.n
+        return T
+
+
+class ZellnerSiow:
+    """The integral over g, in the place of the grid of an unknown noise."""
+
+    s = np.array([0.0, -1.0])  #: the two nodes, whose ridges differ by a factor e
+
+    def __init__(self, moments: UnitMoments) -> None:
+        self.moments = moments
+
+    def improved(self, lacks: Lacks) -> None:
+        """Nothing can be better: each integral has ends of its own."""
+
+    def integrated(self, D: np.ndarray, log_Q: np.ndarray, loss: np.ndarray):
+        """Log Bayes factors against the null model, what rounding may have changed, nats (B,); no lacks."""
+        k = np.rint(D[:, 1] - D[:, 0]).astype(int)
+        q = self.moments.q
+        rest = np.exp(log_Q[:, 0]) / q if q > 0 else np.ones(len(k))
+        out = np.zeros(len(k))
+        open_ones = (k > 0) & (k < self.moments.nu)  # of others R² is 0 or 1 whatever y is
+        for size in np.unique(k[open_ones]):
+            of_size = np.flatnonzero(k == size)
+            out[of_size] = log_bayes_factor(rest[of_size], int(size), self.moments.nu, self.moments.n)
+        error = np.where(open_ones, EPS * loss[:, 0] * (1 + self.moments.nu / np.maximum(rest, 1e-300)), 0.0)
+        return out, error, Lacks()
+
+    def given(self, columns: list[int]):
+        """Mean and covariance of (w, α), mean of b, and of (σ², σ), of one subset, in units of the moments.
+
+        α is the value of the line at the means of the columns.
+        """
+        moments, k = self.moments, len(columns)
+        with_intercept, nu, m = bool(moments.tau), moments.nu, moments.m[columns]
+        C = moments.C[np.ix_(columns, columns)]
+        inverse = np.linalg.pinv(C, rcond=COLLINEAR, hermitian=True)
+        rank = int(np.linalg.matrix_rank(C, rtol=COLLINEAR, hermitian=True)) if k else 0
+        fitted = inverse @ moments.c[columns]
+        explained = min(float(moments.c[columns] @ fitted) / moments.q, 1.0) if moments.q > 0 else 0.0
+        t, omega = np.zeros(1), np.ones(1)
+        if rank:
+            u, f = integrand(np.array([1 - explained]), rank, nu, moments.n)
+            t, omega = 1 / (1 + np.exp(-u)), np.exp(f[0] - logsumexp(f[0]))
+        b = 0.5 * moments.q * (1 - t * explained)
+        variance = b / (nu / 2 - 1) if nu > 2 else np.full(len(t), np.inf)
+        std = np.sqrt(b) * (np.exp(gammaln(nu / 2 - 0.5) - gammaln(nu / 2)) if nu > 1 else np.inf)
+        shrunk = float(omega @ t)
+        w = shrunk * fitted
+        spread = float(omega @ (t - shrunk) ** 2)
+        covariance = np.zeros((k + 1, k + 1))
+        covariance[:k, :k] = float(omega @ (t * variance)) * inverse + spread * np.outer(fitted, fitted)
+        if with_intercept:
+            covariance[k, k] = float(omega @ variance) / moments.n
+            mean = np.append(w, moments.mean)
+        else:
+            beside = covariance[:k, :k] @ m
+            covariance[:k, k] = covariance[k, :k] = beside
+            covariance[k, k] = m @ beside
+            mean = np.append(w, m @ w)
+        intercept = moments.mean - float(m @ w) if with_intercept else 0.0
+        return mean, covariance, intercept, np.array([omega @ variance, omega @ std])
+
+
+def log_bayes_factor(rest: np.ndarray, k: int, nu: float, n: float) -> np.ndarray:
+    """log p(y)/p(y | null) of subsets of rank k ≥ 1 that leave these shares of the squares of y, (B,)."""
+    out = np.empty(len(rest))
+    order = np.argsort(rest)  # so that those of a block have similar integrands
+    size = max(BLOCK // 1000, 1)
+    for start in range(0, len(rest), size):
+        part = order[start : start + size]
+        u, f = integrand(rest[part], k, nu, n)
+        top = f.max(axis=1)
+        out[part] = top + np.log(np.exp(f - top[:, None]).sum(axis=1) * (u[1] - u[0]))
+    return out
+
+
+def integrand(rest: np.ndarray, k: int, nu: float, n: float) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes u that cover the integrands, and their logarithms, (B, len(u))."""
+    rest = np.maximum(rest, SMALLEST)[:, None]
+
+    def log_f(u: np.ndarray, rest: np.ndarray) -> np.ndarray:
+        g = np.exp(u)
+        log_prior = 0.5 * np.log(n / (2 * np.pi)) - 0.5 * u - 0.5 * n / g  # of u
+        return 0.5 * (nu - k) * np.log1p(g) - 0.5 * nu * np.log1p(rest * g) + log_prior
+
+    u = np.arange(LOWEST, HIGHEST, COARSE)
+    ends = log_f(u, rest[[np.argmin(rest), np.argmax(rest)]])
+    high = np.flatnonzero((ends > ends.max(axis=1, keepdims=True) - NOTHING).any(axis=0))
+    step = min(STEP / np.sqrt(k + 2), LARGEST_STEP)
+    u = np.arange(u[max(high[0] - 1, 0)], u[min(high[-1] + 1, len(u) - 1)] + step, step)
+    return u, log_f(u, rest)
+
+
+def exact_log_bayes_factor(sums: Any, fit_intercept: bool, columns: list[int]) -> float:
+    """Of one subset, from sums without rounding; infinite if y is a linear combination of its columns."""
+    integers = sums.integers
+    first = integers[0, 0]
+    A = integers * first - np.multiply.outer(integers[:, 0], integers[0]) if fit_intercept else integers
+    at = [*(j + 1 for j in columns), len(A) - 1]
+    A = A[np.ix_(at, at)].astype(object)
+    q, rank, before = A[-1, -1], 0, 1
+    for j in range(len(at) - 1):
+        pivot = A[j, j]
+        if pivot:  # Bareiss: each division is exact
+            left = np.multiply.outer(A[j + 1 :, j], A[j, j + 1 :])
+            A[j + 1 :, j + 1 :] = (A[j + 1 :, j + 1 :] * pivot - left) // before
+            rank, before = rank + 1, pivot
+    n = float(sums.value(0, 0))
+    if not (rank and q):
+        return 0.0
+    nu = n - (1.0 if fit_intercept else 0.0)
+    rest = float(Fraction(int(A[-1, -1]), int(before * q)))
+    return np.inf if rest == 0 and rank < nu else float(log_bayes_factor(np.array([rest]), rank, nu, n)[0])
