@@ -20,10 +20,10 @@ from ..targets import Estimate, bridge
 from ._proposal import weighed
 from ._sweeps import Problem
 
-#: Allocations that each lineage gives to q, draws that it gives to the bridge, and sweeps between them.
-KEPT, LENGTH, BETWEEN = 3, 4, 3
-#: Draws of q.
-DRAWS = 800
+#: Allocations that each lineage gives to q, and draws that it gives to the bridge.
+KEPT, LENGTH = 3, 4
+#: Draws of q for each lineage.
+DRAWS = 20
 #: Other lineages that each is joined to.
 JOINED = 2
 #: Nats below the sum at which a basin does not count, and lineages that such a basin keeps.
@@ -52,16 +52,21 @@ class Stage(NamedTuple):
         return self.estimate.log_Z
 
 
-def by_basin(problem: Problem, k: int, z: np.ndarray, forget: int, rng: np.random.Generator) -> Stage:
-    """Lineages from z (L, n) go on, are sorted into basins, and each of these is bridged."""
+def by_basin(
+    problem: Problem, k: int, z: np.ndarray, forget: int, between: int, rng: np.random.Generator
+) -> Stage:
+    """Lineages from z (L, n) go on, are sorted into basins, and each of these is bridged.
+
+    They are swept ``forget`` times before they tell anything, and ``between`` times between what they tell.
+    """
     L, T = len(z), problem.statistics(z, k)
     z, T, _ = problem.swept(z, T, forget, rng)
-    z, T, kept, _ = _followed(problem, z, T, KEPT, rng)
+    z, T, kept, _ = _followed(problem, z, T, KEPT, between, rng)
     z, T, _ = problem.swept(z, T, max(forget // 2, 1), rng)
-    z, T, _, chains = _followed(problem, z, T, LENGTH, rng)
+    z, T, _, chains = _followed(problem, z, T, LENGTH, between, rng)
     log_p, terms = weighed(problem, chains, kept)
     basin = _basins(terms.reshape(LENGTH, L, KEPT, L))
-    parents = systematic(np.full(kept.shape[1], 1 / kept.shape[1]), rng, DRAWS)
+    parents = systematic(np.full(kept.shape[1], 1 / kept.shape[1]), rng, DRAWS * L)
     draws = problem.draw(kept[:, parents], rng)
     log_q, _ = weighed(problem, draws, kept)
     log_p = np.maximum(log_p, log_p.max() - 1e4).reshape(LENGTH, L)
@@ -69,8 +74,8 @@ def by_basin(problem: Problem, k: int, z: np.ndarray, forget: int, rng: np.rando
     for B in range(basin.max() + 1):
         mine = np.where(basin[parents % L] == B, log_q, -np.inf)
         estimates.append(bridge(mine, log_p[:, basin == B]) if np.any(mine > -np.inf) else None)
-    estimate, effective, log_B = _sum(estimates, basin, DRAWS)
-    n_sweeps = L * (forget + max(forget // 2, 1) + BETWEEN * (KEPT + LENGTH))
+    estimate, effective, log_B = _sum(estimates, basin, DRAWS * L)
+    n_sweeps = L * (forget + max(forget // 2, 1) + between * (KEPT + LENGTH))
     points = np.concatenate([draws, chains], axis=1)
     return Stage(z, basin, log_B, points, estimate.log_w, estimate, effective, n_sweeps)
 
@@ -86,12 +91,12 @@ def going_on(stage: Stage, size: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _followed(
-    problem: Problem, z: np.ndarray, T: np.ndarray, size: int, rng: np.random.Generator
+    problem: Problem, z: np.ndarray, T: np.ndarray, size: int, between: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """(z, T) of lineages, and what they tell so many times: T and c, (k, size · L, q)."""
     allocations, points = [], []
     for _ in range(size):
-        z, T, c = problem.swept(z, T, BETWEEN, rng)
+        z, T, c = problem.swept(z, T, between, rng)
         allocations.append(T)
         points.append(c)
     return z, T, np.concatenate(allocations, axis=1), np.concatenate(points, axis=1)

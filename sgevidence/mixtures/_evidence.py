@@ -33,6 +33,7 @@ from scipy.special import gammaln
 from ..models import ComponentFamily
 from ..particles import systematic
 from ._doubts import doubt_of
+from ._exact import exact_strata
 from ._stratum import Stratum, single, stratum
 from ._sweeps import Problem, log_dirichlet
 
@@ -40,6 +41,12 @@ from ._sweeps import Problem, log_dirichlet
 NEGLIGIBLE, ENDING = 6.0, 2
 #: Ratio of successive strata that are not visited, at most: a tail of ten times the last one.
 SLOWEST = 0.9
+#: Rows · components · numbers of each: the walk takes up to half a minute.
+MOST_NUMBERS = 2e6
+#: Nats that rounding of squares may cost.
+MOST_ROUNDING = 0.1
+#: Rows up to which all partitions are summed: a tenth of a second for twelve.
+MOST_ROWS_SUMMED = 12
 #: Components beyond which the sum over labellings would take too long.
 MOST_COMPONENTS = 10
 
@@ -131,6 +138,29 @@ def mixture_evidence(
     )
 
 
+def is_affordable(family: ComponentFamily, X: np.ndarray, n_components: int, weight: np.ndarray) -> bool:
+    """Whether :func:`mixture_evidence` answers for these rows, in less than about half a minute.
+
+    Parameters
+    ----------
+    family : ComponentFamily
+    X : ndarray of shape (n, p)
+    n_components : int
+    weight : ndarray of shape (n,)
+
+    Returns
+    -------
+    bool
+        False for weights that are not whole numbers, more than 10 components, columns so far out that double
+        precision loses them, and more than two million rows · components · numbers of each.
+    """
+    if n_components > MOST_COMPONENTS or not len(X) or np.any(weight != np.round(weight)):
+        return False
+    family = family.at(X)
+    q, n = family.features(X[:1]).shape[1], float(np.sum(weight))
+    return bool(n * n_components * q <= MOST_NUMBERS and family.rounding(X) < MOST_ROUNDING)
+
+
 def combined(
     problem: Problem, strata: list[Stratum], K: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -176,11 +206,13 @@ def _problem(
     if K > MOST_COMPONENTS:
         raise ValueError(f"n_components is {K}, and at most {MOST_COMPONENTS} have an evidence by strata")
     family = family.at(X)
-    return Problem(family, family.points(X), family.features(X), concentration)
+    return Problem(family, X, family.points(X), family.features(X), concentration)
 
 
 def _walked(problem: Problem, K: int, rngs: list[np.random.Generator]) -> list[Stratum]:
     """Strata of 1, 2, … components in use."""
+    if len(problem.F) <= MOST_ROWS_SUMMED:
+        return exact_strata(problem, K, rngs[0])
     strata = [single(problem, rngs)]
     while len(strata) < min(K, len(problem.F)):
         ways = log_ways(K, len(strata) + 1)

@@ -13,6 +13,7 @@ nat or two.
 Symbols: ``z`` = allocations (S, n), ``T`` = their statistics (k, S, q).
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,12 @@ HEATS, SCORED = ((48, 2), (16, 4), (6, 8)), 12
 ROUNDS, STAY = 6, 4
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
 NEGLIGIBLE = 12.0
+#: Nats that scores err by: searches that differ by more have not met the same.
+APART = 3.0
+#: Searches of either half: at most, and at least where rows are tied: one in three may meet the best there.
+MOST_SEARCHES, TIED_SEARCHES = 3, 3
+#: Share of the rows that have one value of a column, from which they are tied, and such rows at least.
+TIED_SHARE, LEAST_TIED = 0.15, 5
 #: Score where it is all but impossible that all components are in use, nats: it loses to all others.
 LOST = -1e12
 
@@ -40,16 +47,35 @@ class Found(NamedTuple):
     scores: np.ndarray
     n_sweeps: int
 
-    def plus(self, other: "Found") -> "Found":
-        """What both have found."""
-        scores = np.concatenate([self.scores, other.scores])
-        order = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE)]
-        return Found(np.concatenate([self.z, other.z])[order], scores[order], self.n_sweeps + other.n_sweeps)
+
+def searched(
+    problem: Problem, k: int, fewer: Sequence[np.ndarray], rngs: list[np.random.Generator]
+) -> list[list[Found]]:
+    """Independent searches of either half, until the best score of either is met by the other.
+
+    Where rows share values of a column, basins are many, and a search meets the best of them less often.
+    """
+    halves: list[list[Found]] = [[] for _ in rngs]
+    least = TIED_SEARCHES if is_tied(problem.points) else 1
+    while len(halves[0]) < least or (len(halves[0]) < MOST_SEARCHES and n_met(halves) < 2):
+        for half, fewer_of_half, rng in zip(halves, fewer, rngs):
+            half.append(search(problem, k, fewer_of_half, rng))
+    return halves
 
 
-def search(
-    problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator, n_rounds: int = ROUNDS
-) -> Found:
+def n_met(halves: list[list[Found]]) -> int:
+    """Searches that have met the best score of all."""
+    best = [one.scores[0] for half in halves for one in half]
+    return sum(score > max(best) - APART for score in best)
+
+
+def is_tied(X: np.ndarray) -> bool:
+    """Whether a value of a column is that of many rows."""
+    counts = [np.unique(column, return_counts=True)[1].max() for column in X.T]
+    return bool(max(counts) > max(TIED_SHARE * len(X), LEAST_TIED))
+
+
+def search(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator) -> Found:
     """Allocations of k components, all in use, from those of one component fewer, (S, n)."""
     X, n_sweeps = problem.points, SWEEPS * (SPLITS + CLUSTERS)
     z = np.resize(rng.permutation(fewer), (SPLITS, len(X))).astype(np.int16)
@@ -57,13 +83,20 @@ def search(
     z = filled(np.concatenate([z, starts(X, k, CLUSTERS, rng)]).astype(np.int16), k, rng)
     ever, scores = _swept(problem, z, k, SWEEPS, rng)
     z, score = ever, scores
-    for _ in range(n_rounds):
+    for _ in range(ROUNDS):
         z = np.concatenate([ever[np.argsort(-scores)[:STAY]], z[np.argsort(-score)[:STAY]]])
         z, score = _heats(problem, rearranged(np.resize(z, (HEATS[0][0], len(X))), X, k, rng), k, rng)
         ever, scores = np.concatenate([ever, z]), np.concatenate([scores, score])
         n_sweeps += sum(chains * each for chains, each in HEATS)
     worth = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE)]
     return Found(ever[worth], scores[worth], n_sweeps)
+
+
+def pooled(half: Sequence[Found]) -> np.ndarray:
+    """What the searches of a half have found, best first, (S, n)."""
+    scores = np.concatenate([one.scores for one in half])
+    order = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE)]
+    return np.concatenate([one.z for one in half])[order]
 
 
 def chosen(z: np.ndarray, k: int, size: int) -> np.ndarray:

@@ -14,16 +14,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._basins import DRAWS, Stage, by_basin, going_on
-from ._search import chosen, search
+from ._basins import Stage, by_basin, going_on
+from ._search import chosen, filled, n_met, pooled, searched
 from ._sweeps import Problem
 
-#: Lineages of each half; sweeps until they have forgotten where they were, in the first of STAGES; then more.
-LINEAGES, FORGET, STAGES = 40, 20, 4
+#: Lineages of each half: most, least, and rows · components · numbers of each of all of them between these.
+LINEAGES, LEAST_LINEAGES, AT_ONCE = 40, 16, 4_500_000
+#: Sweeps until lineages have forgotten where they were, in the first of STAGES; then twice as many each time.
+FORGET, STAGES = 20, 4
+#: Rows that a search looks at: it splits off no less than three in a hundred.
+MOST_SEARCHED = 2000
+#: Independent draws of a stratum that is known.
+EXACT_DRAWS = 800
 #: Nats that halves may differ by without another search.
 APART = 0.3
-#: Share of chains that carry the answer, and nats of error, from which no further stage is needed.
-WELL, SHARP = 0.7, 0.1
+#: Share of chains that carry the answer, and nats of error, from which no further stage is needed; the share
+#: from which not even a second one is, which shows how far slow chains still move the answer.
+WELL, SHARP, FRESH = 0.7, 0.1, 0.9
+#: Sweeps between draws of a chain, in the first stage; then twice as many each time.
+BETWEEN = 3
 #: Rows · components · numbers of each · sweeps of one chain that one stage of one half may take: ten seconds.
 MOST_SWEPT = 4e9
 #: Share of what slow chains moved the answer by since the stage before, which they may still move it by.
@@ -37,8 +46,9 @@ SIGNIFICANT = 3.0
 class Stratum(NamedTuple):
     """log B_k and its standard error, nats.
 
-    ``halves_gap`` is what halves that searched independently differ by, nats; ``z`` are allocations where
-    either half has ended; ``points`` (k, M, q) and ``log_w`` draws of the stratum's posterior.
+    ``halves_gap`` is what halves that searched independently differ by, nats; ``n_met`` the number of
+    searches that met the best score; ``z`` are allocations where either half has ended; ``points`` (k, M, q)
+    and ``log_w`` draws of the stratum's posterior.
     """
 
     k: int
@@ -46,6 +56,7 @@ class Stratum(NamedTuple):
     std: float
     halves_gap: float
     effective: float
+    n_met: int
     z: Sequence[np.ndarray]
     points: np.ndarray
     log_w: np.ndarray
@@ -56,9 +67,9 @@ def single(problem: Problem, rngs: list[np.random.Generator]) -> Stratum:
     """One component, in closed form."""
     T = problem.F.sum(axis=0)[None, None]
     z = np.zeros((1, len(problem.F)), dtype=np.int16)
-    points = problem.draw(np.repeat(T, DRAWS, axis=1), rngs[0])
+    points = problem.draw(np.repeat(T, EXACT_DRAWS, axis=1), rngs[0])
     log_B = float(problem.log_joint(T)[0])
-    return Stratum(1, log_B, 0.0, 0.0, 1.0, [z, z], points, np.zeros(DRAWS), float(len(problem.F)))
+    return Stratum(1, log_B, 0.0, 0.0, 1.0, 2, [z, z], points, np.zeros(EXACT_DRAWS), float(len(problem.F)))
 
 
 def stratum(
@@ -69,43 +80,70 @@ def stratum(
     ``log_rest`` is what other strata hold, in units of B_k, nats: an error counts by the share of this one.
     """
     k = before.k + 1
-    found = [search(problem, k, z, rng) for z, rng in zip(before.z, rngs)]
-    z = [chosen(one.z, k, LINEAGES) for one in found]
-    n_sweeps, is_shared, gap, moved, answer = sum(one.n_sweeps for one in found), False, 0.0, 0.0, None
+    size = int(np.clip(AT_ONCE / problem.cost(k), LEAST_LINEAGES, LINEAGES))
+    z, n_sweeps, n_met = _starts(problem, k, before.z, size, rngs)
+    is_shared, gap, moved, answer = False, 0.0, 0.0, np.nan
     for i in range(STAGES):
-        forget = int(np.clip(MOST_SWEPT / (problem.cost(k) * LINEAGES), FORGET, FORGET * 2**i))
-        stages = [by_basin(problem, k, one, forget, rng) for one, rng in zip(z, rngs)]
+        forget = int(np.clip(MOST_SWEPT / (problem.cost(k) * size), FORGET, FORGET * 2**i))
+        stages = [by_basin(problem, k, one, forget, BETWEEN * 2**i, rng) for one, rng in zip(z, rngs)]
         n_sweeps += sum(one.n_sweeps for one in stages)
-        moved = 0.0 if answer is None else MOVED * abs(_combined(stages) - answer)
-        answer = _combined(stages)
+        before_it, answer = answer, _combined(stages)
+        moved = 0.0 if i == 0 else MOVED * abs(answer - before_it)
         gap = gap if is_shared else _gap(stages)
         share = 1 / (1 + np.exp(np.minimum(log_rest - max(one.log_Z for one in stages), 700.0)))
-        if share * _gap(stages) <= APART and all(_is_well(one, share) for one in stages):
+        well = FRESH if i == 0 and share > LITTLE else WELL
+        if share * max(_gap(stages), moved) <= APART and all(_is_well(one, share, well) for one in stages):
             break
-        z = [going_on(one, LINEAGES, rng) for one, rng in zip(stages, rngs)]
+        z = [going_on(one, size, rng) for one, rng in zip(stages, rngs)]
         if share * gap > APART and i == 0:
-            more = [search(problem, k, one, rng) for one, rng in zip(before.z, rngs)]
-            n_sweeps += sum(one.n_sweeps for one in more)
-            z = [np.concatenate([own, chosen(new.z, k, LINEAGES // 2)]) for own, new in zip(z, more)]
+            more, spent, _ = _starts(problem, k, before.z, size // 2, rngs)
+            z, n_sweeps = [np.concatenate(both) for both in zip(z, more)], n_sweeps + spent
         elif share * gap > APART and not is_shared:
             z, is_shared = [np.concatenate(z)] * 2, True
     n_points = sum(one.points.shape[1] for one in stages)
     return Stratum(
         k=k,
-        log_B=_combined(stages),
+        log_B=answer,
         std=max(_std(stages), moved, gap / 2 if is_shared else 0.0),
         halves_gap=gap,
         effective=min(one.effective for one in stages),
-        z=[going_on(one, LINEAGES // 2, rng) for one, rng in zip(stages, rngs)],
+        n_met=n_met,
+        z=[going_on(one, size // 2, rng) for one, rng in zip(stages, rngs)],
         points=np.concatenate([one.points for one in stages], axis=1),
         log_w=np.concatenate([one.log_w - np.log(len(one.log_w)) for one in stages]),
         n_likelihoods=float((n_sweeps + n_points) * len(problem.F)),
     )
 
 
-def _is_well(stage: Stage, share: float) -> bool:
+def _starts(
+    problem: Problem, k: int, before: Sequence[np.ndarray], size: int, rngs: list[np.random.Generator]
+) -> tuple[list[np.ndarray], int, int]:
+    """Allocations (size, n) where searches of either half have been, their sweeps, and how many met the best.
+
+    Of many rows a random part is searched, and all are given the parameters of that part.
+    """
+    n, some = len(problem.F), problem
+    if n > MOST_SEARCHED:
+        rows = np.sort(rngs[0].choice(n, MOST_SEARCHED, replace=False))
+        some, before = problem.some(rows), [filled(z[:, rows], k - 1, rngs[0]) for z in before]
+    halves = searched(some, k, before, rngs)
+    z = [chosen(pooled(half), k, size) for half in halves]
+    if n > MOST_SEARCHED:
+        z = [_of_all(problem, some, one, k, rng) for one, rng in zip(z, rngs)]
+    spent = sum(one.n_sweeps for half in halves for one in half) * len(some.F) // n
+    return z, spent, n_met(halves)
+
+
+def _of_all(problem: Problem, some: Problem, z: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """Allocations of all rows (S, n), given parameters from those of some."""
+    c = problem.draw(some.statistics(z, k), rng)
+    anywhere = filled(np.zeros((len(z), len(problem.F)), dtype=np.int16), k, rng)
+    return problem.allocate(c, anywhere, problem.statistics(anywhere, k), rng)[0]
+
+
+def _is_well(stage: Stage, share: float, well: float) -> bool:
     """Whether chains of a stratum that holds so much need no more sweeps."""
-    return share * stage.estimate.std <= SHARP and (stage.effective >= WELL or share < LITTLE)
+    return share * stage.estimate.std <= SHARP and (stage.effective >= well or share < LITTLE)
 
 
 def _gap(stages: Sequence[Stage]) -> float:

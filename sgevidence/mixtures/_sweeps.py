@@ -33,12 +33,17 @@ LEAST_KEPT = 0.3
 
 
 class Problem(NamedTuple):
-    """Family, rows as points to split by (n, ·), their features, and the prior of the weights."""
+    """Family, rows (n, p), points to split them by (n, ·), features, and the prior of the weights."""
 
     family: ComponentFamily
+    X: np.ndarray
     points: np.ndarray
     F: np.ndarray
     concentration: float
+
+    def some(self, rows: np.ndarray) -> "Problem":
+        """Of these rows alone."""
+        return self._replace(X=self.X[rows], points=self.points[rows], F=self.F[rows])
 
     def cost(self, k: int) -> int:
         """Numbers that one sweep of one chain touches: rows · components · numbers of each."""
@@ -85,11 +90,9 @@ class Problem(NamedTuple):
         self, z: np.ndarray, T: np.ndarray, n_sweeps: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(z, T, c) so many sweeps on; c is the point that z was drawn given."""
-        c = self.draw(T, rng)
-        for i in range(n_sweeps):
+        for _ in range(n_sweeps):
+            c = self.draw(T, rng)
             z, T, _ = self.allocate(c, z, T, rng)
-            if i < n_sweeps - 1:
-                c = self.draw(T, rng)
         return z, T, c
 
 

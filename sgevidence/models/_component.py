@@ -58,6 +58,11 @@ class ComponentFamily(ABC):
         """Nats that rounding may cost on these rows; 0 where features are counts."""
         return 0.0
 
+    @property
+    def least_rows(self) -> float:
+        """Rows of a component below which Gibbs sweeps and searches may miss it."""
+        return 0.5 * self.n_features
+
     def points(self, X: np.ndarray) -> np.ndarray:
         """Rows (n, ·) whose distances say how alike they are: a search splits components by them."""
         return X

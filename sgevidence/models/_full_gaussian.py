@@ -93,6 +93,14 @@ class FullGaussian(GaussianComponent):
         return super().rounding(X) + float(EPS * far * (b + 0.5 * n) / beta)
 
     @property
+    def least_rows(self) -> float:
+        """With fewer rows a covariance is its prior's, and components hold their rows fast.
+
+        Of 178 rows of 13 columns in four components eight searches of eight miss the best by 5 to 21 nats.
+        """
+        return 4.0 * (self.n_features - 1)
+
+    @property
     def _nu(self) -> float:
         return 2 * self.variance_prior[0] + self.n_features - 1
 

@@ -7,7 +7,7 @@ import pytest
 from enumeration import partitions
 from scipy.special import gammaln
 
-from sgevidence.mixtures import _evidence, _proposal, mixture_evidence
+from sgevidence.mixtures import _evidence, _proposal, is_affordable, mixture_evidence
 from sgevidence.mixtures._stratum import Stratum
 from sgevidence.models import Categorical, DiagonalGaussian, FullGaussian, SphericalGaussian
 
@@ -49,7 +49,30 @@ FAMILIES = [
 
 
 @pytest.mark.parametrize("family, X, a", FAMILIES, ids=lambda one: type(one).__name__)
-def test_every_stratum_is_the_sum_over_its_allocations(family, X, a):
+def test_strata_of_few_rows_are_exact(family, X, a):
+    exact = strata_by_enumeration(family, X, a, 7)
+    found = mixture_evidence(family, X, 9, a, np.random.default_rng(0))
+    assert np.allclose(found.log_strata, exact, atol=1e-9)  # no more than there are rows
+    assert np.all(found.log_evidence_std == 0)
+    expected = evidence_by_enumeration(np.r_[exact, -np.inf, -np.inf], a, len(X), 9)
+    assert found.log_evidence[-1] == pytest.approx(expected, abs=1e-9)
+    assert found.doubt is None
+
+
+def test_draws_of_few_rows_are_those_of_the_posterior():
+    """The mean of p(x_new | θ) over draws is the ratio of evidences, with the new row and without it."""
+    family, X, a = FAMILIES[0]
+    new, size = np.array([[0.4, 0.3]]), 4000
+    found = mixture_evidence(family, X, 3, a, np.random.default_rng(0), n_draws=size)
+    more = mixture_evidence(family, np.concatenate([X, new]), 3, a, np.random.default_rng(0))
+    p = np.exp(found.log_weights + family.log_density(found.components, new)[..., 0]).sum(axis=1)
+    expected = np.exp(more.log_evidence[-1] - found.log_evidence[-1])
+    assert abs(p.mean() - expected) < 5 * p.std() / np.sqrt(800)  # 800 points of each stratum, at least
+
+
+@pytest.mark.parametrize("family, X, a", FAMILIES, ids=lambda one: type(one).__name__)
+def test_every_stratum_is_the_sum_over_its_allocations(family, X, a, monkeypatch):
+    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
     exact = strata_by_enumeration(family, X, a, K)
     found = mixture_evidence(family, X, K, a, np.random.default_rng(0), n_draws=10)
     std = np.hypot(found.log_strata_std, 0.003)
@@ -65,6 +88,7 @@ def test_every_stratum_is_the_sum_over_its_allocations(family, X, a):
 def test_without_the_probability_that_all_are_in_use_strata_are_too_large(monkeypatch):
     family, X, a = FAMILIES[0]
     in_use = _proposal.log_likelihood_in_use
+    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
     monkeypatch.setattr(
         _proposal, "log_likelihood_in_use", lambda c, F: (in_use(c, F)[0], np.zeros(c.shape[1]))
     )
@@ -119,6 +143,7 @@ def walk(monkeypatch, log_terms, K, **more):
             more.get("std", 0.1) * (k > 1),
             more.get("gap", 0.0) * (k > 1),
             1.0,
+            2,
             [],
             None,
             None,
@@ -158,6 +183,21 @@ def test_halves_that_differ_are_a_doubt(monkeypatch):
     assert "differ by 3.0 nats" in found.doubt
     assert 2.0 < found.doubt_nats < 3.0
     assert walk(monkeypatch, [0.0, -9.0], 2, gap=3.0).doubt is None  # of what does not matter
+
+
+def test_what_is_affordable():
+    X, ones = np.zeros((50, 2)), np.ones(50)
+    assert is_affordable(FullGaussian(2), X, 4, ones)
+    assert not is_affordable(FullGaussian(2), X, 11, ones)
+    assert not is_affordable(FullGaussian(2), X, 4, 0.5 * ones)
+    assert not is_affordable(FullGaussian(2), X, 4, 1e6 * ones)
+    far = np.concatenate([X, [[1e9, 0.0]]])
+    assert not is_affordable(FullGaussian(2), far, 4, np.ones(51))
+
+
+def test_full_covariances_of_few_rows_are_doubted():
+    X = np.random.default_rng(0).standard_normal((40, 12))
+    assert "so few" in mixture_evidence(FullGaussian(12), X, 2, rng=np.random.default_rng(0), n_draws=5).doubt
 
 
 @pytest.mark.parametrize("n_components, X", [(11, np.zeros((20, 1))), (2, np.zeros((0, 1)))])

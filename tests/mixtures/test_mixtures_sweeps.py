@@ -11,7 +11,7 @@ from sgevidence.models import DiagonalGaussian
 
 def problem(n=5, seed=0):
     X, family = np.random.default_rng(seed).standard_normal((n, 1)), DiagonalGaussian(1)
-    return Problem(family, X, family.features(X), 1.0)
+    return Problem(family, X, X, family.features(X), 1.0)
 
 
 def points(here, k, size, seed=1):
