@@ -81,7 +81,6 @@ class BayesianCategoricalMixture(MixtureEstimator):
 
     _model: CategoricalMixtureModel
     categories_: list[np.ndarray]
-    _not_replicated = "moments and correlations, by which rows are compared, are not those of categories"
     _declared: list[Any] | None  #: levels that a frame's categorical columns declare
 
     _parameter_constraints: dict = {
@@ -166,6 +165,11 @@ class BayesianCategoricalMixture(MixtureEstimator):
     def _identity(self, rows: Rows) -> np.ndarray:
         """Codes, and which levels these are codes of."""
         return rows.X + float(checksum(self.categories_))
+
+    def _replicated(self, theta: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Codes of as many rows as X has; values that are missing there are missing."""
+        codes, _ = self._model.sample_rows(theta, len(X), rng)
+        return np.where(X < 0, -1.0, codes)
 
     def _prior_conflict(self, rows: Rows) -> None:
         """Every table is possible under the prior: there are no units to be wrong."""

@@ -142,3 +142,30 @@ def correlations(X: np.ndarray) -> np.ndarray:
     norm = np.sqrt(np.sum(c**2, axis=0))
     c = np.divide(c, norm, out=np.zeros_like(c), where=norm > 0)
     return c.T @ c
+
+
+def of_levels(names: list[str]) -> list[Statistic]:
+    """Associations of categorical columns, and the number of distinct rows."""
+
+    def of_pair(i: int, j: int) -> Callable[[RowsAndTheta], float]:
+        return lambda rows: association(rows.y[:, i], rows.y[:, j])
+
+    pairs = list(combinations(range(len(names)), 2))
+    if len(names) <= PAIRED_COLUMNS:
+        found = [Statistic(f"association[{names[i]}, {names[j]}]", of_pair(i, j)) for i, j in pairs]
+    else:
+        found = [Statistic("largest association", lambda rows: max(of_pair(i, j)(rows) for i, j in pairs))]
+    return [*found, Statistic("distinct rows", lambda rows: float(len(np.unique(rows.y, axis=0))))]
+
+
+def association(a: np.ndarray, b: np.ndarray) -> float:
+    """Cramér's V of two columns of codes, of the rows in which neither is −1: missing."""
+    a, b = (column[(a >= 0) & (b >= 0)].astype(int) for column in (a, b))
+    if not len(a):
+        return 0.0
+    table = np.zeros((a.max() + 1, b.max() + 1))
+    np.add.at(table, (a, b), 1.0)
+    table = table[table.any(axis=1)][:, table.any(axis=0)]
+    least = min(table.shape) - 1
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / len(a)
+    return float(np.sqrt(np.sum((table - expected) ** 2 / expected) / (len(a) * least))) if least else 0.0

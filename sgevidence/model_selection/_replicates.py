@@ -20,6 +20,7 @@ from ._discrepancies import (
     Statistic,
     of_classes,
     of_columns,
+    of_levels,
     of_values,
 )
 
@@ -85,7 +86,8 @@ class Replicator(NamedTuple):
         """Statistics that suit the family."""
         model, y = self.model, self.observed
         if y.ndim == 2:
-            return of_columns([str(name) for name in places(model, "feature", y.shape[1])])
+            names = [str(name) for name in places(model, "feature", y.shape[1])]
+            return of_levels(names) if hasattr(model, "categories_") else of_columns(names)
         if hasattr(model, "classes_"):
             return [*of_classes(model.classes_), AUTOCORRELATION]
         family = getattr(model, "_family", None)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 from sklearn.base import clone
 
-from sgevidence import BayesianModel, EvidenceWarning
+from sgevidence import BayesianGLM, BayesianLinearRegression, BayesianModel, EvidenceWarning, Exact
 
 P = runpy.run_path(str(Path(__file__).with_name("problems.py")))
 PROBLEMS = {problem.name: problem for problem in P["PROBLEMS"]}
@@ -28,6 +28,32 @@ def off(problem, rng, estimator=None):
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_published_value(rng, name):
     assert abs(off(PROBLEMS[name], rng)) < 3
+
+
+@pytest.mark.parametrize("name, tau", [("4 columns, τ = 0.01", 0.01), ("with age, τ = 1", 1.0)])
+def test_pima_indians_by_family(rng, name, tau):
+    """Bernoulli with a coefficient for each column, where the softmax regression has two."""
+    bernoulli = BayesianGLM("bernoulli", coef_scale=tau**-0.5, intercept_scale=tau**-0.5)
+    assert abs(off(PROBLEMS[f"Pima Indians, {name}"], rng, bernoulli)) < 3
+    wrong = clone(bernoulli).set_params(intercept_scale=0.5 * tau**-0.5)
+    assert abs(off(PROBLEMS[f"Pima Indians, {name}"], rng, wrong)) > 3
+
+
+@pytest.mark.parametrize("regressor, name", [("x", "density"), ("z", "adjusted density")])
+def test_radiata_pine_by_exact_regressions(regressor, name):
+    """Given σ, coefficients less their prior means are N(0, σ²/p): exact evidences, integrated over τ."""
+    X, y = P["pine_rows"](regressor)
+    (a, p), (b, q) = P["ALPHA"], P["BETA"]
+    t = np.linspace(-14.0, -8.0, 61)  # log τ = −2 log σ, σ from 55 to 1100
+    fits = [
+        BayesianLinearRegression(s, coef_scale=s / q**0.5, intercept_scale=s / p**0.5, sampler=Exact())
+        for s in np.exp(-t / 2)
+    ]
+    log_Z = np.array([fit.fit(X, y - a - b * X[:, 0]).log_evidence_ for fit in fits])
+    shape, rate = P["SHAPE"], P["RATE"]
+    log_prior = shape * np.log(rate) - gammaln(shape) + shape * t - rate * np.exp(t)
+    found = logsumexp(log_Z + log_prior) + np.log(t[1] - t[0])
+    assert found == pytest.approx(PROBLEMS[f"radiata pine, {name}"].published, abs=1e-5)
 
 
 @pytest.mark.slow

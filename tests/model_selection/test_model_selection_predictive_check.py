@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sgevidence import (
     SGAIS,
     BayesianAutoregression,
+    BayesianCategoricalMixture,
     BayesianGLM,
     BayesianGMM,
     BayesianLinearRegression,
@@ -25,6 +26,7 @@ from sgevidence import (
 from sgevidence.model_selection import PredictiveCheck, _predictive_check, replicated_check
 from sgevidence.model_selection._discrepancies import (
     RowsAndTheta,
+    association,
     autocorrelation,
     calibration,
     correlations,
@@ -302,6 +304,20 @@ def test_only_some_of_the_models_fit():
     text = repr(table)
     assert text.count("misfit") == 3 and "None of the models" not in text  # one cell, and what it means
     assert max(map(len, text.splitlines())) <= 80 and "misfit" not in compare(fits).columns
+
+
+def test_categories_of_two_classes_are_not_those_of_one():
+    rng = np.random.default_rng(8)
+    label = rng.random(200) < 0.4
+    X = (rng.random((200, 3)) < np.where(label, 0.9, 0.1)[:, None]).astype(object)
+    X[rng.random(X.shape) < 0.1] = None
+    one, two = (BayesianCategoricalMixture(K, missing="ignore", random_state=0).fit(X) for K in (1, 2))
+    found = predictive_check(one, X, n_draws=300, random_state=0)
+    assert len(found.misfits) >= 3 and found.table.index[0] == "association[x0, x1]"
+    assert predictive_check(two, X, n_draws=300, random_state=0).misfits == []
+    a, b = rng.integers(0, 3, (2, 50))
+    V = stats.contingency.association(stats.contingency.crosstab(a, b).count)
+    assert association(np.append(a, -1), np.append(b, 1)) == pytest.approx(V)
 
 
 def test_draws_and_statistics_that_cannot_answer_are_refused():
