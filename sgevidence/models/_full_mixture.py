@@ -34,13 +34,20 @@ from math import lgamma
 
 import autograd.numpy as anp
 import numpy as np
-from autograd.extend import defvjp, primitive
 from scipy.special import gammaln
 
 from ._full_gaussian import FullGaussian
 from ._gaussian_mixture import GaussianMixture, log_weights
 from ._natural_sums import natural_sum
 from ._one_full_component import OneFullComponent
+from ._precision_factors import (
+    covariance_of,
+    factors_of,
+    largest_term,
+    natural_of_factors,
+    times_root,
+    unit_lower,
+)
 
 #: Nats that cancellation may take from a sum over rows before it is formed row by row.
 MAX_LOSS_NATS = 0.01
@@ -105,17 +112,10 @@ class FullMixtureModel(GaussianMixture):
         constant = log_weights(z) - 0.5 * anp.sum(s + np.log(2 * np.pi), axis=2)
         return anp.transpose(constant[:, :, None] - 0.5 * squares, (1, 0, 2))
 
-    def natural(self, theta, center):
+    def _natural(self, theta, center):
         """A of x measured from the centre, (K, M, p (p + 1)/2 + p + 1)."""
         z, mu, s, r = self._split(theta)
-        C = unit_lower(r)
-        scaled = C * anp.exp(-s)[:, :, None, :]
-        v = anp.matmul((mu - center)[:, :, None, :], C)
-        linear = anp.sum(scaled * v, axis=3)
-        squares = anp.sum(v[:, :, 0, :] ** 2 * anp.exp(-s) + s + np.log(2 * np.pi), axis=2)
-        constant = (log_weights(z) - 0.5 * squares)[:, :, None]
-        quadratic = half_packed(anp.matmul(scaled, anp.swapaxes(C, 2, 3)))
-        return anp.transpose(anp.concatenate([quadratic, linear, constant], axis=2), (1, 0, 2))
+        return natural_of_factors(log_weights(z), mu - center, s, r)
 
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         _, mu, s, r = self._split(getattr(theta, "_value", theta))
@@ -128,7 +128,7 @@ class FullMixtureModel(GaussianMixture):
             if largest_term(mu - center, s, r, rows.X - center) * n * np.finfo(float).eps < MAX_LOSS_NATS:
                 x = rows.X - center
                 F = np.column_stack([x[:, i] * x[:, j], x, np.ones(len(x))])
-                return natural_sum(self.natural(theta, center), F, rows.weight, tape, single_below)
+                return natural_sum(self._natural(theta, center), F, rows.weight, tape, single_below)
         return self._row_by_row(theta, rows, tape)
 
     def draw_rows(self, blocks, rng):
@@ -150,89 +150,3 @@ class FullMixtureModel(GaussianMixture):
     def guess(self, scatter, n):
         floor = max(self.variance_prior[1], 1e-3)
         return (scatter + floor * np.eye(self.n_features)) / (n + 1.0)
-
-
-def largest_term(mu: np.ndarray, s: np.ndarray, r: np.ndarray, x: np.ndarray) -> float:
-    """Largest product that a row near a component is a difference of, mu and x from the same centre.
-
-    Rows within a component's own spread of its mean count, since others have no share in it.  That spread is
-    asked only where the rows' own would be too much.
-    """
-    L = np.abs(unit_lower(r)) * np.exp(-s / 2)[..., None, :]
-    reach = np.abs(mu) + np.abs(x).max(axis=0)
-    most = float(np.max(np.sum(np.matmul(reach[..., None, :], L) ** 2, axis=(-2, -1))))
-    if most * len(x) * np.finfo(float).eps < MAX_LOSS_NATS:
-        return most
-    spread = np.sqrt(np.diagonal(covariance_of(s, r), axis1=-2, axis2=-1))
-    reach = np.abs(mu) + np.minimum(3 * spread, np.abs(x).max(axis=0))
-    return float(np.max(np.sum(np.matmul(reach[..., None, :], L) ** 2, axis=(-2, -1))))
-
-
-def covariance_of(s: np.ndarray, r: np.ndarray) -> np.ndarray:
-    """Σ (..., p, p) = C⁻ᵀ diag(e^s) C⁻¹."""
-    root = np.linalg.inv(unit_lower(r)) * np.exp(s / 2)[..., :, None]
-    Sigma = np.matmul(np.swapaxes(root, -2, -1), root)
-    return 0.5 * (Sigma + np.swapaxes(Sigma, -2, -1))
-
-
-def times_root(s: np.ndarray, r: np.ndarray, u: np.ndarray) -> np.ndarray:
-    """L⁻ᵀ u (..., p), whose covariance is Σ if that of u is the identity."""
-    C = unit_lower(r)
-    return np.linalg.solve(np.swapaxes(C, -2, -1), (np.exp(s / 2) * u)[..., None])[..., 0]
-
-
-def factors_of(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """s (..., p) and r (..., p (p − 1)/2) of Σ (..., p, p), which is U diag(e^s) Uᵀ with U = C⁻ᵀ."""
-    rest, p = np.array(covariance), covariance.shape[-1]
-    U, d = np.zeros_like(rest), np.empty(rest.shape[:-1])
-    for j in reversed(range(p)):
-        d[..., j] = np.maximum(rest[..., j, j], np.finfo(float).tiny)
-        U[..., : j + 1, j] = rest[..., : j + 1, j] / d[..., None, j]
-        U[..., j, j] = 1.0
-        u = U[..., :j, j]
-        rest[..., :j, :j] -= d[..., j, None, None] * u[..., :, None] * u[..., None, :]
-    below = np.tril_indices(p, -1)
-    return np.log(d), np.swapaxes(np.linalg.inv(U), -2, -1)[(..., *below)]
-
-
-def size_of(n_pairs: int) -> int:
-    """p of p (p − 1)/2 pairs."""
-    return round((1 + (1 + 8 * n_pairs) ** 0.5) / 2)
-
-
-@primitive
-def unit_lower(r):
-    """C (..., p, p) of r (..., p (p − 1)/2)."""
-    p = size_of(r.shape[-1])
-    i, j = np.tril_indices(p, -1)
-    C = np.zeros((*r.shape[:-1], p, p))
-    C[..., np.arange(p), np.arange(p)] = 1.0
-    C[..., i, j] = r
-    return C
-
-
-def _unit_lower_vjp(ans, r):
-    i, j = np.tril_indices(ans.shape[-1], -1)
-    return lambda g: g[..., i, j]
-
-
-@primitive
-def half_packed(Lambda):
-    """−Λ_ii/2 and −Λ_ij, i > j, in the order of ``np.tril_indices``, (..., p (p + 1)/2)."""
-    i, j = np.tril_indices(Lambda.shape[-1])
-    return Lambda[..., i, j] * np.where(i == j, -0.5, -1.0)
-
-
-def _half_packed_vjp(ans, Lambda):
-    i, j = np.tril_indices(Lambda.shape[-1])
-
-    def vjp(g):
-        out = np.zeros(Lambda.shape)
-        out[..., i, j] = g * np.where(i == j, -0.5, -1.0)
-        return out
-
-    return vjp
-
-
-defvjp(unit_lower, _unit_lower_vjp)
-defvjp(half_packed, _half_packed_vjp)

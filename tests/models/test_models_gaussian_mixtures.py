@@ -8,7 +8,7 @@ from scipy import stats
 from sgevidence.history._rows import Rows
 from sgevidence.models import FullMixtureModel, MixtureModel, Model, SphericalMixtureModel, value_and_grad
 from sgevidence.models._evaluation import Evaluation
-from sgevidence.models._full_mixture import factors_of, largest_term
+from sgevidence.models._precision_factors import factors_of, largest_term
 
 BOTH = pytest.mark.parametrize("cls", [FullMixtureModel, SphericalMixtureModel])
 PRIOR = dict(weight_concentration=0.7, mean_scale=1.7, variance_prior=(1.3, 0.6))
