@@ -8,12 +8,13 @@ import numpy as np
 from .._compat import Interval, StrOptions
 from ..history import Rows
 from ..models import FullMixtureModel, GaussianMixture, MixtureModel, SphericalMixtureModel
-from ..samplers import Progress
+from ..samplers import EvidenceResult
 from ._base import EvidenceEstimator
 from ._documentation import documented
 from ._input import check_count, check_prior_pair
 from ._mixture import MixtureEstimator
-from ._mixture_doubts import asks_allocations, of_all_rows, of_annealing, of_far_rows, of_stream
+from ._mixture_doubts import asks_allocations, of_all_rows, of_far_rows, of_stream
+from ._stream import Stream
 from ._units import Units
 
 #: The model of each ``covariance_type``.
@@ -164,34 +165,27 @@ class BayesianGMM(MixtureEstimator):
         """Posterior mean of the components' covariances."""
         return self._slot_mean("covariances")
 
-    def _run(self, sampler: Any, rows: Rows, progress: Progress) -> None:
-        super()._run(sampler, rows, progress)
+    def _doubt_of_run(self, sampler: Any, rows: Rows, result: EvidenceResult) -> str | None:
         if not isinstance(self._model, MixtureModel):
-            self._doubt_if(of_annealing(self._model) if self.n_components > 1 else None)
-        elif self.n_components > 1 and not asks_allocations(sampler):
-            assert self._result is not None
-            self._doubt_if(of_all_rows(self._model, rows, *self._result[:2]))
+            return super()._doubt_of_run(sampler, rows, result)
+        if self._model.n_components == 1 or asks_allocations(sampler):
+            return None
+        return of_all_rows(self._model, rows, result.log_evidence, result.log_evidence_std)
 
-    def _update(self, sampler: Any, rows: Rows, reset: bool, progress: Progress) -> None:
-        super()._update(sampler, rows, reset, progress)
-        if self.n_components == 1 or self._stream is None:
-            return
-        last = self._stream.records[-1]
-        if not isinstance(self._model, MixtureModel):
-            self._doubt_if(of_annealing(self._model))
-        elif asks_allocations(sampler):
-            self._doubt_if(of_stream(self._model, rows, self._stream.state, last.n_renewals))
-        elif last.n_samples == len(rows):
-            self._doubt_if(of_all_rows(self._model, rows, last.log_evidence, last.log_evidence_std))
-        else:
-            self._doubt_if(of_far_rows(self._model, rows))
+    def _doubt_of_update(self, sampler: Any, rows: Rows, stream: Stream) -> str | None:
+        model, last = self._model, stream.records[-1]
+        if not isinstance(model, MixtureModel):
+            return super()._doubt_of_update(sampler, rows, stream)
+        if model.n_components == 1:
+            return None
+        if asks_allocations(sampler):
+            return of_stream(model, rows, stream.state, last.n_renewals)
+        if last.n_samples == len(rows):
+            return of_all_rows(model, rows, last.log_evidence, last.log_evidence_std)
+        return of_far_rows(model, rows)
 
     def _units_of(self, rows: Rows) -> Units:
         return Units.of_density(rows)
-
-    def _doubt_if(self, words: str | None) -> None:
-        if words is not None:
-            self._doubt(words, stacklevel=8)
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GaussianMixture:
         return MODELS[self.covariance_type](

@@ -5,8 +5,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..history import Rows
+from ..samplers import EvidenceResult, Progress
+from ..targets import ComponentEvidence
 from ._density import DensityEstimator
 from ._input import check_count, generator
+from ._mixture_doubts import of_strata, of_stream_of_strata
+from ._stream import Stream
 
 #: Mean probability of an exchange from which on two components are not told apart.
 CONFUSED = 0.05
@@ -16,6 +21,80 @@ class MixtureEstimator(DensityEstimator):
     """Base of mixtures, whose model has ``component_log_densities`` and exchangeable components."""
 
     _model: Any  #: an exchangeable model with ``component_log_densities``
+
+    def _run(self, sampler: Any, rows: Rows, progress: Progress) -> None:
+        super()._run(sampler, rows, progress)
+        assert self._result is not None
+        self._doubt_if(self._doubt_of_run(sampler, rows, self._result))
+
+    def _update(self, sampler: Any, rows: Rows, reset: bool, progress: Progress) -> None:
+        super()._update(sampler, rows, reset, progress)
+        assert self._stream is not None
+        self._doubt_if(self._doubt_of_update(sampler, rows, self._stream))
+
+    def _doubt_of_run(self, sampler: Any, rows: Rows, result: EvidenceResult) -> str | None:
+        """Why the evidence of all rows at once may be wrong."""
+        return of_strata(self._model, rows, result) if self._model.n_components > 1 else None
+
+    def _doubt_of_update(self, sampler: Any, rows: Rows, stream: Stream) -> str | None:
+        """Why the evidence of a stream may be wrong."""
+        return of_stream_of_strata(self._model, stream.state) if self._model.n_components > 1 else None
+
+    def _doubt_if(self, words: str | None) -> None:
+        if words is not None:
+            self._doubt(words, stacklevel=8)
+
+    @property
+    def component_evidence_(self) -> dict[str, np.ndarray]:
+        """Log evidence of 1 … ``n_components`` components, and its standard error, nats.
+
+        The arrays are n_components, log_evidence and log_evidence_std.  All come from one walk over the
+        number of components in use and share their errors: ``component_evidence_covariance_`` gives those of
+        differences.
+        """
+        found = self._components("component_evidence_")
+        unit = self._log_unit * self._weight_seen
+        return {
+            "n_components": np.arange(1, len(found.log_evidence) + 1),
+            "log_evidence": found.log_evidence - unit,
+            "log_evidence_std": np.sqrt(np.diag(found.covariance)),
+        }
+
+    @property
+    def component_evidence_covariance_(self) -> np.ndarray:
+        """Covariance of the errors of ``component_evidence_``, nats², (n_components, n_components)."""
+        return self._components("component_evidence_covariance_").covariance
+
+    @property
+    def n_components_in_use_proba_(self) -> np.ndarray:
+        """Posterior probability that 1 … ``n_components`` of the components have rows, (n_components,)."""
+        return self._components("n_components_in_use_proba_").in_use
+
+    def _components(self, name: str) -> ComponentEvidence:
+        """Evidences of every number of components, of exactly the rows seen.
+
+        Raises
+        ------
+        AttributeError
+            If they are not known, with the reason.
+        """
+        self._must_have_learnt(name)
+        if self._model.n_components == 1:
+            one = np.ones(1)
+            here = self.log_evidence_ + self._log_unit * self._weight_seen
+            var = self.log_evidence_std_**2 * np.ones((1, 1))
+            return ComponentEvidence(self._weight_seen, here * one, var, one)
+        state = None if self._stream is None else self._stream.state
+        found = getattr(getattr(state, "tuned", self._result), "components", None)
+        if found is None:
+            why = "allocations or particles" if self._model.has_allocations else "particles"
+            raise AttributeError(f"{name} is not known: the evidence comes from {why}, not from strata")
+        if found.n != self._weight_seen:
+            raise AttributeError(
+                f"{name} was last known at {found.n:g} rows, by weight, of {self._weight_seen:g}: particles "
+                "have carried the evidence on since; fit all rows at once"
+            )
+        return found
 
     def fit_predict(self, X: Any, y: None = None, sample_weight: Any = None) -> np.ndarray:
         """:meth:`fit`, then :meth:`predict` of the same rows.

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..history import Rows
-from ..models import GaussianMixture, MixtureModel
+from ..models import MixtureModel
+from ..samplers import EvidenceResult, mixture_answer
 from ..targets import allocation_evidence, most_rows, patience
 
 #: Standard deviations of a column that it may lie from zero before there is a warning.  At fourteen streams
@@ -23,6 +24,8 @@ from ..targets import allocation_evidence, most_rows, patience
 FAR_OUT, LEAST_ROWS = 20.0, 20
 #: Standard errors, and nats, by which two evidences must differ.
 SIGNIFICANT, CLEAR = 3.0, 0.5
+#: Growth of the rows since strata answered, from which there is a warning.
+CARRIED = 2.0
 
 
 def asks_allocations(sampler: Any) -> bool:
@@ -75,16 +78,64 @@ def of_stream(model: MixtureModel, rows: Rows, state: Any, n_renewals: int) -> s
     return of_far_rows(model, rows)
 
 
-def of_annealing(model: GaussianMixture) -> str:
-    """Particles alone, of components of which allocations know nothing."""
+def of_strata(model: Any, rows: Rows, result: EvidenceResult) -> str | None:
+    """Doubts of all rows at once, of a mixture that strata of components in use answer for.
+
+    Parameters
+    ----------
+    model : Model
+        Of several components, with a ``family``.
+    rows : Rows
+    result : EvidenceResult
+        Of any sampler.
+    """
+    if result.components is not None:
+        return result.components.doubt
+    found = mixture_answer(model, rows, np.random.default_rng(0), 2)  # the same for each seed: a check
+    if found is None or found.components is None or found.components.doubt is not None:
+        return of_annealing(model)
+    apart = abs(found.log_evidence - result.log_evidence)
+    if apart < max(SIGNIFICANT * np.hypot(found.log_evidence_std, result.log_evidence_std), CLEAR):
+        return None
     return (
-        f"the evidence of {type(model).__name__} with n_components={model.n_components} was annealed from "
-        "the prior, which may have lost groups, tens of nats or more, without a sign of it: fit from several "
-        "random_state and hold the results against each other"
+        f"strata of the components in use give a log evidence of {found.log_evidence:.1f} "
+        f"± {found.log_evidence_std:.1f} nats, {apart:.1f} away: the particles have missed a group; use "
+        "SGAIS()"
     )
 
 
-def of_far_rows(model: GaussianMixture, rows: Rows) -> str | None:
+def of_stream_of_strata(model: Any, state: Any) -> str | None:
+    """Doubts of a stream whose sampler asks strata where it can.
+
+    Parameters
+    ----------
+    model : Model
+        Of several components, with a ``family``.
+    state : State
+        Of the sampler, after the last rows.
+    """
+    found = getattr(getattr(state, "tuned", None), "components", None)
+    if found is None:
+        return of_annealing(model)
+    if found.doubt is not None or state.n < CARRIED * found.n:
+        return found.doubt
+    return (
+        f"with n_components={model.n_components} particles carry the evidence on from {found.n:.0f} rows, "
+        "the last that strata of the components in use have answered for: groups that came up since then may "
+        "be missing; fit all rows at once"
+    )
+
+
+def of_annealing(model: Any) -> str:
+    """Particles alone, of components of which allocations know nothing."""
+    return (
+        f"the evidence of n_components={model.n_components} was annealed from the prior, which may have lost "
+        "groups, tens of nats or more, without a sign of it: fit from several random_state and hold the "
+        "results against each other"
+    )
+
+
+def of_far_rows(model: MixtureModel, rows: Rows) -> str | None:
     """Rows farther out than particles find."""
     out = model.far_out(rows) if len(rows) >= LEAST_ROWS else 0.0
     if out < FAR_OUT:

@@ -161,6 +161,8 @@ class Model(ABC):
 
     #: Whether :meth:`exact_posterior` is there.
     has_exact_posterior: bool = False
+    #: What the components of a mixture are made of, of which the model takes draws (``from_components``).
+    family: Any = None
     #: Whether it is a mixture whose complete-data posterior is known.
     has_allocations: bool = False
     #: Whether :meth:`conditional_move` is there.

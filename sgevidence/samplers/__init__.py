@@ -5,6 +5,7 @@ from ._base import SILENT, EvidenceResult, Progress
 from ._exact import Exact
 from ._harmonic import HarmonicMean
 from ._laplace import Laplace
+from ._mixture_answers import mixture_answer
 from ._nested import NestedSampling
 from ._pooling import DOUBTFUL, Pool, pool
 from ._prior import PriorSampling
@@ -28,6 +29,7 @@ __all__ = [
     "Exact",
     "UntilPrecise",
     "DOUBTFUL",
+    "mixture_answer",
     "SILENT",
     "ChunkRecord",
     "EvidenceResult",

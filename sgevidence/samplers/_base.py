@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, clone
 from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..models import Model
+from ..targets import ComponentEvidence
 from ._progress import SILENT, Progress
 from ._records import ChunkRecord, complaints, diagnostics, evidence_path
 
@@ -37,6 +38,7 @@ class EvidenceResult(NamedTuple):
     wall_time: float  #: seconds
     diagnostics: dict[str, Any] = {}  #: how the sampling went, in the algorithm's own terms
     warnings: tuple[str, ...] = ()  #: why it should not be trusted as it is
+    components: ComponentEvidence | None = None  #: of every number of them, of a mixture
 
     @classmethod
     def of(cls, state: Any, records: list[ChunkRecord], start: float, **more: Any) -> "EvidenceResult":

@@ -46,6 +46,7 @@ from ..transitions import (
     check_rows,
 )
 from ._base import SILENT, OnlineSampler, Parts, Progress, check_history
+from ._mixture_answers import affordable_rows, mixture_answers
 from ._progress import rung_of
 from ._records import ChunkRecord
 from ._schedule import particles, pieces
@@ -260,13 +261,20 @@ class SGAIS(Parts, OnlineSampler):
         anneal = Anneal(
             self.move, self.target_ess, scheme, M, last_move=scheme is None, watch=rung_of(progress)
         )
-        crossing = Crossing(anneal, self.escort, self.mode_search, self.proposal)
+        crossing = Crossing(anneal, self.escort, self.mode_search, self.proposal, mixture_answers)
         offered, n_rows = None, state.n_rows + len(rows)
         if self.chunk_size is None:
             state, infos, offered = crossing.at_once(state, model, rows, rng)
             if infos:
                 yield self._thinned(state, model, rng), infos
                 return
+            n_first = affordable_rows(model, rows) if self.proposal is not None and not state.n_rows else 0
+            if n_first:  # particles that start from an answer have lost no group of it
+                order = rng.rows.permutation(len(rows))
+                state, infos, _ = crossing.at_once(state, model, rows.take(np.sort(order[:n_first])), rng)
+                if infos:
+                    yield state, infos
+                    rows = rows.take(np.sort(order[n_first:]))
         shuffle, until = self.chunk_size is None, crossing.doubling_until(model, rows)
         for piece in pieces(rows, state.n, self.chunk_size, shuffle, rng.rows, progress.expect, until):
             is_last = state.n_rows + len(piece) == n_rows

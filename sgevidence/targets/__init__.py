@@ -4,7 +4,7 @@ from ._allocation_answer import AllocationEvidence, pooled
 from ._allocation_search import least_alike, starts
 from ._allocations import allocation_evidence, most_rows, patience
 from ._anchoring import STRAY, anchored_at_mode, gaussian
-from ._answer import Answer, exact_answer
+from ._answer import Answer, ComponentEvidence, exact_answer
 from ._bridge import Estimate, bridge, cross_fitted
 from ._cross_fitted_bridge import cross_fitted_bridge
 from ._folded import FoldsDoNotSuffice, folded_answer
@@ -32,6 +32,7 @@ __all__ = [
     "AllocationEvidence",
     "Answer",
     "Answers",
+    "ComponentEvidence",
     "Estimate",
     "FoldsDoNotSuffice",
     "Likelihood",

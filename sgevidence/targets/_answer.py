@@ -12,6 +12,16 @@ import numpy as np
 from ..models import Model
 
 
+class ComponentEvidence(NamedTuple):
+    """Log evidences of mixtures of 1 … K components, which share their errors, nats."""
+
+    n: float  #: rows, by total weight
+    log_evidence: np.ndarray  #: (K,)
+    covariance: np.ndarray  #: of their errors, (K, K)
+    in_use: np.ndarray  #: p(k components have rows | x, K), (K,)
+    doubt: str | None = None  #: why they should not be trusted as they are
+
+
 class Answer(NamedTuple):
     """Evidence and posterior of rows, from a density that covers the posterior."""
 
@@ -21,6 +31,7 @@ class Answer(NamedTuple):
     log_evidence_std: float  #: nats
     n_likelihoods: float = 0.0  #: particles × rows
     n_gradients: float = 0.0  #: particles × rows
+    components: ComponentEvidence | None = None  #: of a mixture, where the answer knows them
 
 
 def exact_answer(model: Model, sums: Any, rng: np.random.Generator, size: int) -> Answer | None:

@@ -25,7 +25,7 @@ from ..exceptions import ImpossibleRowsError
 from ..history import Anchor, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Weights
-from ..targets import Path
+from ..targets import ComponentEvidence, Path
 from ._rivals import Rivals
 
 
@@ -56,6 +56,7 @@ class Tuned(NamedTuple):
     #: rows, by total weight, when allocations did not carry a mixture's uncertainty: they are not asked again
     allocations_failed: float = 0.0
     proposed: float = 0.0  #: rows, by total weight, when the model's proposal was last asked
+    components: ComponentEvidence | None = None  #: of a mixture, as its proposal last knew them
     sharpened: float = 0.0  #: rows, by total weight, when an annealed answer was last sharpened
     spent: float = 0.0  #: gradients since then, and what likelihoods cost of them, particles × rows
     searched: float = 0.0  #: rows, by total weight, when rivals of a mixture were last looked for

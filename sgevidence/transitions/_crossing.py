@@ -8,7 +8,7 @@ model may have several modes, the cloud is held against those that it may have m
 Symbols: ``y_n`` = ``path.chunk``; ``infos`` = what each transition that was tried has to say.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from ..history import N_DRAWS, FoldedRows, Rows
 from ..models import MixtureModel, Model
 from ..particles import Cloud
-from ..targets import Path, most_rows, patience
+from ..targets import Answers, Path, most_rows, patience
 from ._allocate import Allocate, is_better, taken
 from ._anneal import Anneal
 from ._base import State, Step, Streams, check_rows
@@ -45,12 +45,15 @@ class Crossing(NamedTuple):
     escort : Escort or None
     mode_search : ModeSearch or None
     proposal : Proposal or None
+    of_mixtures : callable or None
+        What answers for a mixture of several components, see :class:`FromProposal`.
     """
 
     anneal: Anneal
     escort: Escort | None = None
     mode_search: ModeSearch | None = None
     proposal: Proposal | None = None
+    of_mixtures: Callable[[Model], Answers | None] | None = None
 
     def __call__(
         self,
@@ -71,7 +74,7 @@ class Crossing(NamedTuple):
         tuned = state.tuned._replace(sample_noise=np.nan, even=False, disputed=False)
         state = state._replace(tuned=tuned)
         before, modes, infos = state, self._modes(path, rng), []
-        ways = self._transitions(modes, path.model)
+        ways = self._transitions(modes, path.model, self._asks_first(state, path))
         for transition in ways if survey is None else (survey, *ways):
             step = transition(state, path, rng)
             state = step.state
@@ -145,7 +148,12 @@ class Crossing(NamedTuple):
         """The transition that answers for all rows at once; None where it is switched off."""
         if self.proposal is None or model.has_allocations:
             return self.allocate
-        return FromProposal(self.proposal.first_rows, self.anneal.n_particles)
+        return FromProposal(self.proposal.first_rows, self.anneal.n_particles, self.of_mixtures)
+
+    def _asks_first(self, state: State, path: Path) -> bool:
+        """Whether all rows at once are asked before particles are weighed."""
+        way = self._from_all_rows(path.model)
+        return isinstance(way, FromProposal) and way.comes_first(state, path)
 
     def _survey(self, state: State, path: Path) -> PriorSurvey | None:
         """A survey of the first rows, where several modes are possible and looked for."""
@@ -172,17 +180,18 @@ class Crossing(NamedTuple):
         if Overlooked.is_due(state, path):
             yield Overlooked(search, path, rng, Restart(self.anneal))
 
-    def _transitions(self, modes: ModeImportance | None, model: Model) -> Iterator[Any]:
-        """In the order in which they are tried."""
-        from_all_rows, closed_form = self._from_all_rows(model), FromProposal.is_closed_form(model)
-        if from_all_rows is not None and closed_form:
+    def _transitions(self, modes: ModeImportance | None, model: Model, first: bool = False) -> Iterator[Any]:
+        """In the order in which they are tried, that of all rows at once ``first`` where it should be."""
+        from_all_rows = self._from_all_rows(model)
+        first = first or FromProposal.is_closed_form(model)
+        if from_all_rows is not None and first:
             yield from_all_rows
         if self.anneal.resampling is not None:
             yield Reweight(self.anneal.target_ess, for_escort=self.escort is not None)
         escort = None if self.escort is None else BothWays(self.anneal, self.escort, self.allocate)
         if escort is not None:
             yield escort
-        if from_all_rows is not None and not closed_form:
+        if from_all_rows is not None and not first:
             yield from_all_rows
         if escort is not None:
             yield Refresh(self.anneal, escort)

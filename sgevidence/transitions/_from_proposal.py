@@ -3,7 +3,9 @@
 Where the model knows such a density (:func:`~sgevidence.targets.proposal`) and all rows are at hand, nothing
 need be annealed: the evidence and the particles of all rows come from it, whatever the cloud was, and the
 stream continues from a cloud without history.  A closed form answers at every call.  A proposal that has to
-look at all rows again is asked for whole calls, and when the rows have doubled since it was asked.
+look at all rows again is asked for whole calls, and when the rows have doubled since it was asked.  That of a
+mixture's components is asked before particles are weighed once the rows have grown by a quarter, and whenever
+weights and maps do not carry the particles across: it finds groups of which no particle knows.
 
 Symbols: ``M`` = particles.
 """
@@ -20,7 +22,7 @@ from ..exceptions import ImpossibleRowsError
 from ..history import Rows
 from ..models import Model
 from ..particles import Cloud, Genealogy, Weights
-from ..targets import Answer, Path, exact_answer, proposal
+from ..targets import Answer, Answers, Path, exact_answer, proposal
 from ._base import State, Step, Streams
 
 
@@ -63,6 +65,10 @@ class Proposal(BaseEstimator):
         self.first_rows = first_rows
 
 
+#: Growth of the rows since a mixture's proposal was asked, from which it is asked first.
+GROWTH = 1.25
+
+
 class Proposed(NamedTuple):
     """The cost of an answer."""
 
@@ -80,24 +86,40 @@ class FromProposal(NamedTuple):
         Rows from which it is asked.
     n_particles : callable
         M after rows of this total weight.
+    of_mixtures : callable or None
+        What answers for a mixture of several components, from its model; None where it is not asked.
     """
 
     first_rows: int
     n_particles: Callable[[float], int]
+    of_mixtures: Callable[[Model], Answers | None] | None = None
 
     @staticmethod
     def is_closed_form(model: Model) -> bool:
         """Whether asking costs less than weighing particles, so that every call may ask."""
         return model.has_exact_posterior
 
+    def answers(self, model: Model) -> Answers | None:
+        """The function that answers for a model."""
+        known = proposal(model)
+        return self.of_mixtures(model) if known is None and self.of_mixtures is not None else known
+
     def applies(self, state: State, path: Path) -> bool:
-        """To rows all of which are at hand, if they have doubled since it was asked."""
-        if proposal(path.model) is None or path.n < self.first_rows or not path.memory.complete:
+        """To rows all of which are at hand, if they have doubled since it was asked, or of a mixture."""
+        model = path.model
+        if path.n < self.first_rows or not path.memory.complete or self.answers(model) is None:
             return False
-        return self.is_closed_form(path.model) or path.n >= 2.0 * state.tuned.proposed
+        always = self.is_closed_form(model) or model.family is not None
+        return always or path.n >= 2.0 * state.tuned.proposed
+
+    def comes_first(self, state: State, path: Path) -> bool:
+        """Whether it is asked before particles are weighed."""
+        if self.is_closed_form(path.model):
+            return True
+        return path.model.family is not None and path.n >= GROWTH * state.tuned.proposed
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
-        answers, M = proposal(path.model), self.n_particles(path.n)
+        answers, M = self.answers(path.model), self.n_particles(path.n)
         if answers is None or not self.applies(state, path):
             return Step(state, crossed=False)
         if self.is_closed_form(path.model):
@@ -106,8 +128,11 @@ class FromProposal(NamedTuple):
         tuned = state.tuned._replace(proposed=path.n)
         if found is None:
             return Step(state._replace(tuned=tuned), Proposed(), crossed=False)
-        info = Proposed(1, found.n_likelihoods, found.n_gradients)
-        return Step(state._replace(cloud=without_history(found), tuned=tuned, ell=None), info)
+        info, tuned = (
+            Proposed(1, found.n_likelihoods, found.n_gradients),
+            tuned._replace(components=found.components),
+        )
+        return Step(state._replace(cloud=without_history(found), tuned=tuned, pending=None, ell=None), info)
 
     @staticmethod
     def _in_closed_form(state: State, path: Path, rng: Streams, M: int) -> Step:

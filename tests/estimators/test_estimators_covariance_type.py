@@ -1,5 +1,7 @@
 """``covariance_type``: shapes of scikit-learn, correlated groups are one, streams and units do not matter."""
 
+import copy
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -14,7 +16,9 @@ from sgevidence import (
     MixtureDisplay,
     compare,
     evidence_scorer,
+    load,
     merge,
+    save,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:prior and data contradict")
@@ -24,6 +28,12 @@ OTHERS = pytest.mark.parametrize("kind", ["full", "spherical"])
 
 def correlated(rng, rho, n=400):
     return rng.multivariate_normal([0, 0], [[1, rho], [rho, 1]], size=n)
+
+
+def pair(rng, rho, n):
+    """Two such groups, four apart."""
+    groups = [correlated(rng, rho, n) + shift for shift in ([-2, 0], [2, 0])]
+    return rng.permutation(np.concatenate(groups))
 
 
 @KINDS
@@ -175,3 +185,79 @@ def test_annealed_groups_say_that_they_were(rng):
 def test_other_names_are_refused():
     with pytest.raises(ValueError, match=r"covariance_type.*'tied'"):
         BayesianGMM(covariance_type="tied").fit([[0.0], [1.0]])
+
+
+@pytest.fixture(scope="module")
+def two_groups():
+    rng = np.random.default_rng(12)
+    return pair(rng, 0.95, 60)
+
+
+@pytest.fixture(scope="module")
+def fitted(two_groups):
+    return BayesianGMM(2, covariance_type="full", random_state=0).fit(two_groups)
+
+
+def test_two_correlated_groups_are_two_components(fitted, two_groups):
+    """All numbers of components come from one walk; of one it is the closed form."""
+    assert fitted.diagnostics_["n_proposals"] == 1
+    found = fitted.component_evidence_
+    assert found["log_evidence"][1] == fitted.log_evidence_ > found["log_evidence"][0] + 50
+    one = BayesianGMM(1, covariance_type="full").fit(two_groups)
+    assert found["log_evidence"][0] == pytest.approx(one.log_evidence_, abs=1e-8)
+    np.testing.assert_allclose(one.component_evidence_["log_evidence"], one.log_evidence_)
+    assert found["log_evidence_std"].shape == (2,)
+    assert fitted.component_evidence_covariance_.shape == (2, 2)
+    np.testing.assert_allclose(fitted.n_components_in_use_proba_, [0, 1], atol=1e-6)
+    order = np.argsort(fitted.means_[:, 0])
+    np.testing.assert_allclose(fitted.means_[order], [[-2, 0], [2, 0]], atol=0.5)
+    for Sigma in fitted.covariances_:
+        assert Sigma[0, 1] / np.sqrt(Sigma[0, 0] * Sigma[1, 1]) > 0.85
+    labels = fitted.predict(two_groups)
+    assert set(labels) == {0, 1}
+    np.testing.assert_array_equal(fitted.predict_proba(two_groups).argmax(axis=1), labels)
+
+
+def test_what_strata_know_of_a_stream_is_of_the_rows_they_saw(fitted, two_groups):
+    stream = copy.deepcopy(fitted).partial_fit(two_groups[:3])
+    with pytest.raises(AttributeError, match="was last known at 120 rows, by weight, of 123"):
+        stream.component_evidence_  # noqa: B018
+    assert stream.log_evidence_std_ >= fitted.log_evidence_std_
+    assert not hasattr(BayesianGMM(2), "component_evidence_")
+    with pytest.raises(AttributeError, match="comes from allocations or particles, not from strata"):
+        BayesianGMM(2, random_state=0).fit(two_groups[:9]).component_evidence_  # noqa: B018
+
+
+def test_strata_survive_a_file(fitted, two_groups, tmp_path):
+    pytest.importorskip("skops")
+    save(fitted, tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(
+        again.component_evidence_["log_evidence"], fitted.component_evidence_["log_evidence"]
+    )
+    np.testing.assert_array_equal(again.predict_proba(two_groups), fitted.predict_proba(two_groups))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_rows", [7, 50])
+def test_a_stream_of_groups_in_any_pieces_has_the_evidence_of_one_fit(fitted, two_groups, n_rows):
+    stream = BayesianGMM(2, covariance_type="full", random_state=3)
+    for start in range(0, len(two_groups), n_rows):
+        part = two_groups[start : start + n_rows].copy()
+        stream.partial_fit(part)
+        part[:] = np.nan
+    error = np.hypot(stream.log_evidence_std_, fitted.log_evidence_std_)
+    assert abs(stream.log_evidence_ - fitted.log_evidence_) < 4 * error + 1e-3
+
+
+@pytest.mark.slow
+def test_beyond_what_strata_answer_particles_carry_on_and_say_so(two_groups, monkeypatch):
+    monkeypatch.setattr("sgevidence.samplers._mixture_answers.MOST", 120 * 2 * 6)
+    rng = np.random.default_rng(5)
+    X = pair(rng, 0.9, 300)
+    with pytest.warns(EvidenceWarning, match="particles carry the evidence on from"):
+        carried = BayesianGMM(2, covariance_type="full", random_state=0).fit(X)
+    monkeypatch.undo()
+    whole = BayesianGMM(2, covariance_type="full", random_state=0).fit(X)
+    error = np.hypot(carried.log_evidence_std_, whole.log_evidence_std_)
+    assert abs(carried.log_evidence_ - whole.log_evidence_) < 4 * error

@@ -8,7 +8,8 @@ import pytest
 from sgevidence import SGAIS, BayesianLinearRegression, Proposal
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
-from sgevidence.targets import Answer
+from sgevidence.samplers import _sgais
+from sgevidence.targets import Answer, exact_answer
 from sgevidence.transitions import _from_proposal
 from sgevidence.transitions._from_proposal import without_history
 
@@ -76,3 +77,53 @@ def test_what_ran_is_told(rng):
     rows = rows_of(rng, 60)
     model = BayesianLinearRegression(random_state=0).fit(rows.X, rows.y)
     assert model.diagnostics_["n_proposals"] == 1 and model.diagnostics_["n_moves"] == 0
+
+
+def closed_form(asked, wrong=0.0):
+    """What stands for strata: the posterior of all rows, and how many were asked for."""
+
+    def answers(model, rows, rng, size):
+        asked.append(len(rows))
+        found = exact_answer(model, model.sums(rows), rng, size)
+        return found._replace(log_evidence=found.log_evidence + wrong)
+
+    return answers
+
+
+@pytest.fixture
+def as_a_mixture(monkeypatch):
+    """The linear model as if it were a mixture whose components are known, without a closed form."""
+    asked = []
+    monkeypatch.setattr(_from_proposal.FromProposal, "is_closed_form", staticmethod(lambda model: False))
+    monkeypatch.setattr(_from_proposal, "proposal", lambda model: None)
+    monkeypatch.setattr(LinearModel, "family", "components", raising=False)
+    monkeypatch.setattr(_sgais, "mixture_answers", lambda model: closed_form(asked))
+    monkeypatch.setattr(_sgais, "affordable_rows", lambda model, rows: 0)
+    return asked
+
+
+@pytest.mark.parametrize("size", [7, 50])
+def test_a_stream_of_a_mixture_asks_first_when_the_rows_have_grown_by_a_quarter(rng, as_a_mixture, size):
+    """Also where rows of the calls before are still pending: no row is lost, and none counts twice."""
+    rows, sampler = rows_of(rng, 350), SGAIS(max_particles=400)
+    state, buffer = sampler.init(LINEAR, rng), None
+    for start in range(0, 350, size):
+        buffer = rows[start : start + size].copy()
+        state, _ = sampler.update(state, LINEAR, buffer, rng)
+        buffer.X[:] = np.nan  # the caller's own
+        exact = LINEAR.exact_log_evidence(rows[: start + size])
+        assert state.n_rows == start + size
+        assert abs(state.log_evidence - exact) < 4 * state.log_evidence_std + 1e-9
+        assert state.tuned.proposed <= state.n < _from_proposal.GROWTH * state.tuned.proposed + size
+    assert as_a_mixture[0] == size and len(as_a_mixture) < 30
+
+
+def test_too_many_rows_begin_with_as_many_as_have_an_answer(rng, as_a_mixture, monkeypatch):
+    known = closed_form(as_a_mixture)
+    few = lambda model, rows, *more: known(model, rows, *more) if len(rows) <= 60 else None  # noqa: E731
+    monkeypatch.setattr(_sgais, "affordable_rows", lambda model, rows: 60)
+    monkeypatch.setattr(_sgais, "mixture_answers", lambda model: few)
+    rows, sampler = rows_of(rng, 400), SGAIS(max_particles=400)
+    state, records = sampler.update(sampler.init(LINEAR, rng), LINEAR, rows, rng)
+    assert as_a_mixture == [60] and records[0].n_samples == 60 and state.n_rows == 400
+    assert abs(state.log_evidence - LINEAR.exact_log_evidence(rows)) < 4 * state.log_evidence_std

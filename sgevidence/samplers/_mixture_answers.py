@@ -1,0 +1,57 @@
+"""Mixtures of any family of components, answered from strata of the components in use.
+
+What :class:`~sgevidence.transitions.FromProposal` asks for a mixture: evidence, draws, and the evidences of
+all smaller numbers of components, from one walk.
+"""
+
+import numpy as np
+
+from ..history import Rows
+from ..mixtures import mixture_evidence
+from ..models import Model
+from ..targets import Answer, Answers, ComponentEvidence
+
+#: Components beyond which the sum over labellings would take too long.
+MOST_COMPONENTS = 10
+#: Rows · components · numbers of each beyond which strata would take more than about half a minute.
+MOST = 200_000
+
+
+def mixture_answers(model: Model) -> Answers | None:
+    """The function that answers for a mixture; None for any other model."""
+    return None if model.family is None or model.has_allocations else mixture_answer
+
+
+def mixture_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
+    """Evidence and ``size`` draws; None where rows are too many, or their weights no whole numbers."""
+    if not is_affordable(model, rows):
+        return None
+    family, K, a = model.family, model.n_components, model.weight_concentration  # type: ignore[attr-defined]
+    found = mixture_evidence(family, rows.X, K, a, rng, rows.weight, size)
+    theta = model.from_components(found.log_weights, found.components, rng)  # type: ignore[attr-defined]
+    components = ComponentEvidence(
+        rows.total_weight, found.log_evidence, found.covariance, found.in_use[-1], found.doubt
+    )
+    return Answer(
+        theta,
+        np.zeros(size),
+        float(found.log_evidence[-1]),
+        float(found.log_evidence_std[-1]),
+        found.n_likelihoods,
+        components=components,
+    )
+
+
+def affordable_rows(model: Model, rows: Rows) -> int:
+    """How many of the rows would have an answer, 0 where none would; by halves, as rows may have weights."""
+    n = len(rows) if mixture_answers(model) is not None else 0
+    while n and not is_affordable(model, rows[:n]):
+        n //= 2
+    return n
+
+
+def is_affordable(model: Model, rows: Rows) -> bool:
+    """Whether the rows are few enough, and count whole numbers of times."""
+    whole = bool(np.all(rows.weight == np.rint(rows.weight)))
+    K, q = model.n_components, model.family.features(rows.X[:1]).shape[1]  # type: ignore[attr-defined]
+    return whole and K <= MOST_COMPONENTS and rows.total_weight * K * q <= MOST
