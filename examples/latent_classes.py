@@ -42,6 +42,7 @@ for k in np.argsort(best.weights_):
     print(f"{best.weights_[k]:6.2f}", " ".join(f"{p:.2f}" for p in says_yes))
 
 # %%
-# A slide on which only C, D and F see none is one of the third kind.
+# A slide on which only C, D and F see none is probably of that third kind.
 
-print(best.predict_proba(X[[PATTERNS[::2].index("1100101")]]).round(2))
+slide = X[[PATTERNS[::2].index("1100101")]]
+print(f"{best.predict_proba(slide)[0, np.argmin(best.weights_)]:.2f}")
