@@ -39,6 +39,9 @@ POOR = 2.0  # standard deviations below the mean of the recent ones
 STORED = 8  # chunks of rows for finding the place
 GRACE = 2  # chunks that a run predicts before it may be dropped
 NEGLIGIBLE = math.log(1e-6)
+#: Rows that an estimator with ``standardize=True`` takes its units from, at least: ten give a standard
+#: deviation to a quarter, as the warm-up of a series does.
+MIN_UNIT_ROWS = 10
 
 
 class Chunk(NamedTuple):
@@ -74,6 +77,8 @@ class ChunkWatch:
         self.runs: list[EstimatorRun] = []
         self.stored: list[Chunk] = []
         self.classes: np.ndarray | None = None
+        self.held: list[Chunk] = []
+        self.min_rows = MIN_UNIT_ROWS if takes_units(model) else 1
         self.n_seen = self.last_start = self.next_grid = 0
         self.log_evidence = self.last_log_z = self.pruned = 0.0
 
@@ -85,14 +90,19 @@ class ChunkWatch:
 
     def places(self, row: int) -> bool:
         """May a change still be placed at this row?"""
-        return row >= self.stored[0].first or any(run.start == row for run in self.runs)
+        return not self.stored or row >= self.stored[0].first or any(run.start == row for run in self.runs)
 
     def complaints(self, X: np.ndarray, names: Any) -> list[str]:
         """None: estimators warn themselves."""
         return []
 
     def learn(self, X: np.ndarray, y: np.ndarray | None) -> Watched:
-        """Absorb one chunk."""
+        """Absorb one chunk, or hold its rows until there are enough to take units from."""
+        held = [*self.held, Chunk(self.n_seen, X, y)]
+        X, y = _together(held)
+        self.held = held if len(X) < self.min_rows else []
+        if self.held:
+            return Watched.together([])
         chunk = Chunk(self.n_seen, X, y)
         self.stored = [*self.stored, chunk][-STORED:]
         log_z = self._weigh(chunk)
@@ -202,8 +212,7 @@ class ChunkWatch:
         if found.rival is None:
             return detection
         stored = self.stored
-        X = np.concatenate([chunk.X for chunk in stored])
-        y = None if stored[0].y is None else np.concatenate([chunk.y for chunk in stored])
+        X, y = _together(stored)
         # of the runs that began at the same time the last one has the least of the old segment in it
         pure = max((run for run in self.runs if run.rival is found.rival), key=lambda run: run.start)
         gain = row_scores(pure.estimator, X, y) - row_scores(found.rival, X, y)
@@ -225,6 +234,8 @@ class ChunkWatch:
         if first > found.start:
             return detection
         place = max(first + cut, 1)
+        if self.n_seen - place < self.min_rows:
+            return None  # the new segment has units of its own, from its own rows
         if place != found.start and place < self.n_seen:
             estimator = clone(self.model)
             i = place - first
@@ -239,6 +250,18 @@ class ChunkWatch:
         later = self.alarm.boundary + 1  # which runs have to be better than this one from now on
         self.runs = [_with(run, rival=found.estimator) if run.start >= later else run for run in self.runs]
         return detection._replace(place=place)
+
+
+def _together(chunks: list[Chunk]) -> tuple[np.ndarray, np.ndarray | None]:
+    """Rows of several chunks."""
+    X, y = [chunk.X for chunk in chunks], [chunk.y for chunk in chunks if chunk.y is not None]
+    return np.concatenate(X), np.concatenate(y) if y else None
+
+
+def takes_units(model: Any) -> bool:
+    """Does the model, or one inside it, have ``standardize=True``?"""
+    parameters = model.get_params(deep=True).items()
+    return any(name.split("__")[-1] == "standardize" and bool(value) for name, value in parameters)
 
 
 def _with(run: EstimatorRun, **changes) -> EstimatorRun:
