@@ -76,7 +76,7 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
     --------
     EvidenceSearch : Tries orders.
     EvidenceModelAverager : Averages the forecasts of orders.
-    EvidenceMonitor : Finds change points.
+    EvidenceMonitor : Finds change points, with lags as columns of X.
 
     Notes
     -----
@@ -139,6 +139,7 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
+        n_jobs: int | None = None,
     ) -> None:
         self.order = order
         self.max_order = max_order
@@ -152,6 +153,7 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
+        self.n_jobs = n_jobs
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any = None, y: Any = None) -> Self:
@@ -176,7 +178,10 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
             has changed then.
         """
         X, y, _ = at_once(self, X, y)
-        n, first = num_samples(series_and_columns(X, y)[1]), self._n_conditioned
+        _, series = series_and_columns(X, y)
+        if series is None:
+            raise ValueError("an autoregression requires y to be passed, but the target y is None")
+        n, first = num_samples(series), self._n_conditioned
         if 0 < n <= first:
             raise ValueError(
                 f"n_samples = {n}: fit needs more rows than the first {first}, which are conditioned on; "

@@ -109,9 +109,12 @@ def refuse_gaps(y: Any) -> None:
     ValueError
         Naming the first missing value.
     """
+    values = np.asarray(y)
+    if values.dtype.kind == "c":  # which others refuse
+        return
     try:
-        gaps = np.isnan(np.asarray(y, dtype=np.float64).ravel())
-    except (TypeError, ValueError):  # no numbers, which others refuse
+        gaps = np.isnan(np.asarray(values, dtype=np.float64).ravel())
+    except (TypeError, ValueError):  # neither numbers
         return
     if gaps.any():
         raise ValueError(

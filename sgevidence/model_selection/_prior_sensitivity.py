@@ -208,7 +208,8 @@ def prior_sensitivity(estimator, X, y=None, *, sample_weight=None, factor=3.0) -
     if not scales:
         raise TypeError(f"{type(estimator).__name__} has no parameters that state prior scales")
     targets = () if y is None else (y,)
-    first = clone(estimator).fit(X, *targets, sample_weight=sample_weight)
+    weights = {} if sample_weight is None else {"sample_weight": sample_weight}  # which series have none of
+    first = clone(estimator).fit(X, *targets, **weights)
     rows = [(first.log_evidence_, first.log_evidence_std_, np.nan, _means(first))]
     names = ["as given"]
     for name, power in scales.items():
@@ -223,7 +224,7 @@ def prior_sensitivity(estimator, X, y=None, *, sample_weight=None, factor=3.0) -
                 continue
             with warnings.catch_warnings():  # that other priors contradict the data is what is asked
                 warnings.filterwarnings("ignore", message=CONFLICT)
-                again = clone(estimator).set_params(**prior).fit(X, *targets, sample_weight=sample_weight)
+                again = clone(estimator).set_params(**prior).fit(X, *targets, **weights)
             rows.append((again.log_evidence_, again.log_evidence_std_, np.nan, _means(again)))
     log_Z, std, ess, means = zip(*rows)
     evidence = (log_Z, std, np.array(log_Z) - log_Z[0], ess)

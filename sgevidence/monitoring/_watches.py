@@ -40,6 +40,12 @@ def make_watch(
         raise TypeError(
             f"{type(model).__name__} cannot be watched: it is no segment model and has no partial_fit"
         )
+    names = {name.rsplit("__", 1)[-1] for name in model.get_params()}
+    if "max_order" in names:  # every run would be given rows that the others have to explain
+        raise TypeError(
+            f"{type(model).__name__} cannot be watched: an autoregression that begins anew is given its "
+            "first rows.  Watch RegressionSegment() with the values before each row as columns of X"
+        )
     kind: type[RowWatch] | type[ChunkWatch] = ChunkWatch if by_estimator else RowWatch
     max_runs = max_runs or (DEFAULT_ESTIMATORS if by_estimator else DEFAULT_RUNS)
     return kind(model, hazard, threshold, max_runs, forget)

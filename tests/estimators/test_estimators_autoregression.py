@@ -15,15 +15,18 @@ from sgevidence import (
     BayesianLinearRegression,
     CoefficientsDisplay,
     EvidenceModelAverager,
+    EvidenceMonitor,
     EvidenceSearch,
     EvidenceWarning,
     Exact,
     compare,
     load,
     merge,
+    prior_sensitivity,
     save,
 )
 from sgevidence.estimators import _lags
+from sgevidence.monitoring import RegressionSegment
 
 #: Nothing here is tuned to a seed: any other will do.
 SEED = 20261126
@@ -331,6 +334,7 @@ BAD = {
     "missing beside": (lambda: fitted(np.r_[GOOD[:29], np.nan], BESIDE), "1 rows have no value.*row 29"),
     "infinite": (lambda: fitted(np.r_[GOOD, np.inf]), "infinity"),
     "letters": (lambda: fitted(list("abcdef")), "y must be numbers"),
+    "nothing": (lambda: BayesianAutoregression().fit(), "requires y to be passed"),
     "columns alone": (lambda: fitted(BESIDE), "a series has one column, got shape"),
     "no parameters": (lambda: fitted(GOOD, order=0, trend="n", noise_std=1.0), "has no parameters"),
     "noise twice": (
@@ -374,6 +378,22 @@ def test_a_refused_call_changes_nothing():
 def test_parts_of_a_series_are_not_merged():
     with pytest.raises(TypeError, match="one after the other with partial_fit"):
         merge(fitted(GOOD[:15]), fitted(GOOD[15:]))
+
+
+def test_a_monitor_is_shown_another_way():
+    """Runs that begin anew are given rows that the others have to explain."""
+    average = EvidenceModelAverager([("one", BayesianAutoregression())])
+    for model in (BayesianAutoregression(), average):
+        with pytest.raises(TypeError, match=r"cannot be watched.*RegressionSegment\(\)"):
+            EvidenceMonitor(model).partial_fit(GOOD)
+    y = np.concatenate([simulated([0.9], 150, 21), simulated([-0.9], 150, 22)])
+    monitor = EvidenceMonitor(RegressionSegment()).partial_fit(y[:-1, None], y[1:])
+    assert np.abs(monitor.change_points_ - 150).min() < 15
+
+
+def test_sensitivity_to_the_prior():
+    table = prior_sensitivity(BayesianAutoregression(2, random_state=0), GOOD)
+    assert "coef_scale * 3" in str(table)
 
 
 def test_names_of_frames_and_displays():
