@@ -41,8 +41,8 @@ from ._sweeps import Problem, log_dirichlet
 NEGLIGIBLE, ENDING = 6.0, 2
 #: Ratio of successive strata that are not visited, at most: a tail of ten times the last one.
 SLOWEST = 0.9
-#: Rows · components · numbers of each: the walk takes up to half a minute.
-MOST_NUMBERS = 2e6
+#: Rows · components · numbers of each: the walk takes up to about a minute.
+MOST_NUMBERS = 500_000
 #: Nats that rounding of squares may cost.
 MOST_ROUNDING = 0.1
 #: Rows up to which all partitions are summed: a tenth of a second for twelve.
@@ -139,7 +139,7 @@ def mixture_evidence(
 
 
 def is_affordable(family: ComponentFamily, X: np.ndarray, n_components: int, weight: np.ndarray) -> bool:
-    """Whether :func:`mixture_evidence` answers for these rows, in less than about half a minute.
+    """Whether :func:`mixture_evidence` answers for these rows, in less than about a minute.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def is_affordable(family: ComponentFamily, X: np.ndarray, n_components: int, wei
     -------
     bool
         False for weights that are not whole numbers, more than 10 components, columns so far out that double
-        precision loses them, and more than two million rows · components · numbers of each.
+        precision loses them, and more than half a million rows · components · numbers of each.
     """
     if n_components > MOST_COMPONENTS or not len(X) or np.any(weight != np.round(weight)):
         return False
