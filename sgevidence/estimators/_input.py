@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+#: Rows that a checksum copies at a time: a megabyte of ten columns.
+FINGERPRINT_ROWS = 10_000
 #: Magnitude whose square leaves room for a division by a variance of 10⁻¹⁰⁰.
 LARGEST = 1e100
 
@@ -72,8 +74,11 @@ def generator(random_state: Any) -> np.random.Generator:
 
 def fingerprint(data: np.ndarray, weight: np.ndarray, running: int) -> int:
     """CRC-32 of the rows in order, continued from ``running``: the same however the rows are cut."""
-    table = np.column_stack([data, weight]).astype(np.float64, copy=False)
-    return zlib.crc32(np.ascontiguousarray(table).tobytes(), running)
+    for start in range(0, len(data), FINGERPRINT_ROWS):
+        part = slice(start, start + FINGERPRINT_ROWS)
+        table = np.column_stack([data[part], weight[part]]).astype(np.float64, copy=False)
+        running = zlib.crc32(np.ascontiguousarray(table), running)
+    return running
 
 
 def joined_fingerprint(one: int, other: int, n_bytes: int) -> int:

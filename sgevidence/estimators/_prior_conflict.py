@@ -125,7 +125,7 @@ def _of_spread(model: Any, rows: Rows) -> Found:
             f"{reach:.1g} of what y asks for",
             "raise coef_scale",
         )
-    width = model.coef_scale * float(np.max(np.std(X, axis=0))) / spread
+    width = model.coef_scale * max(float(np.std(x)) for x in X.T) / spread  # a copy of one column at a time
     if width <= TOO_WIDE:
         return None
     return (

@@ -57,8 +57,17 @@ class Influence(NamedTuple):
         is steep is on the other side.
         """
         u = FAR * (self.theta[:N_SWINGS] - self.a)
-        ell = self._log_likelihood(np.concatenate([self.a + u, self.a - u]), rows)
-        return rows.weight * (ell.max(axis=0) - ell.min(axis=0))
+        theta, size = (
+            np.concatenate([self.a + u, self.a - u]),
+            self.model.evaluation.rows_of_block(2 * len(u)),
+        )
+        swing, start = np.empty(len(rows)), 0
+        with np.errstate(all="ignore"):
+            for block in rows.blocks(size):
+                ell = self.model.log_likelihood(theta, block)
+                swing[start : start + len(block)] = block.weight * (ell.max(axis=0) - ell.min(axis=0))
+                start += len(block)
+        return swing
 
     def remainder(self, rows: Rows) -> np.ndarray:
         """|r_i|, root mean square over the draws, (n,); infinite for rows that are impossible near by."""
@@ -81,12 +90,13 @@ class Influence(NamedTuple):
         n = len(rows) if n is None else n
         allowed = (len(rows) / n) * quiet(n)
         with np.errstate(invalid="ignore"):
-            swing = np.nan_to_num(self.swing(rows), nan=np.inf)
+            less = np.nan_to_num(self.swing(rows), copy=False, nan=np.inf)
+        np.negative(less, out=less)  # in place: the rows may be many
         limit = min(len(rows), max(2 * most, FIRST))
         size = max(FIRST, len(rows) // FEWEST * FIRST // 8)
         while True:
             size = min(size, limit)
-            some = np.argpartition(-swing, size - 1)[:size]
+            some = np.argpartition(less, size - 1)[:size]
             r = self.remainder(rows.take(some))
             order, n_loud = loudest(r, allowed, SEEN * len(rows) / FEWEST)
             if 2 * n_loud < size or size == limit:

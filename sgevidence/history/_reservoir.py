@@ -16,6 +16,9 @@ import numpy as np
 
 from ._rows import Rows
 
+#: Rows whose slots are drawn at a time: 24 MB of numbers.
+DRAWN_AT_A_TIME = 1_000_000
+
 
 @dataclass(frozen=True)
 class Reservoir:
@@ -95,12 +98,23 @@ class Reservoir:
             rows = storage.rows
         rest = coming[room:]
         if len(rest):
-            position = np.arange(n_rows - len(rest), n_rows) + 1
-            slot = (rng.random(len(rest)) * position).astype(int)
-            chosen = np.flatnonzero(slot < self.capacity)
-            # of several rows for one slot the last stays, as if they had come one by one
-            rows, storage = rows.replace(slot[chosen], chunk.take(rest[chosen])), None
+            slot, chosen = self._slots(n_rows - len(rest), len(rest), rng)
+            rows, storage = rows.replace(slot, chunk.take(rest[chosen])), None
         return Reservoir(self.capacity, rows, n_rows, n, equal_weights, self.n_condensed, storage)
+
+    def _slots(self, n_before: int, n_new: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Slots that new rows take, and the indices of these rows; the others do not stay.
+
+        Of several rows for one slot the last stays, as if they had come one by one.
+        """
+        last = np.full(self.capacity, -1)
+        for start in range(0, n_new, DRAWN_AT_A_TIME):
+            coming = np.arange(start, min(start + DRAWN_AT_A_TIME, n_new))
+            slot = (rng.random(len(coming)) * (n_before + coming + 1)).astype(int)
+            stay = slot < self.capacity
+            last[slot[stay]] = coming[stay]
+        slots = np.flatnonzero(last >= 0)
+        return slots, last[slots]
 
     def _condensed(self, chunk: Rows, condensed: Callable[[Rows], Rows | None]) -> Rows | None:
         """Rows that stand for these and the chunk; None if there are none, or if there is no need.

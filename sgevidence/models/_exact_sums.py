@@ -29,8 +29,8 @@ import numpy as np
 
 #: Rows of a block, 2¹².
 BLOCK = 4096
-#: Rows of a table that is made at a time: 10 MB of twenty columns.
-ROWS_OF_TABLE = 65_536
+#: Rows of a table that is made at a time: 5 MB of twenty columns.
+ROWS_OF_TABLE = 32_768
 #: Bits of a slice with equal weights, and with weights that are sliced as well.
 BITS, WEIGHTED_BITS = 20, 13
 #: Slices that integers of 64 bits hold the sums of.

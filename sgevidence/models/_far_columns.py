@@ -60,7 +60,7 @@ def near(model: Any, X: np.ndarray) -> Any:
     if isinstance(model, FarColumns):
         return model
     X = X[:, : model.n_features]
-    if not X.size or not model.coef_scale * np.abs(X).max() > NEAR:
+    if not X.size or not model.coef_scale * max(X.max(), -X.min()) > NEAR:  # without a copy of all rows
         return model
     centre = _centre(X, model.coef_scale)
     if not centre.any():
