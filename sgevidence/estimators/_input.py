@@ -77,7 +77,7 @@ def fingerprint(data: np.ndarray, weight: np.ndarray, running: int) -> int:
     for start in range(0, len(data), FINGERPRINT_ROWS):
         part = slice(start, start + FINGERPRINT_ROWS)
         table = np.column_stack([data[part], weight[part]]).astype(np.float64, copy=False)
-        running = zlib.crc32(np.ascontiguousarray(table), running)
+        running = zlib.crc32(np.ascontiguousarray(table).tobytes(), running)
     return running
 
 

@@ -107,11 +107,12 @@ class Reservoir:
 
         Of several rows for one slot the last stays, as if they had come one by one.
         """
-        last = np.full(self.capacity, -1)
+        capacity = self.capacity or n_before  # it is full
+        last = np.full(capacity, -1)
         for start in range(0, n_new, DRAWN_AT_A_TIME):
             coming = np.arange(start, min(start + DRAWN_AT_A_TIME, n_new))
             slot = (rng.random(len(coming)) * (n_before + coming + 1)).astype(int)
-            stay = slot < self.capacity
+            stay = slot < capacity
             last[slot[stay]] = coming[stay]
         slots = np.flatnonzero(last >= 0)
         return slots, last[slots]
