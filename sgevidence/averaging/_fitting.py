@@ -13,6 +13,8 @@ from ..estimators import (
     all_or_nothing,
     at_once,
     fit_tasks,
+    is_dask,
+    names_of,
     refuse_changes,
     refuse_unreadable,
     settings_of_all,
@@ -48,7 +50,8 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, fit_params: dict[str, Any]) -> Self:
         raise_for_params(fit_params, self, "fit")
-        X, y, sample_weight = at_once(self, X, y, sample_weight)
+        if self.method != "bma" or not is_dask(X):  # models take a collection as it is
+            X, y, sample_weight = at_once(self, X, y, sample_weight)
         with all_or_nothing(self), fit_tasks(self, "fit", X, y) as tasks:
             refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
             standing = self._start()
@@ -145,6 +148,7 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
 
     def _store(self, standing: Standing, X: Any, reset: bool) -> None:
         self.__dict__ |= standing.shared
+        X = names_of(X)
         check_feature_names(self, X, reset=reset)
         if reset:
             check_n_features(self, X, reset=True)

@@ -4,6 +4,7 @@ from ._autoregression import BayesianAutoregression
 from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._categorical_mixture import BayesianCategoricalMixture
+from ._collections import is_dask, names_of
 from ._custom import BayesianModel
 from ._dimensions import dimensions, places, scalar_names
 from ._given import at_once
@@ -50,9 +51,11 @@ __all__ = [
     "dimensions",
     "fingerprint",
     "generator",
+    "is_dask",
     "heading",
     "linear_model",
     "merge",
+    "names_of",
     "percent",
     "places",
     "prior_conflict",

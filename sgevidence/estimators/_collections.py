@@ -4,7 +4,7 @@ A collection takes a function to its parts, wherever these are: ``each`` has wha
 ``fold`` the sum.  With Dask the function travels once to each worker, and sums are added there.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -149,6 +149,11 @@ def is_dask(X: Any) -> bool:
     return hasattr(type(X), "to_delayed") and hasattr(type(X), "ndim")
 
 
+def names_of(X: Any) -> Any:
+    """What has the names and the number of the columns of X: a dataframe without rows for one of Dask."""
+    return X._meta if is_dask(X) and hasattr(X, "columns") else X
+
+
 def blocks(column: Any, X: Any, name: str) -> list[Any]:
     """Parts of a column as Dask's delayed objects; of a number, itself for each part.
 
@@ -191,3 +196,23 @@ def collection_of(X: Any, y: Any, sample_weight: Any, source: RowSource | None) 
     return DaskCollection(
         X=known.X, y=y, sample_weight=sample_weight, offset=known.offset, trials=known.trials
     )
+
+
+def together(parts: Sequence[Part]) -> Part:
+    """Parts as one, which are not empty."""
+    return Part(*(_concatenated(columns) for columns in zip(*parts)))
+
+
+def _concatenated(columns: Sequence[Any]) -> Any:
+    first = columns[0]
+    if first is None or (np.ndim(first) == 0 and not hasattr(first, "column_names")):
+        return first
+    if hasattr(first, "iloc"):
+        import pandas as pd
+
+        return pd.concat(columns)
+    if hasattr(first, "column_names"):
+        import pyarrow as pa
+
+        return pa.concat_tables(columns)
+    return np.concatenate(columns)

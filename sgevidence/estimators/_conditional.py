@@ -13,6 +13,7 @@ from ._base import EvidenceEstimator
 from ._coefficients import LinearCoefficients
 from ._given import at_once
 from ._input import check_count, column_indices, generator
+from ._lazy import by_parts
 from ._stream import learns_online
 from ._units import Units
 
@@ -72,6 +73,7 @@ class ConditionalEstimator(EvidenceEstimator):
         """
         return self._learn(X, y, sample_weight, reset=False)
 
+    @by_parts
     def score_samples(self, X: Any, y: Any = None) -> np.ndarray:
         """Log predictive density of each row, in nats.
 

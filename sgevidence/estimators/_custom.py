@@ -16,6 +16,7 @@ from ._custom_prior import custom_model, dictionary_in_place
 from ._custom_rows import RowsOrNone
 from ._documentation import documented
 from ._input import generator
+from ._lazy import by_parts
 from ._prior_conflict import outside_of_draws, range_of_draws
 from ._stream import learns_online
 
@@ -214,6 +215,7 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
         return self._learn(X, y, sample_weight, reset=False)
 
     @available_if(_has_mean)
+    @by_parts
     def predict(self, X: Any) -> np.ndarray:
         """Posterior mean of ``mean(p, X)``.
 
@@ -236,6 +238,7 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
         check_shape(means, (len(theta), len(X)), "mean", "(M, n)")
         return self.particle_weights_ @ means
 
+    @by_parts
     def score_samples(self, X: Any, y: Any = None) -> np.ndarray:
         """Log posterior predictive density of each row, in nats.
 

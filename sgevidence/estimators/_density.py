@@ -8,6 +8,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .._compat import fit_context
 from ._base import EvidenceEstimator
+from ._lazy import by_parts
 from ._stream import learns_online
 
 
@@ -65,6 +66,7 @@ class DensityEstimator(DensityMixin, EvidenceEstimator):
         """
         return self._learn(X, None, sample_weight, reset=False)
 
+    @by_parts
     def score_samples(self, X: Any) -> np.ndarray:
         """Log posterior predictive density of each row, averaged over particles, in nats.
 

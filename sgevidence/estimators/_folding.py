@@ -19,10 +19,10 @@ from ..history import FoldedRows, Rows
 from ..models import ExactSums
 from ..samplers import SGAIS
 from ..targets import FoldsDoNotSuffice
-from ._collections import Collection
+from ._collections import Collection, together
 from ._given import arrays_of
 from ._input import fingerprint, generator, joined_fingerprint
-from ._parts import Counter, Reader, Taker, light, together, whole
+from ._parts import Counter, Reader, Taker, light, whole
 from ._settings import settings
 from ._units import Units
 

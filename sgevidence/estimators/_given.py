@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ._collections import Collection, collection_of
+from ._collections import Collection, collection_of, together
 from ._known import WithKnown
 from ._sources import Part, RowSource
 
@@ -10,7 +10,7 @@ from ._sources import Part, RowSource
 def at_once(
     estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, only_X: bool = False
 ) -> tuple[Any, Any, Any]:
-    """X, y and weights; if X is a :class:`RowSource`, of all its rows, with its offset.
+    """X, y and weights; if X is a :class:`RowSource` or a Dask collection, of all rows, with an offset.
 
     Raises
     ------
@@ -18,7 +18,10 @@ def at_once(
         If y, weights or an offset are given beside a source, or the estimator has no use for its offset.
     """
     source = _source(estimator, X, y, sample_weight)
-    return (X, y, sample_weight) if source is None else arrays_of(source.read(only_X))
+    if source is not None:
+        return arrays_of(source.read(only_X))
+    collection = collection_of(X, y, sample_weight, None)
+    return (X, y, sample_weight) if collection is None else arrays_of(together(list(collection.parts())))
 
 
 def collection_in(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Collection | None:

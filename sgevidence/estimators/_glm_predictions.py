@@ -13,6 +13,7 @@ from ..models import Bernoulli, Family, FarColumns, GLMModel
 from ._conditional import LinearPredictor
 from ._given import at_once
 from ._known import with_known
+from ._lazy import by_parts
 
 
 def _is_of_two_classes(estimator: Any) -> bool:
@@ -34,6 +35,7 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
     def _is_classifier(self) -> bool:
         return isinstance(self._family, Bernoulli)
 
+    @by_parts
     def predict(self, X: Any, return_std: bool = False, offset: Any = None, trials: Any = None) -> Any:
         """Posterior predictive mean, averaged over particles; of two classes the more probable.
 
@@ -64,6 +66,7 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
         return (mean, self._model.predictive_std(*cloud, X)) if return_std else mean
 
     @available_if(_is_of_two_classes)
+    @by_parts
     def predict_log_proba(self, X: Any, offset: Any = None) -> np.ndarray:
         """Log posterior predictive probabilities of the two classes, averaged over particles.
 
@@ -80,6 +83,7 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
         return np.column_stack([self._score_rows(Rows.of(X, np.full(len(X), k))) for k in (0.0, 1.0)])
 
     @available_if(_is_of_two_classes)
+    @by_parts
     def predict_proba(self, X: Any, offset: Any = None) -> np.ndarray:
         """Posterior predictive probabilities of the two classes.
 
@@ -116,6 +120,7 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
             return float(accuracy_score(y, self.predict(known), sample_weight=sample_weight))
         return super().score(known, y, sample_weight)
 
+    @by_parts
     def score_samples(self, X: Any, y: Any = None, offset: Any = None, trials: Any = None) -> np.ndarray:
         """Log predictive density of each row, of counts and classes its log probability, in nats.
 

@@ -14,6 +14,7 @@ from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._given import at_once
 from ._input import check_prior_pair
+from ._lazy import by_parts
 from ._units import Units
 
 #: Parameters that state the noise; at most one of them may be given.
@@ -132,6 +133,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         self.verbose = verbose
         self.n_jobs = n_jobs
 
+    @by_parts
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Posterior predictive mean, averaged over particles.
 

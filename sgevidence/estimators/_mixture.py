@@ -12,6 +12,7 @@ from ._density import DensityEstimator
 from ._input import check_count, generator
 from ._mixture_doubts import of_strata, of_stream_of_strata
 from ._stream import Stream
+from ._lazy import by_parts
 
 #: Mean probability of an exchange from which on two components are not told apart.
 CONFUSED = 0.05
@@ -112,6 +113,7 @@ class MixtureEstimator(DensityEstimator):
         """
         return self.fit(X, sample_weight=sample_weight).predict(X)
 
+    @by_parts
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log probabilities of the components given each row.
 
@@ -132,6 +134,7 @@ class MixtureEstimator(DensityEstimator):
         )
         return (joint - np.logaddexp.reduce(joint, axis=0)).T
 
+    @by_parts
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of the components given each row.
 
@@ -145,6 +148,7 @@ class MixtureEstimator(DensityEstimator):
         """
         return np.exp(self.predict_log_proba(X))
 
+    @by_parts
     def predict(self, X: Any) -> np.ndarray:
         """The most probable component of each row.
 

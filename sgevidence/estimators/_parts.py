@@ -1,7 +1,7 @@
 """What is asked of one part of a collection, where the part is: how many rows, some of them, sums of all."""
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -122,26 +122,6 @@ def taken(column: Any, indices: np.ndarray) -> Any:
     if hasattr(column, "iloc"):
         return column.iloc[indices]
     return column.take(indices) if hasattr(column, "column_names") else column[indices]
-
-
-def together(parts: Sequence[Part]) -> Part:
-    """Parts as one, which are not empty."""
-    return Part(*(_concatenated(columns) for columns in zip(*parts)))
-
-
-def _concatenated(columns: Sequence[Any]) -> Any:
-    first = columns[0]
-    if first is None or (np.ndim(first) == 0 and not hasattr(first, "column_names")):
-        return first
-    if hasattr(first, "iloc"):
-        import pandas as pd
-
-        return pd.concat(columns)
-    if hasattr(first, "column_names"):
-        import pyarrow as pa
-
-        return pa.concat_tables(columns)
-    return np.concatenate(columns)
 
 
 def refuse_gaps(part: Part) -> None:

@@ -15,6 +15,7 @@ from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._given import at_once
 from ._labels import label_indices
+from ._lazy import by_parts
 from ._stream import learns_online
 
 
@@ -130,6 +131,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         """
         return self._learn(X, y, sample_weight, reset=False, classes=classes)
 
+    @by_parts
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Log posterior predictive probabilities, averaged over particles.
 
@@ -147,6 +149,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         )
         return log_p.T
 
+    @by_parts
     def predict_proba(self, X: Any) -> np.ndarray:
         """Posterior predictive probabilities.
 
@@ -160,6 +163,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         """
         return np.exp(self.predict_log_proba(X))
 
+    @by_parts
     def decision_function(self, X: Any) -> np.ndarray:
         """Log odds of the averaged prediction for two classes, its log probabilities for more.
 
@@ -174,6 +178,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         log_p = self.predict_log_proba(X)
         return log_p[:, 1] - log_p[:, 0] if log_p.shape[1] == 2 else log_p
 
+    @by_parts
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class.
 

@@ -7,12 +7,15 @@ import pytest
 
 from sgevidence import (
     SGAIS,
+    BayesianAutoregression,
     BayesianGLM,
     BayesianGMM,
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
+    EvidenceModelAverager,
     Laplace,
     RowSource,
+    compare,
 )
 from sgevidence.estimators import _collections, _folding
 
@@ -240,3 +243,54 @@ def test_a_seed_has_its_digits_and_a_generator_goes_on():
     assert one == same
     first, second = answers(np.random.RandomState(4))
     assert first == one and second != one
+
+
+def test_predictions_stay_lazy_and_have_the_digits_of_the_array():
+    X, y = softmax_rows(19, n=300)
+    lengths = [100, 0, 200]
+    rows, frame = cut(X, lengths), dd.from_pandas(framed(X, y), npartitions=3)
+    softmax = BayesianSoftmaxRegression(random_state=0).fit(X, np.array(["a", "b", "c"])[y])
+    linear = BayesianLinearRegression(random_state=0).fit(X, X[:, 0] + y)
+    glm = BayesianGLM(random_state=0).fit(X, y, offset=0.5)
+    gmm = BayesianGMM(random_state=0).fit(framed(X, y)[["x0", "x1"]])
+    offset = np.linspace(0.0, 1.0, 300)
+    cases = [
+        (softmax.predict, (X,), (rows,)),
+        (softmax.predict_proba, (X,), (rows,)),
+        (softmax.decision_function, (X,), (rows,)),
+        (linear.score_samples, (X, X[:, 1]), (rows, rows[:, 1])),
+        (glm.score_samples, (X, y, offset), (rows, cut(y, lengths), cut(offset, lengths))),
+        (gmm.score_samples, (framed(X, y)[["x0", "x1"]],), (frame[["x0", "x1"]],)),
+        (gmm.predict, (framed(X, y)[["x0", "x1"]],), (frame[["x0", "x1"]],)),
+    ]
+    for method, arrays, parts in cases:
+        lazy, found = method(*parts), method(*arrays)
+        assert isinstance(lazy, da.Array) and lazy.dtype == found.dtype and lazy.shape[1:] == found.shape[1:]
+        assert np.array_equal(lazy.compute(), found)
+    mean, std = linear.predict(rows, return_std=True)
+    assert np.array_equal(std.compute(), linear.predict(X, return_std=True)[1]) and mean.shape == (300,)
+    assert softmax.score(rows, cut(np.array(["a", "b", "c"])[y], lengths)) > 0.4
+
+
+def test_averages_and_tables_take_the_evidences_of_collections():
+    X, y = softmax_rows(20, n=3000)
+    frame = framed(X, y)
+    parts, names = dd.from_pandas(frame, npartitions=3), ["x0", "x1", "x2"]
+    models = [
+        (name, BayesianSoftmaxRegression(columns=columns, sampler=SAMPLER))
+        for name, columns in (("all", None), ("two", ["x0", "x1"]))
+    ]
+    average = EvidenceModelAverager(models, random_state=0).fit(parts[names], parts["y"])
+    arrays = EvidenceModelAverager(models, random_state=0).fit(frame[names], frame["y"])
+    bars = np.hypot(average.log_evidences_std_, arrays.log_evidences_std_)
+    assert np.all(np.abs(average.log_evidences_ - arrays.log_evidences_) < 4 * bars + 1e-6)
+    assert average.data_fingerprint_ == arrays.data_fingerprint_
+    assert average.feature_names_in_.tolist() == names
+    assert compare(average)["n_samples"].tolist() == [3000, 3000]
+    assert np.allclose(average.predict_proba(parts[names]), arrays.predict_proba(frame[names]), atol=0.02)
+
+
+def test_a_series_in_parts_is_read_in_its_order():
+    y = np.cumsum(np.random.default_rng(21).standard_normal(300))
+    array = BayesianAutoregression(order=2, random_state=0).fit(y).log_evidence_
+    assert BayesianAutoregression(order=2, random_state=0).fit(cut(y, [100, 200])).log_evidence_ == array

@@ -1,0 +1,67 @@
+"""Rows on two worker processes: what travels, and what is left when one of them is killed."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+from sgevidence import SGAIS, BayesianSoftmaxRegression
+from sgevidence.estimators import _collections
+
+dask = pytest.importorskip("dask")
+distributed = pytest.importorskip("distributed")
+da = pytest.importorskip("dask.array")
+
+N_ROWS, N_PARTS, SAMPLE = 40_000, 8, 5000
+#: Bytes that may travel in a pass: the model to each worker, sums to each other and to the client.
+MAX_BYTES = 2e6
+
+
+def bytes_sent(client):
+    found = client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total)
+    return sum(found.values())
+
+
+@pytest.mark.slow
+def test_sums_travel_and_a_worker_may_die(monkeypatch):
+    passes, kill_at = [], [None]
+    computed = _collections.computed
+
+    def watched(tasks):
+        if len(passes) == kill_at[0]:
+            os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+            passes.append(0)
+            return computed(tasks)
+        before = bytes_sent(client)
+        found = computed(tasks)
+        passes.append(bytes_sent(client) - before)
+        return found
+
+    monkeypatch.setattr(_collections, "computed", watched)
+    config = {"distributed.scheduler.work-stealing": False, "distributed.admin.log-format": "%(message)s"}
+    with (
+        dask.config.set(config),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        rng = da.random.default_rng(0)
+        X = rng.normal(size=(N_ROWS, 4), chunks=(N_ROWS // N_PARTS, 4))
+        y = (X[:, 0] + X[:, 1] + rng.normal(size=N_ROWS, chunks=N_ROWS // N_PARTS) > 0).astype(int)
+        X, y = client.persist([X, y])
+        distributed.wait([X, y])
+        arrays = X.compute(), y.compute()
+        array = BayesianSoftmaxRegression(random_state=0).fit(*arrays)
+        model = BayesianSoftmaxRegression(random_state=0, sampler=SGAIS(reservoir_size=SAMPLE))
+        model.fit(X, y)
+        kill_at[0] = len(passes) + 4
+        again = BayesianSoftmaxRegression(random_state=0, sampler=SGAIS(reservoir_size=SAMPLE)).fit(X, y)
+    bar = np.hypot(array.log_evidence_std_, model.log_evidence_std_)
+    assert abs(array.log_evidence_ - model.log_evidence_) < 4 * bar + 1e-6
+    assert model.data_fingerprint_ == array.data_fingerprint_
+    travelled = passes[: kill_at[0] - 4]
+    assert 6 <= len(travelled) <= 10
+    assert max(travelled[3:]) < MAX_BYTES / 10  # after the sample, and y that was with other workers than X
+    assert again.log_evidence_ == model.log_evidence_
