@@ -27,10 +27,10 @@ class ConditionalEstimator(EvidenceEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or RowSource
+        X : array-like of shape (n_samples, n_features), RowSource or Dask collection
         y : array-like of shape (n_samples,)
-            None if X is a :class:`RowSource`.  A classifier takes labels of any kind; its classes are the
-            labels with positive weight.
+            None if X is a :class:`RowSource`; of Dask, cut as X is.  A classifier takes labels of any kind; its
+            classes are the labels with positive weight.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
 
@@ -54,9 +54,9 @@ class ConditionalEstimator(EvidenceEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features) or RowSource
+        X : array-like of shape (n_samples, n_features), RowSource or Dask collection
         y : array-like of shape (n_samples,)
-            None if X is a :class:`RowSource`.
+            None if X is a :class:`RowSource`; of Dask, cut as X is.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns

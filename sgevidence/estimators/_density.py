@@ -21,7 +21,7 @@ class DensityEstimator(DensityMixin, EvidenceEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), RowSource or Dask collection
         y : None
             Not used.
         sample_weight : array-like of shape (n_samples,), optional
@@ -47,7 +47,7 @@ class DensityEstimator(DensityMixin, EvidenceEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), RowSource or Dask collection
         y : None
             Not used.
         sample_weight : array-like of shape (n_samples,), optional

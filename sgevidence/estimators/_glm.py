@@ -150,7 +150,7 @@ class BayesianGLM(GLMPredictions):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like of shape (n_samples, n_features), RowSource or Dask collection
         y : array-like of shape (n_samples,)
             Numbers that the family can have; of ``"bernoulli"`` labels of two kinds.
         sample_weight : array-like of shape (n_samples,), optional

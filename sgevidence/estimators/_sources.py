@@ -33,8 +33,8 @@ class Part(NamedTuple):
 class RowSource:
     """Rows in Parquet, Arrow or CSV files, which ``fit``, ``partial_fit``, ``predict`` and scores take for X.
 
-    ``y`` and ``sample_weight`` of these methods stay None: they are columns.  Answers have the digits of the
-    same rows in arrays, whichever format they come from.
+    ``y`` and ``sample_weight`` of these methods stay None: they are columns.  Answers are those of the same
+    rows in arrays, whichever format they come from.
 
     Parameters
     ----------
@@ -69,9 +69,11 @@ class RowSource:
 
     Notes
     -----
-    ``fit``, predictions and scores read the columns that they need into one array.  ``partial_fit`` reads
-    100 000 rows at a time, and has the digits of as many calls with arrays; an error or interrupt in one
-    takes back all.
+    ``fit`` of more rows than the sampler's ``reservoir_size`` reads 100 000 of them at a time, several times
+    over, for models whose posterior sums over the rows tell: linear, softmax and log-concave regressions, and
+    mixtures of one component.  Other models, predictions and scores read the columns that they need into one
+    array.  ``partial_fit`` reads 100 000 rows at a time, and has the digits of as many calls with arrays; an
+    error or interrupt in one takes back all.
 
     Examples
     --------
@@ -190,7 +192,8 @@ class RowSource:
                 present = fragment.physical_schema.names
                 if lost := [name for name in wanted if name not in present]:
                     raise ValueError(f"no column {lost[0]!r}: its columns are {present}")
-                for batch in fragment.to_batches(columns=wanted, schema=dataset.schema, use_threads=False):
+                options: dict[str, Any] = {"use_threads": False, "batch_readahead": 1}  # or 16 are at hand
+                for batch in fragment.to_batches(columns=wanted, schema=dataset.schema, **options):
                     table = pa.Table.from_batches([batch])
                     yield self._whole(table, roles, n_rows)
                     n_rows += len(table)
