@@ -29,8 +29,8 @@ class ConditionalEstimator(EvidenceEstimator):
         ----------
         X : array-like of shape (n_samples, n_features), RowSource or Dask collection
         y : array-like of shape (n_samples,)
-            None if X is a :class:`RowSource`; of Dask, cut as X is.  A classifier takes labels of any kind; its
-            classes are the labels with positive weight.
+            None if X is a :class:`RowSource`; of Dask, cut as X is.  A classifier takes labels of any kind;
+            its classes are the labels with positive weight.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
 

@@ -10,9 +10,9 @@ from ..samplers import EvidenceResult, Progress
 from ..targets import ComponentEvidence
 from ._density import DensityEstimator
 from ._input import check_count, generator
+from ._lazy import by_parts
 from ._mixture_doubts import of_strata, of_stream_of_strata
 from ._stream import Stream
-from ._lazy import by_parts
 
 #: Mean probability of an exchange from which on two components are not told apart.
 CONFUSED = 0.05
