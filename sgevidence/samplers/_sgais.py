@@ -210,12 +210,7 @@ class SGAIS(Parts, OnlineSampler):
         return State(Cloud.planted(model.sample_prior(rng, self._particles(model, 0.0))), memory)
 
     def update(
-        self,
-        state: State,
-        model: Model,
-        rows: Any,
-        rng: np.random.Generator,
-        progress: Progress = SILENT,
+        self, state: State, model: Model, rows: Any, rng: np.random.Generator, progress: Progress = SILENT
     ) -> tuple[State, list[ChunkRecord]]:
         """Absorb rows, chunk by chunk (Alg. 8, line 3).
 
