@@ -247,9 +247,7 @@ class SGAIS(Parts, OnlineSampler):
             raise
         return before, records
 
-    def _steps(
-        self, state: State, model: Model, rows: Any, rng: Streams, progress: Progress
-    ) -> Iterator[tuple[State, list]]:
+    def _steps(self, state: State, model: Model, rows: Any, rng: Streams, progress: Progress) -> Iterator:
         """States after each piece of the rows, and what happened on the way to them."""
         scheme = None if self.resampling is None else RESAMPLING[self.resampling]
         M = partial(self._particles, model)
