@@ -50,6 +50,10 @@ class BayesianCategoricalMixture(MixtureEstimator):
         Posterior mean, after relabelling particles to common slots.
     category_probabilities_ : list of ndarray of shape (n_components, n_levels)
         Posterior mean of the probabilities of the levels of each column.
+    component_evidence_ : dict of str to ndarray
+        Log evidences of 1 … ``n_components`` classes and their standard errors, nats, from one fit.
+    n_components_in_use_proba_ : ndarray of shape (n_components,)
+        Posterior probability that 1 … ``n_components`` of the classes have rows.
     {attributes of every estimator}
 
     See Also
