@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tables import Table, shortened, to_digits, with_errors
+from ..tables import ROUNDING, Table, shortened, to_digits, with_errors
 from ._dimensions import scalar_names
 
 
@@ -39,12 +39,11 @@ class ParameterTable(Table):
     def _printed(self) -> Table:
         """Numbers of a row to the same decimal, by its standard deviation."""
         scaled = [name for name in self.columns if name == "mean" or name == "sd" or name.endswith("%")]
+        stds = np.where(self["sd"] > ROUNDING * np.abs(self["mean"]), self["sd"], 0.0)
+        values = {name: self[name] for name in self.columns} | {"sd": stds}
         cells = {
-            name: [
-                to_digits(v, sd) if name in scaled else plain(name, v)
-                for v, sd in zip(self[name], self["sd"])
-            ]
-            for name in self.columns
+            name: [to_digits(v, sd) if name in scaled else plain(name, v) for v, sd in zip(column, stds)]
+            for name, column in values.items()
         }
         taken = sum(2 + max(map(len, [name, *column])) for name, column in cells.items())
         return Table(cells, shortened(self.index, taken))

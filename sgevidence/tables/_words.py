@@ -10,6 +10,8 @@ WIDTH = 80
 MIN_NAME_WIDTH = 12
 #: Significant digits of a standard deviation; the other numbers of its row end at the same decimal.
 STD_DIGITS = 2
+#: Standard deviation, as a share of a number, that is rounding.
+ROUNDING = 1e-12
 #: Decimals, and digits before the point, that are written out; beyond, numbers have an exponent.
 MOST_DECIMALS, MOST_DIGITS = 6, 7
 
