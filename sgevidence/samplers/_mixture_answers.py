@@ -18,8 +18,9 @@ MOST = 200_000
 
 
 def mixture_answers(model: Model) -> Answers | None:
-    """The function that answers for a mixture; None for any other model."""
-    return None if model.family is None or model.has_allocations else mixture_answer
+    """The function that answers for a mixture; None for any other model, such as one of a family of counts."""
+    is_mixture = hasattr(model, "from_components") and model.family is not None
+    return mixture_answer if is_mixture and not model.has_allocations else None
 
 
 def mixture_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
