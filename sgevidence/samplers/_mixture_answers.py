@@ -18,7 +18,7 @@ MOST = 200_000
 
 
 def mixture_answers(model: Model) -> Answers | None:
-    """The function that answers for a mixture; None for any other model, such as one of a family of counts."""
+    """The function that answers for a mixture; None for any other model, which may have a family, too."""
     is_mixture = hasattr(model, "from_components") and model.family is not None
     return mixture_answer if is_mixture and not model.has_allocations else None
 
