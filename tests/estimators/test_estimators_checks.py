@@ -45,7 +45,7 @@ ESTIMATORS = [
     averager(*LINEAR, method="dynamic"),
     averager(*LINEAR, method="stacking"),
     EvidenceFeatureSelector(),
-    BayesianAutoregression(),
+    BayesianAutoregression(sampler=QUICK),
     BayesianCategoricalMixture(),
 ]
 
