@@ -7,14 +7,9 @@ all smaller numbers of components, from one walk.
 import numpy as np
 
 from ..history import Rows
-from ..mixtures import mixture_evidence
+from ..mixtures import is_affordable, mixture_evidence
 from ..models import Model
 from ..targets import Answer, Answers, ComponentEvidence
-
-#: Components beyond which the sum over labellings would take too long.
-MOST_COMPONENTS = 10
-#: Rows · components · numbers of each beyond which strata would take more than about half a minute.
-MOST = 200_000
 
 
 def mixture_answers(model: Model) -> Answers | None:
@@ -24,8 +19,8 @@ def mixture_answers(model: Model) -> Answers | None:
 
 
 def mixture_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
-    """Evidence and ``size`` draws; None where rows are too many, or their weights no whole numbers."""
-    if not is_affordable(model, rows):
+    """Evidence and ``size`` draws; None where strata do not answer for such rows."""
+    if not is_known(model, rows):
         return None
     family, K, a = model.family, model.n_components, model.weight_concentration  # type: ignore[attr-defined]
     found = mixture_evidence(family, rows.X, K, a, rng, rows.weight, size)
@@ -46,13 +41,12 @@ def mixture_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int
 def affordable_rows(model: Model, rows: Rows) -> int:
     """How many of the rows would have an answer, 0 where none would; by halves, as rows may have weights."""
     n = len(rows) if mixture_answers(model) is not None else 0
-    while n and not is_affordable(model, rows[:n]):
+    while n and not is_known(model, rows[:n]):
         n //= 2
     return n
 
 
-def is_affordable(model: Model, rows: Rows) -> bool:
-    """Whether the rows are few enough, and count whole numbers of times."""
-    whole = bool(np.all(rows.weight == np.rint(rows.weight)))
-    K, q = model.n_components, model.family.features(rows.X[:1]).shape[1]  # type: ignore[attr-defined]
-    return whole and K <= MOST_COMPONENTS and rows.total_weight * K * q <= MOST
+def is_known(model: Model, rows: Rows) -> bool:
+    """Whether the rows are few enough, not too far out, and count whole numbers of times."""
+    K = model.n_components  # type: ignore[attr-defined]
+    return is_affordable(model.family, rows.X, K, rows.weight)
