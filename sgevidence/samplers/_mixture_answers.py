@@ -4,12 +4,15 @@ What :class:`~sgevidence.transitions.FromProposal` asks for a mixture: evidence,
 all smaller numbers of components, from one walk.
 """
 
+from typing import Any
+
 import numpy as np
 
 from ..history import Rows
 from ..mixtures import is_affordable, mixture_evidence
 from ..models import Model
 from ..targets import Answer, Answers, ComponentEvidence
+from ..transitions import Crossing, State, Streams
 
 
 def mixture_answers(model: Model) -> Answers | None:
@@ -36,6 +39,21 @@ def mixture_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int
         found.n_likelihoods,
         components=components,
     )
+
+
+def begun(
+    crossing: Crossing, state: State, model: Model, rows: Rows, rng: Streams
+) -> tuple[State, list[Any], Rows]:
+    """The state after as many of the first rows as have an answer, what happened, and the rows that are left.
+
+    Particles that start from an answer have lost no group of it, as they may on the way from the prior.
+    """
+    n = affordable_rows(model, rows) if crossing.proposal is not None and not state.n_rows else 0
+    if not n:
+        return state, [], rows
+    order = rng.rows.permutation(len(rows))
+    state, infos, _ = crossing.at_once(state, model, rows.take(np.sort(order[:n])), rng)
+    return state, infos, rows.take(np.sort(order[n:])) if infos else rows
 
 
 def affordable_rows(model: Model, rows: Rows) -> int:

@@ -46,7 +46,7 @@ from ..transitions import (
     check_rows,
 )
 from ._base import SILENT, OnlineSampler, Parts, Progress, check_history
-from ._mixture_answers import affordable_rows, mixture_answers
+from ._mixture_answers import begun, mixture_answers
 from ._progress import rung_of
 from ._records import ChunkRecord
 from ._schedule import particles, pieces
@@ -261,18 +261,12 @@ class SGAIS(Parts, OnlineSampler):
             if infos:
                 yield self._thinned(state, model, rng), infos
                 return
-            n_first = affordable_rows(model, rows) if self.proposal is not None and not state.n_rows else 0
-            if n_first:  # particles that start from an answer have lost no group of it
-                order = rng.rows.permutation(len(rows))
-                state, infos, _ = crossing.at_once(state, model, rows.take(np.sort(order[:n_first])), rng)
-                if infos:
-                    yield state, infos
-                    rows = rows.take(np.sort(order[n_first:]))
+            state, infos, rows = begun(crossing, state, model, rows, rng)
+            yield from [(state, infos)] if infos else []
         shuffle, until = self.chunk_size is None, crossing.doubling_until(model, rows)
         for piece in pieces(rows, state.n, self.chunk_size, shuffle, rng.rows, progress.expect, until):
-            is_last = state.n_rows + len(piece) == n_rows
-            known = offered if is_last else None
-            state, infos = crossing(state, state.path(model, piece), rng, known, is_last)
+            path, is_last = state.path(model, piece), state.n_rows + len(piece) == n_rows
+            state, infos = crossing(state, path, rng, offered if is_last else None, is_last)
             state = self._thinned(state, model, rng)
             yield state, infos
 

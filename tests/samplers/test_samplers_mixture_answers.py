@@ -1,0 +1,45 @@
+"""Strata answer for mixtures of a family: which, for how many rows, and with what."""
+
+import numpy as np
+import pytest
+
+from sgevidence import SGAIS
+from sgevidence.history import Rows
+from sgevidence.models import FullMixtureModel, LinearModel, MixtureModel, SphericalMixtureModel
+from sgevidence.samplers._mixture_answers import affordable_rows, mixture_answer, mixture_answers
+
+MODEL = FullMixtureModel(2, 2)
+
+
+def test_mixtures_of_a_family_are_answered():
+    assert mixture_answers(MODEL) is mixture_answer is mixture_answers(SphericalMixtureModel(3, 1))
+    assert mixture_answers(LinearModel(2)) is None
+    assert mixture_answers(MixtureModel(2, 2)) is None  # by allocations
+
+
+def test_an_answer_has_draws_of_the_posterior_and_every_number_of_components(rng):
+    rows = Rows.of(rng.normal(size=(8, 2)))
+    found = mixture_answer(MODEL, rows, rng, 400)
+    assert found.theta.shape == (400, MODEL.n_params) and not found.log_w.any()
+    assert found.components.n == 8 and found.components.log_evidence[-1] == found.log_evidence
+    one = FullMixtureModel(1, 2).exact_log_evidence(rows)
+    assert found.components.log_evidence[0] == pytest.approx(one, abs=1e-8)
+    q = found.theta  # of the prior times the likelihood: the harmonic identity with a Gaussian inside
+    log_joint = MODEL.log_joint(q, rows)
+    assert np.all(np.isfinite(log_joint)) and found.components.in_use.sum() == pytest.approx(1)
+
+
+def test_rows_that_have_no_answer(rng, monkeypatch):
+    X = rng.normal(size=(100, 2))
+    assert mixture_answer(MODEL, Rows.of(X, weight=np.full(100, 0.5)), rng, 2) is None
+    assert mixture_answer(FullMixtureModel(11, 2), Rows.of(X), rng, 2) is None
+    assert affordable_rows(MODEL, Rows.of(X)) == 100
+    assert affordable_rows(LinearModel(2), Rows.of(X, X[:, 0])) == 0
+    monkeypatch.setattr("sgevidence.mixtures._evidence.MOST_NUMBERS", 40 * 2 * 6)
+    assert affordable_rows(MODEL, Rows.of(X)) == 25  # by halves
+
+
+def test_sgais_without_a_proposal_does_not_ask(rng):
+    sampler = SGAIS(n_particles=30, max_particles=30, proposal=None)
+    state, records = sampler.update(sampler.init(MODEL, rng), MODEL, Rows.of(rng.normal(size=(8, 2))), rng)
+    assert state.tuned.components is None and records[-1].n_proposals == 0
