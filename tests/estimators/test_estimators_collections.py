@@ -160,7 +160,8 @@ def test_a_few_rows_that_alone_have_a_column_are_not_missed():
 
 
 def test_dataframes_and_files_and_a_stream_that_goes_on(tmp_path):
-    X, y = softmax_rows(14, n=9000)
+    X, y = softmax_rows(14, n=12_000)
+    (X, new_X), (y, new_y) = np.split(X, [9000]), np.split(y, [9000])
     frame = framed(X, y)
     array = BayesianSoftmaxRegression(random_state=0).fit(frame[["x0", "x1", "x2"]], y)
     parts = dd.from_pandas(frame, npartitions=7)
@@ -177,10 +178,10 @@ def test_dataframes_and_files_and_a_stream_that_goes_on(tmp_path):
     frame.to_parquet(tmp_path / "rows.parquet", row_group_size=1000)
     source = RowSource(tmp_path / "rows.parquet", target="y")
     assert_agree(BayesianSoftmaxRegression(random_state=0, sampler=SAMPLER).fit(source), array)
-    new_X, new_y = softmax_rows(14, n=12_000)
     for one in (model, array):
-        one.partial_fit(pd.DataFrame(new_X[9000:], columns=["x0", "x1", "x2"]), new_y[9000:])
+        one.partial_fit(framed(new_X, new_y)[["x0", "x1", "x2"]], new_y)
     assert_agree(model, array)
+    assert model.log_evidence_std_ < 0.5 and not model.warnings_
 
 
 def test_few_rows_are_fetched_and_have_the_digits_of_the_array():
