@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
+from ..displays import ComparisonDisplay
 from ..estimators import RowSource
 from ..exceptions import DivergenceError, EvidenceWarning
 from ..model_selection import compare as compared
@@ -54,7 +55,11 @@ def compare(
     offset: Annotated[str | None, typer.Option(help="column of the offset of a GLM")] = None,
     dropna: Annotated[bool, typer.Option(help="leave out rows with missing values")] = False,
     standardize: Annotated[bool, typer.Option(help="priors in units of the data")] = True,
+    covariance: Annotated[
+        str, typer.Option(help="of the components of mixtures: diag, full or spherical")
+    ] = "diag",
     seed: Annotated[int, typer.Option(help="of the random numbers")] = 0,
+    plot: Annotated[str | None, typer.Option(help="file of a picture of the comparison, as out.png")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON in the place of a table")] = False,
 ) -> None:
     """Rank models of the rows of DATA by their evidence: regressions of a target, or mixtures."""
@@ -66,7 +71,7 @@ def compare(
         source = RowSource(data, target, used, sample_weight, offset, dropna)
         rows = source.read()
         if mixture is not None:
-            models = densities(component_counts(mixture), rows, columns, standardize, seed)
+            models = densities(component_counts(mixture), rows, columns, covariance, standardize, seed)
         else:
             models = regressions(rows, columns, family, standardize, seed)
         with warnings.catch_warnings():
@@ -76,6 +81,8 @@ def compare(
             )
             fitted = {name: model.fit(*given) for name, (model, given) in running}
         print_comparison(fitted, source.n_dropped, as_json)
+        if plot is not None:
+            draw_comparison(fitted, plot)
 
 
 def print_comparison(fitted: dict[str, Any], n_dropped: int, as_json: bool) -> None:
@@ -92,6 +99,14 @@ def print_comparison(fitted: dict[str, Any], n_dropped: int, as_json: bool) -> N
     for name, model in fitted.items():
         for words in model.warnings_:
             typer.echo(f"warning: {name}: {words}", err=True)
+
+
+def draw_comparison(fitted: dict[str, Any], path: str) -> None:
+    """A picture of the table, in the format of the file's ending; matplotlib needs no screen for it."""
+    import matplotlib
+
+    matplotlib.use("agg")
+    ComparisonDisplay.from_estimators(fitted).figure_.savefig(path, bbox_inches="tight")
 
 
 @app.command()

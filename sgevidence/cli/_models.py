@@ -28,14 +28,17 @@ def component_counts(text: str) -> list[int]:
     return list(dict.fromkeys(counts))
 
 
-def densities(counts: list[int], rows: Any, columns: list, standardize: bool, seed: int) -> Models:
+def densities(
+    counts: list[int], rows: Any, columns: list, covariance: str, standardize: bool, seed: int
+) -> Models:
     """Mixtures of X."""
     if len(columns) > 1:
         raise ValueError("mixtures of different columns are of different data: give --features once")
     if rows.offset is not None:
         raise ValueError("mixtures have no offset")
     given = (rows.X, None, rows.sample_weight)
-    return {f"K={k}": (BayesianGMM(k, standardize=standardize, random_state=seed), given) for k in counts}
+    params = dict(covariance_type=covariance, standardize=standardize, random_state=seed)
+    return {f"K={k}": (BayesianGMM(k, **params), given) for k in counts}
 
 
 def regressions(rows: Any, columns: list, family: str | None, standardize: bool, seed: int) -> Models:

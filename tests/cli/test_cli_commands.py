@@ -74,6 +74,19 @@ def test_mixtures_families_and_classes(run, table, path):
     assert out.exit_code == 0 and "softmax" in out.stdout
 
 
+def test_covariances_and_a_picture(run, table, path, tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "out.png"
+    words = ("compare", path, "--mixture", "1", "--features", "a,b", "--json", "--covariance", "full")
+    out = run(*words, "--plot", picture)
+    assert out.exit_code == 0, out.output
+    full = BayesianGMM(1, covariance_type="full", standardize=True, random_state=0).fit(table[["a", "b"]])
+    assert json.loads(out.stdout)[0]["log_evidence"] == full.log_evidence_
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "no_such_ending" in run(*words, "--plot", tmp_path / "out.no_such_ending").stderr
+    assert "covariance_type" in run(*words[:-1], "round").stderr
+
+
 @pytest.mark.parametrize(
     "words, message",
     [
