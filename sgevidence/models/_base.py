@@ -163,6 +163,12 @@ class Model(ABC):
     has_exact_posterior: bool = False
     #: What the components of a mixture are made of, of which the model takes draws (``from_components``).
     family: Any = None
+
+    @property
+    def has_components(self) -> bool:
+        """Whether it is a mixture: a regression has a family, too, of its target."""
+        return self.family is not None and self.slots is not None
+
     #: Whether it is a mixture whose complete-data posterior is known.
     has_allocations: bool = False
     #: Whether :meth:`conditional_move` is there.

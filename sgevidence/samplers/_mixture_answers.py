@@ -17,8 +17,7 @@ from ..transitions import Crossing, State, Streams
 
 def mixture_answers(model: Model) -> Answers | None:
     """The function that answers for a mixture; None for any other model, which may have a family, too."""
-    is_mixture = hasattr(model, "from_components") and model.family is not None
-    return mixture_answer if is_mixture and not model.has_allocations else None
+    return mixture_answer if model.has_components and not model.has_allocations else None
 
 
 def mixture_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:

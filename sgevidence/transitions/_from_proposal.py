@@ -109,14 +109,14 @@ class FromProposal(NamedTuple):
         model = path.model
         if path.n < self.first_rows or not path.memory.complete or self.answers(model) is None:
             return False
-        always = self.is_closed_form(model) or model.family is not None
+        always = self.is_closed_form(model) or model.has_components
         return always or path.n >= 2.0 * state.tuned.proposed
 
     def comes_first(self, state: State, path: Path) -> bool:
         """Whether it is asked before particles are weighed."""
         if self.is_closed_form(path.model):
             return True
-        return path.model.family is not None and path.n >= GROWTH * state.tuned.proposed
+        return path.model.has_components and path.n >= GROWTH * state.tuned.proposed
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         answers, M = self.answers(path.model), self.n_particles(path.n)

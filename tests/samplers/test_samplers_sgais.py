@@ -424,3 +424,12 @@ def test_without_resampling_nothing_else_is_added(rng, part):
         ValueError, match=r"resampling=None.* goes with escort=None, mode_search=None and proposal=None"
     ):
         sgais(resampling=None, **part).init(LINEAR, rng)
+
+
+def test_a_family_of_targets_is_no_mixture(rng):
+    from sgevidence.models import GLMModel, MixtureModel, NegativeBinomial
+    from sgevidence.samplers._mixture_answers import mixture_answers
+
+    model = GLMModel(n_features=1, family=NegativeBinomial())
+    assert not model.has_components and mixture_answers(model) is None
+    assert MixtureModel(2, 2).has_components
