@@ -106,7 +106,8 @@ def draw_comparison(fitted: dict[str, Any], path: str) -> None:
     import matplotlib
 
     matplotlib.use("agg")
-    ComparisonDisplay.from_estimators(fitted).figure_.savefig(path, bbox_inches="tight")
+    drawn: Any = ComparisonDisplay.from_estimators(fitted)
+    drawn.figure_.savefig(path, bbox_inches="tight")
 
 
 @app.command()

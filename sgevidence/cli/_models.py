@@ -37,7 +37,7 @@ def densities(
     if rows.offset is not None:
         raise ValueError("mixtures have no offset")
     given = (rows.X, None, rows.sample_weight)
-    params = dict(covariance_type=covariance, standardize=standardize, random_state=seed)
+    params: dict[str, Any] = dict(covariance_type=covariance, standardize=standardize, random_state=seed)
     return {f"K={k}": (BayesianGMM(k, **params), given) for k in counts}
 
 
