@@ -1,4 +1,4 @@
-"""What is used of scikit-learn beyond its public interface, in one place.
+"""Parts of scikit-learn beyond its public interface that the package uses, in one place.
 
 scikit-learn's guide for developers of estimators tells them to use most of these names, but they carry
 an underscore and may move.  Checked with 1.9.0 and 1.9.1; ``pyproject.toml`` has the bound.  Everything

@@ -1,4 +1,4 @@
-"""What goes wrong, by name."""
+"""Errors and warnings by name."""
 
 import numpy as np
 

@@ -20,6 +20,7 @@ References, all in mpmath (the stored doubles are taken as exact):
 import argparse
 import itertools
 import json
+import signal
 import time
 import warnings
 from collections import Counter
@@ -49,6 +50,8 @@ mp.mp.dps = 60
 BEYOND, NATS = 3.5, 0.01
 #: Error of an importance sampling reference in nats from which it says nothing.
 VAGUE = 0.1
+#: Seconds of processor after which a fit is stopped: *not ended*.
+PATIENCE = 120.0
 #: Importance draws of the references of regressions.
 DRAWS = 40_000
 
@@ -399,6 +402,14 @@ def custom(rng):
 KINDS = dict(linear=linear, poisson=poisson, softmax=softmax, mixture=mixture, custom=custom)
 
 
+class TookTooLong(Exception):
+    """A fit was stopped."""
+
+
+def _stop(*_):
+    raise TookTooLong
+
+
 def run(number, kinds):
     rng = np.random.default_rng(number)
     kind = kinds[number % len(kinds)]
@@ -411,9 +422,11 @@ def run(number, kinds):
     if y is None and kind == "custom":
         target = (np.zeros(len(X)),)
     start = time.perf_counter()
+    signal.signal(signal.SIGPROF, _stop)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
+            signal.setitimer(signal.ITIMER_PROF, PATIENCE)
             if streamed:
                 cuts = np.sort(rng.integers(0, len(X), int(rng.integers(1, 5))))
                 for part in np.split(np.arange(len(X)), cuts):
@@ -424,11 +437,15 @@ def run(number, kinds):
             else:
                 model.fit(X, *target, sample_weight=w)
             line |= dict(log_evidence=float(model.log_evidence_), std=float(model.log_evidence_std_))
+        except TookTooLong:
+            line["verdict"] = "not ended"
         except Exception as error:
             line |= dict(error=type(error).__name__, words=str(error)[:160])
             line["readable"] = isinstance(error, (ValueError, DivergenceError)) and not isinstance(
                 error, np.linalg.LinAlgError
             )
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
     line["seconds"] = round(time.perf_counter() - start, 3)
     line["warned"] = [str(v.message)[:100] for v in caught if issubclass(v.category, EvidenceWarning)]
     line["other_warnings"] = [
@@ -436,6 +453,8 @@ def run(number, kinds):
         for v in caught
         if not issubclass(v.category, EvidenceWarning)
     ]
+    if "verdict" in line:
+        return line
     if "log_evidence" in line:
         try:
             line["reference"], line["reference_std"] = reference()

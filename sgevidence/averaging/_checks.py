@@ -1,4 +1,4 @@
-"""What an average refuses: lists that are none, models of different kinds, evidences of different rows."""
+"""Checks of an average: lists that are none, models of different kinds, evidences of different rows."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -59,7 +59,7 @@ def labels(pieces: list[Chunk]) -> np.ndarray | None:
 
 
 def _sliceable(array: Any) -> Any:
-    """What has rows, as scikit-learn slices it."""
+    """Rows of an argument that has rows, as scikit-learn slices it."""
     if issparse(array):
         return array.tocsr()
     known = array is None or np.isscalar(array) or hasattr(array, "iloc") or hasattr(array, "__getitem__")

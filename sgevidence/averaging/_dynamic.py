@@ -40,7 +40,7 @@ class Dynamic(NamedTuple):
         return cls(forgetting, log_prior, Prequential.start(len(log_prior)))
 
     def after(self, models: Sequence[Any], n_rows: float, rows: RowScores | None) -> "Dynamic":
-        """Of models that have learnt from ``n_rows`` more rows."""
+        """Weights of models that have learnt from ``n_rows`` more rows."""
         memory = 1.0 if self.is_new else self.alpha**n_rows
         log_pi = memory * self.log_w - log_sum_exp(memory * self.log_w)
         score, log_w = self.score.after(*evidences(models), log_pi, memory)
@@ -63,7 +63,7 @@ class Dynamic(NamedTuple):
 
     @property
     def interval(self) -> np.ndarray:
-        """What the errors of the evidences leave of the weights, (2, K)."""
+        """Interval of the weights by the errors of the evidences, (2, K)."""
         return probability_interval(self.log_w, np.sqrt(np.maximum(self.score.Q, 0.0)))
 
     @property

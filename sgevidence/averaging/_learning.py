@@ -17,7 +17,7 @@ from ._posterior import Posterior
 from ._routing import route
 from ._stacking import RowScores, Stacking
 
-#: What weighs the models, by the name of the method.
+#: The weighing of the models, by the name of the method.
 METHODS: dict[str, type[Posterior] | type[Dynamic] | type[Stacking]] = {
     "bma": Posterior,
     "stacking": Stacking,

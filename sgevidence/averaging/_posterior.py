@@ -29,7 +29,7 @@ class Posterior(NamedTuple):
         return cls(log_prior, np.zeros(len(log_prior)), np.zeros(len(log_prior)))
 
     def after(self, models: Sequence[Any], n_rows: float, rows: RowScores | None) -> "Posterior":
-        """Of models that have learnt from more rows."""
+        """Weights of models that have learnt from more rows."""
         return self._replace(**dict(zip(("log_Z", "std"), evidences(models))))
 
     @property
@@ -49,7 +49,7 @@ class Posterior(NamedTuple):
 
     @property
     def interval(self) -> np.ndarray:
-        """What the errors of the evidences leave of the weights, (2, K)."""
+        """Interval of the weights by the errors of the evidences, (2, K)."""
         return probability_interval(self.log_Z, self.std, self.log_prior)
 
     @property

@@ -50,7 +50,7 @@ N_BOOTSTRAP = 200
 
 
 class RowScores(NamedTuple):
-    """What the models said of rows before they learnt from them; a value, never changed in place."""
+    """Predictions of the models for rows before they learnt from them; a value, never changed in place."""
 
     log_p: np.ndarray  #: (n, K)
     weight: np.ndarray  #: (n,)
@@ -58,7 +58,7 @@ class RowScores(NamedTuple):
 
     @classmethod
     def of(cls, log_p: np.ndarray, weight: np.ndarray, n_before: int) -> "RowScores":
-        """Of a chunk that follows ``n_before`` rows; those that no model thinks possible tell nothing."""
+        """Scores of a chunk after ``n_before`` rows, without rows that no model thinks possible."""
         key = np.random.default_rng([0, n_before]).random(len(log_p))
         known = (weight > 0) & np.isfinite(log_p.max(axis=1))
         return cls(log_p[known], weight[known], key[known])
@@ -124,7 +124,7 @@ class Stacking(NamedTuple):
         return cls(np.exp(log_prior), none, 0.0, 0.0, np.zeros(K))
 
     def after(self, models: Sequence[Any], n_rows: float, rows: RowScores | None) -> "Stacking":
-        """Of models that have learnt from ``n_rows`` more rows, which they had given the scores ``rows``."""
+        """Weights of models that have learnt from ``n_rows`` more rows, whose scores are ``rows``."""
         log_Z, std = evidences(models)
         if rows is None:  # the first chunk, as a whole
             gain, share = self._gain(log_Z[None], np.ones(1))
@@ -151,7 +151,7 @@ class Stacking(NamedTuple):
 
     @property
     def interval(self) -> np.ndarray:
-        """What the choice of rows leaves of the weights, (2, K): 90 % of a Bayesian bootstrap of the rows."""
+        """Interval of the weights by the choice of rows, (2, K): 90 % of a Bayesian bootstrap of the rows."""
         if not len(self.rows.key):
             return np.array([np.zeros_like(self.weights), np.ones_like(self.weights)])
         rng = np.random.default_rng(0)

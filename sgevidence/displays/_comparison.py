@@ -114,7 +114,7 @@ class ComparisonDisplay:
             ax.text(0.045, row, number(value), va="center", **edge)
 
     def _probability(self, k: int) -> str:
-        """Of one row, with the interval that the errors leave it."""
+        """Probability of row ``k`` in words, with the interval that its error leaves."""
         p, low, high = (
             np.asarray(self.table[key])[k] for key in ("probability", "probability_low", "probability_high")
         )

@@ -35,7 +35,7 @@ class FitTasks:
         self._n_parts = 0
 
     def expect(self, n_parts: int) -> None:
-        """So many parts are to come: a bar can tell its share."""
+        """``n_parts`` parts are to come: a bar can tell its share."""
         self._begin(n_parts)
 
     def step(self) -> None:

@@ -1,4 +1,4 @@
-"""What all estimators document alike, written once and put into their docstrings."""
+"""Documentation that all estimators share, written once and put into their docstrings."""
 
 from collections.abc import Callable
 from itertools import takewhile

@@ -1,4 +1,4 @@
-"""What is read off a weighted cloud: paths, diagnostics, draws, averages over particles."""
+"""Reports of a weighted cloud: paths, diagnostics, draws, averages over particles."""
 
 from collections.abc import Callable
 from typing import Any
@@ -22,7 +22,7 @@ BLOCK = 200_000
 
 
 class PosteriorReports(BaseEstimator):
-    """What a fitted estimator reports of its posterior; it says of itself how rows are validated."""
+    """Reports of a fitted estimator on its posterior; subclasses say how rows are validated."""
 
     log_evidence_: float
     log_evidence_std_: float
@@ -167,7 +167,7 @@ class PosteriorReports(BaseEstimator):
             return np.log(self.particle_weights_)
 
     def _posterior_mean_and_std(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Of a named parameter, exchangeable components in common slots."""
+        """Draws of a named parameter, exchangeable components in common slots."""
         values = self._parameters(self.particles_)[name]
         mean = np.tensordot(self.particle_weights_, values, axes=1)
         deviation = values - mean  # brought to one by powers of two, so that no square overflows

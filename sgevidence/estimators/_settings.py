@@ -18,7 +18,7 @@ FREE = {"verbose", "n_jobs", "random_state"}
 
 @cache
 def default_sampler() -> SGAIS:
-    """What ``sampler=None`` stands for: one for all, since nobody is given it to change."""
+    """The sampler of ``sampler=None``: one for all, since nobody is given it to change."""
     return SGAIS()
 
 
@@ -41,7 +41,7 @@ def settings(estimator: Any) -> dict[str, Any]:
 
 
 def settings_of_all(models: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Of named models, as ``name__param``."""
+    """Parameters of named models, as ``name__param``."""
     found: dict[str, Any] = {}
     for name, model in models:
         found |= {name: type(model)} | {f"{name}__{key}": value for key, value in settings(model).items()}
@@ -49,7 +49,7 @@ def settings_of_all(models: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _value(value: Any) -> Any:
-    """What stays as it is when the parameter is changed in place, and can be compared by ``==``."""
+    """A copy that is not changed with the parameter, and can be compared by ``==``."""
     if hasattr(value, "__array__"):  # of pandas and polars, too
         value = np.asarray(value).tolist()
     if isinstance(value, float) and np.isnan(value):

@@ -1,4 +1,4 @@
-"""What goes from one ``partial_fit`` to the next, and who can go on."""
+"""The state between two calls of ``partial_fit``, and which samplers can go on."""
 
 from typing import Any, NamedTuple
 
@@ -8,7 +8,7 @@ from ..samplers import ChunkRecord
 
 
 class Stream(NamedTuple):
-    """What the next ``partial_fit`` goes on from; a value, never changed in place."""
+    """The state that the next ``partial_fit`` continues; a value, never changed in place."""
 
     rng: np.random.Generator
     state: Any  #: the sampler's

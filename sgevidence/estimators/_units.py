@@ -43,7 +43,7 @@ class Units(NamedTuple):
 
     @classmethod
     def of_regression(cls, rows: Rows, centred: bool) -> "Units":
-        """Of X, and of y, whose density the evidence is."""
+        """Units of X, and of y, whose density the evidence is."""
         assert rows.y is not None
         if not np.any(rows.y != (rows.y[:1] if centred else 0.0)):
             raise no_units(rows, "values of y")
@@ -53,7 +53,7 @@ class Units(NamedTuple):
 
     @classmethod
     def of_density(cls, rows: Rows) -> "Units":
-        """Of X, whose density the evidence is."""
+        """Units of X, whose density the evidence is."""
         found = cls.of_inputs(rows, rows.X.shape[1], centred=True)
         return found._replace(log_unit=float(np.sum(np.log(found.scale))))
 

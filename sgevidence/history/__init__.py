@@ -1,4 +1,4 @@
-"""What was seen: rows, a bounded sample of them, and sums over all of them."""
+"""The history of a stream: rows, a bounded sample of them, and sums over all of them."""
 
 from ._anchor import Anchor
 from ._doubt import N_BLOCKS, Doubt

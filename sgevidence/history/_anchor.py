@@ -84,7 +84,7 @@ class Anchor(NamedTuple):
     def moved_by_blocks(
         self, model: Model, a: np.ndarray, sample: Rows, sampled: float, certain: Rows | None = None
     ) -> "Anchor":
-        """The same, with its doubt: rows i, i + B, i + 2B, … of the sample are block i.
+        """The anchor with its doubt: rows i, i + B, i + 2B, … of the sample are block i.
 
         ``sampled`` is the share in the sample of all rows but those that are ``certain``, each for itself.
         """

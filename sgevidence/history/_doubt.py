@@ -1,4 +1,4 @@
-r"""What the anchored sums do not know: the error that moving them on a sample of the rows has left, by block.
+r"""The doubt of anchored sums: the error that moving them on a sample of the rows has left, by block.
 
 Each block of the sample moves the sums to the new point by itself (:meth:`.Anchor.moved`).  Their weighted
 mean is the new anchor, and with A_b = S_b + G_b·u − ½ uᵀH_b u what block b has moved them to,
@@ -41,7 +41,7 @@ class Doubt(NamedTuple):
         return cls(anchors[0].a, factor * S, factor[:, None] * G, factor[:, None, None] * H)
 
     def at(self, a: np.ndarray) -> "Doubt":
-        """The same quadratics about another point."""
+        """These quadratics about another point."""
         delta = a - self.a
         H_delta = self.H @ delta
         return Doubt(a, self.S + self.G @ delta - 0.5 * H_delta @ delta, self.G - H_delta, self.H)

@@ -44,7 +44,7 @@ FIRST = 256
 
 
 class Influence(NamedTuple):
-    """What single rows say at some draws from the posterior."""
+    """Log likelihoods of single rows at some draws from the posterior."""
 
     model: Model
     a: np.ndarray

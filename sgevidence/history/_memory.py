@@ -1,4 +1,4 @@
-r"""What was seen: a sample of the rows, sums over all of them, and the labels that both are in.
+r"""The memory of a stream: a sample of the rows, sums over all of them, and the labels that both are in.
 
 The three belong together.  The anchor's sums stand for exactly the rows seen, at a point in the slots of
 ``labels``; :meth:`Memory.absorb` is the only way to change them.  The sample has two parts: rows of which
@@ -20,7 +20,7 @@ from ._influence import Influence
 from ._reservoir import Reservoir
 from ._rows import Rows
 
-#: Of the rows, or of the capacity, those that may be kept for certain.
+#: Share of the rows, or of the capacity, that may be kept for certain.
 MOST_CERTAIN = 0.05
 #: Rows that are used whole, where there is room for them.
 FEW = 2500
@@ -38,7 +38,7 @@ class Memory(NamedTuple):
 
     @classmethod
     def of(cls, rows: Rows, certain: np.ndarray | None = None) -> "Memory":
-        """Of rows all at hand, with the indices of those that samples of them must have.
+        """The memory of rows that are all at hand, with the indices of those that samples of them must have.
 
         These weigh nothing among the others, which are not copied.
         """
@@ -106,7 +106,7 @@ class Memory(NamedTuple):
         return self.with_certain(self.reservoir.draw(batch_size, rng))
 
     def anchor_distance(self, mean: np.ndarray) -> float:
-        """Of a point from the anchor, in posterior widths per √d; nan without an anchor."""
+        """Distance of a point from the anchor, in posterior widths per √d; nan without an anchor."""
         if self.anchor is None:
             return np.nan
         u = mean - self.anchor.a

@@ -56,7 +56,7 @@ class Rows:
         return Rows(np.take(self.X, indices, axis=0), y, np.take(self.weight, indices))
 
     def parted(self, indices: np.ndarray) -> tuple["Rows", "Rows"]:
-        """Those of these indices, and the others."""
+        """Rows with these indices, and all other rows."""
         return self.take(indices), self.take(np.delete(np.arange(len(self)), indices))
 
     def __getitem__(self, part: slice) -> "Rows":
@@ -64,11 +64,11 @@ class Rows:
         return Rows(self.X[part], None if self.y is None else self.y[part], self.weight[part])
 
     def copy(self) -> "Rows":
-        """The same rows in arrays of their own: the caller's may be a buffer that is filled again."""
+        """A copy of the rows: the caller's arrays may be a buffer that is filled again."""
         return Rows(self.X.copy(), None if self.y is None else self.y.copy(), self.weight.copy())
 
     def scaled(self, factor: float) -> "Rows":
-        """The same rows, each counting ``factor`` times as much."""
+        """Rows whose weights are ``factor`` times as large."""
         return Rows(self.X, self.y, factor * self.weight)
 
     def join(self, other: "Rows") -> "Rows":

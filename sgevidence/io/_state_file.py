@@ -69,7 +69,7 @@ def version() -> str:
 
 
 def _number(version: str) -> tuple[int, ...]:
-    """Of "0.10.1", to be compared; suffixes do not count."""
+    """Numbers of a version such as "0.10.1", to be compared; suffixes do not count."""
     return tuple(int(part) for part in version.split(".") if part.isdecimal())
 
 

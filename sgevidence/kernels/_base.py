@@ -1,4 +1,4 @@
-"""What every kernel shares: the target it sees, the record it returns, linear coordinates.
+"""Parts that every kernel shares: the target it sees, the record it returns, linear coordinates.
 
 A kernel moves a cloud ``theta`` (M, d) and leaves a target distribution (nearly) invariant.  It
 sees functions of θ only, never data or models, so that each is tested on a Gaussian.

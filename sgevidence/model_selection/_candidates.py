@@ -1,4 +1,4 @@
-"""What may be compared: named evidences of the same rows, whoever holds them.
+"""Candidates of a comparison: named evidences of the same rows, whoever holds them.
 
 A mapping or a list of fitted estimators, an averager, a finished grid search or its ``cv_results_`` become
 one list of :class:`Candidate`; one check says whether their evidences are of the same data.
@@ -186,7 +186,7 @@ def _is_fitted(model: Any) -> bool:
 
 
 def _kind(model: Any) -> str | None:
-    """What scikit-learn calls it; None for a custom model, or what is no scikit-learn estimator."""
+    """Scikit-learn's name of the kind; None for a custom model, and for no scikit-learn estimator."""
     return get_tags(model).estimator_type if hasattr(model, "__sklearn_tags__") else None
 
 

@@ -1,4 +1,4 @@
-"""What is believed: priors and likelihoods, differentiated by autograd."""
+"""Models: priors and likelihoods, differentiated by autograd."""
 
 from ._base import Model
 from ._categorical import Categorical, CategoricalParameters

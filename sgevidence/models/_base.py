@@ -1,4 +1,4 @@
-r"""What a model states, and everything that samplers and estimators may ask of it.
+r"""A model's interface: its statements, and everything that samplers and estimators may ask of it.
 
 A model is a prior and a likelihood over a flat vector θ in unconstrained space.
 It knows no data and no sampler.  A cloud of M parameter vectors is an array
@@ -78,7 +78,7 @@ class Model(ABC):
         return {"theta": theta}
 
     def expected_score(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
-        """What the weighted cloud expects log p(y_r | x_r) to be before y_r is seen, (n,), in nats.
+        """Expectation of log p(y_r | x_r) under the weighted cloud before y_r is seen, (n,), in nats.
 
         It is minus the entropy of the prediction (of a Gaussian with the predictive variance, for a
         regression): what :meth:`log_likelihood` averages to if the model is right.
@@ -104,11 +104,11 @@ class Model(ABC):
         return None
 
     def canonicalize(self, theta: np.ndarray, reference: Any = None) -> np.ndarray:
-        """The same points with exchangeable components in common slots; here there are none."""
+        """The points with exchangeable components in common slots; here there are none."""
         return theta
 
     def slot_reference(self, theta: np.ndarray) -> Any:
-        """What :meth:`canonicalize` needs to put clouds into the slots of this one; None without slots."""
+        """Reference with which :meth:`canonicalize` puts clouds into these slots; None without slots."""
         return None
 
     def is_canonical(self, theta: np.ndarray, reference: Any) -> np.ndarray:
@@ -256,7 +256,7 @@ class Model(ABC):
         return self.evaluation.mean_hessian_log_joint(self, theta, rows)
 
     def in_double_precision(self) -> "Model":
-        """The same model, all of whose sums are formed in double precision."""
+        """This model with all sums formed in double precision."""
         model, double = copy.copy(self), replace(self.evaluation, single_precision_total=0.0)
         object.__setattr__(model, "evaluation", double)  # a frozen dataclass, but the copy is ours
         return model

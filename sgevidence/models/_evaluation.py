@@ -80,7 +80,7 @@ class Evaluation:
         return min(self.block_elements // M, self.block_rows)
 
     def rows_of_sum(self, M: int) -> int:
-        """The same where only sums over rows are asked for."""
+        """Rows of a block where only sums over rows are asked for."""
         return min((self.fused_elements or self.block_elements) // M, self.block_rows)
 
     def single_below(self, rows: Any, adds_up: bool = True) -> float:

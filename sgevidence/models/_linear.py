@@ -193,7 +193,7 @@ def _squares_by_rows(W, Phi, y, weight):
 
 
 def _squares_by_moments(W, Phi, y, weight):
-    """The same from ΦᵀwΦ and Φᵀwy: cost n d² + M d², whatever the number of particles.
+    """Draws from ΦᵀwΦ and Φᵀwy: cost n d² + M d², whatever the number of particles.
 
     With the block's least-squares solution W₀, δ = W − W₀ and A = ΦᵀwΦ the sum of squares is
     q = Σ w r₀² + (Aδ − 2c)·δ, where c = Φᵀw r₀ all but vanishes: nothing cancels.

@@ -32,7 +32,7 @@ import numpy as np
 def likelihood_derivatives(
     z: np.ndarray, mu: np.ndarray, s: np.ndarray, rows, block_elements: int
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Of Σ_r w_r log Σ_k π_k N(x_r | μ_k, e^{s_k}) at one point, by component: (), (K, q), (K, q, K, q).
+    """Derivatives of Σ_r w_r log Σ_k π_k N(x_r | μ_k, e^{s_k}) at one point: (), (K, q), (K, q, K, q).
 
     Parameters
     ----------

@@ -152,7 +152,7 @@ class NamedPriors:
         return found
 
     def named(self, z: np.ndarray) -> dict[str, np.ndarray]:
-        """The same for reports: scalars are (M,)."""
+        """Parameters for reports: scalars are (M,)."""
         p = self.natural(z)
         return {b.name: np.array(p[b.name] if b.shape else p[b.name][:, 0]) for b in self.blocks}
 

@@ -53,7 +53,7 @@ SMALL_CONSTANT = 0.1
 
 
 def prior_disagreement(theta: np.ndarray, log_density: Callable, rng: np.random.Generator) -> str | None:
-    """What speaks against ``log_density`` being the density of the draws; None if nothing does.
+    """Evidence against ``log_density`` being the density of the draws; None if there is none.
 
     Parameters
     ----------

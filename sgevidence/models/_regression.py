@@ -1,4 +1,4 @@
-"""What regressions share: the design matrix Φ, and independent Gaussian priors of their coefficients."""
+"""Parts that regressions share: the design matrix Φ, independent Gaussian priors of coefficients."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a cloud is: weights, effective sample size, resampling, the annealing step, transport."""
+"""A cloud of particles: weights, effective sample size, resampling, the annealing step, transport."""
 
 from ._annealing import next_step, step_bias
 from ._cloud import EVEN, Cloud

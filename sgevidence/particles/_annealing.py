@@ -63,7 +63,7 @@ def next_step(ell: np.ndarray, log_w: np.ndarray, remaining: float, target_ess: 
 
 
 def step_bias(ell: np.ndarray, log_w: np.ndarray, delta: float) -> float:
-    """What log Ẑ gains, nats, by a Δ chosen for ESS(ω e^{Δℓ}) (that it is O(1/M): Beskos et al. 2016).
+    """Bias of log Ẑ, nats, from a Δ chosen for ESS(ω e^{Δℓ}) (that it is O(1/M): Beskos et al. 2016).
 
     Parameters
     ----------

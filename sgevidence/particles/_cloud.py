@@ -53,7 +53,7 @@ class Cloud(NamedTuple):
 
     @property
     def mean(self) -> np.ndarray:
-        """Of the particles, (d,)."""
+        """Weighted mean of the particles, (d,)."""
         return self.W @ self.theta
 
     def some(self, n: int) -> np.ndarray:

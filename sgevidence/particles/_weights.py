@@ -84,7 +84,7 @@ class Genealogy(NamedTuple):
         return cls(np.arange(M), M, var)
 
     def variance(self, W: np.ndarray) -> float:
-        """Of log Ẑ, given the normalised weights now."""
+        """Variance of log Ẑ, given the normalised weights now."""
         share = np.bincount(self.root, weights=W, minlength=self.M0)
         return self.var + float(np.sum((share - 1 / self.M0) ** 2))
 

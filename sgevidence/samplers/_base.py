@@ -1,4 +1,4 @@
-"""What every evidence algorithm shares: its answer, its errors, and how it says how far it is.
+"""Parts that every evidence algorithm shares: its answer, its errors, and how it says how far it is.
 
 A sampler is an object with scikit-learn parameters.  It has ``run(model, rows, rng, progress)``; one
 that can learn from rows as they come also has ``init(model, rng)``, which gives a state,
@@ -117,7 +117,7 @@ class OnlineSampler(BaseEstimator):
         return complaints(records, self) + self._own_complaints(records)
 
     def _own_complaints(self, records: list[ChunkRecord]) -> list[str]:
-        """What others need not complain of."""
+        """Complaints of this sampler alone."""
         return []
 
 

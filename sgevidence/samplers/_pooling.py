@@ -39,7 +39,7 @@ DOUBTFUL = 0.01
 
 
 class Pool(NamedTuple):
-    """What independent runs say together."""
+    """Mean of independent runs."""
 
     log_evidence: float  #: nats
     log_evidence_std: float  #: nats

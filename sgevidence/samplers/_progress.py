@@ -11,7 +11,7 @@ class Watcher(Protocol):
     """Is told of the parts of a run, chunks say, and of the steps in each."""
 
     def expect(self, n_parts: int) -> None:
-        """So many parts are to come."""
+        """``n_parts`` parts are to come."""
 
     def step(self) -> None:
         """A step of a part is done."""
@@ -59,7 +59,7 @@ class Progress:
             self._print(note if isinstance(note, str) else note())
 
     def expect(self, n_parts: int) -> None:
-        """So many parts are to come."""
+        """``n_parts`` parts are to come."""
         if self.watcher is not None:
             self.watcher.expect(n_parts)
 

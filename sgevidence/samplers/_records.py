@@ -10,7 +10,7 @@ from ..transitions import State
 
 
 class ChunkRecord(NamedTuple):
-    """What happened to one chunk; what a sampler has no word for stays at its default."""
+    """Record of one chunk; fields that a sampler does not know stay at their defaults."""
 
     n_samples: int  #: rows absorbed, this chunk included
     log_evidence: float  #: log p(y_≤n), nats
@@ -45,7 +45,7 @@ class ChunkRecord(NamedTuple):
 
     @classmethod
     def of(cls, before: State, after: State, infos: Iterable[Any] = ()) -> "ChunkRecord":
-        """What one chunk did, from the states around it and the words of the transitions that it took."""
+        """Record of one chunk, from the states around it and the words of the transitions that it took."""
 
         def words(name: str) -> list[Any]:
             known = [getattr(info, name) for info in infos if hasattr(info, name)]
@@ -93,11 +93,11 @@ class ChunkRecord(NamedTuple):
         )
 
 
-#: What the last transition that knows it says.
+#: Fields that the last transition with a value says.
 LATEST = ("acceptance", "noise_to_injection", "disagreement")
-#: What adds up over chunks beside the counts.
+#: Fields that add up over chunks beside the counts.
 SUMS = ("log_predictive", "n_annealing_steps")
-#: What adds up over the transitions of a chunk.
+#: Fields that add up over the transitions of a chunk.
 COUNTS = (
     "n_moves",
     "n_escorts",
@@ -125,7 +125,7 @@ def thinned(records: list[ChunkRecord]) -> list[ChunkRecord]:
 
 
 def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
-    """What the records say of a run as a whole; see :class:`ChunkRecord` for the meaning of each."""
+    """Summary of the records of a run; see :class:`ChunkRecord` for the meaning of each."""
     last, path = records[-1], evidence_path(records)
     out: dict[str, float] = {"n_particles": last.n_particles, "ess": last.ess}
     out |= {

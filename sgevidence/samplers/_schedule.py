@@ -20,8 +20,10 @@ PARTICLES = 2000
 
 
 def particles_of_mixture(K: int, d: int) -> int:
-    """Of a mixture: few where one or two components make fits that must be fast, also in many columns;
-    more where there are modes to be told apart."""
+    """Particles of a mixture: more where modes have to be told apart.
+
+    Fits of one or two components must be fast, also in many columns.
+    """
     return int(np.clip(16_000 / d, 400, 1000) if K <= 2 else np.clip(16 * d * K, 1500, 3000))
 
 

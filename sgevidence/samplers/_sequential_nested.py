@@ -50,7 +50,7 @@ class SequentialNestedState(NamedTuple):
 
     @property
     def all_weights(self) -> Weights:
-        """Of the draws: equal."""
+        """Weights of the draws: equal."""
         return Weights.ones(len(self.theta))
 
     @property

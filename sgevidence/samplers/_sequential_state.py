@@ -1,4 +1,4 @@
-r"""What the sequential sampler carries from one set of rows to the next, and what it says of the evidence.
+r"""The state of the sequential sampler between two sets of rows, and its report of the evidence.
 
     log Ẑ = Σ_n log (1/M) Σ_i p(y_n | θ_i)                                        (4.4)
 
@@ -44,7 +44,7 @@ class SequentialState(NamedTuple):
 
     @property
     def log_evidence(self) -> float:
-        """Of all rows seen, nats."""
+        """Log evidence of all rows seen, nats."""
         return self.log_Z + self.weights.log_mean
 
     @property
@@ -76,7 +76,7 @@ class SequentialState(NamedTuple):
         return self._replace(theta=theta), anchor, labels
 
     def record(self, before: "SequentialState", words: dict) -> ChunkRecord:
-        """Of the chunk from the state before to this one."""
+        """Record of the chunk from the state before to this one."""
         still = dict(n_annealing_steps=0, ess=float(self.weights.M), lambdas=np.zeros(0))
         return ChunkRecord(
             n_samples=self.n_rows,

@@ -1,11 +1,12 @@
-"""What is followed: tempered posteriors, their modes and widths, and what a sample of the rows can know."""
+"""Targets of the particles: tempered posteriors, modes, widths, and the knowledge in a sample of the rows."""
 
-from ._allocation_answer import AllocationEvidence, pooled
 from ._allocation_search import least_alike, starts
 from ._allocations import allocation_evidence, most_rows, patience
 from ._anchoring import STRAY, anchored_at_mode, gaussian
 from ._answer import Answer, ComponentEvidence, exact_answer
 from ._bridge import Estimate, bridge, cross_fitted
+from ._candidate_allocations import CandidateAllocations, candidate_allocations
+from ._combine import AllocationEvidence, average
 from ._cross_fitted_bridge import cross_fitted_bridge
 from ._folded import FoldsDoNotSuffice, folded_answer
 from ._importance import importance_draws
@@ -15,7 +16,6 @@ from ._newton import concave_mode, find_mode
 from ._path import Path, Tempered
 from ._preconditioner import curvature_coordinates
 from ._proposals import Answers, proposal
-from ._rival_allocations import RivalAllocations, rival_allocations
 from ._sampling_error import (
     TOO_NOISY,
     SampleEstimate,
@@ -37,7 +37,7 @@ __all__ = [
     "FoldsDoNotSuffice",
     "Likelihood",
     "Path",
-    "RivalAllocations",
+    "CandidateAllocations",
     "SampleEstimate",
     "Target",
     "Tempered",
@@ -61,10 +61,10 @@ __all__ = [
     "proposal",
     "of_history",
     "patience",
-    "pooled",
+    "average",
     "rearranged",
     "remainder",
-    "rival_allocations",
+    "candidate_allocations",
     "sampled",
     "rows_enough",
     "split_off",

@@ -67,7 +67,7 @@ class Sample(NamedTuple):
 
     @property
     def weights(self) -> Weights:
-        """Of draws from q."""
+        """Weights of the draws from q."""
         return Weights(self.log_w)
 
     @property
@@ -106,7 +106,7 @@ class Problem(NamedTuple):
 
     @property
     def cost(self) -> int:
-        """Of one sweep of one chain: rows · components · numbers of each."""
+        """Cost of one sweep of one chain: rows · components · numbers of each."""
         return self.F.size * self.model.n_components
 
     @property
@@ -120,7 +120,7 @@ class Problem(NamedTuple):
         return is_scant(self.model, self.F)
 
     def fewer(self, K: int) -> "Problem":
-        """The same rows and so many components."""
+        """The problem of the same rows with another number of components."""
         return self._replace(model=replace(self.model, n_components=K))
 
     def proposal(self, found: Found, rng: np.random.Generator) -> np.ndarray:

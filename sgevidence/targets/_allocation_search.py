@@ -45,7 +45,7 @@ IN_HEATS = sum(chains * n_sweeps for chains, n_sweeps in HEATS)
 ROUNDS, STAY = 8, 4
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
 NEGLIGIBLE = 15.0
-#: The same product up to which a search tries far more: a few seconds of annealing's.
+#: That product up to which a search tries far more: a few seconds of annealing's.
 SCANT = 40_000
 #: Chains that have cooled from any allocation at all there, more if they are swept no more often at a time.
 COOLED, MOST_AT_ONCE = (48, 200), 600_000
@@ -130,7 +130,7 @@ def heats(
 
 
 def least_alike(z: np.ndarray, K: int, size: int) -> np.ndarray:
-    """So many of the allocations z (S, n), each the farthest from those chosen before it, (size, n).
+    """``size`` of the allocations z (S, n), each the farthest from those chosen before it, (size, n).
 
     By the metric of Mirkin (1996), which knows no labels: the pairs of rows that are together in one of two
     allocations, and not in the other.
@@ -147,7 +147,7 @@ def least_alike(z: np.ndarray, K: int, size: int) -> np.ndarray:
 
 
 def distinct(z: np.ndarray, K: int) -> np.ndarray:
-    """Those of the allocations z (S, n) to K components that differ by more than labels."""
+    """Allocations z (S, n) to K components without those that differ by labels only."""
     first = np.argmax(z[:, None] == np.arange(K)[:, None], axis=2)  # row of each component, (S, K)
     return z[np.unique(np.take_along_axis(first, z.astype(np.intp), axis=1), axis=0, return_index=True)[1]]
 
@@ -183,7 +183,7 @@ def sweeps(
 
 
 def starts(X: np.ndarray, K: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    """So many allocations (size, n): clusters merged at random, from other clusters every four."""
+    """Starts of a search (size, n): clusters merged at random, from other clusters every four."""
     x, z = _scaled(X), []
     for i in range(size):
         if i % 4 == 0:

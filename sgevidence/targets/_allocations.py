@@ -15,13 +15,14 @@ know nothing of each other, so that a basin that is easily missed shows.
 
 Where components overlap each conditional is narrower than the posterior, and so is q.  Then the mean weight
 is too low, without a sign of it, and the evidence comes from a bridge between q and Gibbs chains that start
-from its draws (``_at_once.py``), or from one for each basin (``_basins.py``).  Where components overlap in
-many columns q is too narrow even for a bridge.  If chains forget quickly there is another from a Gaussian
-(``_aligned.py``), or, where components are empty, a step to the evidence of a mixture that has fewer
-(``_fewer.py``).  What chains do not come to is added: by the number of components in use (``_in_use.py``),
-and by the way in which groups share them (``_grouped.py``).  Few rows of many columns, which q cannot cover,
-are annealed, allocations and not parameters (``_annealed_allocations.py``).  There draws of q, however many
-are effective, do not say what q lacks: chains are asked.
+from its draws (``_global_bridge.py``), or from one for each basin (``_stratified_bridge.py``).  Where
+components overlap in many columns q is too narrow even for a bridge.  If chains forget quickly there is
+another from a Gaussian (``_gaussian_bridge.py``), or, where components are empty, a step to the evidence of a
+mixture that has fewer (``_smaller_mixtures.py``).  What chains do not come to is added: by the number of
+components in use (``_occupied.py``), and by the way in which groups share them (``_separated_modes.py``).
+Few rows of many columns, which q cannot cover, are annealed, allocations and not parameters
+(``_annealed_allocations.py``).  There draws of q, however many are effective, do not say what q lacks: chains
+are asked.
 
 References
 ----------
@@ -35,26 +36,26 @@ import numpy as np
 
 from ..history import Rows
 from ..models import MixtureModel
-from ._aligned import most
-from ._allocation_answer import (
-    NOTHING,
-    AllocationEvidence,
-    agreeing,
-    both,
-    higher,
-    highest,
-    together,
-)
 from ._allocation_proposal import DRAWS, Problem, Sample
 from ._allocation_search import WIDE, Found
 from ._annealed_allocations import by_annealing, is_asked
-from ._at_once import SAME, at_once
-from ._basins import by_basin
 from ._chains import LONGER, Chains, followed, followed_from, is_small
-from ._fewer import to_fewer
-from ._grouped import by_groups, one_basin, staying
-from ._in_use import all_in_use, empties, log_ways, with_empty_ones, with_more_in_use
+from ._combine import (
+    NOTHING,
+    AllocationEvidence,
+    add_disjoint,
+    combine_halves,
+    larger_lower_bound,
+    prefer_precise,
+    upper_bound,
+)
+from ._gaussian_bridge import most
+from ._global_bridge import SAME, global_bridge
 from ._independent_searches import searched_together
+from ._occupied import all_occupied, empties, log_ways, with_empty_ones, with_more_in_use
+from ._separated_modes import one_basin, staying, sum_of_separated_modes
+from ._smaller_mixtures import to_smaller_mixture
+from ._stratified_bridge import stratified_bridge
 
 #: Effective draws, or chains of a hundred, between which it is done again basin by basin: chains may hold
 #: basins in other proportions than the posterior (diabetes, K = 6: 46 to 87, half a nat low in the mean, in
@@ -67,7 +68,7 @@ MOSTLY = 0.5
 #: Rows · components · numbers of each beyond which the answer would take more than about ten seconds, and
 #: beyond which it would basin by basin.
 MOST, MOST_SORTED = 1_200_000, 200_000
-#: The same, beyond which chains are not begun anew: half a minute each time.
+#: That product beyond which chains are not begun anew: half a minute each time.
 MOST_BEGUN = 500_000
 #: Rows beyond which modes and their importance sampling cost less, and allocations carry less.
 MOST_ROWS = 5000
@@ -154,19 +155,19 @@ def _from_searches(
     draws = problem.draw(T, DRAWS, rng)
     if is_lumped and (problem.is_scant or draws.weights.ess <= SAME * DRAWS):
         return None  # chains of lumps have another distribution; draws of q may have any
-    first = best = at_once(problem, T, draws, sum(one.n_sweeps for one in found), rng)
+    first = best = global_bridge(problem, T, draws, sum(one.n_sweeps for one in found), rng)
     if DOUBTFUL < first.n_effective < WELL and problem.cost <= MOST_SORTED:
-        halves = [by_basin(problem, one.ever, g) for one, g in zip(found, rngs)]
-        sorted_out = together(problem, halves, DOUBTFUL)
-        best = higher(first, sorted_out)
+        halves = [stratified_bridge(problem, one.ever, g) for one, g in zip(found, rngs)]
+        sorted_out = combine_halves(problem, halves, DOUBTFUL)
+        best = larger_lower_bound(first, sorted_out)
         if problem.is_scant:  # these have hardly spread (50 × 30, K = 5: half a nat low at 0.07), or by luck
             best = best._replace(reliable=False, hopeful=False)
     if best.reliable or best.hopeful:
         return best
     best = _by_chains(problem, best, found, draws, rng, rngs)
-    if best.reliable or highest(best) < little or not is_asked(problem):
+    if best.reliable or upper_bound(best) < little or not is_asked(problem):
         return best
-    return agreeing(best, by_annealing(problem, found, rngs))
+    return prefer_precise(best, by_annealing(problem, found, rngs))
 
 
 def _by_chains(
@@ -203,16 +204,16 @@ def _settled(
         stay_full = is_met and (not chains.are_settled or np.mean(chains.n_empty > 0) < RARE)
         little = groups.log_evidence - NOTHING if groups.reliable else -np.inf
         rest = _with_empty(problem, 1, rng, little) if stay_full else None
-        return agreeing(best, groups if rest is None else both(groups, rest))
+        return prefer_precise(best, groups if rest is None else add_disjoint(groups, rest))
     if not chains.are_settled:
         rest = _with_empty(problem, max(least, 1), rng) if _is_worth(problem) else None
-        return best if rest is None else agreeing(best, _more_in_use(problem, rest, found, least, rngs))
+        return best if rest is None else prefer_precise(best, _more_in_use(problem, rest, found, least, rngs))
     if is_small(problem):
         return best
     fewer, least = _with_fewer(problem, chains, rngs), int(np.quantile(chains.n_empty, RARE))
     if fewer is not None and fewer.reliable and (_is_worth(problem) or np.any(n_empty < least)):
         fewer = _more_in_use(problem, fewer, found, least, rngs)
-    return best if fewer is None else agreeing(best, fewer)
+    return best if fewer is None else prefer_precise(best, fewer)
 
 
 def _basins(
@@ -222,8 +223,8 @@ def _basins(
     if chains.are_settled:
         return one_basin(problem, chains, rngs)
     if _is_worth(problem):
-        full = all_in_use(problem, chains, found, rngs) if least == 0 else None
-        return None if full is None else by_groups(problem, full, rngs)
+        full = all_occupied(problem, chains, found, rngs) if least == 0 else None
+        return None if full is None else sum_of_separated_modes(problem, full, rngs)
     full = staying(chains)  # to begin anew would take minutes
     return one_basin(problem, full, rngs) if full is not None and full.are_settled else None
 
@@ -243,14 +244,14 @@ def _more_in_use(
 ) -> AllocationEvidence:
     """Besides what an answer is about; none where that is not reliable."""
     for more in with_more_in_use(problem, found, least if answer.reliable else 0, rngs):
-        answer = both(answer, more)
+        answer = add_disjoint(answer, more)
     return answer
 
 
 def _with_empty(
     problem: Problem, m: int, rng: np.random.Generator, little: float = -np.inf
 ) -> AllocationEvidence | None:
-    """What is held with m empty components or more, where it is more than ``little``."""
+    """Sum over allocations with m empty components or more, where it is more than ``little``."""
     fewer = problem.fewer(problem.model.n_components - m)
     one = allocation_evidence(fewer.model, problem.rows, rng, little - log_ways(problem, m))
     return None if one is None else with_empty_ones(problem, one, m, rng)
@@ -263,7 +264,7 @@ def _with_fewer(
     model, rows, n_sweeps, longer = problem.model, problem.rows, chains.n_sweeps, 1
     while True:
         n = rows.weight.sum()
-        step = to_fewer(model, np.concatenate(list(chains.n_empty), axis=1), n)
+        step = to_smaller_mixture(model, np.concatenate(list(chains.n_empty), axis=1), n)
         if step is not None or longer > 1 or not (chains.n_empty.any() and _is_worth(problem)):
             break
         longer = LONGER  # small components come and go more slowly than all else

@@ -7,10 +7,11 @@ K = 8: two fits 5 and 13 nats low at 1).  But parameters integrate out.  So allo
     π_λ(z) ∝ q(z)^(1−λ) p(x, z)^λ,    λ from 0 to 1,
 
 carried by the loop of Algorithm 8, lines 4 to 13, with collapsed Gibbs sweeps (``_collapsed.py``) in the
-place of SGHMC, from a density q that remembers a few allocations of a search, blurred (``_blurred.py``).
-Groups of many rows are there from the start, which from the prior would all have to appear at once, as λ
-grows; small ones come and go.  q knows labels and the posterior does not: they are exchanged on the way, so
-that in the end all K! labellings are as probable.  Two halves know nothing of each other.
+place of SGHMC, from a density q that remembers a few allocations of a search, blurred
+(``_annealing_reference.py``).  Groups of many rows are there from the start, which from the prior would all
+have to appear at once, as λ grows; small ones come and go.  q knows labels and the posterior does not: they
+are exchanged on the way, so that in the end all K! labellings are as probable.  Two halves know nothing of
+each other.
 
 *When not to use it*: many rows of groups that may be put together in several ways, each beyond the reach of
 the others (500 rows of 20 columns, K = 5: of one data set in twelve halves differ by up to nine nats).
@@ -35,11 +36,11 @@ import numpy as np
 
 from ..models.allocations import log_complete_evidence, sample_parameters, statistics
 from ..particles import Cloud, next_step, step_bias, systematic
-from ._allocation_answer import APART, SIGNIFICANT, AllocationEvidence
 from ._allocation_proposal import Problem
 from ._allocation_search import WIDE, Found
-from ._blurred import Blurred
+from ._annealing_reference import AnnealingReference
 from ._collapsed import collapsed_sweep
+from ._combine import APART, SIGNIFICANT, AllocationEvidence
 
 #: Particles of each half; ESS* as a fraction of them; sweeps at each λ.  At 0.5 and one sweep basins are lost
 #: (wine, K = 6: 14 nats).
@@ -64,14 +65,14 @@ def is_asked(problem: Problem) -> bool:
 def by_annealing(
     problem: Problem, found: Sequence[Found], rngs: list[np.random.Generator]
 ) -> AllocationEvidence:
-    """What two halves find; to their error bar comes half of what they differ by.
+    """Mean of two halves; half of their difference is part of the error bar.
 
     Where small groups are many halves differ by up to twice what either says.
     """
     model, clouds, n_sweeps = problem.model, [], 0
     for one, rng in zip(found, rngs):
         remembered = one.z[rng.permutation(len(one.z))[:REMEMBERED]]
-        cloud, n_steps = annealed(problem, Blurred(remembered, model.n_components), rng)
+        cloud, n_steps = annealed(problem, AnnealingReference(remembered, model.n_components), rng)
         clouds.append(cloud)
         n_sweeps += M * SWEEPS * n_steps
     log_Z = np.array([cloud.log_evidence for cloud in clouds])
@@ -92,7 +93,7 @@ def by_annealing(
     )
 
 
-def annealed(problem: Problem, q: Blurred, rng: np.random.Generator) -> tuple[Cloud, int]:
+def annealed(problem: Problem, q: AnnealingReference, rng: np.random.Generator) -> tuple[Cloud, int]:
     """Allocations of the posterior, and the number of steps (Alg. 8)."""
     model, F, origin = problem.model, problem.F, problem.origin
     cloud, lam, n_steps = Cloud.planted(q.draw(M, rng)), 0.0, 0  # lines 1, 2 and 4

@@ -38,7 +38,7 @@ from ..particles import Weights, log_sum_exp
 
 
 class Estimate(NamedTuple):
-    """Of log Z, in nats.
+    """An estimate of log Z, in nats.
 
     ``var_q`` and ``var_p`` are what draws of q and of the posterior make it vary by; ``var_q`` is nan for
     draws with weights, which vary in a way that only their owner knows.  ``log_w`` are weights of all draws,
@@ -100,7 +100,7 @@ def bridge(log_q: np.ndarray, log_p: np.ndarray, W: np.ndarray | None = None) ->
 
 
 class OfHalf(Protocol):
-    """What a bridge to one half of the draws says, nats."""
+    """Estimate of a bridge to one half of the draws, nats."""
 
     @property
     def log_Z(self) -> float: ...

@@ -37,7 +37,7 @@ EACH, NEAR = 48, 7.0
 FORGET, BETWEEN = 100, 4
 #: Draws of each chain, or so many of all as there are parameters times this: they make up a covariance.
 LENGTH, PER_PARAMETER = 40, 12
-#: Of R, from which on chains are slow, and from which on they are in several basins.  Of 40 independent draws
+#: Values of R from which chains are slow, and from which they are in several basins.  Of 40 independent draws
 #: of 400 parameters the largest is 0.05.
 SLOW, STUCK = 0.1, 2.0
 #: Slow chains go on with so many times the sweeps, if they are no more than so many a parameter: annealing
@@ -83,7 +83,7 @@ def followed(problem: Problem, draws: Sequence[Sample], rngs: list[np.random.Gen
 def followed_from(
     problem: Problem, theta: list[np.ndarray], rngs: list[np.random.Generator], longer: int = 1
 ) -> Chains:
-    """Those that start at points (EACH, d) of either half, with so many times the sweeps."""
+    """Chains that start at points (EACH, d) of either half, with ``longer`` times the sweeps."""
     d = problem.model.n_params
     T, n_sweeps = max(LENGTH, PER_PARAMETER * d // EACH), 0
     while True:

@@ -34,7 +34,7 @@ from scipy.special import gammaln
 
 from ..models import MixtureModel
 from ..models.allocations import statistics
-from ._blurred import Blurred
+from ._annealing_reference import AnnealingReference
 
 #: Sweeps from λ = 0 to 1: twelve rows of 30 columns, K = 6, fall into all basins by then.
 COOLING = 10
@@ -46,7 +46,7 @@ def collapsed_sweep(
     F: np.ndarray,
     origin: np.ndarray,
     rng: np.random.Generator,
-    q: Blurred | None = None,
+    q: AnnealingReference | None = None,
     lam: float = 1.0,
 ) -> np.ndarray:
     """Each row once, in any order, of M allocations (M, n), under p(z | x) or, with q, under π_λ."""
@@ -92,7 +92,7 @@ def collapsed_sweep(
 def cooled(
     model: MixtureModel, size: int, F: np.ndarray, origin: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """So many allocations (size, n) of all basins, from any at all by p(x, z)^λ with λ that grows to one."""
+    """Allocations (size, n) of all basins, from arbitrary ones by p(x, z)^λ with λ that grows to one."""
     z = rng.integers(model.n_components, size=(size, len(F))).astype(np.int16)
     for i in range(1, COOLING + 1):
         z = collapsed_sweep(model, z, F, origin, rng, lam=(i / COOLING) ** 2)
@@ -110,7 +110,7 @@ def _moments(model: MixtureModel, T: np.ndarray, origin: np.ndarray) -> tuple:
 
 
 def _of_size(model: MixtureModel, N: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What of log A hangs on N alone, of the rows and of the prior."""
+    """Terms of log A that depend on N alone, of the rows and of the prior."""
     b, kappa = model.variance_prior[0], model.mean_scale**-2.0
     of_x = model.n_features * (gammaln(b + 0.5 * N) - 0.5 * np.log(kappa + N))
     return of_x, gammaln(model.weight_concentration + N)

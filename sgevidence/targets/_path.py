@@ -60,7 +60,7 @@ class Path(NamedTuple):
 
     @property
     def all_rows(self) -> Rows:
-        """Those of the memory, weighted to stand for all that were seen, and those of the chunk."""
+        """Rows of the memory, weighted to stand for all that were seen, and rows of the chunk."""
         return self.memory.sample.join(self.chunk) if self.memory.n_rows else self.chunk
 
     def increment(self, theta: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What a sub-sample of the history cannot know: its noise, from disjoint blocks of itself.
+"""Noise of a sub-sample of the history, from disjoint blocks of the sub-sample.
 
 Symbols: ``estimates`` = the whole sum, from each block at each particle, (B, M); ``share`` = the blocks'
 share of the sampled weight; ``n`` = total weight that the sample stands for.

@@ -1,4 +1,4 @@
-"""What the particles follow: prior, weighted rows, and a quadratic for what the rows leave out."""
+"""The target of the particles: prior, weighted rows, and a quadratic for what the rows leave out."""
 
 from typing import Any, NamedTuple
 

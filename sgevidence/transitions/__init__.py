@@ -3,7 +3,7 @@
 from ._allocate import Allocate
 from ._anneal import Anneal, Annealed, Rung
 from ._base import Moved, State, Step, Streams, Transition, Tuned, check_likelihood, check_rows
-from ._both_ways import BothWays
+from ._commit import committed
 from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing
 from ._escort import Escort, Escorted
@@ -13,10 +13,10 @@ from ._hmc import HMC, ExactMoves
 from ._mini_batches import StochasticGradientMoves
 from ._mode_search import Mode, ModeSearch
 from ._modes import ModeImportance, Renewed
-from ._refresh import Refresh
+from ._rejuvenate import Rejuvenate
 from ._reweight import Reweight, Weighed
-from ._settle import settled
 from ._sghmc import SGHMC, SGNHT
+from ._two_sided_escort import TwoSidedEscort
 
 __all__ = [
     "HMC",
@@ -25,7 +25,7 @@ __all__ = [
     "Allocate",
     "Anneal",
     "Annealed",
-    "BothWays",
+    "TwoSidedEscort",
     "ConstrainedMoves",
     "Crossing",
     "Escort",
@@ -39,7 +39,7 @@ __all__ = [
     "Moved",
     "Proposal",
     "Proposed",
-    "Refresh",
+    "Rejuvenate",
     "Renewed",
     "Reweight",
     "Rung",
@@ -54,5 +54,5 @@ __all__ = [
     "check_rows",
     "covariance",
     "merged",
-    "settled",
+    "committed",
 ]

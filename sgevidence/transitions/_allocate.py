@@ -16,7 +16,7 @@ import numpy as np
 
 from ..models import MixtureModel
 from ..particles import Cloud, Weights, siblings, systematic
-from ..targets import AllocationEvidence, Path, allocation_evidence, patience, pooled
+from ..targets import AllocationEvidence, Path, allocation_evidence, average, patience
 from ._base import State, Step, Streams
 from ._modes import Renewed
 
@@ -57,7 +57,7 @@ class Allocate(NamedTuple):
         while found.hopeful and len(searches) < self.max_searches:
             found = cast(AllocationEvidence, allocation_evidence(model, rows, rng.noise))
             searches.append(found)
-        found = pooled(searches)
+        found = average(searches)
         weights, M = Weights(found.log_weights), state.cloud.M
         parents = systematic(weights.W, rng.noise, M)
         cloud = Cloud(

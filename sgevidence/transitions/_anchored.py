@@ -22,8 +22,8 @@ from ..history import Anchor
 from ..kernels import Coordinates, Gradient, MoveInfo
 from ..particles import Cloud
 from ..targets import Likelihood, Path, Target, curvature_coordinates, surrogate_spread
+from ._autocorrelation import FORGOTTEN, REPEATS, largest_correlation
 from ._base import Moved, Streams, Tuned
-from ._forgetting import FORGOTTEN, REPEATS, largest_correlation
 
 if TYPE_CHECKING:  # it makes these moves
     from ._sghmc import StochasticGradients
@@ -67,7 +67,7 @@ class AnchoredGradientMoves:
         return Target(model, Likelihood(rows, sums.plus(Anchor.of(model, sums.a, rows), -1.0)))
 
     def coordinates(self, cloud: Cloud, lam: float) -> Coordinates:
-        """Of unit width of the tempered posterior; without a preconditioner those in which η = lr/n."""
+        """Coordinates of unit width of the tempered posterior; without a preconditioner η = lr/n."""
         if self.settings.preconditioner is None:
             return Coordinates(np.eye(cloud.theta.shape[1]) / np.sqrt(self.path.n))
         return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)

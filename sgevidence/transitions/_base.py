@@ -1,4 +1,4 @@
-r"""What a transition is: a way to carry a weighted cloud from one posterior to the next.
+r"""A transition is a way to carry a weighted cloud from one posterior to the next.
 
 A transition takes (state, path, rng) and gives a :class:`Step`.  Either the cloud has crossed, and follows
 the posterior at the end of the path, or the transition declines; then the next one is tried, from the state
@@ -26,7 +26,7 @@ from ..history import Anchor, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Weights
 from ..targets import ComponentEvidence, Path
-from ._rivals import Rivals
+from ._watchlist import Watchlist
 
 
 class Streams(NamedTuple):
@@ -42,12 +42,12 @@ class Streams(NamedTuple):
 
     @classmethod
     def one(cls, rng: np.random.Generator) -> "Streams":
-        """The same generator for all."""
+        """One generator for all purposes."""
         return cls(rng, rng, rng)
 
 
 class Tuned(NamedTuple):
-    """What was learnt on the way and decides what comes."""
+    """Adaptation: settings learnt on the way, for the steps that come."""
 
     log_eps: float = 0.0  #: step of HMC in posterior widths
     #: spread over particles of the error of a sub-sample of the history, nats: it decides whether the
@@ -60,7 +60,7 @@ class Tuned(NamedTuple):
     sharpened: float = 0.0  #: rows, by total weight, when an annealed answer was last sharpened
     spent: float = 0.0  #: gradients since then, and what likelihoods cost of them, particles × rows
     searched: float = 0.0  #: rows, by total weight, when rivals of a mixture were last looked for
-    rivals: Rivals | None = None  #: what may overtake the particles; None: nothing is known
+    rivals: Watchlist | None = None  #: what may overtake the particles; None: nothing is known
     even: bool = False  #: a map kept the weights even: the posterior is Gaussian, fewer particles will do
     disputed: bool = False  #: a map was refused for weights that may be high by chance
     #: draws of the prior, while all of them find the rows seen equally likely; nan once they differ
@@ -131,7 +131,7 @@ class State(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What a transition returns."""
+    """The state after a transition, and its record."""
 
     state: State
     info: Any = None  #: what happened, in the transition's own words
@@ -147,7 +147,7 @@ class Transition(Protocol):
 
 
 class Moved(NamedTuple):
-    """What a move of the particles did."""
+    """The record of one move of the particles."""
 
     theta: np.ndarray
     tuned: Tuned

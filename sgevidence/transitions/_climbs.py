@@ -1,7 +1,8 @@
 """Climbs of the posterior from outside: from draws of the prior, from particles, from points known before.
 
 Of all of them only those that are better than the points next to them are climbed from, and then what stands
-out of the maxima found (:mod:`._beside`).  A climb ends at a maximum, or at a wall, where the density jumps.
+out of the maxima found (:mod:`._local_probes`).
+A climb ends at a maximum, or at a wall, where the density jumps.
 What is not yet a maximum has outposts, the best draws here and there: they tell later when it has become one.
 
 Symbols: ``a, P`` = maximum and precision.
@@ -17,7 +18,7 @@ from ..history import Rows
 from ..models import Model
 from ..targets import Likelihood, Target, find_mode
 from ._base import State
-from ._beside import likelier, outstanding
+from ._local_probes import likelier, outstanding
 from ._mode_search import SAME, Mode, ModeSearch, some
 
 #: Draws of the prior, and particles, that are looked at; how many are climbed from.
@@ -44,7 +45,7 @@ class Ends(NamedTuple):
 
 
 class End(NamedTuple):
-    """Of a climb on some rows, (d,), with the precision of the maximum (d, d), or None at a wall."""
+    """The end of a climb on some rows, (d,), with the precision of the maximum (d, d), or None at a wall."""
 
     a: np.ndarray
     P: np.ndarray | None

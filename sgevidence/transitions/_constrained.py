@@ -21,7 +21,7 @@ from ..kernels import (
     reflected_sghmc,
 )
 from ..models import Model
-from ._forgetting import FORGOTTEN, REPEATS, largest_correlation
+from ._autocorrelation import FORGOTTEN, REPEATS, largest_correlation
 
 #: Share of steps made: of the reflected dynamics, and of random-walk proposals.
 TARGET_ACCEPTANCE = dict(reflection=0.8, random_walk=0.25)
@@ -251,7 +251,7 @@ def thinnest(L: np.ndarray, theta: np.ndarray) -> float:
 
 
 def covariance(theta: np.ndarray) -> np.ndarray:
-    """Of few points, shrunk towards its diagonal by d/(d + M): positive definite."""
+    """Covariance of few points, shrunk towards its diagonal by d/(d + M): positive definite."""
     M, d = theta.shape
     C = np.cov(theta.T).reshape(d, d)
     shrinkage = d / (d + M)

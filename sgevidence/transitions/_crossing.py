@@ -20,20 +20,20 @@ from ..targets import Answers, Path, most_rows, patience
 from ._allocate import Allocate, is_better, taken
 from ._anneal import Anneal
 from ._base import State, Step, Streams, check_rows
-from ._both_ways import BothWays
+from ._commit import committed
 from ._escort import Escort
 from ._from_folds import FromFolds
 from ._from_proposal import FromProposal, Proposal, Proposed
+from ._missed_modes import MissedModes
 from ._mode_search import ModeSearch
+from ._mode_switch import ModeSwitch
 from ._modes import ModeImportance, is_renewed
-from ._overlooked import Overlooked
-from ._overtaken import Overtaken
 from ._prior_survey import PriorSurvey
-from ._refresh import Refresh
+from ._rejuvenate import Rejuvenate
 from ._restart import Restart
 from ._reweight import Reweight
-from ._settle import settled
 from ._sharpen import cost, effort, sharpened
+from ._two_sided_escort import TwoSidedEscort
 
 
 class Crossing(NamedTuple):
@@ -93,7 +93,7 @@ class Crossing(NamedTuple):
         step = step._replace(state=state._replace(cloud=state.seen, pending=None, ell=None))
         step = _or_offered(step, offered, infos)
         for outside in self._from_outside(step, path, rng, modes):
-            if is_renewed(step) and not isinstance(outside, Overtaken):
+            if is_renewed(step) and not isinstance(outside, ModeSwitch):
                 break
             step = outside.renewed(step)
             infos.append(step.info)
@@ -101,7 +101,7 @@ class Crossing(NamedTuple):
         if allowed and (allowed := effort(step.state, path)):  # unless these have an answer that is sharp
             step = sharpened(step, path, rng, allowed)
             infos.append(step.info)
-        return self._settled(step, path, rng), infos
+        return self._committed(step, path, rng), infos
 
     def at_once(
         self, state: State, model: Model, rows: Rows | FoldedRows, rng: Streams
@@ -123,7 +123,7 @@ class Crossing(NamedTuple):
         step = way(state._replace(pending=None, ell=None), path, rng)
         if not step.crossed:
             return state._replace(tuned=step.state.tuned), [], step.offered
-        return self._settled(step, path, rng), [step.info], None
+        return self._committed(step, path, rng), [step.info], None
 
     def doubling_until(self, model: Model, rows: Rows) -> float:
         """Rows beyond which they must not double at a time: what is too much for allocations, and far out.
@@ -168,17 +168,17 @@ class Crossing(NamedTuple):
     def _from_outside(
         self, step: Step, path: Path, rng: Streams, modes: ModeImportance | None
     ) -> Iterator[Any]:
-        """What the cloud is held against."""
+        """Transitions that look where no particle is, by a search for modes."""
         search, state = self.mode_search, step.state
         if search is None:
             return
         first_rows = search.first_rows if self.allocate is None else self.allocate.first_rows
-        if Overtaken.is_due(step, path, first_rows):
-            yield Overtaken(self.allocate, modes or ModeImportance(search, path, rng), path, rng)
+        if ModeSwitch.is_due(step, path, first_rows):
+            yield ModeSwitch(self.allocate, modes or ModeImportance(search, path, rng), path, rng)
         if modes is not None:
             yield modes
-        if Overlooked.is_due(state, path):
-            yield Overlooked(search, path, rng, Restart(self.anneal))
+        if MissedModes.is_due(state, path):
+            yield MissedModes(search, path, rng, Restart(self.anneal))
 
     def _transitions(self, modes: ModeImportance | None, model: Model, first: bool = False) -> Iterator[Any]:
         """In the order in which they are tried, that of all rows at once ``first`` where it should be."""
@@ -188,21 +188,21 @@ class Crossing(NamedTuple):
             yield from_all_rows
         if self.anneal.resampling is not None:
             yield Reweight(self.anneal.target_ess, for_escort=self.escort is not None)
-        escort = None if self.escort is None else BothWays(self.anneal, self.escort, self.allocate)
+        escort = None if self.escort is None else TwoSidedEscort(self.anneal, self.escort, self.allocate)
         if escort is not None:
             yield escort
         if from_all_rows is not None and not first:
             yield from_all_rows
         if escort is not None:
-            yield Refresh(self.anneal, escort)
+            yield Rejuvenate(self.anneal, escort)
         if modes is not None:
             yield modes
         yield self.anneal
 
-    def _settled(self, step: Step, path: Path, rng: Streams) -> State:
+    def _committed(self, step: Step, path: Path, rng: Streams) -> State:
         if step.state.memory.statistics is not None:  # the chunk is in them
             return step.state
-        return settled(step, path, rng, self.escort is not None or self.anneal.move.needs_anchor)
+        return committed(step, path, rng, self.escort is not None or self.anneal.move.needs_anchor)
 
 
 def _still_alike(state: State, path: Path) -> State:

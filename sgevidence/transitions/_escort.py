@@ -24,7 +24,7 @@ from ..models import Model
 from ..particles import EVEN, AffineMap, Cloud, Weights
 from ..targets import STRAY, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
 from ._base import Moved, State, Step, Streams
-from ._left_behind import LeftBehind
+from ._map_check import MapCheck
 
 
 class Carried(NamedTuple):
@@ -161,7 +161,7 @@ class Escort(BaseEstimator):
         least = self.min_ess ** (2 if cloud.is_even else 1) * cloud.M
         lost = inside.mean() < 1 - self.max_lost or weights.ess < max(least, plain)
         lost = lost or narrowest(cloud, carried.P) < self.min_width
-        left = None if lost else self._left_behind(state, path, carried, weights, rng.rows)
+        left = None if lost else self._map_check(state, path, carried, weights, rng.rows)
         if left is None or left.is_too_much(self.max_excess):
             if left is not None and left.may_be_chance(self.max_excess):
                 state = state._replace(tuned=state.tuned._replace(disputed=True))
@@ -243,7 +243,7 @@ class Escort(BaseEstimator):
         T: AffineMap,
         rng: np.random.Generator,
     ) -> tuple[np.ndarray, float, float]:
-        """Of the log-weights on the way from θ to Tθ; variance that all share, and spread of the rest."""
+        """Moments of the log-weights from θ to Tθ: variance that all share, and spread of the rest."""
         model, memory = path.model, path.memory
         with np.errstate(all="ignore"):  # −∞ less −∞, of a particle that weighs nothing already
             chunk_part = self._sum(model, lambda L: L(moved), chunk, rng)
@@ -254,10 +254,10 @@ class Escort(BaseEstimator):
         common_var = chunk_part.common_var + history_part.common_var
         return increment, common_var, (chunk_part.spread_var + history_part.spread_var) ** 0.5
 
-    def _left_behind(
+    def _map_check(
         self, state: State, path: Path, carried: Carried, weights: Weights, rng: np.random.Generator
-    ) -> LeftBehind:
-        """What the cloud has where it was, against what the map claims there is."""
+    ) -> MapCheck:
+        """Mass of the cloud where it was, against the mass that the map claims there is."""
         cloud, claimed = state.cloud, weights.log_mean
         if state.ell is not None:
             plain = cloud.weights.add(state.ell)
@@ -265,7 +265,7 @@ class Escort(BaseEstimator):
             theta = cloud.some(self.n_probes)
             plain = Weights(self._sum(path.model, lambda L: L(theta), carried.chunk, rng).value)
             claimed -= cloud.weights.log_mean
-        return LeftBehind.of(plain, weights, claimed)
+        return MapCheck.of(plain, weights, claimed)
 
     def _sum(self, model: Model, of: Callable, memory: Memory, rng: np.random.Generator) -> SampleEstimate:
         """``of`` the log-likelihood of rows, from their anchor and as few of them as will do."""

@@ -23,8 +23,8 @@ from .._compat import Interval
 from ..kernels import Coordinates, MoveInfo, hmc
 from ..particles import Cloud
 from ..targets import Path, Target, Tempered, curvature_coordinates, rows_enough, surrogate_spread
+from ._autocorrelation import correlations
 from ._base import Moved, Streams, Tuned
-from ._forgetting import correlations
 
 #: Nats, over the particles, that the log target of a move may err by for its rows being a sample.
 MAX_NOISE = 0.05
@@ -240,7 +240,7 @@ class ExactMoves:
         self.undecided = False
 
     def coordinates(self, cloud: Cloud, lam: float) -> Coordinates | None:
-        """Of unit width of the tempered posterior; none where the model draws from it."""
+        """Coordinates of unit width of the tempered posterior; none where the model draws from it."""
         if self.conditional:
             return None
         self.decide(cloud.theta)

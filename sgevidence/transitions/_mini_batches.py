@@ -37,7 +37,7 @@ class StochasticGradientMoves:
         return Target(self.path.model, Likelihood(rows))
 
     def coordinates(self, cloud: Cloud, lam: float) -> Coordinates | None:
-        """Of unit width of the tempered posterior, or none."""
+        """Coordinates of unit width of the tempered posterior, or none."""
         if self.settings.preconditioner is None:
             return None
         return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)

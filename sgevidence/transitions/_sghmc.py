@@ -22,7 +22,7 @@ from ._mini_batches import StochasticGradientMoves
 
 
 class StochasticGradients(BaseEstimator, ABC):
-    """What the two have in common: their parameters, and which of the two forms it is."""
+    """The parameters that both forms share, and which of the two forms it is."""
 
     _parameter_constraints: dict = {
         "n_steps": [Interval(Integral, 1, None, closed="left")],

@@ -49,14 +49,14 @@ class Sharpened(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """What a bridge may cost: chains of each half, and their gradients in all."""
+    """The cost that a bridge may have: chains of each half, and their gradients in all."""
 
     n_chains: int
     n_gradients: float
 
 
 def cost(info: Any) -> float:
-    """Of a transition, in gradients, particles × rows."""
+    """Cost of a transition in gradients, particles × rows."""
     return float(getattr(info, "n_gradients", 0.0) + LIKELIHOOD_COST * getattr(info, "n_likelihoods", 0.0))
 
 

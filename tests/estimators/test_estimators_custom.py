@@ -12,7 +12,7 @@ from scipy.stats import chi2
 
 from sgevidence import HMC, SGAIS, BayesianModel, EvidenceWarning
 from sgevidence.models import CustomModel
-from sgevidence.transitions._overlooked import Overlooked
+from sgevidence.transitions._missed_modes import MissedModes
 
 
 def test_the_linear_model_in_three_functions_is_the_built_in_one():
@@ -148,9 +148,9 @@ def test_a_connected_ridge_is_no_missed_mode(rng, monkeypatch):
     for _ in range(3):
         check_ridge(rng)
     monkeypatch.setattr(
-        Overlooked,
+        MissedModes,
         "renewed",
-        broken(Overlooked.renewed, "mass = draws.weights.log_mean", "pass"),
+        broken(MissedModes.renewed, "mass = draws.weights.log_mean", "pass"),
     )
     with pytest.raises(EvidenceWarning, match="missed a mode"):
         for _ in range(12):

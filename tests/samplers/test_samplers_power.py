@@ -9,7 +9,7 @@ from sgevidence.history import Reservoir
 from sgevidence.particles import Cloud
 from sgevidence.targets import _target
 from sgevidence.transitions import Escort, _anneal, _hmc
-from sgevidence.transitions._left_behind import LeftBehind
+from sgevidence.transitions._map_check import MapCheck
 
 LINEAR = Sampled(5, noise_std=1.0)
 
@@ -158,7 +158,7 @@ def test_broken_escort_is_caught_where_it_is_not_refused(rng, monkeypatch, where
     refusal = "weights.ess < max(least, plain)", "False"
     mutate(monkeypatch, Escort, where, right, wrong)
     mutate(monkeypatch, Escort, "taken", *refusal)
-    monkeypatch.setattr(LeftBehind, "is_too_much", lambda *_: False)
+    monkeypatch.setattr(MapCheck, "is_too_much", lambda *_: False)
     with pytest.raises(AssertionError, match=r"off by|standard error"):
         check(dict(), rng)
 

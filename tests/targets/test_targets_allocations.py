@@ -18,13 +18,13 @@ from sgevidence.particles import Weights, systematic
 from sgevidence.targets import (
     _allocation_proposal,
     _allocation_search,
-    _at_once,
+    _global_bridge,
     _independent_searches,
     _merge_split,
 )
 from sgevidence.targets import _allocations as target
-from sgevidence.targets._allocation_answer import FEW
 from sgevidence.targets._allocations import allocation_evidence
+from sgevidence.targets._combine import FEW
 
 DATA = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 
@@ -335,7 +335,7 @@ def test_chains_that_have_not_spread_are_not_believed(rng):
     found = allocation_evidence(MixtureModel(3, 2), Rows.of(unspread()), rng)
     assert not found.reliable and not found.hopeful
     right = abs(found.log_evidence + 2844.56) < 4 * found.log_evidence_std  # sorted into basins
-    assert right or found.log_evidence_std > _at_once.UNSPREAD
+    assert right or found.log_evidence_std > _global_bridge.UNSPREAD
 
 
 @pytest.mark.slow

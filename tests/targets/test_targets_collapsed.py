@@ -9,8 +9,8 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from sgevidence.models import MixtureModel, allocations
-from sgevidence.targets import _blurred
-from sgevidence.targets._blurred import Blurred
+from sgevidence.targets import _annealing_reference
+from sgevidence.targets._annealing_reference import AnnealingReference
 from sgevidence.targets._collapsed import collapsed_sweep
 
 ROWS = np.array([[0.1, -0.3], [0.6, 0.4], [-1.3, 0.5], [3.0, 2.1], [4.4, -1.9]])
@@ -19,13 +19,13 @@ ROWS = np.array([[0.1, -0.3], [0.6, 0.4], [-1.3, 0.5], [3.0, 2.1], [4.4, -1.9]])
 @pytest.fixture(autouse=True)
 def sharp(monkeypatch):
     """So that it counts which allocation is remembered."""
-    monkeypatch.setattr(_blurred, "BLUR", 0.1)
+    monkeypatch.setattr(_annealing_reference, "BLUR", 0.1)
 
 
 def check(rng, collapsed_sweep=collapsed_sweep):
     """Of all allocations of five rows each is met as often as q(z)^(1−λ) p(x, z)^λ says, from any start."""
     origin, K, M = np.array([0.3, -0.2]), 3, 10_000
-    remembered = Blurred(np.array([[0, 0, 1, 2, 2], [1, 1, 1, 1, 0]]), K)
+    remembered = AnnealingReference(np.array([[0, 0, 1, 2, 2], [1, 1, 1, 1, 0]]), K)
     uneven = np.array([2.0, 0.5, 1.3, 1.0, 3.0])
     for weight, a, q, lam in ((np.ones(5), 1.0, None, 1.0), (uneven, 0.4, remembered, 0.25)):
         model = MixtureModel(K, 2, weight_concentration=a)

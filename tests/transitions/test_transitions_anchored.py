@@ -14,7 +14,7 @@ from sgevidence.particles import Cloud, Weights, systematic
 from sgevidence.targets import Likelihood, Path, Target, find_mode
 from sgevidence.transitions import Streams, Tuned, _anchored
 from sgevidence.transitions._anchored import TOLERATED, AnchoredGradientMoves
-from sgevidence.transitions._forgetting import FORGOTTEN, REPEATS, largest_correlation
+from sgevidence.transitions._autocorrelation import FORGOTTEN, REPEATS, largest_correlation
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 LAM = 0.4

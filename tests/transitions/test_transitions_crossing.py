@@ -11,7 +11,7 @@ from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.particles import RESAMPLING, Cloud, Genealogy
 from sgevidence.transitions import Allocate, Anneal, Crossing, Reweight, State, Step, Streams, _allocate
 from sgevidence.transitions._modes import Renewed
-from sgevidence.transitions._rivals import Rivals
+from sgevidence.transitions._watchlist import Watchlist
 
 MODEL, MIXTURE, M = LinearModel(2, noise_std=1.0), MixtureModel(2, 2), 400
 WAYS = {"annealing alone": dict(escort=None), "with an escort": dict(escort=Escort(first_rows=50))}
@@ -69,11 +69,11 @@ def kinds(settings, modes=None, model=MIXTURE):
 def test_the_order_is_that_of_their_price():
     search = ModeSearch()
     full = dict(escort=Escort(), mode_search=search, proposal=Proposal())
-    order = ["Reweight", "BothWays", "Allocate", "Refresh", "str", "Anneal"]
+    order = ["Reweight", "TwoSidedEscort", "Allocate", "Rejuvenate", "str", "Anneal"]
     assert kinds(full, modes="modes") == order
     assert kinds({}) == ["Reweight", "Anneal"]
     assert kinds(dict(resampling=None)) == ["Anneal"]  # as published: weights accumulate, and all is annealed
-    assert kinds(full, model=MODEL) == ["FromProposal", "Reweight", "BothWays", "Refresh", "Anneal"]
+    assert kinds(full, model=MODEL) == ["FromProposal", "Reweight", "TwoSidedEscort", "Rejuvenate", "Anneal"]
     assert crossing(proposal=Proposal(first_rows=7)).allocate == Allocate(7)
     assert crossing(mode_search=search).allocate is None
     assert Reweight(0.5).for_escort and SGAIS().escort is not None
@@ -134,7 +134,7 @@ def test_power_modes_have_the_last_word(rng, monkeypatch):
     end = (
         "if allowed and (allowed := effort(step.state, path)):\n"
         "    step = sharpened(step, path, rng, allowed)\n"
-        "    infos.append(step.info)\nreturn self._settled(step, path, rng), infos"
+        "    infos.append(step.info)\nreturn self._committed(step, path, rng), infos"
     )
     with pytest.raises(AssertionError):
         check_taken_back(rng, monkeypatch, broken(Crossing.__call__, f"{last}\n{end}", end))
@@ -170,7 +170,7 @@ def check_rivalled(rng, call=Crossing.__call__):
     for piece in (rows[:100], rows[100:103]):
         state, _ = way(state, state.path(MODEL, piece), streams)
     assert len(state.pending) == 3
-    ahead = Rivals(MODEL.sample_prior(rng, 1), np.array([-1e6]))
+    ahead = Watchlist(MODEL.sample_prior(rng, 1), np.array([-1e6]))
     rivalled = state._replace(tuned=state.tuned._replace(rivals=ahead))
     after, _ = call(way, rivalled, rivalled.path(MODEL, rows[103:]), streams)
     assert after.pending is None and after.ell is None and after.memory.n_rows == 105

@@ -1,0 +1,80 @@
+r"""An escort in both directions (Bennett 1976).
+
+The weights of a cloud that a map has carried know nothing of where it is too thin: the tail of a posterior
+that is not Gaussian, of which the map's image has a part only.  Then log Ẑ is too low, chunk after chunk, by
+more than its error bar, which comes from the same weights.  So where they are not even, or each of many maps
+has left them a little less so, the cloud goes on to the new posterior by a move, and from there the map is
+taken *back*: with ω(θ) its weight at its end θ,
+
+    Z = bridge of ω at the ends of the map, and of ω at the draws of the new posterior,
+
+the acceptance ratio method (:func:`~sgevidence.targets.bridge`).  Weights would have to be made even soon,
+so that the move is no loss.
+
+Symbols
+-------
+=======  =====================  =======================================================
+θ_i      ``state.cloud``        particles before the chunk
+T        ``carried.T``          the map
+log ω    ``there``, ``back``    at T θ_i, and at θ'_i
+θ'_i     ``theta``              draws of the new posterior
+Z        ``found.log_Z``        p(y_n | y_<n)
+=======  =====================  =======================================================
+
+References
+----------
+C. H. Bennett (1976), Efficient estimation of free energy differences from Monte Carlo data; X.-L. Meng and
+S. Schilling (2002), Warp bridge sampling.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..targets import Path, bridge
+from ._allocate import Allocate
+from ._anneal import Anneal
+from ._base import State, Step, Streams
+from ._escort import Escort
+
+#: Share of the draws of the new posterior from which the map leads back to where the cloud was.
+MET = 0.5
+#: Effective sample size, as a part of M, that maps of which each leaves the weights even may leave together.
+LASTING = 0.75
+
+
+class TwoSidedEscort(NamedTuple):
+    """The escort, with a move after it and the way back where its weights are not even.
+
+    Not where allocations come next, which owe nothing to the cloud.
+    """
+
+    anneal: Anneal
+    escort: Escort
+    allocate: Allocate | None = None
+
+    def __call__(self, state: State, path: Path, rng: Streams) -> Step:
+        carried = self.escort.carried(path, state.theta, rng.rows)
+        step = self.escort.taken(carried, state, path, rng)
+        if carried is None or not step.crossed:
+            return step
+        if step.state.tuned.even and step.state.cloud.weights.ess >= LASTING * step.state.cloud.M:
+            return step
+        if self.allocate is not None and self.allocate.applies(state, path):
+            return step
+        before, escorted = state.cloud, step.state.cloud
+        move = self.anneal.move.along(path, rng)
+        cloud, tuned, moved = self.anneal.renewed(escorted, move, 1.0, step.state.tuned, path, rng)
+        theta, info = path.model.canonicalize(cloud.theta, path.memory.labels), step.info.with_move(moved)
+        back = self.escort.returned(carried, path, theta, rng.rows)
+        info = info._replace(n_likelihoods=info.n_likelihoods + 2.0 * len(theta) * len(path.chunk))
+        if np.mean(back < np.inf) < MET:
+            return Step(state, info._replace(n_escorts=0, n_escorts_refused=1), crossed=False)
+        there = np.where(escorted.weights.log_w > -np.inf, carried.increment, -np.inf)
+        found = bridge(there, back[None], before.W)
+        cloud = cloud._replace(
+            theta=theta,
+            log_Z=before.log_evidence + found.log_Z,
+            shared_var=cloud.shared_var + found.var_p,  # what the way there varies by is in the genealogy
+        )
+        return step._replace(state=step.state._replace(cloud=cloud, tuned=tuned), info=info)
