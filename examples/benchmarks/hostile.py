@@ -92,7 +92,7 @@ def weights_of(rng, n):
     return np.ones(n)
 
 
-def signal(X, rng):
+def linear_predictor(X, rng):
     """A linear predictor of order one in columns that vary."""
     Z = X - X.mean(0)
     sd = Z.std(0)
@@ -304,7 +304,7 @@ def mixture_reference(X, K, mean_scale=2.0, a=1.0, b=1.0, c=1.0):
 def linear(rng):
     n, p = int(rng.choice([1, 2, 3, 7, 20, 60, 150])), int(rng.integers(1, 5))
     X, w = columns(rng, n, p), weights_of(rng, n)
-    y = signal(X, rng) + rng.choice([0.1, 1.0]) * rng.standard_normal(n)
+    y = linear_predictor(X, rng) + rng.choice([0.1, 1.0]) * rng.standard_normal(n)
     y = y * 10.0 ** rng.choice([0, 0, 0, 0, -6, 3]) + rng.choice([0.0, 0.0, 0.0, 100.0])
     intercept = bool(rng.random() < 0.8)
     settings = dict(
@@ -325,7 +325,7 @@ def linear(rng):
 def poisson(rng):
     n, p = int(rng.choice([1, 3, 10, 30])), int(rng.integers(1, 4))
     X, w = columns(rng, n, p), weights_of(rng, n)
-    y = rng.poisson(np.exp(np.clip(signal(X, rng), -5, 3))).astype(float)
+    y = rng.poisson(np.exp(np.clip(linear_predictor(X, rng), -5, 3))).astype(float)
     intercept = bool(rng.random() < 0.8)
     scale = float(rng.choice([1.0, 1.0, 0.1, 10.0]))
     sampler = rng.choice([None] * 5 + [Laplace(), SGAIS(proposal=None), SIR()])
@@ -338,7 +338,11 @@ def poisson(rng):
 def softmax(rng):
     n, p, K = int(rng.choice([2, 5, 12, 30])), int(rng.integers(1, 3)), int(rng.integers(2, 4))
     X, w = columns(rng, n, p), weights_of(rng, n)
-    y = rng.integers(0, K, n) if rng.random() < 0.5 else np.searchsorted([0.0, 1.0][: K - 1], signal(X, rng))
+    y = (
+        rng.integers(0, K, n)
+        if rng.random() < 0.5
+        else np.searchsorted([0.0, 1.0][: K - 1], linear_predictor(X, rng))
+    )
     y[:2] = 0, 1
     labels, y = np.unique(y, return_inverse=True)
     K = len(labels)

@@ -6,7 +6,8 @@ most α = 0.1 % of the fits to data of the prior warn:
 
 * coefficients by |mean| over their prior standard deviation;
 * an unknown σ by the tail of its prior.  Small values do not contradict a half-Student-t, whose density is
-  flat at zero;
+  flat at zero; but where all rows lie on a plane, the likelihood is unbounded, and the evidence depends on
+  where that prior ends;
 * a mixture by its mean m_j and its standard deviation s_j along each column: some component has
   |μ_kj| / σ_kj ≥ |m_j| / s_j, and none is much wider than s_j.  The columns are tested together.  With full
   covariances the thinnest direction of each component is tested, too;
@@ -56,23 +57,35 @@ def prior_conflict(
         Rows of the last call, in the units of the model; None where their spread is not to be checked.
     is_standardized : bool
     """
-    thin: Found = None  # in a direction, which no scaling of columns changes
+    beyond_units: Found = None  # no scaling of columns changes it
     with np.errstate(all="ignore"):
         if isinstance(model, GaussianMixture):
             found = _of_mixture(model, model.parameters(theta), W)
-            thin = None if found else _of_thin_directions(model, theta, W)
+            beyond_units = None if found else _of_thin_directions(model, theta, W)
         else:
             plain = getattr(model, "plain", model)
-            found = None if rows is None else _of_spread(plain, rows)
-            found = found or _of_parameters(plain, model.parameters(theta), W)
-    if found is None and thin is None:
+            named = model.parameters(theta)
+            beyond_units = None if rows is None else _without_noise(plain, named, W, rows)
+            found = None if rows is None or beyond_units else _of_spread(plain, rows)
+            found = found or (None if beyond_units else _of_parameters(plain, named, W))
+    if found is None and beyond_units is None:
         return None
-    what, remedy = found or thin  # type: ignore[misc]
+    what, remedy = found or beyond_units  # type: ignore[misc]
     helps = found is not None and not is_standardized
     return f"{CONFLICT}{what}; {'use standardize=True, or ' if helps else ''}{remedy}"
 
 
 Found = tuple[str, str] | None
+#: Rows without noise: other units are no remedy.
+ON_A_PLANE = (
+    "y is a linear function of the columns but for rounding, so that rounding decides how large the log "
+    "evidence is",
+    "state the noise",
+)
+#: Noise in units of the largest |y| that is rounding: a thousand times the spacing of doubles.
+ROUNDING = 2e-13
+#: Noise in units of noise_scale that is none, whatever y is: its prior ends at 10⁻³⁰.
+NO_NOISE = 1e-20
 
 
 def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> Found:
@@ -92,6 +105,15 @@ def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> F
             )
     has_noise = "noise_std" in named and hasattr(model, "noise_prior")  # not of a family's own parameters
     return _of_noise(model, W @ named["noise_std"], level) if has_noise else None
+
+
+def _without_noise(model: Any, named: dict[str, np.ndarray], W: np.ndarray, rows: Rows) -> Found:
+    """Rows on a plane, where an unknown σ is the rounding of y."""
+    if "noise_std" not in named or rows.y is None:
+        return None
+    none = NO_NOISE * getattr(model, "noise_scale", 1.0)
+    nothing = max(ROUNDING * float(np.max(np.abs(rows.y))), none)
+    return ON_A_PLANE if W @ named["noise_std"] <= nothing else None
 
 
 def _of_noise(model: Any, std: float, level: float) -> Found:
