@@ -201,7 +201,7 @@ def test_power_of_few_draws(rng, right, wrong):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("2 * np.pi * np.e", "2 * np.pi"),
+        ("1 + np.log(2 * np.pi)", "np.log(2 * np.pi)"),
         ("np.linalg.slogdet(np.cov(theta.T))[1]", "2 * np.linalg.slogdet(np.cov(theta.T))[1]"),
     ],
 )
