@@ -156,6 +156,8 @@ def latest(records: list[ChunkRecord], name: str) -> float:
 
 #: Draws below which a weighting says nothing of its own error, and the share of the particles.
 FEW, FEW_OF_ALL = 20.0, 0.1
+#: Share of accepted moves below which particles stay copies of one another: HMC aims at 0.8, walks at 0.2.
+STUCK = 0.01
 #: Units of rounding of a sum that one answer may be off by: its terms are rounded, too.
 ROUNDED = 100.0
 
@@ -189,6 +191,7 @@ def complaints(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
             f"only {few.ess:.1f} of the particles counted after {few.n_samples} rows, so the error of the "
             "log evidence may be far larger than reported" + raising("n_particles", "max_particles")
         )
+    out += stuck(records)
     if noise > TOO_NOISY:
         out.append(
             f"the reservoir is too small a part of the history, its noise spreads the particles by "
@@ -219,6 +222,17 @@ def complaints(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
             + "; look for extreme values in the data"
         )
     return out
+
+
+def stuck(records: list[ChunkRecord]) -> list[str]:
+    """A complaint where hardly any move was accepted in some chunk."""
+    accepted = min((r.acceptance for r in records if r.n_moves and not np.isnan(r.acceptance)), default=1.0)
+    if accepted >= STUCK:
+        return []
+    return [
+        f"the particles hardly moved: {accepted:.1%} of their moves were accepted, so the log evidence may "
+        "be far too low: look for columns far from zero, or in very different units"
+    ]
 
 
 def evidence_path(records: list[ChunkRecord]) -> dict[str, np.ndarray]:

@@ -246,8 +246,8 @@ class Escort(BaseEstimator):
         """Moments of the log-weights from θ to Tθ: variance that all share, and spread of the rest."""
         model, memory = path.model, path.memory
         with np.errstate(all="ignore"):  # −∞ less −∞, of a particle that weighs nothing already
-            chunk_part = self._sum(model, lambda L: L(moved), chunk, rng)
-            history_part = self._sum(model, lambda L: L(moved) - L(theta), memory, rng)
+            chunk_part = self.sum(model, lambda L: L(moved), chunk, rng)
+            history_part = self.sum(model, lambda L: L(moved) - L(theta), memory, rng)
             prior = model.log_prior(moved) - model.log_prior(theta)
             increment = chunk_part.value + history_part.value + prior + T.log_det
         increment = np.where(np.isnan(increment), -np.inf, increment)
@@ -263,12 +263,12 @@ class Escort(BaseEstimator):
             plain = cloud.weights.add(state.ell)
         else:  # as few particles in proportion to their weights, which then are even
             theta = cloud.some(self.n_probes)
-            plain = Weights(self._sum(path.model, lambda L: L(theta), carried.chunk, rng).value)
+            plain = Weights(self.sum(path.model, lambda L: L(theta), carried.chunk, rng).value)
             claimed -= cloud.weights.log_mean
         return MapCheck.of(plain, weights, claimed)
 
-    def _sum(self, model: Model, of: Callable, memory: Memory, rng: np.random.Generator) -> SampleEstimate:
-        """``of`` the log-likelihood of rows, from their anchor and as few of them as will do."""
+    def sum(self, model: Model, of: Callable, memory: Memory, rng: np.random.Generator) -> SampleEstimate:
+        """``of`` the log-likelihood L of rows, from their anchor and as few of them as will do."""
         sizes = {"first_rows": self.first_rows, "whole_rows": self.whole_rows}
         return estimate(model, of, memory, rng, **sizes, noise=self.max_noise)
 

@@ -10,6 +10,7 @@ from sgevidence import (
     BayesianGLM,
     BayesianGMM,
     BayesianSoftmaxRegression,
+    EvidenceWarning,
 )
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel, SoftmaxModel, near
@@ -129,3 +130,12 @@ def test_many_rows_far_from_the_prior(rng):
     X, exact = three_groups(rng, 6000)
     found = BayesianGMM(3, random_state=0).fit(X)
     assert abs(found.log_evidence_ - exact) < 4.5 * found.log_evidence_std_ < 0.5
+
+
+@pytest.mark.parametrize("far", [1e8, -1e9])
+def test_particles_that_cannot_move_are_said(far):
+    """Counts with a column far from zero, annealed: no move is accepted, log Z is thousands too low."""
+    rng = np.random.default_rng(5)
+    X, y = rng.standard_normal((20, 1)) + far, rng.poisson(2.0, 20)
+    with pytest.warns(EvidenceWarning, match="hardly moved"):
+        BayesianGLM(fit_intercept=False, sampler=SGAIS(proposal=None), random_state=0).fit(X, y)

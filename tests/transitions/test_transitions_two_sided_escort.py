@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import autograd.numpy as anp
 import numpy as np
 import pytest
 from mutants import broken
 from scipy.special import gammaln
+from scipy.stats import norm
 
-from sgevidence import HMC, SGAIS, Escort
+from sgevidence import HMC, SGAIS, BayesianModel, Escort
 from sgevidence.history import Anchor, Memory, Reservoir, Rows
 from sgevidence.models import GLMModel
 from sgevidence.particles import RESAMPLING, Cloud, Weights, log_sum_exp
@@ -159,3 +161,47 @@ def test_likelihoods_of_both_ways_count(rng):
     step = both_ways(min_ess=0.3)(PROBLEM.state(rng), PROBLEM.path, Streams.spawned(rng))
     assert step.crossed and step.info.n_moves == 1
     assert step.info.n_likelihoods == 2 * 2 * 400 * len(PROBLEM.chunk)
+
+
+class Wall:
+    """A normal mean, positive in the first dimension: the posterior ends at zero until rows are many."""
+
+    @staticmethod
+    def log_likelihood(theta, X, y):
+        each = -0.5 * anp.sum((X[None] - theta[:, None]) ** 2, axis=2) - np.log(2 * np.pi)
+        return anp.where((theta[:, :1] < 0.0), -np.inf, each)
+
+    @staticmethod
+    def log_evidence(X):
+        n, s = len(X), X.sum(axis=0)
+        each = -0.5 * (n * np.log(2 * np.pi) + np.log(n + 1) + np.sum(X**2, axis=0) - s**2 / (n + 1))
+        return each.sum() + norm.logcdf(s[0] / np.sqrt(n + 1))
+
+    @classmethod
+    def errors(cls, seeds):
+        """Of a stream whose first row leaves a tenth or so of the Gaussian behind the wall, in errors."""
+        z = []
+        for seed in seeds:
+            rng = np.random.default_rng([seed, 4])
+            X = rng.standard_normal((30, 2)) + np.array([2.0, -1.5])
+            X[0] = 2.0, -1.5
+            model = BayesianModel(
+                cls.log_likelihood,
+                sample_prior=lambda g, size: g.standard_normal((size, 2)),
+                log_prior=lambda theta: -0.5 * anp.sum(theta**2, axis=1) - np.log(2 * np.pi),
+                random_state=seed,
+            )
+            for part in (X[:1], X[1:14], X[14:19], X[19:]):
+                model.partial_fit(part)
+            z.append((model.log_evidence_ - cls.log_evidence(X)) / model.log_evidence_std_)
+        return np.array(z)
+
+
+def test_a_stream_past_a_wall_loses_nothing_behind_it():
+    z = Wall.errors(range(6))
+    assert abs(z.mean()) < 4 / np.sqrt(6) and np.abs(z).max() < 4
+
+
+def test_power_of_mirror_images(monkeypatch):
+    monkeypatch.setattr(TwoSidedEscort, "_is_near_a_wall", lambda *_: False)
+    assert Wall.errors(range(3)).mean() < -4
