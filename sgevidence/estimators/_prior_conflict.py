@@ -109,7 +109,7 @@ def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> F
 
 def _without_noise(model: Any, named: dict[str, np.ndarray], W: np.ndarray, rows: Rows) -> Found:
     """Rows on a plane, where an unknown σ is the rounding of y."""
-    if "noise_std" not in named or rows.y is None:
+    if "noise_std" not in named or rows.y is None or not len(rows):
         return None
     none = NO_NOISE * getattr(model, "noise_scale", 1.0)
     nothing = max(ROUNDING * float(np.max(np.abs(rows.y))), none)

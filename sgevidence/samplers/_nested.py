@@ -168,6 +168,8 @@ class NestedSampling(BaseEstimator):
         ValueError
             If the rows are impossible under every draw from the prior, or if ``n_replaced`` is not below
             ``n_live``.
+        DivergenceError
+            If the posterior is more than 2000 nats inside the prior: such a run would not end.
         """
         self._validate_params()
         start, M, k = perf_counter(), self.n_live, self.n_replaced or self.n_live // 2

@@ -29,9 +29,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..exceptions import DivergenceError
 from ..particles import log_sum_exp
 from ._base import SILENT, Progress
 from ._nested_doubts import insertion_ranks
+
+#: Nats of compression of the prior at which a run ends: twice what a posterior of 200 parameters and 10⁵ rows
+#: asks for.  A target of a thousand prior widths asks for a million.
+DEEPEST = 2000.0
 
 
 class Shell(NamedTuple):
@@ -74,6 +79,11 @@ def descend(
     M, log_X, log_Z = len(theta), 0.0, -np.inf
     founder, n_founders = np.arange(M), M
     while True:
+        if log_X < -DEEPEST:
+            raise DivergenceError(
+                f"nested sampling is {DEEPEST:.0f} nats inside the prior and the best log likelihood, "
+                f"{ell.max():.4g}, still rises: prior and data contradict each other; state another prior"
+            )
         order = np.argsort(ell)
         theta, ell, founder = theta[order], ell[order], founder[order]
         if published and ell[0] + log_X + np.log(-np.expm1(-1 / M)) < np.log(tolerance) + log_Z:

@@ -330,9 +330,14 @@ def interrupt_after(patch, function, calls, error):
 
         return interrupted
 
-    for cls in (Model, *Model.__subclasses__()):
+    for cls in family(Model):
         if function in vars(cls):
             patch.setattr(cls, function, interrupting(vars(cls)[function]))
+
+
+def family(cls):
+    """The class and all that inherit from it."""
+    return {cls}.union(*(family(child) for child in cls.__subclasses__()))
 
 
 def test_a_failed_first_call_does_not_use_up_the_random_state(monkeypatch):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from mutants import broken
 
+from sgevidence.exceptions import DivergenceError
 from sgevidence.samplers._shells import descend, evidence, founders
 
 QUADRATURE_MUTANTS = {
@@ -128,3 +129,23 @@ def test_founders(rng):
 def test_founders_mixed_up_are_seen(rng, right, wrong):
     with pytest.raises(AssertionError, match="mixed up"):
         check_founders(rng, broken(descend, right, wrong))
+
+
+@pytest.mark.parametrize("depth", [400.0, np.inf])
+def test_a_peak_too_deep_inside_the_prior_ends_in_words(depth):
+    """λ = exp(−X e^depth) is found at 400 nats; λ = 1/X has no end."""
+
+    def log_likelihood(log_X):
+        return -log_X if depth == np.inf else -np.exp(np.minimum(log_X + depth, 700.0))
+
+    def draw(log_X, ell, k, floor, *_):
+        last = log_X[-1] - 0.5
+        return last[None], log_likelihood(last), np.array([-1])
+
+    log_X = -np.arange(1.0, 3.0)[:, None] / 2
+    shells = descend(log_X, log_likelihood(log_X[:, 0]), draw, 1, 1e-9, np.random.default_rng(0))
+    if depth == np.inf:
+        with pytest.raises(DivergenceError, match="2000 nats inside the prior"):
+            list(shells)
+    else:
+        assert len(list(shells)) > 2 * depth - 2
