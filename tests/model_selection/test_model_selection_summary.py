@@ -78,6 +78,13 @@ def test_a_wrong_summary_is_seen(name, right, wrong, monkeypatch):
         check(table)
 
 
+def test_long_parameters_keep_their_values():
+    kinds = ["diag", "full", "spherical"]
+    table = compare({f"covariance_type={k}, n_components=2": evidence(-float(len(k))) for k in kinds})
+    assert all(f"={kind}, n_co" in repr(table) for kind in kinds) and repr(table).count("…=2") == 3
+    assert max(map(len, repr(table).splitlines())) <= 80
+
+
 def test_a_comparison_is_a_frame_all_the_same():
     pandas = pytest.importorskip("pandas")
     table = compare(MODELS)
