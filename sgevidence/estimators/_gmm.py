@@ -65,6 +65,13 @@ class BayesianGMM(MixtureEstimator):
         Posterior means of the covariances: variances (n_components, n_features) of diagonal ones, matrices
         (n_components, n_features, n_features) of full ones, (n_components,) of spherical ones; of these with
         ``standardize=True`` (n_components, n_features), since columns have units of their own.
+    component_evidence_ : dict of str to ndarray
+        Log evidence of 1 … ``n_components`` components, and its standard error, nats.  With diagonal
+        covariances it is computed when it is first asked for, from all rows, in some seconds.
+    component_evidence_covariance_ : ndarray of shape (n_components, n_components)
+        Covariance of the errors of these, which they share, nats².
+    n_components_in_use_proba_ : ndarray of shape (n_components,)
+        Posterior probability that 1 … ``n_components`` of the components have rows.
     {attributes of every estimator}
 
     See Also

@@ -1,12 +1,14 @@
 """What estimators of mixtures share: components of rows, and posterior means in common slots."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ..history import Rows
-from ..samplers import EvidenceResult, Progress
+from ..exceptions import EvidenceWarning
+from ..history import Memory, Rows
+from ..samplers import EvidenceResult, Progress, mixture_answer
 from ..targets import ComponentEvidence
 from ._density import DensityEstimator
 from ._input import check_count, generator
@@ -14,6 +16,8 @@ from ._lazy import by_parts
 from ._mixture_doubts import of_strata, of_stream_of_strata
 from ._stream import Stream
 
+#: Errors, and nats besides, by which two ways to the evidence may differ.
+CONTRADICTION = 3.0, 0.1
 #: Mean probability of an exchange from which on two components are not told apart.
 CONFUSED = 0.05
 
@@ -87,15 +91,41 @@ class MixtureEstimator(DensityEstimator):
             return ComponentEvidence(self._weight_seen, here * one, var, one)
         state = None if self._stream is None else self._stream.state
         found = getattr(getattr(state, "tuned", self._result), "components", None)
+        if found is None and state is not None and self._model.has_allocations:
+            found = self._from_strata(name, state.memory)
         if found is None:
-            why = "allocations or particles" if self._model.has_allocations else "particles"
-            raise AttributeError(f"{name} is not known: the evidence comes from {why}, not from strata")
+            raise AttributeError(f"{name} is not known: the evidence comes from particles, not from strata")
         if found.n != self._weight_seen:
             raise AttributeError(
                 f"{name} was last known at {found.n:g} rows, by weight, of {self._weight_seen:g}: particles "
                 "have carried the evidence on since; fit all rows at once"
             )
         return found
+
+    def _from_strata(self, name: str, memory: Memory) -> ComponentEvidence | None:
+        """The walk over strata that the evidence did not need, when its result is first asked for.
+
+        Raises
+        ------
+        AttributeError
+            If it contradicts ``log_evidence_``.
+        """
+        known = self.__dict__.get("_walked")
+        if known is not None and known.n == self._weight_seen:
+            return known
+        answer = mixture_answer(self._model, memory.at_hand, generator(0), 1) if memory.complete else None
+        if answer is None or answer.components is None:
+            return None
+        here, std = self.log_evidence_ + self._log_unit * self._weight_seen, self.log_evidence_std_
+        apart = abs(answer.log_evidence - here)
+        if apart > CONTRADICTION[0] * np.hypot(answer.log_evidence_std, std) + CONTRADICTION[1]:
+            raise AttributeError(
+                f"{name} is not known: strata of components in use are {apart:.2f} nats from log_evidence_"
+            )
+        if answer.components.doubt is not None:
+            warnings.warn(answer.components.doubt, EvidenceWarning, stacklevel=4)
+        self._walked = answer.components
+        return self._walked
 
     def fit_predict(self, X: Any, y: None = None, sample_weight: Any = None) -> np.ndarray:
         """:meth:`fit`, then :meth:`predict` of the same rows.

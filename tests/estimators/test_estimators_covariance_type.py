@@ -224,8 +224,35 @@ def test_what_strata_know_of_a_stream_is_of_the_rows_they_saw(fitted, two_groups
         stream.component_evidence_  # noqa: B018
     assert stream.log_evidence_std_ >= fitted.log_evidence_std_
     assert not hasattr(BayesianGMM(2), "component_evidence_")
-    with pytest.raises(AttributeError, match="comes from allocations or particles, not from strata"):
-        BayesianGMM(2, random_state=0).fit(two_groups[:9]).component_evidence_  # noqa: B018
+    with pytest.raises(AttributeError, match="comes from particles, not from strata"):
+        halves = BayesianGMM(2, random_state=0).fit(two_groups[:9], sample_weight=np.full(9, 0.5))
+        halves.component_evidence_  # noqa: B018
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_diagonal_components_know_every_number_when_asked(rng, standardize):
+    """Beside fits of each number of components, in a stream and in other units."""
+    X = rng.standard_normal((60, 2)) + 3.0 * rng.integers(0, 2, (60, 1))
+    X = X * [1.0, 5.0] + [0.0, 2.0] if standardize else X - X.mean(axis=0)
+    kinds = dict(random_state=0, standardize=standardize)
+    model = BayesianGMM(3, **kinds)
+    for part in np.split(X, [60] if standardize else [25, 40]):
+        if len(part):
+            model.partial_fit(part)
+    found = model.component_evidence_
+    for k in (1, 2, 3):
+        one = BayesianGMM(k, **kinds).fit(X)
+        error = np.hypot(one.log_evidence_std_, found["log_evidence_std"][k - 1])
+        assert abs(found["log_evidence"][k - 1] - one.log_evidence_) < 4 * error + 1e-8
+    assert model.n_components_in_use_proba_.sum() == pytest.approx(1)
+    assert model.component_evidence_covariance_ is model.component_evidence_covariance_  # walked once
+
+
+def test_strata_that_contradict_the_evidence_are_refused(two_groups):
+    model = BayesianGMM(2, random_state=0).fit(two_groups)
+    model.log_evidence_ += 1.0
+    with pytest.raises(AttributeError, match=r"(1\.0\d|0\.9\d) nats from log_evidence_"):
+        model.component_evidence_  # noqa: B018
 
 
 def test_strata_survive_a_file(fitted, two_groups, tmp_path):
