@@ -145,7 +145,7 @@ def test_annealing_must_not_fall_short_of_searches(rng, monkeypatch, short, reli
     rough = found(2, np.random.default_rng(1).standard_normal((6, 8)), rng)
     rough = rough._replace(reliable=False, log_evidence_std=2.0, n_effective=5.0)
     low = rough._replace(log_evidence=rough.log_evidence - short, log_evidence_std=0.1, reliable=True)
-    monkeypatch.setattr(target, "at_once", lambda *_: rough)
+    monkeypatch.setattr(target, "global_bridge", lambda *_: rough)
     monkeypatch.setattr(target, "_by_chains", lambda *_: rough)
     monkeypatch.setattr(target, "by_annealing", lambda *_: low)
     taken = allocation_evidence(MixtureModel(2, 8), Rows.of(np.eye(8)), rng)
