@@ -158,6 +158,8 @@ def latest(records: list[ChunkRecord], name: str) -> float:
 FEW, FEW_OF_ALL = 20.0, 0.1
 #: Share of accepted moves below which particles stay copies of one another: HMC aims at 0.8, walks at 0.2.
 STUCK = 0.01
+#: Moves of a chunk from which that matters: particles resampled so often at an ESS of M/2 are one in 64.
+RELIED_ON = 6
 #: Units of rounding of a sum that one answer may be off by: its terms are rounded, too.
 ROUNDED = 100.0
 
@@ -226,7 +228,8 @@ def complaints(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
 
 def stuck(records: list[ChunkRecord]) -> list[str]:
     """A complaint where hardly any move was accepted in some chunk."""
-    accepted = min((r.acceptance for r in records if r.n_moves and not np.isnan(r.acceptance)), default=1.0)
+    relied_on = (r.acceptance for r in records if r.n_moves >= RELIED_ON and not np.isnan(r.acceptance))
+    accepted = min(relied_on, default=1.0)
     if accepted >= STUCK:
         return []
     return [

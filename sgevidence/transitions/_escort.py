@@ -268,7 +268,21 @@ class Escort(BaseEstimator):
         return MapCheck.of(plain, weights, claimed)
 
     def sum(self, model: Model, of: Callable, memory: Memory, rng: np.random.Generator) -> SampleEstimate:
-        """``of`` the log-likelihood L of rows, from their anchor and as few of them as will do."""
+        """A function of the log likelihood of rows, from their anchor and as few of them as will do.
+
+        Parameters
+        ----------
+        model : Model
+        of : callable
+            Takes the log likelihood, itself a function of θ (M, d).
+        memory : Memory
+            The rows.
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        SampleEstimate
+        """
         sizes = {"first_rows": self.first_rows, "whole_rows": self.whole_rows}
         return estimate(model, of, memory, rng, **sizes, noise=self.max_noise)
 

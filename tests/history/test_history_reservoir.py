@@ -62,20 +62,21 @@ def test_every_sample_is_equally_likely(rng, cuts):
 
 
 @pytest.mark.parametrize(
-    "right, wrong",
+    "name, right, wrong",
     [
-        ("np.arange(n_rows - len(rest), n_rows) + 1", "np.full(len(rest), n_rows)"),
-        ("np.arange(n_rows - len(rest), n_rows) + 1", "np.arange(n_rows - len(rest), n_rows) + 2"),
+        ("_slots", "n_before + coming + 1", "n_before + n_new"),
+        ("_slots", "n_before + coming + 1", "n_before + coming + 2"),
         (
-            "rows.replace(slot[chosen], chunk.take(rest[chosen]))",
-            "rows.replace(slot[chosen], chunk.take(rest[: len(chosen)]))",
+            "absorb",
+            "rows.replace(slot, chunk.take(rest[chosen]))",
+            "rows.replace(slot, chunk.take(rest[: len(chosen)]))",
         ),
-        ("rows.replace(slot[chosen], chunk.take(rest[chosen]))", "rows"),
+        ("absorb", "rows.replace(slot, chunk.take(rest[chosen]))", "rows"),
     ],
     ids=["position of the chunk's last row", "off by one", "wrong rows", "nothing replaced"],
 )
-def test_broken_reservoir_is_caught(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(Reservoir, "absorb", broken(Reservoir.absorb, right, wrong))
+def test_broken_reservoir_is_caught(rng, monkeypatch, name, right, wrong):
+    monkeypatch.setattr(Reservoir, name, broken(getattr(Reservoir, name), right, wrong))
     with pytest.raises(AssertionError, match="not uniform"):
         check_uniform(rng, CUTS["uneven"])
 

@@ -96,7 +96,7 @@ def as_a_mixture(monkeypatch):
     asked = []
     monkeypatch.setattr(_from_proposal.FromProposal, "is_closed_form", staticmethod(lambda model: False))
     monkeypatch.setattr(_from_proposal, "proposal", lambda model: None)
-    monkeypatch.setattr(LinearModel, "family", "components", raising=False)
+    monkeypatch.setattr(LinearModel, "has_components", True)
     monkeypatch.setattr(_sgais, "mixture_answers", lambda model: closed_form(asked))
     monkeypatch.setattr(_mixture_answers, "affordable_rows", lambda model, rows: 0)
     return asked
