@@ -88,7 +88,7 @@ def joined_fingerprint(one: int, other: int, n_bytes: int) -> int:
 
 @lru_cache(maxsize=64)
 def _zeros(n_bytes: int) -> list[int]:
-    """What so many zeros after a text do to its CRC: the linear part of an affine map, by its columns."""
+    """Linear part of the map that ``n_bytes`` zeros after a text apply to its CRC, by columns."""
     byte = [zlib.crc32(b"\0", 1 << bit) ^ zlib.crc32(b"\0") for bit in range(32)]  # one zero
     out = [1 << bit for bit in range(32)]
     while n_bytes:
