@@ -111,3 +111,13 @@ def test_pages_can_be_read_at_one_sitting():
     """The table of error bars and the changelog may be longer, as may the laboratory's notes."""
     long = {page.name: n for page in PAGES if (n := len(page.read_text(encoding="utf-8").split())) > 3000}
     assert set(long) <= {"trust.md", "changelog.md"}, long
+
+
+PACKAGE = Path(sgevidence.__file__).parent
+OPENS_PRIVATELY = re.compile(r'^\s*(?:r?"""|#: )(?:What|Of|So many|So much|Those|The same|As is)\b', re.M)
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_private_docstrings_say_what_a_thing_is(path):
+    """The first words of docstrings and of comments on constants are nouns."""
+    assert not OPENS_PRIVATELY.findall(path.read_text(encoding="utf-8"))

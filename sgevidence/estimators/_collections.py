@@ -23,7 +23,7 @@ class Collection(Protocol):
     can_be_read: bool  #: whether all rows may be read at once where sums do not suffice
 
     def each(self, function: Callable) -> list[Any]:
-        """What the function returns of each part, in their order."""
+        """Results of the function for each part, in their order."""
 
     def fold(self, function: Callable) -> Any:
         """Their sum, in an order that depends on the parts alone."""
@@ -110,7 +110,7 @@ def _applied_to(function: OfPart, number: int, names: list[str], *arrays: Any) -
 
 
 def applied(function: OfPart, number: int, part: Part, name: str) -> Any:
-    """What the function returns of a part; its errors name the part."""
+    """Result of the function for a part; its errors name the part."""
     try:
         return function(number, part)
     except (ValueError, TypeError) as error:
@@ -150,7 +150,7 @@ def is_dask(X: Any) -> bool:
 
 
 def names_of(X: Any) -> Any:
-    """What has the names and the number of the columns of X: a dataframe without rows for one of Dask."""
+    """Object with the names and the number of the columns of X: a dataframe without rows for one of Dask."""
     return X._meta if is_dask(X) and hasattr(X, "columns") else X
 
 

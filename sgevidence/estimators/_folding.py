@@ -33,7 +33,7 @@ SAMPLE_STREAM = 3
 
 
 class Survey(NamedTuple):
-    """What a part says of all of its rows."""
+    """Report of a part on all of its rows."""
 
     n_rows: int
     weight: float
@@ -56,7 +56,7 @@ class ReadParts(NamedTuple):
         return self.collection.fold(Reader(self.estimator, self.units, function))
 
     def each(self, function: Callable[[Rows], Any]) -> list[Any]:
-        """Of each part."""
+        """Results of the function for each part."""
         return self.collection.each(Reader(self.estimator, self.units, function))
 
 

@@ -74,12 +74,12 @@ def _of_part(
 
 
 def num_rows(value: Any) -> int | None:
-    """Of an array that has one entry for each row; None of anything else."""
+    """Number of rows of an array that has one entry for each row; None of anything else."""
     return len(value) if np.ndim(value) and hasattr(value, "__array__") else None
 
 
 def _shape(model: Any, name: str) -> tuple[tuple[int, ...], Any]:
-    """What a method returns of each row: its shape and type."""
+    """Shape and type of what a method returns for each row."""
     is_mixture, classes = hasattr(model, "n_components"), np.asarray(getattr(model, "classes_", [0.0]))
     n = model.n_components if is_mixture else len(classes)
     if name == "predict":

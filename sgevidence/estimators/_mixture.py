@@ -1,4 +1,4 @@
-"""What estimators of mixtures share: components of rows, and posterior means in common slots."""
+"""Parts that estimators of mixtures share: components of rows, and posterior means in common slots."""
 
 import warnings
 from typing import Any

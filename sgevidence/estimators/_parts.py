@@ -1,4 +1,4 @@
-"""What is asked of one part of a collection, where the part is: how many rows, some of them, sums of all."""
+"""Questions to one part of a collection, where the part is: how many rows, some of them, sums of all."""
 
 import copy
 from collections.abc import Callable
@@ -18,7 +18,7 @@ NOT_SENT = ("particles_", "particle_weights_", "_stream", "_result", "_model", "
 
 
 class Counted(NamedTuple):
-    """What a part says of itself."""
+    """Report of a part."""
 
     n_rows: int  #: of positive weight
     labels: np.ndarray | None  #: of these; None where y are numbers

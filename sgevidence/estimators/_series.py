@@ -113,7 +113,7 @@ class SeriesEstimator(EvidenceEstimator):
         return linear_model(self, X.shape[1], self._units)
 
     def _units_of(self, rows: Rows) -> Units:
-        """Those of the series for the lags, too."""
+        """Units of the series, also for the lags."""
         units = Units.of_regression(rows, self.fit_intercept)
         center, scale = units.center.copy(), units.scale.copy()
         center[: self.order], scale[: self.order] = units.y_center, units.y_scale

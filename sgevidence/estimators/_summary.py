@@ -116,7 +116,7 @@ def percent(q: float) -> str:
 
 
 def weighted_quantiles(values: np.ndarray, W: np.ndarray, q: Sequence[float]) -> np.ndarray:
-    """Of values (M,) with weights W, between the middles of the steps of the distribution function."""
+    """Quantiles of values (M,) with weights W, between middles of the distribution function's steps."""
     order = np.argsort(values)
     values, W = values[order], W[order]
     return np.interp(q, np.cumsum(W) - 0.5 * W, values)

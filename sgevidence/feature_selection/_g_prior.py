@@ -169,7 +169,7 @@ def integrand(rest: np.ndarray, k: int, nu: float, n: float) -> tuple[np.ndarray
 
 
 def exact_log_bayes_factor(sums: Any, fit_intercept: bool, columns: list[int]) -> float:
-    """Of one subset, from sums without rounding; infinite if y is a linear combination of its columns."""
+    """Log evidence of one subset, from exact sums; infinite if y is a linear combination of its columns."""
     integers = sums.integers
     first = integers[0, 0]
     A = integers * first - np.multiply.outer(integers[:, 0], integers[0]) if fit_intercept else integers

@@ -177,7 +177,7 @@ def _doubts(lost: np.ndarray, in_double: np.ndarray, probability: np.ndarray, se
 
 
 class Way(NamedTuple):
-    """What a prior of the coefficients makes of the sums."""
+    """A prior of the coefficients, as functions of the sums."""
 
     moments: Callable[[Any, Any], Moments]  #: of the sums and the model of all columns
     covering: Callable[[Any, list[np.ndarray]], Any]  #: its integral, from moments and the subsets at ends

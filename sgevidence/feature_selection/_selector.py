@@ -241,7 +241,7 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         return self
 
     def _units_of(self, rows: Rows) -> Units | None:
-        """Of the first rows, where the prior is stated in them; the g-prior has no unit."""
+        """Units of the first rows, where the prior is stated in them; the g-prior has no unit."""
         if self.coef_prior == "independent":
             return Units.of_regression(rows, self.fit_intercept) if self.standardize else None
         for name, default in UNUSED_WITH_G.items():

@@ -31,7 +31,7 @@ NEGLIGIBLE, REST = 5.0, 4
 
 
 class Stage(NamedTuple):
-    """What lineages say of a stratum.
+    """Estimate of a stratum from lineages.
 
     ``points`` are coefficients (k, M, q) and ``log_w`` (M,) weights of draws from the stratum's posterior;
     ``effective`` is the share of chains, or of draws of q, that carry the answer.
@@ -48,7 +48,7 @@ class Stage(NamedTuple):
 
     @property
     def log_Z(self) -> float:
-        """Of all basins, nats."""
+        """Log sum over all basins, nats."""
         return self.estimate.log_Z
 
 

@@ -93,14 +93,14 @@ def search(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator
 
 
 def pooled(half: Sequence[Found]) -> np.ndarray:
-    """What the searches of a half have found, best first, (S, n)."""
+    """Findings of the searches of a half, best first, (S, n)."""
     scores = np.concatenate([one.scores for one in half])
     order = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE)]
     return np.concatenate([one.z for one in half])[order]
 
 
 def chosen(z: np.ndarray, k: int, size: int) -> np.ndarray:
-    """So many of allocations, best first: half the best, half those least alike, (size, n)."""
+    """``size`` allocations, best first: half the best, half those least alike, (size, n)."""
     best = np.resize(z[: size // 4], (size // 2, z.shape[1]))
     return np.concatenate([best, least_alike(z, k, size - len(best))])
 

@@ -1,4 +1,4 @@
-r"""What allocations with exactly k components in use hold,
+r"""Sum over allocations with exactly k components in use,
 
     B_k = Σ_{z onto k labels} Π_j [Γ(a + n_j)/Γ(a)] p(x_j),
 
@@ -161,6 +161,6 @@ def _combined(stages: Sequence[Stage]) -> float:
 
 
 def _std(stages: Sequence[Stage]) -> float:
-    """Of the mean, and no less than half of what the halves differ by."""
+    """Standard error of the mean, at least half of the difference of the halves."""
     std = np.hypot(stages[0].estimate.std, stages[1].estimate.std)
     return float(max(std, _gap(stages)) / 2)

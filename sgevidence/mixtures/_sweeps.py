@@ -42,7 +42,7 @@ class Problem(NamedTuple):
     concentration: float
 
     def some(self, rows: np.ndarray) -> "Problem":
-        """Of these rows alone."""
+        """The problem of these rows alone."""
         return self._replace(X=self.X[rows], points=self.points[rows], F=self.F[rows])
 
     def cost(self, k: int) -> int:

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-#: What autoregressions of several orders need, at the end of a message.
+#: Advice for autoregressions of several orders, at the end of a message.
 ONE_MAX_ORDER = ": an autoregression is given its first rows, so state one max_order for all orders"
 #: Parameters that make a fit another draw of the same model: no part of a model's name.
 NOT_THE_MODEL = {"random_state", "verbose", "sampler"}

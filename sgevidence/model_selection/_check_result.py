@@ -16,7 +16,7 @@ from ._discrepancies import AUTOCORRELATION
 FALSE_ALARMS = 0.05
 #: Relative difference of two values of a statistic that are the same but for rounding.
 ROUNDING = 1e-10
-#: What autocorrelation means.
+#: Meaning of autocorrelation, in words.
 OF_ORDER = "rows beside each other are alike, as those of a series or of a group"
 
 

@@ -59,7 +59,7 @@ def skewness(y: np.ndarray) -> float:
 
 
 def autocorrelation(rows: RowsAndTheta) -> float:
-    """Of neighbouring residuals, in the order of the rows; 0 of a constant."""
+    """Correlation of neighbouring residuals, in the order of the rows; 0 of a constant."""
     c = rows.residuals - rows.residuals.mean(axis=0)
     squares = np.sum(c**2)
     return float(np.sum(c[1:] * c[:-1]) / squares) if squares > 0 else 0.0
@@ -137,7 +137,7 @@ def largest_correlation(rows: RowsAndTheta) -> float:
 
 
 def correlations(X: np.ndarray) -> np.ndarray:
-    """Of columns, (d, d); 0 where one is constant."""
+    """Correlations of columns, (d, d); 0 where one is constant."""
     c = X - X.mean(axis=0)
     norm = np.sqrt(np.sum(c**2, axis=0))
     c = np.divide(c, norm, out=np.zeros_like(c), where=norm > 0)

@@ -161,7 +161,7 @@ class Model(ABC):
 
     #: Whether :meth:`exact_posterior` is there.
     has_exact_posterior: bool = False
-    #: What the components of a mixture are made of, of which the model takes draws (``from_components``).
+    #: Family of the components of a mixture, whose draws the model takes (``from_components``).
     family: Any = None
 
     @property

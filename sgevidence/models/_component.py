@@ -20,7 +20,7 @@ import numpy as np
 
 
 class ComponentFamily(ABC):
-    """What a mixture needs to know of its components.
+    """Interface of the components of a mixture.
 
     Notes
     -----

@@ -87,7 +87,7 @@ class FullGaussian(GaussianComponent):
         return log_p - 0.5 * ((nu + p + 2) * log_det + kappa * square + p * np.log(2 * np.pi / kappa))
 
     def rounding(self, X):
-        """Of squares, and of a covariance that is as wide as means are far from the prior's."""
+        """Rounding of squares, and of a covariance that is as wide as means are far from the prior's."""
         (b, beta), n = self.variance_prior, len(X)
         far = self.kappa * n / (self.kappa + n) * np.sum(np.mean(X, axis=0) ** 2)
         return super().rounding(X) + float(EPS * far * (b + 0.5 * n) / beta)

@@ -1,4 +1,4 @@
-r"""What Gaussian components share: a point that features are measured from, and the moments of a component.
+r"""Parts that Gaussian components share: a point that features are measured from, and moments.
 
 Squares of columns that lie far from zero would cancel, so features are those of x − o with o the median of
 each column.  The prior has its means at zero, which is −o there; x − o is exact to the last digit.

@@ -1,4 +1,4 @@
-r"""What mixtures of Gaussians share, whatever their covariances: weights, labels, and sums over rows.
+r"""Parts that mixtures of Gaussians share, whatever their covariances: weights, labels, and sums over rows.
 
 p(x) = Σ_k π_k N(x | μ_k, Σ_k) with π ~ Dirichlet(a, …, a).  θ = [z, μ, …]: the weights are π = softmax(z)
 with z_k = log Gamma(a) variates, an exact Dirichlet prior with one redundant direction, which the prior keeps

@@ -49,7 +49,7 @@ WIDTH[0] = LARGEST[0], 1.5 * LARGEST[1]
 MAX_PAIRED = 30  # columns whose products are formed, from the first: time and memory go as their square
 TINY = 1e-9  # sum of products that is rounding of zero
 
-#: What each group of stakes has seen, for the warning.
+#: Words of the warning for each group of stakes.
 FINDINGS = {
     "memory": "rows lie on the same side of their predictions as those before them",
     "clusters": "rows far from their predictions come in clusters",

@@ -173,7 +173,7 @@ class ChunkWatch:
         return [_with(run, log_weight=log_weight, scores=[log_p / c])]
 
     def _absorb(self, estimator, chunk: Chunk) -> float:
-        """What the log evidence grows by."""
+        """Growth of the log evidence."""
         before = getattr(estimator, "log_evidence_", 0.0)
         arguments: dict = {}
         if self.classes is not None and before == 0.0:

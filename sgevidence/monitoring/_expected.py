@@ -14,7 +14,7 @@ Ends = tuple[np.ndarray, np.ndarray]
 
 
 class ExpectedRows(Protocol):
-    """What all of these can do."""
+    """Interface of the expectations."""
 
     def cdf(self, leaders: np.ndarray) -> Ends:
         """Distribution function at both ends of each row, under the run that is given for the row."""

@@ -87,7 +87,7 @@ class FewValues:
 def complaint(
     found: dict[int, int], n_seen: int, names: Sequence[str] | np.ndarray | None, model: object
 ) -> str:
-    """What to say of the columns found in so many rows; ``names`` of all columns, if they have any."""
+    """Warning about the columns found in ``n_seen`` rows; ``names`` of all columns, if they have any."""
     columns = " and ".join(
         f"column {j if names is None else repr(str(names[j]))} has only {n} different values"
         for j, n in found.items()

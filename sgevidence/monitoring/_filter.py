@@ -67,7 +67,7 @@ class SegmentModel(Protocol):
 
 
 def rows_of_runs(n: np.ndarray, R: int, b: int) -> tuple[np.ndarray, np.ndarray]:
-    """Of b rows, whether each run has begun at them, and how many it had before, both (b, R + b).
+    """For b rows, whether each run has begun at them, and how many it had before, both (b, R + b).
 
     Runs 0 … R − 1 have n rows, and run R + i begins with row i, with none.
     """
@@ -77,7 +77,7 @@ def rows_of_runs(n: np.ndarray, R: int, b: int) -> tuple[np.ndarray, np.ndarray]
 
 
 class Block(NamedTuple):
-    """What happened at each of b rows: log predictive density, and the posterior (b, R + b)."""
+    """Record of each of b rows: log predictive density, and the posterior (b, R + b)."""
 
     log_predictive: np.ndarray
     log_p: np.ndarray

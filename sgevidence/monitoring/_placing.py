@@ -45,7 +45,7 @@ def row_scores(estimator, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
 
 
 def place_weights(gain: np.ndarray) -> np.ndarray:
-    """Of each row as the first of those that have gained: the posterior, at most one, tempered if need be."""
+    """Weight of each row as the first of those that have gained: the posterior, tempered if need be."""
     ahead = np.cumsum(gain[::-1])[::-1]
     with np.errstate(over="ignore"):
         excess = np.exp(-gain[ahead.argmax() :, None] * POWERS).mean(axis=0) > 1.0

@@ -1,4 +1,4 @@
-r"""What rows gain by a change, told from the rows themselves, for models that are too small to see it.
+r"""Gain of rows by a change, estimated from the rows themselves, for models that are too small to see it.
 
 Three clusters fitted to seven gain little over three fitted to five, though many a row lies where there was
 none before.  A classifier that tells rows after the change from those before it knows that: with c(x) its
@@ -55,7 +55,7 @@ def best_gains(gain: np.ndarray, rows: np.ndarray, weight: np.ndarray) -> np.nda
 
 
 def log_ratio(rows: np.ndarray, known: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Of density after to density before, at all rows; no ``known`` row is predicted by a fit to itself."""
+    """Ratio of the density after to that before, at all rows; no ``known`` row predicts itself."""
     # the landmarks are drawn with a seed of their own: the same rows have the same place
     kernel = Nystroem(n_components=min(FEATURES, len(rows)), random_state=0)
     columns = make_pipeline(StandardScaler(), kernel).fit_transform(rows)
@@ -68,6 +68,6 @@ def log_ratio(rows: np.ndarray, known: np.ndarray, after: np.ndarray) -> np.ndar
 
 
 def log_loss(gain: np.ndarray, after: np.ndarray) -> float:
-    """Of even odds before a row is seen."""
+    """Loss of even odds, before a row is seen."""
     loss = np.logaddexp(0.0, np.where(after, -gain, gain))
     return 0.5 * float(loss[after].mean() + loss[~after].mean())

@@ -92,5 +92,5 @@ def _path(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _shares(n: np.ndarray) -> np.ndarray:
-    """Of each cell of a path below the root in the one above it, (..., LEVELS)."""
+    """Share of each cell of a path below the root in the one above it, (..., LEVELS)."""
     return (ALPHA + n[..., 1:]) / (2.0 * ALPHA + n[..., :-1])

@@ -1,4 +1,4 @@
-r"""What a row of a series takes after: a level, a line, the rows before it, or their scatter.
+r"""Predictors of a row of a series: a level, a line, the rows before it, or their scatter.
 
 A structure is a regression of a row z, in the units of its run, on a constant and one feature u, with noise
 of scale h:
@@ -60,7 +60,7 @@ def design(
     past: Past,
     excess: np.ndarray | float = 0.0,
 ) -> Design:
-    """Of the next row.
+    """Design of the prediction of the next row.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from ._filter import BLOCK, Block, RunFilter, SegmentModel
 
 
 class Watched(NamedTuple):
-    """What an update found: one number a row (or a chunk), and the changes declared."""
+    """Findings of an update: one number per row (or chunk), and the changes declared."""
 
     log_predictive: np.ndarray
     change_probability: np.ndarray
@@ -58,7 +58,7 @@ class RowWatch:
 
     @property
     def log_evidence(self) -> float:
-        """Of the rows absorbed, those still held not among them."""
+        """Log evidence of the rows absorbed, without those still held."""
         return self.filter.log_evidence if self.filter else 0.0
 
     @property

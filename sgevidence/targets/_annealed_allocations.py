@@ -45,8 +45,8 @@ from ._combine import APART, SIGNIFICANT, AllocationEvidence
 #: Particles of each half; ESS* as a fraction of them; sweeps at each λ.  At 0.5 and one sweep basins are lost
 #: (wine, K = 6: 14 nats).
 M, TARGET_ESS, SWEEPS = 200, 0.95, 2
-#: Of what is left to λ = 1 no more is gone in one step, until q tells labels apart by so few nats: what no
-#: particle does yet is not in ell (five far groups: 3.5 nats low without, of log 5! = 4.8).
+#: Largest share of the way left to λ = 1 that one step goes, until q tells labels apart by ``LAST`` nats:
+#: what no particle does yet is not in ell (five far groups: 3.5 nats low without, of log 5! = 4.8).
 SHARE, LAST = 0.3, 0.1
 #: Allocations of its search that a half remembers.
 REMEMBERED = 8
