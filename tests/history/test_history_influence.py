@@ -103,7 +103,7 @@ def test_what_is_left_is_quiet(rng, problem):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("np.nan_to_num(self.swing(rows), nan=np.inf)", "-np.nan_to_num(self.swing(rows), nan=np.inf)"),
+        ("np.negative(less, out=less)", "pass"),
         ("order[: min(n_loud, most)]", "order[::-1][: min(n_loud, most)]"),
         ("2 * n_loud < size or size == limit", "True"),
     ],
