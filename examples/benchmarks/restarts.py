@@ -33,7 +33,7 @@ def chunk(number: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stream(path: Path, watch: Callable = lambda model: None) -> None:
-    """What a user's script does: resume where the file ends."""
+    """Resume where the file ends, as a user's script does."""
     model = load(path) if path.exists() else BayesianSoftmaxRegression(random_state=0)
     for number in range(getattr(model, "n_samples_seen_", 0) // ROWS, N_CHUNKS):
         model.partial_fit(*chunk(number), classes=[0, 1, 2])

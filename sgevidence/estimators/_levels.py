@@ -29,7 +29,7 @@ def levels_of(X: np.ndarray, missing: str, declared: Sequence[Any] | None = None
     Returns
     -------
     list of ndarray
-        Of the dtype that their numbers or strings have, or of objects.
+        Array with the dtype of their numbers or strings, or of objects.
 
     Raises
     ------

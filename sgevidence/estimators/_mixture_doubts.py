@@ -39,7 +39,7 @@ def of_all_rows(model: MixtureModel, rows: Rows, log_evidence: float, std: float
     Parameters
     ----------
     model : MixtureModel
-        Of several components.
+        Mixture of several components.
     rows : Rows
     log_evidence, std : float
         In nats.
@@ -63,12 +63,12 @@ def of_stream(model: MixtureModel, rows: Rows, state: Any, n_renewals: int) -> s
     Parameters
     ----------
     model : MixtureModel
-        Of several components.
+        Mixture of several components.
     rows : Rows
     state : State
-        Of the sampler, after them.
+        State of the sampler, after the rows.
     n_renewals : int
-        Of its last record.
+        Renewals in its last record.
     """
     memory = state.memory
     if n_renewals or not len(memory.reservoir):
@@ -84,10 +84,10 @@ def of_strata(model: Any, rows: Rows, result: EvidenceResult) -> str | None:
     Parameters
     ----------
     model : Model
-        Of several components, with a ``family``.
+        Mixture of several components, with a ``family``.
     rows : Rows
     result : EvidenceResult
-        Of any sampler.
+        Answer of any sampler.
     """
     if result.components is not None:
         return result.components.doubt
@@ -110,9 +110,9 @@ def of_stream_of_strata(model: Any, state: Any) -> str | None:
     Parameters
     ----------
     model : Model
-        Of several components, with a ``family``.
+        Mixture of several components, with a ``family``.
     state : State
-        Of the sampler, after the last rows.
+        State of the sampler, after the last rows.
     """
     found = getattr(getattr(state, "tuned", None), "components", None)
     if found is None:

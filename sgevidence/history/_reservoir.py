@@ -105,7 +105,7 @@ class Reservoir:
     def _slots(self, n_before: int, n_new: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Slots that new rows take, and the indices of these rows; the others do not stay.
 
-        Of several rows for one slot the last stays, as if they had come one by one.
+        Where several rows take one slot the last stays, as if they had come one by one.
         """
         capacity = self.capacity or n_before  # it is full
         last = np.full(capacity, -1)

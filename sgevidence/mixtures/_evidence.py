@@ -81,13 +81,13 @@ def mixture_evidence(
     Parameters
     ----------
     family : ComponentFamily
-        Of the components: ``DiagonalGaussian``, ``SphericalGaussian``, ``FullGaussian`` or ``Categorical``.
+        Their family: ``DiagonalGaussian``, ``SphericalGaussian``, ``FullGaussian`` or ``Categorical``.
     X : ndarray of shape (n, p)
         All rows.
     n_components : int
         K, at most 10: the sum over labellings doubles with each.
     weight_concentration : float, default=1.0
-        Of the symmetric Dirichlet prior of the weights; 1 is uniform.
+        Concentration of the symmetric Dirichlet prior of the weights; 1 is uniform.
     rng : numpy.random.Generator, optional
     weight : ndarray of shape (n,), optional
         Whole numbers: a row of weight w is w rows, each of which may go to a component of its own.

@@ -120,7 +120,7 @@ def _starts(
 ) -> tuple[list[np.ndarray], int, int]:
     """Allocations (size, n) where searches of either half have been, their sweeps, and how many met the best.
 
-    Of many rows a random part is searched, and all are given the parameters of that part.
+    Where rows are many a random part is searched, and all rows are allocated by the parameters of that part.
     """
     n, some = len(problem.F), problem
     if n > MOST_SEARCHED:

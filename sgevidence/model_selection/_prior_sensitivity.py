@@ -42,7 +42,7 @@ class ReweightedEvidence(NamedTuple):
     is_reliable : bool
         At least 100, and a quarter of those of the first fit: otherwise fit again.
     weights : ndarray of shape (M,)
-        Of ``particles_`` under the other prior.
+        Weights of ``particles_`` under the other prior.
     """
 
     log_evidence: float

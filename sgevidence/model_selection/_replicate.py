@@ -31,7 +31,7 @@ class Replicates:
     estimators_ : list of estimators
         The fits, each with a seed of its own.
     log_evidences_, log_evidences_std_ : ndarray of shape (n,)
-        Of each fit, nats.
+        Log evidence of each fit, nats.
     log_evidence_ : float
         Log of the mean of the evidences, nats.
     log_evidence_std_ : float
@@ -43,7 +43,7 @@ class Replicates:
     p_value_ : float
         Probability of a disagreement Q at least as large if the claimed errors are true.
     n_samples_seen_, data_fingerprint_ : int or None
-        Of the rows, as the estimators have them.
+        As the estimators have them.
 
     See Also
     --------

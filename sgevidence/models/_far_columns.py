@@ -88,9 +88,9 @@ class FarColumns(Model):
     Parameters
     ----------
     plain : GLMModel or SoftmaxModel
-        The same belief in its own coordinates, (w, b) of each class.
+        The belief in its own coordinates, (w, b) of each class.
     centre : tuple of float
-        Of each column.
+        One for each column.
 
     Examples
     --------

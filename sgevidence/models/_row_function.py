@@ -24,7 +24,7 @@ class RowFunction:
     ----------
     function : callable (p, X, y) -> (M, n), or (p) -> (M,) without rows
     prior : NamedPriors, PlainParameters or PriorTransform
-        What p is, for coordinates z.
+        Function that gives p for coordinates z.
     vectorized : bool
         Not: the functions take one θ, and return (n,), or a number without rows.
     gradient : "autograd", "numerical" or callable

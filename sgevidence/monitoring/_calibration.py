@@ -165,7 +165,7 @@ def leaders(old: np.ndarray, weight: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of shape (b,)
-        Of int.
+        Array of int.
     """
     before = np.zeros_like(weight)
     before[0, : len(old)] = np.exp(old - old.max(initial=-np.inf))

@@ -35,7 +35,7 @@ def with_times(
     times : dict of int to object
         Index entries by row, of the rows before.
     index : pandas.Index or None
-        Of the new rows.
+        Times of the new rows.
     first : int
         The first of these in the stream.
 

@@ -63,7 +63,7 @@ def candidate_allocations(
     Parameters
     ----------
     model : MixtureModel
-        Of at least two components.
+        Mixture of at least two components.
     rows : Rows
         At most MOST_SEEN of them are looked at, which makes gaps smaller than they are; of columns that are
         far out, where it may turn them round, twenty times as many.

@@ -189,14 +189,13 @@ def _by_bridge(
     target = Target(
         model, sampled(model, kept.rows, memory.anchor, BRIDGED_ROWS, rng, kept.n, memory.certain)
     )
-    answer = None
     try:
         q = refined(target, q, rng)
         phi = rng.standard_normal((N_PROPOSED, len(q.m)))
         draws = Draws(phi, target.value(q.theta(phi)) - q.log_density(phi), 0.0)
         answer = bridged(target, q, draws, N_CHAINS, N_CHAINS, rng)
-    except np.linalg.LinAlgError:
-        pass
+    except np.linalg.LinAlgError:  # no Gaussian with these moments
+        answer = None
     if answer is not None:
         ratio = Weights(FoldedTarget(model, rows).value(answer.theta) - target.value(answer.theta))
         if ratio.ess > BRIDGED_SHARE * ratio.M and pareto_k(ratio.log_w) < 0.7:

@@ -92,7 +92,7 @@ def climb(log_p: ValueAndGradient, start: Rung, n_chains: int, rng: np.random.Ge
     start : Rung
         Draws of q.
     n_chains : int
-        Of each rung.
+        One for each rung.
     rng : numpy.random.Generator
 
     Returns
@@ -192,7 +192,7 @@ def settled_chains(
         Evaluations after which they are given up.
     rng : numpy.random.Generator
     quantities : callable (C, d), (C,) -> (C, k)
-        Those that must have forgotten their start, of draws and their log ratio.
+        Autocorrelations of draws and of their log ratio, which must have forgotten their start.
 
     Returns
     -------

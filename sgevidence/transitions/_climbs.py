@@ -90,7 +90,7 @@ class Climbs:
     rows, on_the_way : Rows
         All, and those for the way up.
     radius : float
-        Of the region around a maximum, mean square in its own widths.
+        Size of the region around a maximum, mean square in its own widths.
     """
 
     def __init__(self, model: Model, rows: Rows, on_the_way: Rows, radius: float) -> None:

@@ -46,7 +46,7 @@ class Crossing(NamedTuple):
     mode_search : ModeSearch or None
     proposal : Proposal or None
     of_mixtures : callable or None
-        What answers for a mixture of several components, see :class:`FromProposal`.
+        The function that answers for a mixture of several components, see :class:`FromProposal`.
     """
 
     anneal: Anneal

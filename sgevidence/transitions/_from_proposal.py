@@ -87,7 +87,7 @@ class FromProposal(NamedTuple):
     n_particles : callable
         M after rows of this total weight.
     of_mixtures : callable or None
-        What answers for a mixture of several components, from its model; None where it is not asked.
+        The function that answers for a mixture of several components; None where it is not asked.
     """
 
     first_rows: int

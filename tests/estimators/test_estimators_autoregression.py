@@ -113,7 +113,7 @@ def test_evidence_with_unknown_noise_is_an_integral_of_dense_gaussians():
 
 
 def cut(y, X, rng, **params):
-    """The same in calls of one row, of few, and of more than lags, in buffers that the caller reuses."""
+    """Calls of one row, of few, and of more than lags give one answer, in buffers that the caller reuses."""
     model, start = BayesianAutoregression(random_state=0, **params), 0
     while start < len(y):
         size = int(rng.choice([1, 1, 2, 3, 17]))

@@ -203,7 +203,7 @@ def test_the_evidence_of_a_few_rows_is_the_sum_over_all_allocations(name, K, rng
 
 @pytest.mark.parametrize("name, K", [("levels", 2), ("missing", 3)])
 def test_particles_alone_find_the_sum_over_all_allocations(name, K, rng, seed):
-    """What streams beyond the reservoir rest on, in unconstrained coordinates."""
+    """Gradients in unconstrained coordinates, on which streams beyond the reservoir rest."""
     error, allowed = off_by(name, K, rng, seed, sampler=SGAIS(proposal=None))
     assert error < allowed < 0.6
 

@@ -193,7 +193,7 @@ def test_a_link_is_followed_and_the_umask_holds(tmp_path):
 
 
 def stream(path, X, y):
-    """What a user's script does: resume where the file ends, save after each chunk."""
+    """Resume where the file ends and save after each chunk, as a user's script does."""
     model = load(path) if path.exists() else BayesianLinearRegression(random_state=0)
     start = getattr(model, "n_samples_seen_", 0)
     for row in range(start, len(X), 3):

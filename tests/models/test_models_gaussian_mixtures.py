@@ -227,7 +227,7 @@ def test_blocks_are_the_inverse_of_parameters(cls, rng):
 
 @pytest.mark.parametrize("cls", [MixtureModel, FullMixtureModel, SphericalMixtureModel])
 def test_the_family_has_the_same_prior_and_the_same_densities(cls, rng):
-    """Of draws of the family, a Jacobian apart from the model's prior, which the volume of θ has."""
+    """Densities of the family's draws differ from the model's prior by the Jacobian of θ."""
     model, X = cls(2, 3, **PRIOR), rng.normal(size=(20, 3))
     components = model.family.sample(np.zeros((4, 2, model.family.features(X).shape[1])), rng)
     log_pi = np.log(rng.dirichlet([0.7, 0.7], size=4))

@@ -184,7 +184,7 @@ def test_power_unfair_bets(owner, name, right, wrong, rng, monkeypatch):
 
 
 def findings(model, streams):
-    """What is found in each stream; the warning and the rate go with it."""
+    """The finding in each stream; the warning and the rate go with it."""
     found = []
     for X, y in streams:
         monitor = EvidenceMonitor(model)
