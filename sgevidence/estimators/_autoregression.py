@@ -274,5 +274,5 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
         check_is_fitted(self)
         X, y, _ = at_once(self, X, y)
         if y is None and self.n_features_in_:
-            return -0.5 * np.log(2 * np.pi * np.e) - np.log(self.predict(X, return_std=True)[1])
+            return -0.5 * (1 + np.log(2 * np.pi)) - np.log(self.predict(X, return_std=True)[1])
         return self._score_rows(self._rows_to_score(X, y))

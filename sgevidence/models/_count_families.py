@@ -72,7 +72,7 @@ class Poisson(Counts):
         small = np.clip(mean, np.finfo(float).tiny, 12.0)[..., None]
         log_p = y * np.log(small) - small - gammaln(y + 1)
         large = np.maximum(mean, 12.0)
-        series = 0.5 * np.log(2 * np.pi * np.e * large) - 1 / (12 * large) - 1 / (24 * large**2)
+        series = 0.5 * (1 + np.log(2 * np.pi * large)) - 1 / (12 * large) - 1 / (24 * large**2)
         return np.where(mean <= 12.0, -np.sum(np.exp(log_p) * log_p, axis=-1), series - 19 / (360 * large**3))
 
     def simulate(self, eta, rng):

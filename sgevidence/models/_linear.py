@@ -122,7 +122,7 @@ class LinearModel(Model):
 
     def expected_score(self, theta, W, X):
         """Minus the entropy of a Gaussian with the predictive variance, −½ log 2πe v, (n,)."""
-        return -0.5 * np.log(2 * np.pi * np.e) - np.log(self.predictive_std(theta, W, X))
+        return -0.5 * (1 + np.log(2 * np.pi)) - np.log(self.predictive_std(theta, W, X))
 
     def sums(self, rows) -> ExactSums:
         """Σ of squares and products of [1, X, y], without rounding."""
