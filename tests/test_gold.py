@@ -16,7 +16,7 @@ GOLD = MAKE["GOLD"]
 ROUNDING = 1e-8
 #: Minutes: five components that overlap, 10 000 rows.
 NIGHTLY = ["OVER_10000_K5"]
-SLOW = [case for case in GOLD if "10000" in case and case not in NIGHTLY]
+SLOW = [case for case in GOLD if ("10000" in case or "petal" in case) and case not in NIGHTLY]
 MARKS = {**{case: pytest.mark.slow for case in SLOW}, **{case: pytest.mark.nightly for case in NIGHTLY}}
 
 

@@ -41,7 +41,7 @@ ESTIMATORS = [
         BayesianSoftmaxRegression(sampler=QUICK),
         make_pipeline("passthrough", BayesianSoftmaxRegression(sampler=QUICK)),
     ),
-    averager(BayesianGMM(sampler=QUICK), BayesianGMM(n_components=2, sampler=QUICK)),
+    averager(BayesianGMM(), BayesianGMM(mean_scale=3.0)),
     averager(*LINEAR, method="dynamic"),
     averager(*LINEAR, method="stacking"),
     EvidenceFeatureSelector(),

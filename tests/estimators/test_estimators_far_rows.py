@@ -35,7 +35,7 @@ def check_exact(rng, kind, K, p, n, far, calls=None, **settings):
 
 @pytest.mark.parametrize("kind", FAR)
 @pytest.mark.parametrize("K, p, n", [(2, 1, 1), (2, 1, 9), (3, 2, 7)])
-@pytest.mark.parametrize("far", [30.0, 1e3, 1e9])
+@pytest.mark.parametrize("far", [30.0, pytest.param(1e3, marks=pytest.mark.slow), 1e9])
 def test_few_rows_of_a_mixture(rng, kind, K, p, n, far):
     check_exact(rng, kind, K, p, n, far)
 

@@ -196,7 +196,14 @@ def plane(n, p, seed, tiny=0.0):
     return X, X @ rng.standard_normal(p) + 0.3 + tiny * rng.standard_normal(n)
 
 
-@pytest.mark.parametrize("estimator", [linear(), linear(standardize=True), BayesianGLM(family="gaussian")])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        linear(),
+        linear(standardize=True),
+        pytest.param(BayesianGLM(family="gaussian"), marks=pytest.mark.slow),  # half a minute
+    ],
+)
 @pytest.mark.parametrize("seed", range(2))
 def test_rows_on_a_plane_have_the_evidence_of_rounding(estimator, seed):
     """From y = Xw + b without noise the answers of two samplers differ by hundreds of nats."""

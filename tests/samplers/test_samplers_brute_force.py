@@ -47,7 +47,9 @@ def check_mean(model, reference, rng, n_seeds, **settings):
     return found, claimed
 
 
-@pytest.mark.parametrize("settings", [{}, ALONE], ids=["default", "particles alone"])
+@pytest.mark.parametrize(
+    "settings", [{}, pytest.param(ALONE, marks=pytest.mark.slow)], ids=["default", "particles alone"]
+)
 def test_against_brute_force(rng, settings):
     model = MixtureModel(3, 2)
     reference = brute_force(model, ROWS, rng)

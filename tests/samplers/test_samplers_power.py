@@ -115,13 +115,8 @@ def test_unbroken(rng, settings):
     check(settings, rng)
 
 
-@pytest.mark.parametrize(
-    "settings, owner, name, right, wrong",
-    [
-        pytest.param(*m, id=name, marks=[pytest.mark.slow] if m[0] is PLAIN_BATCHES else [])
-        for name, m in MUTANTS.items()
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("settings, owner, name, right, wrong", MUTANTS.values(), ids=MUTANTS)
 def test_broken_sampler_is_caught(rng, monkeypatch, settings, owner, name, right, wrong):
     mutate(monkeypatch, owner, name, right, wrong)
     with pytest.raises((AssertionError, RuntimeError), match=r"off by|standard error|annealing did not"):

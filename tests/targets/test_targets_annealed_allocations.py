@@ -98,7 +98,8 @@ def check_labels(rng, sizes):
         assert abs(one.log_evidence - expected.log_evidence) < 4 * max(one.log_evidence_std, 0.1)
 
 
-@pytest.mark.parametrize("K", [3, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("K", [3, 5])
 def test_all_labellings_count(rng, K):
     check_labels(rng, [K])
 

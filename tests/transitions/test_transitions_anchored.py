@@ -137,13 +137,8 @@ def check_mean(rng, move, n_moves=30):
     assert np.max(spread) < 8, f"means spread {spread} times what particles do"
 
 
-@pytest.mark.parametrize(
-    "move",
-    [
-        pytest.param(SGHMC(batch_size=20), id="SGHMC"),
-        pytest.param(SGNHT(batch_size=20), marks=pytest.mark.slow, id="SGNHT"),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("move", [SGHMC(batch_size=20), SGNHT(batch_size=20)], ids=["SGHMC", "SGNHT"])
 def test_noise_of_the_mini_batches_does_not_move_the_cloud(rng, move):
     check_mean(rng, move)
 
