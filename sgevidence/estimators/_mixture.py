@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import EvidenceWarning
-from ..history import Memory, Rows
+from ..history import FoldedRows, Memory, Rows
 from ..samplers import EvidenceResult, Progress, mixture_answer
 from ..targets import ComponentEvidence
 from ._density import DensityEstimator
@@ -35,7 +35,8 @@ class MixtureEstimator(DensityEstimator):
     def _update(self, sampler: Any, rows: Rows, reset: bool, progress: Progress) -> None:
         super()._update(sampler, rows, reset, progress)
         assert self._stream is not None
-        self._doubt_if(self._doubt_of_update(sampler, rows, self._stream))
+        if not isinstance(rows, FoldedRows):  # of which sums tell the evidence, or there is none
+            self._doubt_if(self._doubt_of_update(sampler, rows, self._stream))
 
     def _doubt_of_run(self, sampler: Any, rows: Rows, result: EvidenceResult) -> str | None:
         """Why the evidence of all rows at once may be wrong."""

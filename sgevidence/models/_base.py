@@ -19,7 +19,7 @@ w_r       ``rows.weight`` repetition count of a row; multiplies its log-likeliho
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -102,6 +102,14 @@ class Model(ABC):
     def slots(self) -> np.ndarray | None:
         """(K, q) indices of the parameters of K exchangeable components, or None (:class:`Exchangeable`)."""
         return None
+
+    @property
+    def log_gammas(self) -> Sequence[tuple[np.ndarray, float]]:
+        """Groups of log Gamma(c) variates of which rows see the differences only: indices (L,), and c.
+
+        Of each group the softmax has a Dirichlet prior; the logarithm of the sum is independent of it.
+        """
+        return ()
 
     def canonicalize(self, theta: np.ndarray, reference: Any = None) -> np.ndarray:
         """The points with exchangeable components in common slots; here there are none."""

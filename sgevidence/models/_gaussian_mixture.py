@@ -102,6 +102,10 @@ class GaussianMixture(Exchangeable, Model):
             start += K * width
         return np.concatenate(blocks, axis=1)
 
+    @property
+    def log_gammas(self) -> Sequence[tuple[np.ndarray, float]]:
+        return ((np.arange(self.n_components), self.weight_concentration),)
+
     def _split(self, theta: Any) -> list[Any]:
         """z (M, K) and the blocks (M, K, width) of θ (M, d)."""
         K, parts, start = self.n_components, [theta[:, : self.n_components]], self.n_components

@@ -9,6 +9,7 @@ from ._candidate_allocations import CandidateAllocations, candidate_allocations
 from ._combine import AllocationEvidence, average
 from ._cross_fitted_bridge import cross_fitted_bridge
 from ._folded import FoldsDoNotSuffice, folded_answer
+from ._folded_modes import folded_modes_answer
 from ._importance import importance_draws
 from ._log_concave import log_concave_answer, log_joint_of_many
 from ._merge_split import rearranged, split_off
@@ -54,6 +55,7 @@ __all__ = [
     "log_concave_answer",
     "log_joint_of_many",
     "folded_answer",
+    "folded_modes_answer",
     "gaussian",
     "importance_draws",
     "least_alike",

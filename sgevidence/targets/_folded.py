@@ -119,7 +119,7 @@ def folded_answer(
         q = Gaussian.of_precision(*gaussian(model, anchor))
     except np.linalg.LinAlgError:
         raise FoldsDoNotSuffice("Newton steps find no mode of the posterior of all rows") from None
-    memory, is_whole = _remembered(model, rows, anchor, q, memory, rng)
+    memory, is_whole = remembered(model, rows, anchor, q, memory, rng)
     draws = _by_sample(model, q, memory, max(size, N_PROPOSED), rng)
     if not (is_whole and draws.noise_var < MAX_NOISE**2):
         draws = _by_all_rows(model, rows, q, draws.phi[:N_WEIGHED])
@@ -128,7 +128,7 @@ def folded_answer(
     return _by_bridge(model, rows, q, memory, rng), memory
 
 
-def _remembered(
+def remembered(
     model: Model, rows: FoldedRows, anchor: Anchor, q: Gaussian, memory: Memory, rng: np.random.Generator
 ) -> tuple[Memory, bool]:
     """Sample, quadratic and rows that a sample would miss; whether these are all of them."""

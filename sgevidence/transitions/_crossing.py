@@ -111,19 +111,27 @@ class Crossing(NamedTuple):
         Else no infos, but what these offer.
         """
         if isinstance(rows, FoldedRows):
-            return *FromFolds(model, self.anneal.n_particles(rows.total_weight))(state, rows, rng), None
-        way, closed_form = self._from_all_rows(model), FromProposal.is_closed_form(model)
-        if way is None or not (closed_form or rows.total_weight >= state.n):
+            way = FromFolds(
+                model, self.anneal.n_particles(rows.total_weight), self.mode_search, self._cloud_of_few
+            )
+            return *way(state, rows, rng), None
+        from_all, closed_form = self._from_all_rows(model), FromProposal.is_closed_form(model)
+        if from_all is None or not (closed_form or rows.total_weight >= state.n):
             return state, [], None
         path = state.path(model, rows)
-        if not way.applies(state, path):
+        if not from_all.applies(state, path):
             return state, [], None
         if not closed_form:  # which asks no particle
             check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
-        step = way(state._replace(pending=None, ell=None), path, rng)
+        step = from_all(state._replace(pending=None, ell=None), path, rng)
         if not step.crossed:
             return state._replace(tuned=step.state.tuned), [], step.offered
         return self._committed(step, path, rng), [step.info], None
+
+    def _cloud_of_few(self, state: State, model: Model, rows: Rows, rng: Streams) -> Cloud | None:
+        """The cloud of few rows, by the model's proposal or allocations; None where these do not answer."""
+        after, infos, offered = self.at_once(state, model, rows, rng)
+        return after.cloud if infos else offered
 
     def doubling_until(self, model: Model, rows: Rows) -> float:
         """Rows beyond which they must not double at a time: what is too much for allocations, and far out.

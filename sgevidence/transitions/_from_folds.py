@@ -1,16 +1,38 @@
 """The posterior of rows that nobody holds, from a few sums over all of them.
 
 A closed form asks for one sum.  Where the log posterior is concave its mode and its evidence take a few
-(:func:`~sgevidence.targets.folded_answer`).  The stream continues from there as if the rows had come to it.
+(:func:`~sgevidence.targets.folded_answer`).  Other posteriors have modes that a sample of the rows tells, of
+which sums tell the evidence (:func:`~sgevidence.targets.folded_modes_answer`).  The stream continues from
+there as if the rows had come to it.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
-from ..history import FoldedRows
+import numpy as np
+
+from ..history import FoldedRows, Rows
 from ..models import Model
-from ..targets import FoldsDoNotSuffice, exact_answer, folded_answer
+from ..particles import Cloud
+from ..targets import (
+    FoldsDoNotSuffice,
+    Likelihood,
+    Target,
+    exact_answer,
+    find_mode,
+    folded_answer,
+    folded_modes_answer,
+)
 from ._base import State, Streams
+from ._climbs import climbed
 from ._from_proposal import Proposed, without_history
+from ._mode_search import ModeSearch, each_once, some
+
+#: Rows of which the cloud of the engine is asked, and its particles from which modes are climbed to.
+ENGINE_ROWS, N_CLIMBED = 2000, 8
+#: Rows of the sample by which modes are sought, and the most modes that are carried to all rows: on so few
+#: the best of all rows may be far below another.
+SEARCH_ROWS, MAX_MODES = 20_000, 8
 
 
 class FromFolds(NamedTuple):
@@ -20,15 +42,21 @@ class FromFolds(NamedTuple):
     ----------
     model : Model
     n_particles : int
+    search : ModeSearch or None
+        None: models that need it are refused.
+    engine : callable or None
+        The cloud of a few rows of a mixture, by the engine as it is.
     """
 
     model: Model
     n_particles: int
+    search: ModeSearch | None = None
+    engine: Callable[[State, Model, Rows, Streams], Cloud | None] | None = None
 
-    @staticmethod
-    def applies(model: Model) -> bool:
-        """Whether sums over the rows tell the posterior of such a model."""
-        return model.has_exact_posterior or model.is_log_concave
+    def applies(self) -> bool:
+        """Whether sums over the rows may tell the posterior of such a model."""
+        known = self.model.has_exact_posterior or self.model.is_log_concave
+        return known or self.search is not None
 
     def __call__(self, state: State, rows: FoldedRows, rng: Streams) -> tuple[State, list[Proposed]]:
         """The state after the rows, and a list of what it cost.
@@ -37,13 +65,51 @@ class FromFolds(NamedTuple):
         ------
         FoldsDoNotSuffice
         """
-        if not self.applies(self.model) or state.n_rows:
+        if not self.applies() or state.n_rows:
             raise FoldsDoNotSuffice("sums over the rows do not tell the posterior of this model")
-        if not self.model.has_exact_posterior:
+        if self.model.has_exact_posterior:
+            return self._in_closed_form(state, rows, rng)
+        if self.model.is_log_concave:
             found, memory = folded_answer(self.model, rows, state.memory, rng.noise, self.n_particles)
-            tuned = state.tuned._replace(proposed=rows.total_weight)
-            info = Proposed(1, found.n_likelihoods, found.n_gradients)
-            return State(without_history(found), memory, tuned), [info]
+        else:
+            starts = self.modes(state, rows.sample, rng)
+            found, memory = folded_modes_answer(
+                self.model, rows, starts, state.memory, rng.noise, self.n_particles
+            )
+        tuned = state.tuned._replace(proposed=rows.total_weight)
+        info = Proposed(1, found.n_likelihoods, found.n_gradients)
+        return State(without_history(found), memory, tuned), [info]
+
+    def modes(self, state: State, sample: Rows, rng: Streams) -> list[np.ndarray]:
+        """Points (d,) at all modes of the sample that may count for all rows."""
+        model, search = self.model, self.search
+        assert search is not None
+        rows = some(sample, SEARCH_ROWS, rng.rows)
+        if model.slots is None:
+            ends = climbed(model, rows, state, search, rng.rows)
+            top = max([mode.value for mode in ends.maxima], default=-np.inf)
+            if np.any(ends.values > top):
+                raise FoldsDoNotSuffice("the posterior of a sample of the rows has a wall, and no mode at it")
+            found = [mode.a for mode in ends.maxima]
+        else:
+            wide = ModeSearch(**search.get_params()).set_params(
+                negligible=np.inf, max_modes=MAX_MODES, max_climbs=2 * MAX_MODES, compare_rows=SEARCH_ROWS
+            )
+            found = [mode.a for mode in wide.find(model, rows, rng.rows)]
+            found += self._by_engine(state, rows, rng)
+        target = Target(model, Likelihood(sample))
+        climbs = [(a, P) for a, P in (find_mode(target, a) for a in found) if P is not None]
+        value = target.value(np.array([a for a, _ in climbs]).reshape(-1, model.n_params))
+        return each_once(model, [climbs[i] for i in np.argsort(-value)])[:MAX_MODES]
+
+    def _by_engine(self, state: State, rows: Rows, rng: Streams) -> list[np.ndarray]:
+        """Particles of the engine on a few of the rows, each a start."""
+        cloud = self.engine and self.engine(state, self.model, some(rows, ENGINE_ROWS, rng.rows), rng)
+        if cloud is None:
+            return []
+        return list(cloud.theta[rng.rows.choice(cloud.M, N_CLIMBED, p=cloud.W)])
+
+    def _in_closed_form(self, state: State, rows: FoldedRows, rng: Streams) -> tuple[State, list[Proposed]]:
         sums = rows.fold(self.model.sums)
         exact = exact_answer(self.model, sums, rng.noise, self.n_particles)
         if exact is None:

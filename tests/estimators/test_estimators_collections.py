@@ -184,6 +184,25 @@ def test_dataframes_and_files_and_a_stream_that_goes_on(tmp_path):
     assert model.log_evidence_std_ < 0.5 and not model.warnings_
 
 
+def test_mixtures_are_summed_around_their_modes_and_go_on():
+    rng = np.random.default_rng(21)
+    label = rng.choice(2, 4200, p=[0.3, 0.7])
+    X = np.array([[-1.5, 0.0], [1.5, 1.0]])[label] + [[1.0, 0.7], [0.8, 1.0]][0] * rng.standard_normal((4200, 2))
+    X, new = np.split(X, [4000])
+    lengths = [1500, 0, 500, 2000]
+    array = BayesianGMM(2, standardize=True, random_state=0).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = BayesianGMM(2, standardize=True, random_state=1, sampler=SAMPLER).fit(cut(X, lengths))
+    assert_agree(model, array)
+    assert model.log_evidence_std_ < 0.05 and not model.warnings_
+    nearest = np.abs(model.means_[:, None] - array.means_).sum(axis=2).argmin(axis=1)
+    assert np.allclose(model.means_, array.means_[nearest], atol=0.02) and set(nearest) == {0, 1}
+    for one in (model, array):
+        one.partial_fit(new)
+    assert_agree(model, array)
+
+
 def test_few_rows_are_fetched_and_have_the_digits_of_the_array():
     X, y = softmax_rows(15, n=600)
     parts = cut(X, [200, 0, 400]), cut(y, [200, 0, 400])
@@ -222,8 +241,6 @@ def test_errors_name_the_part_and_change_nothing():
     with pytest.raises(ValueError, match=r"part 3.*negative"):
         model.fit(cut(X, lengths), cut(y, lengths), cut(weight, lengths))
     assert vars(model) == before
-    with pytest.raises(ValueError, match="partial_fit"):
-        BayesianGMM(2, sampler=SAMPLER).fit(cut(X, lengths))
     with pytest.raises(ValueError, match="partial_fit"):
         BayesianSoftmaxRegression(sampler=SGAIS(reservoir_size=2000, proposal=None)).fit(
             cut(X, lengths), cut(y, lengths)

@@ -5,7 +5,7 @@ import pytest
 
 from sgevidence import SGAIS
 from sgevidence.history import FoldedRows, Rows, add_in_order
-from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.models import CustomModel, LinearModel, MixtureModel
 from sgevidence.targets import FoldsDoNotSuffice
 from sgevidence.transitions import FromFolds, Streams
 
@@ -36,7 +36,21 @@ def test_a_closed_form_is_that_of_all_rows():
         FromFolds(model, 100)(state, of_two(rows), Streams.one(rng))
 
 
-def test_mixtures_are_refused():
+def test_mixtures_are_refused_where_modes_are_not_looked_for():
     rng, model = np.random.default_rng(0), MixtureModel(n_components=2, n_features=1)
     with pytest.raises(FoldsDoNotSuffice, match="sums over the rows"):
         FromFolds(model, 100)(SGAIS().init(model, rng), of_two(Rows.of(np.zeros((30, 1)))), Streams.one(rng))
+
+
+def test_a_model_of_several_modes_is_refused_and_one_mode_found():
+    rng, rows = np.random.default_rng(1), Rows.of(np.ones((400, 1)) + np.random.default_rng(1).normal(size=(400, 1)))
+    for power, n_modes in ((1, 1), (2, 2)):
+        model = CustomModel(
+            lambda rng, size: rng.standard_normal((size, 1)),
+            lambda theta: -0.5 * theta[:, 0] ** 2 - 0.5 * np.log(2 * np.pi),
+            lambda theta, X, y, power=power: -0.5 * (X[:, 0] - theta**power) ** 2,
+            1,
+        )
+        state = SGAIS().init(model, rng)
+        modes = FromFolds(model, 100, SGAIS().mode_search).modes(state, rows, Streams.one(rng))
+        assert len(modes) == n_modes
