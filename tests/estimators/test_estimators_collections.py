@@ -187,7 +187,9 @@ def test_dataframes_and_files_and_a_stream_that_goes_on(tmp_path):
 def test_mixtures_are_summed_around_their_modes_and_go_on():
     rng = np.random.default_rng(21)
     label = rng.choice(2, 4200, p=[0.3, 0.7])
-    X = np.array([[-1.5, 0.0], [1.5, 1.0]])[label] + [[1.0, 0.7], [0.8, 1.0]][0] * rng.standard_normal((4200, 2))
+    X = np.array([[-1.5, 0.0], [1.5, 1.0]])[label] + [[1.0, 0.7], [0.8, 1.0]][0] * rng.standard_normal(
+        (4200, 2)
+    )
     X, new = np.split(X, [4000])
     lengths = [1500, 0, 500, 2000]
     array = BayesianGMM(2, standardize=True, random_state=0).fit(X)

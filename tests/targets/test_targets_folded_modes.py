@@ -45,8 +45,6 @@ def test_groups_that_share_nothing_have_their_closed_form():
     assert np.max(np.abs(z)) < 4.5 and np.mean(z**2) < 3.0
 
 
-
-
 def test_a_labelling_that_is_forgotten_is_seen(monkeypatch):
     weighed = broken(_folded_modes.weighed, "lgamma(len(model.slots) + 1)", "0.0")
     monkeypatch.setattr(_folded_modes, "weighed", weighed)
@@ -70,7 +68,9 @@ def gain_of_the_mirror_image(seed):
         )[0]
         for starts in ([one], [other, one, one[[1, 0, 3, 2, 5, 4]]])  # the last is the first, relabelled
     ]
-    gain, bar = (np.array([getattr(a, name) for a in answers]) for name in ("log_evidence", "log_evidence_std"))
+    gain, bar = (
+        np.array([getattr(a, name) for a in answers]) for name in ("log_evidence", "log_evidence_std")
+    )
     return (gain[1] - gain[0] - np.log(2)) / np.hypot(*bar)
 
 
@@ -101,7 +101,11 @@ def test_totals_of_log_gammas_are_as_in_the_prior():
     again = seen.theta(x, rng)
     assert x.shape == (5, 4) and np.allclose(seen.of(again), x) and np.allclose(again[:, 4], theta[:, 4])
     for indices, c in seen.groups:  # log-gammas less their total have a Dirichlet density
-        alone, z, L = SeenByRows(((np.arange(len(indices)), c),), len(indices)), theta[:, indices], len(indices)
+        alone, z, L = (
+            SeenByRows(((np.arange(len(indices)), c),), len(indices)),
+            theta[:, indices],
+            len(indices),
+        )
         log_pi = z - np.log(np.sum(np.exp(z), axis=1, keepdims=True))
         log_gammas = np.sum(c * z - np.exp(z), axis=1) - L * lgamma(c)
         dirichlet = lgamma(L * c) - L * lgamma(c) + c * log_pi.sum(axis=1)

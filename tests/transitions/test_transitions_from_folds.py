@@ -43,7 +43,10 @@ def test_mixtures_are_refused_where_modes_are_not_looked_for():
 
 
 def test_a_model_of_several_modes_is_refused_and_one_mode_found():
-    rng, rows = np.random.default_rng(1), Rows.of(np.ones((400, 1)) + np.random.default_rng(1).normal(size=(400, 1)))
+    rng, rows = (
+        np.random.default_rng(1),
+        Rows.of(np.ones((400, 1)) + np.random.default_rng(1).normal(size=(400, 1))),
+    )
     for power, n_modes in ((1, 1), (2, 2)):
         model = CustomModel(
             lambda rng, size: rng.standard_normal((size, 1)),
