@@ -89,7 +89,7 @@ def test_components_that_are_too_many_are_refused_in_words():
     model, rows = MixtureModel(2, 1), Rows.of(rng.standard_normal((3000, 1)))
     target = Target(model, Likelihood(rows))
     starts = [find_mode(target, start)[0] for start in model.starts(rows, 5, rng)]
-    with pytest.raises(FoldsDoNotSuffice, match="components overlap|no mode"):
+    with pytest.raises(FoldsDoNotSuffice, match=r"components overlap|no mode"):
         folded_modes_answer(model, folded(rows, 0, 900), starts, Memory.empty(1500), rng, 100)
 
 
