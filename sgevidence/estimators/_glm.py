@@ -210,6 +210,11 @@ class BayesianGLM(GLMPredictions):
         return self._learn(rows, y, sample_weight, reset=False, classes=classes)
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
+        if not (reset or self._has_offset) and with_known(X).offset is not None:
+            raise ValueError(
+                "the model was fitted without an offset, and has forgotten the exposure of those rows: give "
+                "offset=0.0 in the first call for none"
+            )
         rows = super()._rows(X, y, sample_weight, reset, classes)
         if (words := self._doubt_of(rows)) is not None:
             self._doubt(words, stacklevel=6)
@@ -222,7 +227,7 @@ class BayesianGLM(GLMPredictions):
         """Offset and trials become the last columns of X."""
         X, offset, trials = with_known(X)
         if reset:
-            self._has_offset = False
+            self._has_offset = offset is not None
         self._check_known(offset, trials)
         refuse_unreadable(X=X)
         X, y = self._validate_pair(X, y, reset, y_numeric=not self._is_classifier)
@@ -236,7 +241,6 @@ class BayesianGLM(GLMPredictions):
                 )
         else:
             family.refuse(y, *([X[:, -1]] if family.has_trials else []))
-        self._has_offset = self._has_offset or offset is not None
         return X, y
 
     def _columns_of(self, X: Any) -> np.ndarray:
@@ -269,7 +273,7 @@ class BayesianGLM(GLMPredictions):
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GLMModel | FarColumns:
         model = GLMModel(
-            n_features=X.shape[1] - 1 - self._family.has_trials,
+            n_features=len(self.columns_),
             family=self._family,
             fit_intercept=self.fit_intercept,
             coef_scale=self.coef_scale,

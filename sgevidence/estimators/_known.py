@@ -25,19 +25,19 @@ def with_known(X: Any, offset: Any = None, trials: Any = None) -> WithKnown:
 
 
 def joined(X: np.ndarray, offset: Any, trials: Any) -> np.ndarray:
-    """[X, offset] or [X, offset, trials], both checked.
+    """X followed by offset and trials where they are given, both checked; else X itself, which may be large.
 
     Raises
     ------
     ValueError
         If one of them is neither a finite number nor one per row, or trials are no whole numbers.
     """
-    columns = [X, column(0.0 if offset is None else offset, "offset", X)]
+    columns = [] if offset is None else [column(offset, "offset", X)]
     if trials is not None:
         columns.append(column(trials, "trials", X))
         if np.any((columns[-1] < 0) | (columns[-1] != np.round(columns[-1]))):
             raise ValueError("trials must be whole numbers from zero")
-    return np.column_stack(columns)
+    return np.column_stack([X, *columns]) if columns else X
 
 
 def column(values: Any, name: str, X: np.ndarray) -> np.ndarray:

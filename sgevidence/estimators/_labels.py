@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d
 
+#: Labels that are looked up at a time: a megabyte of numbers.
+LABELS_AT_A_TIME = 100_000
+
 
 def label_indices(
     estimator: Any, y: np.ndarray, reset: bool, classes: Any, of_first: Callable = np.unique
@@ -22,12 +25,16 @@ def label_indices(
         estimator.classes_ = of_first(y) if classes is None else classes
     elif classes is not None and not np.array_equal(classes, estimator.classes_):
         raise ValueError(f"classes={classes!r} is not the same as on the first call: {estimator.classes_!r}")
-    index = np.minimum(np.searchsorted(estimator.classes_, y), len(estimator.classes_) - 1)
-    unknown = estimator.classes_[index] != y
+    known = estimator.classes_
+    index, unknown = np.empty(len(y), dtype=np.intp), np.zeros(len(y), dtype=bool)
+    for start in range(0, len(y), LABELS_AT_A_TIME):
+        part = slice(start, start + LABELS_AT_A_TIME)
+        index[part] = np.minimum(np.searchsorted(known, y[part]), len(known) - 1)
+        unknown[part] = known[index[part]] != y[part]
     if np.any(unknown):
         raise ValueError(
             f"y has labels {np.unique(y[unknown])[:5].tolist()} that are not among the classes "
-            f"{estimator.classes_.tolist()}: give all labels as classes= at the first call of partial_fit"
+            f"{known.tolist()}: give all labels as classes= at the first call of partial_fit"
         )
     return index
 

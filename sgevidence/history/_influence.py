@@ -41,6 +41,8 @@ SEEN = 4.0
 STEP = 2.0**-6
 #: Rows that are looked at closely, of a few thousand; four times as many where half of them count.
 FIRST = 256
+#: Values whose indices are formed at a time: 8 MB.
+SORTED_AT_A_TIME = 1_000_000
 
 
 class Influence(NamedTuple):
@@ -96,12 +98,18 @@ class Influence(NamedTuple):
         size = max(FIRST, len(rows) // FEWEST * FIRST // 8)
         while True:
             size = min(size, limit)
-            some = np.argpartition(less, size - 1)[:size]
-            r = self.remainder(rows.take(some))
+            some = smallest(less, size)
+            r = self._remainder_of(rows, some)
             order, n_loud = loudest(r, allowed, SEEN * len(rows) / FEWEST)
             if 2 * n_loud < size or size == limit:
                 return np.sort(some[order[: min(n_loud, most)]])
             size *= 4
+
+    def _remainder_of(self, rows: Rows, some: np.ndarray) -> np.ndarray:
+        """:meth:`remainder` of some rows, by blocks: one of all of these has several arrays of (P, n)."""
+        size = self.model.evaluation.rows_of_block(len(self.theta))
+        parts = (some[start : start + size] for start in range(0, len(some), size))
+        return np.concatenate([self.remainder(rows.take(part)) for part in parts])
 
     def still(self, certain: Rows, most: int, n: float) -> np.ndarray:
         """Indices of those that stay certain, n rows having been seen."""
@@ -114,6 +122,16 @@ class Influence(NamedTuple):
         with np.errstate(all="ignore"):
             blocks = [self.model.log_likelihood(theta, block) for block in rows.blocks(size)]
         return np.concatenate(blocks, axis=1)
+
+
+def smallest(values: np.ndarray, size: int) -> np.ndarray:
+    """Indices of the smallest values, (size,), in no order: those of all values are not held at once."""
+    some = np.zeros(0, dtype=int)
+    for start in range(0, len(values), SORTED_AT_A_TIME):
+        some = np.append(some, np.arange(start, min(start + SORTED_AT_A_TIME, len(values))))
+        if len(some) > size:
+            some = some[np.argpartition(values[some], size - 1)[:size]]
+    return some
 
 
 def quiet(n: float) -> float:

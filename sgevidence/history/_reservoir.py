@@ -71,12 +71,11 @@ class Reservoir:
         With ``condensed``, rows that would not fit are replaced by fewer that say the same, where there are
         such: then nothing is lost.  Rows of the chunk whose indices are in ``left`` do not come.
         """
-        coming = np.arange(len(chunk))  # as indices: a large chunk is not copied for the few that do not come
-        if left is not None:
-            coming = np.delete(coming, left)
-        n_rows, n = self.n_rows + len(coming), self.n + float(np.sum(chunk.weight[coming]))
+        coming = Coming(len(chunk), left)
+        weight = chunk.weight if left is None else np.delete(chunk.weight, left)
+        n_rows, n = self.n_rows + len(coming), self.n + float(np.sum(weight))
         if condensed is not None and self.complete:
-            fewer = self._condensed(chunk if left is None else chunk.take(coming), condensed)
+            fewer = self._condensed(chunk if left is None else chunk.take(coming.indices()), condensed)
             if fewer is not None:
                 n_condensed = n_rows - len(fewer)
                 return Reservoir(self.capacity, fewer, n_rows, n, False, n_condensed)
@@ -87,19 +86,19 @@ class Reservoir:
             self.capacity is not None and room and not self.complete
         ):  # grown in mid-stream: new rows stay with the probability of the old
             stay = rng.random(len(coming)) < len(self) / self.n_rows
-            rows = self.rows.join(chunk.take(coming[stay]))
+            rows = self.rows.join(chunk.take(coming[np.flatnonzero(stay)]))
             if len(rows) > self.capacity:  # a uniform part of a uniform sample
                 rows = rows.take(np.sort(rng.choice(len(rows), self.capacity, replace=False)))
             return Reservoir(self.capacity, rows, n_rows, n, equal_weights, self.n_condensed)
         storage, rows = self._storage, self.rows
         if room:
-            new = chunk[:room] if left is None else chunk.take(coming[:room])
+            new = chunk[:room] if left is None else chunk.take(coming.indices(room))
             storage = (storage or _Storage(rows)).append(rows, new)
             rows = storage.rows
-        rest = coming[room:]
-        if len(rest):
-            slot, chosen = self._slots(n_rows - len(rest), len(rest), rng)
-            rows, storage = rows.replace(slot, chunk.take(rest[chosen])), None
+        n_rest = len(coming) - room
+        if n_rest > 0:
+            slot, chosen = self._slots(n_rows - n_rest, n_rest, rng)
+            rows, storage = rows.replace(slot, chunk.take(coming[room + chosen])), None
         return Reservoir(self.capacity, rows, n_rows, n, equal_weights, self.n_condensed, storage)
 
     def _slots(self, n_before: int, n_new: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -149,6 +148,34 @@ class Reservoir:
             indices = np.searchsorted(self._cdf, rng.random(batch_size) * self._cdf[-1], side="right")
         batch = self.rows.take(indices)
         return Rows(batch.X, batch.y, np.full(batch_size, self.n / batch_size))
+
+
+class Coming:
+    """Indices of the rows of a chunk that come, as a large chunk is not copied for the few that do not.
+
+    Parameters
+    ----------
+    n_rows : int
+        Of the chunk.
+    left : ndarray of shape (k,) or None
+        Indices of those that do not come.
+    """
+
+    def __init__(self, n_rows: int, left: np.ndarray | None) -> None:
+        left = np.zeros(0, dtype=int) if left is None else np.sort(left)
+        self.n = n_rows - len(left)
+        self.before = left - np.arange(len(left))  #: rows that come before each of those that do not
+
+    def __len__(self) -> int:
+        return self.n
+
+    def __getitem__(self, places: np.ndarray) -> np.ndarray:
+        """Indices in the chunk of the rows that come in these places."""
+        return places + np.searchsorted(self.before, places, side="right")
+
+    def indices(self, most: int | None = None) -> np.ndarray:
+        """Those of the first rows that come, or of all."""
+        return self[np.arange(self.n if most is None else min(most, self.n))]
 
 
 class _Storage:

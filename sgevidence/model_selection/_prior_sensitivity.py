@@ -112,8 +112,8 @@ def _log_prior_ratio(fitted: Any, prior: dict[str, Any]) -> np.ndarray:
     model, theta = fitted._model, fitted.particles_
     if hasattr(model, "to_plain"):  # coordinates for far columns
         model, theta = model.plain, theta @ model.to_plain.T
-    n_columns = getattr(model, "n_features", 0) + bool(getattr(model, "has_offset", False))
-    other = copy.copy(fitted).set_params(**prior)._make_model(np.zeros((1, n_columns)), None)
+    no_rows = np.zeros((1, getattr(model, "n_features", 0)))
+    other = copy.copy(fitted).set_params(**prior)._make_model(no_rows, None)
     with np.errstate(all="ignore"):
         return np.asarray(other.log_prior(theta) - model.log_prior(theta))
 

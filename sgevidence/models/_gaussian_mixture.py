@@ -201,10 +201,14 @@ class GaussianMixture(Exchangeable, Model):
 
     def far_out(self, rows: Any) -> float:
         """Largest mean of a column in its standard deviations, and no smaller ones than the prior knows."""
-        w = rows.weight / np.sum(rows.weight)
-        mean = w @ rows.X
+        n = rows.total_weight
+        mean = rows.fold(lambda block: block.weight @ block.X, self.evaluation.block_rows) / n
+
+        def squares(block: Any) -> np.ndarray:
+            return block.weight @ (block.X - mean) ** 2
+
         with np.errstate(over="ignore"):  # of rows that are impossible anyway
-            variance = w @ (rows.X - mean) ** 2 + self.variance_prior[1] / np.sum(rows.weight)
+            variance = (rows.fold(squares, self.evaluation.block_rows) + self.variance_prior[1]) / n
         return float(np.max(np.abs(mean) / np.sqrt(variance)))
 
     # -- one component: a closed form -----------------------------------------------------------------

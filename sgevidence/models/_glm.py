@@ -63,7 +63,7 @@ class GLMModel(Model):
     coef_scale, intercept_scale : float
         Prior standard deviations.
     has_offset : bool
-        The column of X after the features is added to η.
+        The column of X after the features is added to η, where X has one.
 
     Examples
     --------
@@ -121,7 +121,8 @@ class GLMModel(Model):
         return gaussian_log_density(theta, self.scales)
 
     def _inputs(self, X: np.ndarray) -> Inputs:
-        offset = X[:, self.n_features] if self.has_offset else 0.0
+        n_known = X.shape[1] - self.n_features
+        offset = X[:, self.n_features] if self.has_offset and n_known > self.family.has_trials else 0.0
         trials = (X[:, -1],) if self.family.has_trials else ()
         return Inputs(design_matrix(X[:, : self.n_features], self.fit_intercept), offset, trials)
 

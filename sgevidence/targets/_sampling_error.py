@@ -118,7 +118,8 @@ def estimate(
     known = of(anchor)
     if certain is not None:
         known = known + of(lambda t: remainder(model, t, Anchor.of(model, anchor.a, certain), certain))
-    order = rng.permutation(len(rows))
+    order = np.arange(len(rows), dtype=np.int32 if len(rows) < 2**31 else np.int64)  # rows may be many
+    rng.shuffle(order)
     while True:
         size = min(len(rows), size)
         for block, weight in standing_for(history.n, rows, order[done:size]):

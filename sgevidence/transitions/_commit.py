@@ -28,7 +28,8 @@ def committed(step: Step, path: Path, rng: Streams, keep_anchor: bool) -> State:
         tuned = tuned._replace(sample_noise=float(np.hypot(spread, np.nan_to_num(tuned.sample_noise))))
     noisy = tuned.sample_noise > TOO_NOISY
     influence = None if anchor is None else Influence(path.model, anchor.a, cloud.some(N_DRAWS))
+    condensed = path.model.condensed if path.model.has_exact_posterior else None  # it joins all rows
     memory = path.memory.absorb(
-        path.chunk, rng.rows, anchor, labels, noisy, path.model.condensed, influence, path.certain
+        path.chunk, rng.rows, anchor, labels, noisy, condensed, influence, path.certain
     )
     return State(cloud, memory, tuned)

@@ -146,9 +146,17 @@ def test_rows_without_their_offset_are_refused_not_taken_for_zero(fitted):
     np.testing.assert_array_equal(fitted.predict(X, offset=0), fitted.predict(X, offset=np.zeros(40)))
     refitted = one_coefficient().fit(X, Y, offset=np.log(EXPOSURE)).fit(X, Y)  # fit forgets the offset, too
     np.testing.assert_array_equal(refitted.predict(X), refitted.predict(X, offset=0.0))
-    later = one_coefficient().partial_fit(X, Y).partial_fit(X, Y, offset=np.log(EXPOSURE))
+    later = one_coefficient().partial_fit(X, Y, offset=0.0).partial_fit(X, Y, offset=np.log(EXPOSURE))
     with pytest.raises(ValueError, match=message):
         later.partial_fit(X, Y)
+
+
+def test_an_offset_after_rows_without_one_is_refused():
+    plain = one_coefficient().fit(X, Y)
+    with pytest.raises(ValueError, match="fitted without an offset"):
+        plain.partial_fit(X, Y, offset=np.log(EXPOSURE))
+    assert np.all(plain.predict(X, offset=1.0) > plain.predict(X))  # and rows to predict may have one
+    assert plain.score_samples(X, Y, offset=1.0).shape == plain.score_samples(X, Y).shape
 
 
 def asks_for_offset(est, yes):

@@ -5,22 +5,59 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from sgevidence import SGAIS, BayesianGMM, BayesianLinearRegression
+from sgevidence import SGAIS, BayesianGLM, BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression
+from sgevidence.estimators import _glm
+from sgevidence.history import Reservoir, Rows, _reservoir
+from sgevidence.models import MixtureModel
+from sgevidence.targets import allocation_evidence
 
-ESTIMATORS = {"linear": BayesianLinearRegression, "one": BayesianGMM}
+ESTIMATORS = {
+    "linear": BayesianLinearRegression,
+    "one": BayesianGMM,
+    "poisson": BayesianGLM,
+    "softmax": BayesianSoftmaxRegression,
+}
 
 
-@pytest.mark.parametrize("mapped", [False, True], ids=["array", "memmap"])
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_fit_does_not_copy_the_rows(name, mapped, tmp_path, rng):
+def peak_of(call):
+    """Bytes beyond what there was."""
+    tracemalloc.start()
+    call()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+@pytest.mark.parametrize("name", [*ESTIMATORS, "memmap"])
+def test_fit_does_not_copy_the_rows(name, tmp_path, rng):
     X = rng.standard_normal((150_000, 30))
-    if mapped:
+    if name == "memmap":
+        name = "linear"
         on_disk = np.memmap(tmp_path / "X", np.float64, "w+", shape=X.shape)
         on_disk[:] = X
         X = np.memmap(tmp_path / "X", np.float64, "r", shape=X.shape)
     model = ESTIMATORS[name](sampler=SGAIS(reservoir_size=1000), random_state=0)
-    tracemalloc.start()
-    model.fit(X, (X[:, 0] > 0).astype(float))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    y = (rng.random(len(X)) < 0.3).astype(float)
+    peak = peak_of(lambda: model.fit(X, y))
     assert peak < X.nbytes and model.n_samples_seen_ == len(X)
+
+
+def test_a_copy_would_be_seen(monkeypatch, rng):
+    X, y = rng.standard_normal((150_000, 30)), rng.poisson(1.0, 150_000)
+    monkeypatch.setattr(_glm, "joined", lambda X, *known: np.column_stack([X, np.zeros(len(X))]))
+    model = BayesianGLM(sampler=SGAIS(reservoir_size=1000), random_state=0)
+    assert peak_of(lambda: model.fit(X, y)) > X.nbytes
+
+
+def test_rows_that_do_not_stay_are_not_held_as_indices(monkeypatch, rng):
+    """A long chunk, some rows of which are kept elsewhere."""
+    monkeypatch.setattr(_reservoir, "DRAWN_AT_A_TIME", 10_000)
+    rows, left = Rows(rng.standard_normal((400_000, 1)), None, np.ones(400_000)), np.arange(0, 4000, 10)
+    full = Reservoir(100).absorb(rows[:100], rng)
+    peak = peak_of(lambda: full.absorb(rows, rng, left=left))
+    assert peak < 1.5 * rows.weight.nbytes  # the weights of those that come are the one copy
+
+
+def test_rows_that_are_too_many_for_allocations_are_not_copied(rng):
+    rows, model = Rows.of(rng.standard_normal((60_000, 20))), MixtureModel(20, 2)
+    assert peak_of(lambda: allocation_evidence(model, rows, rng)) < 0.5 * rows.X.nbytes

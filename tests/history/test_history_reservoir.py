@@ -68,10 +68,10 @@ def test_every_sample_is_equally_likely(rng, cuts):
         ("_slots", "n_before + coming + 1", "n_before + coming + 2"),
         (
             "absorb",
-            "rows.replace(slot, chunk.take(rest[chosen]))",
-            "rows.replace(slot, chunk.take(rest[: len(chosen)]))",
+            "rows.replace(slot, chunk.take(coming[room + chosen]))",
+            "rows.replace(slot, chunk.take(coming[room + np.arange(len(chosen))]))",
         ),
-        ("absorb", "rows.replace(slot, chunk.take(rest[chosen]))", "rows"),
+        ("absorb", "rows.replace(slot, chunk.take(coming[room + chosen]))", "rows"),
     ],
     ids=["position of the chunk's last row", "off by one", "wrong rows", "nothing replaced"],
 )
