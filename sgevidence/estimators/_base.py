@@ -203,6 +203,13 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         X, y = self._encode_X(X, reset), self._encode(y, reset, classes)
         return Rows(X, None if y is None else np.ascontiguousarray(y), np.ascontiguousarray(weight))
 
+    def _first_rows(self, X: Any, y: Any, sample_weight: Any) -> Rows:
+        """The rows of a first call in the units of the model; nothing is learnt."""
+        self._doubts = []
+        rows = self._rows(X, y, sample_weight, True, None)
+        self._units = self._units_of(rows) if self.standardize else None
+        return rows if self._units is None else self._units.rows(rows)
+
     def _doubt_of(self, rows: Rows) -> str | None:
         """A doubt of rows that are not wrong; None if there is none."""
         return None

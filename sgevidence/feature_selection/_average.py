@@ -31,6 +31,11 @@ class Average(NamedTuple):
     noise_variance: float
     noise_std: float
 
+    @property
+    def coef_std(self) -> np.ndarray:
+        """(p,)."""
+        return np.sqrt(np.maximum(np.diag(self.covariance)[:-1], 0.0))
+
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Mean, (n,)."""
         return self.alpha + (X - self.m) @ self.coef

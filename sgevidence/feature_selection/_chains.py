@@ -20,10 +20,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logsumexp
 
-from ._neighbours import FORGOTTEN, Neighbours
+from ._subsets import FORGOTTEN, Subsets
 
 #: Steps between two looks at the chains, looks at least and at most.
 STEPS, FEWEST, MOST = 150, 4, 24
+#: Steps that one chain takes before it is the other one's turn, so that both have some of a bounded search.
+TURN = 10
 #: Difference of an inclusion probability between the chains at which they agree, and that is said.
 AGREED, DOUBTFUL = 0.01, 0.05
 #: Share of a chain that is left out of means.
@@ -46,7 +48,7 @@ class Searched(NamedTuple):
 class Chain:
     """One chain, which can be continued."""
 
-    def __init__(self, neighbours: Neighbours, state: int, rng: np.random.Generator) -> None:
+    def __init__(self, neighbours: Subsets, state: int, rng: np.random.Generator) -> None:
         self.neighbours, self.state, self.rng = neighbours, state, rng
         self.states: list[int] = []
         self.inclusion: list[np.ndarray] = []
@@ -109,21 +111,23 @@ class Estimate(NamedTuple):
     log_sums: list[float]  #: log Z by halves of the chain
 
 
-def search(neighbours: Neighbours, rng: np.random.Generator) -> Searched:
+def search(neighbours: Subsets, rng: np.random.Generator) -> Searched:
     """Run two chains until they agree."""
-    size = min(LARGEST_START, len(neighbours.groups) // 2, max(int(neighbours.moments.n) // 4, 1))
+    size = min(LARGEST_START, len(neighbours.groups) // 2, max(int(neighbours.n_rows) // 4, 1))
     start = sum(1 << int(g) for g in rng.choice(len(neighbours.groups), size=size, replace=False))
     chains = [Chain(neighbours, state, child) for state, child in zip((0, start), rng.spawn(2))]
     for look in range(MOST):
-        for chain in chains:
-            chain.run(STEPS)
-        if look + 1 < FEWEST:
+        for _ in range(STEPS // TURN):
+            if not neighbours.is_spent:
+                for chain in chains:
+                    chain.run(TURN)
+        if look + 1 < FEWEST and not neighbours.is_spent:
             continue
         estimates = [estimate(*pair) for pair in (chains, chains[::-1])]
         by_B = min(e.covered for e in estimates) >= COVERED
         one, other = (e.within if by_B else e.along for e in estimates)
         gap = float(np.abs(one - other).max())
-        if gap < AGREED:
+        if gap < AGREED or neighbours.is_spent:
             break
     sums = [value for e in estimates for value in e.log_sums]
     if len(sums) < 4:  # a half of a chain was never where the other one was
@@ -153,6 +157,6 @@ def estimate(chain: Chain, other: Chain) -> Estimate:
 
 def members(states: list[int], n_groups: int) -> np.ndarray:
     """Which groups are in, (n_states, n_groups)."""
-    size = (n_groups + 7) // 8
+    size = max((n_groups + 7) // 8, 1)
     packed = np.frombuffer(b"".join(state.to_bytes(size, "little") for state in states), dtype=np.uint8)
     return np.unpackbits(packed.reshape(-1, size), axis=1, count=n_groups, bitorder="little")

@@ -7,23 +7,17 @@ import numpy as np
 
 from ._moments import Moments
 from ._noise_grid import NoiseGrid
-
-#: Nats below the best subset from which on a neighbour is not remembered.
-FORGOTTEN = 25.0
+from ._subsets import Subsets
 
 
-class Neighbours:
-    """Log of evidence times prior of subsets, each a bit mask of groups; remembers what was asked.
+class Neighbours(Subsets):
+    """Subsets of the columns of a linear regression.
 
     Parameters
     ----------
     moments : Moments
-    always : sequence of int
-        Columns of every subset.
-    groups : sequence of sequences of int
-        Columns that go in together.
-    log_size_prior : ndarray of shape (n_groups + 1,)
-        Log prior probability of one subset, by its number of groups.
+    always, groups, log_size_prior
+        As of :class:`Subsets`.
     covering : callable
         The integral of the prior, from the moments and the subsets at both ends.
     """
@@ -36,45 +30,22 @@ class Neighbours:
         log_size_prior: np.ndarray,
         covering: Callable[[Any, list[np.ndarray]], Any] = NoiseGrid.covering,
     ) -> None:
-        self.moments, self.always, self.groups = moments, list(always), [list(g) for g in groups]
-        self.log_size_prior = log_size_prior
+        super().__init__(always, groups, log_size_prior, moments.n)
+        self.moments = moments
         ends = [self.always, self.always + [j for g in self.groups for j in g][: int(moments.n)]]
         self._use(covering(moments, [np.array(columns, dtype=int) for columns in ends]))
-        self.evidences: dict[int, tuple[float, float]] = {}  #: log evidence and rounding of those met
-        self.best = -np.inf
-        self._flips: dict[int, np.ndarray] = {}
 
     def _use(self, grid: Any) -> None:
         self.grid, self.T = grid, self.moments.bordered(grid.s)
         self.log_ridge = np.log(self.moments.precision)[:, None] + grid.s
 
-    def log_prior(self, state: int) -> float:
-        """Log prior probability of a subset."""
-        return float(self.log_size_prior[state.bit_count()])
+    def evidence(self, state: int) -> tuple[float, float]:
+        columns = np.array(self.columns(state), dtype=int)[None]
+        evidence, lost = self._integrated(lambda: self.moments.direct(self.grid.s, columns))
+        return float(evidence[0]), float(lost[0])
 
-    def log_joint(self, state: int) -> float:
-        """Log of evidence times prior of a subset."""
-        if state not in self.evidences:
-            columns = np.array(self.columns(state), dtype=int)[None]
-            evidence, lost = self._integrated(lambda: self.moments.direct(self.grid.s, columns))
-            self.evidences[state] = float(evidence[0]), float(lost[0])
-        return self.evidences[state][0] + self.log_prior(state)
-
-    def flips(self, state: int) -> np.ndarray:
-        """Log of evidence times prior of the subsets with one group more or less, (n_groups,)."""
-        if state not in self._flips:
-            evidence, lost = self._integrated(lambda: self._curves(state))
-            others = [state ^ (1 << g) for g in range(len(self.groups))]
-            joint = evidence + np.array([self.log_prior(other) for other in others])
-            self.best = max(self.best, joint.max())
-            for g in np.flatnonzero(joint > self.best - FORGOTTEN):
-                self.evidences.setdefault(others[g], (float(evidence[g]), float(lost[g])))
-            self._flips[state] = joint
-        return self._flips[state]
-
-    def columns(self, state: int) -> list[int]:
-        """Columns of a subset."""
-        return self.always + [j for g, group in enumerate(self.groups) if state >> g & 1 for j in group]
+    def evidences_of_flips(self, state: int) -> tuple[np.ndarray, np.ndarray]:
+        return self._integrated(lambda: self._curves(state))
 
     def _integrated(self, curves):
         while True:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from ._average import Average, average, given_subset
-from ._chains import DOUBTFUL, search
+from ._chains import DOUBTFUL, Searched, search
 from ._enumeration import enumerate_subsets
 from ._g_prior import UnitMoments, ZellnerSiow, exact_log_bayes_factor
 from ._moments import Moments
@@ -33,20 +33,14 @@ class Posterior(NamedTuple):
 
     columns: list[list[int]]  #: of the best subsets
     log_evidence: np.ndarray  #: of these, nats
+    log_evidence_std: np.ndarray
     log_prior: np.ndarray
     probability: np.ndarray
     inclusion: np.ndarray  #: of all columns, (p,)
     total: float  #: log evidence of the average, nats
     total_std: float
     doubts: list[str]
-    moments: Moments
-    given: Callable[[list[int]], Any]  #: posterior of the coefficients of one subset
-
-    def average(self) -> Average:
-        """The coefficients and the noise, averaged over the best subsets."""
-        with np.errstate(all="ignore"):
-            weight = self.probability / self.probability.sum()
-            return average(self.moments, self.given, self.columns, weight)
+    averaged: Any  #: with a method ``average``: the coefficients, and predictions, over the best subsets
 
 
 def log_size_prior(kind: str, n_groups: int) -> np.ndarray:
@@ -84,7 +78,7 @@ def posterior(
         order = np.argsort(-joint, kind="stable")
         within = np.cumsum(np.exp(joint[order] - logsumexp(joint)))
         order = order[: np.clip(np.searchsorted(within, 1 - LEFT_OUT) + 1, LISTED, AVERAGED)]
-        columns = [_columns(int(states[i]), always, groups) for i in order]
+        columns = [columns_of(int(states[i]), always, groups) for i in order]
     inclusion = np.zeros(len(moments.m))
     inclusion[list(always)] = 1.0
     for g, group in enumerate(groups):
@@ -96,15 +90,31 @@ def posterior(
     return Posterior(
         columns,
         log_evidence[order],
+        np.zeros(len(order)),
         log_prior[order],
         probability[order],
         inclusion,
         total,
         0.0 if searched is None else searched.log_evidence_std,
         doubts,
-        moments,
-        partial(way.given, moments, grid),
+        Averaged(coef_prior, moments, grid, columns, probability[order]),
     )
+
+
+class Averaged(NamedTuple):
+    """The best linear regressions, and their average when it is asked for."""
+
+    coef_prior: str
+    moments: Moments
+    grid: Any
+    columns: list[list[int]]
+    probability: np.ndarray
+
+    def average(self) -> Average:
+        """The coefficients and the noise, averaged."""
+        with np.errstate(all="ignore"):
+            given = partial(WAYS[self.coef_prior].given, self.moments, self.grid)
+            return average(self.moments, given, self.columns, self.probability / self.probability.sum())
 
 
 def _enumerated(moments, always, groups, prior, rng, covering):
@@ -123,7 +133,7 @@ def _searched(moments, always, groups, prior, rng, covering):
     return states, log_evidence, lost, log_prior, neighbours.grid, searched
 
 
-def _columns(state: int, always, groups) -> list[int]:
+def columns_of(state: int, always, groups) -> list[int]:
     """Columns of a subset, in their order in X."""
     return sorted([*always, *(j for g, group in enumerate(groups) if state >> g & 1 for j in group)])
 
@@ -135,7 +145,7 @@ def _recomputed(exact, always, groups, states, log_evidence, lost, log_prior) ->
     rounded = np.flatnonzero(lost > ROUNDED)
     worth = joint[rounded] + np.minimum(lost[rounded], 1e6)
     for i in rounded[np.argsort(-worth, kind="stable")][:RECOMPUTED]:
-        value = exact(_columns(int(states[i]), always, groups))
+        value = exact(columns_of(int(states[i]), always, groups))
         if np.isfinite(value):
             log_evidence[i], lost[i], joint[i] = value, 0.0, value + log_prior[i]
     return joint
@@ -163,17 +173,22 @@ def _doubts(lost: np.ndarray, in_double: np.ndarray, probability: np.ndarray, se
             "y is nearly a linear combination of columns, or columns of others: coef_, noise_std_, predict "
             "are in double precision and rough, while evidences and probabilities have more digits"
         )
+    return [*doubts, *search_doubts(searched)]
+
+
+def search_doubts(searched: Searched | None) -> list[str]:
+    """Doubts of chains; None: all subsets are enumerated."""
     if searched is not None and searched.gap > DOUBTFUL:
-        doubts.append(
+        return [
             f"two chains over subsets differ by {searched.gap:.2f} in the probability of a column: "
             "inclusion_probabilities_ are right to about that"
-        )
-    elif searched is not None and not np.isfinite(searched.log_evidence_std):
-        doubts.append(
+        ]
+    if searched is not None and not np.isfinite(searched.log_evidence_std):
+        return [
             "two chains over subsets of columns have met too few subsets in common: log_evidence_ is a lower "
             "bound, and the probabilities of models_ are relative to the subsets that were met"
-        )
-    return doubts
+        ]
+    return []
 
 
 class Way(NamedTuple):

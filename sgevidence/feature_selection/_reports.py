@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import (
     ParameterTable,
@@ -16,8 +17,6 @@ from ..estimators import (
     heading,
     places,
     prior_conflict,
-    refuse_extreme,
-    refuse_unreadable,
     warned,
 )
 from ..exceptions import EvidenceWarning
@@ -40,7 +39,7 @@ class Weighed:
     average: Average | None = None
 
 
-class SubsetReports:
+class SubsetReports(BaseEstimator):
     """Reports of the posterior over subsets; the selector learns the sums that it follows from."""
 
     _settings: dict[str, Any]
@@ -51,35 +50,9 @@ class SubsetReports:
     _units: Units | None  #: of the rows that the model sees; None: as they are given
     _always: list[int]
     _groups: list[list[int]]
+    classes_: np.ndarray
     _rng: np.random.Generator
     _weighed: Weighed
-
-    def predict(self, X: Any, return_std: bool = False) -> Any:
-        """Posterior predictive mean, averaged over subsets.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-        return_std : bool, default=False
-            Also return the predictive standard deviation, noise included.
-
-        Returns
-        -------
-        mean : ndarray of shape (n_samples,)
-        std : ndarray of shape (n_samples,)
-            Only if ``return_std``.
-        """
-        check_is_fitted(self)
-        refuse_unreadable(X=X)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
-        if self._units is not None:
-            X = self._units.X(X)
-        refuse_extreme(X=X)
-        found, units = self._average("predict"), self._units
-        mean = found.predict(X) if units is None else units.restored_y(found.predict(X))
-        if not return_std:
-            return mean
-        return mean, found.std(X) * (1.0 if units is None else units.y_scale)
 
     @property
     def inclusion_probabilities_(self) -> np.ndarray:
@@ -98,6 +71,7 @@ class SubsetReports:
             "columns": columns,
             "size": np.array([len(one) for one in subsets]),
             "log_evidence": found.log_evidence[:LISTED] - self._log_units,
+            "log_evidence_std": found.log_evidence_std[:LISTED],
             "log_prior": found.log_prior[:LISTED],
             "probability": found.probability[:LISTED],
         }
@@ -137,12 +111,11 @@ class SubsetReports:
     @property
     def coef_std_(self) -> np.ndarray:
         """Posterior standard deviation of the coefficients, over subsets, too."""
-        variance = np.diag(self._average("coef_std_").covariance)[:-1]
-        return self._restored("coef", np.sqrt(np.maximum(variance, 0.0)))
+        return self._restored("coef", self._average("coef_std_").coef_std)
 
     @property
-    def intercept_(self) -> float:
-        """Posterior mean of the intercept; 0.0 without one."""
+    def intercept_(self) -> Any:
+        """Posterior mean of the intercept, of a softmax one per class; 0.0 without one."""
         found = self._average("intercept_")
         if self._units is None or not self._settings["fit_intercept"]:
             return found.intercept
@@ -151,7 +124,9 @@ class SubsetReports:
 
     @property
     def noise_std_(self) -> float:
-        """Posterior mean of σ, or the known σ."""
+        """Posterior mean of σ of linear regressions, or the known σ."""
+        if self.__sklearn_is_fitted__() and self._settings["estimator"] is not None:
+            raise AttributeError(f"{type(self).__name__} has no noise_std_ with an estimator")
         return float(self._restored("noise_std", self._average("noise_std_").noise_std))
 
     def summary(self) -> ParameterTable:
@@ -160,12 +135,17 @@ class SubsetReports:
         Returns
         -------
         ParameterTable
-            One row per column of X: ``probability`` that the column is in the model, ``mean`` and ``sd`` of
-            its coefficient over subsets, zero where the column is out.
+            One row per column of X, of a softmax for each class: ``probability`` that the column is in the
+            model, ``mean`` and ``sd`` of its coefficient over subsets, zero where the column is out.
         """
         check_is_fitted(self)
-        names = [f"coef[{name}]" for name in places(self, "feature", self.n_features_in_)]
-        columns = {"probability": self.inclusion_probabilities_, "mean": self.coef_, "sd": self.coef_std_}
+        features, coef = places(self, "feature", self.n_features_in_), self.coef_
+        names = [f"coef[{name}]" for name in features]
+        if coef.ndim == 2:
+            names = [f"coef[{one}, {name}]" for one in self.classes_ for name in features]
+        probability = np.broadcast_to(self.inclusion_probabilities_, coef.shape)
+        table = {"probability": probability, "mean": coef, "sd": self.coef_std_}
+        columns = {name: np.ravel(values) for name, values in table.items()}
         return ParameterTable(columns, names, heading(self), warned(self))
 
     def _restored(self, name: str, value: Any) -> Any:
@@ -182,7 +162,7 @@ class SubsetReports:
         return self._posterior().inclusion >= SELECTED
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_sums")
+        return hasattr(self, "_weighed")
 
     def _prior_conflict(self) -> str | None:
         """Parts of the posterior of all columns that contradict the prior."""
@@ -195,7 +175,7 @@ class SubsetReports:
         """The mean over subsets, computed when it is first asked for."""
         found = self._posterior(name)
         if self._weighed.average is None:
-            self._weighed.average = found.average()
+            self._weighed.average = found.averaged.average()
         return self._weighed.average
 
     def _posterior(self, name: str = "posterior") -> Posterior:

@@ -4,42 +4,44 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Self
 
-import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 
-from .._compat import Interval, StrOptions, check_sample_weight, fit_context
-from ..estimators import (
-    Units,
-    all_or_nothing,
-    column_indices,
-    fingerprint,
-    generator,
-    linear_model,
-    refuse_changes,
-    refuse_extreme,
-    refuse_unreadable,
-    settings,
-)
-from ..history import Rows
-from ._reports import SubsetReports, Weighed
-
-#: Parameters of the independent prior, and what they are if nobody has stated them.
-UNUSED_WITH_G = dict(noise_std=None, noise_prior=None, noise_scale=None, coef_scale=1.0, intercept_scale=1.0)
+from .._compat import HasMethods, Interval, StrOptions, fit_context
+from ._learning import SubsetLearning
+from ._predictions import SubsetPredictions, given_of
+from ._reports import SubsetReports
 
 
-class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, BaseEstimator):
-    """Selects columns of a linear regression by the evidence of all subsets, and predicts with their average.
+def _keeps_sums(self: "EvidenceFeatureSelector") -> bool:
+    if self.estimator is None:
+        return True
+    raise AttributeError(
+        f"with estimator={type(self.estimator).__name__}() there is no partial_fit: the posterior of each "
+        "subset follows from all rows, and not from sums of them; fit all rows at once"
+    )
 
-    Each subset of the columns is the model of :class:`BayesianLinearRegression` with these ``columns``; the
-    null model, the intercept alone, is among them.  To 20 columns (or groups) all subsets are enumerated;
-    beyond, two chains over subsets are run until they agree.
+
+class EvidenceFeatureSelector(
+    SubsetLearning, SubsetPredictions, SubsetReports, SelectorMixin, RegressorMixin, BaseEstimator
+):
+    """Selects columns of a regression by the evidence of all subsets, and predicts with their average.
+
+    Each subset of the columns is the model of :class:`BayesianLinearRegression`, or of ``estimator``, with
+    these ``columns``; the null model, the intercept alone, is among them.  To 20 columns (or groups) all
+    subsets are enumerated, to 10 with an ``estimator``; beyond, two chains over subsets are run until they
+    agree.
 
     Parameters
     ----------
     noise_std : float or None, default=None
         Known σ; None: unknown.
+    estimator : BayesianGLM, BayesianSoftmaxRegression or None, default=None
+        The regression, of counts, classes or what else has a family, on all columns; None: the linear one.
+        Its own parameters say what the priors are, so that ``noise_std``, ``coef_prior``, ``coef_scale``,
+        ``standardize`` and the like stay as they are by default.
     always : array-like, default=()
         Names or indices of columns that are in every model.
     groups : sequence of array-likes or None, default=None
@@ -67,7 +69,8 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         As in :class:`BayesianLinearRegression`: the priors are stated for columns and a y of mean 0 and
         standard deviation 1 in the rows of the first call.
     random_state : int, RandomState instance or None, default=None
-        Random numbers of the chains over subsets, where there are more than 20 columns.
+        Random numbers of the chains over subsets, where there are many columns.  With an ``estimator`` the
+        seeds of its fits, too; if None, each fit has the ``random_state`` of the estimator.
 
     Attributes
     ----------
@@ -75,23 +78,30 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         Posterior probability that a column is in the model.
     models_ : DataFrame, or Table where pandas is not installed
         The best subsets, at most 100: ``columns`` (names or indices, as ``BayesianLinearRegression`` takes
-        them), ``size``, ``log_evidence``, ``log_prior`` (nats), ``probability``.
+        them), ``size``, ``log_evidence``, ``log_evidence_std``, ``log_prior`` (nats), ``probability``.
     log_evidence_, log_evidence_std_ : float
-        Log evidence of the average over subsets, in nats; the standard error is 0 where all are enumerated.
-        With ``coef_prior="g"`` it is relative to the null model, as those of ``models_``.
+        Log evidence of the average over subsets, in nats; the standard error is 0 where all linear
+        regressions are enumerated.  With ``coef_prior="g"`` it is relative to the null model, as those of
+        ``models_``.
     evidence_is_relative_ : bool
         Is that so?
-    coef_, coef_std_ : ndarray of shape (n_features,)
+    coef_, coef_std_ : ndarray of shape (n_features,), or (n_classes, n_features) of a softmax
         Mean and standard deviation of the coefficients, which are 0 where a column is not in the model.
-    intercept_, noise_std_ : float
-        Posterior means.
+    intercept_ : float, or ndarray of shape (n_classes,)
+        Posterior mean.
+    noise_std_ : float
+        Posterior mean; only of linear regressions.
+    classes_ : ndarray of shape (n_classes,)
+        Only of classifiers.
     n_samples_seen_ : int
 
     Warns
     -----
     EvidenceWarning
         When an answer is first asked for: if the chains differ by more than 0.05 in an inclusion probability,
-        if columns are collinear beyond double precision, or if prior and data contradict each other.
+        if columns are collinear beyond double precision, or if prior and data contradict each other.  With an
+        ``estimator`` in ``fit``: if the errors of the evidences leave more than 0.05 of an inclusion
+        probability open, or if the fits that carry the probability warn.
 
     See Also
     --------
@@ -103,6 +113,13 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
     ``partial_fit`` keeps the sums of squares and products of [1, X, y], without rounding, so that a stream
     gives what one ``fit`` gives.  Subsets are weighed when an attribute or a method asks for them, not at
     each call of a stream.  ``sample_weight`` multiplies a row's log-likelihood and means repetition.
+
+    With an ``estimator`` Laplace's approximation of the evidences, some Newton steps each, leads the search,
+    and the most probable subsets are then fitted by the estimator: until 1 % of the probability is left, 64
+    at most.  The differences between fits and Laplace's evidences correct the subsets that are not fitted,
+    and correction and scatter are the error of these.  A fit takes hundredths of a second where the posterior
+    is log-concave (Bernoulli, binomial, Poisson, softmax), and half a second or more where it is not.  All is
+    done in ``fit``.  A null model needs a parameter: an intercept, or a column in ``always``.
 
     ``transform`` and ``get_support`` keep the columns whose inclusion probability is at least one half, the
     median probability model, which under conditions predicts best among single models (Barbieri and Berger
@@ -129,12 +146,22 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
     [1, 2, 3, 4, 5, 8]
     >>> selector.inclusion_probabilities_.round(2)[:4].tolist()
     [0.07, 0.98, 1.0, 1.0]
-    """
 
-    _settings: dict[str, Any]  #: parameters of the first call
+    Counts, with the family that says so:
+
+    >>> import numpy as np
+    >>> from sgevidence import BayesianGLM
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((200, 3))
+    >>> y = rng.poisson(np.exp(0.5 + 0.6 * X[:, 1]))
+    >>> counts = EvidenceFeatureSelector(estimator=BayesianGLM("poisson"), random_state=0).fit(X, y)
+    >>> counts.get_support().tolist()
+    [False, True, False]
+    """
 
     _parameter_constraints: dict = {
         "noise_std": [Interval(Real, 0, None, closed="neither"), None],
+        "estimator": [HasMethods(["fit", "predict"]), None],
         "always": ["array-like"],
         "groups": [list, tuple, None],
         "coef_prior": [StrOptions({"independent", "g"})],
@@ -152,6 +179,7 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         self,
         noise_std: float | None = None,
         *,
+        estimator: Any = None,
         always: Any = (),
         groups: Sequence[Any] | None = None,
         coef_prior: str = "independent",
@@ -165,6 +193,7 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         random_state: Any = None,
     ) -> None:
         self.noise_std = noise_std
+        self.estimator = estimator
         self.always = always
         self.groups = groups
         self.coef_prior = coef_prior
@@ -178,7 +207,7 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, trials: Any = None) -> Self:
         """Forget what was seen and learn from these rows.
 
         Parameters
@@ -187,6 +216,10 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
+        offset : float or array-like of shape (n_samples,), optional
+            Added to the linear predictor of a :class:`BayesianGLM`.
+        trials : int or array-like of shape (n_samples,), optional
+            The family ``"binomial"`` needs them.
 
         Returns
         -------
@@ -197,11 +230,13 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         ValueError
             On bad input; nothing has changed then.
         """
-        return self._learn(X, y, sample_weight, reset=True)
+        known = given_of(offset, trials)
+        return self._learn(X, y, sample_weight, reset=True, known=known)
 
+    @available_if(_keeps_sums)
     @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from more rows; the first call starts afresh.
+        """Learn from more rows; the first call starts afresh.  Linear regressions only.
 
         Parameters
         ----------
@@ -220,61 +255,10 @@ class EvidenceFeatureSelector(SubsetReports, SelectorMixin, RegressorMixin, Base
         """
         return self._learn(X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
 
-    def _learn(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Self:
-        with all_or_nothing(self):
-            parameters = settings(self)
-            if not reset:
-                refuse_changes(self._settings, parameters)
-            rows = self._rows(X, y, sample_weight, reset)
-            if reset:
-                self._settings, self._rng = parameters, generator(self.random_state)
-                self._units = self._units_of(rows)
-                self._model = linear_model(self, self.n_features_in_, self._units)
-                self._always, self._groups = self._resolved()
-                self._sums, self.n_samples_seen_, self.data_fingerprint_ = None, 0, 0
-            new = self._model.sums(rows if self._units is None else self._units.rows(rows))
-            self._sums = new if self._sums is None else self._sums.plus(new)
-            self.n_samples_seen_ += len(rows)
-            assert rows.y is not None
-            self.data_fingerprint_ = fingerprint(rows.y, rows.weight, self.data_fingerprint_)
-            self._weighed = Weighed()
-        return self
-
-    def _units_of(self, rows: Rows) -> Units | None:
-        """Units of the first rows, where the prior is stated in them; the g-prior has no unit."""
-        if self.coef_prior == "independent":
-            return Units.of_regression(rows, self.fit_intercept) if self.standardize else None
-        for name, default in UNUSED_WITH_G.items():
-            if getattr(self, name) != default:
-                raise ValueError(
-                    f'coef_prior="g" has no use for {name} = {getattr(self, name)!r}: it has no scale'
-                )
-        return None
-
-    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Rows:
-        """Validated rows of positive weight."""
-        refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True)
-        if y.dtype.kind not in "fiub":
-            raise ValueError(f"y must be numbers, got {y.dtype.name}, such as {y[0]!r}")
-        y = y.astype(np.float64, copy=False)
-        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        refuse_extreme(sample_weight=weight)
-        if not self.standardize:
-            refuse_extreme(X=X, y=y)
-        kept = weight > 0
-        return Rows(X[kept], y[kept], weight[kept])
-
-    def _resolved(self) -> tuple[list[int], list[list[int]]]:
-        """Columns of every model, and those that go in together, by number."""
-        names = getattr(self, "feature_names_in_", None)
-        p = self.n_features_in_
-        always = column_indices(list(self.always), p, names).tolist()
-        groups = [column_indices(list(group), p, names).tolist() for group in self.groups or ()]
-        used = [*always, *(j for group in groups for j in group)]
-        if twice := sorted({j for j in used if used.count(j) > 1}):
-            raise ValueError(f"columns {twice[:5]} are in two of always and groups")
-        if not all(groups):
-            raise ValueError("a group has no columns")
-        alone = sorted(set(range(p)) - set(used))
-        return always, sorted([*groups, *([j] for j in alone)])
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if hasattr(self.estimator, "__sklearn_tags__"):
+            child = get_tags(self.estimator)
+            tags.estimator_type, tags.target_tags = child.estimator_type, child.target_tags
+            tags.classifier_tags, tags.regressor_tags = child.classifier_tags, child.regressor_tags
+        return tags

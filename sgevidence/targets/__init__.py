@@ -13,7 +13,7 @@ from ._folded_modes import folded_modes_answer
 from ._importance import importance_draws
 from ._log_concave import log_concave_answer, log_joint_of_many
 from ._merge_split import rearranged, split_off
-from ._newton import concave_mode, find_mode
+from ._newton import concave_mode, find_mode, laplace_evidence
 from ._path import Path, Tempered
 from ._preconditioner import curvature_coordinates
 from ._proposals import Answers, proposal
@@ -58,6 +58,7 @@ __all__ = [
     "folded_modes_answer",
     "gaussian",
     "importance_draws",
+    "laplace_evidence",
     "least_alike",
     "most_rows",
     "proposal",

@@ -8,7 +8,7 @@ import pytest
 from mutants import broken
 
 from sgevidence import BayesianLinearRegression, EvidenceFeatureSelector, EvidenceWarning, Exact
-from sgevidence.feature_selection import _chains, _enumeration, _moments, _posterior
+from sgevidence.feature_selection import _chains, _enumeration, _moments, _neighbours, _posterior
 
 #: Nothing here is tuned to a seed: any other will do.
 SEED = 20261125
@@ -180,7 +180,7 @@ def stationary(step, X, y):
     groups = [[j] for j in range(X.shape[1])]
     moments = _moments.Moments.of(selector._sums, selector._model)
     prior = _posterior.log_size_prior("beta-binomial", len(groups))
-    chain = _chains.Chain(_chains.Neighbours(moments, [], groups, prior), 0, np.random.default_rng(SEED))
+    chain = _chains.Chain(_neighbours.Neighbours(moments, [], groups, prior), 0, np.random.default_rng(SEED))
     seen = []
     for _ in range(6000):
         step(chain)

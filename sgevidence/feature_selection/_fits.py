@@ -1,0 +1,166 @@
+r"""The posterior over subsets by fits of an estimator, where they carry the probability.
+
+Laplace's evidence leads: all subsets of a few groups, or those that two chains meet.  The most probable
+subsets are fitted, until little is left.  The differences between fits and Laplace's evidences, by a line in
+the number of columns, correct the subsets that are not fitted; their scatter about that line and the
+correction are the standard error of those, and r is the largest one.  With P_j the inclusion probability of
+a column, p_k and s_k the probability and the standard error of subset k, and I_jk = 1 where column j is in
+subset k, the error of P_j is
+
+    √( Σ_fitted (p_k (I_jk − P_j) s_k)² + (r Σ_others p_k (I_jk − P_j))² ),
+
+the errors of fits being independent and those of other subsets one, to be safe.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import logsumexp
+
+from ._chains import DOUBTFUL, Searched, members, search
+from ._fitted_average import FittedAverage
+from ._posterior import LISTED, Posterior, columns_of, log_size_prior, search_doubts
+from ._regressions import LaplaceSubsets, Regressions
+
+#: Groups to which all subsets are weighed; about a second with a thousand rows.
+WEIGHED = 10
+#: Probability of the subsets that are not fitted at which no more are, and the most fits.
+UNFITTED, MOST_FITTED = 0.01, 64
+#: Probability of subsets whose fits warn that is not said.
+UNSAID = 0.05
+
+
+class Weights(NamedTuple):
+    """Subsets by the fits so far."""
+
+    log_evidence: np.ndarray  #: nats, (S,)
+    std: np.ndarray  #: (S,)
+    probability: np.ndarray  #: among these subsets, (S,)
+    log_sum: float  #: log Σ evidence times prior over these subsets
+
+
+def posterior_by_fits(
+    regressions: Regressions,
+    always: Sequence[int],
+    groups: Sequence[Sequence[int]],
+    size_prior: str,
+    rng: np.random.Generator,
+) -> Posterior:
+    """The subsets of an estimator's columns, weighed at the price of Newton's method and of some fits."""
+    subsets = LaplaceSubsets(regressions, always, groups, log_size_prior(size_prior, len(groups)))
+    searched = _weighed(subsets, rng)
+    states = [*subsets.evidences, *(s for s in subsets.without if s not in subsets.evidences)]
+    guide = np.array([subsets.log_joint(s) - subsets.log_prior(s) for s in states])
+    log_prior = np.array([subsets.log_prior(s) for s in states])
+    fits: dict[int, Any] = {}
+    while True:
+        weights = _weights(guide, log_prior, fits, states)
+        left = [i for i in range(len(states)) if i not in fits]
+        enough = weights.probability[left].sum() < UNFITTED and np.isfinite(guide[left]).all()
+        if not left or enough or len(fits) == MOST_FITTED:
+            break
+        unknown = [i for i in left if not np.isfinite(guide[i])]
+        best = unknown[0] if unknown else max(left, key=lambda i: weights.probability[i])
+        fits[best] = regressions.fitted(columns_of(states[best], always, groups))
+    return _arranged(regressions, subsets, states, guide, log_prior, fits, weights, searched)
+
+
+def _weighed(subsets: LaplaceSubsets, rng: np.random.Generator) -> Searched | None:
+    """Ask for the evidences of all subsets, or of those that chains meet."""
+    if len(subsets.groups) > WEIGHED:
+        return search(subsets, rng)
+    for state in range(2 ** len(subsets.groups)):
+        subsets.log_joint(state)
+    return None
+
+
+def _weights(guide: np.ndarray, log_prior: np.ndarray, fits: dict[int, Any], states: list[int]) -> Weights:
+    """Evidences of fits, and of other subsets Laplace's with what the fits differ from it by."""
+    log_evidence, std = guide.copy(), np.zeros(len(guide))
+    known = [i for i in fits if np.isfinite(guide[i])]
+    if known:
+        size = np.array([state.bit_count() for state in states])
+        difference = np.array([fits[i].log_evidence_ for i in known]) - guide[known]
+        degree = min(1, len(set(size[known])) - 1)
+        line = np.polyfit(size[known], difference, degree)
+        squares = np.sum((difference - np.polyval(line, size[known])) ** 2)
+        scatter = np.sqrt(squares / max(len(known) - degree - 1, 1))
+        correction = np.polyval(line, np.clip(size, min(size[known]), max(size[known])))
+        log_evidence, std = log_evidence + correction, np.hypot(scatter, correction)
+    for i, fit in fits.items():
+        log_evidence[i], std[i] = fit.log_evidence_, fit.log_evidence_std_
+    joint = log_evidence + log_prior
+    log_sum = float(logsumexp(joint)) if np.isfinite(joint).any() else -np.inf
+    probability = np.exp(joint - log_sum) if np.isfinite(log_sum) else np.full(len(joint), 1 / len(joint))
+    return Weights(log_evidence, std, probability, log_sum)
+
+
+def _arranged(
+    regressions: Regressions,
+    subsets: LaplaceSubsets,
+    states: list[int],
+    guide: np.ndarray,
+    log_prior: np.ndarray,
+    fits: dict[int, Any],
+    weights: Weights,
+    searched: Searched | None,
+) -> Posterior:
+    """The best subsets first, inclusion probabilities with their errors, and doubts."""
+    before, p = logsumexp(guide + log_prior), weights.probability
+    is_in = members(states, len(subsets.groups)).astype(float)  # (S, n_groups)
+    of_groups, covered, total, total_std = p @ is_in, 1.0, weights.log_sum, 0.0
+    if searched is not None:
+        covered = min(float(np.exp(before - searched.log_evidence)), 1.0)
+        of_groups = searched.inclusion + covered * (of_groups - np.exp(guide + log_prior - before) @ is_in)
+        total, total_std = weights.log_sum + searched.log_evidence - before, searched.log_evidence_std
+    of_groups = np.clip(of_groups, 0.0, 1.0)
+    is_fitted = np.isin(np.arange(len(states)), list(fits))
+    influence = p[:, None] * (is_in - of_groups)
+    of_fits = np.sum((influence * weights.std[:, None])[is_fitted] ** 2, axis=0)
+    scatter = weights.std[~is_fitted].max(initial=0.0)
+    errors = np.sqrt(of_fits + (scatter * influence[~is_fitted].sum(axis=0)) ** 2)
+    of_total = [*(p * weights.std)[is_fitted], scatter * p[~is_fitted].sum(), total_std]
+    inclusion = np.zeros(regressions.n_features)
+    inclusion[subsets.always] = 1.0
+    for g, group in enumerate(subsets.groups):
+        inclusion[group] = of_groups[g]
+    doubts = [*search_doubts(searched), *_doubts(errors.max(initial=0.0), guide, is_fitted, fits, p)]
+    order = np.argsort(-p, kind="stable")
+    listed = order[: max(LISTED, len(fits))]
+    best = [int(i) for i in order if i in fits]
+    weight = p[best] / p[best].sum()
+    return Posterior(
+        [columns_of(states[i], subsets.always, subsets.groups) for i in listed],
+        weights.log_evidence[listed],
+        weights.std[listed],
+        log_prior[listed],
+        covered * p[listed],
+        inclusion,
+        total,
+        float(np.linalg.norm(of_total)),
+        doubts,
+        FittedAverage([fits[i] for i in best], weight, regressions.n_features),
+    )
+
+
+def _doubts(
+    error: float, guide: np.ndarray, is_fitted: np.ndarray, fits: dict[int, Any], p: np.ndarray
+) -> list[str]:
+    """Doubts of the evidences of subsets."""
+    doubts = []
+    if error > DOUBTFUL:
+        doubts.append(
+            f"the errors of the log evidences of subsets leave {error:.2f} open in the probability of a "
+            "column: give the estimator a sampler with more particles"
+        )
+    if unknown := int(np.sum(~np.isfinite(guide) & ~is_fitted)):
+        doubts.append(f"{unknown} subsets of columns were left out: no mode of their posteriors was found")
+    said = {i: fit.warnings_ for i, fit in fits.items() if fit.warnings_}
+    if said and (share := sum(p[i] for i in said)) > UNSAID:
+        worst = max(said, key=lambda i: p[i])
+        doubts.append(
+            f"the fits of {len(said)} subsets, with {share:.0%} of the probability, warn; the most probable "
+            f"of them: {said[worst][0]}"
+        )
+    return doubts

@@ -1,0 +1,146 @@
+"""How the selector learns: exact sums of linear regressions, or fits of an estimator."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
+
+from .._compat import check_sample_weight
+from ..estimators import (
+    Units,
+    all_or_nothing,
+    column_indices,
+    fingerprint,
+    generator,
+    linear_model,
+    refuse_changes,
+    refuse_extreme,
+    refuse_unreadable,
+    settings,
+)
+from ..exceptions import EvidenceWarning
+from ..history import Rows
+from ._fits import posterior_by_fits
+from ._regressions import Regressions
+from ._reports import Weighed
+
+#: Parameters of the independent prior, and what they are if nobody has stated them.
+UNUSED_WITH_G = dict(noise_std=None, noise_prior=None, noise_scale=None, coef_scale=1.0, intercept_scale=1.0)
+#: Parameters of the linear regression, all of them.
+OF_LINEAR = UNUSED_WITH_G | dict(coef_prior="independent", fit_intercept=True, standardize=False)
+
+
+class SubsetLearning(BaseEstimator):
+    """Methods of the selector that learn."""
+
+    estimator: Any
+    always: Any
+    groups: Any
+    coef_prior: str
+    size_prior: str
+    fit_intercept: bool
+    standardize: bool
+    random_state: Any
+    n_features_in_: int
+    n_samples_seen_: int
+    _settings: dict[str, Any]  #: parameters of the first call
+
+    def _learn(
+        self, X: Any, y: Any, sample_weight: Any, reset: bool, known: dict[str, Any] | None = None
+    ) -> Self:
+        with all_or_nothing(self):
+            parameters = settings(self)
+            if not reset:
+                refuse_changes(self._settings, parameters)
+            if self.estimator is not None:
+                self._learn_by_fits(X, y, sample_weight, parameters, known or {})
+                return self
+            if known:
+                raise ValueError(f"a linear regression takes no {' and no '.join(known)}: see estimator=")
+            rows = self._rows(X, y, sample_weight, reset)
+            if reset:
+                self.__dict__.pop("classes_", None)  # of an estimator before
+                self._settings, self._rng = parameters, generator(self.random_state)
+                self._units = self._units_of(rows)
+                self._model = linear_model(self, self.n_features_in_, self._units)
+                self._always, self._groups = self._resolved()
+                self._sums, self.n_samples_seen_, self.data_fingerprint_ = None, 0, 0
+            new = self._model.sums(rows if self._units is None else self._units.rows(rows))
+            self._sums = new if self._sums is None else self._sums.plus(new)
+            self.n_samples_seen_ += len(rows)
+            assert rows.y is not None
+            self.data_fingerprint_ = fingerprint(rows.y, rows.weight, self.data_fingerprint_)
+            self._weighed = Weighed()
+        return self
+
+    def _learn_by_fits(
+        self, X: Any, y: Any, sample_weight: Any, parameters: dict[str, Any], known: dict[str, Any]
+    ) -> None:
+        """Weigh the subsets of the estimator's columns at once."""
+        _refuse_unused(self, OF_LINEAR, f"estimator={type(self.estimator).__name__}()")
+        rng = generator(self.random_state)
+        seeds = None if self.random_state is None else rng.spawn(1)[0]
+        regressions = Regressions(self.estimator, X, y, sample_weight, known, seeds)
+        for name in ("feature_names_in_", "classes_", "_sums"):
+            self.__dict__.pop(name, None)
+        for name in ("n_features_in_", "feature_names_in_", "classes_"):
+            if hasattr(regressions.whole, name):
+                setattr(self, name, getattr(regressions.whole, name))
+        self._settings, self._rng, self._units = parameters, rng, None
+        self._always, self._groups = self._resolved()
+        if not (self.estimator.fit_intercept or self._always):
+            raise ValueError(
+                "without an intercept the null model has no parameters: give always= a column, or the "
+                "estimator fit_intercept=True"
+            )
+        found = posterior_by_fits(regressions, self._always, self._groups, self.size_prior, rng)
+        average = found.averaged
+        self.n_samples_seen_ = average.models[0].n_samples_seen_
+        self.data_fingerprint_ = average.models[0].data_fingerprint_
+        self._weighed = Weighed(found, average)
+        for doubt in found.doubts:
+            warnings.warn(doubt, EvidenceWarning, stacklevel=5)
+
+    def _units_of(self, rows: Rows) -> Units | None:
+        """Units of the first rows, where the prior is stated in them; the g-prior has no unit."""
+        if self.coef_prior == "independent":
+            return Units.of_regression(rows, self.fit_intercept) if self.standardize else None
+        _refuse_unused(self, UNUSED_WITH_G, 'coef_prior="g"', ": it has no scale")
+        return None
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Rows:
+        """Validated rows of positive weight."""
+        refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
+        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True)
+        if y.dtype.kind not in "fiub":
+            raise ValueError(f"y must be numbers, got {y.dtype.name}, such as {y[0]!r}")
+        y = y.astype(np.float64, copy=False)
+        weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        refuse_extreme(sample_weight=weight)
+        if not self.standardize:
+            refuse_extreme(X=X, y=y)
+        kept = weight > 0
+        return Rows(X[kept], y[kept], weight[kept])
+
+    def _resolved(self) -> tuple[list[int], list[list[int]]]:
+        """Columns of every model, and those that go in together, by number."""
+        names = getattr(self, "feature_names_in_", None)
+        p = self.n_features_in_
+        always = column_indices(list(self.always), p, names).tolist()
+        groups = [column_indices(list(group), p, names).tolist() for group in self.groups or ()]
+        used = [*always, *(j for group in groups for j in group)]
+        if twice := sorted({j for j in used if used.count(j) > 1}):
+            raise ValueError(f"columns {twice[:5]} are in two of always and groups")
+        if not all(groups):
+            raise ValueError("a group has no columns")
+        alone = sorted(set(range(p)) - set(used))
+        return always, sorted([*groups, *([j] for j in alone)])
+
+
+def _refuse_unused(selector: Any, defaults: dict[str, Any], owner: str, why: str = "") -> None:
+    """Refuse parameters that somebody has stated and that nothing would use."""
+    for name, default in defaults.items():
+        if (value := getattr(selector, name)) != default:
+            raise ValueError(f"{owner} has no use for {name} = {value!r} of the selector{why}")

@@ -1,0 +1,133 @@
+"""Predictions of the selector, averaged over subsets."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..estimators import refuse_extreme, refuse_unreadable
+
+
+def _selects_for_classes(self: Any) -> bool:
+    return hasattr(self.estimator, "predict_proba")
+
+
+class SubsetPredictions(BaseEstimator):
+    """Methods of the fitted selector that predict."""
+
+    estimator: Any
+    classes_: np.ndarray
+    _average: Any
+    _settings: dict[str, Any]
+    _units: Any
+
+    def predict(self, X: Any, return_std: bool = False, offset: Any = None, trials: Any = None) -> Any:
+        """Posterior predictive mean, averaged over subsets; of classes the most probable.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        return_std : bool, default=False
+            Also return the predictive standard deviation, that of y itself included.  Not of classes.
+        offset : float or array-like of shape (n_samples,), optional
+            As ``fit`` takes it.
+        trials : int or array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        mean : ndarray of shape (n_samples,)
+        std : ndarray of shape (n_samples,)
+            Only if ``return_std``.
+        """
+        known = given_of(offset, trials)
+        found, X = self._average_and_X(X, known)
+        if self._settings["estimator"] is None:
+            return self._of_linear(found, X, return_std)
+        if hasattr(self, "classes_"):
+            if return_std:
+                raise ValueError("return_std is for numbers: predict_proba says how certain a class is")
+            return self.classes_[np.argmax(found.log_probabilities(X, **known), axis=1)]
+        return found.moments(X, **known) if return_std else found.mean(X, **known)
+
+    @available_if(_selects_for_classes)
+    def predict_log_proba(self, X: Any, offset: Any = None) -> np.ndarray:
+        """Log posterior predictive probabilities of the classes, averaged over subsets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        offset : float or array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        known = given_of(offset, None)
+        found, X = self._average_and_X(X, known)
+        return found.log_probabilities(X, **known)
+
+    @available_if(_selects_for_classes)
+    def predict_proba(self, X: Any, offset: Any = None) -> np.ndarray:
+        """Posterior predictive probabilities of the classes, averaged over subsets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        offset : float or array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+        """
+        return np.exp(self.predict_log_proba(X, offset))
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, trials: Any = None
+    ) -> float:
+        """R² of :meth:`predict`; of classes the share of rows that it gets right.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+        offset : float or array-like of shape (n_samples,), optional
+        trials : int or array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
+        predicted = self.predict(X, offset=offset, trials=trials)
+        metric = accuracy_score if hasattr(self, "classes_") else r2_score
+        return float(metric(y, predicted, sample_weight=sample_weight))
+
+    def _average_and_X(self, X: Any, known: dict[str, Any]) -> tuple[Any, Any]:
+        """The average that predicts, and the rows: validated, unless the models of an estimator do that."""
+        check_is_fitted(self)
+        refuse_unreadable(X=X)
+        if self._settings["estimator"] is None:
+            if known:
+                raise ValueError(f"a linear regression takes no {' and no '.join(known)}: see estimator=")
+            X = validate_data(self, X, reset=False, dtype=np.float64)
+        else:
+            validate_data(self, X, reset=False, skip_check_array=True)
+        return self._average("predict"), X
+
+    def _of_linear(self, found: Any, X: np.ndarray, return_std: bool) -> Any:
+        units = self._units
+        if units is not None:
+            X = units.X(X)
+        refuse_extreme(X=X)
+        mean = found.predict(X) if units is None else units.restored_y(found.predict(X))
+        if not return_std:
+            return mean
+        return mean, found.std(X) * (1.0 if units is None else units.y_scale)
+
+
+def given_of(offset: Any, trials: Any) -> dict[str, Any]:
+    """Keyword arguments of those that are given."""
+    return {name: value for name, value in (("offset", offset), ("trials", trials)) if value is not None}

@@ -1,0 +1,231 @@
+"""Subsets of the columns of an estimator's regression: held against a fit of each, and closed forms."""
+
+import pickle
+import warnings
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from mutants import broken
+from scipy.special import gammaln, logsumexp
+from sklearn.base import clone, is_classifier
+
+from sgevidence import (
+    BayesianGLM,
+    BayesianGMM,
+    BayesianLinearRegression,
+    BayesianSoftmaxRegression,
+    EvidenceFeatureSelector,
+    EvidenceWarning,
+    Laplace,
+    compare,
+    load,
+    save,
+)
+from sgevidence.feature_selection import _fits
+from sgevidence.history import Rows
+from sgevidence.models import LinearModel
+from sgevidence.targets import laplace_evidence
+
+#: Nothing here is tuned to a seed: any other will do.
+SEED = 20261127
+QUICK = Laplace(n_particles=500, n_starts=2)
+
+
+def rows(kind, p=3, n=60, seed=0):
+    """Estimator, X, y, and what else is known of the rows."""
+    rng = np.random.default_rng([SEED, seed])
+    X, eta = rng.standard_normal((n, p)), 0.4
+    eta = eta + X[:, 0] * 0.7 - X[:, 1] * 0.3
+    if kind == "softmax":
+        return (
+            BayesianSoftmaxRegression(),
+            X,
+            np.array(["a", "b", "c"])[rng.integers(0, 2, n) + (eta > 1)],
+            {},
+        )
+    if kind == "binomial":
+        trials = rng.integers(1, 6, n)
+        return BayesianGLM(kind), X, rng.binomial(trials, 1 / (1 + np.exp(-eta))), {"trials": trials}
+    if kind == "bernoulli":
+        return BayesianGLM(kind), X, np.array(["no", "yes"])[(rng.logistic(size=n) + eta > 0).astype(int)], {}
+    offset = rng.uniform(0, 1, n)
+    return BayesianGLM(kind), X, rng.poisson(np.exp(eta + offset)), {"offset": offset}
+
+
+def brute_force(estimator, X, y, known):
+    """Log evidence of each subset and its standard error, and the average's, by draws of another sampler."""
+    p, found = X.shape[1], {}
+    for size in range(p + 1):
+        for some in combinations(range(p), size):
+            one = clone(estimator).set_params(columns=list(some), random_state=1, sampler=Laplace(2000))
+            one.fit(X, y, **known)
+            log_prior = -np.log(p + 1) - gammaln(p + 1) + gammaln(size + 1) + gammaln(p - size + 1)
+            found[some] = one.log_evidence_, one.log_evidence_std_, log_prior
+    joint = np.array([z + prior for z, _, prior in found.values()])
+    total = logsumexp(joint)
+    inclusion = [sum(np.exp(j - total) for j, some in zip(joint, found) if k in some) for k in range(p)]
+    return found, total, np.array(inclusion)
+
+
+def check(estimator, X, y, known):
+    """Evidences within their errors, and inclusion probabilities within what these leave open."""
+    selector = EvidenceFeatureSelector(estimator=estimator, random_state=0).fit(X, y, **known)
+    exact, total, inclusion = brute_force(estimator, X, y, known)
+    for row in selector.models_.itertuples():
+        log_Z, std, _ = exact[row.columns]
+        assert abs(row.log_evidence - log_Z) < 4 * np.hypot(std, row.log_evidence_std) + 1e-3
+    assert abs(selector.log_evidence_ - total) < 4 * selector.log_evidence_std_ + 0.01
+    assert np.abs(selector.inclusion_probabilities_ - inclusion).max() < 0.02
+    return selector
+
+
+@pytest.mark.parametrize("kind", ["poisson", "binomial", "bernoulli", "softmax"])
+def test_subsets_equal_fits_of_each(kind):
+    estimator, X, y, known = rows(kind)
+    selector = check(estimator, X, y, known)
+    assert is_classifier(selector) == (kind in ("bernoulli", "softmax"))
+    assert selector.get_support()[0] and not selector.warnings_
+    assert selector.score(X, y, **known) > 0.1
+    weights = selector._weighed.average.weight
+    models = selector._weighed.average.models
+    if is_classifier(selector):
+        expected = sum(w * model.predict_proba(X[:5]) for w, model in zip(weights, models))
+        np.testing.assert_allclose(selector.predict_proba(X[:5]), expected, rtol=1e-10)
+        assert set(selector.predict(X)) <= set(y)
+    else:
+        known = {name: value[:5] for name, value in known.items()}
+        mean, std = selector.predict(X[:5], return_std=True, **known)
+        found = [model.predict(X[:5], return_std=True, **known) for model in models]
+        second = sum(w * (s**2 + m**2) for w, (m, s) in zip(weights, found))
+        np.testing.assert_allclose(mean, sum(w * m for w, (m, _) in zip(weights, found)), rtol=1e-10)
+        np.testing.assert_allclose(std**2 + mean**2, second, rtol=1e-10)
+
+
+def test_subsets_that_are_not_fitted_are_corrected(monkeypatch):
+    monkeypatch.setattr(_fits, "MOST_FITTED", 6)
+    selector = check(*rows("bernoulli", p=4, n=30, seed=1))
+    assert len(selector._weighed.average.models) == 6
+
+
+@pytest.mark.parametrize(
+    "function, right, wrong",
+    [
+        ("_weights", "log_evidence + correction", "log_evidence - 1.5 + 0 * correction"),
+        ("_weights", "joint = log_evidence + log_prior", "joint = log_evidence"),
+        ("_arranged", "weights.log_sum + searched.log_evidence - before", "weights.log_sum + 0.2"),
+    ],
+)
+def test_broken_weights_are_seen(monkeypatch, function, right, wrong):
+    monkeypatch.setattr(_fits, function, broken(getattr(_fits, function), right, wrong))
+    with pytest.raises(AssertionError):
+        test_subsets_that_are_not_fitted_are_corrected(monkeypatch)
+        test_chains_find_what_is_enumerated(monkeypatch)
+
+
+def test_the_guide_is_laplace():
+    """Fits make up for a guide that is off; so the guide is compared by itself, where it is exact."""
+    model, X = LinearModel(2, noise_std=0.7), np.random.default_rng([SEED, 9]).standard_normal((20, 2))
+    data = Rows.of(X, X[:, 0] + 0.5)
+    mode, log_Z = laplace_evidence(model, data, np.zeros(3))
+    assert log_Z == pytest.approx(model.exact_log_evidence(data), abs=1e-9) and mode.shape == (3,)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e6])
+def test_gaussian_noise_has_a_closed_form(far):
+    rng = np.random.default_rng([SEED, 4])
+    X = rng.standard_normal((50, 3)) + far
+    y = 0.3 * (X[:, 0] - far) + rng.standard_normal(50)
+    exact = EvidenceFeatureSelector(standardize=False).fit(X, y)
+    selector = EvidenceFeatureSelector(estimator=BayesianGLM("gaussian", sampler=QUICK), random_state=0).fit(
+        X, y
+    )
+    assert abs(selector.log_evidence_ - exact.log_evidence_) < 4 * selector.log_evidence_std_
+    np.testing.assert_allclose(selector.inclusion_probabilities_, exact.inclusion_probabilities_, atol=0.02)
+    np.testing.assert_allclose(selector.coef_, exact.coef_, atol=0.02)
+    np.testing.assert_allclose(selector.coef_std_, exact.coef_std_, rtol=0.15, atol=0.005)
+    assert len(compare({"average": selector, "one": BayesianLinearRegression().fit(X, y)})) == 2
+    with pytest.raises(AttributeError, match="noise_std_"):
+        selector.noise_std_  # noqa: B018
+
+
+def test_chains_find_what_is_enumerated(monkeypatch):
+    estimator, X, y, known = rows("poisson", p=5, n=40)
+    whole = EvidenceFeatureSelector(estimator=estimator, always=[3], groups=[[1, 2]], random_state=0)
+    whole.fit(X, y, **known)
+    monkeypatch.setattr(_fits, "WEIGHED", 0)
+    chains = clone(whole).fit(X, y, **known)
+    assert whole.inclusion_probabilities_[3] == 1.0 and len(set(whole.inclusion_probabilities_[1:3])) == 1
+    np.testing.assert_allclose(chains.inclusion_probabilities_, whole.inclusion_probabilities_, atol=0.02)
+    assert abs(chains.log_evidence_ - whole.log_evidence_) < 0.05
+    # a search that has to end early still has something from both chains, and says what is open
+    monkeypatch.setattr("sgevidence.feature_selection._regressions.MAX_WEIGHED", 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EvidenceWarning)
+        early = clone(whole).fit(X, y, **known)
+    gap = np.abs(early.inclusion_probabilities_ - whole.inclusion_probabilities_).max()
+    assert gap < 0.05 or early.warnings_
+
+
+def test_names_units_copies_and_files(tmp_path):
+    estimator, X, y, known = rows("poisson", p=2)
+    frame = pd.DataFrame(X * [1.0, 1e-3], columns=list("ab"))
+    selector = EvidenceFeatureSelector(
+        estimator=clone(estimator).set_params(standardize=True), random_state=0
+    )
+    selector.fit(frame, y, **known)
+    assert selector.models_["columns"].iloc[0][0] == "a" and "coef[a]" in str(selector.summary())
+    assert "a" in selector.set_output(transform="pandas").transform(frame)
+    expected = selector.predict(frame[:3], offset=0.0)
+    again = clone(selector).fit(frame, y, **known)
+    save(selector, tmp_path / "selector.sge")
+    for other in (again, pickle.loads(pickle.dumps(selector)), load(tmp_path / "selector.sge")):
+        np.testing.assert_array_equal(other.predict(frame[:3], offset=0.0), expected)
+        assert other.log_evidence_ == selector.log_evidence_
+
+
+def test_a_linear_average_is_saved(tmp_path):
+    _, X, y, _ = rows("poisson")
+    for coef_prior in ("independent", "g"):
+        selector = EvidenceFeatureSelector(coef_prior=coef_prior).fit(X, y)
+        expected = selector.predict(X[:3])
+        save(selector, tmp_path / "selector.sge")
+        for other in (pickle.loads(pickle.dumps(selector)), load(tmp_path / "selector.sge")):
+            np.testing.assert_array_equal(other.predict(X[:3]), expected)
+
+
+def test_errors_that_matter_are_said():
+    estimator, X, y, known = rows("poisson")
+    rough = clone(estimator).set_params(sampler=Laplace(n_particles=3))
+    with pytest.warns(EvidenceWarning):
+        selector = EvidenceFeatureSelector(estimator=rough, random_state=0).fit(X, y, **known)
+    assert selector.warnings_
+
+
+@pytest.mark.parametrize(
+    "params, known, words",
+    [
+        (dict(estimator=BayesianLinearRegression()), {}, "BayesianGLM or"),
+        (dict(estimator=BayesianGMM()), {}, "BayesianGLM or"),
+        (dict(estimator=BayesianGLM(columns=[0])), {}, "always="),
+        (dict(estimator=BayesianGLM(), coef_scale=2.0), {}, "coef_scale = 2.0"),
+        (dict(estimator=BayesianGLM(), coef_prior="g"), {}, "coef_prior"),
+        (dict(estimator=BayesianGLM(fit_intercept=False)), {}, "no parameters"),
+        (dict(estimator=BayesianSoftmaxRegression()), {"offset": 1.0}, "neither offset"),
+        (dict(), {"offset": 1.0}, "no offset"),
+        (dict(estimator=BayesianGLM("binomial")), {}, "needs trials"),
+    ],
+)
+def test_nonsense_is_refused_in_words(params, known, words):
+    _, X, y, _ = rows("poisson")
+    with pytest.raises((TypeError, ValueError), match=words):
+        EvidenceFeatureSelector(**params).fit(X, y, **known)
+
+
+def test_there_are_no_streams():
+    selector = EvidenceFeatureSelector(estimator=BayesianGLM())
+    assert not hasattr(selector, "partial_fit")
+    with pytest.raises(AttributeError, match="has no attribute") as error:
+        selector.partial_fit  # noqa: B018
+    assert "fit all rows at once" in str(error.value.__cause__)
