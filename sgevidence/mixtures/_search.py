@@ -100,9 +100,11 @@ def pooled(half: Sequence[Found]) -> np.ndarray:
 
 
 def chosen(z: np.ndarray, k: int, size: int) -> np.ndarray:
-    """``size`` allocations, best first: half the best, half those least alike, (size, n)."""
+    """``size`` allocations: in turn one of the best and one of those least alike, (size, n)."""
     best = np.resize(z[: size // 4], (size // 2, z.shape[1]))
-    return np.concatenate([best, least_alike(z, k, size - len(best))])
+    alike = least_alike(z, k, size - len(best))
+    order = np.argsort(np.r_[np.arange(len(best)), np.arange(len(alike))], kind="stable")
+    return np.concatenate([best, alike])[order]
 
 
 def filled(z: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:

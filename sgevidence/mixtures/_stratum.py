@@ -4,7 +4,8 @@ r"""Sum over allocations with exactly k components in use,
 
 by two halves, each with searches and chains of its own, so that a basin which is easily missed shows.  Halves
 that differ search once more; if they still do, both follow all that either has met, and their difference
-stays in the error bar and becomes a doubt.  Chains that are slow to spread go on, twice as long each time.
+stays in the error bar and becomes a doubt.  The first stage has few chains, which are enough for a stratum
+that mixes well or holds little of the sum; others go on with more, twice as long each time.
 
 Symbols: ``log_B`` = log B_k, nats.
 """
@@ -18,8 +19,9 @@ from ._basins import Stage, by_basin, going_on
 from ._search import chosen, filled, n_met, pooled, searched
 from ._sweeps import Problem
 
-#: Lineages of each half: most, least, and rows · components · numbers of each of all of them between these.
-LINEAGES, LEAST_LINEAGES, AT_ONCE = 40, 16, 4_500_000
+#: Lineages of each half: most and least; rows · components · numbers of each of all of them between these,
+#: and of those of the first stage: fewer save nothing beside the search.
+LINEAGES, LEAST_LINEAGES, AT_ONCE, AT_FIRST = 40, 16, 4_500_000, 400_000
 #: Sweeps until lineages have forgotten where they were, in the first of STAGES; then twice as many each time.
 FORGET, STAGES = 20, 4
 #: Rows that a search looks at: it splits off no less than three in a hundred.
@@ -29,8 +31,8 @@ EXACT_DRAWS = 800
 #: Nats that halves may differ by without another search.
 APART = 0.3
 #: Share of chains that carry the answer, and nats of error, from which no further stage is needed; the share
-#: from which not even a second one is, which shows how far slow chains still move the answer.
-WELL, SHARP, FRESH = 0.7, 0.1, 0.9
+#: and nats from which not even a second one is, which shows how far slow chains still move the answer.
+WELL, SHARP, FRESH, FRESH_SHARP = 0.7, 0.1, 0.9, 0.05
 #: Sweeps between draws of a chain, in the first stage; then twice as many each time.
 BETWEEN = 3
 #: Rows · components · numbers of each · sweeps of one chain that one stage of one half may take: ten seconds.
@@ -80,8 +82,11 @@ def stratum(
     ``log_rest`` is what other strata hold, in units of B_k, nats: an error counts by the share of this one.
     """
     k = before.k + 1
-    size = int(np.clip(AT_ONCE / problem.cost(k), LEAST_LINEAGES, LINEAGES))
-    z, n_sweeps, n_met = _starts(problem, k, before.z, size, rngs)
+    size, first = (
+        int(np.clip(most / problem.cost(k), LEAST_LINEAGES, LINEAGES)) for most in (AT_ONCE, AT_FIRST)
+    )
+    starts, n_sweeps, n_met = _starts(problem, k, before.z, size, rngs)
+    z = [one[:first] for one in starts]
     is_shared, gap, moved, answer = False, 0.0, 0.0, np.nan
     for i in range(STAGES):
         forget = int(np.clip(MOST_SWEPT / (problem.cost(k) * size), FORGET, FORGET * 2**i))
@@ -91,13 +96,16 @@ def stratum(
         moved = 0.0 if i == 0 else MOVED * abs(answer - before_it)
         gap = gap if is_shared else _gap(stages)
         share = 1 / (1 + np.exp(np.minimum(log_rest - max(one.log_Z for one in stages), 700.0)))
-        well = FRESH if i == 0 and share > LITTLE else WELL
-        if share * max(_gap(stages), moved) <= APART and all(_is_well(one, share, well) for one in stages):
+        well = (FRESH, FRESH_SHARP) if i == 0 else (WELL, SHARP)
+        if share * max(_gap(stages), moved) <= APART and all(_is_well(one, share, *well) for one in stages):
             break
-        z = [going_on(one, size, rng) for one, rng in zip(stages, rngs)]
+        z = [going_on(one, len(half), rng) for one, half, rng in zip(stages, z, rngs)]
+        if i == 0:
+            more = size if share * gap > APART else _enough(stages, share, first)
+            z = [np.concatenate([half, one[first:more]]) for half, one in zip(z, starts)]
         if share * gap > APART and i == 0:
-            more, spent, _ = _starts(problem, k, before.z, size // 2, rngs)
-            z, n_sweeps = [np.concatenate(both) for both in zip(z, more)], n_sweeps + spent
+            others, spent, _ = _starts(problem, k, before.z, size // 2, rngs)
+            z, n_sweeps = [np.concatenate(both) for both in zip(z, others)], n_sweeps + spent
         elif share * gap > APART and not is_shared:
             z, is_shared = [np.concatenate(z)] * 2, True
     n_points = sum(one.points.shape[1] for one in stages)
@@ -141,9 +149,15 @@ def _of_all(problem: Problem, some: Problem, z: np.ndarray, k: int, rng: np.rand
     return problem.allocate(c, anywhere, problem.statistics(anywhere, k), rng)[0]
 
 
-def _is_well(stage: Stage, share: float, well: float) -> bool:
+def _is_well(stage: Stage, share: float, well: float, sharp: float) -> bool:
     """Whether chains of a stratum that holds so much need no more sweeps."""
-    return share * stage.estimate.std <= SHARP and (stage.effective >= well or share < LITTLE)
+    return share * stage.estimate.std <= sharp and (stage.effective >= well or share < LITTLE)
+
+
+def _enough(stages: Sequence[Stage], share: float, first: int) -> int:
+    """Lineages that would have made the error of the sum FRESH_SHARP, by that of a stage of the first."""
+    error = share * max(one.estimate.std for one in stages)
+    return int(first * min(error / FRESH_SHARP, LINEAGES) ** 2)
 
 
 def _gap(stages: Sequence[Stage]) -> float:

@@ -80,7 +80,7 @@ def test_every_stratum_is_the_sum_over_its_allocations(family, X, a, monkeypatch
     assert np.all(std < 0.05)
     for m in range(1, K + 1):
         expected = evidence_by_enumeration(exact, a, len(X), m)
-        assert abs(found.log_evidence[m - 1] - expected) < 0.02
+        assert abs(found.log_evidence[m - 1] - expected) < 4 * np.hypot(found.log_evidence_std[m - 1], 0.003)
     shares = np.exp(exact + [lgamma(K + 1) - lgamma(k + 1) - lgamma(K - k + 1) for k in range(1, K + 1)])
     assert np.allclose(found.in_use[-1], shares / shares.sum(), atol=0.02)
 
