@@ -6,7 +6,7 @@ from sgevidence.history import Anchor, Memory
 from sgevidence.models import LinearModel
 from sgevidence.particles import Cloud
 from sgevidence.targets import Path
-from sgevidence.transitions import Streams, Tuned
+from sgevidence.transitions import Adaptation, Streams
 
 MODEL = LinearModel(2, noise_std=1.0)
 
@@ -18,9 +18,9 @@ def anchored_path(rng, capacity=None, n=400, c=200):
 
 
 def moved(move, path, theta, lam, rng, times=2):
-    along, tuned = move.along(path, Streams.spawned(rng)), Tuned()
+    along, adaptation = move.along(path, Streams.spawned(rng)), Adaptation()
     coordinates = along.coordinates(Cloud.planted(theta), lam)
     for _ in range(times):
-        result = along(theta, lam, coordinates, tuned)
-        theta, tuned = result.theta, result.tuned
+        result = along(theta, lam, coordinates, adaptation)
+        theta, adaptation = result.theta, result.adaptation
     return result

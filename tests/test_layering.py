@@ -82,7 +82,7 @@ def test_every_module_keeps_to_its_layer():
         ("sgevidence.samplers._sgais", "from .. import BayesianGMM"),
         ("sgevidence.samplers._sgais", "import sgevidence"),
         ("sgevidence.estimators._gmm", "from ..averaging import EvidenceModelAverager"),
-        ("sgevidence.averaging._mixing", "from sgevidence import SGAIS"),
+        ("sgevidence.averaging._model_mixture", "from sgevidence import SGAIS"),
         ("sgevidence.samplers._sgais", "from ..transitions._hmc import HMC"),
         ("sgevidence.samplers._sgais", "from ..transitions import _hmc"),
         ("sgevidence.transitions._hmc", "import sgevidence.targets._path"),

@@ -143,7 +143,7 @@ class SurpriseDisplay:
 def _growth(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """Edges of the chunks, and the growth of the evidence per row within them.
 
-    Of the evidence, because a thinned path's ``log_predictive`` has gaps.
+    ``log_predictive`` would not do: that of a thinned path has gaps.
     """
     if hasattr(model, "evidence_path_"):
         n, log_Z, _ = from_no_rows(model.evidence_path_)

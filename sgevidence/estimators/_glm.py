@@ -200,7 +200,8 @@ class BayesianGLM(GLMPredictions):
         offset : float or array-like of shape (n_samples,), optional
         trials : int or array-like of shape (n_samples,), optional
         classes : array-like of shape (2,), optional
-            Of ``"bernoulli"``: its labels, needed at the first call unless y has both, or they are 0 and 1.
+            Both labels of ``"bernoulli"``, needed at the first call unless y has both of them or they are 0
+            and 1.
 
         Returns
         -------

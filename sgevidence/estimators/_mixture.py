@@ -91,7 +91,7 @@ class MixtureEstimator(DensityEstimator):
             var = self.log_evidence_std_**2 * np.ones((1, 1))
             return ComponentEvidence(self._weight_seen, here * one, var, one)
         state = None if self._stream is None else self._stream.state
-        found = getattr(getattr(state, "tuned", self._result), "components", None)
+        found = getattr(getattr(state, "adaptation", self._result), "components", None)
         if found is None and state is not None and self._model.has_allocations:
             found = self._from_strata(name, state.memory)
         if found is None:

@@ -114,7 +114,7 @@ def of_stream_of_strata(model: Any, state: Any) -> str | None:
     state : State
         State of the sampler, after the last rows.
     """
-    found = getattr(getattr(state, "tuned", None), "components", None)
+    found = getattr(getattr(state, "adaptation", None), "components", None)
     if found is None:
         return of_annealing(model)
     if found.doubt is not None or state.n < CARRIED * found.n:

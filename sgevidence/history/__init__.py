@@ -5,13 +5,13 @@ from ._doubt import N_BLOCKS, Doubt
 from ._engine import workers
 from ._folded import ADDED_AT_ONCE, FoldedRows, add_all, add_in_order
 from ._influence import N_DRAWS, Influence
-from ._memory import MOST_CERTAIN, Memory
+from ._memory import MAX_HIGH_LEVERAGE_SHARE, Memory
 from ._reservoir import Reservoir
 from ._rows import Rows
 
 __all__ = [
     "ADDED_AT_ONCE",
-    "MOST_CERTAIN",
+    "MAX_HIGH_LEVERAGE_SHARE",
     "N_BLOCKS",
     "N_DRAWS",
     "Anchor",

@@ -82,18 +82,18 @@ class Anchor(NamedTuple):
         )
 
     def moved_by_blocks(
-        self, model: Model, a: np.ndarray, sample: Rows, sampled: float, certain: Rows | None = None
+        self, model: Model, a: np.ndarray, sample: Rows, sampled: float, high_leverage: Rows | None = None
     ) -> "Anchor":
         """The anchor with its doubt: rows i, i + B, i + 2B, … of the sample are block i.
 
-        ``sampled`` is the share in the sample of all rows but those that are ``certain``, each for itself.
+        ``sampled`` is the share in the sample of all rows but those of ``high_leverage``, each for itself.
         """
         blocks = [sample.take(np.arange(b, len(sample), N_BLOCKS)) for b in range(min(N_BLOCKS, len(sample)))]
         weights = np.array([block.total_weight for block in blocks])
         n, share = weights.sum(), weights / weights.sum()
         blocks = [block.scaled(n / w) for block, w in zip(blocks, weights)]
-        if certain is not None:
-            blocks = [block.join(certain) for block in blocks]
+        if high_leverage is not None:
+            blocks = [block.join(high_leverage) for block in blocks]
         moved = [self.moved(model, a, block) for block in blocks]
         S, G, H = (np.tensordot(share, [getattr(one, name) for one in moved], 1) for name in "SGH")
         doubt = Doubt.of(moved, share, sampled)

@@ -7,7 +7,7 @@ What the anchor leaves of one row, its share of the third order and above, is
 From m of n rows, drawn at random, Σ r_i is known to a variance of (n/m) Σ r_i².  Nearly all rows of a regular
 model share in that alike.  Ten that alone have a column, or one far outside, may be all of it, and then the
 rows that are drawn do not even tell that there is something to know.  Rows are therefore looked at when they
-come, and those that stand out are kept for certain, each for itself: as many as it takes for the others,
+come, and those of high leverage are kept, each for itself: as many as it takes for the others,
 from which samples are drawn as ever, to be quiet, or so many alike that a sample tells of them.
 
 Symbols
@@ -30,8 +30,8 @@ from ._rows import Rows
 #: Draws from the posterior at which rows are looked at closely, those of them at which all rows are, and how
 #: many times as far out.
 N_DRAWS, N_SWINGS, FAR = 8, 2, 30.0
-#: Standard deviation that the rows not kept for certain may add to log L, nats; a tenth of its square for
-#: rows that are certain no more.
+#: Standard deviation that the rows of low leverage may add to log L, nats; a tenth of its square for
+#: rows that lose their place.
 QUIET = 0.005
 #: m.
 FEWEST = 512
@@ -83,7 +83,7 @@ class Influence(NamedTuple):
         return np.where(np.isnan(size), np.inf, size)
 
     def outstanding(self, rows: Rows, most: int, n: float | None = None) -> np.ndarray:
-        """Indices of the rows to keep for certain, at most so many, of those that have come.
+        """Indices of the rows of high leverage, at most so many, among those that have come.
 
         ``n`` is the number of all rows seen (by default these), in whose noise they have their part.
         """
@@ -111,9 +111,9 @@ class Influence(NamedTuple):
         parts = (some[start : start + size] for start in range(0, len(some), size))
         return np.concatenate([self.remainder(rows.take(part)) for part in parts])
 
-    def still(self, certain: Rows, most: int, n: float) -> np.ndarray:
-        """Indices of those that stay certain, n rows having been seen."""
-        order, n_loud = loudest(self.remainder(certain), 0.1 * quiet(n), np.inf)
+    def still(self, high_leverage: Rows, most: int, n: float) -> np.ndarray:
+        """Indices of the rows whose leverage is still high, n rows having been seen."""
+        order, n_loud = loudest(self.remainder(high_leverage), 0.1 * quiet(n), np.inf)
         return np.sort(order[: min(n_loud, most)])
 
     def _log_likelihood(self, theta: np.ndarray, rows: Rows) -> np.ndarray:

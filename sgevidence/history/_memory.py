@@ -2,7 +2,7 @@ r"""The memory of a stream: a sample of the rows, sums over all of them, and the
 
 The three belong together.  The anchor's sums stand for exactly the rows seen, at a point in the slots of
 ``labels``; :meth:`Memory.absorb` is the only way to change them.  The sample has two parts: rows of which
-each stands for itself (``certain``, see :mod:`._influence`), and a uniform part of all others.
+each stands for itself (``high_leverage``, see :mod:`._influence`), and a uniform part of all others.
 
 Symbols: ``n`` = total weight of the rows seen; ``anchor`` = (a, S, G, H), see :mod:`._anchor`.
 """
@@ -20,8 +20,8 @@ from ._influence import Influence
 from ._reservoir import Reservoir
 from ._rows import Rows
 
-#: Share of the rows, or of the capacity, that may be kept for certain.
-MOST_CERTAIN = 0.05
+#: Share of the rows, or of the capacity, that may be kept for their leverage.
+MAX_HIGH_LEVERAGE_SHARE = 0.05
 #: Rows that are used whole, where there is room for them.
 FEW = 2500
 
@@ -33,21 +33,23 @@ class Memory(NamedTuple):
     anchor: Anchor | None = None  #: None where none is kept, or before the first chunk
     labels: tuple | None = None  #: slots of exchangeable components that the anchor is in
     largest: int | None = None  #: capacity up to which the reservoir may grow; None: not at all
-    certain: Rows | None = None  #: rows seen that are kept for certain, and are not the reservoir's
+    high_leverage: Rows | None = None  #: rows seen that are kept for their leverage, beside the reservoir
     statistics: Any = None  #: all that a closed form asks of the rows seen, in their place (Model.sums)
 
     @classmethod
-    def of(cls, rows: Rows, certain: np.ndarray | None = None) -> "Memory":
+    def of(cls, rows: Rows, high_leverage: np.ndarray | None = None) -> "Memory":
         """The memory of rows that are all at hand, with the indices of those that samples of them must have.
 
         These weigh nothing among the others, which are not copied.
         """
-        if certain is None or not len(certain):
+        if high_leverage is None or not len(high_leverage):
             return cls(Reservoir(None, rows, len(rows), rows.total_weight))
         weight = rows.weight.copy()
-        weight[certain] = 0.0
+        weight[high_leverage] = 0.0
         rest = replace(rows, weight=weight)
-        return cls(Reservoir(None, rest, len(rest), rest.total_weight, False), certain=rows.take(certain))
+        return cls(
+            Reservoir(None, rest, len(rest), rest.total_weight, False), high_leverage=rows.take(high_leverage)
+        )
 
     @classmethod
     def empty(cls, capacity: int | None = None, largest: int | None = None) -> "Memory":
@@ -57,22 +59,22 @@ class Memory(NamedTuple):
     @property
     def n(self) -> float:
         """Total weight of the rows seen."""
-        return self.reservoir.n + (0.0 if self.certain is None else self.certain.total_weight)
+        return self.reservoir.n + (0.0 if self.high_leverage is None else self.high_leverage.total_weight)
 
     @property
     def n_rows(self) -> int:
         """Rows seen."""
-        return self.reservoir.n_rows + self.n_certain
+        return self.reservoir.n_rows + self.n_high_leverage
 
     @property
-    def n_certain(self) -> int:
+    def n_high_leverage(self) -> int:
         """Rows of which each stands for itself, whatever else is kept."""
-        return 0 if self.certain is None else len(self.certain)
+        return 0 if self.high_leverage is None else len(self.high_leverage)
 
     @property
     def n_at_hand(self) -> int:
         """Rows kept."""
-        return len(self.reservoir) + self.n_certain
+        return len(self.reservoir) + self.n_high_leverage
 
     @property
     def complete(self) -> bool:
@@ -89,21 +91,21 @@ class Memory(NamedTuple):
     @property
     def at_hand(self) -> Rows:
         """The rows kept, as they came."""
-        return self.with_certain(self.reservoir.rows)
+        return self.with_high_leverage(self.reservoir.rows)
 
     @property
     def sample(self) -> Rows:
         """The rows kept, weighted to stand for all that were seen."""
         kept = self.reservoir.rows
-        return self.with_certain(kept.scaled(self.reservoir.n / kept.total_weight))
+        return self.with_high_leverage(kept.scaled(self.reservoir.n / kept.total_weight))
 
-    def with_certain(self, rows: Rows) -> Rows:
-        """These rows of the reservoir and those kept for certain."""
-        return rows if self.certain is None else rows.join(self.certain)
+    def with_high_leverage(self, rows: Rows) -> Rows:
+        """These rows of the reservoir, and the rows of high leverage."""
+        return rows if self.high_leverage is None else rows.join(self.high_leverage)
 
     def draw(self, batch_size: int, rng: np.random.Generator) -> Rows:
-        """A mini-batch whose weighted sum estimates the sum over all rows seen: certain rows are in each."""
-        return self.with_certain(self.reservoir.draw(batch_size, rng))
+        """A mini-batch, with all rows of high leverage: its sum estimates the sum over all rows seen."""
+        return self.with_high_leverage(self.reservoir.draw(batch_size, rng))
 
     def anchor_distance(self, mean: np.ndarray) -> float:
         """Distance of a point from the anchor, in posterior widths per √d; nan without an anchor."""
@@ -117,9 +119,9 @@ class Memory(NamedTuple):
         kept = self.reservoir.rows
         if self.complete:
             sums = Anchor.of(model, a, kept)
-            return sums if self.certain is None else sums.plus(Anchor.of(model, a, self.certain))
+            return sums if self.high_leverage is None else sums.plus(Anchor.of(model, a, self.high_leverage))
         n, weight = self.reservoir.n, kept.total_weight
-        return self.sums.moved_by_blocks(model, a, kept.scaled(n / weight), weight / n, self.certain)
+        return self.sums.moved_by_blocks(model, a, kept.scaled(n / weight), weight / n, self.high_leverage)
 
     def doubt_var(self, theta: np.ndarray, W: np.ndarray) -> float:
         """Variance of log Ẑ from what the anchored sums do not know, nats²; 0 while they are exact."""
@@ -148,7 +150,7 @@ class Memory(NamedTuple):
         grow: bool = False,
         condensed: Callable[[Rows], Rows | None] | None = None,
         influence: Influence | None = None,
-        certain: np.ndarray | None = None,
+        high_leverage: np.ndarray | None = None,
     ) -> "Memory":
         """The memory after ``chunk``.
 
@@ -166,16 +168,20 @@ class Memory(NamedTuple):
         condensed : callable or None
             The model's own way to say the same with fewer rows.
         influence : Influence or None
-            What says which rows are kept for certain; None keeps no more of them.
-        certain : ndarray of shape (k,) or None
-            Those of the chunk, where they are known.
+            Finds the rows of high leverage; None keeps no more of them.
+        high_leverage : ndarray of shape (k,) or None
+            Indices of such rows in the chunk, where they are known.
         """
         reservoir, capacity = self.reservoir, self.reservoir.capacity
         if grow and capacity is not None and self.largest is not None:
             reservoir = replace(reservoir, capacity=max(capacity, min(2 * capacity, self.largest)))
-        memory, left, gone = Memory(reservoir, anchor, labels, self.largest, self.certain), None, chunk[:0]
+        memory, left, gone = (
+            Memory(reservoir, anchor, labels, self.largest, self.high_leverage),
+            None,
+            chunk[:0],
+        )
         if influence is not None and not reservoir.n_condensed and self.n_rows + len(chunk) > memory.few:
-            memory, chunk, left, gone = memory._parted(chunk, influence, certain)
+            memory, chunk, left, gone = memory._parted(chunk, influence, high_leverage)
         reservoir = memory.reservoir.absorb(chunk, rng, condensed, left)
         if len(gone):
             reservoir = reservoir.absorb(gone, rng)
@@ -183,20 +189,20 @@ class Memory(NamedTuple):
 
     @property
     def few(self) -> float:
-        """Rows up to which all are used, so that none need be certain."""
+        """Rows up to which all are used, so that none need be kept for its leverage."""
         return min(FEW, self.reservoir.capacity or np.inf)
 
     def _parted(
         self, chunk: Rows, influence: Influence, new: np.ndarray | None
     ) -> tuple["Memory", Rows, np.ndarray | None, Rows]:
-        """With what stands out for certain; rows that come to the reservoir, which of them do not, and more.
+        """With rows of high leverage; rows that come to the reservoir, which of them do not, and more.
 
-        Those that it has already are looked at once, when there are too many to be used whole: later they may
-        be a sample, of which none may be taken for what it tells.  Rows that are certain no more come as if
-        they were new.
+        Rows that the memory has already are looked at once, when they are too many to be used whole: later
+        they may be a sample, from which none may be chosen by what it tells.  Rows that lose their leverage
+        come as if they were new.
         """
         memory, n = self, float(self.n_rows + len(chunk))
-        most = int(MOST_CERTAIN * min(self.reservoir.capacity or np.inf, n))
+        most = int(MAX_HIGH_LEVERAGE_SHARE * min(self.reservoir.capacity or np.inf, n))
         if 0 < self.n_rows <= self.few and self.complete:
             everything = self.at_hand.join(chunk)
             new = influence.outstanding(everything, most, n)
@@ -204,10 +210,15 @@ class Memory(NamedTuple):
                 memory, chunk = self._replace(reservoir=Reservoir(self.reservoir.capacity)), everything
         elif new is None:
             new = influence.outstanding(chunk, most, n)
-        if not len(new) and memory.certain is None:
+        if not len(new) and memory.high_leverage is None:
             return memory, chunk, None, chunk[:0]
         kept = chunk.take(new)
-        if memory.certain is not None:
-            kept = memory.certain.join(kept)
+        if memory.high_leverage is not None:
+            kept = memory.high_leverage.join(kept)
         kept, gone = kept.parted(influence.still(kept, most, n))
-        return memory._replace(certain=kept if len(kept) else None), chunk, new if len(new) else None, gone
+        return (
+            memory._replace(high_leverage=kept if len(kept) else None),
+            chunk,
+            new if len(new) else None,
+            gone,
+        )

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..models import log_permanent
 from ..particles import log_sum_exp
-from ._in_use import log_likelihood_in_use
+from ._occupied import log_likelihood_in_use
 from ._sweeps import Problem
 
 #: Nats below which a permutation or an allocation adds nothing to a sum: e⁻¹⁶ of 300 terms is 3·10⁻⁵.

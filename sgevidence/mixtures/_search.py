@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..targets import least_alike, rearranged, split_off, starts
-from ._in_use import SURE, log_likelihood_in_use
+from ._occupied import SURE, log_likelihood_in_use
 from ._sweeps import Problem
 
 #: Chains that start from splits, and from clusters; their sweeps, judged in the second half of them.

@@ -139,7 +139,7 @@ def candidate(name: str, estimator: Any) -> Candidate:
 def check_comparable(found: Iterable[Candidate]) -> None:
     """Refuse evidences that are not finite or not of the same data.
 
-    What a candidate does not know about itself is not held against it.
+    A property that a candidate does not know about itself is not compared.
 
     Raises
     ------

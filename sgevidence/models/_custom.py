@@ -137,8 +137,8 @@ class CustomModel(Model):
         Returns
         -------
         str or None
-            What speaks against ``log_prior`` being the density of ``sample_prior``, a matter of chance
-            (:func:`prior_disagreement`); None if nothing does.
+            Evidence, in words, that ``log_prior`` is not the density of ``sample_prior``, by draws
+            (:func:`prior_disagreement`); None if there is none.
 
         Raises
         ------

@@ -50,11 +50,11 @@ class Evaluation:
     Parameters
     ----------
     block_elements : int, default=200_000
-        Particles × rows in one block: five components of so many doubles stay within the caches, where the
+        Particles × rows in one block: five components of that many doubles stay within the caches, where the
         likelihood pass is up to twice as fast.
     fused_elements : int or None, default=None
-        The same for a model whose sums are fused, and have blocks of their own that stay in the cache: then
-        large ones cost less around them.  None: as for others.
+        Particles × rows in one block of a model whose sums are fused.  These have smaller blocks of their own
+        that stay in the cache, so larger blocks around them cost less.  None: ``block_elements``.
     block_rows : int, default=8192
         The most rows of a block, however few the particles.
     single_precision_total : float, default=0.0

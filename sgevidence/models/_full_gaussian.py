@@ -96,7 +96,8 @@ class FullGaussian(GaussianComponent):
     def least_rows(self) -> float:
         """With fewer rows a covariance is its prior's, and components hold their rows fast.
 
-        Of 178 rows of 13 columns in four components eight searches of eight miss the best by 5 to 21 nats.
+        With 178 rows of 13 columns and four components, eight of eight searches miss the best mode by 5 to
+        21 nats.
         """
         return 4.0 * (self.n_features - 1)
 

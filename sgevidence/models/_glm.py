@@ -152,7 +152,7 @@ class GLMModel(Model):
     def derivatives(self, theta: np.ndarray, rows: Any) -> tuple[float, np.ndarray, np.ndarray]:
         """Value, gradient and Hessian at one point from one pass: Σ w log p, Φᵀ(w s) and −Φᵀ diag(w h) Φ.
 
-        What own parameters have in the Hessian are central differences of gradients in closed form.
+        The Hessian's rows of the family's own parameters are central differences of closed-form gradients.
         """
         q, K = self.n_coefficients, self.n_own
         displaced = theta + STEP * np.vstack([np.zeros(q + K), *(s * np.eye(q + K)[q:] for s in (1, -1))])

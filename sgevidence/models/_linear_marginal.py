@@ -69,11 +69,12 @@ class NoiseMarginal(NamedTuple):
         features : callable
             Φ (n, d) of a block's ``X``.
         rows : Rows
-            With ``y``; a weight multiplies a row's log-likelihood.  No weight at all leaves the prior.
+            Rows with ``y``; a weight multiplies the log-likelihood of a row.  Without any weight the prior
+            is left.
         scales : ndarray of shape (d,)
             Prior standard deviations of the coefficients.
         prior : HalfT or InverseGamma
-            Of σ².
+            Prior of σ².
         """
         d = len(scales)
         R = np.zeros((d + 1, d + 1))  # of the QR decomposition of √ω [Φ S, y], block upon block

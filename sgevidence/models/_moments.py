@@ -1,6 +1,6 @@
 r"""A few weighted points that have the mean and the second moments of many.
 
-What a Gaussian likelihood asks of its rows are their number, mean and second moments; so q + 1 points of
+A Gaussian likelihood needs number, mean and second moments of its rows; so q + 1 points of
 equal weight n/(q + 1) say as much as n rows of q columns.  With the mean m and RᵀR the centred sums of
 squares, they are the rows of
 

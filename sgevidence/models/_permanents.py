@@ -58,7 +58,7 @@ def log_permanent(log_A: np.ndarray, A: np.ndarray, least: ArrayLike = -np.inf) 
     A : ndarray of shape (K, K, P)
         exp(log_A), of single or double precision.
     least : float or ndarray of shape (P,), default=-inf
-        Of those that are seen to be smaller an upper bound, smaller too, will do.
+        Log permanents below this need not be exact: an upper bound that is below it, too, may be returned.
 
     Returns
     -------

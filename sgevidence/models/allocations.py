@@ -102,7 +102,7 @@ def log_component_evidence(model: MixtureModel, T: np.ndarray, origin: np.ndarra
 def sample_parameters(model: MixtureModel, T: np.ndarray, origin: np.ndarray, rng) -> np.ndarray:
     """One draw of θ ~ p(θ | x, z) for each of S allocations, (S, d).
 
-    Of the K log-gammas only differences, the weights, are seen by the rows; log Σ e^z keeps its prior, the
+    The rows see only differences of the K log-gammas, the weights; log Σ e^z keeps its prior, the
     logarithm of a Gamma(K a) variate.
     """
     K, a, S = model.n_components, model.weight_concentration, T.shape[1]

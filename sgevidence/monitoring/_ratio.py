@@ -12,7 +12,8 @@ it).  Here c is a logistic regression on kernel features.  It learns from rows t
 one side with 95 %, and predicts each of them by a fit to the others.
 
 **Which gains.**  The model sees best what it is made for: a coefficient that changes, one column of many.
-Of g and ĝ those count that tell the known rows apart with the lower log loss, both sides weighing the same.
+The one of g and ĝ counts that tells the known rows apart with the lower log loss, both sides weighing the
+same.
 
 References
 ----------

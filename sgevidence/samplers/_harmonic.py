@@ -17,7 +17,7 @@ from ..history import Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Weights, systematic
 from ..targets import Path
-from ..transitions import HMC, State, Streams, Tuned, check_rows
+from ..transitions import HMC, Adaptation, State, Streams, check_rows
 from ._base import SILENT, EvidenceResult, Progress
 from ._once import answer
 from ._sgais import SGAIS
@@ -121,7 +121,7 @@ class HarmonicMean(BaseEstimator):
         move = HMC().along(Path(model, Memory.empty(), rows), Streams.one(rng))
         coordinates = move.coordinates(state.seen, 1.0)
         theta = state.theta[systematic(state.all_weights.W, rng)]
-        moved = move(theta, 1.0, coordinates, Tuned())
+        moved = move(theta, 1.0, coordinates, Adaptation())
         return moved.theta, dict(
             n_moves=1 + sum(r.n_moves for r in records),
             acceptance=moved.acceptance,

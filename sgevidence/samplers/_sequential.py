@@ -32,7 +32,7 @@ from ..history import N_BLOCKS, N_DRAWS, Influence, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Genealogy, Weights, systematic
 from ..targets import Path
-from ..transitions import SGHMC, Streams, Tuned, check_likelihood
+from ..transitions import SGHMC, Adaptation, Streams, check_likelihood
 from ._base import SILENT, OnlineSampler, Parts, Progress, check_history
 from ._records import ChunkRecord
 from ._schedule import chunk_edges
@@ -269,7 +269,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         path = Path(model, state.memory, state.pending)
         move = self.move.along(path, rng)
         cloud = Cloud(state.theta, state.weights, 0.0, Genealogy.planted(self.n_particles))
-        moved = move(state.theta, 1.0, move.coordinates(cloud, 1.0), Tuned())
+        moved = move(state.theta, 1.0, move.coordinates(cloud, 1.0), Adaptation())
         after = state._replace(
             theta=moved.theta,
             weights=Weights.ones(self.n_particles),

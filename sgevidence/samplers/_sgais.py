@@ -272,7 +272,7 @@ class SGAIS(Parts, OnlineSampler):
 
     def _thinned(self, state: State, model: Model, rng: Streams) -> State:
         """The state without particles that are not needed any more."""
-        M = self._particles(model, state.n, state.tuned.even)
+        M = self._particles(model, state.n, state.adaptation.even)
         if self.resampling is None or state.pending is not None or 2 * M > state.cloud.M:
             return state
         # of nearly equal weights: no duplicates to move apart

@@ -199,14 +199,14 @@ def _settled(
     is_met, least = n_empty.any() or chains.n_empty.any(), min(n_empty.min(), chains.n_empty.min())
     groups = _basins(problem, chains, found, least, rngs)
     is_lost = groups is not None and not groups.reliable and np.mean(chains.n_empty == 0) > MOSTLY
-    if is_lost and not chains.are_settled:
+    if is_lost and not chains.have_converged:
         return best
-    if groups is not None and (groups.reliable or not chains.are_settled):
-        stay_full = is_met and (not chains.are_settled or np.mean(chains.n_empty > 0) < RARE)
+    if groups is not None and (groups.reliable or not chains.have_converged):
+        stay_full = is_met and (not chains.have_converged or np.mean(chains.n_empty > 0) < RARE)
         little = groups.log_evidence - NOTHING if groups.reliable else -np.inf
         rest = _with_empty(problem, 1, rng, little) if stay_full else None
         return prefer_precise(best, groups if rest is None else add_disjoint(groups, rest))
-    if not chains.are_settled:
+    if not chains.have_converged:
         rest = _with_empty(problem, max(least, 1), rng) if _is_worth(problem) else None
         return best if rest is None else prefer_precise(best, _more_in_use(problem, rest, found, least, rngs))
     if is_small(problem):
@@ -221,13 +221,13 @@ def _basins(
     problem: Problem, chains: Chains, found: list[Found], least: int, rngs: list[np.random.Generator]
 ) -> AllocationEvidence | None:
     """By chains that have settled; else what is held with all components in use."""
-    if chains.are_settled:
+    if chains.have_converged:
         return one_basin(problem, chains, rngs)
     if _is_worth(problem):
         full = all_occupied(problem, chains, found, rngs) if least == 0 else None
         return None if full is None else sum_of_separated_modes(problem, full, rngs)
     full = staying(chains)  # to begin anew would take minutes
-    return one_basin(problem, full, rngs) if full is not None and full.are_settled else None
+    return one_basin(problem, full, rngs) if full is not None and full.have_converged else None
 
 
 def _is_worth(problem: Problem) -> bool:

@@ -60,7 +60,7 @@ class Chains(NamedTuple):
     n_sweeps: int
 
     @property
-    def are_settled(self) -> bool:
+    def have_converged(self) -> bool:
         return self.slowness < SLOW
 
     @property

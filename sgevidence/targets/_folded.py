@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..history import MOST_CERTAIN, N_DRAWS, Anchor, FoldedRows, Influence, Memory, Reservoir, Rows
+from ..history import MAX_HIGH_LEVERAGE_SHARE, N_DRAWS, Anchor, FoldedRows, Influence, Memory, Reservoir, Rows
 from ..models import MAX_CONDITION, Model, condition_of_factors
 from ..particles import Weights
 from ._anchoring import gaussian
@@ -48,8 +48,8 @@ from ._target import Target, sampled
 MAX_NOISE = 0.02
 #: Draws that are weighed by all rows: 0.03 nats where three quarters of them are effective.
 N_WEIGHED = 400
-#: Rows of a part that may be kept for certain, whatever its share of all rows.
-MIN_CERTAIN = 64
+#: Rows of a part that may be kept for their leverage, whatever its share of all rows.
+MIN_HIGH_LEVERAGE = 64
 #: Rows of the sample by which chains move, and the share of their draws that must be effective for all rows.
 BRIDGED_ROWS, BRIDGED_SHARE = 5000, 0.5
 
@@ -134,24 +134,24 @@ def remembered(
     """Sample, quadratic and rows that a sample would miss; whether these are all of them."""
     influence = Influence(model, anchor.a, q.theta(rng.standard_normal((N_DRAWS, len(q.m)))))
     n, capacity = len(rows), memory.reservoir.capacity or len(rows.sample)
-    most = int(MOST_CERTAIN * min(capacity, n))
-    places, certain = rows.some(partial(_outstanding, influence, most, n))
+    most = int(MAX_HIGH_LEVERAGE_SHARE * min(capacity, n))
+    places, high_leverage = rows.some(partial(_outstanding, influence, most, n))
     parts = np.searchsorted(np.cumsum(rows.lengths), places, side="right")
     found = np.bincount(parts, minlength=len(rows.lengths))
     limits = np.array([_limit(int(length), most, n) for length in rows.lengths])
     is_whole = not np.any((found == limits) & (limits > 0)) and len(places) <= most
-    kept = influence.still(certain, most, n) if len(places) else places
-    places, certain = places[kept], certain.take(kept)
+    kept = influence.still(high_leverage, most, n) if len(places) else places
+    places, high_leverage = places[kept], high_leverage.take(kept)
     rest = rows.sample.take(np.flatnonzero(~np.isin(rows.places, places)))
-    n_rows, weight = n - len(certain), rows.total_weight - certain.total_weight
+    n_rows, weight = n - len(high_leverage), rows.total_weight - high_leverage.total_weight
     reservoir = Reservoir(memory.reservoir.capacity, rest, n_rows, weight, rows.equal_weights)
-    kept_for_certain = certain if len(certain) else None
-    return Memory(reservoir, anchor, None, memory.largest, kept_for_certain), bool(is_whole)
+    kept_for_leverage = high_leverage if len(high_leverage) else None
+    return Memory(reservoir, anchor, None, memory.largest, kept_for_leverage), bool(is_whole)
 
 
 def _limit(length: int, most: int, n: int) -> int:
-    """Rows of a part that may be kept for certain."""
-    return min(length, most, max(MIN_CERTAIN, 2 * most * length // n))
+    """Rows of a part that may be kept for their leverage."""
+    return min(length, most, max(MIN_HIGH_LEVERAGE, 2 * most * length // n))
 
 
 def _outstanding(influence: Influence, most: int, n: int, part: Rows) -> tuple[np.ndarray, Rows]:
@@ -187,7 +187,7 @@ def _by_bridge(
     """A bridge to the posterior that quadratic and sample make, whose draws are weighed by all rows."""
     kept = memory.reservoir
     target = Target(
-        model, sampled(model, kept.rows, memory.anchor, BRIDGED_ROWS, rng, kept.n, memory.certain)
+        model, sampled(model, kept.rows, memory.anchor, BRIDGED_ROWS, rng, kept.n, memory.high_leverage)
     )
     try:
         q = refined(target, q, rng)

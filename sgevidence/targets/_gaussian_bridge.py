@@ -10,8 +10,8 @@ where A has one labelling of each θ, with components in slots that the chains o
 A draw of N outside of A has no weight, so any m, C and slots are right.  m and C are those of the chains of
 the other half, since a density that was fitted to the chains it is held against would seem too good.
 
-What is hard to know need not be known where it is little.  Of all densities with covariance C the Gaussian
-has the most entropy.  So with chains of one labelling, and the mean of log p over the best of them,
+A term that is hard to know need not be known where it is small.  Of all densities with covariance C the
+Gaussian has the most entropy.  So with chains of one labelling, and the mean of log p over the best of them,
 
     log Z ≤ log K! + max log p + ½ log det 2πe C    (``at_most``).
 

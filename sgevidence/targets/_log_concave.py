@@ -188,8 +188,8 @@ def log_joint_of_many(
     if len(rows) <= WHOLE_ROWS:
         return model.log_joint(theta, rows), 0.0
     influence = Influence(model, anchor.a, theta[:N_DRAWS])
-    certain = influence.outstanding(rows, int(MAX_OUTSTANDING * len(rows)))
-    memory = Memory.of(rows, certain)._replace(anchor=anchor)
+    high_leverage = influence.outstanding(rows, int(MAX_OUTSTANDING * len(rows)))
+    memory = Memory.of(rows, high_leverage)._replace(anchor=anchor)
     found = estimate(
         model,
         lambda log_L: log_L(theta),

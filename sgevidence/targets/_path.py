@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..history import MOST_CERTAIN, Anchor, Influence, Memory, Rows
+from ..history import MAX_HIGH_LEVERAGE_SHARE, Anchor, Influence, Memory, Rows
 from ..models import Model
 from ._target import Likelihood, Target, of_history
 
@@ -28,25 +28,27 @@ class Path(NamedTuple):
     model: Model
     memory: Memory
     chunk: Rows
-    certain: np.ndarray | None = None  #: indices of its rows that samples must have; None: not looked for
+    high_leverage: np.ndarray | None = None  #: indices of the chunk's rows of high leverage; None: unknown
 
-    def looked_at(self, theta: np.ndarray) -> "Path":
-        """The path with what stands out of a large chunk, by a few draws from the posterior before it.
+    def with_leverage(self, theta: np.ndarray) -> "Path":
+        """The path with the high-leverage rows of a large chunk, by a few draws from the posterior before it.
 
         Rows that are condensed have sufficient statistics, and leave next to nothing beside a quadratic.
         """
-        model, memory, chunk, certain = self
-        if certain is not None or memory.anchor is None or memory.reservoir.n_condensed:
+        model, memory, chunk, high_leverage = self
+        if high_leverage is not None or memory.anchor is None or memory.reservoir.n_condensed:
             return self
         if len(chunk) <= memory.few:
             return self
         influence = Influence(model, memory.anchor.a, theta)
-        return self._replace(certain=influence.outstanding(chunk, int(MOST_CERTAIN * len(chunk)), self.n))
+        return self._replace(
+            high_leverage=influence.outstanding(chunk, int(MAX_HIGH_LEVERAGE_SHARE * len(chunk)), self.n)
+        )
 
     @property
-    def new(self) -> Memory:
-        """The chunk as a history of its own."""
-        return Memory.of(self.chunk, self.certain)
+    def chunk_memory(self) -> Memory:
+        """The chunk as a memory of its own."""
+        return Memory.of(self.chunk, self.high_leverage)
 
     @property
     def n(self) -> float:
@@ -78,7 +80,9 @@ class Path(NamedTuple):
         past = of_history(model, memory, size, rng)
         new = None
         if len(chunk) > size and anchor is not None:
-            new = of_history(model, self.new._replace(anchor=Anchor.of(model, anchor.a, chunk)), size, rng)
+            new = of_history(
+                model, self.chunk_memory._replace(anchor=Anchor.of(model, anchor.a, chunk)), size, rng
+            )
         return Tempered(model, new or Likelihood(chunk), past)
 
     def batch(self, lam: float, batch_size: int, rng: np.random.Generator) -> Rows:

@@ -81,7 +81,7 @@ def rows_enough(path: Path, theta: np.ndarray, noise: float, rng: np.random.Gene
     From the spread over a first few, of which twice as many are taken as are needed.
     """
     variance, a = 0.0, path.memory.sums.a
-    for part in (path.memory.reservoir, path.new.reservoir):
+    for part in (path.memory.reservoir, path.chunk_memory.reservoir):
         order = rng.permutation(len(part))[:FIRST_ROWS]
         if len(order):
             variance += by_blocks(path.model, theta, a, part.rows, part.n, order).spread_var
@@ -100,24 +100,26 @@ def estimate(
 ) -> SampleEstimate:
     """``of`` log L_hist from the anchor, its remainder from as many rows as the noise asks for.
 
-    ``of`` is linear, and takes a function of θ to values of shape (M,).  Rows kept for certain stand for
+    ``of`` is linear, and takes a function of θ to values of shape (M,).  Rows of high leverage stand for
     themselves, and have no part in the noise: blocks would know nothing of a few that are all that is known
     of a parameter.  The sample grows fourfold from ``first_rows`` until what it adds to log Ẑ, from 16
     disjoint blocks, is below ``noise`` nats; all rows at hand are the limit.  A complete history is used
     whole up to ``whole_rows``, or if half of it would not do.
     """
-    history, certain, anchor = memory.reservoir, memory.certain, memory.sums
+    history, high_leverage, anchor = memory.reservoir, memory.high_leverage, memory.sums
     rows, size, done, weights, estimates = history.rows, first_rows, 0, [], []
 
     def whole(t: np.ndarray) -> np.ndarray:
         total = model.sum_log_likelihood(t, rows)
-        return total if certain is None else total + model.sum_log_likelihood(t, certain)
+        return total if high_leverage is None else total + model.sum_log_likelihood(t, high_leverage)
 
     if history.complete and len(rows) <= whole_rows:
         return SampleEstimate(of(whole), 0.0, 0.0)
     known = of(anchor)
-    if certain is not None:
-        known = known + of(lambda t: remainder(model, t, Anchor.of(model, anchor.a, certain), certain))
+    if high_leverage is not None:
+        known = known + of(
+            lambda t: remainder(model, t, Anchor.of(model, anchor.a, high_leverage), high_leverage)
+        )
     order = np.arange(len(rows), dtype=np.int32 if len(rows) < 2**31 else np.int64)  # rows may be many
     rng.shuffle(order)
     while True:

@@ -60,7 +60,7 @@ def sum_of_separated_modes(
 
     Not reliable where basins are too many, or differ between the halves.
     """
-    if chains.are_settled:
+    if chains.have_converged:
         full = staying(chains)
         return None if full is None else one_basin(problem, full, rngs)
     basin, is_full = basins(problem.model, chains), np.all(chains.n_empty == 0, axis=1)
@@ -72,7 +72,7 @@ def sum_of_separated_modes(
         if own is None:
             continue
         answer = one_basin(problem, own, rngs)
-        if not (own.are_settled or _is_little(answer, known)):  # it may yet settle
+        if not (own.have_converged or _is_little(answer, known)):  # it may yet settle
             own = staying(followed_from(problem, list(own.theta[:, -1]), rngs, LONGER))
             answer = answer if own is None else one_basin(problem, own, rngs)
         if own is None or any(are_one(problem.model, other.chains, own) for other in known):
@@ -111,7 +111,7 @@ def _is_little(answer: AllocationEvidence, known: list[Basin]) -> bool:
 def one_basin(problem: Problem, chains: Chains, rngs: list[np.random.Generator]) -> AllocationEvidence:
     """A bridge to a Gaussian, which is believed if chains have settled."""
     answer = combine_halves(problem, gaussian_bridge(problem, chains, rngs), FEW)
-    is_known = answer.reliable and chains.are_settled
+    is_known = answer.reliable and chains.have_converged
     return answer._replace(reliable=is_known, at_most=most(problem, chains))
 
 

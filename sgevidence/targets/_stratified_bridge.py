@@ -139,7 +139,7 @@ def _evenly(stage: Stage, rng: np.random.Generator) -> np.ndarray:
 def _sum(estimates: list[Estimate], basin: np.ndarray, length: int) -> Estimate:
     """Ẑ = Σ_B Ẑ_B, with the effective chains of a hundred.
 
-    Of weights, those of q's draws add up; those of chains are each basin's own.
+    The weights of q's draws add up over basins; chains have weights in their own basin only.
     """
     log_Z = np.array([one.log_Z for one in estimates])
     total = float(log_sum_exp(log_Z, axis=0))

@@ -74,29 +74,29 @@ def sampled(
     size: int,
     rng: np.random.Generator,
     n: float | None = None,
-    certain: Rows | None = None,
+    high_leverage: Rows | None = None,
 ) -> Likelihood:
     """The likelihood of many rows from ``size`` of them, without replacement, and their anchored sums.
 
-    ``n`` is the total weight that the rows stand for (by default their own); those that are ``certain``
+    ``n`` is the total weight that the rows stand for (by default their own); those of ``high_leverage``
     stand for themselves beside them.
     """
     n = rows.total_weight if n is None else n
     if size < len(rows):
         rows = rows.take(np.sort(rng.choice(len(rows), size=size, replace=False)))
     rows = rows if rows.total_weight == n else rows.scaled(n / rows.total_weight)
-    rows = rows if certain is None else rows.join(certain)
+    rows = rows if high_leverage is None else rows.join(high_leverage)
     return Likelihood(rows, None if anchor is None else anchor.plus(Anchor.of(model, anchor.a, rows), -1.0))
 
 
 def of_history(model: Model, memory: Memory, size: int, rng: np.random.Generator) -> Likelihood | None:
     """The likelihood of the rows seen: all of them where they are at hand, else sample and anchor.
 
-    Rows that are certain come beside ``size`` others.
+    Rows of high leverage come beside ``size`` others.
     """
     history = memory.reservoir
     if history.rows is None:
         return None
     if history.complete and len(history) <= size:
         return Likelihood(memory.at_hand)
-    return sampled(model, history.rows, memory.anchor, size, rng, history.n, memory.certain)
+    return sampled(model, history.rows, memory.anchor, size, rng, history.n, memory.high_leverage)

@@ -2,7 +2,7 @@
 
 from ._allocate import Allocate
 from ._anneal import Anneal, Annealed, Rung
-from ._base import Moved, State, Step, Streams, Transition, Tuned, check_likelihood, check_rows
+from ._base import Adaptation, Moved, State, Step, Streams, Transition, check_likelihood, check_rows
 from ._commit import committed
 from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing
@@ -48,7 +48,7 @@ __all__ = [
     "StochasticGradientMoves",
     "Streams",
     "Transition",
-    "Tuned",
+    "Adaptation",
     "Weighed",
     "check_likelihood",
     "check_rows",

@@ -33,7 +33,8 @@ class Allocate(NamedTuple):
     first_rows : int
         Rows from which it is tried.
     max_searches : int
-        So many, where their halves do not find the same; what they know is pooled.
+        Independent searches at most: another one follows while the halves of a search disagree, and all are
+        pooled.
     """
 
     first_rows: int = 1
@@ -42,7 +43,7 @@ class Allocate(NamedTuple):
     def applies(self, state: State, path: Path) -> bool:
         """To a mixture of several components, all of whose rows are at hand, until it has failed."""
         here = path.memory.complete and path.n >= self.first_rows
-        return bool(path.model.has_allocations and here and not state.tuned.allocations_failed)
+        return bool(path.model.has_allocations and here and not state.adaptation.allocations_failed)
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         if not self.applies(state, path):
@@ -74,7 +75,7 @@ class Allocate(NamedTuple):
 
     @staticmethod
     def _failed(state: State, path: Path) -> State:
-        return state._replace(tuned=state.tuned._replace(allocations_failed=path.n))
+        return state._replace(adaptation=state.adaptation._replace(allocations_failed=path.n))
 
 
 def is_better(offered: Cloud | None, cloud: Cloud) -> TypeGuard[Cloud]:

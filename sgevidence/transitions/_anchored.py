@@ -5,9 +5,9 @@ from history and chunk alike,
 
     ∇Û(θ) = −∇ log p(θ) − ∇ anchor(θ) − (n/B) Σ_{r∈B} [∇ log p(y_r | θ) − its linear form about a].
 
-What noise V is left is measured, and mini-batches grow until it is small.  SGHMC takes it off the injected
-noise, in a splitting (BAOAB) that does not inflate the width; the thermostat makes up for it by itself.  A
-call that has heated the cloud is made again by shorter steps, since there is no Metropolis test.
+The noise V that is left is measured, and mini-batches grow until it is small.  SGHMC takes it off the
+injected noise, in a splitting (BAOAB) that does not inflate the width; the thermostat makes up for it.
+A call that has heated the cloud is made again by shorter steps, since there is no Metropolis test.
 
 Symbols: ``eps`` = ε = √η in posterior widths, ``V`` = variance of the gradient's noise (d,), ``phi`` = φ =
 θ in coordinates of unit width, ``lam`` = λ, ``hot`` = temperature that chance does not explain.
@@ -23,7 +23,7 @@ from ..kernels import Coordinates, Gradient, MoveInfo
 from ..particles import Cloud
 from ..targets import Likelihood, Path, Target, curvature_coordinates, surrogate_spread
 from ._autocorrelation import FORGOTTEN, REPEATS, largest_correlation
-from ._base import Moved, Streams, Tuned
+from ._base import Adaptation, Moved, Streams
 
 if TYPE_CHECKING:  # it makes these moves
     from ._sghmc import StochasticGradients
@@ -50,7 +50,7 @@ class AnchoredGradientMoves:
         small = path.n_at_hand <= settings.batch_size and memory.complete
         self.exact = small or memory.anchor is None
         if not self.exact:
-            self.new = path.new
+            self.new = path.chunk_memory
             self.chunk_anchor = Anchor.of(path.model, memory.sums.a, path.chunk)
 
     def target(self, lam: float) -> Target:
@@ -72,19 +72,21 @@ class AnchoredGradientMoves:
             return Coordinates(np.eye(cloud.theta.shape[1]) / np.sqrt(self.path.n))
         return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)
 
-    def __call__(self, theta: np.ndarray, lam: float, coordinates: Coordinates, tuned: Tuned) -> Moved:
+    def __call__(
+        self, theta: np.ndarray, lam: float, coordinates: Coordinates, adaptation: Adaptation
+    ) -> Moved:
         grad = coordinates.gradient(lambda theta: self.target(lam).value_and_grad(theta)[1])
         phi = coordinates.whiten(theta)
         V = self._gradient_noise(phi, grad)
         ratio = np.nan if self.exact else float(np.mean(self._ratio(V)))
         phi, n_gradients, n_refused = self._forgotten(phi, coordinates, grad, V)
         theta = coordinates.unwhiten(phi)
-        if not self.exact and not self.path.memory.complete and np.isnan(tuned.sample_noise):
-            tuned = tuned._replace(sample_noise=surrogate_spread(self.path, theta, self.rng.rows))
+        if not self.exact and not self.path.memory.complete and np.isnan(adaptation.sample_noise):
+            adaptation = adaptation._replace(sample_noise=surrogate_spread(self.path, theta, self.rng.rows))
         n_rows = min(2 * self.batch_size, self.path.memory.n_rows + len(self.path.chunk))
         return Moved(
             theta,
-            tuned,
+            adaptation,
             float(len(phi) * n_gradients * n_rows),
             n_refused,
             acceptance=1.0,

@@ -25,7 +25,7 @@ from ..exceptions import DivergenceError
 from ..kernels import Coordinates
 from ..particles import Cloud, Weights, next_step, step_bias
 from ..targets import Path, Target
-from ._base import Moved, State, Step, Streams, Tuned, check_likelihood
+from ._base import Adaptation, Moved, State, Step, Streams, check_likelihood
 
 
 class Rung(NamedTuple):
@@ -35,7 +35,7 @@ class Rung(NamedTuple):
     cloud: Cloud  #: after the move
     move: Any  #: along the path
     coordinates: Coordinates | None  #: None where the model drew from the target itself
-    tuned: Tuned
+    adaptation: Adaptation
 
     @property
     def target(self) -> Target:
@@ -45,7 +45,7 @@ class Rung(NamedTuple):
     @property
     def eps(self) -> float:
         """Step of HMC in posterior widths."""
-        return float(np.exp(self.tuned.log_eps))
+        return float(np.exp(self.adaptation.log_eps))
 
 
 class Annealed(NamedTuple):
@@ -94,7 +94,7 @@ class Anneal(NamedTuple):
     watch: Callable[[Rung], Any] | None = None
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
-        cloud, tuned, ell = state.cloud, state.tuned, state.ell
+        cloud, adaptation, ell = state.cloud, state.adaptation, state.ell
         lambdas: list[float] = []
         ess, moves, n_likelihoods = float(cloud.M), [], 0.0
         lam, move = 0.0, self.move.along(path, rng)  # line 4
@@ -121,7 +121,7 @@ class Anneal(NamedTuple):
             ess = min(ess, Weights(log_w + increment).ess)
             if lam == 1.0 and not self.last_move:
                 break  # the next chunk will ask for a move, if one is needed
-            cloud, tuned, moved = self.renewed(cloud, move, lam, tuned, path, rng)
+            cloud, adaptation, moved = self.renewed(cloud, move, lam, adaptation, path, rng)
             moves.append(moved)
             ell = None
             if len(lambdas) == self.max_steps:
@@ -138,17 +138,17 @@ class Anneal(NamedTuple):
             acceptance=moves[-1].acceptance if moves else np.nan,
             noise_to_injection=moves[-1].noise_to_injection if moves else np.nan,
         )
-        return Step(state._replace(cloud=cloud, tuned=tuned, ell=None), info)
+        return Step(state._replace(cloud=cloud, adaptation=adaptation, ell=None), info)
 
     def renewed(
-        self, cloud: Cloud, move: Any, lam: float, tuned: Tuned, path: Path, rng: Streams
-    ) -> tuple[Cloud, Tuned, Moved]:
+        self, cloud: Cloud, move: Any, lam: float, adaptation: Adaptation, path: Path, rng: Streams
+    ) -> tuple[Cloud, Adaptation, Moved]:
         """The cloud resampled, and moved at p(θ | y_<n) p(y_n | θ)^λ (lines 9 and 10)."""
         coordinates = move.coordinates(cloud, lam)  # of the tempered posterior, before resampling
         if self.resampling and (self.schedule is None or cloud.weights.ess < self.target_ess * cloud.M):
             cloud = cloud.resampled(self.resampling, self.n_particles(path.n), rng.resampling)  # line 9
-        moved = move(cloud.theta, lam, coordinates, tuned)  # line 10
+        moved = move(cloud.theta, lam, coordinates, adaptation)  # line 10
         cloud = cloud._replace(theta=moved.theta)
         if self.watch is not None:
-            self.watch(Rung(lam, cloud, move, coordinates, moved.tuned))
-        return cloud, moved.tuned, moved
+            self.watch(Rung(lam, cloud, move, coordinates, moved.adaptation))
+        return cloud, moved.adaptation, moved

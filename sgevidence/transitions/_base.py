@@ -4,7 +4,7 @@ A transition takes (state, path, rng) and gives a :class:`Step`.  Either the clo
 the posterior at the end of the path, or the transition declines; then the next one is tried, from the state
 that it leaves.  All are right by their importance weights: in which order they are tried only costs variance.
 
-What decides anything later is part of the state (``tuned``, ``memory``); ``info`` only reports, in the
+What decides anything later is part of the state (``adaptation``, ``memory``); ``info`` only reports, in the
 transition's own words, which are names of fields of a record of the run.
 
 Symbols
@@ -46,7 +46,7 @@ class Streams(NamedTuple):
         return cls(rng, rng, rng)
 
 
-class Tuned(NamedTuple):
+class Adaptation(NamedTuple):
     """Adaptation: settings learnt on the way, for the steps that come."""
 
     log_eps: float = 0.0  #: step of HMC in posterior widths
@@ -72,7 +72,7 @@ class State(NamedTuple):
 
     cloud: Cloud
     memory: Memory
-    tuned: Tuned = Tuned()
+    adaptation: Adaptation = Adaptation()
     pending: Rows | None = None  #: rows that weigh on the cloud already, but are not in the memory yet
     #: log-likelihood at each particle, of ``pending``; on the way of the chunk to absorb.  None: not known
     ell: np.ndarray | None = None
@@ -94,7 +94,7 @@ class State(NamedTuple):
     @property
     def is_rivalled(self) -> bool:
         """Whether something from the last look has caught up with the particles."""
-        return self.tuned.rivals is not None and self.tuned.rivals.caught_up
+        return self.adaptation.rivals is not None and self.adaptation.rivals.caught_up
 
     @property
     def seen(self) -> Cloud:
@@ -103,11 +103,11 @@ class State(NamedTuple):
 
     def foreseen(self, before: "State", path: Path) -> "State":
         """With what its rivals have gained on the particles by the rows that are new since ``before``."""
-        if self.tuned.rivals is None:
+        if self.adaptation.rivals is None:
             return self
         new = path.chunk[before.n_rows - path.memory.n_rows :]
-        rivals = self.tuned.rivals.after(path.model, new, self.log_evidence - before.log_evidence)
-        return self._replace(tuned=self.tuned._replace(rivals=rivals))
+        rivals = self.adaptation.rivals.after(path.model, new, self.log_evidence - before.log_evidence)
+        return self._replace(adaptation=self.adaptation._replace(rivals=rivals))
 
     @property
     def theta(self) -> np.ndarray:
@@ -150,7 +150,7 @@ class Moved(NamedTuple):
     """The record of one move of the particles."""
 
     theta: np.ndarray
-    tuned: Tuned
+    adaptation: Adaptation
     n_gradients: float  #: particles × rows
     n_refused: int = 0  #: particles left where they were, because they left the finite numbers
     acceptance: float = np.nan  #: of the last Metropolis test; nan without

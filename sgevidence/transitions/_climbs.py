@@ -1,9 +1,8 @@
 """Climbs of the posterior from outside: from draws of the prior, from particles, from points known before.
 
-Of all of them only those that are better than the points next to them are climbed from, and then what stands
-out of the maxima found (:mod:`._local_probes`).
-A climb ends at a maximum, or at a wall, where the density jumps.
-What is not yet a maximum has outposts, the best draws here and there: they tell later when it has become one.
+Only points that are better than those next to them are climbed from, and then what stands out of the maxima
+found (:mod:`._local_probes`).  A climb ends at a maximum, or at a wall, where the density jumps.  A mode that
+is not yet a maximum has outposts, the best draws here and there: they tell later when it has become one.
 
 Symbols: ``a, P`` = maximum and precision.
 """
@@ -69,7 +68,7 @@ def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.
     climbs = Climbs(model, rows, on_the_way, float(radius))
     prior = model.starts(rows, N_TRIED, rng)
     theta, value = _possible(climbs.few, np.concatenate([prior, state.cloud.some(N_TRIED)]))
-    known = () if state.tuned.rivals is None else state.tuned.rivals.foremost
+    known = () if state.adaptation.rivals is None else state.adaptation.rivals.foremost
     ends = [climbs.up(start) for start in (*_peaks(theta, value), *known)]
     at = np.array(climbs.walls).reshape(-1, model.n_params)
     # what they hide hides nothing more, or a rugged posterior is climbed for ever

@@ -17,7 +17,7 @@ def committed(step: Step, path: Path, rng: Streams, keep_anchor: bool) -> State:
     common slots.  What these sums are in doubt by counts as noise of the sample; the reservoir grows if that
     is too much.
     """
-    cloud, tuned = step.state.cloud, step.state.tuned
+    cloud, adaptation = step.state.cloud, step.state.adaptation
     anchor, labels = step.anchor, path.memory.labels
     if anchor is None and keep_anchor:
         labels = path.model.slot_reference(cloud.theta)
@@ -25,11 +25,13 @@ def committed(step: Step, path: Path, rng: Streams, keep_anchor: bool) -> State:
         anchor = anchored_at_mode(path, cloud.mean, rng.rows)[1]
     if anchor is not None and anchor.doubt is not None:
         spread = anchor.doubt.spread(cloud.theta, cloud.W)
-        tuned = tuned._replace(sample_noise=float(np.hypot(spread, np.nan_to_num(tuned.sample_noise))))
-    noisy = tuned.sample_noise > TOO_NOISY
+        adaptation = adaptation._replace(
+            sample_noise=float(np.hypot(spread, np.nan_to_num(adaptation.sample_noise)))
+        )
+    noisy = adaptation.sample_noise > TOO_NOISY
     influence = None if anchor is None else Influence(path.model, anchor.a, cloud.some(N_DRAWS))
     condensed = path.model.condensed if path.model.has_exact_posterior else None  # it joins all rows
     memory = path.memory.absorb(
-        path.chunk, rng.rows, anchor, labels, noisy, condensed, influence, path.certain
+        path.chunk, rng.rows, anchor, labels, noisy, condensed, influence, path.high_leverage
     )
-    return State(cloud, memory, tuned)
+    return State(cloud, memory, adaptation)

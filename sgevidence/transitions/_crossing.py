@@ -71,8 +71,8 @@ class Crossing(NamedTuple):
         survey = self._survey(state, path)
         if survey is None:  # which knows more points that may explain the rows
             check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
-        tuned = state.tuned._replace(sample_noise=np.nan, even=False, disputed=False)
-        state = state._replace(tuned=tuned)
+        adaptation = state.adaptation._replace(sample_noise=np.nan, even=False, disputed=False)
+        state = state._replace(adaptation=adaptation)
         before, modes, infos = state, self._modes(path, rng), []
         ways = self._transitions(modes, path.model, self._asks_first(state, path))
         for transition in ways if survey is None else (survey, *ways):
@@ -82,10 +82,10 @@ class Crossing(NamedTuple):
             offered = step.offered or offered
             if step.crossed:
                 break
-            path = path.looked_at(state.cloud.some(N_DRAWS))
+            path = path.with_leverage(state.cloud.some(N_DRAWS))
         state = _still_alike(state.foreseen(before, path), path)
-        spent = state.tuned.spent + sum(map(cost, infos))
-        state = state._replace(tuned=state.tuned._replace(spent=spent))
+        spent = state.adaptation.spent + sum(map(cost, infos))
+        state = state._replace(adaptation=state.adaptation._replace(spent=spent))
         may_sharpen = is_last and self.proposal is not None and not isinstance(step.info, Proposed)
         allowed = effort(state, path) if may_sharpen else None
         if state.pending is not None and not state.is_rivalled and offered is None and not allowed:
@@ -125,7 +125,7 @@ class Crossing(NamedTuple):
             check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
         step = from_all(state._replace(pending=None, ell=None), path, rng)
         if not step.crossed:
-            return state._replace(tuned=step.state.tuned), [], step.offered
+            return state._replace(adaptation=step.state.adaptation), [], step.offered
         return self._committed(step, path, rng), [step.info], None
 
     def _cloud_of_few(self, state: State, model: Model, rows: Rows, rng: Streams) -> Cloud | None:
@@ -215,12 +215,12 @@ class Crossing(NamedTuple):
 
 def _still_alike(state: State, path: Path) -> State:
     """The state, which forgets that all draws of the prior agree once its particles do not on these rows."""
-    if np.isnan(state.tuned.alike):
+    if np.isnan(state.adaptation.alike):
         return state
     ell = path.increment(state.theta)
     if np.all(ell == ell[0]):
         return state
-    return state._replace(tuned=state.tuned._replace(alike=np.nan))
+    return state._replace(adaptation=state.adaptation._replace(alike=np.nan))
 
 
 def _or_offered(step: Step, offered: Cloud | None, infos: list[Any]) -> Step:

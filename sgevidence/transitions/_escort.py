@@ -164,9 +164,9 @@ class Escort(BaseEstimator):
         left = None if lost else self._map_check(state, path, carried, weights, rng.rows)
         if left is None or left.is_too_much(self.max_excess):
             if left is not None and left.may_be_chance(self.max_excess):
-                state = state._replace(tuned=state.tuned._replace(disputed=True))
+                state = state._replace(adaptation=state.adaptation._replace(disputed=True))
             return Step(state, Escorted(n_escorts_refused=1, n_likelihoods=cost), crossed=False)
-        tuned = state.tuned._replace(
+        adaptation = state.adaptation._replace(
             sample_noise=carried.spread, even=weights.ess >= EVEN * cloud.weights.ess
         )
         cloud = cloud._replace(
@@ -175,7 +175,7 @@ class Escort(BaseEstimator):
             shared_var=cloud.shared_var + carried.noise_var,
         )
         info = Escorted(n_escorts=1, n_likelihoods=cost, ess=weights.ess, lambdas=(1.0,))
-        return Step(state._replace(cloud=cloud, tuned=tuned, ell=None), info, anchor=carried.anchor)
+        return Step(state._replace(cloud=cloud, adaptation=adaptation, ell=None), info, anchor=carried.anchor)
 
     def carried(self, path: Path, theta: np.ndarray, rng: np.random.Generator) -> Carried | None:
         """The map and what it does to the weights; None where there is no Gaussian to follow.
@@ -208,7 +208,7 @@ class Escort(BaseEstimator):
             T = AffineMap.between(m1, P1, m2, P2)
         except np.linalg.LinAlgError:
             return None
-        moved, rows = T(theta), path.new._replace(anchor=new)
+        moved, rows = T(theta), path.chunk_memory._replace(anchor=new)
         increment, common_var, spread = self._increment(path, rows, theta, moved, T, rng)
         return Carried(moved, increment, after, rows, common_var, spread, P1, T)
 

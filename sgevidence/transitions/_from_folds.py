@@ -76,9 +76,9 @@ class FromFolds(NamedTuple):
             found, memory = folded_modes_answer(
                 self.model, rows, starts, state.memory, rng.noise, self.n_particles
             )
-        tuned = state.tuned._replace(proposed=rows.total_weight)
+        adaptation = state.adaptation._replace(proposed=rows.total_weight)
         info = Proposed(1, found.n_likelihoods, found.n_gradients)
-        return State(without_history(found), memory, tuned), [info]
+        return State(without_history(found), memory, adaptation), [info]
 
     def modes(self, state: State, sample: Rows, rng: Streams) -> list[np.ndarray]:
         """Points (d,) at all modes of the sample that may count for all rows."""
@@ -114,4 +114,4 @@ class FromFolds(NamedTuple):
         exact = exact_answer(self.model, sums, rng.noise, self.n_particles)
         if exact is None:
             raise FoldsDoNotSuffice("the rows have sums beyond what double precision holds: rescale them")
-        return State(without_history(exact), state.memory.summed(rows, sums), state.tuned), [Proposed(1)]
+        return State(without_history(exact), state.memory.summed(rows, sums), state.adaptation), [Proposed(1)]

@@ -110,13 +110,13 @@ class FromProposal(NamedTuple):
         if path.n < self.first_rows or not path.memory.complete or self.answers(model) is None:
             return False
         always = self.is_closed_form(model) or model.has_components
-        return always or path.n >= 2.0 * state.tuned.proposed
+        return always or path.n >= 2.0 * state.adaptation.proposed
 
     def comes_first(self, state: State, path: Path) -> bool:
         """Whether it is asked before particles are weighed."""
         if self.is_closed_form(path.model):
             return True
-        return path.model.has_components and path.n >= GROWTH * state.tuned.proposed
+        return path.model.has_components and path.n >= GROWTH * state.adaptation.proposed
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         answers, M = self.answers(path.model), self.n_particles(path.n)
@@ -125,14 +125,16 @@ class FromProposal(NamedTuple):
         if self.is_closed_form(path.model):
             return self._in_closed_form(state, path, rng, M)
         found = answers(path.model, path.all_rows, rng.noise, M)
-        tuned = state.tuned._replace(proposed=path.n)
+        adaptation = state.adaptation._replace(proposed=path.n)
         if found is None:
-            return Step(state._replace(tuned=tuned), Proposed(), crossed=False)
-        info, tuned = (
+            return Step(state._replace(adaptation=adaptation), Proposed(), crossed=False)
+        info, adaptation = (
             Proposed(1, found.n_likelihoods, found.n_gradients),
-            tuned._replace(components=found.components),
+            adaptation._replace(components=found.components),
         )
-        return Step(state._replace(cloud=without_history(found), tuned=tuned, pending=None, ell=None), info)
+        return Step(
+            state._replace(cloud=without_history(found), adaptation=adaptation, pending=None, ell=None), info
+        )
 
     @staticmethod
     def _in_closed_form(state: State, path: Path, rng: Streams, M: int) -> Step:
@@ -145,7 +147,7 @@ class FromProposal(NamedTuple):
         if found is None:  # beyond what double precision holds, which particles could not do better
             raise ImpossibleRowsError(path.chunk.take(largest(path.chunk)), path.memory.n_rows)
         memory = path.memory.summed(path.chunk, sums)
-        return Step(State(without_history(found), memory, state.tuned), Proposed(1))
+        return Step(State(without_history(found), memory, state.adaptation), Proposed(1))
 
 
 def merged(state: State, other: State, model: Model, rng: np.random.Generator) -> State:
@@ -165,7 +167,7 @@ def merged(state: State, other: State, model: Model, rng: np.random.Generator) -
     found = exact_answer(model, memory.statistics, rng, max(state.cloud.M, other.cloud.M))
     if found is None:
         raise ValueError("the rows of both together have sums beyond what double precision holds")
-    return State(without_history(found), memory, state.tuned)
+    return State(without_history(found), memory, state.adaptation)
 
 
 def largest(rows: Rows) -> np.ndarray:

@@ -24,7 +24,7 @@ from ..kernels import Coordinates, MoveInfo, hmc
 from ..particles import Cloud
 from ..targets import Path, Target, Tempered, curvature_coordinates, rows_enough, surrogate_spread
 from ._autocorrelation import correlations
-from ._base import Moved, Streams, Tuned
+from ._base import Adaptation, Moved, Streams
 
 #: Nats, over the particles, that the log target of a move may err by for its rows being a sample.
 MAX_NOISE = 0.05
@@ -246,20 +246,22 @@ class ExactMoves:
         self.decide(cloud.theta)
         return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)
 
-    def __call__(self, theta: np.ndarray, lam: float, coordinates: Coordinates | None, tuned: Tuned) -> Moved:
+    def __call__(
+        self, theta: np.ndarray, lam: float, coordinates: Coordinates | None, adaptation: Adaptation
+    ) -> Moved:
         self.decide(theta)
         target, guide = self.target(lam), None if self.guide is None else self.guide.at(lam)
         if self.conditional:
             drawn = target.model.conditional_move(theta, target.likelihood.rows, self.rng.noise)
             if drawn is not None:
-                return Moved(drawn, tuned, float(len(target.likelihood.rows)))
+                return Moved(drawn, adaptation, float(len(target.likelihood.rows)))
         if coordinates is None:
             coordinates = curvature_coordinates(target, theta, np.full(len(theta), 1 / len(theta)))
         theta, log_eps, info = self.settings.trajectories(
-            theta, target, coordinates, tuned.log_eps, self.rng.noise, guide
+            theta, target, coordinates, adaptation.log_eps, self.rng.noise, guide
         )
         n_gradients = float(len(theta) * info.n_gradients * len(target.likelihood.rows))
-        tuned = tuned._replace(log_eps=log_eps)
-        if not self.path.memory.complete and np.isnan(tuned.sample_noise):
-            tuned = tuned._replace(sample_noise=surrogate_spread(self.path, theta, self.rng.rows))
-        return Moved(theta, tuned, n_gradients, info.n_refused, info.acceptance)
+        adaptation = adaptation._replace(log_eps=log_eps)
+        if not self.path.memory.complete and np.isnan(adaptation.sample_noise):
+            adaptation = adaptation._replace(sample_noise=surrogate_spread(self.path, theta, self.rng.rows))
+        return Moved(theta, adaptation, n_gradients, info.n_refused, info.acceptance)

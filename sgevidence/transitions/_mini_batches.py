@@ -15,7 +15,7 @@ from ..exceptions import DivergenceError
 from ..kernels import Coordinates
 from ..particles import Cloud
 from ..targets import Likelihood, Path, Target, curvature_coordinates
-from ._base import Moved, Streams, Tuned
+from ._base import Adaptation, Moved, Streams
 
 if TYPE_CHECKING:  # it makes these moves
     from ._sghmc import StochasticGradients
@@ -42,7 +42,9 @@ class StochasticGradientMoves:
             return None
         return curvature_coordinates(self.target(lam), cloud.theta, cloud.W)
 
-    def __call__(self, theta: np.ndarray, lam: float, coordinates: Coordinates | None, tuned: Tuned) -> Moved:
+    def __call__(
+        self, theta: np.ndarray, lam: float, coordinates: Coordinates | None, adaptation: Adaptation
+    ) -> Moved:
         def grad_log_target(theta: np.ndarray) -> np.ndarray:
             return self.target(lam).value_and_grad(theta)[1]
 
@@ -60,5 +62,5 @@ class StochasticGradientMoves:
             )
         n_rows = len(path.chunk) + min(settings.batch_size, path.memory.n_at_hand)
         return Moved(
-            theta, tuned, float(len(theta) * info.n_gradients * n_rows), info.n_refused, info.acceptance
+            theta, adaptation, float(len(theta) * info.n_gradients * n_rows), info.n_refused, info.acceptance
         )

@@ -82,7 +82,9 @@ class MissedModes:
             if near < NONE and gain > self.search.significant:
                 missed = float(np.fmax(missed, gain))
         if n_renewals:
-            step = step._replace(state=step.state._replace(tuned=step.state.tuned._replace(alike=np.nan)))
+            step = step._replace(
+                state=step.state._replace(adaptation=step.state.adaptation._replace(alike=np.nan))
+            )
         state, info = step.state._replace(cloud=cloud), Renewed(n_renewals, missed, importance.n_likelihoods)
         step = step._replace(state=state, info=info, anchor=None if n_renewals else step.anchor)
         step, gap = self.past_walls(step, ends, target)
@@ -90,7 +92,9 @@ class MissedModes:
         theta = np.array(points).reshape(-1, cloud.theta.shape[1])
         held = np.where(np.isinf(gap), 0.0, gap)  # and may be lost
         rivals = Watchlist.of(theta, np.concatenate([step.state.cloud.log_evidence - known, held, ends.gap]))
-        return step._replace(state=step.state._replace(tuned=step.state.tuned._replace(rivals=rivals)))
+        return step._replace(
+            state=step.state._replace(adaptation=step.state.adaptation._replace(rivals=rivals))
+        )
 
     def past_walls(self, step: Step, ends: Ends, target: Target) -> tuple[Step, np.ndarray]:
         """The step, from the prior again where no particle is near a wall that is good enough; gaps of walls.

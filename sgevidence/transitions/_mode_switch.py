@@ -53,8 +53,10 @@ class ModeSwitch(NamedTuple):
         """
         if not path.model.has_allocations:
             return False
-        state, since = step.state, path.n / max(step.state.tuned.searched, 1.0)
-        soon = since >= SOON and (is_poor(state.cloud) or surprises(state.cloud, path, state.tuned.searched))
+        state, since = step.state, path.n / max(step.state.adaptation.searched, 1.0)
+        soon = since >= SOON and (
+            is_poor(state.cloud) or surprises(state.cloud, path, state.adaptation.searched)
+        )
         grown = path.n >= first_rows and (since >= GROWTH or soon)
         return grown or state.is_rivalled or is_renewed(step)
 
@@ -64,7 +66,7 @@ class ModeSwitch(NamedTuple):
         A cloud around another basin has other rivals, of which a look from the old one says little: then
         there is a second look, and what was best before is among them.
         """
-        rivals, info, asked = step.state.tuned.rivals, Renewed(), self._just_asked(step)
+        rivals, info, asked = step.state.adaptation.rivals, Renewed(), self._just_asked(step)
         known = step.state.theta[:0] if rivals is None else rivals.theta[np.argsort(rivals.behind)[:STARTS]]
         for least in (np.inf if is_poor(step.state.cloud) and not asked else SHORT, -SURE):
             found = self._looked(step.state.cloud, known)
@@ -84,10 +86,10 @@ class ModeSwitch(NamedTuple):
             known = np.concatenate([found.own, found.theta[others[:STARTS]]])[:, 0]
         others = others[:KEPT]
         rivals = Watchlist.of(found.theta[others, 0], found.gap[others])
-        tuned = step.state.tuned._replace(searched=self.path.n, rivals=rivals)
+        adaptation = step.state.adaptation._replace(searched=self.path.n, rivals=rivals)
         if self.path.memory.complete and found.saw_all:
             info = info.plus(Renewed(missed_mode=0.0))
-        return step._replace(state=step.state._replace(tuned=tuned), info=info)
+        return step._replace(state=step.state._replace(adaptation=adaptation), info=info)
 
     def _just_asked(self, step: Step) -> bool:
         """Whether the cloud comes from allocations of all these rows."""
@@ -101,9 +103,9 @@ class ModeSwitch(NamedTuple):
     def _followed(self, step: Step, gap: float) -> Step:
         """Others that are so many nats short, or ahead, taken in where they can be."""
         state, info = step.state, Renewed()
-        asked = state._replace(tuned=state.tuned._replace(allocations_failed=0.0))
+        asked = state._replace(adaptation=state.adaptation._replace(allocations_failed=0.0))
         growth = SOON if is_poor(state.cloud) else GROWTH
-        grown = self.path.n >= growth * state.tuned.allocations_failed
+        grown = self.path.n >= growth * state.adaptation.allocations_failed
         if grown and self.allocate is not None and self.allocate.applies(asked, self.path):
             again = self.allocate(asked, self.path, self.rng)
             if again.crossed:

@@ -87,7 +87,7 @@ class PriorSurvey(NamedTuple):
             check_rows(path.chunk, state, path)
         cost = float(cloud.M * len(path.chunk))
         alike = float(cloud.M) if np.all(ell == ell[0]) else np.nan
-        state = state._replace(tuned=state.tuned._replace(alike=alike))
+        state = state._replace(adaptation=state.adaptation._replace(alike=alike))
         weighted = cloud.weighted(ell)
         if scheme is None or cloud.M == M or weighted.weights.ess < M:
             return Step(state._replace(cloud=cloud, ell=ell), Surveyed(cost), crossed=False)

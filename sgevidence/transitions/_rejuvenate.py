@@ -23,12 +23,12 @@ class Rejuvenate(NamedTuple):
     escort: TwoSidedEscort
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
-        if path.memory.anchor is None or (state.cloud.is_even and not state.tuned.disputed):
+        if path.memory.anchor is None or (state.cloud.is_even and not state.adaptation.disputed):
             return Step(state, crossed=False)
         # no row of the chunk at all: at λ = 0 one that is impossible would weigh 0 · −∞
-        move = self.anneal.move.along(path._replace(chunk=path.chunk[:0], certain=None), rng)
-        cloud, tuned, moved = self.anneal.renewed(state.cloud, move, 0.0, state.tuned, path, rng)
+        move = self.anneal.move.along(path._replace(chunk=path.chunk[:0], high_leverage=None), rng)
+        cloud, adaptation, moved = self.anneal.renewed(state.cloud, move, 0.0, state.adaptation, path, rng)
         theta = path.model.canonicalize(cloud.theta, path.memory.labels)
-        fresh = state._replace(cloud=cloud._replace(theta=theta), tuned=tuned, ell=None)
+        fresh = state._replace(cloud=cloud._replace(theta=theta), adaptation=adaptation, ell=None)
         step = self.escort(fresh, path, rng)
         return step._replace(info=step.info.with_move(moved))

@@ -33,6 +33,6 @@ class Restart(NamedTuple):
         step = PriorSurvey(self.anneal)(afresh, again, rng)
         if not step.crossed:
             step = self.anneal(step.state, again, rng)
-        learnt = step.state.tuned
-        tuned = state.tuned._replace(log_eps=learnt.log_eps, alike=learnt.alike, even=False)
-        return Step(state._replace(cloud=step.state.cloud, tuned=tuned), step.info)
+        learnt = step.state.adaptation
+        adaptation = state.adaptation._replace(log_eps=learnt.log_eps, alike=learnt.alike, even=False)
+        return Step(state._replace(cloud=step.state.cloud, adaptation=adaptation), step.info)

@@ -63,11 +63,11 @@ def cost(info: Any) -> float:
 def effort(state: State, path: Path) -> Effort | None:
     """For the cost of annealing so far; None where it is not enough, or the rows have not doubled since."""
     model = path.model
-    if not _is_annealed(model) or not path.memory.complete or path.n < 2.0 * state.tuned.sharpened:
+    if not _is_annealed(model) or not path.memory.complete or path.n < 2.0 * state.adaptation.sharpened:
         return None
     if not state.log_evidence_std > SHARP_ENOUGH:
         return None
-    affordable = MAX_COST * state.tuned.spent / (2 * max(path.n_at_hand, 1))  # in each half
+    affordable = MAX_COST * state.adaptation.spent / (2 * max(path.n_at_hand, 1))  # in each half
     for_particles = -(-state.cloud.M // (2 * DRAWS_PER_CHAIN))
     least = max(MIN_CHAINS, MIN_CHAINS_PER_PARAMETER * model.n_params, for_particles)
     n_chains = int(min(max(affordable / ENOUGH_GRADIENTS, least), MAX_CHAINS))
@@ -79,7 +79,7 @@ def effort(state: State, path: Path) -> Effort | None:
 def sharpened(step: Step, path: Path, rng: Streams, allowed: Effort) -> Step:
     """The step with the answer of the bridge, or as it is with what the bridge says of it."""
     state = step.state
-    state = state._replace(tuned=state.tuned._replace(sharpened=path.n, spent=0.0))
+    state = state._replace(adaptation=state.adaptation._replace(sharpened=path.n, spent=0.0))
     starts = halves(state.cloud, allowed.n_chains, rng.resampling)
     found = None
     if starts is not None:

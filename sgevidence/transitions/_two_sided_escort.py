@@ -64,12 +64,12 @@ class TwoSidedEscort(NamedTuple):
             return step
         if self.allocate is not None and self.allocate.applies(state, path):
             return step
-        is_even = step.state.tuned.even and step.state.cloud.weights.ess >= LASTING * step.state.cloud.M
+        is_even = step.state.adaptation.even and step.state.cloud.weights.ess >= LASTING * step.state.cloud.M
         if is_even and not self._is_near_a_wall(state.cloud.some(MIRRORED), carried.T.m1, path, rng.rows):
             return step
         before, escorted = state.cloud, step.state.cloud
         move = self.anneal.move.along(path, rng)
-        cloud, tuned, moved = self.anneal.renewed(escorted, move, 1.0, step.state.tuned, path, rng)
+        cloud, adaptation, moved = self.anneal.renewed(escorted, move, 1.0, step.state.adaptation, path, rng)
         theta, info = path.model.canonicalize(cloud.theta, path.memory.labels), step.info.with_move(moved)
         back = self.escort.returned(carried, path, theta, rng.rows)
         info = info._replace(n_likelihoods=info.n_likelihoods + 2.0 * len(theta) * len(path.chunk))
@@ -82,7 +82,7 @@ class TwoSidedEscort(NamedTuple):
             log_Z=before.log_evidence + found.log_Z,
             shared_var=cloud.shared_var + found.var_p,  # what the way there varies by is in the genealogy
         )
-        return step._replace(state=step.state._replace(cloud=cloud, tuned=tuned), info=info)
+        return step._replace(state=step.state._replace(cloud=cloud, adaptation=adaptation), info=info)
 
     def _is_near_a_wall(
         self, theta: np.ndarray, center: np.ndarray, path: Path, rng: np.random.Generator

@@ -214,7 +214,7 @@ def absorbed(rng, multiples, capacity=12, size=10):
 
 
 def check_unbiased(rng, n_streams=4000):
-    """Each row is expected with its own weight, whatever was certain when: some come late, some go back.
+    """Each row is expected with its own weight, whichever were kept when: some come late, some go back.
 
     With weights the ratio estimate is only consistent, so that here they are equal.
     """
@@ -237,7 +237,7 @@ def check_unbiased(rng, n_streams=4000):
 
 @pytest.mark.slow
 def test_sums_over_the_sample_are_unbiased(rng, monkeypatch):
-    monkeypatch.setattr(_memory, "MOST_CERTAIN", 0.34)
+    monkeypatch.setattr(_memory, "MAX_HIGH_LEVERAGE_SHARE", 0.34)
     check_unbiased(rng)
 
 
@@ -252,12 +252,12 @@ def test_sums_over_the_sample_are_unbiased(rng, monkeypatch):
             "memory.reservoir.absorb(chunk, rng, condensed, left)",
             "memory.reservoir.absorb(chunk, rng, condensed)",
         ),
-        ("_parted", "memory.certain.join(kept)", "kept"),
-        ("with_certain", "rows.join(self.certain)", "rows"),
+        ("_parted", "memory.high_leverage.join(kept)", "kept"),
+        ("with_high_leverage", "rows.join(self.high_leverage)", "rows"),
     ],
 )
 def test_broken_parting_is_caught(rng, monkeypatch, method, right, wrong):
-    monkeypatch.setattr(_memory, "MOST_CERTAIN", 0.34)
+    monkeypatch.setattr(_memory, "MAX_HIGH_LEVERAGE_SHARE", 0.34)
     monkeypatch.setattr(Memory, method, broken(getattr(Memory, method), right, wrong))
     with pytest.raises(AssertionError):
         check_unbiased(rng)
@@ -266,17 +266,17 @@ def test_broken_parting_is_caught(rng, monkeypatch, method, right, wrong):
 def check_chunk(rng, of=Memory.of):
     """Of a chunk at hand each row counts once, in all of it and in mini-batches, of which each has those."""
     rows = numbered(0, 40)
-    certain = np.array([3, 17, 18])
-    memory = of(rows, certain)
+    high_leverage = np.array([3, 17, 18])
+    memory = of(rows, high_leverage)
     assert memory.n == pytest.approx(rows.total_weight) and memory.complete
     assert memory.sample.weight @ memory.sample.y == pytest.approx(rows.weight @ rows.y)
     total = np.zeros(40)
     for _ in range(400):
         batch = memory.draw(10, rng)
-        assert set(certain) == set(batch.y[10:]) and not set(certain) & set(batch.y[:10])
+        assert set(high_leverage) == set(batch.y[10:]) and not set(high_leverage) & set(batch.y[:10])
         np.add.at(total, batch.y, batch.weight / 400)
     np.testing.assert_allclose(total, rows.weight, atol=5 * np.sqrt(rows.total_weight / 10 * 2 / 400))
-    assert of(rows).certain is None and of(rows).n_rows == 40
+    assert of(rows).high_leverage is None and of(rows).n_rows == 40
 
 
 def test_a_chunk_with_certain_rows(rng):
@@ -289,12 +289,12 @@ def test_a_chunk_with_certain_rows(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("weight[certain] = 0.0", "pass"),
+        ("weight[high_leverage] = 0.0", "pass"),
         (
             "Reservoir(None, rest, len(rest), rest.total_weight, False)",
             "Reservoir(None, rest, len(rest), rest.total_weight)",
         ),
-        ("rows.take(certain)", "None"),
+        ("rows.take(high_leverage)", "None"),
     ],
 )
 def test_broken_chunks_are_caught(rng, right, wrong):
@@ -305,50 +305,50 @@ def test_broken_chunks_are_caught(rng, right, wrong):
 
 def test_nothing_is_looked_at_while_all_rows_are_used(rng):
     memory, _ = absorbed(rng, (2, 2), capacity=20)
-    assert memory.certain is None and memory.complete and len(memory.sample) == 20
+    assert memory.high_leverage is None and memory.complete and len(memory.sample) == 20
 
 
 def test_a_sample_that_has_grown_is_not_looked_at(rng, monkeypatch):
-    monkeypatch.setattr(_memory, "MOST_CERTAIN", 0.34)
+    monkeypatch.setattr(_memory, "MAX_HIGH_LEVERAGE_SHARE", 0.34)
     memory = Memory.empty(12, 1000).absorb(numbered(1, 21), rng, influence=Listed(50))
     memory = memory.absorb(numbered(21, 28), rng, grow=True, influence=Listed(2))
     assert memory.reservoir.capacity == 24 and memory.n_rows == 27
-    assert set(memory.certain.y) == {22, 24, 26}
+    assert set(memory.high_leverage.y) == {22, 24, 26}
 
 
 def test_weights_and_old_memories_stay(rng, monkeypatch):
-    monkeypatch.setattr(_memory, "MOST_CERTAIN", 0.34)
+    monkeypatch.setattr(_memory, "MAX_HIGH_LEVERAGE_SHARE", 0.34)
     memory, before = absorbed(rng, (4, 4, 2, 5))
-    assert 0 < memory.n_certain <= 4 and memory.n_at_hand == memory.n_certain + 12
-    np.testing.assert_array_equal(memory.certain.weight, 1.0 + memory.certain.y % 3)
+    assert 0 < memory.n_high_leverage <= 4 and memory.n_at_hand == memory.n_high_leverage + 12
+    np.testing.assert_array_equal(memory.high_leverage.weight, 1.0 + memory.high_leverage.y % 3)
     assert memory.n == pytest.approx(numbered(0, 40).total_weight)
     assert memory.sample.total_weight == pytest.approx(memory.n)
     assert [m.n_rows for m in before] == [0, 10, 20, 30] and before[1].complete
 
 
 def test_sums_move_as_if_certain_rows_were_exact(rng):
-    """With all that is loud certain, sums that are moved on a sample are right, and know it."""
+    """With all rows of high leverage kept, sums that are moved on a sample are right, and know it."""
     influence, rows = softmax(rng)
     model, a, theta = influence
     exact = Anchor.of(model, a, rows)
     loud = influence.outstanding(rows, 60)
     rest = rows.take(np.setdiff1d(np.arange(len(rows)), loud))
     errors = []
-    for certain, others in ((None, rows), (rows.take(loud), rest)):
+    for high_leverage, others in ((None, rows), (rows.take(loud), rest)):
         reservoir = Reservoir(200).absorb(others, rng)
-        memory = Memory(reservoir, exact, certain=certain)
+        memory = Memory(reservoir, exact, high_leverage=high_leverage)
         moved = memory.moved(model, theta[0])
         error = moved(theta[:1])[0] - model.sum_log_likelihood(theta[:1], rows)[0]
         claimed = moved.doubt.shared_var(theta[:1], np.ones(1)) ** 0.5
-        assert abs(error) < 5 * claimed + 1e-9 or certain is None
+        assert abs(error) < 5 * claimed + 1e-9 or high_leverage is None
         errors.append(abs(error))
-        assert claimed < 0.05 or certain is None
+        assert claimed < 0.05 or high_leverage is None
     assert errors[1] < max(errors[0], 0.05)
 
 
 def test_mini_batches_have_them(rng):
     rows = numbered(0, 200)
-    memory = Memory(Reservoir(50).absorb(rows[:190], rng), certain=rows[190:])
+    memory = Memory(Reservoir(50).absorb(rows[:190], rng), high_leverage=rows[190:])
     batch = memory.draw(30, rng)
     assert len(batch) == 40 and batch.total_weight == pytest.approx(memory.n)
     np.testing.assert_array_equal(batch.y[30:], rows.y[190:])

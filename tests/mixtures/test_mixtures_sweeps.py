@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 
-from sgevidence.mixtures._in_use import log_likelihood_in_use
+from sgevidence.mixtures._occupied import log_likelihood_in_use
 from sgevidence.mixtures._sweeps import Problem
 from sgevidence.models import DiagonalGaussian
 

@@ -63,7 +63,7 @@ if ... and ... and lam < 1.0 and delta > 0.0:
 """
 MOVE_FIRST = """
 move = self.move.along(path, rng)
-cloud = cloud._replace(theta=move(cloud.theta, lam, Coordinates(0.15 * np.eye(3)), state.tuned).theta)
+cloud = cloud._replace(theta=move(cloud.theta, lam, Coordinates(0.15 * np.eye(3)), state.adaptation).theta)
 increment = delta * path.increment(cloud.theta)
 """
 

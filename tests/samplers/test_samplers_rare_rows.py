@@ -75,7 +75,7 @@ def test_rows_that_samples_have_not_are_known(rng, seed, reservoir_size, size):
 @pytest.mark.slow
 @pytest.mark.parametrize("reservoir_size, size", [(100_000, 30_000), (3000, 1000)])
 def test_power(rng, seed, monkeypatch, reservoir_size, size):
-    """Without rows that are kept for certain fits are nats off; beyond the reservoir they say so, or err."""
+    """Without rows of high leverage fits are nats off; beyond the reservoir they say so, or err."""
     monkeypatch.setattr(Influence, "outstanding", lambda self, rows, most, n=None: np.zeros(0, int))
     with pytest.raises(AssertionError, match="off by"):
         for _ in range(10):

@@ -11,14 +11,14 @@ from sgevidence.history import Memory
 from sgevidence.particles import Cloud, Weights
 from sgevidence.samplers import _records as module
 from sgevidence.samplers._records import COUNTS, ChunkRecord, complaints, diagnostics, evidence_path, thinned
-from sgevidence.transitions import State, Tuned
+from sgevidence.transitions import Adaptation, State
 
 M = 40
 
 
 def state(log_Z, log_w=0.0, sample_noise=np.nan):
     cloud = Cloud.planted(np.zeros((M, 1)))._replace(log_Z=log_Z, weights=Weights(np.zeros(M) + log_w))
-    return State(cloud, Memory.empty(), Tuned(sample_noise=sample_noise))
+    return State(cloud, Memory.empty(), Adaptation(sample_noise=sample_noise))
 
 
 def check_record(of=ChunkRecord.of):

@@ -79,8 +79,8 @@ def test_particles_that_stand_still_fail(rng, monkeypatch):
 def stand_still(monkeypatch):
     """Moves that do nothing."""
 
-    def unmoved(self, theta, lam, coordinates, tuned):
-        return Moved(theta, tuned, 0.0)
+    def unmoved(self, theta, lam, coordinates, adaptation):
+        return Moved(theta, adaptation, 0.0)
 
     monkeypatch.setattr(AnchoredGradientMoves, "__call__", unmoved)
 

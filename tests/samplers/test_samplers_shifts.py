@@ -146,8 +146,8 @@ def test_the_bar_is_no_wider_than_it_must_be(rng, problem, shift):
     [
         ("self.sums.moved_by_blocks", "self.sums._replace(doubt=None).moved_by_blocks"),
         (
-            "self.sums.moved_by_blocks(model, a, kept.scaled(n / weight), weight / n, self.certain)",
-            "self.sums.moved_by_blocks(model, a, kept.scaled(n / weight), 1.0, self.certain)",
+            "self.sums.moved_by_blocks(model, a, kept.scaled(n / weight), weight / n, self.high_leverage)",
+            "self.sums.moved_by_blocks(model, a, kept.scaled(n / weight), 1.0, self.high_leverage)",
         ),
     ],
     ids=["forgotten at each move", "a sample of all rows"],

@@ -38,7 +38,7 @@ def test_draws_are_those_of_the_posterior(rng):
     """One component: means and variances of the closed form, and none is ever empty."""
     X = 2.0 + 3.0 * np.random.default_rng(8).standard_normal((50, 2))
     chains = settled(1, X, rng)
-    assert chains.are_settled and not chains.n_empty.any()
+    assert chains.have_converged and not chains.n_empty.any()
     theta = chains.theta.reshape(-1, 5)
     n, kappa = 50, 50.25
     mean = X.sum(axis=0) / kappa
@@ -79,7 +79,7 @@ def three_in_one():
 
 
 def test_chains_that_are_slow_are_not_settled(rng):
-    assert not settled(3, three_in_one(), rng).are_settled
+    assert not settled(3, three_in_one(), rng).have_converged
 
 
 @pytest.mark.slow

@@ -73,7 +73,7 @@ def test_rows_that_a_sample_would_miss_are_asked_for():
         found, memory = answer(model, folded(rows, seed), seed)
         bar = np.hypot(whole.log_evidence_std, found.log_evidence_std)
         assert abs(found.log_evidence - whole.log_evidence) < 4 * bar and bar < 0.1
-        assert memory.certain is not None and np.sum(memory.certain.X[:, 2] > 0) == 5
+        assert memory.high_leverage is not None and np.sum(memory.high_leverage.X[:, 2] > 0) == 5
 
 
 def test_columns_beyond_double_precision_are_refused_in_words():

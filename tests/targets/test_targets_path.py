@@ -81,12 +81,12 @@ def test_a_chunk_is_looked_at_where_it_will_be_thinned(rng):
     chunk = path.chunk.copy()
     chunk.weight[5] = 3000.0
     path = path._replace(chunk=chunk)
-    looked = path.looked_at(draws)
-    assert 5 in looked.certain and looked.new.n_certain == len(looked.certain) < 10
-    assert looked.looked_at(draws) is looked
-    assert len(looked.on_rows(600, rng).new.rows) == 600 + len(looked.certain)
+    looked = path.with_leverage(draws)
+    assert 5 in looked.high_leverage and looked.chunk_memory.n_high_leverage == len(looked.high_leverage) < 10
+    assert looked.with_leverage(draws) is looked
+    assert len(looked.on_rows(600, rng).new.rows) == 600 + len(looked.high_leverage)
     few = path._replace(chunk=chunk[:2500])
     bare = path._replace(memory=path.memory._replace(anchor=None))
     condensed = path.memory._replace(reservoir=replace(path.memory.reservoir, n_condensed=1))
     for other in (few, bare, path._replace(memory=condensed)):
-        assert other.looked_at(draws) is other
+        assert other.with_leverage(draws) is other

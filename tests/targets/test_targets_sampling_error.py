@@ -147,11 +147,11 @@ def test_rows_that_are_certain_stand_for_themselves(rng):
     of = of_difference(moved, theta)
     true = of(lambda t: model.sum_log_likelihood(t, rows))
     kept, rest = rows.parted(np.arange(2900))
-    few = Memory(Reservoir(None).absorb(rest, rng), problem.anchor, certain=kept)
+    few = Memory(Reservoir(None).absorb(rest, rng), problem.anchor, high_leverage=kept)
     found = estimate(model, of, few, rng, first_rows=64, whole_rows=1, noise=0.0)
     np.testing.assert_allclose(found.value, true, atol=1e-4)
     kept, rest = rows.parted(np.arange(0, 3000, 2))
-    half = Memory(Reservoir(300).absorb(rest, rng), problem.anchor, certain=kept)
+    half = Memory(Reservoir(300).absorb(rest, rng), problem.anchor, high_leverage=kept)
     found = estimate(model, of, half, rng, **SIZES)
     error = found.value - true
     assert np.abs(np.mean(error)) < 5 * found.common_var**0.5
@@ -177,7 +177,7 @@ def test_rows_enough_for_a_quiet_target(rng, noise, stretch):
     "right, wrong",
     [
         ("noise**2", "noise"),
-        ("(path.memory.reservoir, path.new.reservoir)", "(path.memory.reservoir,)"),
+        ("(path.memory.reservoir, path.chunk_memory.reservoir)", "(path.memory.reservoir,)"),
         ("2.0 * variance", "99 * variance"),
     ],
     ids=["units", "the chunk is forgotten", "waste"],

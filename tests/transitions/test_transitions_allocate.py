@@ -104,7 +104,7 @@ def test_searches_that_do_not_agree_are_pooled_but_not_for_ever(
     assert cloud.log_evidence_std == pytest.approx(std, abs=0.01)  # of two that are as wide, no less
     assert next(answers, None) is None
     if not crossed:
-        assert step.state.cloud is state.cloud and step.state.tuned.allocations_failed
+        assert step.state.cloud is state.cloud and step.state.adaptation.allocations_failed
         assert not Allocate(first_rows=1).applies(step.state, path)
 
 

@@ -12,7 +12,7 @@ from sgevidence.kernels import Coordinates
 from sgevidence.models import SoftmaxModel
 from sgevidence.particles import Cloud, Weights, systematic
 from sgevidence.targets import Likelihood, Path, Target, find_mode
-from sgevidence.transitions import Streams, Tuned, _anchored
+from sgevidence.transitions import Adaptation, Streams, _anchored
 from sgevidence.transitions._anchored import TOLERATED, AnchoredGradientMoves
 from sgevidence.transitions._autocorrelation import FORGOTTEN, REPEATS, largest_correlation
 
@@ -128,11 +128,11 @@ def check_mean(rng, move, n_moves=30):
     start = a + rng.standard_normal((1600, len(a))) @ np.linalg.inv(np.linalg.cholesky(P))
     exact = HMC().along(path, Streams.spawned(rng))
     for _ in range(3):
-        start = exact(start, 1.0, exact.coordinates(Cloud.planted(start), 1.0), Tuned()).theta
+        start = exact(start, 1.0, exact.coordinates(Cloud.planted(start), 1.0), Adaptation()).theta
     along = move.along(path, Streams.spawned(rng))
     coordinates, means = along.coordinates(Cloud.planted(start), 1.0), []
     for _ in range(n_moves):
-        means.append(along(start, 1.0, coordinates, Tuned()).theta.mean(axis=0))
+        means.append(along(start, 1.0, coordinates, Adaptation()).theta.mean(axis=0))
     spread = np.var(means, axis=0, ddof=1) / np.var(start, axis=0) * len(start)
     assert np.max(spread) < 8, f"means spread {spread} times what particles do"
 
@@ -167,7 +167,7 @@ def check_edge(rng, move, M=2000):
     along = move.along(Path(model, Memory.empty(), rows), Streams.spawned(rng))
     coordinates, sd = along.coordinates(Cloud.planted(start), 1.0), np.sqrt(W @ (theta - mean) ** 2)
     for _ in range(4):
-        start = along(start, 1.0, coordinates, Tuned()).theta
+        start = along(start, 1.0, coordinates, Adaptation()).theta
     z = (start.mean(axis=0) - mean) / (sd * np.sqrt(1 / M + W @ W))
     assert np.abs(z).max() < 7, f"means off by {z} standard errors"
 
@@ -196,7 +196,7 @@ def forgotten(rng, width):
     start = MODEL.exact_posterior(rows, rng, 400)
     along = SGHMC().along(path, Streams.spawned(rng))
     exact = along.coordinates(Cloud.planted(start), 1.0)
-    result = along(start, 1.0, Coordinates(width * exact.L), Tuned())
+    result = along(start, 1.0, Coordinates(width * exact.L), Adaptation())
     n_rows = min(2 * along.batch_size, path.memory.n_rows + len(path.chunk))
     return largest_correlation(start, result.theta), result.n_gradients / len(start) / n_rows / 21
 

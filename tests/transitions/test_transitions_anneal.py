@@ -56,8 +56,8 @@ def test_evidence_between_two_posteriors(rng, settings):
             "lam = min(max(lam + delta, ...), 1.0); delta = lam",
         ),
         (
-            "self.renewed(cloud, move, lam, tuned, path, rng)",
-            "self.renewed(cloud, move, 0.0, tuned, path, rng)",
+            "self.renewed(cloud, move, lam, adaptation, path, rng)",
+            "self.renewed(cloud, move, 0.0, adaptation, path, rng)",
         ),
         ("ell = None", "pass"),
     ],
@@ -79,7 +79,7 @@ def test_it_says_what_it_did(rng):
     assert info.n_moves == len(info.lambdas) - 1 == len(rungs)
     assert info.n_likelihoods == M * 200 * len(info.lambdas) and info.n_gradients > info.n_likelihoods
     assert [rung.lam for rung in rungs] == list(info.lambdas[:-1])
-    assert rungs[-1].eps == pytest.approx(np.exp(step.state.tuned.log_eps))
+    assert rungs[-1].eps == pytest.approx(np.exp(step.state.adaptation.log_eps))
     np.testing.assert_array_equal(rungs[-1].cloud.theta, step.state.theta)
     with_last = anneal(last_move=True)(state, path, Streams.spawned(rng)).info
     assert with_last.n_moves == len(with_last.lambdas)

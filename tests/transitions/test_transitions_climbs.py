@@ -10,7 +10,7 @@ from sgevidence.history import Memory, Rows
 from sgevidence.models import CustomModel
 from sgevidence.particles import Cloud
 from sgevidence.targets import find_mode
-from sgevidence.transitions import State, Tuned, _climbs
+from sgevidence.transitions import Adaptation, State, _climbs
 from sgevidence.transitions._climbs import N_CLIMBED, N_OUTPOSTS, climbed
 from sgevidence.transitions._watchlist import Watchlist
 
@@ -29,7 +29,7 @@ def problem(shape):
 
 def ends(shape, rng, known=None):
     theta = 0.1 * rng.standard_normal((200, 1)) + 1.0
-    state = State(Cloud.planted(theta), Memory.empty(), Tuned(rivals=known))
+    state = State(Cloud.planted(theta), Memory.empty(), Adaptation(rivals=known))
     return climbed(problem(shape), ROWS, state, ModeSearch(), rng)
 
 

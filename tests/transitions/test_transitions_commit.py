@@ -8,13 +8,13 @@ from path_problem import MODELS, Problem, every_model
 from sgevidence.history import Anchor, Memory
 from sgevidence.particles import Cloud
 from sgevidence.targets import TOO_NOISY
-from sgevidence.transitions import State, Step, Streams, Tuned, committed
+from sgevidence.transitions import Adaptation, State, Step, Streams, committed
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
 
 def commit(problem, rng, keep_anchor=True, sample_noise=np.nan, anchor=None, call=committed):
-    state = State(Cloud.planted(problem.theta), problem.path.memory, Tuned(sample_noise=sample_noise))
+    state = State(Cloud.planted(problem.theta), problem.path.memory, Adaptation(sample_noise=sample_noise))
     return call(Step(state, anchor=anchor), problem.path, Streams.one(rng), keep_anchor)
 
 
@@ -69,7 +69,7 @@ def test_without_use_for_an_anchor_none_is_kept(rng):
 def test_the_reservoir_grows_if_it_was_too_noisy(rng, noise, capacity):
     problem = Problem(MODELS["linear"], rng, n=300, c=200, capacity=100)
     grows = Memory(problem.history, problem.anchor, None, 1000)
-    state = State(Cloud.planted(problem.theta), grows, Tuned(sample_noise=noise))
+    state = State(Cloud.planted(problem.theta), grows, Adaptation(sample_noise=noise))
     path = problem.path._replace(memory=grows)
     after = committed(Step(state), path, Streams.one(rng), True)
     assert after.memory.reservoir.capacity == capacity

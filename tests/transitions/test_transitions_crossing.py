@@ -171,7 +171,7 @@ def check_rivalled(rng, call=Crossing.__call__):
         state, _ = way(state, state.path(MODEL, piece), streams)
     assert len(state.pending) == 3
     ahead = Watchlist(MODEL.sample_prior(rng, 1), np.array([-1e6]))
-    rivalled = state._replace(tuned=state.tuned._replace(rivals=ahead))
+    rivalled = state._replace(adaptation=state.adaptation._replace(rivals=ahead))
     after, _ = call(way, rivalled, rivalled.path(MODEL, rows[103:]), streams)
     assert after.pending is None and after.ell is None and after.memory.n_rows == 105
     error = after.log_evidence - MODEL.exact_log_evidence(rows)

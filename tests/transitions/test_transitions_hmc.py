@@ -51,7 +51,7 @@ def test_hmc_finds_a_step_of_the_acceptance_wanted(rng):
     start = MODEL.exact_posterior(path.memory.sample, rng, M)
     result = moved(HMC(target_acceptance=0.9, conditional=False), path, start, 1.0, rng, times=8)
     assert 0.8 < result.acceptance <= 1.0 and np.isnan(result.noise_to_injection)
-    assert result.tuned.log_eps != 0.0
+    assert result.adaptation.log_eps != 0.0
 
 
 @pytest.mark.parametrize("stretch, quiet", [(0.5, True), (4.0, False)])

@@ -10,7 +10,7 @@ from sgevidence import SGHMC, SGNHT, DivergenceError
 from sgevidence.history import Memory
 from sgevidence.particles import Cloud
 from sgevidence.targets import Path
-from sgevidence.transitions import StochasticGradientMoves, Streams, Tuned
+from sgevidence.transitions import Adaptation, StochasticGradientMoves, Streams
 
 M, LR, ALPHA = 4000, 0.8, 0.2
 
@@ -34,7 +34,7 @@ def check_variance(rng, move, call=StochasticGradientMoves.__call__):
     k, V = np.linalg.eigh(P)
     coordinates = along.coordinates(Cloud.planted(theta), 1.0)
     for _ in range(8):
-        theta = call(along, theta, 1.0, coordinates, Tuned()).theta
+        theta = call(along, theta, 1.0, coordinates, Adaptation()).theta
     if isinstance(move, SGNHT):
         expected = 1 / k
     else:
@@ -80,4 +80,4 @@ def test_steps_that_are_too_long_are_an_error(rng):
     with np.errstate(all="ignore"), pytest.raises(DivergenceError, match="Standardise the columns"):
         along = plain.along(path, Streams.spawned(rng))
         for _ in range(50):
-            start = along(start, 1.0, None, Tuned()).theta
+            start = along(start, 1.0, None, Adaptation()).theta

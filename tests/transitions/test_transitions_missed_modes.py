@@ -11,13 +11,13 @@ from sgevidence.history import Memory, Rows
 from sgevidence.models import CustomModel
 from sgevidence.particles import Cloud
 from sgevidence.targets import Path
-from sgevidence.transitions import State, Step, Streams, Tuned, _missed_modes
+from sgevidence.transitions import Adaptation, State, Step, Streams, _missed_modes
 from sgevidence.transitions._watchlist import Watchlist
 
 RIVALLED = State(
     Cloud.planted(np.zeros((3, 1))),
     Memory.empty(),
-    Tuned(rivals=Watchlist(np.zeros((1, 1)), np.array([-1.0]))),
+    Adaptation(rivals=Watchlist(np.zeros((1, 1)), np.array([-1.0]))),
 )
 
 
@@ -240,4 +240,4 @@ def test_where_nothing_is_possible_nothing_is_known(rng):
     look = _missed_modes.MissedModes(ModeSearch(), path, streams, restart=None)
     for _ in range(2):
         state = look.renewed(Step(state)).state
-        assert state.tuned.rivals.theta.shape == (0, 2) and not state.is_rivalled
+        assert state.adaptation.rivals.theta.shape == (0, 2) and not state.is_rivalled

@@ -14,7 +14,7 @@ from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.models.allocations import features, sample_parameters, statistics
 from sgevidence.particles import Cloud, Genealogy, Weights, systematic
 from sgevidence.targets import CandidateAllocations, Path, _candidate_allocations, allocation_evidence
-from sgevidence.transitions import Allocate, State, Step, Streams, Tuned, _mode_switch
+from sgevidence.transitions import Adaptation, Allocate, State, Step, Streams, _mode_switch
 from sgevidence.transitions._mode_switch import ModeSwitch, elsewhere, surprises
 from sgevidence.transitions._modes import Renewed
 from sgevidence.transitions._watchlist import LEAST, Watchlist
@@ -107,8 +107,8 @@ def test_when_it_is_due(rng):
     path = Path(MODEL, memory, rows[100:])
     cloud = Cloud.planted(MODEL.sample_prior(rng, 10))
 
-    def due(path=path, first_rows=20, info=None, **tuned):
-        return ModeSwitch.is_due(Step(State(cloud, memory, Tuned(**tuned)), info), path, first_rows)
+    def due(path=path, first_rows=20, info=None, **adaptation):
+        return ModeSwitch.is_due(Step(State(cloud, memory, Adaptation(**adaptation)), info), path, first_rows)
 
     caught_up = Watchlist(np.zeros((1, MODEL.n_params)), np.array([-1.0]))
     assert due() and due(searched=104.0) and not due(searched=105.0) and not due(first_rows=131)
@@ -126,7 +126,7 @@ def test_poor_particles_are_a_reason_to_look(rng):
 
     def due(std, n):
         cloud = Cloud.planted(theta)._replace(genealogy=Genealogy.planted(10, std**2))
-        state = State(cloud, memory, Tuned(searched=100.0))
+        state = State(cloud, memory, Adaptation(searched=100.0))
         return ModeSwitch.is_due(Step(state), Path(MODEL, memory, Rows.of(rows.X[:n])), 20)
 
     assert due(0.4, 6) and not due(0.4, 4) and not due(0.2, 6)
@@ -136,7 +136,7 @@ def test_many_rivals_are_kept_in_mind_and_a_look_starts_from_the_nearest(rng, mo
     """A basin that went from 13 nats behind to 8 ahead within a seventh of the rows was not among sixteen."""
     model, rows, state = poor_cloud(rng)
     known = Watchlist(model.sample_prior(rng, 60), rng.permutation(60).astype(float))
-    state = state._replace(tuned=Tuned(rivals=known))
+    state = state._replace(adaptation=Adaptation(rivals=known))
     started = []
 
     def looked(self, cloud, theta, look=ModeSwitch._looked):
@@ -149,7 +149,7 @@ def test_many_rivals_are_kept_in_mind_and_a_look_starts_from_the_nearest(rng, mo
         Step(state)
     )
     np.testing.assert_array_equal(started[0], known.theta[np.argsort(known.behind)[:16]])
-    assert len(step.state.tuned.rivals.theta) == 48
+    assert len(step.state.adaptation.rivals.theta) == 48
 
 
 def check_surprise(rng, surprising=surprises):
@@ -198,7 +198,7 @@ def test_rows_that_surprise_are_a_reason_to_look(rng):
     cloud = Cloud.planted(found.theta[systematic(Weights(found.log_weights).W, rng, 100)])
     memory, other = Memory.empty().absorb(rows[:400], rng), Rows.of(rows.X[400:] + 3.0)
     for searched, due in ((400.0, True), (440.0, False)):
-        step = Step(State(cloud, memory, Tuned(searched=searched)))
+        step = Step(State(cloud, memory, Adaptation(searched=searched)))
         assert ModeSwitch.is_due(step, Path(MODEL, memory, other), 20) == due
 
 
@@ -246,7 +246,7 @@ def test_what_leads_and_cannot_be_taken_is_missed_and_kept_in_mind(rng):
     step = ModeSwitch(None, NoModes(), path, Streams.spawned(rng)).renewed(Step(state))
     assert step.info.missed_mode > 10.0 and step.info.n_renewals == 0 and step.info.n_likelihoods > 1e5
     np.testing.assert_array_equal(step.state.theta, state.theta)
-    known = step.state.tuned.rivals
+    known = step.state.adaptation.rivals
     gain = model.sum_log_likelihood(known.theta[:1], rows) - model.sum_log_likelihood(state.theta, rows).max()
     assert gain > 10.0 and known.behind[0] == LEAST
 
@@ -257,7 +257,7 @@ def test_where_particles_lead_nothing_is_missed(rng, monkeypatch):
     who = systematic(Weights(found.log_weights).W, rng, 300)
     good, path = state._replace(cloud=Cloud.planted(found.theta[who])), Path(model, Memory.empty(), rows)
     step = ModeSwitch(None, NoModes(), path, Streams.spawned(rng)).renewed(Step(good))
-    assert step.info.missed_mode == 0.0 and len(step.state.tuned.rivals.theta)
+    assert step.info.missed_mode == 0.0 and len(step.state.adaptation.rivals.theta)
     monkeypatch.setattr(_candidate_allocations, "MOST_SEEN", len(rows) - 1)
     some = ModeSwitch(None, NoModes(), path, Streams.spawned(rng)).renewed(Step(good))
     assert np.isnan(some.info.missed_mode), "what was missed before may not show in a part of the rows"
@@ -288,7 +288,7 @@ def test_particles_with_a_wide_error_bar_are_doubted(rng, monkeypatch, std, fail
     found = allocation_evidence(model, rows, rng)
     who, calls = systematic(Weights(found.log_weights).W, rng, 300), []
     cloud = Cloud.planted(found.theta[who])._replace(genealogy=Genealogy.planted(300, std**2))
-    good = State(cloud, Memory.empty(), Tuned(allocations_failed=failed))
+    good = State(cloud, Memory.empty(), Adaptation(allocations_failed=failed))
 
     def asked_for(self, state, *_):
         calls.append(state.n)
@@ -320,4 +320,4 @@ def test_switched_off_there_is_no_look(rng):
     for settings in (dict(mode_search=None), dict(proposal=None)):
         sampler = SGAIS(max_particles=200, **settings)
         state, _ = sampler.update(sampler.init(MODEL, rng), MODEL, rows, rng)
-        assert state.tuned.searched == 0.0 and np.isfinite(state.log_evidence)
+        assert state.adaptation.searched == 0.0 and np.isfinite(state.log_evidence)

@@ -45,14 +45,16 @@ def test_evidence_from_an_uneven_cloud(rng):
     "right, wrong",
     [
         (
-            "move = self.anneal.move.along(path._replace(chunk=path.chunk[:0], certain=None), rng); "
-            "cloud, tuned, moved = self.anneal.renewed(state.cloud, move, 0.0, state.tuned, path, rng)",
+            "move = self.anneal.move.along(path._replace(chunk=path.chunk[:0], high_leverage=None), rng); "
+            "cloud, adaptation, moved = "
+            "self.anneal.renewed(state.cloud, move, 0.0, state.adaptation, path, rng)",
             "move = self.anneal.move.along(path, rng); "
-            "cloud, tuned, moved = self.anneal.renewed(state.cloud, move, 1.0, state.tuned, path, rng)",
+            "cloud, adaptation, moved = "
+            "self.anneal.renewed(state.cloud, move, 1.0, state.adaptation, path, rng)",
         ),
         (
-            "path.memory.anchor is None or (state.cloud.is_even and not state.tuned.disputed)",
-            "path.memory.anchor is None or True or (state.cloud.is_even and not state.tuned.disputed)",
+            "path.memory.anchor is None or (state.cloud.is_even and not state.adaptation.disputed)",
+            "path.memory.anchor is None or True or (state.cloud.is_even and not state.adaptation.disputed)",
         ),
     ],
     ids=["the posterior of all", "declines"],

@@ -11,7 +11,7 @@ from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
 from sgevidence.particles import Cloud, Genealogy
 from sgevidence.targets import Answer, Path
-from sgevidence.transitions import Proposal, State, Step, Streams, Tuned
+from sgevidence.transitions import Adaptation, Proposal, State, Step, Streams
 from sgevidence.transitions import _sharpen as module
 
 #: Gamma(A, B) priors of three rates.
@@ -87,10 +87,10 @@ ROWS = Rows.of(np.zeros((10, 1)), np.zeros(10))
 STREAMS = Streams.one(np.random.default_rng(0))
 
 
-def state(log_Z=-5.0, std=0.1, M=400, spent=1e6, **tuned):
+def state(log_Z=-5.0, std=0.1, M=400, spent=1e6, **adaptation):
     theta = np.random.default_rng(1).standard_normal((M, MODEL.n_params))
     cloud = Cloud.planted(theta)._replace(log_Z=log_Z, shared_var=std**2)
-    return State(cloud, Memory.empty(), Tuned(spent=spent, **tuned))
+    return State(cloud, Memory.empty(), Adaptation(spent=spent, **adaptation))
 
 
 def path(model=MODEL, memory=None):
@@ -111,7 +111,7 @@ def test_the_sharper_answer_is_taken_if_it_agrees(monkeypatch):
     assert step.info == module.Sharpened(1, 0.0, 7.0, 8.0)
     assert step.state.log_evidence == pytest.approx(-5.1)
     assert step.state.log_evidence_std == pytest.approx(np.hypot(0.01, 1 / 400)), "what no particle has met"
-    assert step.state.tuned.sharpened == 10.0 and step.state.tuned.spent == 0.0
+    assert step.state.adaptation.sharpened == 10.0 and step.state.adaptation.spent == 0.0
 
 
 @pytest.mark.parametrize(

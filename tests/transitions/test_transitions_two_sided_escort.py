@@ -96,8 +96,8 @@ def test_evidence_of_a_chunk(rng, tilt):
             "back = self.escort.returned(carried, path, step.state.cloud.theta, rng.rows)",
         ),
         (
-            "self.anneal.renewed(escorted, move, 1.0, step.state.tuned, path, rng)",
-            "self.anneal.renewed(escorted, move, 0.0, step.state.tuned, path, rng)",
+            "self.anneal.renewed(escorted, move, 1.0, step.state.adaptation, path, rng)",
+            "self.anneal.renewed(escorted, move, 0.0, step.state.adaptation, path, rng)",
         ),
     ],
     ids=["weights before", "weights in the bridge", "back from where the map ends", "another posterior"],

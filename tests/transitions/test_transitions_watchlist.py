@@ -7,7 +7,7 @@ from mutants import broken
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel
 from sgevidence.particles import Cloud
-from sgevidence.transitions import State, Tuned
+from sgevidence.transitions import Adaptation, State
 from sgevidence.transitions._watchlist import LEAST, SHORT, Watchlist, nearest
 
 MODEL = LinearModel(2, noise_std=1.0)
@@ -73,14 +73,17 @@ def test_a_state_holds_its_rivals_against_the_new_rows_alone(rng):
     """Rows that weighed already are not counted again, and log Ẑ is that of all rows seen."""
     rows, theta = rows_of(rng, 20), MODEL.sample_prior(rng, 50)
     memory = Memory.empty().absorb(rows[:5], rng)
-    first = State(Cloud.planted(theta), memory, Tuned(rivals=Watchlist.of(theta[:2], np.full(2, 90.0))))
+    first = State(Cloud.planted(theta), memory, Adaptation(rivals=Watchlist.of(theta[:2], np.full(2, 90.0))))
     before = first._replace(pending=rows[5:12], ell=MODEL.sum_log_likelihood(theta, rows[5:12]))
     path = before.path(MODEL, rows[12:])
     after = before._replace(pending=path.chunk, ell=MODEL.sum_log_likelihood(theta, path.chunk))
     gained = MODEL.sum_log_likelihood(theta[:2], rows[12:]) - (after.log_evidence - before.log_evidence)
     found = after.foreseen(before, path)
-    np.testing.assert_allclose(found.tuned.rivals.behind, 90.0 - SHORT - gained)
-    assert not found.is_rivalled and not first._replace(tuned=Tuned()).foreseen(before, path).is_rivalled
+    np.testing.assert_allclose(found.adaptation.rivals.behind, 90.0 - SHORT - gained)
+    assert (
+        not found.is_rivalled
+        and not first._replace(adaptation=Adaptation()).foreseen(before, path).is_rivalled
+    )
 
 
 def test_nearest_is_in_widths_of_the_particles():
