@@ -5,6 +5,7 @@ array, all at once or one θ at a time, with rows or without.  The engine wants 
 that autograd can follow.  This is the way from one to the other.
 """
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,9 @@ class RowFunction:
     vectorized: bool = True
     gradient: Any = "autograd"
     has_rows: bool = True
+
+    def __post_init__(self) -> None:
+        check_arguments(self.function, self.has_rows)
 
     def __call__(self, z: Any, X: np.ndarray, y: np.ndarray | None) -> Any:
         """log p of each row under each particle, (M, n); of no rows (M, 1)."""
@@ -86,6 +90,26 @@ class RowFunction:
             for i in range(len(z))
         ]
         return np.concatenate([part.reshape(1, *part.shape[part.ndim > 0 :]) for part in parts])
+
+
+def check_arguments(function: Callable, has_rows: bool) -> None:
+    """Refuse a log likelihood that cannot take the arguments it will be given.
+
+    Raises
+    ------
+    TypeError
+        With the call that will be made.
+    """
+    arguments = ("p", "X", "y") if has_rows else ("p",)
+    try:
+        inspect.signature(function).bind(*arguments)
+    except ValueError:  # a function written in C need not have a signature
+        return
+    except TypeError as error:
+        note = "y is None where fit gets none" if has_rows else "fit() without rows"
+        raise TypeError(
+            f"log_likelihood is called as log_likelihood({', '.join(arguments)}) ({note}): {error}"
+        ) from error
 
 
 def _protected(p: Any) -> Any:

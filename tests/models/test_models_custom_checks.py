@@ -1,11 +1,14 @@
 """What a user's functions return is checked, and what they are given cannot be spoilt."""
 
+import re
+
 import autograd.numpy as anp
 import numpy as np
 import pytest
 
 from sgevidence.history import Rows
 from sgevidence.models import CustomModel, dimension_of
+from sgevidence.models._row_function import RowFunction
 
 
 def sample_prior(rng, size):
@@ -156,3 +159,18 @@ def test_draws_are_not_the_array_that_a_sampler_keeps():
     drawn = model(lambda rng, size: kept[:size]).sample_prior(np.random.default_rng(0), 5)
     drawn += 1
     assert not kept.any()
+
+
+@pytest.mark.parametrize(
+    "function, has_rows, call",
+    [(lambda p, X: X, True, "(p, X, y) (y is None"), (lambda p, X, y: y, False, "(p) (fit() without rows)")],
+)
+def test_a_function_of_other_arguments_is_told_the_call_that_is_made(function, has_rows, call):
+    with pytest.raises(TypeError, match=re.escape(call)):
+        RowFunction(function, None, has_rows=has_rows)
+
+
+def test_arguments_with_defaults_and_functions_without_a_signature_are_let_through():
+    RowFunction(lambda p, X=None, y=None: 0.0, None, has_rows=False)
+    RowFunction(lambda *rest: 0.0, None)
+    RowFunction(min, None)
