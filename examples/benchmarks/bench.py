@@ -110,11 +110,17 @@ def check_one_thread() -> None:
 
 
 def table(header: list[str], body: list[list]) -> str:
-    """A Markdown table with aligned columns."""
+    """A Markdown table with aligned columns: words to the left, numbers and their units to the right."""
     cells = [[str(c) for c in row] for row in [header, *body]]
     width = [max(len(row[j]) for row in cells) for j in range(len(header))]
-    lines = ["| " + " | ".join(c.rjust(w) for c, w in zip(row, width)) + " |" for row in cells]
-    lines.insert(1, "|" + "|".join("-" * (w + 1) + ":" for w in width) + "|")
+    words = [any(row[j][:1].isalpha() and row[j] != "none" for row in cells[1:]) for j in range(len(header))]
+    words[0] = True
+    lines = [
+        "| " + " | ".join(c.ljust(w) if left else c.rjust(w) for c, w, left in zip(row, width, words)) + " |"
+        for row in cells
+    ]
+    rule = [":" + "-" * (w + 1) if left else "-" * (w + 1) + ":" for w, left in zip(width, words)]
+    lines.insert(1, "|" + "|".join(rule) + "|")
     return "\n".join(lines)
 
 

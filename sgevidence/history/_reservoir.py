@@ -174,7 +174,7 @@ class Coming:
         return places + np.searchsorted(self.before, places, side="right")
 
     def indices(self, most: int | None = None) -> np.ndarray:
-        """Those of the first rows that come, or of all."""
+        """Indices in the chunk of the first ``most`` rows that come, or of all of them."""
         return self[np.arange(self.n if most is None else min(most, self.n))]
 
 
