@@ -1,6 +1,7 @@
 """Models side by side: a table of evidences, Bayes factors and probabilities, each with its error.
 
-Δ_k = log Z_k − log Z_best,   std_k² + std_best²,   log₁₀ B = Δ_k / log 10,   p_k = π_k Z_k / Σ_j π_j Z_j
+Δ_k = log Z_k − log Z_best,   std_k² + std_best² − 2 cov(k, best),
+log₁₀ B = Δ_k / log 10,   p_k = π_k Z_k / Σ_j π_j Z_j
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._bayes_factor import in_words
-from ._candidates import candidates, named_models
+from ._candidates import named_models
+from ._components import knows_components, side_by_side
 from ._predictive_check import predictive_check
 from ._probabilities import log_model_prior, probabilities, probability_interval
 from ._summary import ComparisonTable
@@ -31,7 +33,8 @@ def compare(
     models : mapping, sequence, EvidenceModelAverager, GridSearchCV or its ``cv_results_``
         Fitted estimators by name, or in a list (named by the parameters in which they differ); pipelines and
         frozen estimators are looked through.  An averager stands for its models.  A search needs
-        ``scoring=evidence_scorers``, ``refit="log_evidence"`` and ``cv=FullData()``.
+        ``scoring=evidence_scorers``, ``refit="log_evidence"`` and ``cv=FullData()``.  One fitted mixture
+        stands for 1 … ``n_components`` components, whose errors are shared (``component_evidence_``).
     model_prior : array-like of shape (n_models,), dict or None, default=None
         Positive prior weights of the models, in their order or by name.  None is uniform, or an averager's
         own.  It changes the probabilities only: evidences and Bayes factors do not depend on it.
@@ -64,6 +67,8 @@ def compare(
 
     Raises
     ------
+    AttributeError
+        If one mixture does not know the evidences of all numbers of components, with the reason.
     TypeError
         If a model is not fitted, or has no evidence.
     ValueError
@@ -80,8 +85,8 @@ def compare(
     Notes
     -----
     The interval says how far the probabilities are uncertain because the evidences are; it draws
-    log Z_k ~ N(log_evidence, log_evidence_std²) with a fixed seed.  The words are for the estimate as it is:
-    read them beside ``difference_std``.
+    log Z_k ~ N(log_evidence, log_evidence_std²) with a fixed seed, jointly where errors are shared.
+    The words are for the estimate as it is: read them beside ``difference_std``.
 
     References
     ----------
@@ -105,7 +110,7 @@ def compare(
     >>> table["probability"].round(3).tolist()
     [0.999, 0.001, 0.0]
     """
-    found = candidates(models)
+    found, covariance = side_by_side(models)
     names = [one.name for one in found]
     if model_prior is None and hasattr(models, "named_estimators_"):
         model_prior = getattr(models, "model_prior", None)
@@ -114,8 +119,9 @@ def compare(
     order = np.argsort(-log_Z, kind="stable")
     best = order[0]
     difference = log_Z - log_Z[best]
-    difference_std = np.where(np.arange(len(found)) == best, 0.0, np.hypot(std, std[best]))
-    low, high = probability_interval(log_Z, std, log_prior, level=level)
+    of_difference = np.maximum(std**2 + std[best] ** 2 - 2 * covariance[best], 0.0)
+    difference_std = np.where(np.arange(len(found)) == best, 0.0, np.sqrt(of_difference))
+    low, high = probability_interval(log_Z, std, log_prior, level=level, covariance=covariance)
     columns = {
         "log_evidence": log_Z,
         "log_evidence_std": std,
@@ -139,6 +145,8 @@ def _misfits(models: Any, check: Any) -> list[str]:
     """Statistics of the rows that each model does not reproduce."""
     if hasattr(models, "cv_results_") or (isinstance(models, Mapping) and "params" in models):
         raise ValueError("a search does not keep its models, which check= is of: fit those of interest")
+    if knows_components(models):
+        raise ValueError("check= is of fitted models, and smaller numbers of components are not: fit each")
     rows = dict(check) if isinstance(check, Mapping) else dict(zip(("X", "y"), check))
     rows = {"random_state": 0} | rows  # the same table each time
     return [", ".join(predictive_check(model, **rows).misfits) for model in named_models(models).values()]

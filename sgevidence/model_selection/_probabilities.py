@@ -1,6 +1,6 @@
 """Posterior probabilities of models, and what the evidences' errors leave of them.
 
-    p_k = π_k Z_k / Σ_j π_j Z_j,        log Z_k ~ N(log Ẑ_k, std_k²)  independently
+    p_k = π_k Z_k / Σ_j π_j Z_j,        log Z ~ N(log Ẑ, C),  C = diag(std²) where errors are independent,
 
 gives draws of p_k whose quantiles are an interval: the Monte-Carlo error of the evidences, not the
 uncertainty between the models, which p_k itself is.
@@ -12,6 +12,7 @@ symbol     meaning                  name
 =========  =======================  ==============================
 Z_k        evidence of model k      ``log_evidences`` (nats)
 std_k      standard error of log Z  ``log_evidences_std`` (nats)
+C          covariance of the errors ``covariance`` (nats²)
 π_k        prior of model k         ``log_prior``
 p_k        posterior probability    ``probabilities``
 =========  =======================  ==============================
@@ -73,6 +74,7 @@ def probability_interval(
     log_prior: ArrayLike | None = None,
     *,
     level: float = 0.9,
+    covariance: ArrayLike | None = None,
 ) -> np.ndarray:
     """Monte-Carlo interval of models' posterior probabilities from the errors of their evidences.
 
@@ -84,6 +86,8 @@ def probability_interval(
         Log prior probabilities; uniform by default.
     level : float, default=0.9
         Probability of the central interval.
+    covariance : array-like of shape (n_models, n_models), optional
+        Covariance of the errors where they are shared, nats²; by default they are independent.
 
     Returns
     -------
@@ -111,5 +115,11 @@ def probability_interval(
         return np.full((2, len(log_Z)), np.nan)
     log_joint = log_Z if log_prior is None else log_Z + np.asarray(log_prior, dtype=float)
     noise = np.random.default_rng(0).standard_normal((N_DRAWS, len(log_Z)))
-    draws = probabilities(log_joint + std * noise)
+    draws = probabilities(log_joint + (std * noise if covariance is None else noise @ _root(covariance)))
     return np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+
+
+def _root(covariance: ArrayLike) -> np.ndarray:
+    """A symmetric R with R R = C, which may be singular; that of a diagonal C has the standard errors."""
+    size, directions = np.linalg.eigh(np.asarray(covariance, dtype=float))
+    return (directions * np.sqrt(np.maximum(size, 0.0))) @ directions.T

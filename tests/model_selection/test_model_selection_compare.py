@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from estimator_cases import data, estimator
 from mutants import broken
+from sklearn.base import BaseEstimator
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression
@@ -266,3 +267,27 @@ def test_nested_regressions_by_their_gold_values():
     exact = np.exp(np.array(list(log_Z.values())) - max(log_Z.values()))
     found = table["probability"][[str(name) for name in log_Z]]
     np.testing.assert_allclose(found, exact / exact.sum(), atol=0.05)
+
+
+class Mixture(BaseEstimator):
+    """Two numbers of components from one walk, whose errors are nearly the same."""
+
+    log_evidence_, log_evidence_std_, n_samples_seen_ = -11.0, 0.5, 20
+    component_evidence_covariance_ = np.array([[0.25, 0.245], [0.245, 0.25]])
+
+    @property
+    def component_evidence_(self):
+        return dict(n_components=[1, 2], log_evidence=[-10.0, -11.0], log_evidence_std=[0.5, 0.5])
+
+
+def test_one_mixture_is_its_numbers_of_components():
+    """Errors that are shared leave differences, and probabilities, sharp."""
+    table = compare(Mixture())
+    assert list(table.index) == ["n_components=1", "n_components=2"]
+    assert list(table["log_evidence"]) == [-10.0, -11.0]
+    assert table["difference_std"].iloc[1] == pytest.approx(0.1)
+    width = table["probability_high"] - table["probability_low"]
+    p = table["probability"].iloc[0]
+    np.testing.assert_allclose(width, 2 * 1.645 * 0.1 * p * (1 - p), rtol=0.05)
+    with pytest.raises(ValueError, match="check= is of fitted models"):
+        compare(Mixture(), check=(np.zeros((3, 1)),))

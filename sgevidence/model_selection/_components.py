@@ -1,0 +1,42 @@
+"""One fitted mixture side by side with itself: an evidence for every number of components.
+
+All come from one walk over the number of components in use, so that their errors are shared.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ._candidates import Candidate, candidate, candidates, last_step
+
+
+def side_by_side(models: Any) -> tuple[list[Candidate], np.ndarray]:
+    """Evidences of models of the same rows, and the covariance of their errors, (n_models, n_models), nats².
+
+    Parameters
+    ----------
+    models : mapping or sequence of fitted estimators, averager, search, its ``cv_results_``, or one mixture
+
+    Raises
+    ------
+    AttributeError
+        If the evidences of a mixture's numbers of components are not known, with the reason.
+    TypeError, ValueError
+        See :func:`compare`.
+    """
+    if knows_components(models):
+        model = last_step(models)
+        found, seen = model.component_evidence_, candidate("the mixture", model)
+        rows = zip(found["n_components"], found["log_evidence"], found["log_evidence_std"])
+        of_each = [
+            seen._replace(name=f"n_components={k}", log_evidence=float(log_Z), log_evidence_std=float(std))
+            for k, log_Z, std in rows
+        ]
+        return of_each, model.component_evidence_covariance_
+    of_each = candidates(models)
+    return of_each, np.diag([one.log_evidence_std**2 for one in of_each])
+
+
+def knows_components(models: Any) -> bool:
+    """Whether it is one mixture, which has an evidence for every number of components."""
+    return hasattr(type(last_step(models)), "component_evidence_")
