@@ -23,7 +23,7 @@ from ._rows import Rows
 #: Share of the rows, or of the capacity, that may be kept for their leverage.
 MAX_HIGH_LEVERAGE_SHARE = 0.05
 #: Rows that are used whole, where there is room for them.
-FEW = 2500
+MAX_WHOLE_ROWS = 2500
 
 
 class Memory(NamedTuple):
@@ -190,7 +190,7 @@ class Memory(NamedTuple):
     @property
     def few(self) -> float:
         """Rows up to which all are used, so that none need be kept for its leverage."""
-        return min(FEW, self.reservoir.capacity or np.inf)
+        return min(MAX_WHOLE_ROWS, self.reservoir.capacity or np.inf)
 
     def _parted(
         self, chunk: Rows, influence: Influence, new: np.ndarray | None

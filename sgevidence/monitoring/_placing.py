@@ -29,7 +29,7 @@ from sklearn.pipeline import Pipeline
 
 POWERS = np.linspace(1.0, 0.1, 19)  # by which gains may count, the first that will do
 APART = 4.0  # standard errors by which gains after a change must exceed those before it
-FEW = 30  # rows before it that are too few to tell
+MIN_ROWS = 30  # rows before it that are too few to tell
 AHEAD = 2.0  # standard deviations that a run must then be ahead by
 
 
@@ -58,10 +58,10 @@ def stands_out(log_odds: float, before: np.ndarray, after: np.ndarray, n: int) -
     With too few rows before it from the n since, of which ``after`` are at hand.  A few rows after it may
     agree by chance, so they are taken to scatter at least as much as those before.
     """
-    spread = np.concatenate([before, after]).std() if len(after) < FEW else after.std()
-    if len(before) < FEW:
+    spread = np.concatenate([before, after]).std() if len(after) < MIN_ROWS else after.std()
+    if len(before) < MIN_ROWS:
         return 0.5 * (log_odds + n * after.mean()) > AHEAD * math.sqrt(n) * spread
-    if len(after) < FEW:
+    if len(after) < MIN_ROWS:
         spread = max(before.std(), after.std())
     error = math.sqrt(before.var() / len(before) + spread**2 / len(after))
     return after.mean() - before.mean() > APART * error

@@ -28,7 +28,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler, label_binarize
 
-FEW = 30  # rows on one side that are too few to learn from
+MIN_SIDE_ROWS = 30  # rows on one side that are too few to learn from
 UNSURE = 0.05  # probability that a row known to be of one side is of the other
 FEATURES = 100  # of the kernel, as many as there are rows at most
 FOLDS = 5
@@ -48,7 +48,7 @@ def best_gains(gain: np.ndarray, rows: np.ndarray, weight: np.ndarray) -> np.nda
     """
     n, share = len(rows), weight.cumsum() / weight.sum()
     n_before, first_after = n - len(weight) + np.searchsorted(share, [UNSURE, 1.0 - UNSURE])
-    if min(n_before, n - first_after) < FEW:
+    if min(n_before, n - first_after) < MIN_SIDE_ROWS:
         return gain
     known = np.r_[:n_before, first_after:n]
     after = known >= first_after

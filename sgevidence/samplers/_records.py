@@ -155,7 +155,7 @@ def latest(records: list[ChunkRecord], name: str) -> float:
 
 
 #: Draws below which a weighting says nothing of its own error, and the share of the particles.
-FEW, FEW_OF_ALL = 20.0, 0.1
+MIN_ESS, MIN_ESS_SHARE = 20.0, 0.1
 #: Share of accepted moves below which particles stay copies of one another: HMC aims at 0.8, walks at 0.2.
 STUCK = 0.01
 #: Moves of a chunk from which that matters: particles resampled so often at an ESS of M/2 are one in 64.
@@ -169,7 +169,7 @@ def complaints(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
     last, refused = records[-1], sum(r.n_refused for r in records)
     moved = sum(r.n_moves * r.n_particles for r in records)
     noise = max((r.sample_noise for r in records if not np.isnan(r.sample_noise)), default=0.0)
-    few = min(records, key=lambda r: r.ess / min(FEW, FEW_OF_ALL * r.n_particles))
+    few = min(records, key=lambda r: r.ess / min(MIN_ESS, MIN_ESS_SHARE * r.n_particles))
     missed = missed_mode(records)
 
     def raising(*wanted: str, lower: bool = False) -> str:
@@ -188,7 +188,7 @@ def complaints(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
             f"a log evidence of {last.log_evidence:.0e} nats is rounded to more than a nat: look for extreme "
             "values in the data"
         )
-    if few.ess < min(FEW, FEW_OF_ALL * few.n_particles):
+    if few.ess < min(MIN_ESS, MIN_ESS_SHARE * few.n_particles):
         out.append(
             f"only {few.ess:.1f} of the particles counted after {few.n_samples} rows, so the error of the "
             "log evidence may be far larger than reported" + raising("n_particles", "max_particles")

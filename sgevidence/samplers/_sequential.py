@@ -43,7 +43,7 @@ INITIAL_ROWS = 100
 #: Growth of the chunks as published, n/4; with more than four parameters the default is 1/d.
 GROWTH = 0.25
 #: A chunk whose mean rests on fewer particles is too low by more than 1/(2·5), 0.1 nats.
-FEW = 5.0
+MIN_CHUNK_ESS = 5.0
 
 
 class SequentialSGMCMC(Parts, OnlineSampler):
@@ -231,7 +231,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         return state, records
 
     def _own_complaints(self, records: list[ChunkRecord]) -> list[str]:
-        if min((r.ess for r in records), default=np.inf) >= FEW:
+        if min((r.ess for r in records), default=np.inf) >= MIN_CHUNK_ESS:
             return []
         return [
             "the mean predictive of a chunk rests on fewer than five particles, so the log evidence is "

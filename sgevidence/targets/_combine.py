@@ -16,7 +16,7 @@ from ._bridge import Estimate
 
 #: Effective draws, or chains of a hundred, below which a bridge is not believed.  Nats that halves may differ
 #: by, and from which another search may know more (wine, K = 6: one in forty).
-FEW, APART, DIFFERENT = 60, 1.0, 0.4
+MIN_EFFECTIVE_CHAINS, APART, DIFFERENT = 60, 1.0, 0.4
 #: Multiple of its error bar by which an answer must be higher than another that may have missed a basin.
 CLEARLY = 0.5
 #: Nats below another at which what is held besides does not count.

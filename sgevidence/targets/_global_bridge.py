@@ -21,7 +21,7 @@ import numpy as np
 
 from ._allocation_proposal import CHAINS, DRAWS, LENGTH, PILOT, Problem, Sample
 from ._bridge import Estimate, bridge, importance
-from ._combine import APART, DIFFERENT, FEW, AllocationEvidence
+from ._combine import APART, DIFFERENT, MIN_EFFECTIVE_CHAINS, AllocationEvidence
 
 #: Share of the draws that are effective from which q is the posterior, and needs no bridge to it.
 SAME = 0.75
@@ -50,7 +50,9 @@ def global_bridge(
         each = [_bridge(*half) for half in zip(draws.halves(), chains.halves())]
     apart = abs(each[0].log_Z - each[1].log_Z)
     std = max(estimate.std, apart / 2, unseen)
-    if estimate.n_effective < FEW:  # a bridge to one chain may be much too high, unlike importance sampling
+    if (
+        estimate.n_effective < MIN_EFFECTIVE_CHAINS
+    ):  # a bridge to one chain may be much too high, unlike importance sampling
         beyond = estimate.log_Z - importance(draws.log_w).log_Z
         std = float(np.hypot(std, beyond / estimate.n_effective))
     n_points = 2 * PILOT + len(theta)
@@ -60,8 +62,8 @@ def global_bridge(
         theta=theta,
         log_weights=estimate.log_w,
         n_effective=estimate.n_effective,
-        reliable=bool(estimate.n_effective > FEW and apart < APART),
-        hopeful=bool(estimate.n_effective > FEW and apart > DIFFERENT),
+        reliable=bool(estimate.n_effective > MIN_EFFECTIVE_CHAINS and apart < APART),
+        hopeful=bool(estimate.n_effective > MIN_EFFECTIVE_CHAINS and apart > DIFFERENT),
         n_likelihoods=float(n_points * len(problem.rows) + n_sweeps * len(problem.F)),
     )
 
@@ -77,7 +79,7 @@ def _bridged(
         drift = UNSPREAD if before is None else abs(estimate.log_Z - before)
         is_still = before is not None and drift < max(SHARE * estimate.std, STILL)
         is_costly = before is not None and 2 * n_sweeps * LENGTH * problem.cost > MOST_SWEPT
-        if is_still or estimate.n_effective < FEW or is_costly:
+        if is_still or estimate.n_effective < MIN_EFFECTIVE_CHAINS or is_costly:
             break
         theta, n_sweeps, before = chains.theta[-CHAINS:], 2 * n_sweeps, estimate.log_Z
     estimate = estimate._replace(var_p=estimate.var_p + drift**2)

@@ -32,13 +32,13 @@ import numpy as np
 from ..models import MixtureModel
 from ._allocation_proposal import Problem
 from ._chains import LONGER, Chains, followed_from, shared
-from ._combine import FEW, AllocationEvidence, add_disjoint, combine_halves
+from ._combine import MIN_EFFECTIVE_CHAINS, AllocationEvidence, add_disjoint, combine_halves
 from ._gaussian_bridge import gaussian_bridge, most
 
 #: Standard deviations by which a parameter's mean differs between chains of two basins.
 DISTINCT = 3.0
 #: Basins that are followed, a second each.
-MOST = 12
+MAX_BASINS = 12
 #: Share of the chains of either half that stay in a basin.
 QUARTER = 0.25
 #: Share that a basin of one half alone may hold.
@@ -65,7 +65,7 @@ def sum_of_separated_modes(
         return None if full is None else one_basin(problem, full, rngs)
     basin, is_full = basins(problem.model, chains), np.all(chains.n_empty == 0, axis=1)
     known: list[Basin] = []
-    for B in range(min(basin.max() + 1, MOST)):
+    for B in range(min(basin.max() + 1, MAX_BASINS)):
         where = (basin == B) & is_full
         theta = shared([last[which] for last, which in zip(chains.theta[:, -1], where)], rngs)
         own = None if theta is None else staying(followed_from(problem, theta, rngs))
@@ -83,7 +83,7 @@ def sum_of_separated_modes(
     if not known:
         return None
     answer = total(known)
-    return answer._replace(reliable=answer.reliable and bool(basin.max() < MOST))
+    return answer._replace(reliable=answer.reliable and bool(basin.max() < MAX_BASINS))
 
 
 def staying(chains: Chains) -> Chains | None:
@@ -110,7 +110,7 @@ def _is_little(answer: AllocationEvidence, known: list[Basin]) -> bool:
 
 def one_basin(problem: Problem, chains: Chains, rngs: list[np.random.Generator]) -> AllocationEvidence:
     """A bridge to a Gaussian, which is believed if chains have settled."""
-    answer = combine_halves(problem, gaussian_bridge(problem, chains, rngs), FEW)
+    answer = combine_halves(problem, gaussian_bridge(problem, chains, rngs), MIN_EFFECTIVE_CHAINS)
     is_known = answer.reliable and chains.have_converged
     return answer._replace(reliable=is_known, at_most=most(problem, chains))
 

@@ -24,7 +24,7 @@ from sgevidence.targets import (
 )
 from sgevidence.targets import _allocations as target
 from sgevidence.targets._allocations import allocation_evidence
-from sgevidence.targets._combine import FEW
+from sgevidence.targets._combine import MIN_EFFECTIVE_CHAINS
 
 DATA = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 
@@ -62,7 +62,7 @@ EACH = [pytest.param(case, marks=[pytest.mark.slow] * (case in SLOW)) for case i
 
 def check(model, rows, expected, rng):
     found = allocation_evidence(model, rows, rng)
-    assert found.reliable and found.n_effective > FEW
+    assert found.reliable and found.n_effective > MIN_EFFECTIVE_CHAINS
     assert found.log_evidence_std < 0.15
     assert abs(found.log_evidence - expected) < 4.5 * found.log_evidence_std + 1e-5, found
     return found
@@ -318,7 +318,7 @@ def test_few_effective_draws_are_not_believed(rng, monkeypatch):
     centers = np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 1.5], [-1.5, 0.0], [0.0, -1.5]])
     X = centers[rng.integers(5, size=5000)] + rng.standard_normal((5000, 2))
     found = allocation_evidence(MixtureModel(5, 2), Rows.of(X), rng)
-    assert not found.reliable and found.n_effective < FEW
+    assert not found.reliable and found.n_effective < MIN_EFFECTIVE_CHAINS
 
 
 def unspread(seed=9007):

@@ -18,7 +18,7 @@ from sgevidence.targets import _allocations as target
 from sgevidence.targets import _gaussian_bridge
 from sgevidence.targets._allocation_proposal import DRAWS, Problem
 from sgevidence.targets._chains import followed, followed_from
-from sgevidence.targets._combine import FEW
+from sgevidence.targets._combine import MIN_EFFECTIVE_CHAINS
 from sgevidence.targets._gaussian_bridge import gaussian_bridge, most
 from sgevidence.targets._independent_searches import searched_together
 
@@ -136,7 +136,7 @@ def test_overlap_in_many_columns(rng):
     """Two searches agree, where one allocation of a hundred is effective."""
     found = [target.allocation_evidence(MixtureModel(5, 20), Rows.of(WIDE), g) for g in rng.spawn(2)]
     for one in found:
-        assert one.reliable and one.n_effective > FEW and one.log_evidence_std < 0.2
+        assert one.reliable and one.n_effective > MIN_EFFECTIVE_CHAINS and one.log_evidence_std < 0.2
         w = np.exp(one.log_weights - one.log_evidence)
         assert np.log(w.mean()) == pytest.approx(0.0, abs=1e-4)
     std = np.hypot(*(one.log_evidence_std for one in found))

@@ -80,7 +80,11 @@ def test_power_of_a_bridge_to_few_chains(rng, monkeypatch):
     monkeypatch.setattr(
         target,
         "global_bridge",
-        broken(_global_bridge.global_bridge, "estimate.n_effective < FEW", "estimate.n_effective < 0"),
+        broken(
+            _global_bridge.global_bridge,
+            "estimate.n_effective < MIN_EFFECTIVE_CHAINS",
+            "estimate.n_effective < 0",
+        ),
     )
     with pytest.raises(AssertionError):
         check_one_chain(rng, monkeypatch)
