@@ -167,7 +167,7 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), optional
+        X : array-like of shape (n_samples, n_features), RowSource or Dask collection, optional
             None: there are no rows, and ``log_likelihood(p)`` is all that is known.
         y : array-like of shape (n_samples,), optional
         sample_weight : array-like of shape (n_samples,), optional

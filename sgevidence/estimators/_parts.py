@@ -14,7 +14,7 @@ from ._given import arrays_of
 from ._sources import Part
 
 #: Attributes of an estimator that stay here: what it has learnt, and who watches it.
-NOT_SENT = ("particles_", "particle_weights_", "_stream", "_result", "_model", "_skl_callbacks")
+NOT_SENT = ("particles_", "particle_weights_", "_stream", "_result", "_skl_callbacks")
 
 
 class Counted(NamedTuple):

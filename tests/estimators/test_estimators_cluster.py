@@ -6,7 +6,7 @@ import signal
 import numpy as np
 import pytest
 
-from sgevidence import SGAIS, BayesianSoftmaxRegression
+from sgevidence import SGAIS, BayesianGMM, BayesianSoftmaxRegression
 from sgevidence.estimators import _collections
 
 dask = pytest.importorskip("dask")
@@ -59,9 +59,21 @@ def test_sums_travel_and_a_worker_may_die(monkeypatch):
         model.fit(X, y)
         kill_at[0] = 5
         again = BayesianSoftmaxRegression(random_state=0, sampler=SGAIS(reservoir_size=SAMPLE)).fit(X, y)
+        kill_at[0] = None
+        groups = client.persist(
+            X[:, :2] + 6.0 * (rng.random(N_ROWS, chunks=N_ROWS // N_PARTS) < 0.4)[:, None]
+        )
+        distributed.wait(groups)
+        in_softmax = passes.copy()
+        passes.clear()
+        mixture = BayesianGMM(2, random_state=0, sampler=SGAIS(reservoir_size=SAMPLE))
+        whole, in_mixture = mixture.fit(groups).log_evidence_, passes.copy()
+        kill_at[0] = len(in_mixture) - 1  # among the passes around modes
+        after_a_death = mixture.fit(groups).log_evidence_
     bar = np.hypot(array.log_evidence_std_, model.log_evidence_std_)
     assert abs(array.log_evidence_ - model.log_evidence_) < 4 * bar + 1e-6
     assert model.data_fingerprint_ == array.data_fingerprint_
-    assert 6 <= len(passes) <= 10 and kill_at[0] < 0
-    assert max(passes[2:]) < MAX_BYTES  # after the sample
+    assert 6 <= len(in_softmax) <= 10 and len(in_mixture) <= 10 and kill_at[0] < 0
+    assert max(in_softmax[2:]) < MAX_BYTES and max(in_mixture[2:]) < MAX_BYTES  # after the sample
     assert again.log_evidence_ == model.log_evidence_
+    assert after_a_death == whole

@@ -2,6 +2,7 @@
 
 import warnings
 
+import autograd.numpy as anp
 import numpy as np
 import pytest
 
@@ -11,6 +12,7 @@ from sgevidence import (
     BayesianGLM,
     BayesianGMM,
     BayesianLinearRegression,
+    BayesianModel,
     BayesianSoftmaxRegression,
     EvidenceModelAverager,
     Laplace,
@@ -203,6 +205,39 @@ def test_mixtures_are_summed_around_their_modes_and_go_on():
     for one in (model, array):
         one.partial_fit(new)
     assert_agree(model, array)
+
+
+def normal_prior(rng, size):
+    return rng.standard_normal((size, 3))
+
+
+def log_normal_prior(theta):
+    return anp.sum(-0.5 * theta**2 - 0.5 * np.log(2 * np.pi), axis=1)
+
+
+def log_of_saturated(theta, X, y):
+    """Noise of unknown scale about tanh(X b): not log-concave, and of one mode."""
+    residual = (y - anp.tanh(anp.dot(theta[:, :2], X.T))) * anp.exp(-theta[:, 2:])
+    return -0.5 * residual**2 - theta[:, 2:] - 0.5 * np.log(2 * np.pi)
+
+
+def log_of_squared(theta, X, y):
+    """The sign of a coefficient is not known: two modes."""
+    return log_of_saturated(anp.concatenate([theta[:, :1] ** 2, theta[:, 1:]], axis=1), X, y)
+
+
+def test_models_with_one_mode_are_summed_around_it():
+    rng = np.random.default_rng(22)
+    X = rng.standard_normal((5000, 2))
+    y = np.tanh(X @ [0.8, -0.4]) + 0.3 * rng.standard_normal(5000)
+    parts = cut(X, [2000, 0, 3000]), cut(y, [2000, 0, 3000])
+    prior = {"sample_prior": normal_prior, "log_prior": log_normal_prior, "random_state": 0}
+    array = BayesianModel(log_of_saturated, **prior).fit(X, y)
+    model = BayesianModel(log_of_saturated, sampler=SAMPLER, **prior).fit(*parts)
+    assert_agree(model, array)
+    assert model.log_evidence_std_ < 0.02 and not model.warnings_
+    with pytest.raises(ValueError, match=r"several modes.*partial_fit"):
+        BayesianModel(log_of_squared, sampler=SAMPLER, **prior).fit(*parts)
 
 
 def test_few_rows_are_fetched_and_have_the_digits_of_the_array():

@@ -238,3 +238,21 @@ def test_a_stream_that_is_killed_anywhere_ends_with_the_digits_of_one_that_is_no
         n_kills += os.WIFSIGNALED(os.waitpid(child, 0)[1])
     assert n_kills > 0
     same_fit(load(path), whole)
+
+
+def test_mlflow_goes_on_with_types_that_are_trusted_or_with_cloudpickle(tmp_path):
+    mlflow = pytest.importorskip("mlflow.sklearn")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    one = BayesianLinearRegression(random_state=0).partial_fit(X[:40], X[:40, 0])
+    with pytest.raises(Exception, match="skops_trusted_types"):
+        mlflow.save_model(one, tmp_path / "default")
+    ways = {"skops_trusted_types": trusted_types(one)}, {"serialization_format": "cloudpickle"}
+    again = []
+    for k, way in enumerate(ways):
+        mlflow.save_model(one, tmp_path / str(k), **way)
+        again.append(mlflow.load_model(str(tmp_path / str(k))))
+    for model in (one, *again):
+        model.partial_fit(X[40:], X[40:, 0])
+    for model in again:
+        same_fit(model, one)
