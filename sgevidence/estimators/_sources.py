@@ -72,8 +72,8 @@ class RowSource:
     ``fit`` of more rows than the sampler's ``reservoir_size`` reads 100 000 of them at a time, several times
     over, for models whose posterior sums over the rows tell: regressions, mixtures whose components do not
     overlap altogether, and models of one's own with one mode.  Other models, predictions and scores read the
-    columns that they need into one array.  ``partial_fit`` reads 100 000 rows at a time, and has the digits of
-    as many calls with arrays; an error or interrupt in one takes back all.
+    columns that they need into one array.  ``partial_fit`` reads 100 000 rows at a time, and has the digits
+    of as many calls with arrays; an error or interrupt in one takes back all.
 
     Examples
     --------
