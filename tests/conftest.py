@@ -1,7 +1,10 @@
 """Random numbers for all tests: one seed, a stream of its own for each test."""
 
+import inspect
 import os
+import re
 import zlib
+from functools import cache
 
 import numpy as np
 import pytest
@@ -16,23 +19,21 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # of what comes: scipy
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 
+#: A test of a test breaks the package, or waits for a check to fail.
+TESTS_A_TEST = re.compile(r"\bbroken\(|\braises\(\(?AssertionError")
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest chooses by marks
 def pytest_collection_modifyitems(items):
-    """A test that breaks the package, to see whether checks notice, is slow: it tests the tests."""
+    """Tests of tests are slow."""
     for item in items:
-        if "broken" in names(getattr(item, "function", None)):
+        if tests_a_test(getattr(item, "function", None)):
             item.add_marker(pytest.mark.slow)
 
 
-def names(function) -> set[str]:
-    """Names that a function uses, and functions inside it."""
-    code = getattr(function, "__code__", None)
-    todo, found = [code] if code else [], set()
-    while todo:
-        code = todo.pop()
-        found.update(code.co_names)
-        todo += [constant for constant in code.co_consts if hasattr(constant, "co_names")]
-    return found
+@cache
+def tests_a_test(function) -> bool:
+    return hasattr(function, "__code__") and bool(TESTS_A_TEST.search(inspect.getsource(function)))
 
 
 SEED = int(os.environ.get("SGEVIDENCE_TEST_SEED", "0"))

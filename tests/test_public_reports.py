@@ -126,7 +126,7 @@ def total_of_one_row(noise_std):
     return quad(p, -np.inf, np.inf, epsabs=1e-6, limit=40)[0]
 
 
-@pytest.mark.parametrize("noise_std", [0.5, None])
+@pytest.mark.parametrize("noise_std", [0.5, pytest.param(None, marks=pytest.mark.slow)])
 def test_evidences_of_all_targets_add_to_one(noise_std):
     assert abs(total_of_one_row(noise_std) - 1) < 1e-3
 

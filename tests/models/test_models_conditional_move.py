@@ -69,7 +69,7 @@ LINEAR = {
 
 
 @pytest.mark.parametrize("model, rows", LINEAR.values(), ids=LINEAR)
-@pytest.mark.parametrize("start", [-3.0, 20.0])
+@pytest.mark.parametrize("start", [pytest.param(-3.0, marks=pytest.mark.slow), 20.0])
 def test_linear_with_unknown_noise_from_anywhere(model, rows, start):
     rng, theta = np.random.default_rng(1), np.zeros((M, model.n_params))
     theta[:, -1] = start

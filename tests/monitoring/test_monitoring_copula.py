@@ -118,6 +118,7 @@ def series(rng, rho, n=1000):
     return lfilter([np.sqrt(1 - rho**2)], [1, -rho], e)[100:, None]
 
 
+@pytest.mark.slow
 def test_rows_that_remember_are_better_explained(rng, monkeypatch):
     """By the entropy that is in the row before, and next to nothing is lost where there is none."""
 

@@ -123,6 +123,7 @@ def test_with_moves_that_forget(rng):
     assert simple == pytest.approx(actual, rel=0.25)
 
 
+@pytest.mark.slow
 def test_with_moves_that_forget_nothing(rng):
     """Here the simple sum reports a small fraction of the variance: this is why there is a genealogy."""
     actual, _, simple = check_calibrated(rng, M=1000, fresh=0.0, inherited=0.06)

@@ -107,7 +107,7 @@ def test_one_at_a_time_is_the_textbook(rng):
     assert result.log_evidence_std == pytest.approx(np.sqrt(H / 100), rel=0.25)
 
 
-@pytest.mark.parametrize("kernel", ["reflection", "random_walk"])
+@pytest.mark.parametrize("kernel", ["reflection", pytest.param("random_walk", marks=pytest.mark.slow)])
 def test_moves_agree_with_rejection(rng, kernel):
     """Conference paper, Fig. A1: a mixture with nine parameters, here at 10 rows."""
     x = np.r_[rng.normal(-2, 0.5, 6), rng.normal(1, 1, 4)][:, None]
@@ -278,6 +278,7 @@ def test_published_settings(rng):
     assert 0.3 < np.mean([r.log_evidence_std for r in results]) < 3
 
 
+@pytest.mark.slow
 def test_published_stopping_rule_stops_too_early_with_many_points(rng):
     d = MAKE["sim_L"](1000)
     model, rows = LinearModel(5, noise_std=1.0), Rows.of(d["X"], d["y"])

@@ -73,7 +73,10 @@ def stream(problem, rng, **settings):
     return state.log_evidence - exact, state, records
 
 
-@pytest.mark.parametrize("problem, shift", [(linear, 3.0), (linear, 30.0), (one_component, 1.0)])
+@pytest.mark.parametrize(
+    "problem, shift",
+    [pytest.param(linear, 3.0, marks=pytest.mark.slow), (linear, 30.0), (one_component, 1.0)],
+)
 @pytest.mark.parametrize("settings", [{}, dict(move=SGHMC()), dict(escort=None)], ids=["", "sghmc", "anneal"])
 def test_what_a_few_rows_can_say_is_not_lost(rng, problem, shift, settings):
     """As right as without a shift, in a memory of a few rows."""

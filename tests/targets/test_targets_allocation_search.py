@@ -116,6 +116,7 @@ def check_emptied(rng, n=3000):
         assert found.score > as_one - 3.0, f"{as_one - found.score:.1f} nats below one component for all"
 
 
+@pytest.mark.slow
 def test_components_are_emptied(rng):
     check_emptied(rng)
 

@@ -36,6 +36,7 @@ def check(error, std):
     assert np.all(np.abs(error) < 4 * std + 0.02), f"off by {error.round(2)} at {std.round(2)}"
 
 
+@pytest.mark.slow
 def test_both_signs_stay(rng):
     check(*errors(SGAIS(mode_search=None, proposal=None), rng))  # without help from outside
 
