@@ -117,7 +117,9 @@ def reference(X, y, seed, n=400_000):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--markdown")
     args = parser.parse_args()
@@ -133,7 +135,10 @@ def main():
                 warnings.simplefilter("ignore")
                 value, std = method(X, y, seed)
             found[name].append((value - log_Z, std, process_time() - start))
-            print(f"seed {seed} {name}: {value:.3f} ± {std:.3f}, reference {log_Z:.3f} ± {error:.3f}", flush=True)
+            print(
+                f"seed {seed} {name}: {value:.3f} ± {std:.3f}, reference {log_Z:.3f} ± {error:.3f}",
+                flush=True,
+            )
     bars, times = ({name: np.median([r[k] for r in v]) for name, v in found.items()} for k in (1, 2))
     body = []
     for name, v in found.items():
