@@ -90,7 +90,7 @@ def dynesty(X, y, seed):
 
 
 def reference(X, y, seed, n=400_000):
-    """Importance sampling in log-coordinates of the positive parameters, from draws of nautilus, a t density."""
+    """Importance sampling from a t density fitted to draws of nautilus, positive parameters by logarithms."""
     from nautilus import Sampler
 
     sampler = Sampler(
