@@ -27,7 +27,7 @@ class BayesianCategoricalMixture(MixtureEstimator):
     Parameters
     ----------
     n_components : int, default=1
-        K.
+        Number of classes K.
     weight_concentration : float, default=1.0
         Concentration of the symmetric Dirichlet prior of the weights; 1 is uniform.
     category_concentration : float, default=0.5

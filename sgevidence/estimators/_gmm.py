@@ -36,7 +36,7 @@ class BayesianGMM(MixtureEstimator):
     Parameters
     ----------
     n_components : int, default=1
-        K.
+        Number of components K.
     covariance_type : {"diag", "full", "spherical"}, default="diag"
         Covariances of a component: a variance of each column; any matrix, with the prior
         Σ_k ~ IW(2b + p − 1, 2β I), (b, β) = variance_prior, and μ_k | Σ_k ~ N(0, mean_scale² Σ_k); or one
