@@ -376,9 +376,9 @@ def test_page_and_picture(suite, tmp_path, monkeypatch, capsys, rng):
     text = page.read_text()
     rows = [s for s in text.splitlines() if s.startswith("|")]
     for marks, d in (
-        ("🟢 ok", r"linear \| +1 "),
-        ("🔴 wrong", r"linear \| +5 "),
-        ("⚪ warned", r"Poisson \| +1 "),
+        ("🟢 ok", r"linear +\| +1 "),
+        ("🔴 wrong", r"linear +\| +5 "),
+        ("⚪ warned", r"Poisson +\| +1 "),
     ):
         assert any(marks in row and re.search(d, row) for row in rows)
     assert "1 of 2, 50%" in text and "2 of 2" in text and "❌ missed" in text
