@@ -3,10 +3,17 @@
 import os
 import signal
 
+import joblib
 import numpy as np
 import pytest
 
-from sgevidence import SGAIS, BayesianGMM, BayesianSoftmaxRegression
+from sgevidence import (
+    SGAIS,
+    BayesianGMM,
+    BayesianLinearRegression,
+    BayesianSoftmaxRegression,
+    EvidenceModelAverager,
+)
 from sgevidence.estimators import _collections
 
 dask = pytest.importorskip("dask")
@@ -77,3 +84,21 @@ def test_sums_travel_and_a_worker_may_die(monkeypatch):
     assert max(in_softmax[2:]) < MAX_BYTES and max(in_mixture[2:]) < MAX_BYTES  # after the sample
     assert again.log_evidence_ == model.log_evidence_
     assert after_a_death == whole
+
+
+@pytest.mark.slow
+def test_an_average_on_ray_has_the_digits_of_processes():
+    ray, ray_joblib = pytest.importorskip("ray"), pytest.importorskip("ray.util.joblib")
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((100, 2))
+    y = X[:, 0] + rng.standard_normal(100)
+    models = [(str(k), BayesianLinearRegression(columns=list(range(k)), random_state=0)) for k in (1, 2)]
+    expected = EvidenceModelAverager(models, n_jobs=2).fit(X, y).predict(X)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    try:
+        ray_joblib.register_ray()
+        with joblib.parallel_config(backend="ray"):
+            found = EvidenceModelAverager(models, n_jobs=2).fit(X, y).predict(X)
+    finally:
+        ray.shutdown()
+    assert np.array_equal(found, expected)
