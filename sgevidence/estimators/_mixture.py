@@ -94,6 +94,11 @@ class MixtureEstimator(DensityEstimator):
         found = getattr(getattr(state, "adaptation", self._result), "components", None)
         if found is None and state is not None and self._model.has_allocations:
             found = self._from_strata(name, state.memory)
+        if found is None and not getattr(getattr(state, "memory", None), "complete", True):
+            raise AttributeError(
+                f"{name} is not known: strata need all rows, and the sampler's reservoir has kept a part of "
+                f"{self.n_samples_seen_} only; a larger reservoir_size keeps more"
+            )
         if found is None:
             raise AttributeError(f"{name} is not known: the evidence comes from particles, not from strata")
         if found.n != self._weight_seen:

@@ -1,6 +1,7 @@
 """``covariance_type``: shapes of scikit-learn, correlated groups are one, streams and units do not matter."""
 
 import copy
+import warnings
 
 import numpy as np
 import pytest
@@ -227,6 +228,16 @@ def test_what_strata_know_of_a_stream_is_of_the_rows_they_saw(fitted, two_groups
     with pytest.raises(AttributeError, match="comes from particles, not from strata"):
         halves = BayesianGMM(2, random_state=0).fit(two_groups[:9], sample_weight=np.full(9, 0.5))
         halves.component_evidence_  # noqa: B018
+
+
+def test_beyond_the_reservoir_the_reason_is_said(two_groups):
+    model = BayesianGMM(2, sampler=SGAIS(reservoir_size=20, n_particles=50, max_particles=50), random_state=0)
+    with warnings.catch_warnings(action="ignore"):
+        model.partial_fit(two_groups[:20]).partial_fit(two_groups[20:60])
+    with pytest.raises(
+        AttributeError, match="need all rows, and the sampler's reservoir has kept a part of 60"
+    ):
+        model.component_evidence_  # noqa: B018
 
 
 @pytest.mark.parametrize("standardize", [False, True])
