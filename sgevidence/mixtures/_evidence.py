@@ -105,8 +105,8 @@ def mixture_evidence(
 
     Notes
     -----
-    *Cost*: for each k two halves of a search and of 40 chains, some 10⁴ sweeps of one chain, each n k times
-    the numbers that a row has as features.
+    *Cost*: for each k two halves of a search and of 16 to 40 chains, some 10⁴ sweeps of one chain, each
+    n k times the numbers that a row has as features.
 
     Examples
     --------
