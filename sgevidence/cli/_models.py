@@ -7,13 +7,8 @@ import numpy as np
 
 from ..estimators import BayesianGLM, BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression
 
-#: A model and the names of what its ``fit`` is given beside X and y.
-Models = dict[str, tuple[Any, tuple[str, ...]]]
-
-
-def given(rows: Any, names: tuple[str, ...]) -> dict[str, Any]:
-    """Arguments of ``fit`` and ``partial_fit`` beside X and y."""
-    return {name: getattr(rows, name) for name in names}
+#: A model and what its ``fit`` is given.
+Models = dict[str, tuple[Any, tuple]]
 
 
 def component_counts(text: str) -> list[int]:
@@ -41,8 +36,9 @@ def densities(
         raise ValueError("mixtures of different columns are of different data: give --features once")
     if rows.offset is not None:
         raise ValueError("mixtures have no offset")
+    given = (rows.X, None, rows.sample_weight)
     params: dict[str, Any] = dict(covariance_type=covariance, standardize=standardize, random_state=seed)
-    return {f"K={k}": (BayesianGMM(k, **params), ("sample_weight",)) for k in counts}
+    return {f"K={k}": (BayesianGMM(k, **params), given) for k in counts}
 
 
 def regressions(rows: Any, columns: list, family: str | None, standardize: bool, seed: int) -> Models:
@@ -58,11 +54,12 @@ def regressions(rows: Any, columns: list, family: str | None, standardize: bool,
     return models
 
 
-def regression(name: str, params: dict, rows: Any) -> tuple[Any, tuple[str, ...]]:
+def regression(name: str, params: dict, rows: Any) -> tuple[Any, tuple]:
     """One of them; of a family's name that is not known the estimator says which there are."""
+    given = (rows.X, rows.y, rows.sample_weight)
     makers = {"linear": BayesianLinearRegression, "softmax": BayesianSoftmaxRegression}
     if name not in makers:
-        return BayesianGLM(name, **params), ("sample_weight", "offset")
+        return BayesianGLM(name, **params), (*given, rows.offset)
     if rows.offset is not None:
         raise ValueError(f"{name} has no offset: give --family of a generalised linear model, as poisson")
-    return makers[name](**params), ("sample_weight",)
+    return makers[name](**params), given

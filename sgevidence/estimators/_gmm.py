@@ -176,7 +176,7 @@ class BayesianGMM(MixtureEstimator):
         if not isinstance(self._model, MixtureModel):
             return super()._doubt_of_run(sampler, rows, result)
         if self._model.n_components == 1 or asks_allocations(sampler):
-            return None
+            return None if result.components is None else result.components.doubt
         return of_all_rows(self._model, rows, result.log_evidence, result.log_evidence_std)
 
     def _doubt_of_update(self, sampler: Any, rows: Rows, stream: Stream) -> str | None:

@@ -92,7 +92,8 @@ class MixtureEstimator(DensityEstimator):
             return ComponentEvidence(self._weight_seen, here * one, var, one)
         state = None if self._stream is None else self._stream.state
         found = getattr(getattr(state, "adaptation", self._result), "components", None)
-        if found is None and state is not None and self._model.has_allocations:
+        is_stale = found is None or found.n != self._weight_seen
+        if is_stale and state is not None and self._model.has_allocations:
             found = self._from_strata(name, state.memory)
         if found is None and not getattr(getattr(state, "memory", None), "complete", True):
             raise AttributeError(

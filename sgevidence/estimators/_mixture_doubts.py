@@ -15,7 +15,7 @@ import numpy as np
 from ..history import Rows
 from ..models import MixtureModel
 from ..samplers import EvidenceResult, mixture_answer
-from ..targets import allocation_evidence, most_rows, patience
+from ..targets import Answer, allocation_evidence, most_rows, patience
 
 #: Standard deviations of a column that it may lie from zero before there is a warning.  At fourteen streams
 #: were right, at forty off by up to 1800 nats, before rivals were looked for in all of the rows; since then
@@ -44,8 +44,10 @@ def of_all_rows(model: MixtureModel, rows: Rows, log_evidence: float, std: float
     log_evidence, std : float
         In nats.
     """
-    found = allocation_evidence(model, rows, np.random.default_rng(0))  # the same for each seed: a check
-    if found is None or not found.reliable:
+    by_draws = allocation_evidence(model, rows, np.random.default_rng(0))  # the same for each seed: a check
+    is_sure = by_draws is not None and by_draws.reliable
+    found = by_draws if is_sure else _sure_answer(model, rows)
+    if found is None:
         return of_far_rows(model, rows)
     apart = abs(found.log_evidence - log_evidence)
     if apart < max(SIGNIFICANT * np.hypot(found.log_evidence_std, std), CLEAR):
@@ -55,6 +57,12 @@ def of_all_rows(model: MixtureModel, rows: Rows, log_evidence: float, std: float
         f"± {found.log_evidence_std:.1f} nats, {apart:.1f} away: the particles have missed a group, or have "
         "not kept up with the scale of the rows; use SGAIS(), or scale X"
     )
+
+
+def _sure_answer(model: Any, rows: Rows) -> Answer | None:
+    """The answer of strata without a doubt, the same for each seed: a check."""
+    found = mixture_answer(model, rows, np.random.default_rng(0), 2)
+    return None if found is None or found.components is None or found.components.doubt is not None else found
 
 
 def of_stream(model: MixtureModel, rows: Rows, state: Any, n_renewals: int) -> str | None:
@@ -70,7 +78,9 @@ def of_stream(model: MixtureModel, rows: Rows, state: Any, n_renewals: int) -> s
     n_renewals : int
         Renewals in its last record.
     """
-    memory = state.memory
+    memory, components = state.memory, state.adaptation.components
+    if components is not None and components.doubt is not None:
+        return components.doubt
     if n_renewals or not len(memory.reservoir):
         return None
     if memory.complete and state.n <= patience(model, memory.sample) * most_rows(model):
@@ -91,8 +101,8 @@ def of_strata(model: Any, rows: Rows, result: EvidenceResult) -> str | None:
     """
     if result.components is not None:
         return result.components.doubt
-    found = mixture_answer(model, rows, np.random.default_rng(0), 2)  # the same for each seed: a check
-    if found is None or found.components is None or found.components.doubt is not None:
+    found = _sure_answer(model, rows)
+    if found is None:
         return of_annealing(model)
     apart = abs(found.log_evidence - result.log_evidence)
     if apart < max(SIGNIFICANT * np.hypot(found.log_evidence_std, result.log_evidence_std), CLEAR):

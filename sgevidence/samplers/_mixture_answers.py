@@ -11,13 +11,8 @@ import numpy as np
 from ..history import Rows
 from ..mixtures import is_affordable, mixture_evidence
 from ..models import Model
-from ..targets import Answer, Answers, ComponentEvidence
+from ..targets import Answer, ComponentEvidence
 from ..transitions import Crossing, State, Streams
-
-
-def mixture_answers(model: Model) -> Answers | None:
-    """The function that answers for a mixture; None for any other model, which may have a family, too."""
-    return mixture_answer if model.has_components and not model.has_allocations else None
 
 
 def mixture_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
@@ -57,7 +52,7 @@ def begun(
 
 def affordable_rows(model: Model, rows: Rows) -> int:
     """How many of the rows would have an answer, 0 where none would; by halves, as rows may have weights."""
-    n = len(rows) if mixture_answers(model) is not None else 0
+    n = len(rows) if model.has_components and not model.has_allocations else 0
     while n and not is_known(model, rows[:n]):
         n //= 2
     return n

@@ -46,7 +46,7 @@ from ..transitions import (
     check_rows,
 )
 from ._base import SILENT, OnlineSampler, Parts, Progress, check_history
-from ._mixture_answers import begun, mixture_answers
+from ._mixture_answers import begun, mixture_answer
 from ._progress import rung_of
 from ._records import ChunkRecord
 from ._schedule import particles, pieces
@@ -254,7 +254,7 @@ class SGAIS(Parts, OnlineSampler):
         anneal = Anneal(
             self.move, self.target_ess, scheme, M, last_move=scheme is None, watch=rung_of(progress)
         )
-        crossing = Crossing(anneal, self.escort, self.mode_search, self.proposal, mixture_answers)
+        crossing = Crossing(anneal, self.escort, self.mode_search, self.proposal, mixture_answer)
         offered, n_rows = None, state.n_rows + len(rows)
         if self.chunk_size is None:
             state, infos, offered = crossing.at_once(state, model, rows, rng)

@@ -6,10 +6,10 @@ from ._anchoring import STRAY, anchored_at_mode, gaussian
 from ._answer import Answer, ComponentEvidence, exact_answer
 from ._bridge import Estimate, bridge, cross_fitted
 from ._candidate_allocations import CandidateAllocations, candidate_allocations
-from ._combine import AllocationEvidence, average
 from ._cross_fitted_bridge import cross_fitted_bridge
 from ._folded import FoldsDoNotSuffice, folded_answer
 from ._folded_modes import folded_modes_answer
+from ._global_bridge import AllocationEvidence
 from ._importance import importance_draws
 from ._log_concave import log_concave_answer, log_joint_of_many
 from ._merge_split import rearranged, split_off
@@ -64,7 +64,6 @@ __all__ = [
     "proposal",
     "of_history",
     "patience",
-    "average",
     "rearranged",
     "remainder",
     "candidate_allocations",

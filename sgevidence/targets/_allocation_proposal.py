@@ -13,7 +13,6 @@ T        ``T``         statistics of the S allocations, (K, S, 2p + 1)
 =======  ============  ==============================================================
 """
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -27,16 +26,12 @@ from ..models.allocations import (
     origin_of,
     sample_allocations,
     sample_parameters,
-    statistics,
 )
 from ..particles import Weights, log_sum_exp, systematic
-from ._allocation_search import Found, distinct, is_scant, is_wide, sampled_allocations
-from ._collapsed import collapsed_sweep
+from ._allocation_search import Found, sampled_allocations
 
 #: Allocations of a half from its chains; those that stay after its pilot, and new ones then.
 FOUND, OLD, NEW = 150, 50, 100
-#: The best that a half remembers of its search, where rows are few and columns many.
-HELD = 100
 #: Gibbs sweeps to a new allocation: after one, those of a draw that stood out are all like it.
 SWEEPS = 8
 #: Share of the draws that are effective below which allocations overlap, and need so many sweeps to spread if
@@ -49,8 +44,6 @@ PILOT, DRAWS = 500, 2000
 MAKES_UP = 0.5
 #: Chains of the posterior, and draws of each at a time.
 CHAINS, LENGTH = 100, 4
-#: Sweeps of which one integrates parameters out where rows are few and columns many, at the cost of as many.
-PER_COLLAPSED = 16
 
 
 class Sample(NamedTuple):
@@ -109,44 +102,18 @@ class Problem(NamedTuple):
         """Cost of one sweep of one chain: rows · components · numbers of each."""
         return self.F.size * self.model.n_components
 
-    @property
-    def is_wide(self) -> bool:
-        """Few rows of many columns."""
-        return is_wide(self.model, self.F)
-
-    @property
-    def is_scant(self) -> bool:
-        """So few that each step may take longer."""
-        return is_scant(self.model, self.F)
-
-    def fewer(self, K: int) -> "Problem":
-        """The problem of the same rows with another number of components."""
-        return self._replace(model=replace(self.model, n_components=K))
-
     def proposal(self, found: Found, rng: np.random.Generator) -> np.ndarray:
         """T of one half: allocations in the posterior's proportions, as far as a pilot run knows them."""
         T = sampled_allocations(self.model, found, self.F, self.origin, FOUND, rng)
-        if not self.is_scant:
-            pilot = self.draw(T, PILOT, rng)
-            return self.grown(T[:, rng.permutation(FOUND)[:OLD]], pilot, rng)
-        # chains hardly move, and have not come to all that are worth it
-        K = self.model.n_components
-        more = statistics(distinct(found.ever, K), self.F, K)
-        pilot, parents = self.drawn(np.concatenate([T, more], axis=1), PILOT, rng)
-        weight = np.bincount(parents, pilot.weights.W, FOUND + more.shape[1])[FOUND:]
-        more = more[:, np.resize(np.argsort(-weight)[:HELD], HELD)]
-        return self.grown(np.concatenate([T[:, rng.permutation(FOUND)[:OLD]], more], axis=1), pilot, rng)
+        pilot = self.draw(T, PILOT, rng)
+        return self.grown(T[:, rng.permutation(FOUND)[:OLD]], pilot, rng)
 
     def draw(self, T: np.ndarray, M: int, rng: np.random.Generator) -> Sample:
         """M draws from q."""
-        return self.drawn(T, M, rng)[0]
-
-    def drawn(self, T: np.ndarray, M: int, rng: np.random.Generator) -> tuple[Sample, np.ndarray]:
-        """M draws from q, and the allocation that each was given, (M,)."""
         S = T.shape[1]
         parents = systematic(np.full(S, 1 / S), rng, M)
         theta = sample_parameters(self.model, T[:, parents], self.origin, rng)
-        return self.weighed(theta, T, parents < S // 2), parents
+        return self.weighed(theta, T, parents < S // 2)
 
     def grown(self, T: np.ndarray, sample: Sample, rng: np.random.Generator) -> np.ndarray:
         """T and allocations some sweeps from draws of a sample, resampled by weight."""
@@ -173,12 +140,8 @@ class Problem(NamedTuple):
 
     def swept(self, theta: np.ndarray, n_sweeps: int, rng: np.random.Generator) -> tuple:
         """(θ, T) so many sweeps on, all chains side by side."""
-        at = 0 if self.is_scant else PER_COLLAPSED // 2  # the former is once at least
-        for i in range(n_sweeps):
-            z, T, _ = sample_allocations(coefficients(self.model, theta, self.origin), self.F, rng)
-            if self.is_wide and i % PER_COLLAPSED == at:
-                z = collapsed_sweep(self.model, z, self.F, self.origin, rng)
-                T = statistics(z, self.F, self.model.n_components)
+        for _ in range(n_sweeps):
+            _, T, _ = sample_allocations(coefficients(self.model, theta, self.origin), self.F, rng)
             theta = sample_parameters(self.model, T, self.origin, rng)
         return theta, T
 

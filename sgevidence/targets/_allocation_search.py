@@ -30,7 +30,6 @@ from ..models.allocations import (
     sample_parameters,
     statistics,
 )
-from ._collapsed import collapsed_sweep, cooled
 from ._merge_split import rearranged
 
 #: Chains that start, and their sweeps, in the second half of which they are judged.
@@ -45,15 +44,8 @@ IN_HEATS = sum(chains * n_sweeps for chains, n_sweeps in HEATS)
 ROUNDS, STAY = 8, 4
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
 NEGLIGIBLE = 15.0
-#: That product up to which a search tries far more: a few seconds of annealing's.
-SCANT = 40_000
-#: Chains that have cooled from any allocation at all there, more if they are swept no more often at a time.
-COOLED, MOST_AT_ONCE = (48, 200), 600_000
 #: Clusters beyond K whose random mergers are the starts.
 EXTRA = 3
-#: Columns from which on small components hold their rows fast; rows, and rows · components · numbers of each,
-#: up to which some sweeps integrate parameters out, at the cost of sixteen: a few seconds of a search.
-WIDE, MOST_ROWS, MOST_COLLAPSED = 8, 500, 100_000
 
 
 class Found(NamedTuple):
@@ -95,28 +87,6 @@ def search(
     return Found(z, float(scores.max()), n_sweeps, ever)
 
 
-def begun(
-    model: MixtureModel, X: np.ndarray, F: np.ndarray, origin: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
-    """Allocations from which a search starts, (C, n)."""
-    z = starts(X, model.n_components, CHAINS, rng)
-    if not is_scant(model, F):
-        return z
-    size = int(np.clip(MOST_AT_ONCE / (F.size * model.n_components), *COOLED))
-    return np.concatenate([z, cooled(model, size, F, origin, rng)])
-
-
-def is_wide(model: MixtureModel, F: np.ndarray) -> bool:
-    """Whether rows are few and columns many."""
-    is_cheap = len(F) <= MOST_ROWS and F.size * model.n_components <= MOST_COLLAPSED
-    return bool(model.n_features >= WIDE and is_cheap)
-
-
-def is_scant(model: MixtureModel, F: np.ndarray) -> bool:
-    """Whether rows are so few, and columns many, that much more can be tried."""
-    return is_wide(model, F) and F.size * model.n_components <= SCANT
-
-
 def heats(
     model: MixtureModel, z: np.ndarray, F: np.ndarray, origin: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -146,12 +116,6 @@ def least_alike(z: np.ndarray, K: int, size: int) -> np.ndarray:
     return z[chosen]
 
 
-def distinct(z: np.ndarray, K: int) -> np.ndarray:
-    """Allocations z (S, n) to K components without those that differ by labels only."""
-    first = np.argmax(z[:, None] == np.arange(K)[:, None], axis=2)  # row of each component, (S, K)
-    return z[np.unique(np.take_along_axis(first, z.astype(np.intp), axis=1), axis=0, return_index=True)[1]]
-
-
 def sampled_allocations(
     model: MixtureModel, found: Found, F: np.ndarray, origin: np.ndarray, size: int, rng: np.random.Generator
 ) -> np.ndarray:
@@ -169,10 +133,7 @@ def sweeps(
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(z after so many sweeps, mean score, statistics of all z in the second half)."""
-    K = model.n_components
-    if is_wide(model, F):
-        z = collapsed_sweep(model, z, F, origin, rng)
-    T, score, kept = statistics(z, F, K), np.zeros(len(z)), []
+    T, score, kept = statistics(z, F, model.n_components), np.zeros(len(z)), []
     for i in range(n_sweeps):
         c = coefficients(model, sample_parameters(model, T, origin, rng), origin)
         z, T, log_p = sample_allocations(c, F, rng)

@@ -24,9 +24,8 @@ from ._allocation_search import (
     ROUNDS,
     SWEEPS,
     Found,
-    begun,
-    is_wide,
     search,
+    starts,
 )
 from ._basins_met import COPIES, Visit, seldom_met, unseen, visit
 
@@ -45,9 +44,9 @@ LEAST_AT_ANY_COST = 2
 #: Seconds that the searches of both halves are predicted to take at most where rows are tied.  The draws and
 #: chains that follow take from 0.3 to 2 (200 rows of 2 to 4 columns, K = 3 to 5), and 3 for 800 rows of 8.
 MAX_SECONDS = 4.0
-#: Seconds of one call that sweeps some chains, of one number of one row in one component of one chain, and of
-#: one row in a sweep that integrates parameters out; one core of 2024.
-SECONDS_PER_CALL, SECONDS_PER_NUMBER, SECONDS_PER_ROW = 4e-4, 2.5e-9, 2e-4
+#: Seconds of one call that sweeps some chains, and of one number of one row in one component of one chain, on
+#: one core of 2024.
+SECONDS_PER_CALL, SECONDS_PER_NUMBER = 4e-4, 2.5e-9
 
 
 def searched_together(
@@ -73,7 +72,7 @@ def searched_together(
     most = max(MAX_SECONDS / (len(rngs) * predicted_seconds(model, F)), LEAST_AT_ANY_COST) if tied else 1.0
     while not halves[0] or (len(halves[0]) + 1 <= most and not have_met(visits, K, len(halves[0]))):
         for half, rng in zip(halves, rngs):
-            half.append(search(model, X, F, origin, rng, begun(model, X, F, origin, rng)))
+            half.append(search(model, X, F, origin, rng, starts(X, K, STARTS, rng)))
             if tied:
                 visits.append(visit(model, half[-1], F, origin, rng))
     doubt = unseen(visits, K) if tied else 0.0
@@ -100,8 +99,7 @@ def predicted_seconds(model: MixtureModel, F: np.ndarray) -> float:
     """Predicted seconds of one search and its visit, from counted evaluations."""
     calls = 2 * SWEEPS + ROUNDS * sum(n_sweeps for _, n_sweeps in HEATS)
     numbers = ((STARTS + COPIES) * SWEEPS + ROUNDS * IN_HEATS) * F.size * model.n_components
-    one_by_one = (1 + ROUNDS * len(HEATS)) * len(F) if is_wide(model, F) else 0
-    return calls * SECONDS_PER_CALL + numbers * SECONDS_PER_NUMBER + one_by_one * SECONDS_PER_ROW
+    return calls * SECONDS_PER_CALL + numbers * SECONDS_PER_NUMBER
 
 
 def have_met(visits: list[Visit], K: int, n_searches: int) -> bool:

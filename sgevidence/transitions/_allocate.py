@@ -1,11 +1,12 @@
 """The posterior of a mixture from its allocations, in the place of the particles.
 
 Where all rows are at hand and not too many, :func:`~sgevidence.targets.allocation_evidence` knows the
-evidence of all of them to hundredths of a nat, whatever the cloud was.  So it crosses from anywhere; it
-declines where few of its draws are effective, as for overlapping components and many rows, and is not asked
-again.  What it then offers is taken after all if the next transition finds clearly less, or knows much less:
-an estimate without bias is hardly ever much too high (Eq. 3.10), and particles that lost their way claim too
-little.
+evidence of all of them to hundredths of a nat, whatever the cloud was.  So it crosses from anywhere.  Where
+few of its draws are effective, as for overlapping components and many rows, or columns are many, strata of
+the components in use are asked.  If these are in doubt, too, the transition declines, and is not tried again,
+unless columns are many.  What it then offers is taken after all if the next transition finds clearly less, or
+knows much less: an estimate without bias is hardly ever much too high (Eq. 3.10), and particles that lost
+their way claim too little.
 
 Symbols: ``draws`` = weighted draws from q, whose mean weight is Ẑ, ``M`` = particles.
 """
@@ -14,15 +15,23 @@ from typing import NamedTuple, TypeGuard, cast
 
 import numpy as np
 
+from ..history import Rows
 from ..models import MixtureModel
 from ..particles import Cloud, Weights, siblings, systematic
-from ..targets import AllocationEvidence, Path, allocation_evidence, average, patience
-from ._base import State, Step, Streams
+from ..targets import Answers, Path, allocation_evidence, patience
+from ._base import Offer, State, Step, Streams
+from ._from_proposal import without_history
 from ._modes import Renewed
 
 #: Standard errors, and nats, by which what is offered must exceed what particles claim; or how much larger
 #: their error bar must be.
 SIGNIFICANT, CLEAR, BLUNTER = 3.0, 0.5, 3.0
+#: Columns from which the answer of strata stands, with a warning where they doubt it: annealing hundreds of
+#: parameters takes minutes and ends nats lower.  Small components hold their rows fast there, so strata are
+#: asked first, up to so many rows.
+WIDE, MOST_ROWS = 8, 500
+#: Standard error of strata, nats, from which annealing may know more in fewer columns.
+BLUNT = 0.3
 
 
 class Allocate(NamedTuple):
@@ -32,13 +41,12 @@ class Allocate(NamedTuple):
     ----------
     first_rows : int
         Rows from which it is tried.
-    max_searches : int
-        Independent searches at most: another one follows while the halves of a search disagree, and all are
-        pooled.
+    strata : callable or None
+        The function that answers from strata of the components in use; None where it is not asked.
     """
 
     first_rows: int = 1
-    max_searches: int = 2
+    strata: Answers | None = None
 
     def applies(self, state: State, path: Path) -> bool:
         """To a mixture of several components, all of whose rows are at hand, until it has failed."""
@@ -49,44 +57,62 @@ class Allocate(NamedTuple):
         if not self.applies(state, path):
             return Step(state, crossed=False)
         model, rows = cast(MixtureModel, path.model), path.all_rows
-        found = allocation_evidence(model, rows, rng.noise)
+        found = self._asked(model, rows, rng.noise, state.cloud.M)
         if found is None:
             # particles lose their way to rows that are far out, so parts of these are asked for
             state = state if patience(model, rows) > 1 else self._failed(state, path)
             return Step(state, Renewed(), crossed=False)
-        searches = [found]
-        while found.hopeful and len(searches) < self.max_searches:
-            found = cast(AllocationEvidence, allocation_evidence(model, rows, rng.noise))
-            searches.append(found)
-        found = average(searches)
-        weights, M = Weights(found.log_weights), state.cloud.M
-        parents = systematic(weights.W, rng.noise, M)
-        cloud = Cloud(
-            found.theta[parents],
-            Weights.ones(M),
-            found.log_evidence,
-            siblings(parents, found.log_evidence_std**2),
-        )
-        info = Renewed(n_likelihoods=found.n_likelihoods)
-        if not found.reliable:
-            return Step(self._failed(state, path), info, crossed=False, offered=cloud)
-        info = info._replace(n_renewals=1)
-        return Step(state._replace(cloud=cloud, ell=None), info)
+        info = Renewed(int(found.is_sure), n_likelihoods=found.n_likelihoods)
+        if not found.is_sure:
+            return Step(self._failed(state, path), info, crossed=False, offered=found)
+        return taken(found, Step(state))._replace(info=info)
+
+    def _asked(self, model: MixtureModel, rows: Rows, rng: np.random.Generator, M: int) -> Offer | None:
+        """The first answer that can be trusted; else that of strata, if there is one."""
+        is_wide = model.n_features >= WIDE and rows.total_weight <= MOST_ROWS
+        found = None if is_wide else by_allocations(model, rows, rng, M)
+        if found is not None and found.is_sure:
+            return found
+        strata = self._by_strata(model, rows, rng, M)
+        if strata is None and is_wide:
+            return by_allocations(model, rows, rng, M)
+        return found if strata is None else strata
+
+    def _by_strata(self, model: MixtureModel, rows: Rows, rng: np.random.Generator, M: int) -> Offer | None:
+        found = None if self.strata is None else self.strata(model, rows, rng, M)
+        if found is None or found.components is None:
+            return None
+        is_sharp = found.log_evidence_std < BLUNT and found.components.doubt is None
+        is_sure = is_sharp or model.n_features >= WIDE
+        return Offer(without_history(found), is_sure, found.n_likelihoods, found.components)
 
     @staticmethod
     def _failed(state: State, path: Path) -> State:
         return state._replace(adaptation=state.adaptation._replace(allocations_failed=path.n))
 
 
-def is_better(offered: Cloud | None, cloud: Cloud) -> TypeGuard[Cloud]:
+def by_allocations(model: MixtureModel, rows: Rows, rng: np.random.Generator, M: int) -> Offer | None:
+    """Particles resampled from weighted draws."""
+    found = allocation_evidence(model, rows, rng)
+    if found is None:
+        return None
+    parents = systematic(Weights(found.log_weights).W, rng, M)
+    roots = siblings(parents, found.log_evidence_std**2)
+    cloud = Cloud(found.theta[parents], Weights.ones(M), found.log_evidence, roots)
+    return Offer(cloud, found.reliable, found.n_likelihoods)
+
+
+def is_better(offered: Offer | None, cloud: Cloud) -> TypeGuard[Offer]:
     """Whether particles claim so much less than what was offered that they lost something, or know less."""
     if offered is None:
         return False
-    std = np.hypot(offered.log_evidence_std, cloud.log_evidence_std)
-    exceeds = offered.log_evidence - cloud.log_evidence > max(SIGNIFICANT * std, CLEAR)
-    return bool(exceeds or cloud.log_evidence_std > BLUNTER * offered.log_evidence_std)
+    std = np.hypot(offered.cloud.log_evidence_std, cloud.log_evidence_std)
+    exceeds = offered.cloud.log_evidence - cloud.log_evidence > max(SIGNIFICANT * std, CLEAR)
+    return bool(exceeds or cloud.log_evidence_std > BLUNTER * offered.cloud.log_evidence_std)
 
 
-def taken(offered: Cloud, step: Step) -> Step:
+def taken(offered: Offer, step: Step) -> Step:
     """The step with what was offered in the place of the particles."""
-    return Step(step.state._replace(cloud=offered), Renewed(n_renewals=1))
+    adaptation = step.state.adaptation._replace(components=offered.components)
+    state = step.state._replace(cloud=offered.cloud, ell=None, adaptation=adaptation)
+    return Step(state, Renewed(n_renewals=1))

@@ -130,6 +130,15 @@ class State(NamedTuple):
         return float(np.hypot(seen.log_evidence_std, self.memory.doubt_var(seen.theta, seen.W) ** 0.5))
 
 
+class Offer(NamedTuple):
+    """Particles and evidence of all rows, whether they can be trusted, and what they cost."""
+
+    cloud: Cloud
+    is_sure: bool
+    n_likelihoods: float
+    components: ComponentEvidence | None = None  #: evidences of fewer components, where strata have answered
+
+
 class Step(NamedTuple):
     """The state after a transition, and its record."""
 
@@ -137,7 +146,7 @@ class Step(NamedTuple):
     info: Any = None  #: what happened, in the transition's own words
     crossed: bool = True
     anchor: Anchor | None = None  #: sums over history and chunk near the new mode, where the step knows them
-    offered: Cloud | None = None  #: of a step that declines: particles whose error bar is not sure enough
+    offered: Offer | None = None  #: of a step that declines: an answer that is not sure enough
 
 
 class Transition(Protocol):

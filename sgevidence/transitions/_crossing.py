@@ -8,7 +8,7 @@ model may have several modes, the cloud is held against those that it may have m
 Symbols: ``y_n`` = ``path.chunk``; ``infos`` = what each transition that was tried has to say.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -19,7 +19,7 @@ from ..particles import Cloud
 from ..targets import Answers, Path, most_rows, patience
 from ._allocate import Allocate, is_better, taken
 from ._anneal import Anneal
-from ._base import State, Step, Streams, check_rows
+from ._base import Offer, State, Step, Streams, check_rows
 from ._commit import committed
 from ._escort import Escort
 from ._from_folds import FromFolds
@@ -46,21 +46,21 @@ class Crossing(NamedTuple):
     mode_search : ModeSearch or None
     proposal : Proposal or None
     of_mixtures : callable or None
-        The function that answers for a mixture of several components, see :class:`FromProposal`.
+        The function that answers for a mixture of several components from strata of those in use.
     """
 
     anneal: Anneal
     escort: Escort | None = None
     mode_search: ModeSearch | None = None
     proposal: Proposal | None = None
-    of_mixtures: Callable[[Model], Answers | None] | None = None
+    of_mixtures: Answers | None = None
 
     def __call__(
         self,
         state: State,
         path: Path,
         rng: Streams,
-        offered: Cloud | None = None,
+        offered: Offer | None = None,
         is_last: bool = False,
     ) -> tuple[State, list[Any]]:
         """The state after the chunk, in which its rows are history, or still pending.
@@ -105,7 +105,7 @@ class Crossing(NamedTuple):
 
     def at_once(
         self, state: State, model: Model, rows: Rows | FoldedRows, rng: Streams
-    ) -> tuple[State, list[Any], Cloud | None]:
+    ) -> tuple[State, list[Any], Offer | None]:
         """However many rows, by the model's proposal or the allocations of a mixture.
 
         Else no infos, but what these offer.
@@ -131,7 +131,9 @@ class Crossing(NamedTuple):
     def _cloud_of_few(self, state: State, model: Model, rows: Rows, rng: Streams) -> Cloud | None:
         """The cloud of few rows, by the model's proposal or allocations; None where these do not answer."""
         after, infos, offered = self.at_once(state, model, rows, rng)
-        return after.cloud if infos else offered
+        if infos:
+            return after.cloud
+        return None if offered is None else offered.cloud
 
     def doubling_until(self, model: Model, rows: Rows) -> float:
         """Rows beyond which they must not double at a time: what is too much for allocations, and far out.
@@ -150,7 +152,7 @@ class Crossing(NamedTuple):
     @property
     def allocate(self) -> Allocate | None:
         """None where it is switched off."""
-        return None if self.proposal is None else Allocate(self.proposal.first_rows)
+        return None if self.proposal is None else Allocate(self.proposal.first_rows, self.of_mixtures)
 
     def _from_all_rows(self, model: Model) -> FromProposal | Allocate | None:
         """The transition that answers for all rows at once; None where it is switched off."""
@@ -223,7 +225,7 @@ def _still_alike(state: State, path: Path) -> State:
     return state._replace(adaptation=state.adaptation._replace(alike=np.nan))
 
 
-def _or_offered(step: Step, offered: Cloud | None, infos: list[Any]) -> Step:
+def _or_offered(step: Step, offered: Offer | None, infos: list[Any]) -> Step:
     """The step, or what was offered in its place if that is better, which ``infos`` is told."""
     if not is_better(offered, step.state.cloud):
         return step

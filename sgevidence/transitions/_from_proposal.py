@@ -92,7 +92,7 @@ class FromProposal(NamedTuple):
 
     first_rows: int
     n_particles: Callable[[float], int]
-    of_mixtures: Callable[[Model], Answers | None] | None = None
+    of_mixtures: Answers | None = None
 
     @staticmethod
     def is_closed_form(model: Model) -> bool:
@@ -102,7 +102,7 @@ class FromProposal(NamedTuple):
     def answers(self, model: Model) -> Answers | None:
         """The function that answers for a model."""
         known = proposal(model)
-        return self.of_mixtures(model) if known is None and self.of_mixtures is not None else known
+        return self.of_mixtures if known is None and model.has_components else known
 
     def applies(self, state: State, path: Path) -> bool:
         """To rows all of which are at hand, if they have doubled since it was asked, or of a mixture."""

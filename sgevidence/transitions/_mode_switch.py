@@ -17,7 +17,7 @@ import numpy as np
 from ..models import MixtureModel, Model
 from ..particles import Cloud, log_sum_exp, systematic
 from ..targets import CandidateAllocations, Path, candidate_allocations
-from ._allocate import Allocate, is_better
+from ._allocate import Allocate, is_better, taken
 from ._base import Step, Streams
 from ._modes import ModeImportance, Renewed, is_renewed
 from ._watchlist import FARTHER, SHORT, Watchlist, nearest
@@ -112,7 +112,7 @@ class ModeSwitch(NamedTuple):
                 return again
             step, info = step._replace(state=again.state), again.info
             if is_better(again.offered, state.cloud):
-                return Step(again.state._replace(cloud=again.offered), info._replace(n_renewals=1))
+                return taken(again.offered, again)._replace(info=info._replace(n_renewals=1))
         if gap < -SURE:
             again = self.modes.renewed(step)
             return again._replace(info=again.info.plus(info))

@@ -59,7 +59,8 @@ def test_particles_that_did_not(rng, sampler):
 
 @pytest.mark.parametrize("shift, expected", [(0.0, False), (40.0, True)])
 def test_where_there_are_no_allocations_far_rows_are_doubted(rng, monkeypatch, shift, expected):
-    monkeypatch.setattr(_mixture_doubts, "allocation_evidence", lambda model, rows, rng: None)
+    for name in ("allocation_evidence", "mixture_answer"):
+        monkeypatch.setattr(_mixture_doubts, name, lambda *_: None)
     X = rng.normal(size=(60, 1)) + shift
     for sampler in (AIS(n_particles=100), SGAIS(mode_search=None, proposal=None)):
         model = BayesianGMM(2, sampler=sampler, random_state=0)

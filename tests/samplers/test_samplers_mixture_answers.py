@@ -5,16 +5,19 @@ import pytest
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
-from sgevidence.models import FullMixtureModel, LinearModel, MixtureModel, SphericalMixtureModel
-from sgevidence.samplers._mixture_answers import affordable_rows, mixture_answer, mixture_answers
+from sgevidence.models import FullMixtureModel, LinearModel, SphericalMixtureModel
+from sgevidence.samplers._mixture_answers import affordable_rows, mixture_answer
+from sgevidence.transitions._from_proposal import FromProposal
 
 MODEL = FullMixtureModel(2, 2)
 
 
-def test_mixtures_of_a_family_are_answered():
-    assert mixture_answers(MODEL) is mixture_answer is mixture_answers(SphericalMixtureModel(3, 1))
-    assert mixture_answers(LinearModel(2)) is None
-    assert mixture_answers(MixtureModel(2, 2)) is None  # by allocations
+@pytest.mark.parametrize("model", [MODEL, SphericalMixtureModel(3, 1), LinearModel(2)])
+def test_strata_answer_for_mixtures_alone(model):
+    """A regression may have a family, too."""
+    way = FromProposal(1, lambda n: 10, mixture_answer)
+    assert (way.answers(model) is mixture_answer) == model.has_components
+    assert FromProposal(1, lambda n: 10).answers(MODEL) is None
 
 
 def test_an_answer_has_draws_of_the_posterior_and_every_number_of_components(rng):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from enumeration import enumerated
 from scipy import special, stats
-from sklearn.datasets import load_digits, load_wine
+from sklearn.datasets import load_digits
 from sklearn.decomposition import PCA
 from sklearn.mixture import GaussianMixture
 
@@ -24,7 +24,7 @@ from sgevidence.targets import (
 )
 from sgevidence.targets import _allocations as target
 from sgevidence.targets._allocations import allocation_evidence
-from sgevidence.targets._combine import MIN_EFFECTIVE_CHAINS
+from sgevidence.targets._global_bridge import MIN_EFFECTIVE_CHAINS
 
 DATA = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 
@@ -212,15 +212,6 @@ def test_draws_are_the_posterior(rng):
     assert predictive == pytest.approx(expected, rel=0.05)
 
 
-@pytest.mark.slow
-def test_wine(rng):
-    """All 13 columns, where HMC is nats off; a prototype of other code gave −2784.31 ± 0.02."""
-    X = load_wine().data
-    rows = Rows.of((X - X.mean(axis=0)) / X.std(axis=0))
-    found = allocation_evidence(MixtureModel(3, 13), rows, rng)
-    assert found.reliable and found.log_evidence == pytest.approx(-2784.31, abs=0.1)
-
-
 def test_a_basin_that_one_half_has_missed_shows(rng, monkeypatch):
     """Two groups of ten in one component, and far apart: the other half never sees them apart."""
     rows = Rows.of(np.r_[few(10, 2, 0.3), few(10, 2, 0.3, offset=8.0)])
@@ -241,7 +232,7 @@ def test_a_basin_that_one_half_has_missed_shows(rng, monkeypatch):
     monkeypatch.setattr(target.Problem, "grown", lambda self, T, sample, rng: T)
     monkeypatch.setattr(target.Problem, "swept", lambda self, theta, n_sweeps, rng: (theta, None))
     found = allocation_evidence(model, rows, rng)
-    assert not found.reliable and found.hopeful and found.log_evidence_std > 1
+    assert not found.reliable and found.log_evidence_std > 1
 
 
 FIVE = np.array([[0.0, 0.0], [4, 4], [-4, 4], [4, -4], [-4, -4]])
@@ -333,14 +324,12 @@ def unspread(seed=9007):
 def test_chains_that_have_not_spread_are_not_believed(rng):
     """They rise from -2846.1 to -2844.5 in a thousand sweeps, at a claimed 0.15 to 0.2 everywhere."""
     found = allocation_evidence(MixtureModel(3, 2), Rows.of(unspread()), rng)
-    assert not found.reliable and not found.hopeful
-    right = abs(found.log_evidence + 2844.56) < 4 * found.log_evidence_std  # sorted into basins
-    assert right or found.log_evidence_std > _global_bridge.UNSPREAD
+    assert not found.reliable and found.log_evidence_std > _global_bridge.UNSPREAD
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
-def test_annealing_answers_instead(seed):
+def test_strata_or_annealing_answer_instead(seed):
     """Six runs of annealing alone and three chains of 1536 sweeps have -2844.56 ± 0.04."""
     fitted = BayesianGMM(3, random_state=seed).fit(unspread())
     assert abs(fitted.log_evidence_ + 2844.56) < 4 * fitted.log_evidence_std_ < 1.2

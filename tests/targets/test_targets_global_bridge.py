@@ -42,9 +42,7 @@ def test_power_of_what_overlaps(rng, monkeypatch, wrong):
     """Importance sampling is 0.2 too low, and so are chains that have not spread."""
     if wrong == "draws of q alone":
         monkeypatch.setattr(_global_bridge, "SAME", 0.0)
-        monkeypatch.setattr(target, "followed", lambda *_: None)  # nor by chains, which would be right again
     else:
-        monkeypatch.setattr(target, "WELL", 0)  # basin by basin it would be right again
         monkeypatch.setattr(_allocation_proposal, "SWEEPS", 1)
         monkeypatch.setattr(_allocation_proposal, "SPREAD", 1)
         bridged = broken(
@@ -66,7 +64,6 @@ def check_one_chain(rng, monkeypatch):
         return chains, estimate._replace(log_Z=estimate.log_Z + 6, n_effective=2.0), n_sweeps
 
     monkeypatch.setattr(_global_bridge, "_bridged", too_high)
-    monkeypatch.setattr(target, "followed", lambda *_: None)
     found = allocation_evidence(MixtureModel(3, 2), OVERLAPPING, rng)
     assert not found.reliable and found.log_evidence_std > 2.5
 
@@ -93,7 +90,6 @@ def test_power_of_a_bridge_to_few_chains(rng, monkeypatch):
 @pytest.fixture
 def costly(monkeypatch):
     monkeypatch.setattr(_global_bridge, "MOST_SWEPT", 0)
-    monkeypatch.setattr(target, "WELL", 0)  # not basin by basin
 
 
 @pytest.mark.slow

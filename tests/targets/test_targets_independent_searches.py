@@ -23,7 +23,7 @@ def check_together(together):
         return Found(f"of {rng}", next(scores[rng]), 100, None)
 
     together.__globals__["search"] = found
-    together.__globals__["begun"] = lambda model, X, F, origin, rng: "nowhere"
+    together.__globals__["starts"] = lambda X, K, size, rng: "nowhere"
     result = together(MixtureModel(2, 1), np.arange(9.0)[:, None], None, None, [0, 1])
     assert [one.score for one in result] == [-10.0, -11.0], "one lags"
     assert [one.n_sweeps for one in result] == [100, 300], "costs"

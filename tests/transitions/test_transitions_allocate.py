@@ -8,8 +8,9 @@ from mutants import broken
 from sgevidence.history import Memory, Rows
 from sgevidence.models import MixtureModel
 from sgevidence.particles import Cloud, Genealogy, Weights
-from sgevidence.targets import Path
+from sgevidence.targets import Answer, ComponentEvidence, Path
 from sgevidence.transitions import Allocate, State, Streams, _allocate
+from sgevidence.transitions._base import Offer
 
 MODEL, M = MixtureModel(2, 1), 400
 NEW = Rows.of([[4.0], [1.0]])
@@ -22,11 +23,11 @@ def on(rng, rows, seen=5, model=MODEL, capacity=None):
     return State(cloud, memory), Path(model, memory, rows[seen:])
 
 
-def check_crossed(rng, call=Allocate.__call__):
+def check_crossed(rng):
     """log p(x) of all rows, those in the memory included; and the predictive of new ones by enumeration."""
     rows = Rows.of(4.0 + rng.standard_normal((8, 1)))
     state, path = on(rng, rows)
-    step = call(Allocate(first_rows=1), state, path, Streams.spawned(rng))
+    step = Allocate(first_rows=1)(state, path, Streams.spawned(rng))
     after, exact = step.state, enumerated(MODEL, rows)
     assert step.crossed and step.info.n_renewals == 1 and after.cloud.M == M
     assert abs(after.log_evidence - exact) < 4.5 * after.log_evidence_std, "evidence"
@@ -42,24 +43,26 @@ def test_evidence_and_particles_are_those_of_the_posterior(rng):
 
 
 @pytest.mark.parametrize(
-    "right, wrong",
+    "function, right, wrong",
     [
         (
+            "by_allocations",
             "Cloud(found.theta[parents], Weights.ones(M), ..., ...)",
             "Cloud(found.theta[parents], Weights(found.log_weights[parents]), ..., ...)",
         ),
-        ("path.all_rows", "path.chunk"),
-        ("found.theta[parents]", "state.theta[parents % len(state.theta)]"),
-        ("found.log_evidence_std**2", "0.0 * found.log_evidence_std"),
-        ("state._replace(cloud=cloud, ell=None)", "state._replace(ell=None)"),
+        ("by_allocations", "found.theta[parents]", "model.sample_prior(rng, M)"),
+        ("by_allocations", "found.log_evidence_std**2", "0.0 * found.log_evidence_std"),
+        ("__call__", "path.all_rows", "path.chunk"),
+        ("taken", "offered.cloud", "step.state.cloud"),
     ],
-    ids=["a weight twice", "the new rows only", "the old particles", "no error", "the old cloud"],
+    ids=["a weight twice", "no particles of it", "no error", "the new rows only", "the old cloud"],
 )
-def test_a_mistake_is_seen(rng, right, wrong):
-    mutant = broken(Allocate.__call__, right, wrong)
+def test_a_mistake_is_seen(rng, monkeypatch, function, right, wrong):
+    owner = Allocate if function == "__call__" else _allocate
+    monkeypatch.setattr(owner, function, broken(getattr(owner, function), right, wrong))
     with pytest.raises(AssertionError, match=r"evidence|particles|error bar"):
         for g in rng.spawn(4):
-            check_crossed(g, mutant)
+            check_crossed(g)
 
 
 @pytest.mark.parametrize(
@@ -75,37 +78,61 @@ def test_it_declines_without_a_look(rng, monkeypatch, model, seen, settings):
     assert not step.crossed and step.state is state
 
 
-@pytest.mark.parametrize(
-    "hopeful, std, searches, crossed",
-    [
-        ((True, True), 0.6, 2, False),
-        ((True, False), 0.4, 2, True),
-        ((True, True), 0.4, 2, True),
-        ((False,), 0.6, 1, False),
-        ((False,), 0.4, 1, True),
-    ],
-)
-def test_searches_that_do_not_agree_are_pooled_but_not_for_ever(
-    rng, monkeypatch, hopeful, std, searches, crossed
-):
-    """Two, or one where another would know no more; where they are not believed, allocations have failed."""
+def strata_of(exact, doubt=None, asked=None, std=0.2):
+    """A function that answers from strata; of a wide mixture it is asked first."""
+
+    def answer(model, rows, rng, size):
+        if asked is not None:
+            asked.append(len(rows))
+        one = np.ones(1)
+        components = ComponentEvidence(rows.total_weight, exact * one, one[:, None], one, doubt)
+        return Answer(model.sample_prior(rng, size), np.zeros(size), exact, std, 10.0, components=components)
+
+    return answer
+
+
+@pytest.mark.parametrize("doubt, std", [(None, 0.2), (None, 0.4), ("halves differ", 0.2)])
+def test_strata_answer_where_draws_of_allocations_do_not(rng, monkeypatch, doubt, std):
+    """Without a doubt they cross; else, or with a wide bar, they are offered, and are not asked again."""
     rows = Rows.of(rng.standard_normal((9, 1)))
     state, path = on(rng, rows)
-    one = _allocate.allocation_evidence(MODEL, rows, rng)
-    answers = iter(
-        one._replace(log_evidence_std=std, reliable=std < 0.5, hopeful=hope, n_likelihoods=10.0)
-        for hope in hopeful
-    )
-    monkeypatch.setattr(_allocate, "allocation_evidence", lambda model, rows, rng: next(answers))
-    step = Allocate(first_rows=1)(state, path, Streams.spawned(rng))
-    assert step.crossed == crossed and step.info.n_likelihoods == 10.0 * searches
-    cloud = step.state.cloud if crossed else step.offered
-    assert cloud.log_evidence == pytest.approx(one.log_evidence) and cloud.M == M
-    assert cloud.log_evidence_std == pytest.approx(std, abs=0.01)  # of two that are as wide, no less
-    assert next(answers, None) is None
-    if not crossed:
+    one = _allocate.allocation_evidence(MODEL, rows, rng)._replace(reliable=False)
+    monkeypatch.setattr(_allocate, "allocation_evidence", lambda model, rows, rng: one)
+    step = Allocate(1, strata_of(-77.0, doubt, std=std))(state, path, Streams.spawned(rng))
+    assert step.crossed == (doubt is None and std < _allocate.BLUNT) and step.info.n_renewals == step.crossed
+    cloud = step.state.cloud if step.crossed else step.offered.cloud
+    assert cloud.log_evidence == pytest.approx(-77.0) and cloud.M == M
+    assert cloud.log_evidence_std == pytest.approx(std)
+    if step.crossed:
+        assert step.state.adaptation.components.log_evidence == [-77.0]
+    else:
         assert step.state.cloud is state.cloud and step.state.adaptation.allocations_failed
-        assert not Allocate(first_rows=1).applies(step.state, path)
+        assert not Allocate(1).applies(step.state, path)
+        assert _allocate.taken(step.offered, step).state.adaptation.components.doubt == doubt
+
+
+@pytest.mark.parametrize("strata", [None, lambda *_: None])
+@pytest.mark.parametrize("reliable", [False, True])
+def test_where_strata_have_no_answer_draws_of_allocations_are_offered(rng, monkeypatch, strata, reliable):
+    rows = Rows.of(rng.standard_normal((9, 1)))
+    state, path = on(rng, rows)
+    one = _allocate.allocation_evidence(MODEL, rows, rng)._replace(reliable=reliable)
+    monkeypatch.setattr(_allocate, "allocation_evidence", lambda model, rows, rng: one)
+    step = Allocate(1, strata)(state, path, Streams.spawned(rng))
+    assert step.crossed == reliable and (step.offered is None) == reliable
+    cloud = step.state.cloud if reliable else step.offered.cloud
+    assert cloud.log_evidence == pytest.approx(one.log_evidence)
+
+
+@pytest.mark.parametrize("p, n_asked", [(_allocate.WIDE - 1, 0), (_allocate.WIDE, 1)])
+def test_strata_are_asked_first_of_many_columns(rng, p, n_asked):
+    """Their answer stands though they doubt it."""
+    asked, model = [], MixtureModel(2, p)
+    X = rng.standard_normal((20, p)) + 8.0 * (np.arange(20) % 2)[:, None]
+    state, path = on(rng, Rows.of(X), model=model)
+    step = Allocate(1, strata_of(-77.0, "halves differ", asked))(state, path, Streams.spawned(rng))
+    assert step.crossed and asked == [20] * n_asked
+    assert (step.state.log_evidence == pytest.approx(-77.0)) == bool(n_asked)
 
 
 def test_what_was_offered_is_taken_if_particles_claim_clearly_less():
@@ -114,12 +141,15 @@ def test_what_was_offered_is_taken_if_particles_claim_clearly_less():
     def cloud(value, std):
         return Cloud(np.zeros((3, 1)), Weights.ones(3), value, Genealogy.planted(3, std**2))
 
+    def offer(value, std):
+        return Offer(cloud(value, std), False, 0.0)
+
     own = cloud(-10.0, 0.0).log_evidence_std
     assert not _allocate.is_better(None, cloud(-10.0, 0.1))
     for std in (0.01, 0.3, 1.0):
         least = max(3 * np.hypot(own, cloud(0.0, std).log_evidence_std), 0.5)
-        assert _allocate.is_better(cloud(-9.99 + least, std), cloud(-10.0, 0.0))
-        assert not _allocate.is_better(cloud(-10.01 + least, std), cloud(-10.0, 0.0))
-        assert not _allocate.is_better(cloud(-30.0, std), cloud(-10.0, 0.0))
-    assert _allocate.is_better(cloud(-11.0, 0.1), cloud(-10.0, 0.5))
-    assert not _allocate.is_better(cloud(-11.0, 0.2), cloud(-10.0, 0.5))
+        assert _allocate.is_better(offer(-9.99 + least, std), cloud(-10.0, 0.0))
+        assert not _allocate.is_better(offer(-10.01 + least, std), cloud(-10.0, 0.0))
+        assert not _allocate.is_better(offer(-30.0, std), cloud(-10.0, 0.0))
+    assert _allocate.is_better(offer(-11.0, 0.1), cloud(-10.0, 0.5))
+    assert not _allocate.is_better(offer(-11.0, 0.2), cloud(-10.0, 0.5))

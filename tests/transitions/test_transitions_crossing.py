@@ -10,6 +10,7 @@ from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.particles import RESAMPLING, Cloud, Genealogy
 from sgevidence.transitions import Allocate, Anneal, Crossing, Reweight, State, Step, Streams, _allocate
+from sgevidence.transitions._base import Offer
 from sgevidence.transitions._modes import Renewed
 from sgevidence.transitions._watchlist import Watchlist
 
@@ -81,7 +82,7 @@ def test_the_order_is_that_of_their_price():
 
 def offering(cloud):
     """A transition that declines, and offers particles that it is not sure of."""
-    return lambda state, path, rng: Step(state, crossed=False, offered=cloud)
+    return lambda state, path, rng: Step(state, crossed=False, offered=Offer(cloud, False, 0.0))
 
 
 @pytest.mark.parametrize("more, taken", [(5.0, True), (0.0, False), (-5.0, False)])
@@ -146,10 +147,11 @@ def test_what_declined_allocations_know_of_a_fit_is_weighed_against_its_end(rng,
     rows, offers = Rows.of(rng.standard_normal((300, 1))), []
 
     def declined(model, rows, rng, found=_allocate.allocation_evidence):
-        offers.append(found(model, rows, rng)._replace(reliable=False, hopeful=False))
+        offers.append(found(model, rows, rng)._replace(reliable=False))
         return offers[-1]._replace(log_evidence=offers[-1].log_evidence + 3.0)
 
     monkeypatch.setattr(_allocate, "allocation_evidence", declined)
+    monkeypatch.setattr("sgevidence.samplers._sgais.mixture_answer", lambda *_: None)
     sampler = SGAIS(max_particles=200)
     state, records = sampler.update(sampler.init(model, rng), model, rows, rng)
     assert len(offers) == 1 and len(records) > 1 and state.n_rows == 300

@@ -97,7 +97,7 @@ def as_a_mixture(monkeypatch):
     monkeypatch.setattr(_from_proposal.FromProposal, "is_closed_form", staticmethod(lambda model: False))
     monkeypatch.setattr(_from_proposal, "proposal", lambda model: None)
     monkeypatch.setattr(LinearModel, "has_components", True)
-    monkeypatch.setattr(_sgais, "mixture_answers", lambda model: closed_form(asked))
+    monkeypatch.setattr(_sgais, "mixture_answer", closed_form(asked))
     monkeypatch.setattr(_mixture_answers, "affordable_rows", lambda model, rows: 0)
     return asked
 
@@ -122,7 +122,7 @@ def test_too_many_rows_begin_with_as_many_as_have_an_answer(rng, as_a_mixture, m
     known = closed_form(as_a_mixture)
     few = lambda model, rows, *more: known(model, rows, *more) if len(rows) <= 60 else None  # noqa: E731
     monkeypatch.setattr(_mixture_answers, "affordable_rows", lambda model, rows: 60)
-    monkeypatch.setattr(_sgais, "mixture_answers", lambda model: few)
+    monkeypatch.setattr(_sgais, "mixture_answer", few)
     rows, sampler = rows_of(rng, 400), SGAIS(max_particles=400)
     state, records = sampler.update(sampler.init(LINEAR, rng), LINEAR, rows, rng)
     assert as_a_mixture == [60] and records[0].n_samples == 60 and state.n_rows == 400
