@@ -537,3 +537,27 @@ def test_in_a_pipeline_and_a_search():
     ).fit(X, y)
     assert search.best_params_ == {"evidencemodelaverager__a__noise_std": 0.5}
     assert search.best_score_ == search.best_estimator_[-1].log_evidence_
+
+
+# -- models of one's own ---------------------------------------------------------------------------
+
+
+def slope_mean(theta, X):
+    return theta @ X[:, :1].T
+
+
+def test_a_model_of_ones_own_predicts_beside_a_regressor():
+    X, y = part("linear", 0, 30)
+    models = [("mine", slope_model(mean=slope_mean)), ("theirs", estimator("linear"))]
+    avg = EvidenceModelAverager(models, random_state=0).fit(X, y)
+    expected = avg.weights_ @ [model.predict(X) for model in avg.estimators_]
+    np.testing.assert_array_equal(avg.predict(X), expected)
+    alone = EvidenceModelAverager(models[:1], random_state=0).fit(X, y)
+    np.testing.assert_array_equal(alone.predict(X), alone.estimators_[0].predict(X))
+    with pytest.raises(ValueError, match="standard deviation"):
+        avg.predict(X, return_std=True)
+    without = EvidenceModelAverager([("mine", slope_model()), models[1]]).fit(X, y)
+    with pytest.raises(AttributeError) as error:
+        without.predict(X)
+    assert "a BayesianModel has none: predict needs mean=" in str(error.value.__cause__)
+    assert not hasattr(EvidenceModelAverager([("mine", slope_model()), ("gmm", estimator("gmm"))]), "predict")

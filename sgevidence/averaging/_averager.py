@@ -32,7 +32,7 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
     estimators : list of (str, estimator) tuples
         Models of the same rows, of one kind: regressors, classifiers or densities, alone or as the
         last step of a pipeline.  A ``FrozenEstimator`` is used as it is.  With a
-        :class:`BayesianModel` among them the averager has no ``predict``.
+        :class:`BayesianModel` among them the averager predicts if it has a ``mean=``, without ``return_std``.
     model_prior : array-like of shape (n_models,), dict or None, default=None
         Positive prior weights of the models, in the order of ``estimators`` or by name; normalised.
         None is uniform.  Stacking has no prior: there it holds until rows have been predicted.

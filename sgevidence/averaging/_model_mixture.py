@@ -54,6 +54,27 @@ def _children_have(method: str) -> Callable[[Any], bool]:
     return check
 
 
+def _children_predict(self: Any) -> bool:
+    """All are classifiers, or all predict means: regressors, and models of one's own with ``mean=``."""
+    children = self._children()
+    if self._kind(children) != "classifier" and not _all_kinds(children) <= {"regressor", None}:
+        return False
+    for model in map(last_step, children):
+        try:
+            _ = model.predict
+        except AttributeError as error:
+            reason = error.__cause__ or error
+            raise AttributeError(
+                f"predict averages predictions of all models, and a {type(model).__name__} has none: {reason}"
+            ) from error
+    return bool(children)
+
+
+def _all_kinds(children: list[Any]) -> set[str | None]:
+    """Kinds of the models, None for a custom model."""
+    return {get_tags(child).estimator_type for child in children if hasattr(child, "__sklearn_tags__")}
+
+
 class MixedPredictions(BaseEstimator):
     """Methods of the fitted average that predict and score."""
 
@@ -64,15 +85,18 @@ class MixedPredictions(BaseEstimator):
     classes_: np.ndarray
     _copies_are_branches = True  # of a stream, as its models' are
 
-    @available_if(_children_have("predict"))
+    @available_if(_children_predict)
     def predict(self, X: Any, return_std: bool = False, **params: Any) -> Any:
         """Most probable class, or mean, under the average of the models' predictions.
+
+        Each :class:`BayesianModel` among the models needs its ``mean=``.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
         return_std : bool, default=False
-            Regressors: also return the standard deviation, spread between models included.
+            Regressors: also return the standard deviation, spread between models included.  A
+            :class:`BayesianModel` states a mean, and no standard deviation.
         **params : dict
             Metadata that the models have requested for ``predict``, if metadata routing is enabled, such as
             the ``offset`` of a :class:`BayesianGLM`.
@@ -91,6 +115,10 @@ class MixedPredictions(BaseEstimator):
             return self.classes_[np.argmax(self.predict_log_proba(X), axis=1)]
         if not return_std:
             return self.weights_ @ np.array(self._ask("predict", X, metadata=params))
+        if None in _all_kinds(self.estimators_):
+            raise ValueError(
+                "return_std: the mean= of a BayesianModel says nothing of the standard deviation"
+            )
         means, stds = self._predictive_moments(X, params)
         mean = self.weights_ @ means
         return mean, np.sqrt(self.weights_ @ (stds**2 + (means - mean) ** 2))

@@ -5,6 +5,8 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from itertools import islice
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,10 +17,13 @@ from rich.progress import track
 from ..displays import ComparisonDisplay
 from ..estimators import RowSource
 from ..exceptions import DivergenceError, EvidenceWarning
+from ..io import save
 from ..model_selection import compare as compared
 from ..monitoring import EvidenceMonitor
+from ._checkpoints import WATCHED_ROWS, learnt_in_batches, resumed
 from ._lines import rows_of_lines
-from ._models import component_counts, densities, regressions
+from ._models import Models, component_counts, densities, given, regressions
+from ._select import fitted_selector, print_selection
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 STDERR = Console(stderr=True, soft_wrap=True)
@@ -58,8 +63,12 @@ def compare(
     covariance: Annotated[
         str, typer.Option(help="of the components of mixtures: diag, full or spherical")
     ] = "diag",
+    select: Annotated[bool, typer.Option(help="weigh all subsets of the columns, linear regression")] = False,
     seed: Annotated[int, typer.Option(help="of the random numbers")] = 0,
     plot: Annotated[str | None, typer.Option(help="file of a picture of the comparison, as out.png")] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(help="folder: learn in batches, and continue from there after a crash")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON in the place of a table")] = False,
 ) -> None:
     """Rank models of the rows of DATA by their evidence: regressions of a target, or mixtures."""
@@ -69,23 +78,57 @@ def compare(
         columns = [text.split(",") for text in features or []]
         used = list(dict.fromkeys(name for names in columns for name in names)) or None
         source = RowSource(data, target, used, sample_weight, offset, dropna)
-        rows = source.read()
+        if select:
+            refuse_with_select(
+                dict(mixture=mixture, family=family, offset=offset, plot=plot), checkpoint, columns
+            )
+            print_selection(fitted_selector(source.read(), standardize, seed), as_json)
+            return print_dropped(source)
+        rows = next(source.batches()) if checkpoint else source.read()
         if mixture is not None:
             models = densities(component_counts(mixture), rows, columns, covariance, standardize, seed)
         else:
             models = regressions(rows, columns, family, standardize, seed)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", EvidenceWarning)  # they are printed below the table
-            running = track(
-                models.items(), "fitting", console=STDERR, transient=True, disable=not sys.stderr.isatty()
-            )
-            fitted = {name: model.fit(*given) for name, (model, given) in running}
-        print_comparison(fitted, source.n_dropped, as_json)
+        fitted = fit_all(models, rows, source, checkpoint)
+        print_comparison(fitted, as_json)
+        print_dropped(source)
         if plot is not None:
             draw_comparison(fitted, plot)
 
 
-def print_comparison(fitted: dict[str, Any], n_dropped: int, as_json: bool) -> None:
+def fit_all(models: Models, rows: Any, source: RowSource, checkpoint: str | None) -> dict[str, Any]:
+    """Fitted models, with a bar of progress where standard error is a terminal."""
+
+    def steps(items: Any) -> Any:
+        hidden = not sys.stderr.isatty()
+        return track(items, "fitting", total=len(models), console=STDERR, transient=True, disable=hidden)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EvidenceWarning)  # they are printed below the table
+        if checkpoint is not None:
+            return learnt_in_batches(models, source, checkpoint, steps)
+        return {
+            name: model.fit(rows.X, rows.y, **given(rows, names))
+            for name, (model, names) in steps(models.items())
+        }
+
+
+def refuse_with_select(others: dict[str, Any], checkpoint: str | None, columns: list) -> None:
+    """Options that say which models there are, where all subsets of the columns are."""
+    named = [name for name, value in (others | {"checkpoint": checkpoint}).items() if value is not None]
+    if named:
+        raise ValueError(f"--select weighs the subsets of one linear regression, and takes no --{named[0]}")
+    if len(columns) > 1:
+        raise ValueError("--select weighs all subsets of the columns: give --features once, or not at all")
+
+
+def print_dropped(source: RowSource) -> None:
+    """Rows without a value, on standard error."""
+    if source.n_dropped:
+        typer.echo(f"{source.n_dropped} rows with missing values are left out", err=True)
+
+
+def print_comparison(fitted: dict[str, Any], as_json: bool) -> None:
     """The table on standard output, what is in doubt on standard error."""
     table = compared(fitted)
     if as_json:
@@ -94,8 +137,6 @@ def print_comparison(fitted: dict[str, Any], n_dropped: int, as_json: bool) -> N
         typer.echo(json.dumps([{"model": name} | row for name, row in zip(table.index, rows)], indent=2))
     else:
         typer.echo(str(table))
-    if n_dropped:
-        typer.echo(f"{n_dropped} rows with missing values are left out", err=True)
     for name, model in fitted.items():
         for words in model.warnings_:
             typer.echo(f"warning: {name}: {words}", err=True)
@@ -115,12 +156,21 @@ def watch(
     data: Annotated[str, typer.Argument(help="file of numbers, a row a line; - is standard input")] = "-",
     hazard: Annotated[float, typer.Option(help="prior probability of a change at a row")] = 1 / 250,
     threshold: Annotated[float, typer.Option(help="posterior probability that declares a change")] = 0.9,
+    checkpoint: Annotated[
+        str | None, typer.Option(help="file: save there, and continue from there after a crash")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one object of JSON for each change")] = False,
 ) -> None:
     """Print the change points of DATA as they are declared.  Rows are counted from 0."""
     with errors_in_words(), open_or_stdin(data) as lines:
         monitor = EvidenceMonitor(hazard=hazard, threshold=threshold)
-        for row in rows_of_lines(lines, "standard input" if data == "-" else data):
+        if checkpoint is not None:
+            monitor = resumed(monitor, Path(checkpoint))
+        n_seen = getattr(monitor, "n_samples_seen_", 0)
+        rows = rows_of_lines(lines, "standard input" if data == "-" else data)
+        if data != "-" and sum(1 for _ in islice(rows, n_seen)) < n_seen:
+            raise ValueError(f"{checkpoint} has seen {n_seen} rows, and {data} has fewer")
+        for row in rows:
             monitor.partial_fit([row])
             for found in monitor.detections_[-1:] if monitor.drift_detected else ():
                 words = (
@@ -128,6 +178,10 @@ def watch(
                     f"log Bayes factor {found.log_bayes_factor:.1f}"
                 )
                 typer.echo(json.dumps(found._asdict(), default=float) if as_json else words)
+            if checkpoint is not None and monitor.n_samples_seen_ % WATCHED_ROWS == 0:
+                save(monitor, checkpoint)
+        if checkpoint is not None and getattr(monitor, "n_samples_seen_", 0) > n_seen:
+            save(monitor, checkpoint)
 
 
 def open_or_stdin(path: str) -> Any:

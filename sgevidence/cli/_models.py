@@ -7,8 +7,13 @@ import numpy as np
 
 from ..estimators import BayesianGLM, BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression
 
-#: A model and what its ``fit`` is given.
-Models = dict[str, tuple[Any, tuple]]
+#: A model and the names of what its ``fit`` is given beside X and y.
+Models = dict[str, tuple[Any, tuple[str, ...]]]
+
+
+def given(rows: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    """Arguments of ``fit`` and ``partial_fit`` beside X and y."""
+    return {name: getattr(rows, name) for name in names}
 
 
 def component_counts(text: str) -> list[int]:
@@ -36,9 +41,8 @@ def densities(
         raise ValueError("mixtures of different columns are of different data: give --features once")
     if rows.offset is not None:
         raise ValueError("mixtures have no offset")
-    given = (rows.X, None, rows.sample_weight)
     params: dict[str, Any] = dict(covariance_type=covariance, standardize=standardize, random_state=seed)
-    return {f"K={k}": (BayesianGMM(k, **params), given) for k in counts}
+    return {f"K={k}": (BayesianGMM(k, **params), ("sample_weight",)) for k in counts}
 
 
 def regressions(rows: Any, columns: list, family: str | None, standardize: bool, seed: int) -> Models:
@@ -54,12 +58,11 @@ def regressions(rows: Any, columns: list, family: str | None, standardize: bool,
     return models
 
 
-def regression(name: str, params: dict, rows: Any) -> tuple[Any, tuple]:
+def regression(name: str, params: dict, rows: Any) -> tuple[Any, tuple[str, ...]]:
     """One of them; of a family's name that is not known the estimator says which there are."""
-    given = (rows.X, rows.y, rows.sample_weight)
     makers = {"linear": BayesianLinearRegression, "softmax": BayesianSoftmaxRegression}
     if name not in makers:
-        return BayesianGLM(name, **params), (*given, rows.offset)
+        return BayesianGLM(name, **params), ("sample_weight", "offset")
     if rows.offset is not None:
         raise ValueError(f"{name} has no offset: give --family of a generalised linear model, as poisson")
-    return makers[name](**params), given
+    return makers[name](**params), ("sample_weight",)

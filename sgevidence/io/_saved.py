@@ -12,14 +12,17 @@ from typing import Any
 from sklearn.base import BaseEstimator
 
 from ..exceptions import SavedFileError
-from ..model_selection import evidence_scorer, evidence_scorers
+from ..model_selection import checked_scorer, evidence_scorer, evidence_scorers
 from ._state_file import PACKAGE, read, version, write
 
 #: Beside our own classes: what averages and searches hold.  A function could be called with anything, so that
 #: not all of ours are in it.
 HELD = frozenset(
     {"sklearn.utils._bunch.Bunch"}
-    | {f"{f.__module__}.{f.__qualname__}" for f in (evidence_scorer, *evidence_scorers.values())}
+    | {
+        f"{f.__module__}.{f.__qualname__}"
+        for f in (checked_scorer, evidence_scorer, *evidence_scorers.values())
+    }
 )
 
 

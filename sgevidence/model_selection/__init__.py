@@ -10,7 +10,7 @@ from ._predictive_check import predictive_check, replicated_check
 from ._prior_sensitivity import ReweightedEvidence, SensitivityTable, prior_sensitivity, reweight_prior
 from ._probabilities import log_model_prior, probability_interval
 from ._replicate import Replicates, replicate
-from ._search import FullData, evidence_scorer, evidence_scorers
+from ._search import FullData, checked_scorer, evidence_scorer, evidence_scorers
 from ._seeding import seed
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "probability_interval",
     "log_model_prior",
     "candidates",
+    "checked_scorer",
     "Candidate",
     "last_step",
     "named_models",

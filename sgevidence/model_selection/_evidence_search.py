@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 from ..exceptions import EvidenceWarning
 from ._candidates import ONE_MAX_ORDER, candidates, last_step
 from ._compare import compare
-from ._search import FullData, evidence_scorers
+from ._search import FullData, checked_scorer, evidence_scorers
 
 #: Last part of the names of parameters that have a next larger value: the search should end beyond the best.
 SIZES = {"n_components", "order"}
@@ -84,7 +84,7 @@ class EvidenceSearch(GridSearchCV):
         super().__init__(
             estimator,
             param_grid,
-            scoring=evidence_scorers,
+            scoring=evidence_scorers | {"log_evidence": checked_scorer},
             n_jobs=n_jobs,
             refit="log_evidence",
             cv=FullData(),

@@ -1,5 +1,6 @@
 """Selection by evidence in scikit-learn's searches: scorers, and a split that trains on all rows."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -7,7 +8,8 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
 from .._compat import num_samples
-from ._candidates import last_step
+from ..exceptions import EvidenceWarning
+from ._candidates import ONE_MAX_ORDER, last_step
 
 
 def _weighted(scorer: Callable[..., float]) -> Callable[..., float]:
@@ -38,6 +40,12 @@ def evidence_scorer(estimator: Any, X: Any, y: Any = None, sample_weight: Any = 
     TypeError
         If the estimator has no ``log_evidence_``.
 
+    Warns
+    -----
+    EvidenceWarning
+        If an autoregression is given as many rows as its order says, since other orders would be scored on
+        other rows.  :class:`EvidenceSearch` compares the rows itself.
+
     See Also
     --------
     FullData : The split to use it with.
@@ -60,6 +68,16 @@ def evidence_scorer(estimator: Any, X: Any, y: Any = None, sample_weight: Any = 
     >>> search.fit(X).best_params_
     {'n_components': 2}
     """
+    model = last_step(estimator)
+    if getattr(model, "n_conditioned_", 0) and model.max_order is None:
+        words = "a search may compare log evidences of different rows without seeing it"
+        warnings.warn(f"{words}{ONE_MAX_ORDER}", EvidenceWarning, stacklevel=2)
+    return _read(estimator, "log_evidence_")
+
+
+@_weighted
+def checked_scorer(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    """Log evidence, nats, for a search that compares the rows of its candidates itself."""
     return _read(estimator, "log_evidence_")
 
 

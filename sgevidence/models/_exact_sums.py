@@ -35,6 +35,8 @@ ROWS_OF_TABLE = 32_768
 BITS, WEIGHTED_BITS = 20, 13
 #: Slices that integers of 64 bits hold the sums of.
 BEFORE_CARRY = 512
+#: Prime modulo which ranks are taken, 2³¹ − 1: products of two remainders are integers of 64 bits.
+PRIME = 2**31 - 1
 
 
 class ExactSums(NamedTuple):
@@ -127,3 +129,17 @@ def _slices(v: np.ndarray, top: np.ndarray, bits: int) -> list[np.ndarray]:
 def _carried(total: dict, places: dict) -> dict:
     """Sums of 64 bits, added to those of any length."""
     return total | {k: total.get(k, 0) + part.astype(object) for k, part in places.items()}
+
+
+def rank(integers: np.ndarray) -> int:
+    """Rank of a matrix of Python's integers modulo a prime: at most the rank itself, nearly always that."""
+    M, r = np.array([[int(value) % PRIME for value in row] for row in integers], dtype=np.int64), 0
+    for column in range(M.shape[1]):
+        found = r + np.flatnonzero(M[r:, column])
+        if not len(found):
+            continue
+        M[[r, found[0]]] = M[[found[0], r]]
+        M[r] = M[r] * pow(int(M[r, column]), -1, PRIME) % PRIME
+        M[r + 1 :] = (M[r + 1 :] - M[r + 1 :, column, None] * M[r]) % PRIME
+        r += 1
+    return r

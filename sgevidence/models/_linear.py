@@ -16,8 +16,9 @@ from scipy.linalg import solve_triangular
 
 from ._base import Model
 from ._exact_sums import ExactSums
+from ._linear_factor import Moments
 from ._linear_marginal import NoiseMarginal
-from ._linear_posterior import KnownNoise, Moments, UnknownNoise
+from ._linear_posterior import KnownNoise, UnknownNoise
 from ._moments import with_moments
 from ._noise_prior import HalfT, InverseGamma
 from ._regression import design_matrix, gaussian_log_density, prior_scales

@@ -4,16 +4,9 @@ With y_r ~ N(w·φ_r, v), counted ω_r times, and w ~ N(0, S²), let K = S Φᵀ
 
     log p(y | v) = −½ [n log 2πv + log |K + v| − d log v + ρ²/v],      K + v = RᵀR,   Rᵀc = g,   ρ² = q − c·c.
 
-K, g and q are known without rounding (:mod:`._exact_sums`), and R, c, ρ² and the determinant are computed
-with as many decimal digits as the columns ask for: nothing need be centred or scaled, whatever lies far out.
-Only then numbers are rounded to double precision.  For an unknown noise the curve over s = log v is needed
-beside the points v₀ of a coarse grid where it is known so: with U diag(σ) the left part of the singular
-values of R at v₀, μ = σ² − v₀ and γ = Uᵀc,
-
-    log |K + v| = log |K + v₀| + Σ log1p((v − v₀)/σ²),      ρ²(v) = ρ² + (v − v₀) Σ γ²/(μ + v),
-
-which is exact at v₀, and errs beside it by rounding alone.  It is analytic for |Im s| < π, so the trapezoid
-rule converges geometrically (Trefethen and Weideman 2014).
+K, g and q are known without rounding, and the integral over w is exact at some v₀, from which the curve over
+s = log v follows beside them (:mod:`._linear_factor`).  The curve is analytic for |Im s| < π, so the
+trapezoid rule converges geometrically (Trefethen and Weideman 2014).
 
 Symbols
 -------
@@ -25,19 +18,15 @@ R, c     ``R, c``       pivoted Cholesky factor of K + v₀, and of (g, q)
 =======  =============  ==========================================================
 """
 
+from collections.abc import Iterator
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
 
-from ._exact_sums import ExactSums
+from ._linear_factor import DIGITS, LOGARITHM, Factor, Moments
 from ._noise_prior import HalfT, InverseGamma
 
-#: Decimal digits beyond those that cancel.
-DIGITS = 30
-#: Context of logarithms whose result is rounded to double precision.
-LOGARITHM = Context(prec=25, Emax=MAX_EMAX, Emin=MIN_EMIN)
 #: Distance in s of the points v₀, and step of the grid on which the curve is first looked at.
 APART, COARSE = 8.0, 0.1
 #: Nats below the maximum at which the density of s is nothing: e⁻⁶⁰ is below rounding.
@@ -48,103 +37,6 @@ NODES, DOUBLINGS, TOLERANCE = 128, 12, 1e-11
 ENOUGH = 20
 #: Cells of the distribution function that log σ² is drawn from, right to 10⁻⁵.
 CELLS = 4096
-
-
-class Factor(NamedTuple):
-    """The Gaussian integral over the coefficients at one v₀."""
-
-    v: float
-    R: np.ndarray  #: (d, d), of the columns in the order of the pivots
-    order: np.ndarray  #: (d,)
-    c: np.ndarray  #: (d,)
-    log_det: float  #: of K + v₀
-    rest: float  #: ρ²/v₀
-    U: np.ndarray  #: left singular vectors of R, (d, d)
-    squares: np.ndarray  #: σ², (d,)
-    mu: np.ndarray  #: eigenvalues of K, (d,)
-    gamma: np.ndarray  #: (d,)
-
-    @classmethod
-    def of(cls, moments: "Moments", v: Decimal) -> "Factor":
-        R, order, log_det, rest = moments.cholesky(v)
-        d = len(order)
-        c, R, v0 = R[:, d], R[:, :d], float(v)
-        U, squares = np.zeros((0, 0)), np.zeros(0)
-        if d:
-            sva, _, U, work, _, info = lapack.dgejsv(np.asfortranarray(R.T), joba=0, jobr=0)
-            if info:
-                raise np.linalg.LinAlgError("singular values did not converge")
-            squares = (sva * (work[0] / work[1])) ** 2
-        mu = squares - v0
-        mu[mu < 4 * d * np.finfo(float).eps * squares] = 0.0
-        return cls(v0, R, order, c, log_det, rest, U, squares, mu, U.T @ c)
-
-    def log_likelihood(self, s: np.ndarray, n: float) -> np.ndarray:
-        """log p(y | v = e^s), (m,)."""
-        v, d = np.exp(s), len(self.mu)
-        ratio = (v - self.v) / self.squares[:, None]
-        log_det = self.log_det + np.sum(np.log1p(ratio), axis=0) - d * s
-        more = (v - self.v) * np.sum(self.gamma[:, None] ** 2 / (self.mu[:, None] + v), axis=0)
-        squares = np.maximum(self.rest * self.v + more, 0.0) / v
-        return -0.5 * (n * (np.log(2 * np.pi) + s) + log_det + squares)
-
-    def draws(self, v: np.ndarray, rng: np.random.Generator, scales: np.ndarray) -> np.ndarray:
-        """One draw of w | y, v for each v, (len(v), d).
-
-        By a triangular system, in which columns far out keep their digits.
-        """
-        z = rng.standard_normal((len(v), len(self.mu)))
-        r = (self.mu + v[:, None]) / self.squares
-        t = self.U @ (self.gamma / r + np.sqrt(v[:, None] / r) * z).T
-        w = np.empty((len(v), len(self.mu)))
-        w[:, self.order] = solve_triangular(self.R, t, check_finite=False).T
-        return w * scales
-
-
-class Moments(NamedTuple):
-    """K, g and q of rows, exactly."""
-
-    sums: ExactSums  #: of [1, X, y]
-    scales: np.ndarray  #: of X, and of 1 if there is an intercept
-    fit_intercept: bool
-
-    @property
-    def n(self) -> float:
-        return self.sums.total_weight
-
-    def cholesky(self, v: Decimal) -> tuple[np.ndarray, np.ndarray, float, float]:
-        """R with c as its last column (d, d + 1), the pivots' order, log |K + v| and ρ²/v."""
-        with localcontext(Context(prec=DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)) as context:
-            A = self._matrix()
-            trace, q, d = sum(np.diag(A)[:-1], v), A[-1, -1], len(A) - 1
-            cancel = max((trace / v * max(d, 1)).adjusted(), 0) + max((1 + q / v).adjusted(), 0)
-            if cancel > 0:
-                context.prec = DIGITS + cancel
-                A = self._matrix()
-            order, log_det = np.arange(d), Decimal(0)
-            A[np.arange(d), np.arange(d)] += v
-            for k in range(d):
-                p = k + int(np.argmax(np.diag(A)[k:d]))
-                swap = [p, k]
-                A[[k, p]], order[[k, p]] = A[swap], order[swap]
-                A[:, [k, p]] = A[:, swap]
-                log_det += A[k, k].ln(LOGARITHM)
-                A[k, k:] /= A[k, k].sqrt()
-                A[k + 1 :, k + 1 :] -= np.multiply.outer(A[k, k + 1 :], A[k, k + 1 :])
-            rest = float(max(A[d, d], Decimal(0)) / v)
-        R = A[:d].astype(float)
-        R[np.tril_indices(d, -1)] = 0.0
-        return R, order, float(log_det), rest
-
-    def _matrix(self) -> np.ndarray:
-        """[[K, g], [gᵀ, q]] in the precision of the context."""
-        sums, p = self.sums, len(self.sums.exponents) - 2
-        columns = [*range(1, p + 1), *([0] if self.fit_intercept else []), p + 1]
-        factors = np.array([Decimal(2) ** int(sums.exponents[j]) for j in columns], dtype=object)
-        factors[:-1] *= np.array([Decimal(float(scale)) for scale in self.scales], dtype=object)
-        M = sums.integers[np.ix_(columns, columns)]
-        M = np.array([Decimal(int(value)) for value in M.ravel()], dtype=object).reshape(M.shape)
-        return M * (np.multiply.outer(factors, factors) * Decimal(2) ** sums.unit)
 
 
 class KnownNoise(NamedTuple):
@@ -178,6 +70,7 @@ class UnknownNoise:
     def __init__(self, moments: Moments, prior: InverseGamma | HalfT) -> None:
         self.moments, self.prior = moments, prior
         self._factors: dict[int, Factor] = {}
+        self._last: int | None = None  #: of the factor that tells the curve at all smaller v
         self.n = moments.n
         self.support = self._support()
         self.highest, self.log_evidence = self._integral()
@@ -195,25 +88,31 @@ class UnknownNoise:
         s = s[cell] + t * (s[cell + 1] - s[cell])
         out = np.empty((size, len(self.moments.scales) + 1))
         out[:, -1] = s
-        for k, which in self._places(s):
-            out[which, :-1] = self._factor(k).draws(np.exp(s[which]), rng, self.moments.scales)
+        for factor, which in self._factors_at(s):
+            out[which, :-1] = factor.draws(np.exp(s[which]), rng, self.moments.scales)
         return out
 
     def log_joint(self, s: np.ndarray) -> np.ndarray:
         """log p(y, s), nats, (m,)."""
         out = np.asarray(self.prior.log_density(s), dtype=float)
-        for k, which in self._places(s):
-            out[which] += self._factor(k).log_likelihood(s[which], self.n)
+        for factor, which in self._factors_at(s):
+            out[which] += factor.log_likelihood(s[which], self.n)
         return out
 
-    def _places(self, s: np.ndarray):
-        """Which point v₀ is next to which s."""
+    def _factors_at(self, s: np.ndarray) -> Iterator[tuple[Factor, np.ndarray]]:
+        """Factors at the points v₀ next to s, from above, and which s they are for."""
         k = np.rint(s / APART).astype(int)
-        return [(int(one), k == one) for one in np.unique(k)]
+        for one in np.unique(k)[::-1].tolist():
+            if self._last is None or one >= self._last:
+                yield self._factor(one), k == one
+            else:
+                yield self._factors[self._last], k <= one
+                return
 
     def _factor(self, k: int) -> Factor:
         if k not in self._factors:
-            self._factors[k] = Factor.of(self.moments, Decimal(float(np.exp(k * APART))))
+            factor = Factor.of(self.moments, Decimal(float(np.exp(k * APART)))).last_of(self.moments)
+            self._factors[k], self._last = factor, k if factor.is_last else self._last
         return self._factors[k]
 
     def _integral(self) -> tuple[float, float]:

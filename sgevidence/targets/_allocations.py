@@ -88,8 +88,7 @@ def allocation_evidence(
     >>> bool(abs(found.log_evidence - MixtureModel(1, 1).exact_log_evidence(rows)) < 1e-6)
     True
     """
-    if not np.all(rows.weight > 0):
-        rows = rows.take(np.flatnonzero(rows.weight > 0))
+    rows = rows if np.all(rows.weight > 0) else rows.take(np.flatnonzero(rows.weight > 0))
     if not len(rows) or np.sum(rows.weight) > MOST_WEIGHT:
         return None
     n_copies, limit = np.ceil(rows.weight * (1 - 1e-12)), patience(model, rows) * most_rows(model)

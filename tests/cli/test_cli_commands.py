@@ -10,11 +10,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sgevidence import BayesianGMM, BayesianLinearRegression, EvidenceMonitor, cli, compare
+from sgevidence import (
+    BayesianGMM,
+    BayesianLinearRegression,
+    EvidenceFeatureSelector,
+    EvidenceMonitor,
+    cli,
+    compare,
+    load,
+)
 
 testing = pytest.importorskip("typer.testing")
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
+from sgevidence.cli import _app, _checkpoints  # noqa: E402  (which need them)
 
 
 @pytest.fixture
@@ -98,6 +107,9 @@ def test_covariances_and_a_picture(run, table, path, tmp_path):
         (["--mixture", "1", "--features", "a", "--features", "b"], "give --features once"),
         (["--target", "y", "--features", "a", "--family", "poison"], "family"),
         (["--target", "y", "--features", "a", "--offset", "b"], "linear has no offset"),
+        (["--target", "kind", "--features", "a", "--select"], "--select is for a target of numbers"),
+        (["--target", "y", "--features", "a", "--features", "b", "--select"], "give --features once"),
+        (["--target", "y", "--select", "--family", "poisson"], "takes no --family"),
     ],
     ids=str,
 )
@@ -153,3 +165,92 @@ def test_the_command_is_installed_and_helps(run):
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))
     assert project["project"]["scripts"] == {"sgevidence": f"{cli.__name__}:{cli.main.__name__}"}
     assert {"compare", "watch"} <= set(run("--help").stdout.split())
+
+
+def test_columns_by_evidence(run, table, path):
+    words = ("compare", path, "--target", "y", "--features", "a,b,n", "--select")
+    out = run(*words, "--json")
+    assert out.exit_code == 0, out.output
+    found = json.loads(out.stdout)
+    expected = EvidenceFeatureSelector(standardize=True).fit(table[["a", "b", "n"]], table["y"])
+    assert found["log_evidence"] == expected.log_evidence_
+    assert found["inclusion_probabilities"] == dict(zip("abn", expected.inclusion_probabilities_.tolist()))
+    assert [row["columns"] for row in found["models"]] == [list(c) for c in expected.models_["columns"]]
+    assert [row["probability"] for row in found["models"]] == expected.models_["probability"].tolist()
+    text = run(*words).stdout
+    assert re.search(r"^a +\S+ +yes", text, re.M) and re.search(r"^a, b, n +3 ", text, re.M)
+
+
+class Killed(Exception):
+    """In the place of a signal."""
+
+
+def killed_after(save, n):
+    """``save``, and the end of the process at its n-th call."""
+    calls = []
+
+    def saves(*given):
+        save(*given)
+        calls.append(given)
+        if len(calls) == n:
+            raise Killed
+
+    return saves
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--target", "kind", "--features", "a", "--features", "a,b"),
+        ("--target", "n", "--features", "b", "--family", "poisson", "--sample-weight", "w"),
+        ("--mixture", "1,2", "--features", "a,b"),
+    ],
+    ids=["softmax", "weighted", "mixture"],
+)
+def test_a_comparison_that_is_killed_continues(options, run, table, tmp_path, monkeypatch):
+    pytest.importorskip("skops")
+    monkeypatch.setattr("sgevidence.estimators._sources.BATCH", 9)
+    table = table.assign(w=np.arange(40) % 3).sort_values("kind")  # a batch of one label comes first
+    table.to_parquet(tmp_path / "rows.parquet")
+    words = ("compare", tmp_path / "rows.parquet", *options, "--json", "--checkpoint")
+    whole = run(*words, tmp_path / "whole")
+    assert whole.exit_code == 0, whole.output
+    for n in (1, 4):
+        with monkeypatch.context() as patch:
+            patch.setattr(_checkpoints, "save", killed_after(_checkpoints.save, n))
+            assert isinstance(run(*words, tmp_path / "killed").exception, Killed)
+    again = run(*words, tmp_path / "killed")
+    assert again.exit_code == 0 and again.stdout == whole.stdout
+    assert run(*words, tmp_path / "killed").stdout == whole.stdout  # nothing is learnt twice
+
+
+def test_a_watch_that_is_killed_continues(run, tmp_path, monkeypatch, rng):
+    pytest.importorskip("skops")
+    monkeypatch.setattr(_app, "WATCHED_ROWS", 15)
+    x = np.r_[rng.normal(0, 1, 40), rng.normal(9, 1, 30), rng.normal(-9, 1, 20)]
+    (tmp_path / "rows").write_text("".join(f"{float(v)!r}\n" for v in x), encoding="utf-8")
+    words = ("watch", tmp_path / "rows", "--json", "--checkpoint", tmp_path / "monitor.sge")
+    monitor = EvidenceMonitor().fit(x)
+    with monkeypatch.context() as patch:
+        patch.setattr(_app, "save", killed_after(_app.save, 3))
+        killed = run(*words)
+    assert isinstance(killed.exception, Killed)
+    again = run(*words)
+    found = [json.loads(line) for line in (killed.stdout + again.stdout).splitlines()]
+    assert found == [detection._asdict() for detection in monitor.detections_] and len(found) == 2
+    last = load(tmp_path / "monitor.sge")
+    assert last.n_samples_seen_ == 90 and last.log_evidence_ == monitor.log_evidence_
+    assert run(*words).stdout == ""
+
+
+def test_checkpoints_of_another_run_are_refused(run, path, tmp_path):
+    pytest.importorskip("skops")
+    words = ("compare", path, "--target", "y", "--features", "a", "--checkpoint", tmp_path / "models")
+    assert run(*words).exit_code == 0
+    assert "random_state=0 in the place of 1" in run(*words, "--seed", 1).stderr
+    path.write_text("\n".join(path.read_text().splitlines()[:30]), encoding="utf-8")
+    assert re.search("has learnt 40 rows, and .*rows.csv has 29", run(*words).stderr)
+    watch = ("watch", "-", "--checkpoint", tmp_path / "models" / "0.sge")
+    assert "is a checkpoint of class=BayesianLinearRegression" in run(*watch, text="1\n").stderr
+    (tmp_path / "models" / "0.sge").write_bytes(b"no checkpoint")
+    assert run(*words).stderr.startswith("error: ") and "0.sge" in run(*words).stderr

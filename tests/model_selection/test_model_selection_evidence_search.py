@@ -12,12 +12,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sgevidence import (
+    BayesianAutoregression,
     BayesianCategoricalMixture,
     BayesianLinearRegression,
     EvidenceSearch,
     Exact,
     FullData,
     compare,
+    evidence_scorer,
     evidence_scorers,
 )
 from sgevidence.exceptions import EvidenceWarning
@@ -92,3 +94,18 @@ def test_weights_of_rows_are_in_the_evidence():
     search = EvidenceSearch(model, {"n_components": [1]}).fit(X, sample_weight=weight)
     repeated = clone(model).fit(np.repeat(X, [3, 2], axis=0))
     assert search.best_estimator_.log_evidence_ == repeated.log_evidence_
+
+
+def test_orders_on_rows_of_their_own_are_said():
+    """A scorer sees one model at a time, so that the search of scikit-learn cannot compare the rows."""
+    y = np.random.default_rng(7).standard_normal(40)
+    model = BayesianAutoregression(sampler=Exact())
+    search = GridSearchCV(model, {"order": [0, 1]}, scoring=evidence_scorer, cv=FullData(), refit=False)
+    with pytest.warns(EvidenceWarning, match="one max_order for all orders"):
+        search.fit(y[:, None])
+    with pytest.raises(ValueError, match="one max_order for all orders"):
+        EvidenceSearch(model, {"order": [0, 1]}).fit(y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        search.set_params(estimator__max_order=1).fit(y[:, None])
+        EvidenceSearch(model, {"order": [1], "coef_scale": [1.0, 2.0]}).fit(y)

@@ -1,5 +1,6 @@
 """The exact posterior of a linear regression, against quadratures and arithmetic of 120 digits."""
 
+from decimal import Decimal
 from functools import partial
 from itertools import pairwise
 
@@ -13,7 +14,8 @@ from scipy.special import gammaln
 from sgevidence import SGAIS, BayesianLinearRegression
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
-from sgevidence.models._linear_posterior import Factor, Moments, UnknownNoise
+from sgevidence.models._linear_factor import Factor, Moments
+from sgevidence.models._linear_posterior import UnknownNoise
 from sgevidence.models._regression import design_matrix
 
 
@@ -168,6 +170,63 @@ def test_annealing_agrees(rng):
     assert abs(result.log_evidence - model.exact_log_evidence(rows)) < 4 * result.log_evidence_std
 
 
+def designs(rng):
+    """Rows that interpolate y, nearly do, or do not; whether one factor should tell the curve from there."""
+    X = rng.standard_normal((6, 12))
+    w, twice = rng.standard_normal(12), np.repeat(np.arange(6), 2)
+    few = rng.integers(0, 2, (9, 12)).astype(float)
+    whole = rng.permutation(24).reshape(6, 4).astype(float)  # y is a combination without rounding
+    nearly = np.column_stack([whole[:, :3], whole[:, 0] + 2.0**-32 * whole[:, 3]])
+    y = rng.standard_normal(6)
+    return {
+        "n < d": (X, X @ w, True),
+        "far columns": (X + 1e6, y, True),
+        "rows twice": (X[twice], y[twice], True),
+        "rows twice with other y": (X[twice], rng.standard_normal(12), False),
+        "n = d": (X[:, :5], y, True),
+        "levels, some rows the same": (np.r_[few, few[:2]], np.r_[few[:, 0], few[:2, 0]], True),
+        "columns that differ by 10⁻⁹": (nearly, whole[:, 0] + 2.0 * whole[:, 1], True),  # in the end
+        "y of zeros": (X, np.zeros(6), True),
+    }
+
+
+def check_below(rng, cases):
+    """The curve in its tail, against arithmetic with as many digits as that v asks for; hundreds of nats."""
+    found = []
+    for X, y, _ in cases.values():
+        model = LinearModel(X.shape[1], noise_prior=(1.0, 1e-30))
+        sums = model.sums(Rows.of(X, y))
+        posterior = model.posterior(sums)
+        posterior.log_joint(np.array([-8.0, -16.0]))
+        s = np.array([-9.0, -21.5, -47.0])
+        exact = [Factor.of(posterior.moments, Decimal(float(np.exp(one)))) for one in s]
+        exact = np.r_[[one.log_likelihood(s[k : k + 1], posterior.n)[0] for k, one in enumerate(exact)]]
+        curve = posterior.log_joint(s) - posterior.prior.log_density(s)
+        np.testing.assert_allclose(curve, exact, rtol=1e-9, atol=1e-7)
+        found.append(posterior._last is not None)
+    return found
+
+
+def test_one_factor_tells_the_curve_below_it_where_y_is_interpolated(rng):
+    cases = designs(rng)
+    assert check_below(rng, cases) == [is_last for _, _, is_last in cases.values()]
+
+
+@pytest.mark.parametrize(
+    "name, right, wrong",
+    [
+        ("log_likelihood", "(d - len(mu)) * (s - np.log(self.v))", "0.0"),
+        ("log_likelihood", "(self.v - v) * np.sum(gamma**2 / (mu * (mu + v)), axis=0)", "0.0"),
+        ("last_of", "np.count_nonzero(seen) != moments.rank_if_interpolated()", "False"),
+    ],
+)
+def test_broken_tails_are_caught(rng, monkeypatch, name, right, wrong):
+    monkeypatch.setattr(Factor, name, broken(getattr(Factor, name), right, wrong))
+    cases = designs(rng)
+    with pytest.raises((AssertionError, ArithmeticError)):
+        assert check_below(rng, cases) == [is_last for _, _, is_last in cases.values()]
+
+
 @pytest.mark.parametrize(
     "where, name, right, wrong",
     [
@@ -181,8 +240,8 @@ def test_annealing_agrees(rng):
         (
             Factor,
             "log_likelihood",
-            "self.log_det + np.sum(np.log1p(ratio), axis=0) - d * s",
-            "self.log_det + np.sum(np.log1p(ratio), axis=0)",
+            "self.log_det + log_ratio - d * s",
+            "self.log_det + log_ratio",
         ),
         (Moments, "cholesky", "A[np.arange(d), np.arange(d)] += v", "A[np.arange(d), np.arange(d)] += 1"),
         (UnknownNoise, "sample", "target - mass[cell]", "target - mass[cell + 1]"),
