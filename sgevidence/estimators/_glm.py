@@ -274,7 +274,7 @@ class BayesianGLM(GLMPredictions):
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GLMModel | FarColumns:
         model = GLMModel(
-            n_features=len(self.columns_),
+            n_features=X.shape[1] - self._has_offset - self._family.has_trials,
             family=self._family,
             fit_intercept=self.fit_intercept,
             coef_scale=self.coef_scale,

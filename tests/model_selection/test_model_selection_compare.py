@@ -72,7 +72,7 @@ def test_every_column():
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("np.hypot(std, std[best])", "std"),
+        ("np.maximum(std**2 + std[best] ** 2 - 2 * covariance[best], 0.0)", "std**2"),
         ("difference / np.log(10)", "difference"),
         ("probabilities(log_Z + log_prior)", "probabilities(log_Z)"),
         (
@@ -81,8 +81,8 @@ def test_every_column():
         ),
         ("log_Z - log_Z[best]", "log_Z - log_Z[0]"),
         (
-            "probability_interval(log_Z, std, log_prior, level=level)",
-            "probability_interval(log_Z, std, log_prior, level=level)[::-1]",
+            "probability_interval(log_Z, std, log_prior, level=level, covariance=covariance)",
+            "probability_interval(log_Z, std, log_prior, level=level, covariance=covariance)[::-1]",
         ),
     ],
 )
