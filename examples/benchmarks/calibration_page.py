@@ -44,10 +44,11 @@ commit that made them, below the last table, and are kept in `calibration.jsonl.
 references of earlier lines will do where they are sound (``--references``: the rows of a seed stay the
 same). Cells were added where errors had been found that the others could not see, after these were mended:
 overlapping components with 300 to 1000 rows or in many columns, mixtures of a few rows far from the prior,
-rows that nobody scaled, ten rows that alone have a column, and a spike beside its slab. A cell has twenty or
-thirty seeds; with so few a true error bar, too, is beyond the bars in one cell of forty or so, and a cell
-that is gets ten times as many, all of which count. Fits whose reference is not sound do not: in the cells of
-groups that overlap in many columns that is half of them, for which there are other values
+rows that nobody scaled, ten rows that alone have a column, and a spike beside its slab. A cell has five to
+thirty seeds (of the engine of 26 November 2026 thirty for linear and Poisson regression, twenty for custom
+models, ten for softmax, five for mixtures); with so few a true error bar, too, is beyond the bars in one
+cell of forty or so. Fits whose reference is not sound do not count: in the cells of groups that overlap in
+many columns that is half of them, for which there are other values
 ([experiments](experiments.md#groups-that-are-as-good-as-one)).
 
     cd examples/benchmarks; export OMP_NUM_THREADS=1
