@@ -40,8 +40,8 @@ def rows(seed):
 
 
 def log_likelihood(p, X, y):
-    """Of each row under each θ: (M, n)."""
-    a, b, c, s, nu = (p[name][:, None] for name in PRIORS)
+    """Of each row under each θ, (M, n); parameters are (M, 1)."""
+    a, b, c, s, nu = (p[name] for name in PRIORS)
     z = (y - a * anp.exp(-b * X[:, 0]) - c) / s
     constant = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * anp.log(nu * np.pi) - anp.log(s)
     return constant - (nu + 1) / 2 * anp.log1p(z**2 / nu)
@@ -52,7 +52,7 @@ def peer_likelihood(X, y):
 
     def function(theta):
         theta = np.atleast_2d(theta)
-        p = dict(zip(PRIORS, theta.T))
+        p = dict(zip(PRIORS, theta.T[:, :, None]))
         total = log_likelihood(p, X, y).sum(axis=1)
         return np.where(np.isfinite(total), total, -1e300)
 
