@@ -40,7 +40,7 @@ def rows(seed):
 
 
 def log_likelihood(p, X, y):
-    """Of each row under each θ, (M, n); parameters are (M, 1)."""
+    """Log-density of each row under each θ, (M, n); parameters are (M, 1)."""
     a, b, c, s, nu = (p[name] for name in PRIORS)
     z = (y - a * anp.exp(-b * X[:, 0]) - c) / s
     constant = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * anp.log(nu * np.pi) - anp.log(s)

@@ -107,7 +107,7 @@ class Model(ABC):
     def log_gammas(self) -> Sequence[tuple[np.ndarray, float]]:
         """Groups of log Gamma(c) variates of which rows see the differences only: indices (L,), and c.
 
-        Of each group the softmax has a Dirichlet prior; the logarithm of the sum is independent of it.
+        The softmax of each group has a Dirichlet prior, and the logarithm of the sum is independent of it.
         """
         return ()
 

@@ -1,6 +1,7 @@
 r"""The evidence of rows that nobody holds, by importance sampling around the modes of their posterior.
 
-1. Modes of a sample of the rows are known.  One sum over all rows has value, gradient and Hessian at each.
+1. Modes of a sample of the rows are known, and no row is unlike the sample (``_unlike_sample.py``, one sum).
+   One sum over all rows has value, gradient and Hessian at each mode.
 2. Those that may count are carried to the modes of all rows by Newton steps, two or three sums each.
 3. Draws of the Gaussians there are weighed by all rows, one sum.
 
@@ -41,6 +42,7 @@ from ._folded import N_WEIGHED, FoldedTarget, FoldsDoNotSuffice, remembered
 from ._log_concave import Gaussian
 from ._newton import Differentiable, folded_mode
 from ._pareto import pareto_k
+from ._unlike_sample import n_unlike_sample
 
 #: Nats of Laplace's evidence below the best mode at which a mode does not count: 6·10⁻⁶ nats of log Z.
 NEGLIGIBLE_NATS = 12.0
@@ -179,8 +181,14 @@ def folded_modes_answer(
     Raises
     ------
     FoldsDoNotSuffice
-        If Newton steps do not lead to a mode that may count, or the posterior is too far from Gaussians.
+        If rows are unlike the sample, Newton steps do not lead to a mode that may count, or the posterior is
+        too far from Gaussians.
     """
+    if starts and (n_unlike := n_unlike_sample(model, starts[0], rows)):
+        raise FoldsDoNotSuffice(
+            f"{n_unlike} of {len(rows)} rows are far from all that a sample of {len(rows.sample)} shows, "
+            "and may have modes of their own"
+        )
     target = FoldedTarget(model, rows)
     modes = folded_modes(target, starts)
     if model.slots is None and len(modes) > 1:

@@ -4,7 +4,7 @@ A transition takes (state, path, rng) and gives a :class:`Step`.  Either the clo
 the posterior at the end of the path, or the transition declines; then the next one is tried, from the state
 that it leaves.  All are right by their importance weights: in which order they are tried only costs variance.
 
-What decides anything later is part of the state (``adaptation``, ``memory``); ``info`` only reports, in the
+The state has everything that decides later (``adaptation``, ``memory``); ``info`` only reports, in the
 transition's own words, which are names of fields of a record of the run.
 
 Symbols
