@@ -192,7 +192,7 @@ class RowSource:
                 present = fragment.physical_schema.names
                 if lost := [name for name in wanted if name not in present]:
                     raise ValueError(f"no column {lost[0]!r}: its columns are {present}")
-                options: dict[str, Any] = {"use_threads": False, "batch_readahead": 1}  # or 16 are at hand
+                options = _one_at_a_time(fragment)
                 for batch in fragment.to_batches(columns=wanted, schema=dataset.schema, **options):
                     table = pa.Table.from_batches([batch])
                     yield self._whole(table, roles, n_rows)
@@ -250,3 +250,16 @@ class RowSource:
             missing |= gaps
         self.n_dropped += int(missing.sum())
         return table.filter(pyarrow().array(~missing)) if missing.any() else table
+
+
+def _one_at_a_time(fragment: Any) -> dict[str, Any]:
+    """Options of pyarrow with which a file's rows pass through memory and do not stay there.
+
+    Its defaults read 16 batches ahead, and keep a whole Parquet file in a buffer until its last row.
+    """
+    import pyarrow.dataset as ds
+
+    options: dict[str, Any] = {"use_threads": False, "batch_readahead": 1}
+    if isinstance(fragment, ds.ParquetFileFragment):
+        options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(pre_buffer=False)
+    return options
