@@ -30,27 +30,24 @@ M. Pourahmadi (1999), Joint mean-covariance models with applications to longitud
 """
 
 from dataclasses import dataclass
-from math import lgamma
 
 import autograd.numpy as anp
 import numpy as np
-from scipy.special import gammaln
 
 from ._full_gaussian import FullGaussian
 from ._gaussian_mixture import GaussianMixture, log_weights
+from ._natural_factors import log_prior_of_factors, natural_of_factors
 from ._natural_sums import natural_sum
 from ._one_full_component import OneFullComponent
 from ._precision_factors import (
+    MAX_LOSS_NATS,
+    below,
     covariance_of,
     factors_of,
     largest_term,
-    natural_of_factors,
     times_root,
     unit_lower,
 )
-
-#: Nats that cancellation may take from a sum over rows before it is formed row by row.
-MAX_LOSS_NATS = 0.01
 
 
 @dataclass(frozen=True)
@@ -91,18 +88,15 @@ class FullMixtureModel(GaussianMixture):
         return self._joined(z, [times_root(s, r, u), s, r])
 
     def log_prior(self, theta):
-        z, mu, s, r = self._split(theta)
-        a, tau, p, beta = self.weight_concentration, self.mean_scale, self.n_features, self.variance_prior[1]
-        later = np.arange(p - 1, -1, -1)  # columns after each
-        C = unit_lower(r)
-        v = anp.matmul(mu[:, :, None, :], C)[:, :, 0, :]
-        energy = anp.exp(-s) * (beta * anp.sum(C**2, axis=2) + v**2 / (2 * tau**2))
-        log_p = -anp.sum(energy + (self.shapes + (later + 1) / 2) * s, axis=2)
-        constant = np.sum(
-            self.shapes * np.log(beta) - gammaln(self.shapes) + later / 2 * np.log(beta / np.pi)
+        return log_prior_of_factors(
+            theta,
+            self.n_components,
+            self.n_features,
+            self.weight_concentration,
+            self.mean_scale,
+            self.shapes,
+            self.variance_prior[1],
         )
-        constant -= p / 2 * np.log(2 * np.pi * tau**2)
-        return anp.sum(a * z - anp.exp(z) - lgamma(a) + log_p + constant, axis=1)
 
     def component_log_densities(self, theta, X):
         """log π_k N(x_r | μ_k, Σ_k), (K, M, n)."""
@@ -112,23 +106,19 @@ class FullMixtureModel(GaussianMixture):
         constant = log_weights(z) - 0.5 * anp.sum(s + np.log(2 * np.pi), axis=2)
         return anp.transpose(constant[:, :, None] - 0.5 * squares, (1, 0, 2))
 
-    def _natural(self, theta, center):
-        """A of x measured from the centre, (K, M, p (p + 1)/2 + p + 1)."""
-        z, mu, s, r = self._split(theta)
-        return natural_of_factors(log_weights(z), mu - center, s, r)
-
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         _, mu, s, r = self._split(getattr(theta, "_value", theta))
         n = max(float(np.sum(rows.weight)), 1e-300)
-        i, j = np.tril_indices(self.n_features)
+        i, j = below(self.n_features, 0)
         for center in (
             rows.weight @ rows.X / n,
             np.zeros(self.n_features),
         ):  # a far row may carry the mean away
             if largest_term(mu - center, s, r, rows.X - center) * n * np.finfo(float).eps < MAX_LOSS_NATS:
-                x = rows.X - center
-                F = np.column_stack([x[:, i] * x[:, j], x, np.ones(len(x))])
-                return natural_sum(self._natural(theta, center), F, rows.weight, tape, single_below)
+                x = np.ascontiguousarray((rows.X - center).T)
+                F = np.concatenate([x[i] * x[j], x, np.ones((1, len(rows)))]).T
+                A = natural_of_factors(theta, self.n_components, center)
+                return natural_sum(A, F, rows.weight, tape, single_below)
         return self._row_by_row(theta, rows, tape)
 
     def draw_rows(self, blocks, rng):

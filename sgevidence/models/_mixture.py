@@ -7,6 +7,11 @@ p(x) = Σ_k π_k Π_j N(x_j | μ_kj, σ²_kj) with π ~ Dirichlet(a, …, a), σ
 variates: an exact Dirichlet prior with one redundant direction, which the prior keeps proper.
 The components are exchangeable, and the evidence is over all K! labellings.
 
+A sum over rows is formed from x measured from a centre, and its terms cancel: of a row near μ_k they leave
+what exceeds the rounding of μ²_k/σ²_k.  So the centre is the mean of the rows; but one row at 10⁹ among fifty
+carries the mean away from all others, and then it is zero: the far row lies in a component of its own, which
+is wide by the prior, and the others are near zero.  Where neither will do the sum is formed row by row.
+
 Symbols: ``z`` (M, K), ``mu`` and ``s = log σ²`` (M, K, p), ``R`` = responsibilities (K, M, n).
 """
 
@@ -15,14 +20,17 @@ from math import lgamma
 
 import autograd.numpy as anp
 import numpy as np
-from autograd.extend import defvjp, primitive
 
 from ._diagonal_gaussian import DiagonalGaussian
 from ._gaussian_mixture import GaussianMixture, log_weights
 from ._mixture_curvature import likelihood_derivatives, prior_derivatives
-from ._mixture_sums import CANCELS, center_of, fused
+from ._natural_sums import natural_sum
+from ._natural_variances import log_prior_of_variances, natural_of_variances
 from ._noise_prior import inverse_gamma_log_density
 from ._one_component import OneComponent
+
+#: μ²/σ² from which the origin matters, and beyond which [x², x, 1] leave less than 10⁻⁴ of a row's density.
+CENTERED, CANCELS = 1e6, 1e12
 
 
 @dataclass(frozen=True)
@@ -55,8 +63,13 @@ class MixtureModel(GaussianMixture):
         return np.column_stack([z, mu, s])
 
     def log_prior(self, theta):
-        return _log_prior(
-            theta, self.n_components, self.weight_concentration, self.mean_scale, self.variance_prior
+        return log_prior_of_variances(
+            theta,
+            self.n_components,
+            self.n_features,
+            self.weight_concentration,
+            self.mean_scale,
+            self.variance_prior,
         )
 
     def plain_log_prior(self, theta):
@@ -80,7 +93,10 @@ class MixtureModel(GaussianMixture):
         center, lost = center_of(mu, log_variance, rows)
         if lost > CANCELS:  # every row, component and column at once: a fused sum's rows would be too many
             return self._row_by_row(theta, rows, tape)
-        return fused(theta, rows.X, rows.weight, self.n_components, tape, single_below, center)
+        x = rows.X - center
+        F = np.column_stack([x * x, x, np.ones(len(x))])
+        A = natural_of_variances(theta, self.n_components, center)
+        return natural_sum(A, F, rows.weight, tape, single_below)
 
     def derivatives(self, theta, rows):
         """Value, gradient and Hessian at one point from one pass over the rows."""
@@ -127,31 +143,13 @@ class MixtureModel(GaussianMixture):
         return self.n_components > 1
 
 
-@primitive
-def _log_prior(theta, K, a, tau, variance_prior):
-    z, mu, s, _, precision, (b, c) = _prior_terms(theta, K, variance_prior)
-    p = mu.shape[1] // K
-    log_p_z = (a * z - np.exp(z)).sum(axis=1) - K * lgamma(a)
-    constant = K * p * (b * np.log(c) - lgamma(b) - 0.5 * np.log(2 * np.pi * tau**2))
-    return log_p_z + constant - ((b + 0.5) * s + (c + 0.5 * mu**2 / tau**2) * precision).sum(axis=1)
-
-
-def _log_prior_vjp(ans, theta, K, a, tau, variance_prior):
-    def vjp(g):
-        z, mu, _, out, precision, (b, c) = _prior_terms(theta, K, variance_prior)
-        m = mu.shape[1]
-        out[:, :K] = a - np.exp(z)
-        out[:, K : K + m] = -mu * precision / tau**2
-        out[:, K + m :] = (c + 0.5 * mu**2 / tau**2) * precision - (b + 0.5)
-        return g[:, None] * out
-
-    return vjp
-
-
-def _prior_terms(theta, K, variance_prior):
-    m = (theta.shape[1] - K) // 2
-    s = theta[:, K + m :]
-    return theta[:, :K], theta[:, K : K + m], s, np.empty_like(theta), np.exp(-s), variance_prior
-
-
-defvjp(_log_prior, _log_prior_vjp, argnums=(0,))
+def center_of(mu: np.ndarray, log_variance: np.ndarray, rows) -> tuple[np.ndarray, float]:
+    """Where x is measured from, (p,), and the largest μ²/σ² from there, for means (M, K, p)."""
+    mean = rows.weight @ rows.X / max(np.sum(rows.weight), 1e-300)
+    precision = np.exp(-log_variance)
+    lost = float(np.max((mu - mean) ** 2 * precision))
+    if lost > CENTERED:
+        about_zero = float(np.max(mu**2 * precision))
+        if about_zero < lost:
+            return np.zeros_like(mean), about_zero
+    return mean, lost

@@ -10,14 +10,13 @@ Symbols: ``z`` (M, K), ``mu`` (M, K, p) and ``s = log σ²`` (M, K, 1).
 """
 
 from dataclasses import dataclass
-from math import lgamma
 
 import autograd.numpy as anp
 import numpy as np
 
 from ._gaussian_mixture import GaussianMixture, log_weights
 from ._natural_sums import natural_sum
-from ._noise_prior import inverse_gamma_log_density
+from ._natural_variances import log_prior_of_variances, natural_of_variances
 from ._one_spherical_component import OneSphericalComponent
 from ._spherical_gaussian import SphericalGaussian
 
@@ -54,13 +53,14 @@ class SphericalMixtureModel(GaussianMixture):
         return self._joined(z, [self.mean_scale * np.exp(s / 2) * rng.standard_normal((size, K, p)), s])
 
     def log_prior(self, theta):
-        z, mu, s = self._split(theta)
-        a, tau, p = self.weight_concentration, self.mean_scale, self.n_features
-        log_p_z = a * z - anp.exp(z) - lgamma(a)
-        energy = anp.sum(mu**2, axis=2) * anp.exp(-s[:, :, 0]) / tau**2
-        log_p_mu = -0.5 * (energy + p * (s[:, :, 0] + np.log(2 * np.pi * tau**2)))
-        log_p_s = inverse_gamma_log_density(s[:, :, 0], *self.variance_prior)
-        return anp.sum(log_p_z + log_p_s + log_p_mu, axis=1)
+        return log_prior_of_variances(
+            theta,
+            self.n_components,
+            self.n_features,
+            self.weight_concentration,
+            self.mean_scale,
+            self.variance_prior,
+        )
 
     def component_log_densities(self, theta, X):
         """log π_k N(x_r | μ_k, σ²_k I), (K, M, n)."""
@@ -69,15 +69,6 @@ class SphericalMixtureModel(GaussianMixture):
         s = s[:, :, 0]
         log_N = -0.5 * (squares * anp.exp(-s) + self.n_features * (s + np.log(2 * np.pi)))
         return anp.transpose(log_weights(z) + log_N, (2, 1, 0))
-
-    def natural(self, theta, center):
-        """A of x measured from the centre, (K, M, p + 2)."""
-        z, mu, s = self._split(theta)
-        mu, precision = mu - center, anp.exp(-s)
-        squares = anp.sum(mu**2, axis=2, keepdims=True) * precision
-        constant = log_weights(z)[:, :, None] - 0.5 * (squares + self.n_features * (s + np.log(2 * np.pi)))
-        A = anp.concatenate([-0.5 * precision, mu * precision, constant], axis=2)
-        return anp.transpose(A, (1, 0, 2))
 
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         _, mu, s = self._split(getattr(theta, "_value", theta))
@@ -90,7 +81,8 @@ class SphericalMixtureModel(GaussianMixture):
             if largest * n * np.finfo(float).eps < MAX_LOSS_NATS:
                 x = rows.X - center
                 F = np.column_stack([np.sum(x * x, axis=1), x, np.ones(len(x))])
-                return natural_sum(self.natural(theta, center), F, rows.weight, tape, single_below)
+                A = natural_of_variances(theta, self.n_components, center)
+                return natural_sum(A, F, rows.weight, tape, single_below)
         return self._row_by_row(theta, rows, tape)
 
     def draw_rows(self, blocks, rng):

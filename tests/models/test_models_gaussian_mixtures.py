@@ -3,6 +3,7 @@
 import mpmath
 import numpy as np
 import pytest
+from autograd.test_util import check_grads
 from scipy import stats
 
 from sgevidence.history._rows import Rows
@@ -150,7 +151,46 @@ def test_every_direction_has_the_prior_of_a_variance(rng):
         assert stats.kstest(u, stats.norm(scale=PRIOR["mean_scale"]).cdf).pvalue > 1e-4
 
 
+@pytest.mark.parametrize("cls", [MixtureModel, FullMixtureModel, SphericalMixtureModel])
+@pytest.mark.parametrize("p", [1, 4, 11])
+def test_the_gradient_of_the_prior_is_its_slope(cls, p, rng):
+    """Each particle's own: its cotangents are not one."""
+    model = cls(3, p, **PRIOR)
+    theta = model.sample_prior(rng, 4)
+    check_grads(model.log_prior, modes=["rev"], order=1)(theta)
+
+
 # the fused sum
+
+
+@pytest.mark.parametrize("size", [1e10, 1e160, np.inf])
+def test_coefficients_beyond_floating_point_harm_no_other_particle(size, rng):
+    """A unit triangular matrix has an inverse: LAPACK found it singular, and the whole fit was over."""
+    model, rows = FullMixtureModel(2, 3, **PRIOR), Rows.of(rng.normal(size=(50, 3)))
+    theta = model.sample_prior(rng, 4)
+    value, grad = model.value_and_grad_log_joint(theta, rows)
+    wild = theta.copy()
+    wild[1, -6:] = size * rng.normal(size=6)
+    found, slope = model.value_and_grad_log_joint(wild, rows)
+    np.testing.assert_allclose(found[[0, 2, 3]], value[[0, 2, 3]], rtol=1e-12)
+    np.testing.assert_allclose(slope[[0, 2, 3]], grad[[0, 2, 3]], rtol=1e-9, atol=1e-9)
+    assert found[1] < value[1] - 1e4
+    assert np.isfinite(model.sum_log_likelihood(wild, rows)[[0, 2, 3]]).all()
+
+
+@pytest.mark.parametrize("cls", [MixtureModel, FullMixtureModel, SphericalMixtureModel])
+@pytest.mark.parametrize(("p", "offset"), [(1, 0.0), (5, 3.0), (12, 0.0)])
+def test_the_gradient_of_the_sum_is_autograds_of_deviations(cls, p, offset, rng):
+    """To rounding, from some rows to many columns (where products are formed otherwise)."""
+    model = cls(2, p, **PRIOR).in_double_precision()
+    X = offset + rng.normal(size=(40, p)) @ (np.eye(p) + 0.2 * rng.normal(size=(p, p)))
+    theta = model.starts(Rows.of(X), 6, rng)
+    theta += 0.1 * rng.normal(size=theta.shape)
+    rows = Rows.of(X, weight=rng.exponential(size=40))
+    value, grad = model._value_and_grad_log_likelihood(theta, rows)
+    plain, plain_grad = value_and_grad(lambda t: Model._block_log_likelihood(model, t, rows, []), theta)
+    np.testing.assert_allclose(value, plain, rtol=1e-12)
+    np.testing.assert_allclose(grad, plain_grad, rtol=0, atol=1e-11 * np.abs(plain_grad).max())
 
 
 @BOTH

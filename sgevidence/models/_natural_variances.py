@@ -1,0 +1,100 @@
+r"""Natural coefficients and prior of Gaussians with variances, one of each column or one of all columns.
+
+θ = [z, μ, s], s = log σ² with w = p or w = 1 numbers for each component.  Of a row measured from a centre c
+
+    F = [x², x, 1] or [|x|², x, 1],    A = [−1/2σ², μ/σ², log π − ½ Σ_j (μ_j²/σ_j² + s_j + log 2π)],
+
+μ from the same centre, and the prior is that of :mod:`._mixture` and :mod:`._spherical_mixture`.  Both are
+written out with their derivatives: autograd alone takes the time of a pass over some hundreds of rows.
+
+Symbols: ``z`` (K, M), ``mu`` (K, p, M), ``s`` (K, w, M): particles last, so that inner loops are long.
+"""
+
+from math import lgamma
+
+import numpy as np
+from autograd.extend import defvjp, primitive
+
+
+@primitive
+def natural_of_variances(theta, K, center):
+    """A (K, M, w + p + 1) of θ (M, d)."""
+    z, mu, s = _variances(theta, K, len(center))
+    mu, w, precision = mu - center[:, None], s.shape[1], np.exp(-s)
+    A = np.empty((K, w + len(center) + 1, len(theta)))
+    A[:, :w] = -0.5 * precision
+    A[:, w:-1] = mu * precision
+    A[:, -1] = log_shares(z) - 0.5 * np.sum(mu**2 * precision + s + np.log(2 * np.pi), axis=1)
+    return np.swapaxes(A, 1, 2)
+
+
+def _natural_vjp(ans, theta, K, center):
+    z, mu, s = _variances(theta, K, len(center))
+    mu, w, precision = mu - center[:, None], s.shape[1], np.exp(-s)
+
+    def vjp(g):
+        squares, linear, constant = np.split(np.swapaxes(g, 1, 2), [w, w + len(center)], axis=1)
+        on_mu = precision * (linear - mu * constant)
+        on_s = precision * (squares - _of_each(mu * (2 * linear - mu * constant), w))
+        on_s = 0.5 * (on_s - len(center) // w * constant)
+        return joined(on_log_gammas(z, constant[:, 0]), on_mu, on_s)
+
+    return vjp
+
+
+@primitive
+def log_prior_of_variances(theta, K, p, a, tau, variance_prior):
+    """Log density of z_k = log Gamma(a), μ | σ² ~ N(0, tau² σ²) and σ² ~ InvGamma(b, c), (M,)."""
+    (z, mu, s), (b, c) = _variances(theta, K, p), variance_prior
+    w = s.shape[1]
+    constant = K * w * (b * np.log(c) - lgamma(b)) - K * lgamma(a) - 0.5 * K * p * np.log(2 * np.pi * tau**2)
+    of_variances = (b + 0.5 * p / w) * s + (c + 0.5 * _of_each(mu**2, w) / tau**2) * np.exp(-s)
+    return constant + np.sum(a * z - np.exp(z), axis=0) - np.sum(of_variances, axis=(0, 1))
+
+
+def _log_prior_vjp(ans, theta, K, p, a, tau, variance_prior):
+    (z, mu, s), (b, c) = _variances(theta, K, p), variance_prior
+    w, precision = s.shape[1], np.exp(-s)
+
+    def vjp(g):
+        on_s = (c + 0.5 * _of_each(mu**2, w) / tau**2) * precision - (b + 0.5 * p / w)
+        return g[:, None] * joined(a - np.exp(z), -mu * precision / tau**2, on_s)
+
+    return vjp
+
+
+defvjp(natural_of_variances, _natural_vjp, argnums=(0,))
+defvjp(log_prior_of_variances, _log_prior_vjp, argnums=(0,))
+
+
+def parts_of(theta: np.ndarray, K: int, *widths: int) -> list[np.ndarray]:
+    """z (K, M) and the blocks of θ (M, d) with so many numbers of each component, (K, width, M)."""
+    columns, edges = np.ascontiguousarray(theta.T), K * np.cumsum((1, *widths))
+    z, *blocks = np.split(columns, edges[:-1])
+    return [z, *(block.reshape(K, width, len(theta)) for block, width in zip(blocks, widths))]
+
+
+def joined(z: np.ndarray, *blocks: np.ndarray) -> np.ndarray:
+    """θ (M, d) of parts with particles last, which follow each other in the order of θ."""
+    M = z.shape[-1]
+    return np.ascontiguousarray(np.concatenate([z, *(block.reshape(-1, M) for block in blocks)]).T)
+
+
+def log_shares(z: np.ndarray) -> np.ndarray:
+    """log softmax of z (K, M) over K: not the logarithm of a weight, which may underflow."""
+    z = z - z.max(axis=0)
+    return z - np.log(np.exp(z).sum(axis=0))
+
+
+def on_log_gammas(z: np.ndarray, on_log_pi: np.ndarray) -> np.ndarray:
+    """Derivatives with respect to z (K, M) of those with respect to log π."""
+    return on_log_pi - np.exp(log_shares(z)) * on_log_pi.sum(axis=0)
+
+
+def _variances(theta: np.ndarray, K: int, p: int) -> list[np.ndarray]:
+    return parts_of(theta, K, p, theta.shape[1] // K - 1 - p)
+
+
+def _of_each(by_column: np.ndarray, w: int) -> np.ndarray:
+    """Sums over the columns that share a variance, (K, w, M) of (K, p, M)."""
+    return by_column if w > 1 else by_column.sum(axis=1, keepdims=True)
