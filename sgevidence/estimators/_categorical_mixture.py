@@ -13,7 +13,7 @@ from ..models import CategoricalMixtureModel
 from ._base import EvidenceEstimator
 from ._documentation import documented
 from ._input import check_count
-from ._levels import checksum, codes_of, declared_levels, decoded, given_levels, levels_of
+from ._levels import checksum, codes_of, declared_levels, decoded, first_of_levels, given_levels, levels_of
 from ._mixture import MixtureEstimator
 
 
@@ -158,6 +158,10 @@ class BayesianCategoricalMixture(MixtureEstimator):
         if reset:
             self._declared = declared_levels(X) if isinstance(self.categories, str) else None
         return validate_data(self, X, reset=reset, dtype=object, ensure_all_finite=False), None
+
+    def _first_of_levels(self, X: Any) -> np.ndarray:
+        """Numbers of rows that show all levels of X."""
+        return first_of_levels(self._validate(X, None, True)[0])
 
     def _encode_X(self, X: np.ndarray, reset: bool) -> np.ndarray:
         if reset and (self.categories is None or isinstance(self.categories, str)):

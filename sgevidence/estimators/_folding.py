@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
+from .._compat import num_samples
 from ..history import FoldedRows, Rows
 from ..models import ExactSums
 from ..samplers import SGAIS
@@ -22,8 +23,9 @@ from ..targets import FoldsDoNotSuffice
 from ._collections import Collection, together
 from ._given import arrays_of
 from ._input import fingerprint, generator, joined_fingerprint
-from ._parts import Counter, Reader, Taker, light, whole
+from ._parts import Counter, LevelTaker, Reader, Taker, light, whole
 from ._settings import settings
+from ._sources import Part
 from ._units import Units
 
 #: Rows that are fetched for a sampler that does not say how many it keeps.
@@ -102,7 +104,8 @@ def _learn(
     cut = np.split(places, np.searchsorted(places, stops[:-1]))
     numbers = [some - (stop - length) for some, stop, length in zip(cut, stops, lengths)]
     drawn = together([part for part, some in zip(collection.each(Taker(numbers)), numbers) if len(some)])
-    sample = estimator._rows(*arrays_of(drawn), True, labels)
+    shown = _levels_shown(estimator, collection)
+    sample = estimator._rows(*arrays_of(together([drawn, *shown])), True, labels)[: len(places)]
     estimator._units = None
     if estimator.standardize:
         estimator._units = _units(estimator, ReadParts(estimator, collection, None), sample.X.shape[1])
@@ -125,6 +128,13 @@ def _learn(
         joint = joined_fingerprint(estimator.data_fingerprint_, survey.fingerprint, survey.n_bytes)
         estimator.data_fingerprint_ = joint
     estimator._judge(sample)
+
+
+def _levels_shown(estimator: Any, collection: Collection) -> list[Part]:
+    """Rows of all levels that columns have, by which the first call knows them."""
+    if not get_tags(estimator).input_tags.categorical:
+        return []
+    return [part for part in collection.each(LevelTaker(light(estimator))) if num_samples(part.X)]
 
 
 def _folds(sampler: Any) -> bool:

@@ -51,6 +51,18 @@ def levels_of(X: np.ndarray, missing: str, declared: Sequence[Any] | None = None
     return found
 
 
+def first_of_levels(X: np.ndarray) -> np.ndarray:
+    """Numbers of the rows of X (n, p) in which a level of a column, or a missing value, comes first."""
+    first: set[int] = set()
+    for j, column in enumerate(X.T):
+        is_missing = missing_in(column)
+        first |= set(np.flatnonzero(is_missing)[:1].tolist())
+        rows = np.flatnonzero(~is_missing)[::-1]
+        with no_levels_refused(j):
+            first |= set(dict(zip(column[rows].tolist(), rows.tolist())).values())
+    return np.array(sorted(first), dtype=int)
+
+
 def declared_levels(X: Any) -> list[Any] | None:
     """Levels that columns of a data frame declare, as pandas' Categorical and polars' Enum do; else None."""
     dtypes: Any = getattr(X, "dtypes", None)

@@ -124,14 +124,20 @@ def of_stream_of_strata(model: Any, state: Any) -> str | None:
     state : State
         State of the sampler, after the last rows.
     """
-    found = getattr(getattr(state, "adaptation", None), "components", None)
-    if found is None:
+    adaptation = getattr(state, "adaptation", None)
+    found, n = getattr(adaptation, "components", None), getattr(adaptation, "folded", 0.0)
+    if found is not None:
+        n, way = found.n, "strata of the components in use"
+    elif n:
+        way = "sums over all rows"
+    else:
         return of_annealing(model)
-    if found.doubt is not None or state.n < CARRIED * found.n:
-        return found.doubt
+    doubt = None if found is None else found.doubt
+    if doubt is not None or state.n < CARRIED * n:
+        return doubt
     return (
-        f"with n_components={model.n_components} particles carry the evidence on from {found.n:.0f} rows, "
-        "the last that strata of the components in use have answered for: groups that came up since then may "
+        f"with n_components={model.n_components} particles carry the evidence on from {n:.0f} rows, "
+        f"the last that {way} have answered for: groups that came up since then may "
         "be missing; fit all rows at once"
     )
 

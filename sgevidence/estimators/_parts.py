@@ -54,6 +54,19 @@ class Taker:
         return Part(*(taken(column, indices) for column in part))
 
 
+@dataclass(frozen=True)
+class LevelTaker:
+    """Rows of positive weight that show all levels of the part, where columns have levels."""
+
+    estimator: Any
+
+    def __call__(self, number: int, part: Part) -> Part:
+        kept = positive(part)
+        X = taken(arrays_of(part)[0], kept)
+        indices = kept[self.estimator._first_of_levels(X)] if len(kept) else kept
+        return Part(*(taken(column, indices) for column in part))
+
+
 class Reader:
     """A function of the validated rows of a part, in the units of the model.
 

@@ -19,6 +19,7 @@ log φ       ``log_phi``     (M, K, q)
 ==========  ==============  =====================================================
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import lgamma
@@ -70,6 +71,14 @@ class CategoricalMixtureModel(Exchangeable, Model):
     def slots(self) -> np.ndarray:
         K = self.n_components
         return np.column_stack([np.arange(K), np.arange(K, self.n_params).reshape(K, -1)])
+
+    @property
+    def log_gammas(self) -> Sequence[tuple[np.ndarray, float]]:
+        K, columns = self.n_components, [np.arange(self.n_components)]
+        for start in range(K, self.n_params, sum(self.n_levels)):
+            columns += self._by_column(np.arange(start, start + sum(self.n_levels)))
+        concentrations = [self.weight_concentration, *[self.category_concentration] * (len(columns) - 1)]
+        return tuple(zip(columns, concentrations))
 
     @property
     def family(self) -> Categorical:

@@ -3,24 +3,20 @@ r"""The evidence of rows that nobody holds, by importance sampling around the mo
 1. Modes of a sample of the rows are known, and no row is unlike the sample (``_unlike_sample.py``, one sum).
    One sum over all rows has value, gradient and Hessian at each mode.
 2. Those that may count are carried to the modes of all rows by Newton steps, two or three sums each.
-3. Draws of the Gaussians there are weighed by all rows, one sum.
+3. Draws around them (``_around_modes.py``) are weighed by all rows, one sum.
 
-With f = Σ_j α_j N_j, where N_j is the Gaussian at mode j, and θ_j the labelling of θ that is next to mode j,
+With f = Σ_j α_j N_j, where N_j is the density of draws around mode j, nearly a Gaussian, and θ_j the
+labelling of θ that is next to mode j,
 
     Z = K! E[p(x | θ) p(θ) / f(θ)],    f(θ) = Σ_j α_j N_j(θ_j),
 
 of draws of N_j that are in the labelling of mode j themselves: any other has no weight.  However near modes
 and labellings are to each other, no point counts twice.
 
-Rows see the differences of log-gammas of which weights are made (:attr:`Model.log_gammas`), and not their
-total.  Its posterior is its prior, a log-gamma density and no Gaussian, and it is drawn from that.
-
 Symbols
 -------
 =======  ============  ==================================================================
 a, P     ``a, P``      mode and its precision, (d,) and (d, d)
-x        ``x``         coordinates of θ that rows see, (M, d − number of totals)
-t        ``totals``    log Σ e^z of the log-gammas z of a group
 α        ``share``     of the draws, (J,)
 =======  ============  ==================================================================
 """
@@ -31,13 +27,13 @@ from math import lgamma
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from ..history import Anchor, FoldedRows, Memory, Rows
 from ..models import Model
 from ..particles import Weights, log_sum_exp
 from ._anchoring import gaussian
 from ._answer import Answer
+from ._around_modes import AroundModes, labelling
 from ._folded import N_WEIGHED, FoldedTarget, FoldsDoNotSuffice, remembered
 from ._log_concave import Gaussian
 from ._newton import Differentiable, folded_mode
@@ -62,92 +58,6 @@ class FoldedMode(NamedTuple):
     anchor: Anchor  #: sums over all rows next to the mode
     q: Gaussian  #: at the mode
     log_evidence: float  #: by Laplace, of one labelling, nats
-
-
-class SeenByRows(NamedTuple):
-    """Coordinates x of θ in which rows see each direction: log-gammas less the last of their group."""
-
-    groups: Sequence[tuple[np.ndarray, float]]  #: indices of log-gammas, and their concentration
-    n_params: int
-
-    @property
-    def _last(self) -> np.ndarray:
-        return np.array([indices[-1] for indices, _ in self.groups], dtype=int)
-
-    def of(self, theta: np.ndarray) -> np.ndarray:
-        """A linear map, (M, d) to (M, d − number of groups)."""
-        x = theta.copy()
-        for indices, _ in self.groups:
-            x[:, indices] -= theta[:, indices[-1:]]
-        return np.delete(x, self._last, axis=1)
-
-    def theta(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Points at x, with totals from their prior, (M, d)."""
-        theta = np.insert(x, self._last - np.arange(len(self.groups)), 0.0, axis=1) if self.groups else x
-        for indices, concentration in self.groups:
-            total = concentration * len(indices)
-            t = np.log(rng.gamma(total + 1, size=(len(x), 1))) + np.log1p(-rng.random((len(x), 1))) / total
-            theta[:, indices] += t - log_sum_exp(theta[:, indices].T, axis=0)[:, None]
-        return theta
-
-    def log_density_of_totals(self, theta: np.ndarray) -> np.ndarray:
-        """(M,)."""
-        log_p = np.zeros(len(theta))
-        for indices, concentration in self.groups:
-            t, total = log_sum_exp(theta[:, indices].T, axis=0), concentration * len(indices)
-            log_p += total * t - np.exp(t) - lgamma(total)
-        return log_p
-
-
-class AroundModes:
-    """f: draws of Gaussians at modes, in the coordinates that rows see, and their density.
-
-    Parameters
-    ----------
-    model : Model
-    modes : sequence of (a, P)
-        Modes and precisions.
-    share : ndarray of shape (J,)
-        Of the draws.
-    """
-
-    def __init__(self, model: Model, modes: Sequence[tuple[np.ndarray, np.ndarray]], share: np.ndarray):
-        self.model, self.share = model, share
-        self.seen = SeenByRows(model.log_gammas, model.n_params)
-        S = self.seen.of(np.eye(model.n_params))
-        self.points = [a for a, _ in modes]
-        self.centers = [self.seen.of(a[None])[0] for a in self.points]
-        self.factors = [np.linalg.cholesky(S.T @ np.linalg.solve(P, S)) for _, P in modes]
-
-    def reference(self, j: int) -> Any:
-        """Slots of the labelling of mode j."""
-        return labelling(self.model, self.points[j])
-
-    def draws(self, size: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Points (M, d), and which are in the labelling of their own mode, (M,)."""
-        counts = np.maximum(np.round(size * self.share).astype(int), 1)
-        theta, own = [], []
-        for j, count in enumerate(counts):
-            z = rng.standard_normal((count, len(self.centers[j])))
-            theta.append(self.seen.theta(self.centers[j] + z @ self.factors[j].T, rng))
-            own.append(self.model.is_canonical(theta[-1], self.reference(j)))
-        self.share = counts / counts.sum()  # as they were drawn
-        return np.concatenate(theta), np.concatenate(own)
-
-    def log_density(self, theta: np.ndarray) -> np.ndarray:
-        """log f, (M,)."""
-        each = []
-        for j, (center, L) in enumerate(zip(self.centers, self.factors)):
-            x = self.seen.of(self.model.canonicalize(theta, self.reference(j))) - center
-            u = solve_triangular(L, x.T, lower=True)
-            log_volume = np.sum(np.log(np.diag(L))) + 0.5 * len(L) * np.log(2 * np.pi)
-            each.append(np.log(self.share[j]) - 0.5 * np.sum(u**2, axis=0) - log_volume)
-        return log_sum_exp(np.array(each), axis=0) + self.seen.log_density_of_totals(theta)
-
-
-def labelling(model: Model, a: np.ndarray) -> Any:
-    """Slots of exchangeable components in which a point is; None without such."""
-    return None if model.slots is None else (a[model.slots], np.ones(model.slots.shape))
 
 
 def folded_modes_answer(

@@ -57,6 +57,7 @@ class Adaptation(NamedTuple):
     allocations_failed: float = 0.0
     proposed: float = 0.0  #: rows, by total weight, when the model's proposal was last asked
     components: ComponentEvidence | None = None  #: of a mixture, as its proposal last knew them
+    folded: float = 0.0  #: rows, by total weight, whose evidence came from sums over parts
     sharpened: float = 0.0  #: rows, by total weight, when an annealed answer was last sharpened
     spent: float = 0.0  #: gradients since then, and what likelihoods cost of them, particles × rows
     searched: float = 0.0  #: rows, by total weight, when rivals of a mixture were last looked for

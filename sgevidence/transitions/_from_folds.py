@@ -76,7 +76,7 @@ class FromFolds(NamedTuple):
             found, memory = folded_modes_answer(
                 self.model, rows, starts, state.memory, rng.noise, self.n_particles
             )
-        adaptation = state.adaptation._replace(proposed=rows.total_weight)
+        adaptation = state.adaptation._replace(proposed=rows.total_weight, folded=rows.total_weight)
         info = Proposed(1, found.n_likelihoods, found.n_gradients)
         return State(without_history(found), memory, adaptation), [info]
 

@@ -1,21 +1,26 @@
 """Rows in parts: whatever cuts them, and wherever they are, the answer is that of the array."""
 
 import warnings
+from functools import partial
 
 import autograd.numpy as anp
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 from sgevidence import (
     SGAIS,
     BayesianAutoregression,
+    BayesianCategoricalMixture,
     BayesianGLM,
     BayesianGMM,
     BayesianLinearRegression,
     BayesianModel,
     BayesianSoftmaxRegression,
     EvidenceModelAverager,
+    EvidenceWarning,
     Laplace,
+    ModeSearch,
     RowSource,
     compare,
 )
@@ -205,6 +210,54 @@ def test_mixtures_are_summed_around_their_modes_and_go_on():
     for one in (model, array):
         one.partial_fit(new)
     assert_agree(model, array)
+
+
+def of_words(rng, label):
+    """Classes whose words differ, and some that are rare."""
+    X = np.array([["ja", "nein"], ["yes", "no"]])[label[:, None], rng.integers(2, size=(len(label), 4))]
+    X = X.astype(object)
+    X[3, 1], X[len(X) // 2, 2] = "maybe", None
+    return X
+
+
+def correlated(rng, label):
+    return np.array([[-9.0], [9.0]])[label] + rng.standard_normal((len(label), 2)) @ [[1.0, 0.8], [0.0, 0.6]]
+
+
+def log_evidence_of_groups(one, X, label):
+    """2! p(x, z): allocations z are beyond doubt."""
+    total = np.log(2) - np.log(len(X) + 1)
+    for k in range(2):
+        with warnings.catch_warnings(action="ignore"):  # of a group alone, which is not centred
+            one.fit(X[label == k])
+        total += one.log_evidence_ + gammaln(np.sum(label == k) + 1)
+    return total - gammaln(len(X) + 1)
+
+
+@pytest.mark.parametrize(
+    "kind, rows",
+    [(BayesianCategoricalMixture, of_words), (partial(BayesianGMM, covariance_type="full"), correlated)],
+)
+def test_mixtures_of_any_family_go_on_from_sums(kind, rows):
+    """Levels of which a sample has no row are known, and a stream that goes on is not doubted at once."""
+    rng = np.random.default_rng(23)
+    label = (rng.random(1000) < 0.4).astype(int)
+    X = rows(rng, label)
+    few = SGAIS(reservoir_size=300, mode_search=ModeSearch(n_starts=4))
+    model = kind(2, random_state=1, sampler=few)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(cut(X[:900], [400, 500]))
+        one = kind(1) if X.dtype == float else kind(1, categories=model.categories_)
+        gap = model.log_evidence_ - log_evidence_of_groups(one, X[:900], label[:900])
+        assert abs(gap) < 4.0 * model.log_evidence_std_ < 0.2
+        with pytest.raises(AttributeError, match="strata need all rows"):
+            _ = model.component_evidence_
+        model.partial_fit(X[900:])
+        gap = model.log_evidence_ - log_evidence_of_groups(one, X, label)
+        assert abs(gap) < 4.0 * model.log_evidence_std_ < 1.0
+    with pytest.warns(EvidenceWarning, match="from 900 rows, the last that sums over all rows"):
+        model.partial_fit(X[900:], sample_weight=np.full(100, 10.0))
 
 
 def normal_prior(rng, size):
