@@ -102,6 +102,10 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
     better than each: stacking finds it.  Where the truth moves, all rows together are the wrong judge:
     ``"dynamic"`` asks the last ones.
 
+    Mixtures that differ in ``n_components`` alone share one walk over the numbers of components in use when
+    they are fitted by ``"bma"``, and its errors, where strata answer without a doubt
+    (``component_evidence_`` of :class:`BayesianGMM`); ``partial_fit`` continues each by itself.
+
     Scores of rows for stacking are kept for 4096 rows, a uniform sample of a longer stream.
 
     ``partial_fit`` with pipelines: the transformers are fitted on the first chunk and kept fixed

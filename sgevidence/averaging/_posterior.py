@@ -2,7 +2,7 @@ r"""Bayesian model averaging: posterior probabilities of the models.
 
     w_k = prior_k Z_k / Σ_j prior_j Z_j,        log evidence of the mixture: log Σ_k prior_k Z_k
 
-Symbols: ``log_Z, std`` = log evidences and their standard errors (K,), ``log_prior`` (K,).
+Symbols: ``log_Z`` = log evidences (K,), ``covariance`` = C, that of their errors (K, K), ``log_prior`` (K,).
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..estimators import error_covariance
 from ..model_selection import probability_interval
 from ..particles import log_sum_exp
 from ._prequential import evidences
@@ -21,16 +22,17 @@ class Posterior(NamedTuple):
 
     log_prior: np.ndarray
     log_Z: np.ndarray
-    std: np.ndarray
+    covariance: np.ndarray
 
     @classmethod
     def start(cls, log_prior: np.ndarray, forgetting: float) -> "Posterior":
         """Before the first row."""
-        return cls(log_prior, np.zeros(len(log_prior)), np.zeros(len(log_prior)))
+        K = len(log_prior)
+        return cls(log_prior, np.zeros(K), np.zeros((K, K)))
 
     def after(self, models: Sequence[Any], n_rows: float, rows: RowScores | None) -> "Posterior":
         """Weights of models that have learnt from more rows."""
-        return self._replace(**dict(zip(("log_Z", "std"), evidences(models))))
+        return self._replace(log_Z=evidences(models)[0], covariance=error_covariance(models))
 
     @property
     def log_evidence(self) -> float:
@@ -44,13 +46,14 @@ class Posterior(NamedTuple):
 
     @property
     def log_evidence_std(self) -> float:
-        """√Σ_k (w_k std_k)², by the delta method."""
-        return float(np.linalg.norm(self.weights * self.std))
+        """√(wᵀ C w), by the delta method."""
+        return float(np.sqrt(np.maximum(self.weights @ self.covariance @ self.weights, 0.0)))
 
     @property
     def interval(self) -> np.ndarray:
         """Interval of the weights by the errors of the evidences, (2, K)."""
-        return probability_interval(self.log_Z, self.std, self.log_prior)
+        std = np.sqrt(np.diag(self.covariance))
+        return probability_interval(self.log_Z, std, self.log_prior, covariance=self.covariance)
 
     @property
     def complaints(self) -> list[str]:

@@ -7,6 +7,7 @@ from ._categorical_mixture import BayesianCategoricalMixture
 from ._collections import is_dask, names_of
 from ._custom import BayesianModel
 from ._dimensions import dimensions, places, scalar_names
+from ._every_k import error_covariance, fit_from_strata, shared_strata
 from ._given import at_once
 from ._glm import BayesianGLM
 from ._gmm import BayesianGMM
@@ -49,7 +50,9 @@ __all__ = [
     "bounds",
     "column_indices",
     "dimensions",
+    "error_covariance",
     "fingerprint",
+    "fit_from_strata",
     "generator",
     "is_dask",
     "heading",
@@ -65,6 +68,7 @@ __all__ = [
     "scalar_names",
     "settings",
     "settings_of_all",
+    "shared_strata",
     "warned",
     "weighted_quantiles",
     "with_known",

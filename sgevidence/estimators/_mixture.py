@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import EvidenceWarning
 from ..history import FoldedRows, Memory, Rows
-from ..samplers import EvidenceResult, Progress, mixture_answer
+from ..samplers import EvidenceResult, FromStrata, Progress, mixture_answer
 from ..targets import ComponentEvidence
 from ._density import DensityEstimator
 from ._input import check_count, generator
@@ -26,6 +26,11 @@ class MixtureEstimator(DensityEstimator):
     """Base of mixtures, whose model has ``component_log_densities`` and exchangeable components."""
 
     _model: Any  #: an exchangeable model with ``component_log_densities``
+    _strata: Any = None  #: during a fit, those that candidates with fewer or more components share
+
+    def _sampler(self) -> Any:
+        sampler = super()._sampler()
+        return sampler if self._strata is None else FromStrata(sampler, self._strata)
 
     def _run(self, sampler: Any, rows: Rows, progress: Progress) -> None:
         super()._run(sampler, rows, progress)
@@ -91,7 +96,7 @@ class MixtureEstimator(DensityEstimator):
             var = self.log_evidence_std_**2 * np.ones((1, 1))
             return ComponentEvidence(self._weight_seen, here * one, var, one)
         state = None if self._stream is None else self._stream.state
-        found = getattr(getattr(state, "adaptation", self._result), "components", None)
+        found = self._components_of_run()
         is_stale = found is None or found.n != self._weight_seen
         if is_stale and state is not None and self._model.has_allocations:
             found = self._from_strata(name, state.memory)
@@ -108,6 +113,11 @@ class MixtureEstimator(DensityEstimator):
                 "have carried the evidence on since; fit all rows at once"
             )
         return found
+
+    def _components_of_run(self) -> ComponentEvidence | None:
+        """Those that the sampler has met on its way, of the rows at that time."""
+        state = None if self._stream is None else self._stream.state
+        return getattr(getattr(state, "adaptation", self._result), "components", None)
 
     def _from_strata(self, name: str, memory: Memory) -> ComponentEvidence | None:
         """The walk over strata that the evidence did not need, when its result is first asked for.

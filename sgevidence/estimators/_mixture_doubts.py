@@ -79,7 +79,7 @@ def of_stream(model: MixtureModel, rows: Rows, state: Any, n_renewals: int) -> s
         Renewals in its last record.
     """
     memory, components = state.memory, state.adaptation.components
-    if components is not None and components.doubt is not None:
+    if components is not None and (components.doubt is not None or components.n == state.n):
         return components.doubt
     if n_renewals or not len(memory.reservoir):
         return None

@@ -1,5 +1,5 @@
 """Mixtures of any family of components: the evidence of every number of them from strata of those in use."""
 
-from ._evidence import MixtureEvidence, is_affordable, mixture_evidence
+from ._evidence import MixturePosterior, Strata, is_affordable, mixture_evidence, strata_up_to
 
-__all__ = ["MixtureEvidence", "is_affordable", "mixture_evidence"]
+__all__ = ["MixturePosterior", "Strata", "is_affordable", "mixture_evidence", "strata_up_to"]

@@ -34,6 +34,7 @@ from ..models import ComponentFamily
 from ..particles import systematic
 from ._doubts import doubt_of
 from ._exact import exact_strata
+from ._occupied import sample_in_use
 from ._stratum import Stratum, single, stratum
 from ._sweeps import Problem, log_dirichlet
 
@@ -51,8 +52,8 @@ MOST_ROWS_SUMMED = 12
 MOST_COMPONENTS = 10
 
 
-class MixtureEvidence(NamedTuple):
-    """Log evidences of mixtures of 1 … K components of one family, nats."""
+class MixturePosterior(NamedTuple):
+    """Log evidences of mixtures of 1 … K components of one family, nats, and draws of the largest."""
 
     log_evidence: np.ndarray  #: of 1 … K components, (K,)
     log_evidence_std: np.ndarray  #: standard errors, (K,)
@@ -67,6 +68,34 @@ class MixtureEvidence(NamedTuple):
     n_likelihoods: float  #: rows × points
 
 
+class Strata(NamedTuple):
+    """Strata of 1, 2, … components in use of the same rows, for mixtures of up to K components."""
+
+    problem: Problem
+    visited: list[Stratum]
+    n_components: int  #: K
+
+    def posterior(self, m: int, n_draws: int, rng: np.random.Generator) -> MixturePosterior:
+        """Evidences of 1 … m components, m ≤ K, and draws at m.  Those of several m share their errors."""
+        log_Z, covariance, in_use, tail = combined(self.problem, self.visited, self.n_components)
+        used, share = self.visited[:m], in_use[m - 1, :m]
+        doubt, nats = doubt_of(self.problem, used, share, tail[m - 1])
+        log_weights, components = _draws(self.problem, used, share, m, n_draws, rng)
+        return MixturePosterior(
+            log_evidence=log_Z[:m],
+            log_evidence_std=np.sqrt(np.diag(covariance)[:m]),
+            covariance=covariance[:m, :m],
+            in_use=in_use[:m, :m],
+            log_strata=np.array([one.log_B for one in used]),
+            log_strata_std=np.array([one.std for one in used]),
+            log_weights=log_weights,
+            components=components,
+            doubt=doubt,
+            doubt_nats=nats,
+            n_likelihoods=sum(one.n_likelihoods for one in used),
+        )
+
+
 def mixture_evidence(
     family: ComponentFamily,
     X: np.ndarray,
@@ -75,7 +104,7 @@ def mixture_evidence(
     rng: np.random.Generator | None = None,
     weight: np.ndarray | None = None,
     n_draws: int = 1000,
-) -> MixtureEvidence:
+) -> MixturePosterior:
     """Log evidence of every number of components up to K.
 
     Parameters
@@ -96,7 +125,7 @@ def mixture_evidence(
 
     Returns
     -------
-    MixtureEvidence
+    MixturePosterior
 
     Raises
     ------
@@ -118,24 +147,24 @@ def mixture_evidence(
     (True, 0.0)
     """
     rng = np.random.default_rng() if rng is None else rng
+    found = strata_up_to(family, X, n_components, weight_concentration, rng, weight)
+    return found.posterior(n_components, n_draws, rng)
+
+
+def strata_up_to(
+    family: ComponentFamily,
+    X: np.ndarray,
+    n_components: int,
+    weight_concentration: float,
+    rng: np.random.Generator,
+    weight: np.ndarray | None = None,
+) -> Strata:
+    """The walk over strata that :func:`mixture_evidence` takes, from which every K up to the largest follows.
+
+    Parameters and errors are those of :func:`mixture_evidence`.
+    """
     problem = _problem(family, X, weight, n_components, weight_concentration)
-    strata = _walked(problem, n_components, rng.spawn(2))
-    log_Z, covariance, in_use, tail = combined(problem, strata, n_components)
-    doubt, nats = doubt_of(problem, strata, in_use[-1], tail[-1])
-    log_weights, components = _draws(problem, strata, in_use[-1], n_components, n_draws, rng)
-    return MixtureEvidence(
-        log_evidence=log_Z,
-        log_evidence_std=np.sqrt(np.diag(covariance)),
-        covariance=covariance,
-        in_use=in_use,
-        log_strata=np.array([one.log_B for one in strata]),
-        log_strata_std=np.array([one.std for one in strata]),
-        log_weights=log_weights,
-        components=components,
-        doubt=doubt,
-        doubt_nats=nats,
-        n_likelihoods=sum(one.n_likelihoods for one in strata),
-    )
+    return Strata(problem, _walked(problem, n_components, rng.spawn(2)), n_components)
 
 
 def is_affordable(family: ComponentFamily, X: np.ndarray, n_components: int, weight: np.ndarray) -> bool:
@@ -240,15 +269,9 @@ def _draws(
         if n:
             w = np.exp(one.log_w - one.log_w.max())
             c = one.points[:, systematic(w / w.sum(), rng, n)]
-            T = _statistics(problem, one, c, rng)
+            T = sample_in_use(c, problem.F, rng)
             parts.append(np.concatenate([T, np.zeros((K - one.k, n, q))]))
     T = rng.permuted(np.arange(K)[:, None].repeat(size, axis=1), axis=0)[:, :, None]
     T = np.take_along_axis(np.concatenate(parts, axis=1), T, axis=0)
     log_pi = log_dirichlet(problem.concentration + T[..., -1], rng)
     return log_pi.T, problem.family.sample(T.transpose(1, 0, 2), rng)
-
-
-def _statistics(problem: Problem, one: Stratum, c: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """T of allocations with all components in use, given points, (k, n, q)."""
-    z = rng.integers(one.k, size=(c.shape[1], len(problem.F))).astype(np.int16)
-    return problem.allocate(c, z, problem.statistics(z, one.k), rng)[1]

@@ -1,4 +1,4 @@
-r"""The probability that all components have rows, given the parameters.
+r"""All components have rows: with what probability, given the parameters, and allocations of that kind.
 
 Rows go to components independently, with responsibilities r, so by inclusion and exclusion
 
@@ -11,10 +11,16 @@ Symbols: ``R`` = responsibilities (k, M, n), ``c`` = coefficients (k, M, q), ``F
 
 import numpy as np
 
+from ..models.allocations import sample_allocations, statistics
+from ..particles import log_sum_exp
+
 #: Expected rows from which a component is in use: it is empty with a probability below e⁻²⁵.
 SURE = 25.0
 #: Probability below which rounding of the sum may be all of it.
 ROUNDING = 1e-12
+#: Draws of an allocation for one point: (1 − 1/e)^k of them are accepted, or more, unless two components
+#: want the same row.
+MOST_ATTEMPTS = 1000
 #: Numbers in one block of responsibilities: what fits the cache.
 BLOCK = 250_000
 
@@ -59,3 +65,49 @@ def _all_met(R: np.ndarray) -> np.ndarray:
         return over_sets(j + 1, left) - over_sets(j + 1, np.maximum(left - R[j], 0.0))
 
     return over_sets(0, np.ones(R.shape[1:]))
+
+
+def sample_in_use(c: np.ndarray, F: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """T (k, M, q) of one allocation z ~ p(z | θ, x, all in use) for each of M points.
+
+    Where the first draw of z leaves a component without rows, each component j that expects less than one
+    row is given a row of its own, r ∝ R_jr, and all others are drawn as before.  Such a z has a probability
+    in proportion to p(z | θ, x) Π_j n_j, so that it is accepted with Π_j 1/n_j.
+    """
+    T = sample_allocations(c, F, rng)[1]
+    bad, size = np.flatnonzero(np.any(T[..., -1] == 0, axis=0)), max(BLOCK // (len(c) * len(F)), 1)
+    for start in range(0, len(bad), size):
+        part = bad[start : start + size]
+        T[:, part] = statistics(_with_rows_of_their_own(c[:, part], F, rng), F, len(c))
+    return T
+
+
+def _with_rows_of_their_own(c: np.ndarray, F: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """z (M, n) of points whose components are hardly all in use."""
+    R = np.exp(c @ F.T - log_sum_exp(c @ F.T, axis=0))
+    (k, M, n), expected = R.shape, R.sum(axis=2)
+    below, rows = np.cumsum(R, axis=0), np.cumsum(R, axis=2)
+    out, left = np.zeros((M, n), dtype=np.int16), np.arange(M)
+    for _ in range(MOST_ATTEMPTS):
+        z = np.sum(rng.random((len(left), n)) >= below[:-1, left], axis=0).astype(np.int16)
+        own = np.sum(rng.random((k, len(left), 1)) * rows[:, left, -1:] >= rows[:, left], axis=2)
+        own = np.where(expected[:, left] < 1.0, np.minimum(own, n - 1), -1)
+        for j in range(k):
+            m = np.flatnonzero(own[j] >= 0)
+            z[m, own[j, m]] = j
+        n_of = np.sum(z == np.arange(k)[:, None, None], axis=2)
+        met = np.all(n_of > 0, axis=0) & _differ(own)
+        accepted = met & (
+            rng.random(len(left)) < 1 / np.prod(np.where(own >= 0, np.maximum(n_of, 1), 1), axis=0)
+        )
+        out[left] = z  # of the last attempt, if none is accepted
+        left = left[~accepted]
+        if not len(left):
+            break
+    return out
+
+
+def _differ(own: np.ndarray) -> np.ndarray:
+    """Whether no two components have the same row as their own, −1 being none, (M,)."""
+    ordered = np.sort(own, axis=0)
+    return np.all((ordered[1:] != ordered[:-1]) | (ordered[1:] < 0), axis=0)

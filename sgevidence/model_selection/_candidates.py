@@ -99,13 +99,18 @@ def candidates(models: Any) -> list[Candidate]:
     TypeError, ValueError
         See :func:`compare`.
     """
-    results = getattr(models, "cv_results_", models)
-    if isinstance(results, Mapping) and "params" in results:
-        found = _of_search(results)
+    if is_search(models):
+        found = _of_search(getattr(models, "cv_results_", models))
     else:
         found = [candidate(name, model) for name, model in named_models(models).items()]
     check_comparable(found)
     return found
+
+
+def is_search(models: Any) -> bool:
+    """Whether it is a finished search or its ``cv_results_``, which have evidences and no fitted models."""
+    results = getattr(models, "cv_results_", models)
+    return isinstance(results, Mapping) and "params" in results
 
 
 def candidate(name: str, estimator: Any) -> Candidate:

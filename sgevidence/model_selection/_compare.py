@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._bayes_factor import in_words
-from ._candidates import named_models
+from ._candidates import is_search, named_models
 from ._components import knows_components, side_by_side
 from ._predictive_check import predictive_check
 from ._probabilities import log_model_prior, probabilities, probability_interval
@@ -143,7 +143,7 @@ def compare(
 
 def _misfits(models: Any, check: Any) -> list[str]:
     """Statistics of the rows that each model does not reproduce."""
-    if hasattr(models, "cv_results_") or (isinstance(models, Mapping) and "params" in models):
+    if is_search(models):
         raise ValueError("a search does not keep its models, which check= is of: fit those of interest")
     if knows_components(models):
         raise ValueError("check= is of fitted models, and smaller numbers of components are not: fit each")

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ._candidates import Candidate, candidate, candidates, last_step
+from ..estimators import error_covariance
+from ._candidates import Candidate, candidate, candidates, is_search, last_step, named_models
 
 
 def side_by_side(models: Any) -> tuple[list[Candidate], np.ndarray]:
@@ -34,7 +35,9 @@ def side_by_side(models: Any) -> tuple[list[Candidate], np.ndarray]:
         ]
         return of_each, model.component_evidence_covariance_
     of_each = candidates(models)
-    return of_each, np.diag([one.log_evidence_std**2 for one in of_each])
+    if is_search(models):
+        return of_each, np.diag([one.log_evidence_std**2 for one in of_each])
+    return of_each, error_covariance([last_step(model) for model in named_models(models).values()])
 
 
 def knows_components(models: Any) -> bool:

@@ -5,7 +5,7 @@ from ._base import SILENT, EvidenceResult, Progress
 from ._exact import Exact
 from ._harmonic import HarmonicMean
 from ._laplace import Laplace
-from ._mixture_answers import mixture_answer
+from ._mixture_answers import FromStrata, mixture_answer, mixture_strata
 from ._nested import NestedSampling
 from ._pooling import DOUBTFUL, Pool, pool
 from ._prior import PriorSampling
@@ -29,7 +29,9 @@ __all__ = [
     "Exact",
     "UntilPrecise",
     "DOUBTFUL",
+    "FromStrata",
     "mixture_answer",
+    "mixture_strata",
     "SILENT",
     "ChunkRecord",
     "EvidenceResult",

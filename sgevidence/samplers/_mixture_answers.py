@@ -4,23 +4,37 @@ What :class:`~sgevidence.transitions.FromProposal` asks for a mixture: evidence,
 all smaller numbers of components, from one walk.
 """
 
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..history import Rows
-from ..mixtures import is_affordable, mixture_evidence
+from ..mixtures import Strata, is_affordable, strata_up_to
 from ..models import Model
 from ..targets import Answer, ComponentEvidence
-from ..transitions import Crossing, State, Streams
+from ..transitions import Crossing, FromProposal, State, Streams, committed
+from ._progress import Progress
+from ._records import ChunkRecord
 
 
 def mixture_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
     """Evidence and ``size`` draws; None where strata do not answer for such rows."""
+    strata = mixture_strata(model, rows, rng)
+    return None if strata is None else answer_from(strata, model, rows, rng, size)
+
+
+def mixture_strata(model: Model, rows: Rows, rng: np.random.Generator) -> Strata | None:
+    """Strata of the rows, up to the model's number of components; None where they do not answer for these."""
     if not is_known(model, rows):
         return None
     family, K, a = model.family, model.n_components, model.weight_concentration  # type: ignore[attr-defined]
-    found = mixture_evidence(family, rows.X, K, a, rng, rows.weight, size)
+    return strata_up_to(family, rows.X, K, a, rng, rows.weight)
+
+
+def answer_from(strata: Strata, model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer:
+    """Evidence and ``size`` draws of a mixture with at most as many components as the strata go up to."""
+    found = strata.posterior(model.n_components, size, rng)  # type: ignore[attr-defined]
     theta = model.from_components(found.log_weights, found.components, rng)  # type: ignore[attr-defined]
     components = ComponentEvidence(
         rows.total_weight, found.log_evidence, found.covariance, found.in_use[-1], found.doubt
@@ -62,3 +76,35 @@ def is_known(model: Model, rows: Rows) -> bool:
     """Whether the rows are few enough, not too far out, and count whole numbers of times."""
     K = model.n_components  # type: ignore[attr-defined]
     return is_affordable(model.family, rows.X, K, rows.weight)
+
+
+class FromStrata(NamedTuple):
+    """``SGAIS`` whose first rows have strata that are known already, since they answer for other models, too.
+
+    It has what estimators ask of a sampler that learns online.
+    """
+
+    sampler: Any  #: the ``SGAIS`` that carries on with later rows
+    strata: Strata
+
+    def init(self, model: Model, rng: np.random.Generator) -> State:
+        """The sampler's own state before any row."""
+        return self.sampler.init(model, rng)
+
+    def update(
+        self, state: State, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress
+    ) -> tuple[State, list[ChunkRecord]]:
+        """The state after all rows, and its record."""
+        sampler, streams = self.sampler, Streams.spawned(rng)
+        way = FromProposal(1, partial(sampler._particles, model), partial(answer_from, self.strata))
+        path = state.path(model, rows)
+        step = way(state, path, streams)
+        keep_anchor = sampler.escort is not None or sampler.move.needs_anchor
+        after = committed(step, path, streams, keep_anchor)
+        record = ChunkRecord.of(state, after, [step.info])
+        progress.chunk(record, state.n_rows)
+        return after, [record]
+
+    def complaints(self, records: list[ChunkRecord]) -> list[str]:
+        """Those of the sampler."""
+        return self.sampler.complaints(records)

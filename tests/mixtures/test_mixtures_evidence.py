@@ -1,13 +1,24 @@
 """Evidence by strata: sums over all allocations of few rows, bounds, and walks planned to mislead."""
 
+import itertools
 from math import lgamma
 
 import numpy as np
 import pytest
 from enumeration import partitions
+from mutants import broken
+from scipy import stats
 from scipy.special import gammaln
 
-from sgevidence.mixtures import _evidence, _proposal, is_affordable, mixture_evidence
+from sgevidence.mixtures import (
+    Strata,
+    _evidence,
+    _occupied,
+    _proposal,
+    is_affordable,
+    mixture_evidence,
+    strata_up_to,
+)
 from sgevidence.mixtures._stratum import Stratum
 from sgevidence.models import Categorical, DiagonalGaussian, FullGaussian, SphericalGaussian
 
@@ -68,6 +79,67 @@ def test_draws_of_few_rows_are_those_of_the_posterior():
     p = np.exp(found.log_weights + family.log_density(found.components, new)[..., 0]).sum(axis=1)
     expected = np.exp(more.log_evidence[-1] - found.log_evidence[-1])
     assert abs(p.mean() - expected) < 5 * p.std() / np.sqrt(800)  # 800 points of each stratum, at least
+
+
+def test_fewer_components_are_answered_as_if_the_walk_had_ended_there():
+    family, X, a = FAMILIES[1]
+    wide, own = (strata_up_to(family, X, K, a, np.random.default_rng(0)) for K in (5, 3))
+    one, other = (strata.posterior(3, 50, np.random.default_rng(1)) for strata in (wide, own))
+    for name in one._fields:
+        if name != "components":
+            assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    assert np.array_equal(one.components.means, other.components.means)
+
+
+def test_the_largest_share_of_strata_for_fewer_components_is_seen(monkeypatch):
+    wrong = broken(Strata.posterior, "in_use[m - 1, :m]", "in_use[-1, :m] / in_use[-1, :m].sum()")
+    monkeypatch.setattr(Strata, "posterior", wrong)
+    with pytest.raises(AssertionError):
+        test_fewer_components_are_answered_as_if_the_walk_had_ended_there()
+
+
+def chi_square_of_allocations(seed, M=4000):
+    """χ² of allocations with all of four components in use, of five rows, and its degrees of freedom."""
+    rng, k, n = np.random.default_rng(seed), 4, 5
+    F = np.column_stack([np.eye(n), np.ones(n)])  # coefficients are then log responsibilities
+    c = np.column_stack(
+        [np.log(rng.dirichlet(np.full(n, 0.6), k)) + 2 * rng.normal(size=(k, 1)), np.zeros(k)]
+    )
+    R = np.exp(c @ F.T)
+    z = np.array([z for z in itertools.product(range(k), repeat=n) if len(set(z)) == k])
+    p = np.prod((R / R.sum(axis=0))[z, np.arange(n)], axis=1)
+    T = _occupied.sample_in_use(np.repeat(c[:, None], M, axis=1), F, rng)
+    assert np.array_equal(T[:, :, :n].sum(axis=0), np.ones((M, n)))
+    found = np.argmax(T[:, :, :n], axis=0)
+    key = k ** np.arange(n)
+    n_of = np.bincount(found @ key, minlength=k**n)[z @ key]
+    assert n_of.sum() == M
+    expected = M * p / p.sum()
+    large = expected > 3
+    rest = expected[~large].sum(), n_of[~large].sum()
+    chi = np.sum((n_of - expected)[large] ** 2 / expected[large]) + (rest[0] - rest[1]) ** 2 / max(rest[0], 1)
+    return chi, np.count_nonzero(large)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_allocations_with_all_components_in_use_are_drawn_exactly(seed):
+    chi, df = chi_square_of_allocations(seed)
+    assert stats.chi2.sf(chi, df) > 1e-4
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("rng.random(len(left)) < ...", "rng.random(len(left)) < 1"),
+        ("expected[:, left] < 1.0", "expected[:, left] < 0.0"),
+    ],
+)
+def test_allocations_that_are_accepted_too_often_or_not_at_all_are_seen(right, wrong, monkeypatch):
+    function = broken(_occupied._with_rows_of_their_own, right, wrong)
+    monkeypatch.setattr(_occupied, "_with_rows_of_their_own", function)
+    with pytest.raises(AssertionError):
+        for seed in range(4):
+            test_allocations_with_all_components_in_use_are_drawn_exactly(seed)
 
 
 @pytest.mark.parametrize("family, X, a", FAMILIES, ids=lambda one: type(one).__name__)
