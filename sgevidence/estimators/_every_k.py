@@ -14,7 +14,7 @@ import numpy as np
 
 from ..history import Rows
 from ..mixtures import Strata
-from ..samplers import SGAIS, mixture_strata
+from ..samplers import SGAIS, MixtureEvidence, mixture_strata
 from ..targets import ComponentEvidence
 from ._given import collection_in
 from ._input import generator
@@ -119,8 +119,10 @@ def _takes_strata(model: Any, params: dict[str, Any]) -> bool:
         return False
     sampler: Any = default_sampler() if model.sampler is None else model.sampler  # type: ignore[attr-defined]
     K = model.n_components  # type: ignore[attr-defined]
-    if type(sampler) is not SGAIS or not isinstance(K, (int, np.integer)) or K < 2:
+    if not isinstance(K, (int, np.integer)) or K < 2 or type(sampler) not in (SGAIS, MixtureEvidence):
         return False
+    if isinstance(sampler, MixtureEvidence):
+        return True
     return sampler.proposal is not None and sampler.proposal.first_rows == 1 and sampler.chunk_size is None
 
 

@@ -175,8 +175,8 @@ class BayesianGMM(MixtureEstimator):
     def _doubt_of_run(self, sampler: Any, rows: Rows, result: EvidenceResult) -> str | None:
         if not isinstance(self._model, MixtureModel):
             return super()._doubt_of_run(sampler, rows, result)
-        if self._model.n_components == 1 or asks_allocations(sampler):
-            return None if result.components is None else result.components.doubt
+        if self._model.n_components == 1 or asks_allocations(sampler) or result.components is not None:
+            return None
         return of_all_rows(self._model, rows, result.log_evidence, result.log_evidence_std)
 
     def _doubt_of_update(self, sampler: Any, rows: Rows, stream: Stream) -> str | None:

@@ -99,8 +99,8 @@ def of_strata(model: Any, rows: Rows, result: EvidenceResult) -> str | None:
     result : EvidenceResult
         Answer of any sampler.
     """
-    if result.components is not None:
-        return result.components.doubt
+    if result.components is not None:  # of strata, which the sampler has doubted itself
+        return None
     found = _sure_answer(model, rows)
     if found is None:
         return of_annealing(model)

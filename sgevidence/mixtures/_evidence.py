@@ -183,11 +183,32 @@ def is_affordable(family: ComponentFamily, X: np.ndarray, n_components: int, wei
         False for weights that are not whole numbers, more than 10 components, columns so far out that double
         precision loses them, and more than half a million rows · components · numbers of each.
     """
-    if n_components > MOST_COMPONENTS or not len(X) or np.any(weight != np.round(weight)):
-        return False
+    return why_not_affordable(family, X, n_components, weight) is None
+
+
+def why_not_affordable(
+    family: ComponentFamily, X: np.ndarray, n_components: int, weight: np.ndarray
+) -> str | None:
+    """The reason for which :func:`mixture_evidence` does not answer for these rows; None if it does.
+
+    Parameters are those of :func:`is_affordable`.
+    """
+    if not len(X):
+        return "there is no row"
+    if n_components > MOST_COMPONENTS:
+        return f"n_components is {n_components}, and strata go up to {MOST_COMPONENTS}"
+    if np.any(weight != np.round(weight)):
+        return "strata are sums over whole rows, and sample_weight is not of whole numbers"
     family = family.at(X)
     q, n = family.features(X[:1]).shape[1], float(np.sum(weight))
-    return bool(n * n_components * q <= MOST_NUMBERS and family.rounding(X) < MOST_ROUNDING)
+    if n * n_components * q > MOST_NUMBERS:
+        return (
+            f"{n:g} rows with {q} features for {n_components} components are {n * n_components * q:.2g} "
+            f"numbers in each sweep, and strata take {MOST_NUMBERS:.2g} at most"
+        )
+    if not family.rounding(X) < MOST_ROUNDING:
+        return "columns lie so far out that their squares are rounded: centre and scale them"
+    return None
 
 
 def combined(

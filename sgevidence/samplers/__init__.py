@@ -6,6 +6,7 @@ from ._exact import Exact
 from ._harmonic import HarmonicMean
 from ._laplace import Laplace
 from ._mixture_answers import FromStrata, mixture_answer, mixture_strata
+from ._mixture_evidence import MixtureEvidence
 from ._nested import NestedSampling
 from ._pooling import DOUBTFUL, Pool, pool
 from ._prior import PriorSampling
@@ -27,6 +28,7 @@ __all__ = [
     "HarmonicMean",
     "Laplace",
     "Exact",
+    "MixtureEvidence",
     "UntilPrecise",
     "DOUBTFUL",
     "FromStrata",

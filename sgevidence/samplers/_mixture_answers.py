@@ -79,13 +79,17 @@ def is_known(model: Model, rows: Rows) -> bool:
 
 
 class FromStrata(NamedTuple):
-    """``SGAIS`` whose first rows have strata that are known already, since they answer for other models, too.
+    """A sampler whose first rows have strata that are known already, since they answer for other models, too.
 
-    It has what estimators ask of a sampler that learns online.
+    It has what estimators ask of a sampler.
     """
 
-    sampler: Any  #: the ``SGAIS`` that carries on with later rows
+    sampler: Any  #: ``SGAIS``, which carries on with later rows, or ``MixtureEvidence``
     strata: Strata
+
+    def run(self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress) -> Any:
+        """The result of ``MixtureEvidence``."""
+        return self.sampler.result_from(self.strata, model, rows, rng)
 
     def init(self, model: Model, rng: np.random.Generator) -> State:
         """The sampler's own state before any row."""

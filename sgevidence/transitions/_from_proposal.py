@@ -31,10 +31,11 @@ class Proposal(BaseEstimator):
 
     Linear regressions and mixtures of one component are exact, in streams, too: their standard error is 0.
     Softmax and Poisson regressions answer from the Gaussian at their mode, by importance sampling or by a
-    bridge, to hundredths of a nat; where it is too far from the posterior they are annealed.
-    The evidence of a mixture of several components comes from the allocations of its rows.  Other models are
-    annealed, and while all rows are at hand the answer is sharpened: the two halves of the cloud are each
-    bridged to a Student t density that is fitted to the other half.
+    bridge, to hundredths of a nat; where it is too far from the posterior they are annealed.  The evidence of
+    a mixture of several components comes from the allocations of its rows, or from strata of the components
+    in use, as by :class:`MixtureEvidence`.  Other models are annealed, and while all rows are at hand the
+    answer is sharpened: the two halves of the cloud are each bridged to a Student t density that is fitted to
+    the other half.
 
     Parameters
     ----------

@@ -13,6 +13,7 @@ from sgevidence import (
     BayesianCategoricalMixture,
     BayesianGMM,
     EvidenceModelAverager,
+    MixtureEvidence,
     NestedSampling,
     compare,
 )
@@ -135,6 +136,14 @@ def test_same_seed_same_digits_whatever_the_number_of_jobs():
         assert "_strata" not in vars(a)
 
 
+def test_strata_as_the_sampler(walks):
+    averager = average([2, 3], dict(sampler=MixtureEvidence(300))).fit(few_rows())
+    assert walks == [3]
+    for model in averager.estimators_:
+        exact = enumerated(model._model, Rows.of(few_rows()))
+        assert model.log_evidence_ == pytest.approx(exact, abs=1e-8) and len(model.particles_) == 300
+
+
 def test_a_stream_continues_after_a_fit():
     X = few_rows()
     averager = average([1, 2, 3]).fit(X).partial_fit(X[:2] + 0.1)
@@ -177,7 +186,7 @@ def test_which_models_are_alike(walks):
         ("c", scaled),
         ("d", BayesianGMM(1)),
         ("e", BayesianGMM(3, sampler=NestedSampling(n_live=20))),
-        ("f", BayesianGMM(3, sampler=SGAIS(n_particles=50, max_particles=60))),
+        ("f", BayesianGMM(3, sampler=MixtureEvidence())),
     ]
     fitted = EvidenceModelAverager(several, random_state=0)
     assert _every_k.shared_strata([model for _, model in several], X, [{}] * 6) == [None] * 6
