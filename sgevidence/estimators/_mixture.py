@@ -115,7 +115,7 @@ class MixtureEstimator(DensityEstimator):
         return found
 
     def _components_of_run(self) -> ComponentEvidence | None:
-        """Those that the sampler has met on its way, of the rows at that time."""
+        """Evidences that the sampler has met on its way, of the rows at that time."""
         state = None if self._stream is None else self._stream.state
         return getattr(getattr(state, "adaptation", self._result), "components", None)
 

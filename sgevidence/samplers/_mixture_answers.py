@@ -89,7 +89,7 @@ class FromStrata(NamedTuple):
 
     def run(self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress) -> Any:
         """The result of ``MixtureEvidence``."""
-        return self.sampler.result_from(self.strata, model, rows, rng)
+        return self.sampler._result_from(self.strata, model, rows, rng)
 
     def init(self, model: Model, rng: np.random.Generator) -> State:
         """The sampler's own state before any row."""
@@ -110,5 +110,5 @@ class FromStrata(NamedTuple):
         return after, [record]
 
     def complaints(self, records: list[ChunkRecord]) -> list[str]:
-        """Those of the sampler."""
+        """Complaints of the sampler itself."""
         return self.sampler.complaints(records)

@@ -72,7 +72,7 @@ class MixtureEvidence(BaseEstimator):
     >>> from sgevidence import BayesianGMM, MixtureEvidence
     >>> X = np.random.default_rng(0).normal(size=(30, 2)) + np.repeat([[-3], [3]], 15, axis=0)
     >>> model = BayesianGMM(3, sampler=MixtureEvidence(), random_state=0).fit(X)
-    >>> model.component_evidence_["log_evidence"].argmax() + 1, model.diagnostics_["n_strata"]
+    >>> int(model.component_evidence_["log_evidence"].argmax()) + 1, model.diagnostics_["n_strata"]
     (2, 3)
     """
 
@@ -118,27 +118,12 @@ class MixtureEvidence(BaseEstimator):
         progress(f"strata of up to {K} components in use")
         strata = mixture_strata(model, rows, rng)
         assert strata is not None
-        return self.result_from(strata, model, rows, rng, start)
+        return self._result_from(strata, model, rows, rng, start)
 
-    def result_from(
+    def _result_from(
         self, strata: Strata, model: Model, rows: Rows, rng: np.random.Generator, start: float | None = None
     ) -> EvidenceResult:
-        """The result of strata that are known, also those of a larger number of components.
-
-        Parameters
-        ----------
-        strata : Strata
-            Of these rows.
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-        start : float, optional
-            Clock (``perf_counter``) when the work began.
-
-        Returns
-        -------
-        EvidenceResult
-        """
+        """The result by strata of these rows, which may go beyond the model's number of components."""
         start = perf_counter() if start is None else start
         found = answer_from(strata, model, rows, rng, self.n_particles)
         assert found.components is not None
