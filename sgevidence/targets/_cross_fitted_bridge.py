@@ -24,7 +24,6 @@ Default Bayesian model determination methods for generalised linear mixed models
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit
 from scipy.stats import multivariate_t
 
 from ..kernels import Coordinates
@@ -142,7 +141,7 @@ def _moved(
         return value, grad @ fit.coordinates.L
 
     log_eps = float(np.log(1.4 * len(fit.m) ** -0.25))
-    chains = settled_chains(log_p, fit.phi(start), log_eps, most, rng, _remembered)
+    chains = settled_chains(log_p, fit.phi(start), log_eps, most, rng)
     if chains is None:
         return None
     half = _in_theta(chains, fit)
@@ -154,16 +153,6 @@ def _in_theta(chains: Chains, fit: Fitted) -> Half:
     phi = chains.phi
     theta = fit.theta(phi.reshape(-1, phi.shape[-1])).reshape(phi.shape)
     return Half(theta, chains.log_ratio - 0.5 * np.sum(phi**2, axis=-1), chains.n_evaluations)
-
-
-def _remembered(phi: np.ndarray, log_ratio: np.ndarray) -> np.ndarray:
-    """Places, distances from the middle, the density, and what a bridge is the mean of.
-
-    Modes differ in one of them.  The last is 1/(1 + ω) in units of the median of ω: tails have no more of it
-    than their share, while their log ω is most of the variance of log ω.
-    """
-    log_p = log_ratio - 0.5 * np.sum(phi**2, axis=1)
-    return np.column_stack([phi, abs(phi), log_p, expit(np.median(log_ratio) - log_ratio)])
 
 
 def _bridged(target: Target, half: Half, q: Any, rng: np.random.Generator) -> Estimate | None:

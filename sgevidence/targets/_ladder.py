@@ -23,10 +23,10 @@ C. H. Bennett (1976), Efficient estimation of free energy differences from Monte
 X.-L. Meng and W. H. Wong (1996), Simulating ratios of normalizing constants via a simple identity.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple, cast
 
 import numpy as np
+from scipy.special import expit
 
 from ..kernels import ValueAndGradient, hmc
 from ..particles import Weights, ess, log_sum_exp, systematic
@@ -56,10 +56,6 @@ HOPELESS, HOPELESS_AFTER = 0.8, 5
 SETTLED = 1.5
 #: Leapfrog steps of a trajectory at most, and the acceptance that the step is adapted to.
 MAX_LEAPFROGS, ACCEPTANCE = 32, 0.8
-
-
-#: ``(draws (C, d), log ratio (C,)) -> (C, k)``.
-Quantities = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 class Rung(NamedTuple):
@@ -177,7 +173,6 @@ def settled_chains(
     log_eps: float,
     most: float,
     rng: np.random.Generator,
-    quantities: Quantities = lambda phi, log_ratio: phi,
 ) -> Chains | None:
     """Chains of a density that is not far from standard normal, by HMC.
 
@@ -191,8 +186,6 @@ def settled_chains(
     most : float
         Evaluations after which they are given up.
     rng : numpy.random.Generator
-    quantities : callable (C, d), (C,) -> (C, k)
-        Autocorrelations of draws and of their log ratio, which must have forgotten their start.
 
     Returns
     -------
@@ -201,7 +194,7 @@ def settled_chains(
     """
     phi, n_chains, here = start, len(start), log_f(start)
     n, is_new, doublings = float(n_chains), False, 0
-    first = quantities(start, _log_ratio(start, here[0]))
+    first = _remembered(start, _log_ratio(start, here[0]))
     kept: list[tuple[np.ndarray, np.ndarray]] = []
     for repeat in range(1, MAX_TRAJECTORIES + 1):
         L = int(np.clip(round(TRAJECTORY * 2.0**doublings / np.exp(log_eps)), 1, MAX_LEAPFROGS))
@@ -218,7 +211,7 @@ def settled_chains(
         if n > most:
             return None
         if not is_new and repeat >= MIN_TRAJECTORIES:
-            remembered = memory(first, quantities(phi, log_ratio))
+            remembered = memory(first, _remembered(phi, log_ratio))
             if repeat >= HOPELESS_AFTER and remembered > HOPELESS:
                 return None
             is_new = remembered < FORGOTTEN
@@ -228,6 +221,17 @@ def settled_chains(
 
 def _log_ratio(phi: np.ndarray, log_f: np.ndarray) -> np.ndarray:
     return log_f + 0.5 * np.sum(phi**2, axis=1)
+
+
+def _remembered(phi: np.ndarray, log_ratio: np.ndarray) -> np.ndarray:
+    """Places, distances from the middle, the density, and what a bridge is the mean of, (C, 2d + 2).
+
+    Modes differ in one of them, and so do tails, of which q has too few draws to start from.  The last is
+    1/(1 + ω) in units of the median of ω: tails have no more of it than their share, while their log ω is
+    most of the variance of log ω.
+    """
+    log_p = log_ratio - 0.5 * np.sum(phi**2, axis=1)
+    return np.column_stack([phi, abs(phi), log_p, expit(np.median(log_ratio) - log_ratio)])
 
 
 def is_settled(u: np.ndarray) -> bool:
