@@ -158,12 +158,15 @@ class CategoricalMixtureModel(Exchangeable, Model):
         K, F = self.n_components, self.family.features(rows.X)
         chosen = np.argsort(rng.random((n_starts, len(rows))), axis=1)[:, : min(K, len(rows))]
         agree = F[chosen][..., :-1] @ F[:, :-1].T + 0.5 * rng.random((n_starts, chosen.shape[1], 1))
-        member = np.argmax(agree, axis=1)[:, None] == np.arange(K)[:, None]  # (n_starts, K, n)
-        counts = (member * rows.weight) @ F
+        return self.at_groups(rows, np.argmax(agree, axis=1)[:, None] == np.arange(K)[:, None])
+
+    def at_groups(self, rows, member: np.ndarray) -> np.ndarray:
+        """Points at the counts of groups of rows, (J, d) that ``member`` (J, K, n) says."""
+        counts, K = (member * rows.weight) @ self.family.features(rows.X), self.n_components
         z = np.log(counts[:, :, -1] + 1.0) - np.log(counts[:, :, -1:].sum(axis=1) / K + 1.0)
         by_column = self._by_column(counts[..., :-1])
         u = [np.log((n + 0.5) / (n.mean(axis=2, keepdims=True) + 0.5)) for n in by_column]
-        return np.hstack([z, np.concatenate(u, axis=2).reshape(n_starts, -1)])
+        return np.hstack([z, np.concatenate(u, axis=2).reshape(len(counts), -1)])
 
     # -- one component: a closed form -----------------------------------------------------------
 

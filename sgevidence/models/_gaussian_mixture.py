@@ -177,10 +177,7 @@ class GaussianMixture(Exchangeable, Model):
 
         The clusters are those of k-means, from another start every twenty mergers.
         """
-        K, p = self.n_components, self.n_features
-        products = self.products(rows.X)
-        shape = products.shape[1:]
-        moments, merged = np.column_stack([np.ones(len(rows)), rows.X, products.reshape(len(rows), -1)]), []
+        K, merged, moments = self.n_components, [], self._moments(rows)
         for _ in range(-(-n_starts // MERGERS)):
             clusters = kmeans2(rows.X, K + 3, minit="++", seed=rng, iter=10)[1]
             sums = (clusters == np.arange(K + 3)[:, None]) * rows.weight @ moments
@@ -188,8 +185,23 @@ class GaussianMixture(Exchangeable, Model):
                 np.hstack([np.tile(np.arange(K), (MERGERS, 1)), rng.integers(K, size=(MERGERS, 3))]), axis=1
             )
             merged.append((group[:, None] == np.arange(K)[:, None]) @ sums)  # (20, K, 1 + p + …)
-        n, total, second = np.split(np.concatenate(merged)[:n_starts], [1, 1 + p], axis=2)
+        return self._at_moments(np.concatenate(merged)[:n_starts])
+
+    def at_groups(self, rows: Any, member: np.ndarray) -> np.ndarray:
+        """Points at the moments of groups of rows, (J, d) that ``member`` (J, K, n) says."""
+        return self._at_moments((member * rows.weight) @ self._moments(rows))
+
+    def _moments(self, rows: Any) -> np.ndarray:
+        """1, X and its products, of each row."""
+        products = self.products(rows.X).reshape(len(rows), -1)
+        return np.column_stack([np.ones(len(rows)), rows.X, products])
+
+    def _at_moments(self, sums: np.ndarray) -> np.ndarray:
+        """Points of sums over K groups, (J, K, 1 + p + …)."""
+        n_starts, K, p = len(sums), self.n_components, self.n_features
+        n, total, second = np.split(sums, [1, 1 + p], axis=2)
         mean = total / (n + 1.0)
+        shape = self.products(mean).shape[2:]
         count = n.reshape(n_starts, K, *(1 for _ in shape))
         scatter = second.reshape(n_starts, K, *shape) - count * self.products(mean)
         z = np.log((n[:, :, 0] + 1.0) / np.mean(n + 1.0, axis=1))

@@ -26,6 +26,7 @@ from ._sampling_error import (
     surrogate_spread,
 )
 from ._target import Likelihood, Target, of_history, sampled
+from ._unlike_sample import unlike_sample
 
 __all__ = [
     "STRAY",
@@ -72,4 +73,5 @@ __all__ = [
     "split_off",
     "starts",
     "surrogate_spread",
+    "unlike_sample",
 ]

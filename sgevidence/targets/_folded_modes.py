@@ -1,7 +1,7 @@
 r"""The evidence of rows that nobody holds, by importance sampling around the modes of their posterior.
 
-1. Modes of a sample of the rows are known, and no row is unlike the sample (``_unlike_sample.py``, one sum).
-   One sum over all rows has value, gradient and Hessian at each mode.
+1. Modes of a sample of the rows, and of all rows that are unlike the sample (``_unlike_sample.py``), are
+   known.  One sum over all rows has value, gradient and Hessian at each mode.
 2. Those that may count are carried to the modes of all rows by Newton steps, two or three sums each.
 3. Draws around them (``_around_modes.py``) are weighed by all rows, one sum.
 
@@ -38,14 +38,14 @@ from ._folded import N_WEIGHED, FoldedTarget, FoldsDoNotSuffice, remembered
 from ._log_concave import Gaussian
 from ._newton import Differentiable, folded_mode
 from ._pareto import pareto_k
-from ._unlike_sample import n_unlike_sample
 
 #: Nats of Laplace's evidence below the best mode at which a mode does not count: 6·10⁻⁶ nats of log Z.
 NEGLIGIBLE_NATS = 12.0
 #: Share of the draws that must be effective, and the most Pareto k of their weights (``_log_concave.py``).
-MIN_EFFECTIVE_SHARE, MAX_PARETO_K = 0.5, 0.7
-#: How many times as many draws are weighed where the tail of the first is in doubt.
-MORE_DRAWS = 4
+MIN_EFFECTIVE_SHARE, MAX_PARETO_K = 0.25, 0.7
+#: How many times as many draws are weighed where fewer are effective, as around a component of eight rows, or
+#: the tail of the first is in doubt.
+ENOUGH_EFFECTIVE_SHARE, MORE_DRAWS = 0.5, 4
 #: Least share of the draws around a mode, of that of one among equals.
 LEAST_SHARE = 0.2
 #: Squared distance in posterior widths for each parameter, within which two ends of Newton steps are one.
@@ -75,7 +75,7 @@ def folded_modes_answer(
     model : Model
     rows : FoldedRows
     starts : sequence of ndarray of shape (d,)
-        All modes of a sample of the rows that may count.
+        All modes that may count, of a sample of the rows and of those that are unlike the sample.
     memory : Memory
         Empty: it says how many rows are kept.
     rng : numpy.random.Generator
@@ -91,14 +91,8 @@ def folded_modes_answer(
     Raises
     ------
     FoldsDoNotSuffice
-        If rows are unlike the sample, Newton steps do not lead to a mode that may count, or the posterior is
-        too far from Gaussians.
+        If Newton steps do not lead to a mode that may count, or the posterior is too far from Gaussians.
     """
-    if starts and (n_unlike := n_unlike_sample(model, starts[0], rows)):
-        raise FoldsDoNotSuffice(
-            f"{n_unlike} of {len(rows)} rows are far from all that a sample of {len(rows.sample)} shows, "
-            "and may have modes of their own"
-        )
     target = FoldedTarget(model, rows)
     modes = folded_modes(target, starts)
     if model.slots is None and len(modes) > 1:
@@ -106,9 +100,10 @@ def folded_modes_answer(
     for times in (1, MORE_DRAWS):  # of few draws the shape of the tail is noise
         theta, log_w = weighed(target, modes, times * N_WEIGHED * len(modes), rng)
         weights, best = Weights(log_w), modes[0]
-        if weights.ess < MIN_EFFECTIVE_SHARE * weights.M or pareto_k(log_w) < MAX_PARETO_K:
+        share, k = weights.ess / weights.M, pareto_k(log_w)
+        if share < MIN_EFFECTIVE_SHARE or (share > ENOUGH_EFFECTIVE_SHARE and k < MAX_PARETO_K):
             break
-    if weights.ess < MIN_EFFECTIVE_SHARE * weights.M or pareto_k(log_w) > MAX_PARETO_K:
+    if share < MIN_EFFECTIVE_SHARE or k > MAX_PARETO_K:
         overlap = "" if model.slots is None else ": components overlap, or are too many"
         raise FoldsDoNotSuffice(
             "the posterior of all rows is too far from Gaussians at its modes, "

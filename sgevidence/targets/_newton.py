@@ -82,8 +82,12 @@ def concave_mode(model: Model, rows: Rows, rng: np.random.Generator, start: np.n
 
 
 def folded_mode(target: Differentiable, start: np.ndarray) -> Anchor | None:
-    """:func:`concave_mode` from a point that is near the mode, by sums over all rows of ``target`` alone."""
-    a, found = _climb(target, start, _concave, CONCAVE_TOLERANCE, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS)
+    """:func:`concave_mode` from a point that is near the mode, by sums over all rows of ``target`` alone.
+
+    Where the log posterior is not concave, the curvature at the end need not be that of a maximum.
+    """
+    step_of = _concave if target.model.is_log_concave else _concave_or_uphill
+    a, found = _climb(target, start, step_of, CONCAVE_TOLERANCE, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS)
     if found is None:
         return None
     (f, g, P), (f0, g0, H0) = found, target.model.prior_derivatives(a)
@@ -166,3 +170,11 @@ def _uphill(P: np.ndarray, g: np.ndarray) -> np.ndarray:
 def _concave(P: np.ndarray, g: np.ndarray) -> np.ndarray:
     """P⁻¹ g; LinAlgError if P is not positive definite."""
     return cho_solve(cho_factor(P, lower=True), g)
+
+
+def _concave_or_uphill(P: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """Newton's step where it leads to a maximum, else a way up."""
+    try:
+        return _concave(P, g)
+    except np.linalg.LinAlgError:
+        return _uphill(P, g)

@@ -32,9 +32,24 @@ MIN_SCALE = 1.0
 FALSE_ALARM_NATS = 12.0
 
 
-def n_unlike_sample(model: Model, a: np.ndarray, rows: FoldedRows) -> int:
-    """Rows that a sample of them does not tell of, at a mode (d,) of the sample: one sum over the rows."""
-    return int(rows.fold(partial(_n_below, model, a, _least_expected(model, a, rows))) or 0)
+def unlike_sample(model: Model, a: np.ndarray, rows: FoldedRows, most: int) -> tuple[np.ndarray, Rows]:
+    """Rows of which a sample does not tell, at a mode (d,) of the sample: one question to each part.
+
+    Parameters
+    ----------
+    model : Model
+    a : ndarray of shape (d,)
+    rows : FoldedRows
+    most : int
+        Rows that are wanted of a part: one more shows that there are more.
+
+    Returns
+    -------
+    places : ndarray of shape (k,)
+        Numbers of the rows among all.
+    rows : Rows
+    """
+    return rows.some(partial(_below, model, a, _least_expected(model, a, rows), most + 1))
 
 
 def _least_expected(model: Model, a: np.ndarray, rows: FoldedRows) -> float:
@@ -45,5 +60,6 @@ def _least_expected(model: Model, a: np.ndarray, rows: FoldedRows) -> float:
     return float(ell[k] - scale * (np.log(max(k, 1) * len(rows) / len(ell)) + FALSE_ALARM_NATS))
 
 
-def _n_below(model: Model, a: np.ndarray, least: float, part: Rows) -> float:
-    return float(np.sum(~(model.log_likelihood(a[None], part)[0] >= least)))  # nan, too, is unlike
+def _below(model: Model, a: np.ndarray, least: float, most: int, part: Rows) -> tuple[np.ndarray, Rows]:
+    found = np.flatnonzero(~(model.log_likelihood(a[None], part)[0] >= least))[:most]  # nan, too, is unlike
+    return found, part.take(found)

@@ -27,6 +27,7 @@ from ._base import State, Streams
 from ._climbs import climbed
 from ._from_proposal import Proposed, without_history
 from ._mode_search import ModeSearch, each_once, some
+from ._unlike_rows import covering_modes
 
 #: Rows of which the cloud of the engine is asked, and its particles from which modes are climbed to.
 ENGINE_ROWS, N_CLIMBED = 2000, 8
@@ -72,7 +73,9 @@ class FromFolds(NamedTuple):
         if self.model.is_log_concave:
             found, memory = folded_answer(self.model, rows, state.memory, rng.noise, self.n_particles)
         else:
+            assert self.search is not None
             starts = self.modes(state, rows.sample, rng)
+            starts = covering_modes(self.model, rows, starts, self.search, MAX_MODES, rng)
             found, memory = folded_modes_answer(
                 self.model, rows, starts, state.memory, rng.noise, self.n_particles
             )

@@ -1,0 +1,117 @@
+"""Modes of a mixture that rows make which a sample of all rows does not tell of.
+
+Eight rows of sixty thousand that are far from all others may have a component of their own, for which two
+other groups share one, or be the tail of one of the groups.  They are fetched, and stand for themselves
+beside the sample, which stands for all other rows.  Modes of both together start from groups of rows: those
+of each mode of the sample, with the far rows in any of them, or in the place of one that joins another; and
+from merged clusters of all, by the usual search.
+"""
+
+import numpy as np
+
+from ..history import FoldedRows, Rows
+from ..models import Model
+from ..targets import FoldsDoNotSuffice, Likelihood, Target, find_mode, unlike_sample
+from ._base import Streams
+from ._mode_search import ModeSearch, each_once, some
+
+#: Rows that may be unlike the sample; more are a kind of rows that a larger sample should tell of.
+MAX_UNLIKE_ROWS = 500
+#: Times that rows are fetched: others may be far from all modes that were found with the first.
+MAX_ROUNDS = 3
+#: Rows of the sample by which modes are sought.
+SEARCH_ROWS = 2000
+
+
+def covering_modes(
+    model: Model,
+    rows: FoldedRows,
+    modes: list[np.ndarray],
+    search: ModeSearch,
+    max_modes: int,
+    rng: Streams,
+) -> list[np.ndarray]:
+    """Modes (d,) of the sample and of all rows that are unlike it, the best first.
+
+    Parameters
+    ----------
+    model : Model
+    rows : FoldedRows
+    modes : list of ndarray of shape (d,)
+        Modes of the sample, the best first.
+    search : ModeSearch
+    max_modes : int
+    rng : Streams
+
+    Returns
+    -------
+    list of ndarray of shape (d,)
+        ``modes``, if no row is unlike the sample.
+
+    Raises
+    ------
+    FoldsDoNotSuffice
+        If there are too many such rows, or the model has no components of which some may be theirs.
+    """
+    places, far = np.zeros(0, dtype=int), rows.sample[:0]
+    for _ in range(MAX_ROUNDS):
+        if not modes:
+            return modes
+        found, unlike = unlike_sample(model, modes[0], rows, MAX_UNLIKE_ROWS)
+        new = np.flatnonzero(~np.isin(found, places))
+        if not len(new):
+            return modes
+        places, far = np.concatenate([places, found[new]]), far.join(unlike.take(new))
+        if len(places) > MAX_UNLIKE_ROWS or not model.has_components:
+            break
+        modes = _modes_with(model, rows, places, far, modes, search, rng)[:max_modes]
+    number = f"{len(places)}" if len(places) <= MAX_UNLIKE_ROWS else f"more than {MAX_UNLIKE_ROWS}"
+    raise FoldsDoNotSuffice(
+        f"{number} of {len(rows)} rows are far from all that a sample of {len(rows.sample)} shows, "
+        "and may have modes of their own"
+    )
+
+
+def _modes_with(
+    model: Model,
+    rows: FoldedRows,
+    places: np.ndarray,
+    far: Rows,
+    modes: list[np.ndarray],
+    search: ModeSearch,
+    rng: Streams,
+) -> list[np.ndarray]:
+    """Modes of the sample and of these rows, at their places among all, the best first."""
+    others = rows.sample.take(np.flatnonzero(~np.isin(rows.places, places)))
+    weight = rows.total_weight - far.total_weight
+
+    def with_far(sample: Rows) -> Rows:
+        return sample.scaled(weight / sample.total_weight).join(far)
+
+    few = with_far(some(others, SEARCH_ROWS, rng.rows))
+    wide = ModeSearch(**search.get_params()).set_params(
+        search_rows=len(few), compare_rows=len(few), negligible=np.inf, max_modes=search.max_climbs
+    )
+    starts = [mode.a for mode in wide.find(model, few, rng.rows)]
+    regrouped = np.concatenate([_regrouped(model, a, few, len(far)) for a in modes])
+    order = np.argsort(-Target(model, Likelihood(few)).value(regrouped))[: search.n_starts]
+    ends = [*starts, *regrouped[order]]
+    for sample in (few, with_far(others)):
+        target = Target(model, Likelihood(sample))
+        climbs = [(a, P) for a, P in (find_mode(target, a) for a in ends) if P is not None]
+        value = target.value(np.array([a for a, _ in climbs]).reshape(-1, model.n_params))
+        ends = each_once(model, [climbs[i] for i in np.argsort(-value)])[: 2 * search.max_climbs]
+    return ends
+
+
+def _regrouped(model: Model, a: np.ndarray, rows: Rows, n_far: int) -> np.ndarray:
+    """Points (J, d) at the moments of groups of rows: of a point (d,), the last ``n_far`` in any."""
+    density = model.component_log_densities(a[None], rows.X)[:, 0]  # type: ignore[attr-defined]
+    K, label = len(density), np.argmax(density, axis=0)
+    labels = []
+    for k in range(K):
+        labels.append(np.r_[label[:-n_far], np.full(n_far, k)])
+        for j in range(k):
+            labels.append(np.r_[np.where(label == k, j, label)[:-n_far], np.full(n_far, k)])
+    member = np.array(labels)[:, None] == np.arange(K)[:, None]
+    return model.at_groups(rows, member)  # type: ignore[attr-defined]

@@ -1,0 +1,91 @@
+"""Rows of which a sample shows none: mixtures have the evidence of all rows at hand."""
+
+from math import lgamma
+
+import numpy as np
+import pytest
+from mutants import broken
+
+from sgevidence import SGAIS, ModeSearch
+from sgevidence.history import FoldedRows, Rows, add_in_order
+from sgevidence.models import MixtureModel, SphericalMixtureModel
+from sgevidence.samplers import mixture_answer
+from sgevidence.targets import FoldsDoNotSuffice
+from sgevidence.transitions import FromFolds, Streams, _unlike_rows
+
+N, N_FAR, SAMPLE = 1200, 12, 300
+
+
+class Halves:
+    def __init__(self, rows):
+        self.rows = [rows[: N // 2], rows[N // 2 :]]
+
+    def each(self, function):
+        return [function(part) for part in self.rows]
+
+    def fold(self, function):
+        return add_in_order(self.each(function))
+
+
+def with_far_rows(rng):
+    """Two groups, and a few rows far from both, which a sample of the rows misses."""
+    group = np.r_[rng.integers(2, size=N), np.full(N_FAR, 2)]
+    width = np.array([0.4, 0.7, 0.5])[group, None] * rng.standard_normal((N + N_FAR, 2))
+    centers = np.array([[-3.0, 0.0], [3.0, 1.0], [rng.uniform(9.0, 16.0), rng.uniform(-16.0, 16.0)]])
+    rows, places = Rows.of(centers[group] + width), rng.permutation(N)[:SAMPLE]
+    lengths = np.array([N // 2, N // 2 + N_FAR])
+    parts = FoldedRows(Halves(rows), lengths, float(len(rows)), True, rows.take(places), places)
+    return parts, rows, group
+
+
+def log_evidence_of_groups(kind, rows, group):
+    """3! p(x, z): allocations z are beyond doubt."""
+    one, total = kind(1, 2), np.log(12.0) - lgamma(3 + len(rows))
+    for k in range(3):
+        members = rows.take(np.flatnonzero(group == k))
+        total += one.exact_log_evidence(members) + lgamma(len(members) + 1)
+    return total
+
+
+def evidence(kind, K, parts, rng):
+    way, sampler = FromFolds(kind(K, 2), 100, ModeSearch(n_starts=6)), SGAIS(reservoir_size=SAMPLE)
+    state, _ = way(sampler.init(way.model, rng), parts, Streams.one(rng))
+    return state.log_evidence, state.log_evidence_std
+
+
+def standard_error(kind, seed):
+    rng = np.random.default_rng(seed)
+    parts, rows, group = with_far_rows(rng)
+    log_Z, std = evidence(kind, 3, parts, rng)
+    assert std < 0.15
+    return (log_Z - log_evidence_of_groups(kind, rows, group)) / std
+
+
+@pytest.mark.parametrize("kind, seed", [(MixtureModel, 0), (SphericalMixtureModel, 1)])
+def test_rows_that_the_sample_misses_have_their_modes(kind, seed):
+    assert abs(standard_error(kind, seed)) < 4.0
+
+
+def test_fewer_components_than_groups_have_the_evidence_of_strata():
+    """Far rows are the tail of a group then, or two groups share a component."""
+    rng = np.random.default_rng(2)
+    parts, rows, _ = with_far_rows(rng)
+    log_Z, std = evidence(MixtureModel, 2, parts, rng)
+    found = mixture_answer(MixtureModel(2, 2), rows, rng, 1)
+    assert abs(log_Z - found.log_evidence) < 4.0 * np.hypot(std, found.log_evidence_std) < 0.2
+
+
+def test_far_rows_that_are_left_out_are_seen(monkeypatch):
+    """Modes of a sample alone know nothing of them."""
+    alone = broken(
+        _unlike_rows._modes_with, "sample.scaled(weight / sample.total_weight).join(far)", "sample"
+    )
+    monkeypatch.setattr(_unlike_rows, "_modes_with", alone)
+    with pytest.raises((AssertionError, FoldsDoNotSuffice)):
+        assert abs(standard_error(MixtureModel, 0)) < 4.0
+
+
+def test_too_many_rows_unlike_the_sample_are_refused_in_words(monkeypatch):
+    monkeypatch.setattr(_unlike_rows, "MAX_UNLIKE_ROWS", 5)
+    with pytest.raises(FoldsDoNotSuffice, match="more than 5 of 1212 rows are far from all that a sample"):
+        standard_error(MixtureModel, 0)
