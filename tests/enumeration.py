@@ -34,3 +34,29 @@ def enumerated(model, rows):
         if len(blocks) <= K
     ]
     return np.logaddexp.reduce(terms) + lgamma(K * a) - lgamma(K * a + n)
+
+
+def sum_over_partitions(log_w, K):
+    """log Σ Π_j w(S_j) over the partitions of n rows into 1 … K sets, (K,), for log w of all 2ⁿ sets."""
+    full = len(log_w) - 1
+    f = np.where(np.arange(len(log_w)) > 0, log_w, -np.inf)
+    out = [f[full]]
+    for k in range(1, K):
+        more = np.full(len(f), -np.inf)
+        for S in range(2, full, 2) if k < K - 1 else ():  # those without the first row will be needed
+            more[S] = _with_first_row_apart(log_w, f, S)
+        more[full] = _with_first_row_apart(log_w, f, full)
+        f = more
+        out.append(f[full])
+    return np.array(out)
+
+
+def _with_first_row_apart(log_w, f, S):
+    """log Σ w(T) f(S without T) over the sets T that have the first row of S."""
+    T = np.array([S & -S])
+    for r in range(S.bit_length()):
+        if (S & S - 1) >> r & 1:
+            T = np.concatenate([T, T | 1 << r])
+    terms = log_w[T] + f[S ^ T]
+    top = terms.max()
+    return top + np.log(np.exp(terms - top).sum()) if top > -np.inf else top

@@ -60,6 +60,8 @@ def by_basin(
     They are swept ``forget`` times before they tell anything, and ``between`` times between what they tell.
     """
     L, T = len(z), problem.statistics(z, k)
+    # decided once for the whole run: a kernel that is chosen by where chains are would not keep the posterior
+    problem = problem._replace(is_tight=bool(np.any(T[..., -1] < problem.family.least_rows)))
     z, T, _ = problem.swept(z, T, forget, rng)
     z, T, kept, _ = _followed(problem, z, T, KEPT, between, rng)
     z, T, _ = problem.swept(z, T, max(forget // 2, 1), rng)

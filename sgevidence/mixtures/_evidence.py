@@ -46,8 +46,8 @@ SLOWEST = 0.9
 MOST_NUMBERS = 500_000
 #: Nats that rounding of squares may cost.
 MOST_ROUNDING = 0.1
-#: Rows up to which all partitions are summed: a tenth of a second for twelve.
-MOST_ROWS_SUMMED = 12
+#: Rows up to which all partitions are summed: a second for K = 6, where chains take several.
+MOST_ROWS_SUMMED = 14
 #: Components beyond which the sum over labellings would take too long.
 MOST_COMPONENTS = 10
 

@@ -3,6 +3,8 @@
 from itertools import product
 
 import numpy as np
+import pytest
+from mutants import broken
 
 from sgevidence.mixtures._occupied import log_likelihood_in_use
 from sgevidence.mixtures._sweeps import Problem
@@ -58,3 +60,37 @@ def test_allocations_have_their_conditional_distribution():
     R = c[:, 0] @ here.F.T
     direct = R[now[0], np.arange(4)].sum() - np.logaddexp.reduce(R, axis=0).sum()
     assert np.isclose(log_p[0], direct, atol=1e-4)
+
+
+def check_integrated(rng, integrated):
+    """Allocations that have p(z | x, all in use) keep it."""
+    here, k, size = problem(n=4), 2, 20_000
+    z = np.array([z for z in product(range(k), repeat=4) if len(set(z)) == k], dtype=np.int16)
+    log_p = here.log_joint(here.statistics(z, k))
+    expected = np.exp(log_p - np.logaddexp.reduce(log_p))
+    now = z[rng.choice(len(z), size, p=expected)]
+    before, T = now, here.statistics(now, k)
+    for _ in range(2):
+        now, T = integrated(here, now, T, rng)
+    assert np.allclose(here.statistics(now, k), T)
+    assert np.mean(np.any(now != before, axis=1)) > 0.3
+    code = now @ k ** np.arange(4)
+    seen = np.array([np.sum(code == one @ k ** np.arange(4)) for one in z]) / size
+    assert np.all(np.abs(seen - expected) < 4.5 * np.sqrt(expected / size) + 1e-4)
+
+
+def test_rows_that_are_allocated_one_by_one_have_it_too(rng):
+    check_integrated(rng, Problem.integrated)
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        ("np.where(is_alone, own, ...)", "np.asarray(...)"),
+        ("log_odds[own, s] *= -1.0", "pass"),
+        ("log_changed - log_A", "log_changed"),
+    ],
+)
+def test_power_of_one_by_one(rng, right, wrong):
+    with pytest.raises((AssertionError, ValueError)):
+        check_integrated(rng, broken(Problem.integrated, right, wrong))
