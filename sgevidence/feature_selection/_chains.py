@@ -75,7 +75,7 @@ class Chain:
         g = self._draw(rates)
         other = self.state ^ (1 << g)
         back = 0.5 * (now.flips(other) - now.log_joint(other))
-        if np.log(self.rng.random()) < logsumexp(rates) - logsumexp(back):
+        if np.log(self.rng.random()) < np.logaddexp.reduce(rates) - np.logaddexp.reduce(back):
             self.state = other
 
     def _swap(self) -> None:
