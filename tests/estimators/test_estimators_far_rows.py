@@ -43,7 +43,7 @@ def test_few_rows_of_a_mixture(rng, kind, K, p, n, far):
 @pytest.mark.parametrize("kind", FAR)
 @pytest.mark.parametrize("calls", [1, 4])
 def test_few_rows_of_a_mixture_in_calls(rng, kind, calls):
-    check_exact(rng, kind, 2, 1, 9, 1e3, calls)
+    check_exact(rng, kind, 2, 1, 5 if calls == 1 else 9, 1e3, calls)
 
 
 def test_particles_alone_would_not_do(rng):
@@ -119,7 +119,7 @@ def test_more_rows_of_groups_far_from_the_prior(rng, n):
     check_three_groups(rng, n, 100.0)
 
 
-@pytest.mark.parametrize("far", [1e8, -1e9])
+@pytest.mark.parametrize("far", [pytest.param(1e8, marks=pytest.mark.slow), -1e9])
 def test_particles_that_cannot_move_are_said(far):
     """Counts with a column far from zero, annealed: no move is accepted, log Z is thousands too low."""
     rng = np.random.default_rng(5)

@@ -71,8 +71,8 @@ def test_all_subsets_equal_the_regressions(name):
     assert selector.log_evidence_std_ == 0.0 and not selector.warnings_
 
 
-def test_ten_columns():
-    X, y = problem(80, 10, 2)
+def test_eight_columns():
+    X, y = problem(80, 8, 2)
     selector = EvidenceFeatureSelector().fit(X, y)
     np.testing.assert_allclose(errors(selector, one_by_one(X, y)), 0.0, atol=1e-6)
 
@@ -201,7 +201,7 @@ def test_a_flip_leaves_the_posterior_as_it_is():
 
 
 def test_a_flip_without_its_acceptance_is_seen():
-    wrong = broken(_chains.Chain._flip, "logsumexp(rates) - logsumexp(back)", "2 * logsumexp(rates) + np.inf")
+    wrong = broken(_chains.Chain._flip, "np.logaddexp.reduce(rates) - np.logaddexp.reduce(back)", "np.inf")
     assert max(stationary(wrong, *weak(seed)) for seed in range(3)) > 0.05
 
 

@@ -67,9 +67,9 @@ def test_in_one_column_all_are_the_diagonal_model(cls, rng):
     assert one == pytest.approx(MixtureModel(1, 1, **PRIOR).exact_log_evidence(rows), abs=1e-12)
 
 
+@mpmath.workdps(120)
 def in_many_digits(X, b=1.0, beta=1.0, tau=2.0):
     """The closed form in 120 digits."""
-    mpmath.mp.dps = 120
     n, p = X.shape
     kappa, nu = mpmath.mpf(1) / mpmath.mpf(tau) ** 2, 2 * b + p - 1
     x = mpmath.matrix(X.tolist())
