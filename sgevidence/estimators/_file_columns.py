@@ -61,3 +61,32 @@ def as_numbers(column: Any, name: str, is_target: bool) -> Any:
     if infinite.any():
         raise ValueError(f"column {name!r} is infinite in {int(infinite.sum())} rows of those read at once")
     return column
+
+
+def may_go_on(kind: Any) -> bool:
+    """Whether a column that begins with values of this type may go on with fractions."""
+    import pyarrow.types as kinds
+
+    return kinds.is_integer(kind) or kinds.is_null(kind)
+
+
+def read_numbers(column: Any, name: str) -> Any:
+    """A column of text as whole numbers, to the last digit, or else as float64.
+
+    Raises
+    ------
+    ValueError
+        Naming the column and the text that is no number.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pc.utf8_trim_whitespace(column)
+    try:
+        return text.cast(pa.int64())
+    except pa.ArrowInvalid:
+        pass
+    try:
+        return text.cast(pa.float64())
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"column {name!r} begins with numbers and goes on with text: {error}") from None

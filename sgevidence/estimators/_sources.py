@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._file_columns import as_numbers, files_of, pyarrow
+from ._file_columns import as_numbers, files_of, may_go_on, pyarrow, read_numbers
 
 #: Rows of a call of ``partial_fit``, however files and row groups cut them: 8 MB for ten columns.
 BATCH = 100_000
@@ -148,7 +148,7 @@ class RowSource:
             waiting.append(table)
             n += len(table)
             while n >= BATCH:
-                whole = pyarrow().concat_tables(waiting)
+                whole = pyarrow().concat_tables(waiting, promote_options="permissive")
                 yield self._part([whole[:BATCH]], False)
                 waiting, n, none = [whole[BATCH:]], n - BATCH, False
         if n or none:
@@ -171,7 +171,7 @@ class RowSource:
         return [name for name in names if name not in others]
 
     def _part(self, tables: list[Any], only_X: bool) -> Part:
-        table = pyarrow().concat_tables(tables)
+        table = pyarrow().concat_tables(tables, promote_options="permissive")  # whole numbers and fractions
         by_role = {role: table.column(name).to_numpy() for name, role in self._roles(only_X).items()}
         X = table.select(self._features(table.column_names))
         return Part(X, *map(by_role.get, ("target", "sample_weight", "offset", "trials")))
@@ -181,7 +181,7 @@ class RowSource:
     def _tables(self, only_X: bool) -> Iterator[Any]:
         """Whole rows of the columns that are needed, file by file."""
         pa, self.n_dropped, n_files = pyarrow(), 0, 0
-        dataset = self._dataset()
+        dataset, unread = self._dataset()
         names = dataset.schema.names
         roles, features = self._roles(only_X), self._features(names)
         wanted = [*features, *roles]
@@ -195,21 +195,26 @@ class RowSource:
                 options = _one_at_a_time(fragment)
                 for batch in fragment.to_batches(columns=wanted, schema=dataset.schema, **options):
                     table = pa.Table.from_batches([batch])
-                    yield self._whole(table, roles, n_rows)
+                    yield self._whole(table, roles, unread, n_rows)
                     n_rows += len(table)
             except (pa.ArrowException, ValueError, TypeError, OSError) as error:
                 raise ValueError(f"{path}: {error}") from error
         if not n_files:
             raise ValueError(f"{self.source} has no files")
-        yield self._whole(dataset.schema.empty_table().select(wanted), roles, 0)  # for columns without rows
+        empty = dataset.schema.empty_table().select(wanted)
+        yield self._whole(empty, roles, unread, 0)  # for columns without rows
 
-    def _dataset(self) -> Any:
-        """The data set of a path, in which the columns of numbers of a CSV file are float64 throughout."""
+    def _dataset(self) -> tuple[Any, str | None]:
+        """The data set of a path, and the name of a column that has numbers as they are written.
+
+        Columns of numbers of CSV files are float64 throughout.  A target that begins with whole numbers may
+        go on with fractions, or be labels, of which no digit must be lost.
+        """
         import pyarrow.csv as csv
         import pyarrow.dataset as ds
 
         if isinstance(self.source, ds.Dataset):
-            return self.source
+            return self.source, None
         files = files_of(self.source)
         formats = {FORMATS.get(file.suffix) for file in files}
         if len(formats) != 1 or None in formats:
@@ -217,28 +222,30 @@ class RowSource:
                 f"{self.source}: files must be of one format, with an ending in {sorted(FORMATS)}, got "
                 f"{sorted({file.suffix for file in files})}; or give a pyarrow.dataset.Dataset"
             )
-        paths, form = [str(file) for file in files], formats.pop()
+        paths, form, unread = [str(file) for file in files], formats.pop(), None
         try:
             dataset = ds.dataset(paths, format=form)
             if form == "csv":
                 numbers = {name: pyarrow().float64() for name in dataset.schema.names if name != self.target}
-                options = csv.ConvertOptions(
-                    column_types={name: t for name, t in numbers.items() if self._is_used(name)},
-                    strings_can_be_null=True,
-                )
+                types = {name: t for name, t in numbers.items() if self._is_used(name)}
+                if self.target in dataset.schema.names and may_go_on(dataset.schema.field(self.target).type):
+                    unread = self.target
+                    types[unread] = pyarrow().string()
+                options = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
                 dataset = ds.dataset(paths, format=ds.CsvFileFormat(convert_options=options))
         except (pyarrow().ArrowException, OSError) as error:
             raise ValueError(f"{self.source}: {error}") from error
-        return dataset
+        return dataset, unread
 
     def _is_used(self, name: str) -> bool:
         return self.columns is None or name in (*self.columns, self.sample_weight, self.offset, self.trials)
 
-    def _whole(self, table: Any, roles: dict[str, str], first: int) -> Any:
+    def _whole(self, table: Any, roles: dict[str, str], unread: str | None, first: int) -> Any:
         """The table with numbers as float64, without rows in which something is missing."""
         missing = np.zeros(len(table), dtype=bool)
         for k, name in enumerate(table.column_names):
-            column = as_numbers(table.column(k), name, is_target=roles.get(name) == "target")
+            column = read_numbers(table.column(k), name) if name == unread else table.column(k)
+            column = as_numbers(column, name, is_target=roles.get(name) == "target")
             table = table.set_column(k, name, column)
             gaps = column.is_null(nan_is_null=True).to_numpy()
             if gaps.any() and not self.dropna:

@@ -168,6 +168,29 @@ def test_any_numbers_come_through_csv_and_parquet_as_they_are(rng, tmp_path):
         np.testing.assert_array_equal(np.asarray(X), table.to_numpy(dtype=float))
 
 
+@pytest.mark.parametrize(
+    "targets, expected",
+    [
+        (["1\n 2", "0.5"], [1.0, 2.0, 0.5]),
+        (["", "9007199254740993"], [9007199254740993]),  # labels to the last digit
+        (["a", "1"], ["a", "1"]),
+        (["0.5", "2"], [0.5, 2.0]),
+    ],
+)
+def test_targets_of_several_text_files_have_one_type(targets, expected, tmp_path):
+    """The first file showed whole numbers, and fractions in a later one were an error."""
+    for k, text in enumerate(targets):
+        rows = [f"{j},{y}" for j, y in enumerate(text.split("\n"))] if text else []
+        (tmp_path / f"part-{k}.csv").write_text("\n".join(["a,y", *rows]) + "\n")
+    source = RowSource(tmp_path, target="y")
+    assert source.read().y.tolist() == expected
+    assert np.concatenate([part.y for part in source.batches()]).tolist() == expected
+    (tmp_path / "part-9.csv").write_text("a,y\n1,words\n")
+    if expected != ["a", "1"]:
+        with pytest.raises(ValueError, match=r"part-9.csv: .*words"):
+            source.read()
+
+
 # -- what is not whole ------------------------------------------------------------------------------
 
 
