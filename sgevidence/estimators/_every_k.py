@@ -2,8 +2,8 @@
 
 Strata of components in use do not know how many components there are (:mod:`sgevidence.mixtures`).  The walk
 is that of the largest candidate.  Every candidate is then fitted from its own share of the strata, with an
-evidence, particles and a stream of its own, and the evidences share their errors.  Candidates for which
-strata are in doubt, or know less than a fit might, are fitted as usual.
+evidence, particles and a stream of its own, and the evidences share their errors.  Where a fit would have
+another answer than strata, and these are in doubt or blunt, a candidate is fitted as usual.
 """
 
 import copy
@@ -14,6 +14,7 @@ import numpy as np
 
 from ..history import Rows
 from ..mixtures import Strata
+from ..models import DiagonalGaussian
 from ..samplers import SGAIS, MixtureEvidence, mixture_strata
 from ..targets import ComponentEvidence
 from ._given import collection_in
@@ -21,8 +22,9 @@ from ._input import generator
 from ._mixture import MixtureEstimator
 from ._settings import default_sampler, settings
 
-#: Standard error of strata, nats, from which a fit of its own may know more: that of ``Allocate``.
-MAX_STD_NATS = 0.3
+#: Standard error of strata, nats, from which a fit of its own may know more, and columns from which it has no
+#: other answer: those of ``Allocate``.
+MAX_STD_NATS, WIDE = 0.3, 8
 
 
 def shared_strata(models: Sequence[Any], X: Any, params: Sequence[dict[str, Any]]) -> list[Strata | None]:
@@ -47,9 +49,11 @@ def shared_strata(models: Sequence[Any], X: Any, params: Sequence[dict[str, Any]
         strata = _walk(models[group[-1]], X, params[group[-1]].get("sample_weight"), numbers)
         if strata is None:
             continue
-        sure = {K for K in numbers if K <= strata.n_components and _is_sure(strata, K)}
+        known = [K for K in numbers if K <= strata.n_components]
+        if _has_another_answer(models[group[-1]].sampler, strata):
+            known = [K for K in known if _is_sure(strata, K)]
         for i in group:
-            found[i] = strata if models[i].n_components in sure else None
+            found[i] = strata if models[i].n_components in known else None
     return found
 
 
@@ -140,6 +144,12 @@ def _walk(largest: Any, X: Any, sample_weight: Any, numbers: Sequence[int]) -> S
             if strata is not None:
                 return strata
     return None
+
+
+def _has_another_answer(sampler: Any, strata: Strata) -> bool:
+    """Whether a fit asks draws of allocations before strata, and particles after them."""
+    is_narrow = strata.problem.X.shape[1] < WIDE and isinstance(strata.problem.family, DiagonalGaussian)
+    return is_narrow and not isinstance(sampler, MixtureEvidence)
 
 
 def _is_sure(strata: Strata, K: int) -> bool:

@@ -21,13 +21,16 @@ from sgevidence.estimators import _every_k
 from sgevidence.history import Rows
 from sgevidence.model_selection import probability_interval
 
+#: Fits that do not test particles.
+FEW = dict(sampler=SGAIS(n_particles=30, max_particles=60))
+
 
 def few_rows(seed=3):
     rng = np.random.default_rng(seed)
     return np.concatenate([rng.standard_normal((3, 2)), rng.standard_normal((3, 2)) + 2.5])
 
 
-def overlapping(seed=0, n=50):
+def overlapping(seed=0, n=40):
     rng = np.random.default_rng(seed)
     return rng.standard_normal((n, 2)) + 2.2 * rng.integers(3, size=(n, 1))
 
@@ -82,6 +85,7 @@ def test_every_number_of_components_is_the_sum_over_all_allocations(of, params, 
     assert np.allclose(averager.weights_interval_, averager.weights_)
 
 
+@pytest.mark.slow
 def test_evidences_and_predictions_are_those_of_separate_fits(walks):
     X = overlapping()
     averager = average([3, 4]).fit(X)
@@ -102,7 +106,7 @@ def test_errors_are_shared(monkeypatch):
         return strata._replace(visited=visited)
 
     monkeypatch.setattr(_every_k, "mixture_strata", uncertain)
-    averager = average([2, 3, 4]).fit(few_rows())
+    averager = average([2, 3, 4], FEW).fit(few_rows())
     log_Z, w = averager.log_evidences_, averager.weights_
     std = [0.2 * model.n_components_in_use_proba_[1] for model in averager.estimators_]
     assert np.allclose(averager.log_evidences_std_, std)
@@ -127,10 +131,11 @@ def test_without_the_covariance_intervals_are_too_wide(monkeypatch):
 
 
 def test_same_seed_same_digits_whatever_the_number_of_jobs():
-    one, two, other = (
-        average([2, 3], random_state=seed, n_jobs=n_jobs).fit(few_rows())
-        for seed, n_jobs in ((1, 1), (1, 2), (2, 1))
-    )
+    with joblib.parallel_config(backend="threading"):  # the models' own fits are tested in processes
+        one, two, other = (
+            average([2, 3], FEW, random_state=seed, n_jobs=n_jobs).fit(few_rows())
+            for seed, n_jobs in ((1, 1), (1, 2), (2, 1))
+        )
     for a, b, c in zip(one.estimators_, two.estimators_, other.estimators_):
         assert joblib.hash(a.particles_) == joblib.hash(b.particles_) != joblib.hash(c.particles_)
         assert "_strata" not in vars(a)
@@ -158,10 +163,11 @@ def test_a_stream_continues_after_a_fit():
 def test_strata_in_doubt_leave_a_model_to_a_fit_of_its_own(walks, monkeypatch):
     X = few_rows()
     monkeypatch.setattr(_every_k, "_is_sure", lambda strata, K: K < 3)
-    averager = average([2, 3, 4]).fit(X)
-    alone = BayesianGMM(3, random_state=averager.estimators_[1].random_state).fit(X)
+    averager = average([2, 3, 4], FEW).fit(X)
+    alone = BayesianGMM(3, **FEW, random_state=averager.estimators_[1].random_state).fit(X)
     np.testing.assert_array_equal(alone.particles_, averager.estimators_[1].particles_)
-    assert walks == [4]
+    full = average([2, 3], dict(covariance_type="full", **FEW)).fit(X)  # strata have the last word
+    assert walks == [4, 3] and np.array_equal(full.log_evidences_std_, [0, 0])
     assert averager.log_evidence_std_ == pytest.approx(
         np.linalg.norm(averager.weights_ * averager.log_evidences_std_)
     )
@@ -169,9 +175,9 @@ def test_strata_in_doubt_leave_a_model_to_a_fit_of_its_own(walks, monkeypatch):
 
 def test_what_strata_cannot_afford_is_fitted_as_usual(walks, monkeypatch):
     X = few_rows()
-    average([2, 3]).fit(X, sample_weight=np.full(6, 0.5))
+    average([2, 3], FEW).fit(X, sample_weight=np.full(6, 0.5))
     monkeypatch.setattr("sgevidence.mixtures._evidence.MOST_NUMBERS", 6 * 3 * 5)
-    averager = average([2, 3, 4]).fit(X)
+    averager = average([2, 3, 4], FEW).fit(X)
     assert walks == [3, 4, 3]  # the largest that is affordable answers for two
     assert averager.log_evidences_[1] == pytest.approx(
         enumerated(averager.estimators_[1]._model, Rows.of(X)), abs=1e-8
@@ -199,7 +205,7 @@ def test_which_models_are_alike(walks):
 
 @pytest.mark.parametrize("bad", [np.full((6, 2), np.nan), np.zeros((0, 2)), [["a", "b"]] * 6])
 def test_rows_that_models_refuse_change_nothing(bad):
-    averager = average([2, 3]).fit(few_rows())
+    averager = average([2, 3], FEW).fit(few_rows())
     before = averager.log_evidences_
     with pytest.raises(ValueError) as error:
         averager.fit(bad)
