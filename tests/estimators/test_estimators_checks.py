@@ -42,12 +42,12 @@ ESTIMATORS = [
         make_pipeline("passthrough", BayesianSoftmaxRegression(sampler=QUICK)),
     ),
     averager(BayesianGMM(), BayesianGMM(mean_scale=3.0)),
-    averager(*LINEAR, method="dynamic"),
-    averager(*LINEAR, method="stacking"),
     EvidenceFeatureSelector(),
     BayesianAutoregression(sampler=QUICK),
     BayesianCategoricalMixture(),
 ]
+# what they are given passes through the same methods as that of the other averagers
+OTHER_METHODS = [averager(*LINEAR, method=method) for method in ("dynamic", "stacking")]
 
 # what scikit-learn asks only of its own estimators
 MORE_CHECKS = [
@@ -85,7 +85,13 @@ def test_scikit_learn_check(estimator, check):
     run(check, estimator)
 
 
+@pytest.mark.slow
+@parametrize_with_checks(OTHER_METHODS, expected_failed_checks=in_order)
+def test_scikit_learn_check_of_other_averages(estimator, check):
+    run(check, estimator)
+
+
 @pytest.mark.parametrize("check", MORE_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: repr(e)[:60])
+@pytest.mark.parametrize("estimator", ESTIMATORS + OTHER_METHODS, ids=lambda e: repr(e)[:60])
 def test_scikit_learn_check_of_its_own(estimator, check):
     run(check, type(estimator).__name__, estimator)
