@@ -111,6 +111,11 @@ class Model(ABC):
         """
         return ()
 
+    @property
+    def log_variances(self) -> Sequence[tuple[int, np.ndarray]]:
+        """Indices of parameters that are log σ², and of the means whose scale is σ."""
+        return ()
+
     def canonicalize(self, theta: np.ndarray, reference: Any = None) -> np.ndarray:
         """The points with exchangeable components in common slots; here there are none."""
         return theta

@@ -55,6 +55,11 @@ class MixtureModel(GaussianMixture):
     def widths(self) -> tuple[int, ...]:
         return self.n_features, self.n_features
 
+    @property
+    def log_variances(self):
+        K, size = self.n_components, self.n_components * self.n_features
+        return tuple((K + size + j, np.array([K + j])) for j in range(size))
+
     def sample_prior(self, rng, size):
         K, p, (b, c) = self.n_components, self.n_features, self.variance_prior
         z = self._sample_log_gammas(rng, size)

@@ -46,6 +46,11 @@ class SphericalMixtureModel(GaussianMixture):
     def widths(self) -> tuple[int, ...]:
         return self.n_features, 1
 
+    @property
+    def log_variances(self):
+        K, p = self.n_components, self.n_features
+        return tuple((K * (1 + p) + k, K + k * p + np.arange(p)) for k in range(K))
+
     def sample_prior(self, rng, size):
         K, p, (b, beta) = self.n_components, self.n_features, self.variance_prior
         z = self._sample_log_gammas(rng, size)

@@ -161,10 +161,10 @@ def _climb(
     return a, (f, g, P)
 
 
-def _uphill(P: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """(|P| + μI)⁻¹ g, which goes up whatever the signs of the curvature."""
+def _uphill(P: np.ndarray, g: np.ndarray, floor: float = 1e-3) -> np.ndarray:
+    """(|P| + μI)⁻¹ g, which goes up whatever the signs of the curvature; μ is a share of the largest."""
     width, V = np.linalg.eigh(P)
-    return V @ ((V.T @ g) / np.maximum(np.abs(width), 1e-3 * np.abs(width).max() + 1e-300))
+    return V @ ((V.T @ g) / np.maximum(np.abs(width), floor * np.abs(width).max() + 1e-300))
 
 
 def _concave(P: np.ndarray, g: np.ndarray) -> np.ndarray:
@@ -173,8 +173,8 @@ def _concave(P: np.ndarray, g: np.ndarray) -> np.ndarray:
 
 
 def _concave_or_uphill(P: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """Newton's step where it leads to a maximum, else a way up."""
+    """Newton's step where it leads to a maximum, else a way up, in flat directions of a few rows, too."""
     try:
         return _concave(P, g)
     except np.linalg.LinAlgError:
-        return _uphill(P, g)
+        return _uphill(P, g, 1e-9)
