@@ -156,4 +156,6 @@ def test_readme_has_the_two_commands_that_ci_runs():
 
 
 def test_import_is_silent():
-    subprocess.run([sys.executable, "-W", "error", "-c", "import sgevidence"], check=True)
+    """And needs no matplotlib."""
+    alone = "import sys, sgevidence; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-W", "error", "-c", alone], check=True)
