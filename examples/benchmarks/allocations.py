@@ -13,8 +13,8 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.decomposition import PCA
 
 from sgevidence.history import Rows
+from sgevidence.mixtures import allocation_evidence
 from sgevidence.models import MixtureModel
-from sgevidence.targets import allocation_evidence
 
 
 def standardised(X):

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import EvidenceWarning
 from ..history import FoldedRows, Memory, Rows
+from ..mixtures import takes_allocations
 from ..samplers import EvidenceResult, FromStrata, Progress, mixture_answer
 from ..targets import ComponentEvidence
 from ._density import DensityEstimator
@@ -98,7 +99,7 @@ class MixtureEstimator(DensityEstimator):
         state = None if self._stream is None else self._stream.state
         found = self._components_of_run()
         is_stale = found is None or found.n != self._weight_seen
-        if is_stale and state is not None and self._model.has_allocations:
+        if is_stale and state is not None and takes_allocations(self._model):
             found = self._from_strata(name, state.memory)
         if found is None and not getattr(getattr(state, "memory", None), "complete", True):
             raise AttributeError(

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from ..history import Rows
+from ..mixtures import allocation_evidence, most_rows, patience
 from ..models import MixtureModel
 from ..samplers import EvidenceResult, mixture_answer
-from ..targets import Answer, allocation_evidence, most_rows, patience
+from ..targets import Answer
 
 #: Standard deviations of a column that it may lie from zero before there is a warning.  At fourteen streams
 #: were right, at forty off by up to 1800 nats, before rivals were looked for in all of the rows; since then

@@ -1,5 +1,7 @@
-"""Mixtures of any family of components: the evidence of every number of them from strata of those in use."""
+"""Mixtures: evidence from allocations, and that of every number of components, of any family, from strata."""
 
+from ._allocate import Allocate
+from ._allocations import allocation_evidence, doubling_until, most_rows, patience, takes_allocations
 from ._evidence import (
     MixturePosterior,
     Strata,
@@ -8,12 +10,20 @@ from ._evidence import (
     strata_up_to,
     why_not_affordable,
 )
+from ._mode_switch import ModeSwitch
 
 __all__ = [
+    "Allocate",
     "MixturePosterior",
+    "ModeSwitch",
     "Strata",
+    "allocation_evidence",
+    "doubling_until",
     "is_affordable",
     "mixture_evidence",
+    "most_rows",
+    "patience",
     "strata_up_to",
+    "takes_allocations",
     "why_not_affordable",
 ]

@@ -18,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..targets import least_alike, rearranged, split_off, starts
+from ._allocation_search import least_alike, starts
+from ._merge_split import rearranged, split_off
 from ._occupied import SURE, log_likelihood_in_use
 from ._sweeps import Problem
 

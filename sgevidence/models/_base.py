@@ -182,8 +182,6 @@ class Model(ABC):
         """Whether it is a mixture: a regression has a family, too, of its target."""
         return self.family is not None and self.slots is not None
 
-    #: Whether it is a mixture whose complete-data posterior is known.
-    has_allocations: bool = False
     #: Whether :meth:`conditional_move` is there.
     has_conditional_move: bool = False
 

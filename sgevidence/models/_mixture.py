@@ -143,10 +143,6 @@ class MixtureModel(GaussianMixture):
     def guess(self, scatter, n):
         return np.maximum((scatter + self.variance_prior[1]) / (n + 1.0), 1e-3)
 
-    @property
-    def has_allocations(self) -> bool:  # type: ignore[override]
-        return self.n_components > 1
-
 
 def center_of(mu: np.ndarray, log_variance: np.ndarray, rows) -> tuple[np.ndarray, float]:
     """Where x is measured from, (p,), and the largest μ²/σ² from there, for means (M, K, p)."""

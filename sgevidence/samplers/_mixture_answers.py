@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..history import Rows
-from ..mixtures import Strata, is_affordable, strata_up_to
+from ..mixtures import Strata, is_affordable, strata_up_to, takes_allocations
 from ..models import Model
 from ..targets import Answer, ComponentEvidence
 from ..transitions import Crossing, FromProposal, State, Streams, committed
@@ -56,7 +56,7 @@ def begun(
 
     Particles that start from an answer have lost no group of it, as they may on the way from the prior.
     """
-    n = affordable_rows(model, rows) if crossing.proposal is not None and not state.n_rows else 0
+    n = affordable_rows(model, rows) if crossing.from_all_rows is not None and not state.n_rows else 0
     if not n:
         return state, [], rows
     order = rng.rows.permutation(len(rows))
@@ -66,7 +66,7 @@ def begun(
 
 def affordable_rows(model: Model, rows: Rows) -> int:
     """How many of the rows would have an answer, 0 where none would; by halves, as rows may have weights."""
-    n = len(rows) if model.has_components and not model.has_allocations else 0
+    n = len(rows) if model.has_components and not takes_allocations(model) else 0
     while n and not is_known(model, rows[:n]):
         n //= 2
     return n

@@ -31,13 +31,13 @@ import numpy as np
 from .._compat import HasMethods, Interval, StrOptions
 from ..exceptions import ImpossibleRowsError
 from ..history import N_BLOCKS, Memory
+from ..mixtures import doubling_until
 from ..models import Model
 from ..particles import RESAMPLING, Cloud
 from ..transitions import (
     HMC,
     SGHMC,
     Anneal,
-    Crossing,
     Escort,
     ModeSearch,
     Proposal,
@@ -46,10 +46,11 @@ from ..transitions import (
     check_rows,
 )
 from ._base import SILENT, OnlineSampler, Parts, Progress, check_history
-from ._mixture_answers import begun, mixture_answer
+from ._mixture_answers import begun
 from ._progress import rung_of
 from ._records import ChunkRecord
 from ._schedule import particles, pieces
+from ._ways import crossing_of
 
 #: Parts that do not go with accumulated weights.
 ALONE = (
@@ -254,7 +255,7 @@ class SGAIS(Parts, OnlineSampler):
         anneal = Anneal(
             self.move, self.target_ess, scheme, M, last_move=scheme is None, watch=rung_of(progress)
         )
-        crossing = Crossing(anneal, self.escort, self.mode_search, self.proposal, mixture_answer)
+        crossing = crossing_of(model, anneal, self.escort, self.mode_search, self.proposal)
         offered, n_rows = None, state.n_rows + len(rows)
         if self.chunk_size is None:
             state, infos, offered = crossing.at_once(state, model, rows, rng)
@@ -263,7 +264,8 @@ class SGAIS(Parts, OnlineSampler):
                 return
             state, infos, rows = begun(crossing, state, model, rows, rng)
             yield from [(state, infos)] if infos else []
-        shuffle, until = self.chunk_size is None, crossing.doubling_until(model, rows)
+        until = np.inf if self.proposal is None else doubling_until(model, rows)
+        shuffle = self.chunk_size is None
         for piece in pieces(rows, state.n, self.chunk_size, shuffle, rng.rows, progress.expect, until):
             path, is_last = state.path(model, piece), state.n_rows + len(piece) == n_rows
             state, infos = crossing(state, path, rng, offered if is_last else None, is_last)

@@ -1,18 +1,13 @@
 """Targets of the particles: tempered posteriors, modes, widths, and the knowledge in a sample of the rows."""
 
-from ._allocation_search import least_alike, starts
-from ._allocations import allocation_evidence, most_rows, patience
 from ._anchoring import STRAY, anchored_at_mode, gaussian
 from ._answer import Answer, ComponentEvidence, exact_answer
-from ._bridge import Estimate, bridge, cross_fitted
-from ._candidate_allocations import CandidateAllocations, candidate_allocations
+from ._bridge import Estimate, bridge, cross_fitted, importance
 from ._cross_fitted_bridge import cross_fitted_bridge
 from ._folded import FoldsDoNotSuffice, folded_answer
 from ._folded_modes import folded_modes_answer
-from ._global_bridge import AllocationEvidence
 from ._importance import importance_draws
 from ._log_concave import log_concave_answer, log_joint_of_many
-from ._merge_split import rearranged, split_off
 from ._newton import concave_mode, find_mode, laplace_evidence
 from ._path import Path, Tempered
 from ._preconditioner import curvature_coordinates
@@ -31,7 +26,6 @@ from ._unlike_sample import unlike_sample
 __all__ = [
     "STRAY",
     "TOO_NOISY",
-    "AllocationEvidence",
     "Answer",
     "Answers",
     "ComponentEvidence",
@@ -39,11 +33,9 @@ __all__ = [
     "FoldsDoNotSuffice",
     "Likelihood",
     "Path",
-    "CandidateAllocations",
     "SampleEstimate",
     "Target",
     "Tempered",
-    "allocation_evidence",
     "anchored_at_mode",
     "curvature_coordinates",
     "bridge",
@@ -58,20 +50,14 @@ __all__ = [
     "folded_answer",
     "folded_modes_answer",
     "gaussian",
+    "importance",
     "importance_draws",
     "laplace_evidence",
-    "least_alike",
-    "most_rows",
     "proposal",
     "of_history",
-    "patience",
-    "rearranged",
     "remainder",
-    "candidate_allocations",
     "sampled",
     "rows_enough",
-    "split_off",
-    "starts",
     "surrogate_spread",
     "unlike_sample",
 ]

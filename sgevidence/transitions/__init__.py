@@ -1,28 +1,41 @@
 """How a cloud crosses from one posterior to the next, and how particles move on the way."""
 
-from ._allocate import Allocate
 from ._anneal import Anneal, Annealed, Rung
-from ._base import Adaptation, Moved, State, Step, Streams, Transition, check_likelihood, check_rows
+from ._base import (
+    Adaptation,
+    FromAllRows,
+    Moved,
+    Offer,
+    State,
+    Step,
+    Streams,
+    Transition,
+    check_likelihood,
+    check_rows,
+)
 from ._commit import committed
 from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing
 from ._escort import Escort, Escorted
 from ._from_folds import FromFolds
-from ._from_proposal import FromProposal, Proposal, Proposed, merged
+from ._from_proposal import FromProposal, Proposal, Proposed, merged, without_history
 from ._hmc import HMC, ExactMoves
 from ._mini_batches import StochasticGradientMoves
 from ._mode_search import Mode, ModeSearch
-from ._modes import ModeImportance, Renewed
+from ._modes import ModeImportance, Renewed, is_renewed
+from ._offers import is_better, taken
 from ._rejuvenate import Rejuvenate
 from ._reweight import Reweight, Weighed
 from ._sghmc import SGHMC, SGNHT
 from ._two_sided_escort import TwoSidedEscort
+from ._watchlist import FARTHER, SHORT, Watchlist, nearest
 
 __all__ = [
+    "FARTHER",
     "HMC",
     "SGHMC",
     "SGNHT",
-    "Allocate",
+    "SHORT",
     "Anneal",
     "Annealed",
     "TwoSidedEscort",
@@ -31,12 +44,14 @@ __all__ = [
     "Escort",
     "Escorted",
     "ExactMoves",
+    "FromAllRows",
     "FromFolds",
     "FromProposal",
     "Mode",
     "ModeImportance",
     "ModeSearch",
     "Moved",
+    "Offer",
     "Proposal",
     "Proposed",
     "Rejuvenate",
@@ -49,10 +64,16 @@ __all__ = [
     "Streams",
     "Transition",
     "Adaptation",
+    "Watchlist",
     "Weighed",
     "check_likelihood",
     "check_rows",
     "covariance",
+    "is_better",
+    "is_renewed",
     "merged",
+    "nearest",
+    "taken",
+    "without_history",
     "committed",
 ]

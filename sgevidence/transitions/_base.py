@@ -156,6 +156,18 @@ class Transition(Protocol):
     def __call__(self, state: State, path: Path, rng: Streams) -> Step: ...
 
 
+class FromAllRows(Transition, Protocol):
+    """A way across that answers for all rows at once, whatever the cloud was."""
+
+    def applies(self, state: State, path: Path) -> bool:
+        """Whether it may be asked."""
+        ...
+
+    def comes_first(self, state: State, path: Path) -> bool:
+        """Whether it is asked before particles are weighed."""
+        ...
+
+
 class Moved(NamedTuple):
     """The record of one move of the particles."""
 

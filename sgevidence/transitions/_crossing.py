@@ -1,39 +1,42 @@
 """From one posterior to the next, by the first transition that crosses.
 
-The order is that of their price: a closed form, weights alone, a map that carries the cloud along, a
-proposal of the model or a mixture's allocations, the map again from a fresh cloud, modes from outside, and
-annealing, which never declines.  Then, where the
-model may have several modes, the cloud is held against those that it may have missed.
+The order is that of their price: a closed form, weights alone, a map that carries the cloud along, the
+transition that answers for all rows at once, the map again from a fresh cloud, modes from outside, and
+annealing, which never declines.  Then, where the model may have several modes, the cloud is held against
+those that it may have missed.  Which transition answers for all rows at once, and what looks for modes that
+overtake the particles, hangs on the model, and whoever builds the crossing hands them over.
 
 Symbols: ``y_n`` = ``path.chunk``; ``infos`` = what each transition that was tried has to say.
 """
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..history import N_DRAWS, FoldedRows, Rows
-from ..models import MixtureModel, Model
+from ..models import Model
 from ..particles import Cloud
-from ..targets import Answers, Path, most_rows, patience
-from ._allocate import Allocate, is_better, taken
+from ..targets import Path
 from ._anneal import Anneal
-from ._base import Offer, State, Step, Streams, check_rows
+from ._base import FromAllRows, Offer, State, Step, Streams, check_rows
 from ._commit import committed
 from ._escort import Escort
 from ._from_folds import FromFolds
-from ._from_proposal import FromProposal, Proposal, Proposed
+from ._from_proposal import FromProposal, Proposed
 from ._missed_modes import MissedModes
 from ._mode_search import ModeSearch
-from ._mode_switch import ModeSwitch
 from ._modes import ModeImportance, is_renewed
+from ._offers import is_better, taken
 from ._prior_survey import PriorSurvey
 from ._rejuvenate import Rejuvenate
 from ._restart import Restart
 from ._reweight import Reweight
 from ._sharpen import cost, effort, sharpened
 from ._two_sided_escort import TwoSidedEscort
+
+#: ``(step, path, modes, rng)``: a look for modes that overtake particles, with ``renewed(step)``, or None.
+Overtaking = Callable[[Step, Path, ModeImportance, Streams], Any]
 
 
 class Crossing(NamedTuple):
@@ -44,16 +47,17 @@ class Crossing(NamedTuple):
     anneal : Anneal
     escort : Escort or None
     mode_search : ModeSearch or None
-    proposal : Proposal or None
-    of_mixtures : callable or None
-        The function that answers for a mixture of several components from strata of those in use.
+    from_all_rows : FromAllRows or None
+        The transition that answers for all rows at once; None where it is switched off.
+    overtaking : callable or None
+        The look for modes that overtake the particles; None for models that know none.
     """
 
     anneal: Anneal
     escort: Escort | None = None
     mode_search: ModeSearch | None = None
-    proposal: Proposal | None = None
-    of_mixtures: Answers | None = None
+    from_all_rows: FromAllRows | None = None
+    overtaking: Overtaking | None = None
 
     def __call__(
         self,
@@ -65,7 +69,7 @@ class Crossing(NamedTuple):
     ) -> tuple[State, list[Any]]:
         """The state after the chunk, in which its rows are history, or still pending.
 
-        ``offered`` is what allocations that have declined know of all rows at the end of the path;
+        ``offered`` is what a transition that has declined knows of all rows at the end of the path;
         ``is_last`` says that the rows of the call end with the chunk.
         """
         survey = self._survey(state, path)
@@ -74,7 +78,7 @@ class Crossing(NamedTuple):
         adaptation = state.adaptation._replace(sample_noise=np.nan, even=False, disputed=False)
         state = state._replace(adaptation=adaptation)
         before, modes, infos = state, self._modes(path, rng), []
-        ways = self._transitions(modes, path.model, self._asks_first(state, path))
+        ways = self._transitions(modes, self._asks_first(state, path))
         for transition in ways if survey is None else (survey, *ways):
             step = transition(state, path, rng)
             state = step.state
@@ -86,14 +90,18 @@ class Crossing(NamedTuple):
         state = _still_alike(state.foreseen(before, path), path)
         spent = state.adaptation.spent + sum(map(cost, infos))
         state = state._replace(adaptation=state.adaptation._replace(spent=spent))
-        may_sharpen = is_last and self.proposal is not None and not isinstance(step.info, Proposed)
+        may_sharpen = is_last and self.from_all_rows is not None and not isinstance(step.info, Proposed)
         allowed = effort(state, path) if may_sharpen else None
         if state.pending is not None and not state.is_rivalled and offered is None and not allowed:
             return state, infos
         step = step._replace(state=state._replace(cloud=state.seen, pending=None, ell=None))
         step = _or_offered(step, offered, infos)
-        for outside in self._from_outside(step, path, rng, modes):
-            if is_renewed(step) and not isinstance(outside, ModeSwitch):
+        crossed = step
+        if (look := self._overtaking(step, path, rng, modes)) is not None:
+            step = look.renewed(step)
+            infos.append(step.info)
+        for outside in self._from_outside(crossed, path, rng, modes):
+            if is_renewed(step):
                 break
             step = outside.renewed(step)
             infos.append(step.info)
@@ -106,16 +114,16 @@ class Crossing(NamedTuple):
     def at_once(
         self, state: State, model: Model, rows: Rows | FoldedRows, rng: Streams
     ) -> tuple[State, list[Any], Offer | None]:
-        """However many rows, by the model's proposal or the allocations of a mixture.
+        """However many rows, by the transition that answers for all of them.
 
-        Else no infos, but what these offer.
+        Else no infos, but what it offers.
         """
         if isinstance(rows, FoldedRows):
             way = FromFolds(
                 model, self.anneal.n_particles(rows.total_weight), self.mode_search, self._cloud_of_few
             )
             return *way(state, rows, rng), None
-        from_all, closed_form = self._from_all_rows(model), FromProposal.is_closed_form(model)
+        from_all, closed_form = self.from_all_rows, FromProposal.is_closed_form(model)
         if from_all is None or not (closed_form or rows.total_weight >= state.n):
             return state, [], None
         path = state.path(model, rows)
@@ -129,41 +137,15 @@ class Crossing(NamedTuple):
         return self._committed(step, path, rng), [step.info], None
 
     def _cloud_of_few(self, state: State, model: Model, rows: Rows, rng: Streams) -> Cloud | None:
-        """The cloud of few rows, by the model's proposal or allocations; None where these do not answer."""
+        """The cloud of few rows, by what answers for all of them; None where these do not answer."""
         after, infos, offered = self.at_once(state, model, rows, rng)
         if infos:
             return after.cloud
         return None if offered is None else offered.cloud
 
-    def doubling_until(self, model: Model, rows: Rows) -> float:
-        """Rows beyond which they must not double at a time: what is too much for allocations, and far out.
-
-        Particles can be carried along to a quarter more of them, and are lost on the way to twice as many.
-        """
-        if self.allocate is None or not model.has_allocations:
-            return np.inf
-        mixture = cast(MixtureModel, model)
-        most = most_rows(mixture)
-        if not 0.0 < most < len(rows):  # fewer do not double what is too much
-            return np.inf
-        far = patience(mixture, rows)
-        return far * most if far > 1 else np.inf
-
-    @property
-    def allocate(self) -> Allocate | None:
-        """None where it is switched off."""
-        return None if self.proposal is None else Allocate(self.proposal.first_rows, self.of_mixtures)
-
-    def _from_all_rows(self, model: Model) -> FromProposal | Allocate | None:
-        """The transition that answers for all rows at once; None where it is switched off."""
-        if self.proposal is None or model.has_allocations:
-            return self.allocate
-        return FromProposal(self.proposal.first_rows, self.anneal.n_particles, self.of_mixtures)
-
     def _asks_first(self, state: State, path: Path) -> bool:
         """Whether all rows at once are asked before particles are weighed."""
-        way = self._from_all_rows(path.model)
-        return isinstance(way, FromProposal) and way.comes_first(state, path)
+        return self.from_all_rows is not None and self.from_all_rows.comes_first(state, path)
 
     def _survey(self, state: State, path: Path) -> PriorSurvey | None:
         """A survey of the first rows, where several modes are possible and looked for."""
@@ -175,6 +157,12 @@ class Crossing(NamedTuple):
             return None
         return ModeImportance(self.mode_search, path, rng)
 
+    def _overtaking(self, step: Step, path: Path, rng: Streams, modes: ModeImportance | None) -> Any:
+        """The look for modes that overtake the particles, where one is due."""
+        if self.mode_search is None or self.overtaking is None:
+            return None
+        return self.overtaking(step, path, modes or ModeImportance(self.mode_search, path, rng), rng)
+
     def _from_outside(
         self, step: Step, path: Path, rng: Streams, modes: ModeImportance | None
     ) -> Iterator[Any]:
@@ -182,27 +170,23 @@ class Crossing(NamedTuple):
         search, state = self.mode_search, step.state
         if search is None:
             return
-        first_rows = search.first_rows if self.allocate is None else self.allocate.first_rows
-        if ModeSwitch.is_due(step, path, first_rows):
-            yield ModeSwitch(self.allocate, modes or ModeImportance(search, path, rng), path, rng)
         if modes is not None:
             yield modes
         if MissedModes.is_due(state, path):
             yield MissedModes(search, path, rng, Restart(self.anneal))
 
-    def _transitions(self, modes: ModeImportance | None, model: Model, first: bool = False) -> Iterator[Any]:
+    def _transitions(self, modes: ModeImportance | None, first: bool = False) -> Iterator[Any]:
         """In the order in which they are tried, that of all rows at once ``first`` where it should be."""
-        from_all_rows = self._from_all_rows(model)
-        first = first or FromProposal.is_closed_form(model)
-        if from_all_rows is not None and first:
-            yield from_all_rows
+        if self.from_all_rows is not None and first:
+            yield self.from_all_rows
         if self.anneal.resampling is not None:
             yield Reweight(self.anneal.target_ess, for_escort=self.escort is not None)
-        escort = None if self.escort is None else TwoSidedEscort(self.anneal, self.escort, self.allocate)
+        comes_next = None if self.overtaking is None else self.from_all_rows
+        escort = None if self.escort is None else TwoSidedEscort(self.anneal, self.escort, comes_next)
         if escort is not None:
             yield escort
-        if from_all_rows is not None and not first:
-            yield from_all_rows
+        if self.from_all_rows is not None and not first:
+            yield self.from_all_rows
         if escort is not None:
             yield Rejuvenate(self.anneal, escort)
         if modes is not None:

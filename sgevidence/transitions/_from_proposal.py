@@ -3,9 +3,9 @@
 Where the model knows such a density (:func:`~sgevidence.targets.proposal`) and all rows are at hand, nothing
 need be annealed: the evidence and the particles of all rows come from it, whatever the cloud was, and the
 stream continues from a cloud without history.  A closed form answers at every call.  A proposal that has to
-look at all rows again is asked for whole calls, and when the rows have doubled since it was asked.  That of a
-mixture's components is asked before particles are weighed once the rows have grown by a quarter, and whenever
-weights and maps do not carry the particles across: it finds groups of which no particle knows.
+look at all rows again is asked for whole calls, and when the rows have doubled since it was asked.  One that
+finds what no particle knows is asked before particles are weighed once the rows have grown a little, and
+whenever weights and maps do not carry the particles across.
 
 Symbols: ``M`` = particles.
 """
@@ -22,7 +22,7 @@ from ..exceptions import ImpossibleRowsError
 from ..history import Rows
 from ..models import Model
 from ..particles import Cloud, Genealogy, Weights
-from ..targets import Answer, Answers, Path, exact_answer, proposal
+from ..targets import Answer, Answers, Path, exact_answer
 from ._base import State, Step, Streams
 
 
@@ -66,10 +66,6 @@ class Proposal(BaseEstimator):
         self.first_rows = first_rows
 
 
-#: Growth of the rows since a mixture's proposal was asked, from which it is asked first.
-GROWTH = 1.25
-
-
 class Proposed(NamedTuple):
     """The cost of an answer."""
 
@@ -87,40 +83,38 @@ class FromProposal(NamedTuple):
         Rows from which it is asked.
     n_particles : callable
         M after rows of this total weight.
-    of_mixtures : callable or None
-        The function that answers for a mixture of several components; None where it is not asked.
+    answers : callable or None
+        The function that answers for the model; None where there is none.
+    first_after : float, default=inf
+        Growth of the rows since it was asked, from which it is asked before particles are weighed; if finite,
+        it is asked whenever these are not carried across, too.
     """
 
     first_rows: int
     n_particles: Callable[[float], int]
-    of_mixtures: Answers | None = None
+    answers: Answers | None
+    first_after: float = np.inf
 
     @staticmethod
     def is_closed_form(model: Model) -> bool:
         """Whether asking costs less than weighing particles, so that every call may ask."""
         return model.has_exact_posterior
 
-    def answers(self, model: Model) -> Answers | None:
-        """The function that answers for a model."""
-        known = proposal(model)
-        return self.of_mixtures if known is None and model.has_components else known
-
     def applies(self, state: State, path: Path) -> bool:
-        """To rows all of which are at hand, if they have doubled since it was asked, or of a mixture."""
-        model = path.model
-        if path.n < self.first_rows or not path.memory.complete or self.answers(model) is None:
+        """To rows all of which are at hand, if they have doubled since it was asked, or always."""
+        if path.n < self.first_rows or not path.memory.complete or self.answers is None:
             return False
-        always = self.is_closed_form(model) or model.has_components
+        always = self.is_closed_form(path.model) or self.first_after < np.inf
         return always or path.n >= 2.0 * state.adaptation.proposed
 
     def comes_first(self, state: State, path: Path) -> bool:
         """Whether it is asked before particles are weighed."""
         if self.is_closed_form(path.model):
             return True
-        return path.model.has_components and path.n >= GROWTH * state.adaptation.proposed
+        return self.first_after < np.inf and path.n >= self.first_after * state.adaptation.proposed
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
-        answers, M = self.answers(path.model), self.n_particles(path.n)
+        answers, M = self.answers, self.n_particles(path.n)
         if answers is None or not self.applies(state, path):
             return Step(state, crossed=False)
         if self.is_closed_form(path.model):

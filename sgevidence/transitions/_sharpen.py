@@ -114,4 +114,4 @@ def halves(cloud: Cloud, n_chains: int, rng: np.random.Generator) -> tuple[np.nd
 
 def _is_annealed(model: Model) -> bool:
     """Whether annealing may be what answers for it, and its parameters have names of their own."""
-    return model.slots is None and not (model.has_exact_posterior or model.has_allocations)
+    return model.slots is None and not model.has_exact_posterior

@@ -8,8 +8,8 @@ import pytest
 from sgevidence import SGAIS, BayesianGLM, BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression
 from sgevidence.estimators import _glm
 from sgevidence.history import Reservoir, Rows, _reservoir
+from sgevidence.mixtures import allocation_evidence
 from sgevidence.models import MixtureModel
-from sgevidence.targets import allocation_evidence
 
 ESTIMATORS = {
     "linear": BayesianLinearRegression,

@@ -7,7 +7,7 @@ from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import FullMixtureModel, LinearModel, SphericalMixtureModel
 from sgevidence.samplers._mixture_answers import affordable_rows, mixture_answer
-from sgevidence.transitions._from_proposal import FromProposal
+from sgevidence.samplers._ways import answers_of
 
 MODEL = FullMixtureModel(2, 2)
 
@@ -15,9 +15,7 @@ MODEL = FullMixtureModel(2, 2)
 @pytest.mark.parametrize("model", [MODEL, SphericalMixtureModel(3, 1), LinearModel(2)])
 def test_strata_answer_for_mixtures_alone(model):
     """A regression may have a family, too."""
-    way = FromProposal(1, lambda n: 10, mixture_answer)
-    assert (way.answers(model) is mixture_answer) == model.has_components
-    assert FromProposal(1, lambda n: 10).answers(MODEL) is None
+    assert (answers_of(model) is mixture_answer) == model.has_components
 
 
 def test_an_answer_has_draws_of_the_posterior_and_every_number_of_components(rng):

@@ -7,10 +7,11 @@ from path_problem import data
 
 from sgevidence import HMC, SGAIS, Escort, ImpossibleRowsError, ModeSearch, Proposal
 from sgevidence.history import Memory, Rows
+from sgevidence.mixtures import Allocate, _allocate
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.particles import RESAMPLING, Cloud, Genealogy
-from sgevidence.transitions import Allocate, Anneal, Crossing, Reweight, State, Step, Streams, _allocate
-from sgevidence.transitions._base import Offer
+from sgevidence.samplers._ways import crossing_of
+from sgevidence.transitions import Anneal, Crossing, Offer, Reweight, State, Step, Streams
 from sgevidence.transitions._modes import Renewed
 from sgevidence.transitions._watchlist import Watchlist
 
@@ -18,8 +19,8 @@ MODEL, MIXTURE, M = LinearModel(2, noise_std=1.0), MixtureModel(2, 2), 400
 WAYS = {"annealing alone": dict(escort=None), "with an escort": dict(escort=Escort(first_rows=50))}
 
 
-def crossing(escort=None, mode_search=None, resampling=RESAMPLING["systematic"], proposal=None):
-    return Crossing(Anneal(HMC(), 0.5, resampling, lambda n: M), escort, mode_search, proposal)
+def crossing(escort=None, mode_search=None, resampling=RESAMPLING["systematic"], proposal=None, model=MODEL):
+    return crossing_of(model, Anneal(HMC(), 0.5, resampling, lambda n: M), escort, mode_search, proposal)
 
 
 def stream(rng, call, settings, sizes=(30, 5, 70, 3, 200), model=MODEL):
@@ -64,7 +65,10 @@ def test_a_mistake_is_seen(rng, right, wrong):
 
 
 def kinds(settings, modes=None, model=MIXTURE):
-    return [type(way).__name__ for way in crossing(**settings)._transitions(modes, model)]
+    here = crossing(model=model, **settings)
+    state = State(Cloud.planted(model.sample_prior(np.random.default_rng(0), 9)), Memory.empty())
+    first = here._asks_first(state, state.path(model, Rows.of(np.zeros((1, 2)), np.zeros(1))))
+    return [type(way).__name__ for way in here._transitions(modes, first)]
 
 
 def test_the_order_is_that_of_their_price():
@@ -75,8 +79,9 @@ def test_the_order_is_that_of_their_price():
     assert kinds({}) == ["Reweight", "Anneal"]
     assert kinds(dict(resampling=None)) == ["Anneal"]  # as published: weights accumulate, and all is annealed
     assert kinds(full, model=MODEL) == ["FromProposal", "Reweight", "TwoSidedEscort", "Rejuvenate", "Anneal"]
-    assert crossing(proposal=Proposal(first_rows=7)).allocate == Allocate(7)
-    assert crossing(mode_search=search).allocate is None
+    asked = crossing(proposal=Proposal(first_rows=7), model=MIXTURE).from_all_rows
+    assert isinstance(asked, Allocate) and asked.first_rows == 7
+    assert crossing(mode_search=search).from_all_rows is None
     assert Reweight(0.5).for_escort and SGAIS().escort is not None
 
 
@@ -151,7 +156,7 @@ def test_what_declined_allocations_know_of_a_fit_is_weighed_against_its_end(rng,
         return offers[-1]._replace(log_evidence=offers[-1].log_evidence + 3.0)
 
     monkeypatch.setattr(_allocate, "allocation_evidence", declined)
-    monkeypatch.setattr("sgevidence.samplers._sgais.mixture_answer", lambda *_: None)
+    monkeypatch.setattr("sgevidence.samplers._ways.mixture_answer", lambda *_: None)
     sampler = SGAIS(max_particles=200)
     state, records = sampler.update(sampler.init(model, rng), model, rows, rng)
     assert len(offers) == 1 and len(records) > 1 and state.n_rows == 300
@@ -215,7 +220,7 @@ def test_at_once_is_for_mixtures_whose_allocations_will_do(rng):
     model, rows = MixtureModel(2, 2), data(MixtureModel(2, 2), 60, rng)
     state = State(Cloud.planted(model.sample_prior(rng, M)), Memory.empty())
     streams = Streams.spawned(rng)
-    after, infos, offered = crossing(proposal=Proposal()).at_once(state, model, rows, streams)
+    after, infos, offered = crossing(proposal=Proposal(), model=model).at_once(state, model, rows, streams)
     assert (
         offered is None
         and len(infos) == 1
@@ -223,16 +228,7 @@ def test_at_once_is_for_mixtures_whose_allocations_will_do(rng):
         and after.pending is None
         and after.cloud.M == M
     )
-    for way in (crossing(), crossing(mode_search=ModeSearch())):
+    for way in (crossing(model=model), crossing(mode_search=ModeSearch(), model=model)):
         assert way.at_once(state, model, rows, streams) == (state, [], None)
-    assert crossing(proposal=Proposal()).at_once(after, model, rows[:30], streams) == (after, [], None)
-
-
-def test_rows_that_are_far_out_do_not_double_beyond_allocations(rng):
-    X, searching = rng.normal(size=(5001, 2)), crossing(proposal=Proposal())
-    for K, far, until in ((3, 0.0, np.inf), (3, 300.0, 20 * 5000), (1, 300.0, np.inf), (11, 300.0, np.inf)):
-        assert searching.doubling_until(MixtureModel(K, 2), Rows.of(X + far)) == until
-    assert searching.doubling_until(MODEL, Rows.of(X + 300.0, X[:, 0])) == np.inf
-    assert crossing().doubling_until(MixtureModel(3, 2), Rows.of(X + 300.0)) == np.inf
-    for n in (0, 5000):  # what comes is no more than a small part of what is too much
-        assert searching.doubling_until(MixtureModel(3, 2), Rows.of(X[:n] + 300.0)) == np.inf
+    way = crossing(proposal=Proposal(), model=model)
+    assert way.at_once(after, model, rows[:30], streams) == (after, [], None)

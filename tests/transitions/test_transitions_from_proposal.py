@@ -8,7 +8,7 @@ import pytest
 from sgevidence import SGAIS, BayesianLinearRegression, Proposal
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
-from sgevidence.samplers import _mixture_answers, _sgais
+from sgevidence.samplers import _mixture_answers, _ways
 from sgevidence.targets import Answer, exact_answer
 from sgevidence.transitions import _from_proposal
 from sgevidence.transitions._from_proposal import without_history
@@ -52,7 +52,7 @@ def test_what_is_no_closed_form_is_asked_when_the_rows_have_doubled(rng, monkeyp
         asked.append(len(rows))
         return None
 
-    monkeypatch.setattr(_from_proposal, "proposal", lambda model: answers)
+    monkeypatch.setattr(_ways, "proposal", lambda model: answers)
     monkeypatch.setattr(_from_proposal.FromProposal, "is_closed_form", staticmethod(lambda model: False))
     rows, sampler = rows_of(rng, 400), SGAIS(max_particles=200)
     state, _ = sampler.update(sampler.init(LINEAR, rng), LINEAR, rows[:100], rng)
@@ -95,9 +95,9 @@ def as_a_mixture(monkeypatch):
     """The linear model as if it were a mixture whose components are known, without a closed form."""
     asked = []
     monkeypatch.setattr(_from_proposal.FromProposal, "is_closed_form", staticmethod(lambda model: False))
-    monkeypatch.setattr(_from_proposal, "proposal", lambda model: None)
+    monkeypatch.setattr(_ways, "proposal", lambda model: None)
     monkeypatch.setattr(LinearModel, "has_components", True)
-    monkeypatch.setattr(_sgais, "mixture_answer", closed_form(asked))
+    monkeypatch.setattr(_ways, "mixture_answer", closed_form(asked))
     monkeypatch.setattr(_mixture_answers, "affordable_rows", lambda model, rows: 0)
     return asked
 
@@ -114,7 +114,7 @@ def test_a_stream_of_a_mixture_asks_first_when_the_rows_have_grown_by_a_quarter(
         exact = LINEAR.exact_log_evidence(rows[: start + size])
         assert state.n_rows == start + size
         assert abs(state.log_evidence - exact) < 4 * state.log_evidence_std + 1e-9
-        assert state.adaptation.proposed <= state.n < _from_proposal.GROWTH * state.adaptation.proposed + size
+        assert state.adaptation.proposed <= state.n < _ways.GROWTH * state.adaptation.proposed + size
     assert as_a_mixture[0] == size and len(as_a_mixture) < 30
 
 
@@ -122,7 +122,7 @@ def test_too_many_rows_begin_with_as_many_as_have_an_answer(rng, as_a_mixture, m
     known = closed_form(as_a_mixture)
     few = lambda model, rows, *more: known(model, rows, *more) if len(rows) <= 60 else None  # noqa: E731
     monkeypatch.setattr(_mixture_answers, "affordable_rows", lambda model, rows: 60)
-    monkeypatch.setattr(_sgais, "mixture_answer", few)
+    monkeypatch.setattr(_ways, "mixture_answer", few)
     rows, sampler = rows_of(rng, 400), SGAIS(max_particles=400)
     state, records = sampler.update(sampler.init(LINEAR, rng), LINEAR, rows, rng)
     assert as_a_mixture == [60] and records[0].n_samples == 60 and state.n_rows == 400

@@ -6,8 +6,8 @@ from enumeration import enumerated
 
 from sgevidence import BayesianGMM
 from sgevidence.history import Rows
+from sgevidence.mixtures._allocation_proposal import Sample
 from sgevidence.models import MixtureModel
-from sgevidence.targets._allocation_proposal import Sample
 
 
 @pytest.mark.parametrize("K, n, p", [(2, 9, 10), (3, 9, 10), (6, 7, 15)])

@@ -16,7 +16,7 @@ know nothing of each other, so that a basin that is easily missed shows.
 Where components overlap each conditional is narrower than the posterior, and so is q.  Then the mean weight
 is too low, without a sign of it, and the evidence comes from a bridge between q and Gibbs chains that start
 from its draws (``_global_bridge.py``).  Where few chains carry that bridge, or halves differ, the answer says
-that it is not reliable: then strata of components in use are asked (``mixtures/``).
+that it is not reliable: then strata of components in use are asked (``_evidence.py``).
 
 References
 ----------
@@ -26,10 +26,12 @@ approximation in mixture models; O. Cappé et al. (2004), Population Monte Carlo
 population frequencies of species and the estimation of population parameters.
 """
 
+from typing import TypeGuard
+
 import numpy as np
 
 from ..history import Rows
-from ..models import MixtureModel
+from ..models import MixtureModel, Model
 from ._allocation_proposal import DRAWS, Problem
 from ._global_bridge import SAME, AllocationEvidence, global_bridge
 from ._independent_searches import searched_together
@@ -107,6 +109,11 @@ def allocation_evidence(
     return best._replace(log_evidence_std=float(np.hypot(best.log_evidence_std, found[0].unseen)))
 
 
+def takes_allocations(model: Model) -> TypeGuard[MixtureModel]:
+    """Whether a model is a mixture that draws of allocations answer for: of several diagonal components."""
+    return isinstance(model, MixtureModel) and model.n_components > 1
+
+
 def most_rows(model: MixtureModel) -> float:
     """Rows that are not far out, beyond which allocations are not asked."""
     K = model.n_components
@@ -116,3 +123,17 @@ def most_rows(model: MixtureModel) -> float:
 def patience(model: MixtureModel, rows: Rows) -> int:
     """How many times the usual limits stand for these rows."""
     return PATIENCE if model.far_out(rows) > FAR else 1
+
+
+def doubling_until(model: Model, rows: Rows) -> float:
+    """Rows beyond which they must not double at a time: what is too much for allocations, and far out.
+
+    Particles can be carried along to a quarter more of them, and are lost on the way to twice as many.
+    """
+    if not takes_allocations(model):
+        return np.inf
+    most = most_rows(model)
+    if not 0.0 < most < len(rows):  # fewer do not double what is too much
+        return np.inf
+    far = patience(model, rows)
+    return far * most if far > 1 else np.inf

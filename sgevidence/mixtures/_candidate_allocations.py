@@ -80,7 +80,7 @@ def candidate_allocations(
     Notes
     -----
     *Cost*: C + R chains for five sweeps and 624 sweeps of others, an eighth of
-    :func:`~sgevidence.targets.allocation_evidence`.
+    :func:`~sgevidence.mixtures.allocation_evidence`.
     """
     most = MOST_SEEN * patience(model, rows)
     saw_all = len(rows) <= most

@@ -6,10 +6,10 @@ from mutants import broken
 from scipy.special import logsumexp
 
 from sgevidence.history import Rows
+from sgevidence.mixtures import _allocation_proposal
+from sgevidence.mixtures._allocation_proposal import CHAINS, LENGTH, SPREAD, SWEEPS, Problem, Sample
 from sgevidence.models import MixtureModel
 from sgevidence.models.allocations import statistics
-from sgevidence.targets import _allocation_proposal
-from sgevidence.targets._allocation_proposal import CHAINS, LENGTH, SPREAD, SWEEPS, Problem, Sample
 
 
 def problem(rng, K=2, n=40):

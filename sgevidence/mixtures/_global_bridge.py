@@ -2,8 +2,8 @@ r"""The evidence of a mixture by draws of q, or by a bridge between q and Gibbs 
 
 Where components overlap each conditional is narrower than the posterior, and so is q
 (``_allocation_proposal.py``).  Then the mean weight is too low, without a sign of it, and the evidence comes
-from a bridge (``_bridge.py``) to chains that start from draws of q.  They are slow there: the estimate rises
-while they spread, and when it has stopped they have spread.
+from a bridge (``targets/_bridge.py``) to chains that start from draws of q.  They are slow there: the
+estimate rises while they spread, and when it has stopped they have spread.
 
 Symbols
 -------
@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..targets import Estimate, bridge, importance
 from ._allocation_proposal import CHAINS, DRAWS, LENGTH, PILOT, Problem, Sample
-from ._bridge import Estimate, bridge, importance
 
 #: Effective draws, or chains of a hundred, up to which a bridge is not believed: chains may hold basins in
 #: other proportions than the posterior (diabetes, K = 6: 46 to 87, half a nat low in the mean, in silence).

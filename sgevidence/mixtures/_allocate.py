@@ -1,6 +1,6 @@
 """The posterior of a mixture from its allocations, in the place of the particles.
 
-Where all rows are at hand and not too many, :func:`~sgevidence.targets.allocation_evidence` knows the
+Where all rows are at hand and not too many, :func:`~sgevidence.mixtures.allocation_evidence` knows the
 evidence of all of them to hundredths of a nat, whatever the cloud was.  So it crosses from anywhere.  Where
 few of its draws are effective, as for overlapping components and many rows, or columns are many, strata of
 the components in use are asked.  If these are in doubt, too, the transition declines, and is not tried again,
@@ -11,21 +11,17 @@ their way claim too little.
 Symbols: ``draws`` = weighted draws from q, whose mean weight is Ẑ, ``M`` = particles.
 """
 
-from typing import NamedTuple, TypeGuard, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from ..history import Rows
 from ..models import MixtureModel
 from ..particles import Cloud, Weights, siblings, systematic
-from ..targets import Answers, Path, allocation_evidence, patience
-from ._base import Offer, State, Step, Streams
-from ._from_proposal import without_history
-from ._modes import Renewed
+from ..targets import Answers, Path
+from ..transitions import Offer, Renewed, State, Step, Streams, taken, without_history
+from ._allocations import allocation_evidence, patience, takes_allocations
 
-#: Standard errors, and nats, by which what is offered must exceed what particles claim; or how much larger
-#: their error bar must be.
-SIGNIFICANT, CLEAR, BLUNTER = 3.0, 0.5, 3.0
 #: Columns from which the answer of strata stands, with a warning where they doubt it: annealing hundreds of
 #: parameters takes minutes and ends nats lower.  Small components hold their rows fast there, so strata are
 #: asked first, up to so many rows.
@@ -51,12 +47,17 @@ class Allocate(NamedTuple):
     def applies(self, state: State, path: Path) -> bool:
         """To a mixture of several components, all of whose rows are at hand, until it has failed."""
         here = path.memory.complete and path.n >= self.first_rows
-        return bool(path.model.has_allocations and here and not state.adaptation.allocations_failed)
+        return bool(takes_allocations(path.model) and here and not state.adaptation.allocations_failed)
+
+    def comes_first(self, state: State, path: Path) -> bool:
+        """Never: particles are weighed and carried along before."""
+        return False
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
-        if not self.applies(state, path):
+        model = path.model
+        if not (takes_allocations(model) and self.applies(state, path)):
             return Step(state, crossed=False)
-        model, rows = cast(MixtureModel, path.model), path.all_rows
+        rows = path.all_rows
         found = self._asked(model, rows, rng.noise, state.cloud.M)
         if found is None:
             # particles lose their way to rows that are far out, so parts of these are asked for
@@ -100,19 +101,3 @@ def by_allocations(model: MixtureModel, rows: Rows, rng: np.random.Generator, M:
     roots = siblings(parents, found.log_evidence_std**2)
     cloud = Cloud(found.theta[parents], Weights.ones(M), found.log_evidence, roots)
     return Offer(cloud, found.reliable, found.n_likelihoods)
-
-
-def is_better(offered: Offer | None, cloud: Cloud) -> TypeGuard[Offer]:
-    """Whether particles claim so much less than what was offered that they lost something, or know less."""
-    if offered is None:
-        return False
-    std = np.hypot(offered.cloud.log_evidence_std, cloud.log_evidence_std)
-    exceeds = offered.cloud.log_evidence - cloud.log_evidence > max(SIGNIFICANT * std, CLEAR)
-    return bool(exceeds or cloud.log_evidence_std > BLUNTER * offered.cloud.log_evidence_std)
-
-
-def taken(offered: Offer, step: Step) -> Step:
-    """The step with what was offered in the place of the particles."""
-    adaptation = step.state.adaptation._replace(components=offered.components)
-    state = step.state._replace(cloud=offered.cloud, ell=None, adaptation=adaptation)
-    return Step(state, Renewed(n_renewals=1))

@@ -9,10 +9,10 @@ from enumeration import enumerated
 from mutants import broken
 
 from sgevidence.history import Rows
+from sgevidence.mixtures import _allocation_search as module
+from sgevidence.mixtures._allocation_search import CHAINS, SWEEPS, search
 from sgevidence.models import MixtureModel
 from sgevidence.models.allocations import features, log_complete_evidence, statistics
-from sgevidence.targets import _allocation_search as module
-from sgevidence.targets._allocation_search import CHAINS, SWEEPS, search
 
 
 def problem(rows):
@@ -122,7 +122,7 @@ def test_components_are_emptied(rng):
 
 
 def test_gibbs_sweeps_alone_do_not_empty_them(rng, monkeypatch):
-    monkeypatch.setattr("sgevidence.targets._merge_split.EMPTIED", 0.0)
+    monkeypatch.setattr("sgevidence.mixtures._merge_split.EMPTIED", 0.0)
     with pytest.raises(AssertionError, match="below one component"):
         check_emptied(rng)
 
@@ -159,7 +159,7 @@ def test_components_of_rows_that_share_a_value_are_found(rng):
 
 
 def test_splits_by_distance_do_not_find_them(rng, monkeypatch):
-    monkeypatch.setattr("sgevidence.targets._merge_split.SLICED", 0.0)
-    monkeypatch.setattr("sgevidence.targets._merge_split.ALONG", 0.0)
+    monkeypatch.setattr("sgevidence.mixtures._merge_split.SLICED", 0.0)
+    monkeypatch.setattr("sgevidence.mixtures._merge_split.ALONG", 0.0)
     with pytest.raises(AssertionError, match="missed the slices"):
         check_items(rng)

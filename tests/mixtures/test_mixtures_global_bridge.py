@@ -5,10 +5,10 @@ import pytest
 from mutants import broken
 
 from sgevidence.history import Rows
+from sgevidence.mixtures import _allocation_proposal, _global_bridge
+from sgevidence.mixtures import _allocations as target
+from sgevidence.mixtures._allocations import allocation_evidence
 from sgevidence.models import MixtureModel
-from sgevidence.targets import _allocation_proposal, _global_bridge
-from sgevidence.targets import _allocations as target
-from sgevidence.targets._allocations import allocation_evidence
 
 #: Eight draws of each of 400 chains, 6400 sweeps from one to the next: −588.662, −588.663, −588.681.
 TRUTH = -588.665

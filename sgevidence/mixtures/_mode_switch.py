@@ -1,26 +1,38 @@
 """Basins of a mixture that overtake, in mid-stream, those that the cloud follows.
 
-When one of the :class:`~._watchlist.Watchlist` of the last look has caught up, when the rows have grown by a
-quarter or surprise, and when the cloud is new, a short search asks whether there are allocations nearly as
-good as those of the particles where no particle is (:func:`~sgevidence.targets.candidate_allocations`).  If
-so, evidence and particles are taken from allocations, as at the beginning, even if these would not do for
-four fifths of the rows; or from modes, if others are clearly better.  If neither will do, these are reported
-as missed.  What else was found are the next rivals, and the next search starts from them too.
+When one of the :class:`~sgevidence.transitions.Watchlist` of the last look has caught up, when the rows have
+grown by a quarter or surprise, and when the cloud is new, a short search asks whether there are allocations
+nearly as good as those of the particles where no particle is (``_candidate_allocations.py``).  If so,
+evidence and particles are taken from allocations, as at the beginning, even if these would not do for four
+fifths of the rows; or from modes, if others are clearly better.  If neither will do, these are reported as
+missed.  What else was found are the next rivals, and the next search starts from them too.
 
 Symbols: ``n`` = weight of all rows seen, ``theta`` = particles.
 """
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 
 from ..models import MixtureModel, Model
 from ..particles import Cloud, log_sum_exp, systematic
-from ..targets import CandidateAllocations, Path, candidate_allocations
-from ._allocate import Allocate, is_better, taken
-from ._base import Step, Streams
-from ._modes import ModeImportance, Renewed, is_renewed
-from ._watchlist import FARTHER, SHORT, Watchlist, nearest
+from ..targets import Path
+from ..transitions import (
+    FARTHER,
+    SHORT,
+    ModeImportance,
+    Renewed,
+    Step,
+    Streams,
+    Watchlist,
+    is_better,
+    is_renewed,
+    nearest,
+    taken,
+)
+from ._allocate import Allocate
+from ._allocations import takes_allocations
+from ._candidate_allocations import CandidateAllocations, candidate_allocations
 
 #: Growth of n from one look to the next, or where rows surprise; particles whose allocations are looked at.
 GROWTH, SOON, CHAINS = 1.25, 1.05, 4
@@ -45,13 +57,21 @@ class ModeSwitch(NamedTuple):
     path: Path
     rng: Streams
 
+    @classmethod
+    def where_due(
+        cls, allocate: Allocate | None, step: Step, path: Path, modes: ModeImportance, rng: Streams
+    ) -> "ModeSwitch | None":
+        """The look that is due; None where none is."""
+        first_rows = modes.search.first_rows if allocate is None else allocate.first_rows
+        return cls(allocate, modes, path, rng) if cls.is_due(step, path, first_rows) else None
+
     @staticmethod
     def is_due(step: Step, path: Path, first_rows: int) -> bool:
         """Whether a rival has caught up, n grown by a quarter since the last look, or the cloud is new.
 
         Or by a twentieth, where rows since then are a surprise or the particles are poor.
         """
-        if not path.model.has_allocations:
+        if not takes_allocations(path.model):
             return False
         state, since = step.state, path.n / max(step.state.adaptation.searched, 1.0)
         soon = since >= SOON and (
@@ -97,8 +117,8 @@ class ModeSwitch(NamedTuple):
 
     def _looked(self, cloud: Cloud, known: np.ndarray) -> CandidateAllocations:
         some = cloud.theta[systematic(cloud.W, self.rng.rows, CHAINS)]
-        model = cast(MixtureModel, self.path.model)
-        return candidate_allocations(model, self.path.all_rows, some, known, self.rng.rows)
+        assert takes_allocations(self.path.model)
+        return candidate_allocations(self.path.model, self.path.all_rows, some, known, self.rng.rows)
 
     def _followed(self, step: Step, gap: float) -> Step:
         """Others that are so many nats short, or ahead, taken in where they can be."""
@@ -129,9 +149,10 @@ def surprises(cloud: Cloud, path: Path, searched: float) -> bool:
 
     Unlike in how probable they are, more or less so, or in which components they belong to.
     """
-    if not path.memory.n_rows:
+    model, theta = path.model, cloud.some(1)
+    if not path.memory.n_rows or not isinstance(model, MixtureModel):
         return False
-    model, theta, memory = cast(MixtureModel, path.model), cloud.some(1), path.memory.sample
+    memory = path.memory.sample
     late = (memory.weight.cumsum() > searched) & path.memory.complete
     if np.all(late):
         return False

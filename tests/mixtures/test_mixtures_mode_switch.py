@@ -10,12 +10,14 @@ from mutants import broken
 
 from sgevidence import SGAIS
 from sgevidence.history import Memory, Rows
+from sgevidence.mixtures import Allocate, _candidate_allocations, _mode_switch, allocation_evidence
+from sgevidence.mixtures._candidate_allocations import CandidateAllocations
+from sgevidence.mixtures._mode_switch import ModeSwitch, elsewhere, surprises
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.models.allocations import features, sample_parameters, statistics
 from sgevidence.particles import Cloud, Genealogy, Weights, systematic
-from sgevidence.targets import CandidateAllocations, Path, _candidate_allocations, allocation_evidence
-from sgevidence.transitions import Adaptation, Allocate, State, Step, Streams, _mode_switch
-from sgevidence.transitions._mode_switch import ModeSwitch, elsewhere, surprises
+from sgevidence.targets import Path
+from sgevidence.transitions import Adaptation, State, Step, Streams
 from sgevidence.transitions._modes import Renewed
 from sgevidence.transitions._watchlist import LEAST, Watchlist
 

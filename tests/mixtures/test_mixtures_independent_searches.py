@@ -5,12 +5,12 @@ import pytest
 from mutants import broken
 
 from sgevidence.history import Rows
+from sgevidence.mixtures import _independent_searches as module
+from sgevidence.mixtures._allocation_search import Found
+from sgevidence.mixtures._basins_met import Visit
+from sgevidence.mixtures._independent_searches import searched_together
 from sgevidence.models import MixtureModel
 from sgevidence.models.allocations import features
-from sgevidence.targets import _independent_searches as module
-from sgevidence.targets._allocation_search import Found
-from sgevidence.targets._basins_met import Visit
-from sgevidence.targets._independent_searches import searched_together
 
 
 def check_together(together):
@@ -122,7 +122,7 @@ def test_basins_of_equal_scores_are_told_apart(rng, monkeypatch):
 
 
 def test_basins_told_apart_by_scores_alone_are_seen(rng, monkeypatch):
-    monkeypatch.setattr("sgevidence.targets._basins_met.ALIKE", -1.0)
+    monkeypatch.setattr("sgevidence.mixtures._basins_met.ALIKE", -1.0)
     with pytest.raises(AssertionError):
         check_that_basins_of_equal_scores_are_told_apart(rng, monkeypatch)
 

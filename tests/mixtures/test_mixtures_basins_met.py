@@ -5,7 +5,7 @@ import pytest
 from mutants import broken
 from sklearn.metrics import adjusted_rand_score
 
-from sgevidence.targets._basins_met import Visit, adjusted_rand, basins_of, seldom_met, unseen
+from sgevidence.mixtures._basins_met import Visit, adjusted_rand, basins_of, seldom_met, unseen
 
 
 def check_index(index, rng):
@@ -58,7 +58,7 @@ def test_small_components_are_told_apart():
 
 
 def test_basins_told_apart_by_groups_alone_are_seen(monkeypatch):
-    monkeypatch.setattr("sgevidence.targets._basins_met.APART", np.inf)
+    monkeypatch.setattr("sgevidence.mixtures._basins_met.APART", np.inf)
     with pytest.raises(AssertionError):
         check_that_small_components_are_told_apart()
 

@@ -6,11 +6,11 @@ from enumeration import enumerated
 from mutants import broken
 
 from sgevidence.history import Memory, Rows
+from sgevidence.mixtures import Allocate, _allocate
 from sgevidence.models import MixtureModel
-from sgevidence.particles import Cloud, Genealogy, Weights
+from sgevidence.particles import Cloud
 from sgevidence.targets import Answer, ComponentEvidence, Path
-from sgevidence.transitions import Allocate, State, Streams, _allocate
-from sgevidence.transitions._base import Offer
+from sgevidence.transitions import State, Streams, taken
 
 MODEL, M = MixtureModel(2, 1), 400
 NEW = Rows.of([[4.0], [1.0]])
@@ -108,7 +108,7 @@ def test_strata_answer_where_draws_of_allocations_do_not(rng, monkeypatch, doubt
     else:
         assert step.state.cloud is state.cloud and step.state.adaptation.allocations_failed
         assert not Allocate(1).applies(step.state, path)
-        assert _allocate.taken(step.offered, step).state.adaptation.components.doubt == doubt
+        assert taken(step.offered, step).state.adaptation.components.doubt == doubt
 
 
 @pytest.mark.parametrize("strata", [None, lambda *_: None])
@@ -133,23 +133,3 @@ def test_strata_are_asked_first_of_many_columns(rng, p, n_asked):
     step = Allocate(1, strata_of(-77.0, "halves differ", asked))(state, path, Streams.spawned(rng))
     assert step.crossed and asked == [20] * n_asked
     assert (step.state.log_evidence == pytest.approx(-77.0)) == bool(n_asked)
-
-
-def test_what_was_offered_is_taken_if_particles_claim_clearly_less():
-    """By three standard errors of both, and half a nat; or if their error bar is three times as wide."""
-
-    def cloud(value, std):
-        return Cloud(np.zeros((3, 1)), Weights.ones(3), value, Genealogy.planted(3, std**2))
-
-    def offer(value, std):
-        return Offer(cloud(value, std), False, 0.0)
-
-    own = cloud(-10.0, 0.0).log_evidence_std
-    assert not _allocate.is_better(None, cloud(-10.0, 0.1))
-    for std in (0.01, 0.3, 1.0):
-        least = max(3 * np.hypot(own, cloud(0.0, std).log_evidence_std), 0.5)
-        assert _allocate.is_better(offer(-9.99 + least, std), cloud(-10.0, 0.0))
-        assert not _allocate.is_better(offer(-10.01 + least, std), cloud(-10.0, 0.0))
-        assert not _allocate.is_better(offer(-30.0, std), cloud(-10.0, 0.0))
-    assert _allocate.is_better(offer(-11.0, 0.1), cloud(-10.0, 0.5))
-    assert not _allocate.is_better(offer(-11.0, 0.2), cloud(-10.0, 0.5))

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence.targets import _merge_split as module
-from sgevidence.targets._merge_split import merged_and_split
+from sgevidence.mixtures import _merge_split as module
+from sgevidence.mixtures._merge_split import merged_and_split
 
 
 def test_two_components_become_one_and_another_two(rng):

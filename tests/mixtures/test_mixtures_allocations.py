@@ -13,18 +13,18 @@ from sklearn.mixture import GaussianMixture
 
 from sgevidence import BayesianGMM
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel, _permanents, allocations
-from sgevidence.particles import Weights, systematic
-from sgevidence.targets import (
+from sgevidence.mixtures import (
     _allocation_proposal,
     _allocation_search,
     _global_bridge,
     _independent_searches,
     _merge_split,
 )
-from sgevidence.targets import _allocations as target
-from sgevidence.targets._allocations import allocation_evidence
-from sgevidence.targets._global_bridge import MIN_EFFECTIVE_CHAINS
+from sgevidence.mixtures import _allocations as target
+from sgevidence.mixtures._allocations import allocation_evidence, doubling_until
+from sgevidence.mixtures._global_bridge import MIN_EFFECTIVE_CHAINS
+from sgevidence.models import LinearModel, MixtureModel, _permanents, allocations
+from sgevidence.particles import Weights, systematic
 
 DATA = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 
@@ -396,3 +396,12 @@ def test_same_seed_same_answer():
     rows, model = Rows.of(few(8)), MixtureModel(2, 1)
     first, second = (allocation_evidence(model, rows, np.random.default_rng(5)) for _ in range(2))
     assert first.log_evidence == second.log_evidence and first.n_likelihoods == second.n_likelihoods > 0
+
+
+def test_rows_that_are_far_out_do_not_double_beyond_allocations(rng):
+    X = rng.normal(size=(5001, 2))
+    for K, far, until in ((3, 0.0, np.inf), (3, 300.0, 20 * 5000), (1, 300.0, np.inf), (11, 300.0, np.inf)):
+        assert doubling_until(MixtureModel(K, 2), Rows.of(X + far)) == until
+    assert doubling_until(LinearModel(2, noise_std=1.0), Rows.of(X + 300.0, X[:, 0])) == np.inf
+    for n in (0, 5000):  # what comes is no more than a small part of what is too much
+        assert doubling_until(MixtureModel(3, 2), Rows.of(X[:n] + 300.0)) == np.inf
