@@ -63,7 +63,7 @@ def compare(
     covariance: Annotated[
         str, typer.Option(help="of the components of mixtures: diag, full or spherical")
     ] = "diag",
-    select: Annotated[bool, typer.Option(help="weigh all subsets of the columns, linear regression")] = False,
+    select: Annotated[bool, typer.Option(help="weigh all subsets of the columns")] = False,
     seed: Annotated[int, typer.Option(help="of the random numbers")] = 0,
     plot: Annotated[str | None, typer.Option(help="file of a picture of the comparison, as out.png")] = None,
     checkpoint: Annotated[
@@ -79,10 +79,8 @@ def compare(
         used = list(dict.fromkeys(name for names in columns for name in names)) or None
         source = RowSource(data, target, used, sample_weight, offset, dropna)
         if select:
-            refuse_with_select(
-                dict(mixture=mixture, family=family, offset=offset, plot=plot), checkpoint, columns
-            )
-            print_selection(fitted_selector(source.read(), standardize, seed), as_json)
+            refuse_with_select(dict(mixture=mixture, plot=plot, checkpoint=checkpoint), columns)
+            print_selection(fitted_selector(source.read(), family, standardize, seed), as_json)
             return print_dropped(source)
         rows = next(source.batches()) if checkpoint else source.read()
         if mixture is not None:
@@ -113,11 +111,11 @@ def fit_all(models: Models, rows: Any, source: RowSource, checkpoint: str | None
         }
 
 
-def refuse_with_select(others: dict[str, Any], checkpoint: str | None, columns: list) -> None:
+def refuse_with_select(others: dict[str, Any], columns: list) -> None:
     """Options that say which models there are, where all subsets of the columns are."""
-    named = [name for name, value in (others | {"checkpoint": checkpoint}).items() if value is not None]
+    named = [name for name, value in others.items() if value is not None]
     if named:
-        raise ValueError(f"--select weighs the subsets of one linear regression, and takes no --{named[0]}")
+        raise ValueError(f"--select weighs the subsets of one regression, and takes no --{named[0]}")
     if len(columns) > 1:
         raise ValueError("--select weighs all subsets of the columns: give --features once, or not at all")
 

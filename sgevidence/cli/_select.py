@@ -1,4 +1,4 @@
-"""``compare --select``: which columns of a linear regression, by the evidence of their subsets."""
+"""``compare --select``: which columns of a regression, by the evidence of their subsets."""
 
 import json
 from typing import Any
@@ -6,19 +6,26 @@ from typing import Any
 import numpy as np
 import typer
 
+from ..estimators import BayesianLinearRegression
 from ..feature_selection import EvidenceFeatureSelector
 from ..tables import Table
+from ._models import given, regressions
 
 #: Subsets that are printed.
 BEST = 10
 
 
-def fitted_selector(rows: Any, standardize: bool, seed: int) -> EvidenceFeatureSelector:
-    """The posterior over subsets of the columns."""
-    if rows.y is None or np.asarray(rows.y).dtype.kind not in "fiu":
-        raise ValueError("--select is for a target of numbers: it weighs columns of a linear regression")
-    selector = EvidenceFeatureSelector(standardize=standardize, random_state=seed)
-    return selector.fit(rows.X, rows.y, rows.sample_weight)
+def fitted_selector(rows: Any, family: str | None, standardize: bool, seed: int) -> EvidenceFeatureSelector:
+    """The posterior over subsets of the columns of a regression of this family."""
+    models = regressions(rows, [], family, standardize, seed)
+    if len(models) > 1:
+        raise ValueError(f"--select weighs the subsets of one regression: give one --family of {family}")
+    estimator, names = next(iter(models.values()))
+    if isinstance(estimator, BayesianLinearRegression):  # whose subsets have closed forms
+        selector = EvidenceFeatureSelector(standardize=standardize, random_state=seed)
+    else:
+        selector = EvidenceFeatureSelector(estimator=estimator, random_state=seed)
+    return selector.fit(rows.X, rows.y, **given(rows, names))
 
 
 def print_selection(selector: EvidenceFeatureSelector, as_json: bool) -> None:

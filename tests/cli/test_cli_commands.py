@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from sgevidence import (
+    BayesianGLM,
     BayesianGMM,
     BayesianLinearRegression,
     EvidenceFeatureSelector,
@@ -107,9 +108,10 @@ def test_covariances_and_a_picture(run, table, path, tmp_path):
         (["--mixture", "1", "--features", "a", "--features", "b"], "give --features once"),
         (["--target", "y", "--features", "a", "--family", "poison"], "family"),
         (["--target", "y", "--features", "a", "--offset", "b"], "linear has no offset"),
-        (["--target", "kind", "--features", "a", "--select"], "--select is for a target of numbers"),
+        (["--target", "kind", "--select", "--mixture", "2"], "give either --target"),
         (["--target", "y", "--features", "a", "--features", "b", "--select"], "give --features once"),
-        (["--target", "y", "--select", "--family", "poisson"], "takes no --family"),
+        (["--target", "n", "--features", "a", "--select", "--family", "poisson,linear"], "give one --family"),
+        (["--target", "y", "--select", "--plot", "out.png"], "takes no --plot"),
     ],
     ids=str,
 )
@@ -179,6 +181,17 @@ def test_columns_by_evidence(run, table, path):
     assert [row["probability"] for row in found["models"]] == expected.models_["probability"].tolist()
     text = run(*words).stdout
     assert re.search(r"^a +\S+ +yes", text, re.M) and re.search(r"^a, b, n +3 ", text, re.M)
+
+
+def test_columns_of_other_families_by_evidence(run, table, path):
+    words = ("compare", path, "--target", "n", "--features", "a,b", "--select", "--family", "poisson")
+    out = run(*words, "--json")
+    assert out.exit_code == 0, out.output
+    counts = BayesianGLM("poisson", standardize=True, random_state=0)
+    expected = EvidenceFeatureSelector(estimator=counts, random_state=0).fit(table[["a", "b"]], table["n"])
+    assert json.loads(out.stdout)["log_evidence"] == expected.log_evidence_
+    out = run("compare", path, "--target", "kind", "--features", "a", "--select")  # text: softmax
+    assert out.exit_code == 0 and re.search(r"^a +\S+", out.stdout, re.M)
 
 
 class Killed(Exception):
