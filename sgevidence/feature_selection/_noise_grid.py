@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebvander
-from scipy.special import logsumexp
 
 from ._moments import EPS, Moments
 
@@ -154,7 +153,8 @@ class NoiseGrid:
     def weights(self, D: np.ndarray, log_Q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Weights (B, G) with Σ_g w_g h(s_g) = E[h(s) | y] for smooth h; and E[σ²], E[σ] (B, 2)."""
         f = self.log_joint(D, log_Q)
-        p = np.exp(f - logsumexp(f, axis=1, keepdims=True))
+        p = np.exp(f - f.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
         return p @ self.W.T, p @ np.exp(np.column_stack([self.fine, self.fine / 2]))
 
 
