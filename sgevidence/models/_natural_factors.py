@@ -44,7 +44,8 @@ def _natural_vjp(ans, theta, K, center):
     v = _row_times(mu, C)
 
     def vjp(g):
-        squares, linear, constant = np.split(np.swapaxes(g, 1, 2), [len(i), len(i) + p], axis=1)
+        g = np.swapaxes(g, 1, 2)
+        squares, linear, constant = g[:, : len(i)], g[:, len(i) : -1], g[:, -1:]
         G = np.empty_like(C)  # d/dΛ, symmetric
         G[:, i, j] = G[:, j, i] = -0.5 * squares
         GC = _products(G, C)

@@ -33,7 +33,8 @@ def _natural_vjp(ans, theta, K, center):
     mu, w, precision = mu - center[:, None], s.shape[1], np.exp(-s)
 
     def vjp(g):
-        squares, linear, constant = np.split(np.swapaxes(g, 1, 2), [w, w + len(center)], axis=1)
+        g = np.swapaxes(g, 1, 2)
+        squares, linear, constant = g[:, :w], g[:, w:-1], g[:, -1:]
         on_mu = precision * (linear - mu * constant)
         on_s = precision * (squares - _of_each(mu * (2 * linear - mu * constant), w))
         on_s = 0.5 * (on_s - len(center) // w * constant)
@@ -69,9 +70,12 @@ defvjp(log_prior_of_variances, _log_prior_vjp, argnums=(0,))
 
 def parts_of(theta: np.ndarray, K: int, *widths: int) -> list[np.ndarray]:
     """z (K, M) and the blocks of θ (M, d) with so many numbers of each component, (K, width, M)."""
-    columns, edges = np.ascontiguousarray(theta.T), K * np.cumsum((1, *widths))
-    z, *blocks = np.split(columns, edges[:-1])
-    return [z, *(block.reshape(K, width, len(theta)) for block, width in zip(blocks, widths))]
+    columns, start = np.ascontiguousarray(theta.T), K
+    parts = [columns[:K]]
+    for width in widths:
+        parts.append(columns[start : start + K * width].reshape(K, width, len(theta)))
+        start += K * width
+    return parts
 
 
 def joined(z: np.ndarray, *blocks: np.ndarray) -> np.ndarray:
