@@ -19,7 +19,9 @@ import numpy as np
 
 from ..history import Rows
 from ..models import MixtureModel
-from ..models.allocations import (
+from ..particles import Weights, log_sum_exp, systematic
+from ._allocation_search import Found, sampled_allocations
+from ._conditionals import (
     coefficients,
     features,
     log_conditionals,
@@ -27,8 +29,6 @@ from ..models.allocations import (
     sample_allocations,
     sample_parameters,
 )
-from ..particles import Weights, log_sum_exp, systematic
-from ._allocation_search import Found, sampled_allocations
 
 #: Allocations of a half from its chains; those that stay after its pilot, and new ones then.
 FOUND, OLD, NEW = 150, 50, 100

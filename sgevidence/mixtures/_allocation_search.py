@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..models import MixtureModel
-from ..models.allocations import (
+from ._conditionals import (
     coefficients,
     log_complete_evidence,
     sample_allocations,

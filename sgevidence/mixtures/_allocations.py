@@ -45,7 +45,7 @@ MOST_ROWS = 5000
 MOST_COPIES = 50
 #: Total weight beyond which double precision leaves less than a thousandth of a nat.
 MOST_WEIGHT = 1e11
-#: Components beyond which the sum over labellings would.
+#: Components beyond which the sum over labellings would take too long.
 MOST_COMPONENTS = 10
 #: Standard deviations of a column that its mean may lie from zero, where the prior has the means; with more,
 #: particles lose their way (6000 rows, fourteen: by thousands of nats), and so many times the limits stand.

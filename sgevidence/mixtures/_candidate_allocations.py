@@ -15,7 +15,9 @@ import numpy as np
 
 from ..history import Rows
 from ..models import MixtureModel
-from ..models.allocations import (
+from ._allocation_search import HEATS, IN_HEATS, STAY, heats, starts, sweeps
+from ._allocations import patience
+from ._conditionals import (
     coefficients,
     features,
     origin_of,
@@ -23,8 +25,6 @@ from ..models.allocations import (
     sample_parameters,
     statistics,
 )
-from ._allocation_search import HEATS, IN_HEATS, STAY, heats, starts, sweeps
-from ._allocations import patience
 from ._merge_split import rearranged
 
 #: Sweeps of the particles' own chains and of what was known, in the second half of which they are judged.

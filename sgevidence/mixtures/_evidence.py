@@ -32,6 +32,7 @@ from scipy.special import gammaln
 
 from ..models import ComponentFamily
 from ..particles import systematic
+from ._allocations import MOST_COMPONENTS
 from ._doubts import doubt_of
 from ._exact import exact_strata
 from ._occupied import sample_in_use
@@ -48,8 +49,6 @@ MOST_NUMBERS = 500_000
 MOST_ROUNDING = 0.1
 #: Rows up to which all partitions are summed: a second for K = 6, where chains take several.
 MOST_ROWS_SUMMED = 14
-#: Components beyond which the sum over labellings would take too long.
-MOST_COMPONENTS = 10
 
 
 class MixturePosterior(NamedTuple):

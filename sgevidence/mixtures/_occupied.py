@@ -11,8 +11,8 @@ Symbols: ``R`` = responsibilities (k, M, n), ``c`` = coefficients (k, M, q), ``F
 
 import numpy as np
 
-from ..models.allocations import sample_allocations, statistics
 from ..particles import log_sum_exp
+from ._conditionals import BLOCK, sample_allocations, statistics
 
 #: Expected rows from which a component is in use: it is empty with a probability below e⁻²⁵.
 SURE = 25.0
@@ -21,8 +21,6 @@ ROUNDING = 1e-12
 #: Draws of an allocation for one point: (1 − 1/e)^k of them are accepted, or more, unless two components
 #: want the same row.
 MOST_ATTEMPTS = 1000
-#: Numbers in one block of responsibilities: what fits the cache.
-BLOCK = 250_000
 
 
 def log_likelihood_in_use(c: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

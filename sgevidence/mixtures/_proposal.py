@@ -23,15 +23,10 @@ from math import lgamma
 
 import numpy as np
 
-from ..models import log_permanent
 from ..particles import log_sum_exp
+from ._conditionals import log_sum_over_labels
 from ._occupied import log_likelihood_in_use
 from ._sweeps import Problem
-
-#: Nats below which a permutation or an allocation adds nothing to a sum: e⁻¹⁶ of 300 terms is 3·10⁻⁵.
-NOTHING = 16.0
-#: Numbers in one block of the matrix of coefficients against statistics: what fits the cache.
-BLOCK = 250_000
 
 
 def weighed(problem: Problem, c: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -42,24 +37,6 @@ def weighed(problem: Problem, c: np.ndarray, T: np.ndarray) -> tuple[np.ndarray,
 
 
 def log_conditionals(problem: Problem, c: np.ndarray, T: np.ndarray) -> np.ndarray:
-    """log [p(θ_m | x, {z_s}) / (S p(θ_m))] without the Γ of the weights' prior, (M, S).
-
-    Terms that can be shown to be NOTHING beside the best one with the labels as they are, are upper bounds.
-    """
-    (k, M, _), S = c.shape, T.shape[1]
-    log_p = -problem.log_joint(T) - lgamma(k + 1) - np.log(S)
-    out, size = np.empty((M, S)), max(BLOCK // (k * k * S), 1)
-    for start in range(0, M, size):
-        part = slice(start, start + size)
-        L = c[:, None, part] @ T.transpose(0, 2, 1)  # (point's component, allocation's component, m, S)
-        top, as_labelled = L.max(axis=0), np.einsum("kkms->ms", L) + log_p
-        log_A = L - top
-        A = np.exp(log_A.astype(np.float32))  # its errors are 10⁻⁷ of each term
-        scale = top.sum(axis=0) + log_p
-        # no permanent of positive numbers exceeds the product of the column sums
-        out[part] = scale + np.log(A.sum(axis=0)).sum(axis=0)
-        least = as_labelled.max(axis=1) - NOTHING
-        m, s = np.nonzero(out[part] > least[:, None])
-        exact = log_permanent(log_A[:, :, m, s], A[:, :, m, s], least[m] - scale[m, s])
-        out[start + m, s] = exact + scale[m, s]
-    return out
+    """log [p(θ_m | x, {z_s}) / (S p(θ_m))] without the Γ of the weights' prior, (M, S)."""
+    log_p = -problem.log_joint(T) - lgamma(len(T) + 1) - np.log(T.shape[1])
+    return log_sum_over_labels(c, T, log_p)

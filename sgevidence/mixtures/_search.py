@@ -18,25 +18,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._allocation_search import least_alike, starts
+from ._allocation_search import HEATS, STAY, least_alike, starts
+from ._independent_searches import APART, is_tied
 from ._merge_split import rearranged, split_off
 from ._occupied import SURE, log_likelihood_in_use
 from ._sweeps import Problem
 
 #: Chains that start from splits, and from clusters; their sweeps, judged in the second half of them.
 SPLITS, CLUSTERS, SWEEPS = 16, 16, 8
-#: Chains of a round, and sweeps until fewer of them go on; the best of a round that are remembered.
-HEATS, SCORED = ((48, 2), (16, 4), (6, 8)), 12
-#: Rounds, and how many of the best, ever and of the last round, are changed in the next.
-ROUNDS, STAY = 6, 4
+#: Rounds, and the best of a round that are remembered.
+ROUNDS, SCORED = 6, 12
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
 NEGLIGIBLE = 12.0
-#: Nats that scores err by: searches that differ by more have not met the same.
-APART = 3.0
 #: Searches of either half: at most, and at least where rows are tied: one in three may meet the best there.
 MOST_SEARCHES, TIED_SEARCHES = 3, 3
-#: Share of the rows that have one value of a column, from which they are tied, and such rows at least.
-TIED_SHARE, LEAST_TIED = 0.15, 5
 #: Score where it is all but impossible that all components are in use, nats: it loses to all others.
 LOST = -1e12
 
@@ -68,12 +63,6 @@ def n_met(halves: list[list[Found]]) -> int:
     """Searches that have met the best score of all."""
     best = [one.scores[0] for half in halves for one in half]
     return sum(score > max(best) - APART for score in best)
-
-
-def is_tied(X: np.ndarray) -> bool:
-    """Whether a value of a column is that of many rows."""
-    counts = [np.unique(column, return_counts=True)[1].max() for column in X.T]
-    return bool(max(counts) > max(TIED_SHARE * len(X), LEAST_TIED))
 
 
 def search(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator) -> Found:

@@ -27,7 +27,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..models import ComponentFamily
-from ..models.allocations import sample_allocations, statistics
+from ._conditionals import sample_allocations, statistics
 
 #: Rows that are allocated one by one, at most: with 32, 70 rows of 30 columns are known to 0.2 nats, with 64
 #: to 0.03.

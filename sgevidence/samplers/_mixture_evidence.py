@@ -39,7 +39,7 @@ class MixtureEvidence(BaseEstimator):
     A component without rows is a factor of one, so that the sums B_k over allocations with exactly k
     components in use tell the evidence of every number of components.  Each is found by two halves
     that know nothing of each other: searches by splits and mergers, Gibbs chains in which all components stay
-    in use, and a bridge for each basin to conditionals whose labels are summed over.  Up to twelve rows are
+    in use, and a bridge for each basin to conditionals whose labels are summed over.  Up to fourteen rows are
     summed over all partitions, without error.  How many chains and sweeps are needed is decided by what
     halves differ by, so that there is nothing to set.
 

@@ -8,8 +8,8 @@ from scipy.special import logsumexp
 from sgevidence.history import Rows
 from sgevidence.mixtures import _allocation_proposal
 from sgevidence.mixtures._allocation_proposal import CHAINS, LENGTH, SPREAD, SWEEPS, Problem, Sample
+from sgevidence.mixtures._conditionals import statistics
 from sgevidence.models import MixtureModel
-from sgevidence.models.allocations import statistics
 
 
 def problem(rng, K=2, n=40):

@@ -11,8 +11,8 @@ from mutants import broken
 from sgevidence.history import Rows
 from sgevidence.mixtures import _allocation_search as module
 from sgevidence.mixtures._allocation_search import CHAINS, SWEEPS, search
+from sgevidence.mixtures._conditionals import features, log_complete_evidence, statistics
 from sgevidence.models import MixtureModel
-from sgevidence.models.allocations import features, log_complete_evidence, statistics
 
 
 def problem(rows):

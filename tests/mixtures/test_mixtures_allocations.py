@@ -21,9 +21,10 @@ from sgevidence.mixtures import (
     _merge_split,
 )
 from sgevidence.mixtures import _allocations as target
+from sgevidence.mixtures import _conditionals as allocations
 from sgevidence.mixtures._allocations import allocation_evidence, doubling_until
 from sgevidence.mixtures._global_bridge import MIN_EFFECTIVE_CHAINS
-from sgevidence.models import LinearModel, MixtureModel, _permanents, allocations
+from sgevidence.models import LinearModel, MixtureModel, _permanents
 from sgevidence.particles import Weights, systematic
 
 DATA = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))

@@ -7,8 +7,8 @@ from mutants import broken
 from sgevidence.history import Rows
 from sgevidence.mixtures import _candidate_allocations as target
 from sgevidence.mixtures._candidate_allocations import DRAWS, candidate_allocations
+from sgevidence.mixtures._conditionals import features, sample_parameters, statistics
 from sgevidence.models import MixtureModel
-from sgevidence.models.allocations import features, sample_parameters, statistics
 
 MODEL = MixtureModel(2, 2)
 EACH = np.array([150, 60, 40])

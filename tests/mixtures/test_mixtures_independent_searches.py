@@ -8,9 +8,9 @@ from sgevidence.history import Rows
 from sgevidence.mixtures import _independent_searches as module
 from sgevidence.mixtures._allocation_search import Found
 from sgevidence.mixtures._basins_met import Visit
+from sgevidence.mixtures._conditionals import features
 from sgevidence.mixtures._independent_searches import searched_together
 from sgevidence.models import MixtureModel
-from sgevidence.models.allocations import features
 
 
 def check_together(together):

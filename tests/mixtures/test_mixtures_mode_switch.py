@@ -12,9 +12,9 @@ from sgevidence import SGAIS
 from sgevidence.history import Memory, Rows
 from sgevidence.mixtures import Allocate, _candidate_allocations, _mode_switch, allocation_evidence
 from sgevidence.mixtures._candidate_allocations import CandidateAllocations
+from sgevidence.mixtures._conditionals import features, sample_parameters, statistics
 from sgevidence.mixtures._mode_switch import ModeSwitch, elsewhere, surprises
 from sgevidence.models import LinearModel, MixtureModel
-from sgevidence.models.allocations import features, sample_parameters, statistics
 from sgevidence.particles import Cloud, Genealogy, Weights, systematic
 from sgevidence.targets import Path
 from sgevidence.transitions import Adaptation, State, Step, Streams

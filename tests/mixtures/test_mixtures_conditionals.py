@@ -9,8 +9,8 @@ from mutants import broken
 from scipy import stats
 
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel, _permanents, allocations
-from sgevidence.models.allocations import (
+from sgevidence.mixtures import _conditionals as allocations
+from sgevidence.mixtures._conditionals import (
     coefficients,
     features,
     log_complete_evidence,
@@ -19,6 +19,7 @@ from sgevidence.models.allocations import (
     sample_parameters,
     statistics,
 )
+from sgevidence.models import MixtureModel, _permanents
 
 MODEL = MixtureModel(3, 2, weight_concentration=1.4, mean_scale=1.7, variance_prior=(2.5, 1.5))
 X = np.random.default_rng(8).standard_normal((9, 2)) * [1.0, 3.0] + [40.0, -7.0]

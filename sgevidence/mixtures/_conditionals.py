@@ -40,8 +40,7 @@ from math import lgamma
 import numpy as np
 from scipy.special import gammaln
 
-from ._mixture import MixtureModel
-from ._permanents import log_permanent
+from ..models import MixtureModel, log_permanent
 
 #: Nats below which a permutation or an allocation adds nothing to a sum: e⁻²⁵ of 300 terms is 4·10⁻⁹.
 NOTHING = 25.0
@@ -153,15 +152,19 @@ def log_conditionals(model: MixtureModel, theta, T, log_c, origin) -> np.ndarray
     log_c : ndarray of shape (S,)
         Weights of the allocations.
     origin : ndarray of shape (p,)
-
-    Notes
-    -----
-    Terms that can be shown to be NOTHING beside the best one with the labels as they are, are upper bounds.
     """
-    K, S, M = len(T), T.shape[1], len(theta)
-    log_p = log_c - log_complete_evidence(model, T, origin) - lgamma(K + 1)
-    c, out = coefficients(model, theta, origin), np.empty((M, S))
-    size = max(BLOCK // (K * K * S), 1)
+    log_p = log_c - log_complete_evidence(model, T, origin) - lgamma(len(T) + 1)
+    return log_sum_over_labels(coefficients(model, theta, origin), T, log_p)
+
+
+def log_sum_over_labels(c: np.ndarray, T: np.ndarray, log_p: np.ndarray) -> np.ndarray:
+    """log Σ_π exp(Σ_k c_k·T_π(k)) + log_p (S,) of points c (K, M, q) and allocations T (K, S, q), (M, S).
+
+    The sum is a permanent.  Terms that can be shown to be NOTHING beside the best one with the labels as they
+    are, are upper bounds.
+    """
+    (K, M, _), S = c.shape, T.shape[1]
+    out, size = np.empty((M, S)), max(BLOCK // (K * K * S), 1)
     for start in range(0, M, size):
         part = slice(start, start + size)
         L = c[:, None, part] @ T.transpose(0, 2, 1)  # (point's component, allocation's component, m, S)
