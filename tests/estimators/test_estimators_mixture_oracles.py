@@ -18,6 +18,8 @@ from sklearn.decomposition import PCA
 
 from sgevidence import BayesianGMM
 
+#: A doubt is part of some answers.
+pytestmark = pytest.mark.filterwarnings("ignore:the log evidence")
 #: Standard errors, of the reference, too, within which an answer without a warning must be.
 BEYOND = 3.0
 #: Nats that a warning says.
