@@ -1,4 +1,4 @@
-"""What a model adds to the ways across a chunk: the transition that answers for all rows at once.
+"""The ways across a chunk that a model has: what answers for all rows at once, and looks for other modes.
 
 A model knows no optimiser and no sampler, and the crossing knows no mixture, so both meet here.
 """
