@@ -36,7 +36,7 @@ from ._allocations import MOST_COMPONENTS
 from ._doubts import doubt_of
 from ._exact import exact_strata
 from ._occupied import sample_in_use
-from ._stratum import Stratum, single, stratum
+from ._stratum import Stratum, covariance_of, single, stratum
 from ._sweeps import Problem, log_dirichlet
 
 #: Nats below the sum at which a stratum ends the walk, if ENDING of them are and they fall.
@@ -219,7 +219,7 @@ def combined(
     beyond it.
     """
     n, a, s = len(problem.F), problem.concentration, len(strata)
-    log_B, var = np.array([one.log_B for one in strata]), np.array([one.std**2 for one in strata])
+    log_B, errors = np.array([one.log_B for one in strata]), covariance_of(strata)
     log_Z, shares, tail = np.empty(K), np.zeros((K, K)), np.zeros(K)
     for m in range(1, K + 1):
         terms = log_ways(m, s) + log_B
@@ -229,7 +229,7 @@ def combined(
         if s < min(m, n):
             ratio = min(np.exp(terms[-1] - terms[-2]), SLOWEST)
             tail[m - 1] = shares[m - 1, s - 1] * ratio / (1 - ratio)
-    covariance = (shares[:, :s] * var) @ shares[:, :s].T + np.outer(tail, tail)
+    covariance = shares[:, :s] @ errors @ shares[:, :s].T + np.outer(tail, tail)
     return log_Z, covariance, shares, tail
 
 

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._basins import Stage, by_basin, going_on
+from ._occupancy import occupancy
 from ._search import chosen, filled, n_met, pooled, searched
 from ._sweeps import Problem
 
@@ -63,6 +64,16 @@ class Stratum(NamedTuple):
     points: np.ndarray
     log_w: np.ndarray
     n_likelihoods: float
+    is_linked: bool = False  #: its error is that of the stratum before, and more
+
+
+def covariance_of(strata: Sequence[Stratum]) -> np.ndarray:
+    """Covariance of the errors of log B_k, nats², (s, s)."""
+    out = np.diag([one.std**2 for one in strata])
+    for k, one in enumerate(strata):
+        if one.is_linked:
+            out[k, :k] = out[:k, k] = out[k - 1, :k]
+    return out
 
 
 def single(problem: Problem, rngs: list[np.random.Generator]) -> Stratum:
@@ -99,6 +110,12 @@ def stratum(
         well = (FRESH, FRESH_SHARP) if i == 0 else (WELL, SHARP)
         if share * max(_gap(stages), moved) <= APART and all(_is_well(one, share, *well) for one in stages):
             break
+        if i == 0:
+            by_visits = _by_occupancy(problem, before, stages, rngs)
+            if by_visits is not None:
+                return by_visits._replace(
+                    n_met=n_met, n_likelihoods=by_visits.n_likelihoods + n_sweeps * len(problem.F)
+                )
         z = [going_on(one, len(half), rng) for one, half, rng in zip(stages, z, rngs)]
         if i == 0:
             more = size if share * gap > APART else _enough(stages, share, first)
@@ -120,6 +137,33 @@ def stratum(
         points=np.concatenate([one.points for one in stages], axis=1),
         log_w=np.concatenate([one.log_w - np.log(len(one.log_w)) for one in stages]),
         n_likelihoods=float((n_sweeps + n_points) * len(problem.F)),
+    )
+
+
+def _by_occupancy(
+    problem: Problem, before: Stratum, stages: Sequence[Stage], rngs: list[np.random.Generator]
+) -> Stratum | None:
+    """From the stratum before, if chains tell the ratio better than bridges do, and no less than these."""
+    k = before.k + 1
+    found = occupancy(problem, k, [one.z for one in stages], rngs)
+    if found is None:
+        return None
+    log_B, std = before.log_B + found.log_ratio, float(np.hypot(before.std, found.std))
+    least = max(one.log_Z - SIGNIFICANT * one.estimate.std for one in stages)
+    if log_B + SIGNIFICANT * std < least or std > _std(stages):
+        return None
+    return Stratum(
+        k=k,
+        log_B=log_B,
+        std=std,
+        halves_gap=found.gap,
+        effective=1.0,
+        n_met=0,
+        z=[going_on(one, len(one.z), rng) for one, rng in zip(stages, rngs)],
+        points=found.points,
+        log_w=np.zeros(found.points.shape[1]),
+        n_likelihoods=float(found.n_sweeps * len(problem.F)),
+        is_linked=True,
     )
 
 
