@@ -80,18 +80,31 @@ def in_order(estimator):
     return {"check_sample_weight_equivalence_on_dense_data": in_order.__doc__}
 
 
-@parametrize_with_checks(ESTIMATORS, expected_failed_checks=in_order)
+def checks_of(estimators):
+    """``parametrize_with_checks`` with one repr for each estimator: one for each check took ten seconds."""
+    mark, known = parametrize_with_checks(estimators, expected_failed_checks=in_order), {}
+    of = mark.kwargs["ids"]
+
+    def name(value):
+        if id(value) not in known:
+            known[id(value)] = value, of(value)  # kept, or another would get its id
+        return known[id(value)][1]
+
+    return pytest.mark.parametrize(*mark.args, **(mark.kwargs | {"ids": name}))
+
+
+@checks_of(ESTIMATORS)
 def test_scikit_learn_check(estimator, check):
     run(check, estimator)
 
 
 @pytest.mark.slow
-@parametrize_with_checks(OTHER_METHODS, expected_failed_checks=in_order)
+@checks_of(OTHER_METHODS)
 def test_scikit_learn_check_of_other_averages(estimator, check):
     run(check, estimator)
 
 
 @pytest.mark.parametrize("check", MORE_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("estimator", ESTIMATORS + OTHER_METHODS, ids=lambda e: repr(e)[:60])
+@pytest.mark.parametrize("estimator", ESTIMATORS + OTHER_METHODS, ids=lambda e: type(e).__name__)
 def test_scikit_learn_check_of_its_own(estimator, check):
     run(check, type(estimator).__name__, estimator)
