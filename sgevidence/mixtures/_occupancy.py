@@ -23,6 +23,8 @@ from ._sweeps import Problem
 #: Sweeps of each chain before visits count, then in rounds until the error is SHARP, nats; sweeps between
 #: points.
 FORGET, ROUNDS, SHARP, BETWEEN = 80, (200, 400, 800), 0.08, 5
+#: Nats of error beyond which changes are so rare that they do not tell their own error.
+BLUNT = 0.2
 #: Visits without which chains hardly change the number of components.
 LEAST_VISITS = 10
 #: Standard errors that ratios of two halves may differ by.
@@ -42,7 +44,7 @@ class Occupancy(NamedTuple):
 def occupancy(
     problem: Problem, k: int, z: Sequence[np.ndarray], rngs: Sequence[np.random.Generator]
 ) -> Occupancy | None:
-    """From chains that start at allocations of two halves; None where components stay, or halves differ."""
+    """From chains that start at allocations of two halves; None where they mostly stay, or halves differ."""
     T = [problem.statistics(half, k) for half in z]
     visits, points = [np.zeros((2, len(half))) for half in z], []
     for n_sweeps in (FORGET, *ROUNDS):
@@ -57,7 +59,7 @@ def occupancy(
             break
     halves = [_log_ratio(one) for one in visits]
     gap = abs(halves[0][0] - halves[1][0])
-    if not gap < SIGNIFICANT * np.hypot(halves[0][1], halves[1][1]):
+    if error > BLUNT or not gap < SIGNIFICANT * np.hypot(halves[0][1], halves[1][1]):
         return None
     n_sweeps = (FORGET + sum(ROUNDS[: ROUNDS.index(n_sweeps) + 1])) * sum(map(len, z))
     return Occupancy(both + np.log(k), max(error, gap / 2), gap, np.concatenate(points, axis=1), n_sweeps)

@@ -64,7 +64,7 @@ class Stratum(NamedTuple):
     points: np.ndarray
     log_w: np.ndarray
     n_likelihoods: float
-    is_linked: bool = False  #: its error is that of the stratum before, and more
+    is_linked: bool = False  #: errors and doubts are those of the stratum before, and more
 
 
 def covariance_of(strata: Sequence[Stratum]) -> np.ndarray:
@@ -156,8 +156,8 @@ def _by_occupancy(
         k=k,
         log_B=log_B,
         std=std,
-        halves_gap=found.gap,
-        effective=1.0,
+        halves_gap=max(found.gap, before.halves_gap),
+        effective=before.effective,
         n_met=0,
         z=[going_on(one, len(one.z), rng) for one, rng in zip(stages, rngs)],
         points=found.points,
