@@ -34,7 +34,8 @@ def doubt_of(
         if one.n_met < 2 and p > MATTERS:
             doubts.append((UNKNOWN, f"a single search {where} has met the best allocations"))
         if one.effective < FEW and p > MATTERS:
-            doubts.append((UNKNOWN, f"only {one.effective:.0%} of the chains {where} are effective"))
+            nats = float(-np.log(max(one.effective, 1e-3)))  # as many more chains might have met as much
+            doubts.append((nats, f"only {one.effective:.0%} of the chains {where} are effective"))
     n, least = len(problem.F), problem.family.least_rows
     small = [one.k for one, p in zip(strata, share) if one.k * least > n and one.std > 0 and p > POSSIBLE]
     if small:
