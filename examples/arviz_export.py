@@ -29,7 +29,8 @@ print(az.summary(data, kind="stats", round_to=2).to_string())
 
 # %%
 
-az.plot_forest(data, var_names=["coef"], combined=True, figsize=(6, 4))
+axes = az.plot_forest(data, var_names=["coef"], combined=True, figsize=(6, 4))
+axes[0].figure.tight_layout()
 
 # %%
 # The log evidence travels in the attributes, through a file and back:

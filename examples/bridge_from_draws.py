@@ -101,8 +101,10 @@ print(f"{short.log_evidence:.2f} ± {short.log_evidence_std:.2f}", *short.doubts
 
 lengths = [60, 120, 250, 500]
 runs = [bridge_evidence(draws["own effects"][:, :n], own_effects, random_state=0) for n in lengths]
-fig, ax = plt.subplots(figsize=(6, 3.5))
+fig, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 ax.errorbar(lengths, [r.log_evidence for r in runs], [r.log_evidence_std for r in runs], fmt="o", capsize=3)
 ax.axhline(exact["own effects"], color="black", linewidth=1, label="quadrature")
 ax.set(xscale="log", xlabel="draws of each of eight chains", ylabel="log evidence (nats)")
+ax.set_xticks(lengths, lengths, minor=False)
+ax.set_xticks([], minor=True)
 ax.legend()
