@@ -24,6 +24,7 @@ from ._exact_sums import ExactSums
 from ._exchangeable import Exchangeable
 from ._gaussian_component import GaussianComponent, GaussianParameters
 from ._moments import with_moments
+from ._natural_variances import log_prior_of_variances
 
 #: Mergers of one k-means solution.
 MERGERS = 20
@@ -125,6 +126,17 @@ class GaussianMixture(Exchangeable, Model):
         shape, a = (size, self.n_components), self.weight_concentration
         # Gamma(a) = Gamma(a + 1) U^(1/a): exact in log space for small a, where Gamma(a) underflows
         return np.log(rng.gamma(a + 1, size=shape)) + np.log1p(-rng.random(shape)) / a
+
+    def log_prior(self, theta: Any) -> Any:
+        """log p(θ) of means in units of σ and of one variance for each column, or for all, (M,)."""
+        return log_prior_of_variances(
+            theta,
+            self.n_components,
+            self.n_features,
+            self.weight_concentration,
+            self.mean_scale,
+            self.variance_prior,
+        )
 
     @property
     def family(self) -> GaussianComponent:

@@ -16,7 +16,6 @@ Symbols: ``z`` (M, K), ``mu`` and ``s = log σ²`` (M, K, p), ``R`` = responsibi
 """
 
 from dataclasses import dataclass
-from math import lgamma
 
 import autograd.numpy as anp
 import numpy as np
@@ -25,8 +24,7 @@ from ._diagonal_gaussian import DiagonalGaussian
 from ._gaussian_mixture import GaussianMixture, log_weights
 from ._mixture_curvature import likelihood_derivatives, prior_derivatives
 from ._natural_sums import natural_sum
-from ._natural_variances import log_prior_of_variances, natural_of_variances
-from ._noise_prior import inverse_gamma_log_density
+from ._natural_variances import natural_of_variances
 from ._one_component import OneComponent
 
 #: μ²/σ² from which the origin matters, and beyond which [x², x, 1] leave less than 10⁻⁴ of a row's density.
@@ -66,25 +64,6 @@ class MixtureModel(GaussianMixture):
         s = np.log(c) - np.log(rng.gamma(b, size=(size, K * p)))
         mu = self.mean_scale * np.exp(s / 2) * rng.standard_normal((size, K * p))
         return np.column_stack([z, mu, s])
-
-    def log_prior(self, theta):
-        return log_prior_of_variances(
-            theta,
-            self.n_components,
-            self.n_features,
-            self.weight_concentration,
-            self.mean_scale,
-            self.variance_prior,
-        )
-
-    def plain_log_prior(self, theta):
-        """:meth:`log_prior` written out for autograd: the form that tests compare with."""
-        z, mu, s = self._split(theta)
-        a, tau = self.weight_concentration, self.mean_scale
-        log_p_z = a * z - anp.exp(z) - lgamma(a)
-        log_p_s = inverse_gamma_log_density(s, *self.variance_prior)
-        log_p_mu = -0.5 * (mu**2 * anp.exp(-s) / tau**2 + s + np.log(2 * np.pi * tau**2))
-        return anp.sum(log_p_z, axis=1) + anp.sum(log_p_s + log_p_mu, axis=(1, 2))
 
     def component_log_densities(self, theta, X):
         """log π_k N(x_r | μ_k, σ²_k), (K, M, n)."""

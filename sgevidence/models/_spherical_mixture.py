@@ -16,7 +16,7 @@ import numpy as np
 
 from ._gaussian_mixture import GaussianMixture, log_weights
 from ._natural_sums import natural_sum
-from ._natural_variances import log_prior_of_variances, natural_of_variances
+from ._natural_variances import natural_of_variances
 from ._one_spherical_component import OneSphericalComponent
 from ._spherical_gaussian import SphericalGaussian
 
@@ -56,16 +56,6 @@ class SphericalMixtureModel(GaussianMixture):
         z = self._sample_log_gammas(rng, size)
         s = np.log(beta) - np.log(rng.gamma(b, size=(size, K, 1)))
         return self._joined(z, [self.mean_scale * np.exp(s / 2) * rng.standard_normal((size, K, p)), s])
-
-    def log_prior(self, theta):
-        return log_prior_of_variances(
-            theta,
-            self.n_components,
-            self.n_features,
-            self.weight_concentration,
-            self.mean_scale,
-            self.variance_prior,
-        )
 
     def component_log_densities(self, theta, X):
         """log π_k N(x_r | μ_k, σ²_k I), (K, M, n)."""

@@ -5,6 +5,7 @@ import pytest
 from autograd import hessian
 from autograd import numpy as anp
 from mutants import broken
+from plain_priors import plain_log_prior
 
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel, _mixture, _mixture_curvature
@@ -25,7 +26,7 @@ def check(K=3, p=2):
             lambda t: anp.dot(model.log_likelihood(t[None], rows)[0], rows.weight),
             model.derivatives(theta, rows),
         ),
-        (lambda t: model.plain_log_prior(t[None])[0], model.prior_derivatives(theta)),
+        (lambda t: plain_log_prior(model, t[None])[0], model.prior_derivatives(theta)),
     ]
     for plain, (value, _, H) in parts:
         expected = hessian(plain)(theta)

@@ -1,0 +1,21 @@
+"""Log prior of a mixture with diagonal covariances, written out for autograd: a form to compare with."""
+
+from math import lgamma
+
+import numpy as np
+from autograd import numpy as anp
+
+from sgevidence.models import MixtureModel
+from sgevidence.models._noise_prior import inverse_gamma_log_density
+
+
+def plain_log_prior(model, theta):
+    """log p(θ), (M,); of other models by their own method."""
+    if not isinstance(model, MixtureModel):
+        return model.log_prior(theta)
+    z, mu, s = model._split(theta)
+    a, tau = model.weight_concentration, model.mean_scale
+    log_p_z = a * z - anp.exp(z) - lgamma(a)
+    log_p_s = inverse_gamma_log_density(s, *model.variance_prior)
+    log_p_mu = -0.5 * (mu**2 * anp.exp(-s) / tau**2 + s + np.log(2 * np.pi * tau**2))
+    return anp.sum(log_p_z, axis=1) + anp.sum(log_p_s + log_p_mu, axis=(1, 2))
