@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..history import Rows
-from ..mixtures import Strata
+from ..mixtures import Strata, asks_strata_first, is_sharp
 from ..models import DiagonalGaussian
 from ..samplers import SGAIS, MixtureEvidence, mixture_strata
 from ..targets import ComponentEvidence
@@ -21,10 +21,6 @@ from ._given import collection_in
 from ._input import generator
 from ._mixture import MixtureEstimator
 from ._settings import default_sampler, settings
-
-#: Standard error of strata, nats, from which a fit of its own may know more, and columns from which it has no
-#: other answer: those of ``Allocate``.
-MAX_STD_NATS, WIDE = 0.3, 8
 
 
 def shared_strata(models: Sequence[Any], X: Any, params: Sequence[dict[str, Any]]) -> list[Strata | None]:
@@ -36,7 +32,7 @@ def shared_strata(models: Sequence[Any], X: Any, params: Sequence[dict[str, Any]
         Not fitted, and not changed.
     X : array-like of shape (n_samples, n_features)
     params : sequence of dict
-        What else the ``fit`` of each model is given.
+        Other arguments of ``fit``, for each model.
 
     Raises
     ------
@@ -147,12 +143,14 @@ def _walk(largest: Any, X: Any, sample_weight: Any, numbers: Sequence[int]) -> S
 
 
 def _has_another_answer(sampler: Any, strata: Strata) -> bool:
-    """Whether a fit asks draws of allocations before strata, and particles after them."""
-    is_narrow = strata.problem.X.shape[1] < WIDE and isinstance(strata.problem.family, DiagonalGaussian)
-    return is_narrow and not isinstance(sampler, MixtureEvidence)
+    """Whether a fit asks draws of allocations before strata."""
+    n_rows, n_columns = strata.problem.X.shape
+    if isinstance(sampler, MixtureEvidence) or not isinstance(strata.problem.family, DiagonalGaussian):
+        return False
+    return not asks_strata_first(n_columns, n_rows)
 
 
 def _is_sure(strata: Strata, K: int) -> bool:
     """Whether strata have no doubt of K components and know their evidence well."""
     found = strata.posterior(K, 1, np.random.default_rng(0))
-    return found.doubt is None and bool(found.log_evidence_std[-1] < MAX_STD_NATS)
+    return is_sharp(float(found.log_evidence_std[-1]), found.doubt)

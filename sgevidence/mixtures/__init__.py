@@ -1,6 +1,6 @@
 """Mixtures: evidence from allocations, and that of every number of components, of any family, from strata."""
 
-from ._allocate import Allocate
+from ._allocate import Allocate, asks_strata_first, is_sharp
 from ._allocations import allocation_evidence, doubling_until, most_rows, patience, takes_allocations
 from ._evidence import (
     MixturePosterior,
@@ -18,8 +18,10 @@ __all__ = [
     "ModeSwitch",
     "Strata",
     "allocation_evidence",
+    "asks_strata_first",
     "doubling_until",
     "is_affordable",
+    "is_sharp",
     "mixture_evidence",
     "most_rows",
     "patience",

@@ -70,12 +70,12 @@ class Allocate(NamedTuple):
 
     def _asked(self, model: MixtureModel, rows: Rows, rng: np.random.Generator, M: int) -> Offer | None:
         """The first answer that can be trusted; else that of strata, if there is one."""
-        is_wide = model.n_features >= WIDE and rows.total_weight <= MOST_ROWS
-        found = None if is_wide else by_allocations(model, rows, rng, M)
+        strata_first = asks_strata_first(model.n_features, rows.total_weight)
+        found = None if strata_first else by_allocations(model, rows, rng, M)
         if found is not None and found.is_sure:
             return found
         strata = self._by_strata(model, rows, rng, M)
-        if strata is None and is_wide:
+        if strata is None and strata_first:
             return by_allocations(model, rows, rng, M)
         return found if strata is None else strata
 
@@ -83,13 +83,22 @@ class Allocate(NamedTuple):
         found = None if self.strata is None else self.strata(model, rows, rng, M)
         if found is None or found.components is None:
             return None
-        is_sharp = found.log_evidence_std < BLUNT and found.components.doubt is None
-        is_sure = is_sharp or model.n_features >= WIDE
+        is_sure = is_sharp(found.log_evidence_std, found.components.doubt) or model.n_features >= WIDE
         return Offer(without_history(found), is_sure, found.n_likelihoods, found.components)
 
     @staticmethod
     def _failed(state: State, path: Path) -> State:
         return state._replace(adaptation=state.adaptation._replace(allocations_failed=path.n))
+
+
+def asks_strata_first(n_features: int, total_weight: float) -> bool:
+    """Whether strata are asked before draws of allocations, for rows of so many columns and weight."""
+    return n_features >= WIDE and total_weight <= MOST_ROWS
+
+
+def is_sharp(log_evidence_std: float, doubt: str | None) -> bool:
+    """Whether an answer of strata, in nats, leaves nothing that another answer may know better."""
+    return log_evidence_std < BLUNT and doubt is None
 
 
 def by_allocations(model: MixtureModel, rows: Rows, rng: np.random.Generator, M: int) -> Offer | None:
