@@ -1,4 +1,4 @@
-"""Modes of a mixture that rows make which a sample of all rows does not tell of.
+"""Modes of a mixture that a few rows make, where a sample of all rows does not show them.
 
 Eight rows of sixty thousand that are far from all others may have a component of their own, for which two
 other groups share one, or be the tail of one of the groups.  They are fetched, and stand for themselves

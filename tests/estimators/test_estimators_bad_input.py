@@ -76,7 +76,7 @@ CASE_IDS = [f"{kind}-{name}" for kind in KINDS for name in EVERY_KIND] + [
 
 @functools.cache
 def fitted(kind):
-    """What no test changes, as :func:`refused` sees."""
+    """A fitted estimator that no test changes, as :func:`refused` sees."""
     return estimator(kind).partial_fit(*part(kind, 0, 45), **first_call(kind))
 
 

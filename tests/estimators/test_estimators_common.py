@@ -36,7 +36,7 @@ def streamed(est, kind, *cuts):
 
 @functools.cache
 def stream(kind, *cuts):
-    """What tests compare with or read, and none changes."""
+    """A fitted estimator that tests compare with or read, and none changes."""
     return streamed(estimator(kind), kind, *cuts)
 
 

@@ -64,7 +64,7 @@ def linear(name, **params):
 
 @functools.cache
 def fitted(name):
-    """What no test changes."""
+    """A fitted estimator that no test changes."""
     return linear(name).fit(X, Y)
 
 

@@ -11,7 +11,7 @@ from sgevidence.models import DiagonalGaussian
 
 
 def ratio(family, X, a, k, seed=0, S=16):
-    """Of two halves whose chains begin with rows in k components."""
+    """The occupancy of two halves whose chains begin with rows in k components."""
     rngs = np.random.default_rng(seed).spawn(2)
     z = [rng.permuted(np.arange(len(X)) % k * np.ones((S, 1), dtype=int), axis=1) for rng in rngs]
     problem = _evidence._problem(family, X, None, k, a)
