@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from .._compat import HasMethods, check_sample_weight
 from ..exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError
@@ -28,7 +28,7 @@ from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
 from ._stream import Stream, is_online
 from ._transaction import all_or_nothing
-from ._units import Units
+from ._units import LEFT_UNITS, MIN_ROWS, MOST_HELD, Fold, Units, UnitsUnknown, UnitWatch, wild
 
 
 class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
@@ -42,6 +42,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     verbose: Any
     n_jobs: int | None = None  #: of those that have the parameter
     standardize: bool = False  #: of those that have the parameter
+    units: Units | None = None  #: of those that have the parameter
     _takes_known = False  # an offset, or trials
     n_samples_seen_: int
     _settings: dict[str, Any]  #: parameters of the first call
@@ -93,9 +94,23 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """The numbers of the rows by which evidences of other data are told: those that are random."""
         return rows.X if rows.y is None else rows.y
 
-    def _units_of(self, rows: Rows) -> Units:
-        """The units of the first rows, where there is a parameter ``standardize``."""
+    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
+        """Units of the first rows, or of those that are folded."""
         raise TypeError(f"{type(self).__name__} does not standardise")
+
+    def _known_units(self, units: Units) -> Units:
+        """Units of another estimator, for the columns of this one."""
+        return units.selected(range(self.n_features_in_), self._kind)
+
+    @property
+    def _kind(self) -> str:
+        """Kind of y that units are for."""
+        raise TypeError(f"{type(self).__name__} does not standardise")
+
+    def _column_names(self) -> list[str]:
+        """Names of the columns that the model uses."""
+        names = getattr(self, "feature_names_in_", [f"column {j}" for j in range(self.n_features_in_)])
+        return [str(names[j]) for j in getattr(self, "columns_", range(len(names)))]
 
     def _encode(self, y: Any, reset: bool, classes: Any) -> Any:
         """Targets as the model wants them; the classifier stores its classes here."""
@@ -117,28 +132,72 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         return self
 
     def _absorb(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> None:
-        """One update."""
-        sampler, parameters = self._sampler(), settings(self)
+        """One update, or rows that are held until there are enough to know their units."""
+        sampler, parameters, is_fit = self._sampler(), settings(self), reset
         reset = reset or self._is_first_call()
         if reset:
-            self._doubts = []
+            self._doubts, self._held, self._settings, self.data_fingerprint_ = [], None, parameters, 0
         else:
             refuse_changes(self._settings, parameters)
         given = self._rows(X, y, sample_weight, reset, classes)
-        if reset:
-            self._units = self._units_of(given) if self.standardize else None
-        rows = given if self._units is None else self._units.rows(given)
-        if reset:
-            self._model, self._settings = self._make_model(rows.X, rows.y), parameters
-            self.n_samples_seen_, self._weight_seen, self.data_fingerprint_ = 0, 0.0, 0
+        self.data_fingerprint_ = fingerprint(self._identity(given), given.weight, self.data_fingerprint_)
+        starts, whole = (
+            reset or self._held is not None,
+            given if self._held is None else self._held.join(given),
+        )
+        if starts:
+            if not self._take_units(whole, may_wait=not is_fit):
+                return
+        elif self._units is not None:
+            self._units = self._units.with_late_columns(given, self._weight_seen, self._is_centred)
+        rows = whole if self._units is None else self._units.rows(whole)
+        if starts:
+            self._model = self._make_model(rows.X, rows.y)
+            self.n_samples_seen_, self._weight_seen, self._watch = 0, 0.0, UnitWatch.none()
         try:
-            self._add(sampler, rows, given.total_weight, reset, X, y)
+            self._add(sampler, rows, whole.total_weight, starts, X, y)
         except ImpossibleRowsError as error:
-            found = error.among(rows, sample_weight)
+            found = error.among(rows, sample_weight if len(whole) == len(given) else None)
             found.rows = error.rows if self._units is None else self._units.restored_rows(error.rows)
             raise found from None
-        self.data_fingerprint_ = fingerprint(self._identity(given), given.weight, self.data_fingerprint_)
-        self._judge(rows)
+        self._held = None
+        self._judge(rows, starts)
+
+    def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
+        """Units of the first rows; False where these are held, because they are too few to have some.
+
+        With a ``fold`` they are units of those that it goes over, of which ``rows`` are a sample.
+
+        Raises
+        ------
+        ValueError
+            If they have none and cannot wait.
+        """
+        self._units = None
+        if self.units is not None:
+            if not self.standardize:
+                raise ValueError("units= are those of standardize=True: leave out one of the two")
+            if not isinstance(self.units, Units):
+                raise TypeError("units must be units_ of a fitted estimator, or None")
+            self._units = self._known_units(self.units)
+        if not self.standardize or self._units is not None:
+            return True
+        missing = None
+        try:
+            units = self._units_of(rows, fold)
+        except UnitsUnknown as error:
+            missing = error
+        if may_wait and (missing is not None or len(rows) < MIN_ROWS):
+            if len(rows) >= MOST_HELD:
+                raise UnitsUnknown(f"{len(rows)} rows were held until their units are known: {missing}")
+            self._held = rows.copy()
+            self.n_samples_seen_, self._weight_seen = len(rows), rows.total_weight
+            return False
+        if missing is not None:
+            raise missing
+        columns = tuple(int(j) for j in self.columns_) if hasattr(self, "columns_") else None
+        self._units = units._replace(columns=columns)
+        return True
 
     def _add(self, sampler: Any, rows: Any, weight: float, reset: bool, X: Any, y: Any) -> None:
         """Run the sampler on rows in the units of the model; ``weight`` is their total one."""
@@ -160,20 +219,42 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
                 ) from error
             self.n_samples_seen_ += len(rows)
 
-    def _judge(self, rows: Rows) -> None:
-        """Doubts of the answer to these rows."""
+    def _judge(self, rows: Rows, starts: bool) -> None:
+        """Doubts of the answer to these rows, which are in the units of the model."""
         words = None if self._is_proposed else far_columns(self._model, rows)
         if words is not None:
             self._doubt(words, stacklevel=6)
+        if self._units is not None:
+            self._watch_units(rows, starts)
         if not any(words.startswith(CONFLICT) for words in self._doubts):
             words = self._prior_conflict(rows)
             if words is not None:
                 self._doubt(words, stacklevel=6)
 
+    def _watch_units(self, rows: Rows, starts: bool) -> None:
+        """Doubts of units: that a few rows have made, and that a stream has left."""
+        assert self._units is not None
+        if (
+            starts
+            and self.units is None
+            and (words := wild(rows, self._units, self._column_names)) is not None
+        ):
+            self._doubt(words, stacklevel=7)
+        self._watch = self._watch.with_rows(rows, self._units)
+        if any(words.startswith(LEFT_UNITS) for words in self._doubts):
+            return
+        if (words := self._watch.doubt(self._units, self._column_names)) is not None:
+            self._doubt(words, stacklevel=7)
+
     def _prior_conflict(self, rows: Rows) -> str | None:
         """Parts of the posterior, or of these rows, that contradict the prior."""
         cloud = self.particles_, self.particle_weights_
         return prior_conflict(self._model, *cloud, rows, self._units is not None)
+
+    @property
+    def _is_centred(self) -> bool:
+        """Columns are measured from their means."""
+        return bool(getattr(self, "fit_intercept", True))
 
     @property
     def _is_proposed(self) -> bool:
@@ -207,7 +288,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """The rows of a first call in the units of the model; nothing is learnt."""
         self._doubts = []
         rows = self._rows(X, y, sample_weight, True, None)
-        self._units = self._units_of(rows) if self.standardize else None
+        self._take_units(rows, may_wait=False)
         return rows if self._units is None else self._units.rows(rows)
 
     def _doubt_of(self, rows: Rows) -> str | None:
@@ -251,9 +332,19 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         self.particles_ = answer.theta
         self.particle_weights_ = weights
 
+    @property
+    def units_(self) -> Units:
+        """Units of columns and y in which the priors are stated, for ``units=`` of another estimator."""
+        self._must_have_learnt("units_")
+        if self._units is None:
+            raise AttributeError(
+                "there are no units_ with standardize=False: priors are for numbers as given"
+            )
+        return self._units
+
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         """Validated rows in the form that the model was fitted on."""
-        check_is_fitted(self)
+        self._must_be_fitted()
         X, y, _ = at_once(self, X, y)
         refuse_unreadable(X=X, y=y)
         X, y = self._validate(X, y, False)
@@ -262,7 +353,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _validate_X(self, X: Any) -> np.ndarray:
         """Rows to predict, in the units of the model."""
-        check_is_fitted(self)
+        self._must_be_fitted()
         X, *_ = at_once(self, X, only_X=True)
         X = self._columns_of(X)
         return X if self._units is None else self._units.X(X)

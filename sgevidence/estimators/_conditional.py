@@ -5,14 +5,14 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from .._compat import Interval, fit_context
-from ..history import Rows
 from ._base import EvidenceEstimator
 from ._coefficients import LinearCoefficients
 from ._given import at_once
 from ._input import check_count, column_indices, generator
+from ._intercepts import LINK_SCALE
 from ._lazy import by_parts
 from ._stream import learns_online
 from ._units import Units
@@ -88,7 +88,7 @@ class ConditionalEstimator(EvidenceEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        check_is_fitted(self)
+        self._must_be_fitted()
         X, y, _ = at_once(self, X, y)
         if y is None:
             X = self._validate_X(X)
@@ -139,14 +139,16 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     _model: Any  #: with ``predictive_mean``, ``predictive_std``, or ``log_probabilities``
     columns: Any
     columns_: np.ndarray
+    intercept_scale: float | None
 
     _parameter_constraints: dict = {
         **EvidenceEstimator._parameter_constraints,
         "columns": ["array-like", None],
         "fit_intercept": ["boolean"],
         "coef_scale": [Interval(Real, 0, None, closed="neither")],
-        "intercept_scale": [Interval(Real, 0, None, closed="neither")],
+        "intercept_scale": [Interval(Real, 0, None, closed="neither"), None],
         "standardize": ["boolean"],
+        "units": [Units, None],
     }
 
     def _validate_pair(self, X: Any, y: Any, reset: bool, **checks: Any) -> tuple[np.ndarray, Any]:
@@ -168,15 +170,32 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     def _columns_of(self, X: Any) -> np.ndarray:
         return self._used(super()._columns_of(X))
 
-    def _units_of(self, rows: Rows) -> Units:
-        return Units.of_inputs(rows, len(self.columns_), self.fit_intercept)
+    @property
+    def intercept_scale_(self) -> float:
+        """Prior standard deviation of the intercept that was used."""
+        self._must_have_learnt("intercept_scale_")
+        return self._intercept_scale
+
+    @property
+    def _intercept_scale(self) -> float:
+        """1 in units of y and for numbers as given; wider where the intercept is measured from the link."""
+        if self.intercept_scale is not None:
+            return float(self.intercept_scale)
+        return LINK_SCALE if self._units is not None and self._kind != "numbers" else 1.0
+
+    def _known_units(self, units: Units) -> Units:
+        return units.selected(self.columns_.tolist(), self._kind)
 
     def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
         one = theta[None], np.ones(1), X
         mean, std = self._model.predictive_mean(*one), self._model.predictive_std(*one)
         if hasattr(self, "classes_"):
             return (np.column_stack([1 - mean, mean]),)
-        return self._decode(mean), std * (1.0 if self._units is None else self._units.y_scale)
+        return self._decode(mean), std * self._unit_of_y
+
+    @property
+    def _unit_of_y(self) -> float:
+        return 1.0 if self._units is None else self._units.y_scale
 
     def _used(self, X: np.ndarray) -> np.ndarray:
         return X if self.columns is None else np.take(X, self.columns_, axis=1)

@@ -15,17 +15,21 @@ from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._glm_predictions import GLMPredictions
 from ._input import refuse_unreadable
+from ._intercepts import intercept_center
 from ._known import joined, with_known
 from ._labels import label_indices, two_labels
 from ._stream import learns_online
+from ._units import Fold, Units
 
 
 @documented
 class BayesianGLM(GLMPredictions):
     """Regression y ~ family(η), η = w·x + b + offset, whose log evidence grows with every chunk of rows.
 
-    The priors are w_j ~ N(0, coef_scale²) and b ~ N(0, intercept_scale²).  Parameters that a family has
-    beside η have the priors below, independent of w and b.
+    The priors are w_j ~ N(0, coef_scale²) and b − b₀ ~ N(0, intercept_scale²).  b₀ is the link of the mean
+    of the first call, half a count added, so that the unit of the exposure cancels in every Bayes factor;
+    it is 0 with ``standardize=False``.  Parameters that a family has beside η have the priors below,
+    independent of w and b.
 
     Parameters
     ----------
@@ -47,12 +51,12 @@ class BayesianGLM(GLMPredictions):
         Names or indices of the columns of X that the model uses, or a mask; None is all.  ``[]`` is the null
         model, the intercept alone.  Models of the same X that differ in ``columns`` can be compared.
     fit_intercept : bool, default=True
-    coef_scale, intercept_scale : float, default=1.0
-        Prior standard deviations: they suit standardised columns.
-    standardize : bool, default=False
-        State the priors for columns of mean 0 and standard deviation 1: those of the rows of the first call,
-        which stay for the whole stream.  Coefficients are in the data's units.  Without an intercept columns
-        are divided by their root mean squares.  y is left as it is.
+    coef_scale : float, default=1.0
+        Prior standard deviation of a coefficient.
+    intercept_scale : float or None, default=None
+        Prior standard deviation of the intercept; None: 2.5 for log and logit links, 1 for Gaussian and
+        Student-t and with ``standardize=False``.
+    {units}
     {parameters of every estimator}
 
     Attributes
@@ -117,8 +121,9 @@ class BayesianGLM(GLMPredictions):
         columns: Any = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
-        intercept_scale: float = 1.0,
-        standardize: bool = False,
+        intercept_scale: float | None = None,
+        standardize: bool = True,
+        units: Units | None = None,
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -130,6 +135,7 @@ class BayesianGLM(GLMPredictions):
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
         self.standardize = standardize
+        self.units = units
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
@@ -272,14 +278,27 @@ class BayesianGLM(GLMPredictions):
             del self.classes_  # of another family
         return y.astype(np.float64, copy=False)
 
+    @property
+    def _kind(self) -> str:
+        return {"identity": "numbers", "": "inputs"}.get(self._family.link, f"{self._family.link} rates")
+
+    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
+        p = len(self.columns_)
+        if self._kind == "numbers":
+            return Units.of_regression(rows, self.fit_intercept, p, fold)
+        found = Units.of_inputs(rows, p, self.fit_intercept, fold)
+        b0 = intercept_center(self._family, rows, self._has_offset, fold) if self.fit_intercept else 0.0
+        return found._replace(intercept_center=b0, kind=self._kind)
+
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GLMModel | FarColumns:
         model = GLMModel(
             n_features=X.shape[1] - self._has_offset - self._family.has_trials,
             family=self._family,
             fit_intercept=self.fit_intercept,
             coef_scale=self.coef_scale,
-            intercept_scale=self.intercept_scale,
+            intercept_scale=self._intercept_scale,
             has_offset=True,
+            intercept_center=0.0 if self._units is None else float(self._units.intercept_center),  # type: ignore
         )
         return near(model, X)
 

@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from ..history import Rows
 from ..models import Bernoulli, Family, FarColumns, GLMModel
@@ -59,11 +58,11 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
         if self._is_classifier:
             if return_std:
                 raise ValueError("return_std is for numbers: predict_proba says how certain a class is")
-            check_is_fitted(self)
+            self._must_be_fitted()
             return self.classes_[np.argmax(self.predict_log_proba(known), axis=1)]
         X, cloud = self._validate_X(known), (self.particles_, self.particle_weights_)
-        mean = self._model.predictive_mean(*cloud, X)
-        return (mean, self._model.predictive_std(*cloud, X)) if return_std else mean
+        mean = self._decode(self._model.predictive_mean(*cloud, X))
+        return (mean, self._unit_of_y * self._model.predictive_std(*cloud, X)) if return_std else mean
 
     @available_if(_is_of_two_classes)
     @by_parts
@@ -176,4 +175,6 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
         return super().sample_y(with_known(X, offset, trials), n_samples, random_state)
 
     def _decode(self, y: np.ndarray) -> np.ndarray:
-        return self.classes_[y] if self._is_classifier else y
+        if self._is_classifier:
+            return self.classes_[y]
+        return y if self._units is None else self._units.restored_y(y)

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import EvidenceWarning
 from ..samplers import ChunkRecord, thinned
@@ -66,7 +65,7 @@ def merge(first: Any, *others: Any) -> Any:
         if not isinstance(estimator, EvidenceEstimator) or type(estimator) is not type(first):
             kinds = " and ".join(dict.fromkeys(type(e).__name__ for e in (first, *others)))
             raise TypeError(f"merge takes fitted estimators of one class of this package, got {kinds}")
-        check_is_fitted(estimator)
+        estimator._must_be_fitted()
         if isinstance(estimator, SeriesEstimator):
             raise TypeError(
                 "parts of a series cannot be merged, since each is given the end of the one before: learn "

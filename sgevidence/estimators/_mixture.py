@@ -4,7 +4,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import EvidenceWarning
 from ..history import FoldedRows, Memory, Rows
@@ -221,7 +220,7 @@ class MixtureEstimator(DensityEstimator):
 
     def _draw_rows(self, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
         """Draws from the posterior predictive distribution as the model has rows, and their components."""
-        check_is_fitted(self)
+        self._must_be_fitted()
         check_count(n_samples, "n_samples")
         rng = generator(self.random_state)
         chosen = rng.choice(len(self.particles_), size=n_samples, p=self.particle_weights_)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from ..history import Rows
@@ -21,14 +22,29 @@ from ._units import Units
 BLOCK = 200_000
 
 
+class Learnt:
+    """An attribute that an estimator has when it has learnt; before, the error says why it has none."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        if estimator is None:
+            return self
+        estimator._must_have_learnt(self.name)
+        raise AttributeError(f"{type(estimator).__name__} has no {self.name}")
+
+
 class PosteriorReports(BaseEstimator):
     """Reports of a fitted estimator on its posterior; subclasses say how rows are validated."""
 
-    log_evidence_: float
-    log_evidence_std_: float
-    particles_: np.ndarray
-    particle_weights_: np.ndarray
+    log_evidence_: Any = Learnt()
+    log_evidence_std_: Any = Learnt()
+    particles_: Any = Learnt()
+    particle_weights_: Any = Learnt()
     _model: Model
+    n_samples_seen_: int
+    _held: Rows | None = None  #: rows of a stream that are too few to know their units
     _stream: Stream | None
     _result: EvidenceResult | None
     _dimensions: dict[str, tuple[str, ...]] = DIMENSIONS  #: names of the axes of parameters
@@ -81,7 +97,7 @@ class PosteriorReports(BaseEstimator):
             Named parameters in their natural space, each with leading axis M = n_particles.
             Weighted particles are repeated in proportion to their weight, without randomness.
         """
-        check_is_fitted(self)
+        self._must_be_fitted()
         theta = self.particles_[spread(self.particle_weights_, len(self.particles_))]
         return self._parameters(theta)
 
@@ -110,7 +126,7 @@ class PosteriorReports(BaseEstimator):
         Components of a mixture are in the order of ``weights_``, and a note says if the posterior hardly
         tells two of them apart.
         """
-        check_is_fitted(self)
+        self._must_be_fitted()
         return parameter_table(self, level)
 
     def _summary_notes(self) -> list[str]:
@@ -176,9 +192,33 @@ class PosteriorReports(BaseEstimator):
         return mean, np.ldexp(np.sqrt(np.tensordot(self.particle_weights_, squares, axes=1)), exponent)
 
     def _is_first_call(self) -> bool:
-        return not hasattr(self, "log_evidence_")
+        return self._held is None and "log_evidence_" not in vars(self)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "log_evidence_" in vars(self)
+
+    def _must_be_fitted(self) -> None:
+        """Predictions, draws and scores need what rows have taught.
+
+        Raises
+        ------
+        NotFittedError
+        """
+        if self._held is not None:
+            raise self._still_held("a prediction")
+        check_is_fitted(self)
+
+    def _still_held(self, name: str) -> NotFittedError:
+        """The error of rows that are too few."""
+        return NotFittedError(
+            f"this {type(self).__name__} holds {self.n_samples_seen_} rows, too few to know their units, "
+            f"and {name} follows when more have come: call partial_fit until there are ten rows among which y "
+            "varies, give units=, or state standardize=False"
+        )
 
     def _must_have_learnt(self, name: str) -> None:
         """An attribute that is computed exists, as the others do, only after fit."""
+        if self._held is not None:
+            raise self._still_held(name)
         if self._is_first_call():
             raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")

@@ -36,6 +36,8 @@ class Counts(Family):
 
     is_positive = True
     grain = 1.0
+    link = "log"
+    half_a_count = 0.5
 
     def refuse(self, y, *more):
         if np.any(y < 0):
