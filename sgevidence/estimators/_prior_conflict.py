@@ -18,7 +18,9 @@ linear predictor is compared with that of y (of a regression; 1 for logits and l
 
     coef_scale · √(Σ_j h_j²) ≥ 0.05 sd(y),    coef_scale · max_j sd(x_j) ≤ 20 sd(y),    h = half the range,
 
-where a rare indicator has a small sd and a large range, and many columns are no reason to warn.
+where a rare indicator has a small sd and a large range, and many columns are no reason to warn.  Columns far
+from zero ask for an intercept that the prior may not have, and then lose their slopes: the intercept of least
+squares is tested (lags of a series are such columns).
 """
 
 from typing import Any
@@ -27,7 +29,7 @@ import numpy as np
 from scipy.special import chdtrc, gammainc, gammaincc, ndtri, stdtr
 
 from ..history import Rows
-from ..models import CustomModel, FullMixtureModel, GaussianMixture
+from ..models import CustomModel, FullMixtureModel, GaussianMixture, LinearModel
 
 #: How each warning begins: one is enough in a stream.
 CONFLICT = "prior and data contradict each other: "
@@ -35,8 +37,8 @@ CONFLICT = "prior and data contradict each other: "
 ALPHA = 1e-3
 #: Ratios of the prior's spread of the linear predictor to that of y outside of which units must differ.
 TOO_NARROW, TOO_WIDE = 0.05, 20.0
-#: Rows of a call from which their spread is looked at.
-LEAST_ROWS = 20
+#: Rows of a call from which their spread is looked at, and of which a line is drawn.
+LEAST_ROWS, MOST_ROWS = 20, 10_000
 #: Draws of a user's prior, and by how much of their range the posterior mean must lie outside.
 DRAWS, MARGIN = 2000, 0.1
 
@@ -68,6 +70,8 @@ def prior_conflict(
             beyond_units = None if rows is None else _without_noise(plain, named, W, rows)
             found = None if rows is None or beyond_units else _of_spread(plain, rows)
             found = found or (None if beyond_units else _of_parameters(plain, named, W))
+            if found is None and rows is not None and not beyond_units:
+                found = _of_offsets(plain, rows)
     if found is None and beyond_units is None:
         return None
     what, remedy = found or beyond_units  # type: ignore[misc]
@@ -95,7 +99,7 @@ def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> F
         if name not in named or not named[name][0].size:
             continue
         mean = np.tensordot(W, named[name], axes=1)
-        z = np.abs(mean) / scale
+        z = np.abs(mean - _measured_from(model, name)) / scale
         if z.max() > -ndtri(level):
             worst = float(np.ravel(mean)[np.argmax(z)])
             which = "an entry of coef_" if name == "coef" else "the intercept"
@@ -105,6 +109,42 @@ def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> F
             )
     has_noise = "noise_std" in named and hasattr(model, "noise_prior")  # not of a family's own parameters
     return _of_noise(model, W @ named["noise_std"], level) if has_noise else None
+
+
+def _measured_from(model: Any, name: str) -> Any:
+    """Where the prior of a parameter has its mean."""
+    if name != "intercept":
+        return 0.0
+    return np.array(getattr(model, "intercept_centers", ()) or getattr(model, "intercept_center", 0.0))
+
+
+def _of_offsets(model: Any, rows: Rows) -> Found:
+    """Columns so far from zero that the line of least squares needs an intercept which the prior has not.
+
+    Under the prior the intercept of least squares is N(0, intercept_scale² + its variance).
+    """
+    n, p = len(rows), model.n_features
+    if not isinstance(model, LinearModel) or not model.fit_intercept or not 0 < p < n - LEAST_ROWS:
+        return None
+    X, y = rows.X[:MOST_ROWS], rows.y[:MOST_ROWS]  # type: ignore[index]
+    center, scale = X.mean(axis=0), X.std(axis=0)
+    varies = scale > 0
+    Z = (X - center)[:, varies] / scale[varies]
+    coef, *_ = np.linalg.lstsq(Z, y - y.mean(), rcond=None)
+    ratio = center[varies] / scale[varies]
+    noise = float(np.var(y - y.mean() - Z @ coef)) * len(y) / (len(y) - p - 1)
+    intercept = y.mean() - ratio @ coef
+    var = noise * (1 / len(y) + ratio @ np.linalg.pinv(Z.T @ Z) @ ratio)
+    z = abs(intercept) / np.sqrt(model.intercept_scale**2 + var)
+    if not z > -ndtri(ALPHA / 2):
+        return None
+    j = int(np.flatnonzero(varies)[np.argmax(np.abs(ratio))]) if varies.any() else 0
+    return (
+        f"the line through the rows meets zero at {intercept:.3g}, {z:.0f} times what intercept_scale = "
+        f"{model.intercept_scale:.3g} and the rows allow, since column {j} has its mean "
+        f"{abs(center[j]) / max(scale[j], np.finfo(float).tiny):.0f} standard deviations from zero",
+        "centre the columns",
+    )
 
 
 def _without_noise(model: Any, named: dict[str, np.ndarray], W: np.ndarray, rows: Rows) -> Found:

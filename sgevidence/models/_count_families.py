@@ -191,7 +191,7 @@ class Binomial(Counts):
     link : {"logit", "probit"}
     """
 
-    link: str = "logit"
+    link: str = "logit"  # type: ignore[misc]
 
     has_trials = True
 
