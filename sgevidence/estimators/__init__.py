@@ -25,12 +25,15 @@ from ._prior_conflict import CONFLICT, prior_conflict
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._sources import RowSource
+from ._standardising import Learnt, Standardising
 from ._summary import ParameterTable, bounds, heading, percent, warned, weighted_quantiles
 from ._transaction import all_or_nothing
-from ._units import Units
+from ._units import MIN_ROWS as MIN_UNIT_ROWS
+from ._units import Units, UnitWatch
 
 __all__ = [
     "CONFLICT",
+    "MIN_UNIT_ROWS",
     "BayesianAutoregression",
     "BayesianCategoricalMixture",
     "BayesianGLM",
@@ -41,7 +44,10 @@ __all__ = [
     "EvidenceEstimator",
     "ParameterTable",
     "RowSource",
+    "Learnt",
+    "Standardising",
     "Units",
+    "UnitWatch",
     "FitTasks",
     "fit_tasks",
     "task_of",

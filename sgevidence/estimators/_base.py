@@ -28,7 +28,7 @@ from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
 from ._stream import Stream, is_online
 from ._transaction import all_or_nothing
-from ._units import LEFT_UNITS, MIN_ROWS, MOST_HELD, Fold, Units, UnitsUnknown, UnitWatch, wild
+from ._units import UnitWatch
 
 
 class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
@@ -41,8 +41,6 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     random_state: Any
     verbose: Any
     n_jobs: int | None = None  #: of those that have the parameter
-    standardize: bool = False  #: of those that have the parameter
-    units: Units | None = None  #: of those that have the parameter
     _takes_known = False  # an offset, or trials
     n_samples_seen_: int
     _settings: dict[str, Any]  #: parameters of the first call
@@ -93,24 +91,6 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _identity(self, rows: Rows) -> np.ndarray:
         """The numbers of the rows by which evidences of other data are told: those that are random."""
         return rows.X if rows.y is None else rows.y
-
-    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
-        """Units of the first rows, or of those that are folded."""
-        raise TypeError(f"{type(self).__name__} does not standardise")
-
-    def _known_units(self, units: Units) -> Units:
-        """Units of another estimator, for the columns of this one."""
-        return units.selected(range(self.n_features_in_), self._kind)
-
-    @property
-    def _kind(self) -> str:
-        """Kind of y that units are for."""
-        raise TypeError(f"{type(self).__name__} does not standardise")
-
-    def _column_names(self) -> list[str]:
-        """Names of the columns that the model uses."""
-        names = getattr(self, "feature_names_in_", [f"column {j}" for j in range(self.n_features_in_)])
-        return [str(names[j]) for j in getattr(self, "columns_", range(len(names)))]
 
     def _encode(self, y: Any, reset: bool, classes: Any) -> Any:
         """Targets as the model wants them; the classifier stores its classes here."""
@@ -163,42 +143,6 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         self._held = None
         self._judge(rows, starts)
 
-    def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
-        """Units of the first rows; False where these are held, because they are too few to have some.
-
-        With a ``fold`` they are units of those that it goes over, of which ``rows`` are a sample.
-
-        Raises
-        ------
-        ValueError
-            If they have none and cannot wait.
-        """
-        self._units = None
-        if self.units is not None:
-            if not self.standardize:
-                raise ValueError("units= are those of standardize=True: leave out one of the two")
-            if not isinstance(self.units, Units):
-                raise TypeError("units must be units_ of a fitted estimator, or None")
-            self._units = self._known_units(self.units)
-        if not self.standardize or self._units is not None:
-            return True
-        missing = None
-        try:
-            units = self._units_of(rows, fold)
-        except UnitsUnknown as error:
-            missing = error
-        if may_wait and (missing is not None or len(rows) < MIN_ROWS):
-            if len(rows) >= MOST_HELD:
-                raise UnitsUnknown(f"{len(rows)} rows were held until their units are known: {missing}")
-            self._held = rows.copy()
-            self.n_samples_seen_, self._weight_seen = len(rows), rows.total_weight
-            return False
-        if missing is not None:
-            raise missing
-        columns = tuple(int(j) for j in self.columns_) if hasattr(self, "columns_") else None
-        self._units = units._replace(columns=columns)
-        return True
-
     def _add(self, sampler: Any, rows: Any, weight: float, reset: bool, X: Any, y: Any) -> None:
         """Run the sampler on rows in the units of the model; ``weight`` is their total one."""
         self._weight_seen += weight
@@ -230,21 +174,6 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
             words = self._prior_conflict(rows)
             if words is not None:
                 self._doubt(words, stacklevel=6)
-
-    def _watch_units(self, rows: Rows, starts: bool) -> None:
-        """Doubts of units: that a few rows have made, and that a stream has left."""
-        assert self._units is not None
-        if (
-            starts
-            and self.units is None
-            and (words := wild(rows, self._units, self._column_names)) is not None
-        ):
-            self._doubt(words, stacklevel=7)
-        self._watch = self._watch.with_rows(rows, self._units)
-        if any(words.startswith(LEFT_UNITS) for words in self._doubts):
-            return
-        if (words := self._watch.doubt(self._units, self._column_names)) is not None:
-            self._doubt(words, stacklevel=7)
 
     def _prior_conflict(self, rows: Rows) -> str | None:
         """Parts of the posterior, or of these rows, that contradict the prior."""
@@ -320,27 +249,12 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         for complaint in sampler.complaints(new):
             warnings.warn(complaint, EvidenceWarning, stacklevel=7)
 
-    def _doubt(self, words: str, stacklevel: int) -> None:
-        """Warn of the model or the rows, now and in ``warnings_``; ``stacklevel`` as if it warned itself."""
-        self._doubts = list(dict.fromkeys([*self._doubts, words]))
-        warnings.warn(words, EvidenceWarning, stacklevel=stacklevel + 1)
-
     def _report(self, answer: Any, weights: np.ndarray) -> None:
         unit = 0.0 if self._units is None else self._log_unit * self._weight_seen
         self.log_evidence_ = answer.log_evidence - unit
         self.log_evidence_std_ = answer.log_evidence_std
         self.particles_ = answer.theta
         self.particle_weights_ = weights
-
-    @property
-    def units_(self) -> Units:
-        """Units of columns and y in which the priors are stated, for ``units=`` of another estimator."""
-        self._must_have_learnt("units_")
-        if self._units is None:
-            raise AttributeError(
-                "there are no units_ with standardize=False: priors are for numbers as given"
-            )
-        return self._units
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         """Validated rows in the form that the model was fitted on."""
@@ -364,8 +278,3 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         X = validate_data(self, X, reset=False, dtype=np.float64)
         self._refuse_extreme(X=X)
         return X
-
-    def _refuse_extreme(self, **arrays: np.ndarray) -> None:
-        """Standardised numbers are judged in their units."""
-        if not self.standardize:
-            refuse_extreme(**arrays)

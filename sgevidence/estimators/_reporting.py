@@ -4,9 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
 
 from ..history import Rows
 from ..models import Model
@@ -14,28 +11,15 @@ from ..particles import log_sum_exp, spread
 from ..samplers import EvidenceResult, diagnostics, evidence_path
 from ._dimensions import DIMENSIONS
 from ._documentation import described
+from ._standardising import Learnt, Standardising
 from ._stream import Stream
 from ._summary import ParameterTable, parameter_table
-from ._units import Units
 
 #: Particles × rows of one block of an average.
 BLOCK = 200_000
 
 
-class Learnt:
-    """An attribute that an estimator has when it has learnt; before, the error says why it has none."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
-        if estimator is None:
-            return self
-        estimator._must_have_learnt(self.name)
-        raise AttributeError(f"{type(estimator).__name__} has no {self.name}")
-
-
-class PosteriorReports(BaseEstimator):
+class PosteriorReports(Standardising):
     """Reports of a fitted estimator on its posterior; subclasses say how rows are validated."""
 
     log_evidence_: Any = Learnt()
@@ -43,15 +27,10 @@ class PosteriorReports(BaseEstimator):
     particles_: Any = Learnt()
     particle_weights_: Any = Learnt()
     _model: Model
-    n_samples_seen_: int
-    _held: Rows | None = None  #: rows of a stream that are too few to know their units
     _stream: Stream | None
     _result: EvidenceResult | None
     _dimensions: dict[str, tuple[str, ...]] = DIMENSIONS  #: names of the axes of parameters
     _not_replicated: str | None = None  #: why a predictive check is refused, in words
-    _doubts: list[str]  #: of the model and the rows
-    _units: Units | None = None  #: of the rows that the model sees; None: as they are given
-    _weight_seen: float  #: sum of the weights of the rows
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         raise TypeError(f"{type(self).__name__} does not say what its rows are")
@@ -138,11 +117,6 @@ class PosteriorReports(BaseEstimator):
         named = self._model.parameters(self._model.canonicalize(theta))
         return named if self._units is None else self._units.restored(named)
 
-    @property
-    def _log_unit(self) -> float:
-        """Logarithm of the unit of a row's density, nats."""
-        return 0.0 if self._units is None else self._units.log_unit
-
     def _log_likelihood(self, theta: np.ndarray, rows: Rows) -> np.ndarray:
         """log p(y_r | θ_m) of the data as given, (M, n), from rows in the units of the model."""
         return self._model.log_likelihood(theta, rows) - self._log_unit
@@ -190,35 +164,3 @@ class PosteriorReports(BaseEstimator):
         exponent = np.frexp(np.abs(deviation).max(axis=0))[1]
         squares = np.ldexp(deviation, -exponent) ** 2
         return mean, np.ldexp(np.sqrt(np.tensordot(self.particle_weights_, squares, axes=1)), exponent)
-
-    def _is_first_call(self) -> bool:
-        return self._held is None and "log_evidence_" not in vars(self)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "log_evidence_" in vars(self)
-
-    def _must_be_fitted(self) -> None:
-        """Predictions, draws and scores need what rows have taught.
-
-        Raises
-        ------
-        NotFittedError
-        """
-        if self._held is not None:
-            raise self._still_held("a prediction")
-        check_is_fitted(self)
-
-    def _still_held(self, name: str) -> NotFittedError:
-        """The error of rows that are too few."""
-        return NotFittedError(
-            f"this {type(self).__name__} holds {self.n_samples_seen_} rows, too few to know their units, "
-            f"and {name} follows when more have come: call partial_fit until there are ten rows among which y "
-            "varies, give units=, or state standardize=False"
-        )
-
-    def _must_have_learnt(self, name: str) -> None:
-        """An attribute that is computed exists, as the others do, only after fit."""
-        if self._held is not None:
-            raise self._still_held(name)
-        if self._is_first_call():
-            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
