@@ -7,6 +7,7 @@ from ._categorical_mixture import BayesianCategoricalMixture
 from ._collections import is_dask, names_of
 from ._custom import BayesianModel
 from ._dimensions import dimensions, places, scalar_names
+from ._documentation import documented
 from ._every_k import error_covariance, fit_from_strata, shared_strata
 from ._given import at_once
 from ._glm import BayesianGLM
@@ -29,7 +30,7 @@ from ._standardising import Learnt, Standardising
 from ._summary import ParameterTable, bounds, heading, percent, warned, weighted_quantiles
 from ._transaction import all_or_nothing
 from ._units import MIN_ROWS as MIN_UNIT_ROWS
-from ._units import Units, UnitWatch
+from ._units import Fold, Units, UnitWatch
 
 __all__ = [
     "CONFLICT",
@@ -57,6 +58,8 @@ __all__ = [
     "column_indices",
     "dimensions",
     "error_covariance",
+    "Fold",
+    "documented",
     "fingerprint",
     "fit_from_strata",
     "generator",

@@ -39,7 +39,7 @@ class Standardising(BaseEstimator):
     _units: Units | None = None  #: of the rows that the model sees; None: as they are given
     _units_of_call: Units | None = None  #: of all rows of a first call that an average cuts into chunks
     _watch: UnitWatch
-    _doubts: list[str]  #: of the model and the rows
+    _doubts: list[str] = []  #: of the model and the rows; replaced, never changed in place
     _weight_seen: float  #: sum of the weights of the rows
 
     # -- what a concrete class defines ------------------------------------------------------------
@@ -157,7 +157,7 @@ class Standardising(BaseEstimator):
             refuse_extreme(**arrays)
 
     def _is_first_call(self) -> bool:
-        return self._held is None and "log_evidence_" not in vars(self)
+        return self._held is None and not self.__sklearn_is_fitted__()
 
     def __sklearn_is_fitted__(self) -> bool:
         return "log_evidence_" in vars(self)

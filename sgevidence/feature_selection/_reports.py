@@ -7,11 +7,10 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import (
     ParameterTable,
+    Standardising,
     Units,
     generator,
     heading,
@@ -39,15 +38,13 @@ class Weighed:
     average: Average | None = None
 
 
-class SubsetReports(BaseEstimator):
+class SubsetReports(Standardising):
     """Reports of the posterior over subsets; the selector learns the sums that it follows from."""
 
     _settings: dict[str, Any]
-    n_features_in_: int
-    n_samples_seen_: int
     _sums: Any  #: exact sums of [1, X, y]
     _model: LinearModel  #: of all columns
-    _units: Units | None  #: of the rows that the model sees; None: as they are given
+    _units_of_estimator: Units | None  #: where there is an estimator
     _always: list[int]
     _groups: list[list[int]]
     classes_: np.ndarray
@@ -138,7 +135,7 @@ class SubsetReports(BaseEstimator):
             One row per column of X, of a softmax for each class: ``probability`` that the column is in the
             model, ``mean`` and ``sd`` of its coefficient over subsets, zero where the column is out.
         """
-        check_is_fitted(self)
+        self._must_be_fitted()
         features, coef = places(self, "feature", self.n_features_in_), self.coef_
         names = [f"coef[{name}]" for name in features]
         if coef.ndim == 2:
@@ -155,10 +152,19 @@ class SubsetReports(BaseEstimator):
     @property
     def warnings_(self) -> list[str]:
         """Why the answer should not be trusted as it is."""
-        return list(self._posterior("warnings_").doubts)
+        doubts = self._posterior("warnings_").doubts
+        return [*self._doubts, *doubts]
+
+    @property
+    def units_(self) -> Units:
+        """Units in which the priors are stated, for ``units=`` of another estimator."""
+        self._must_have_learnt("units_")
+        if self._settings["estimator"] is not None and self._units_of_estimator is not None:
+            return self._units_of_estimator
+        return super().units_
 
     def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
+        self._must_be_fitted()
         return self._posterior().inclusion >= SELECTED
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -180,8 +186,7 @@ class SubsetReports(BaseEstimator):
 
     def _posterior(self, name: str = "posterior") -> Posterior:
         """Weighed when it is first asked for after new rows."""
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
+        self._must_have_learnt(name)
         found = self._weighed.posterior
         if found is None:
             rng = copy.deepcopy(self._rng)
