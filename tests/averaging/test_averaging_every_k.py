@@ -21,6 +21,8 @@ from sgevidence.estimators import _every_k
 from sgevidence.history import Rows
 from sgevidence.model_selection import probability_interval
 
+#: Priors of the numbers as they are, of which sums over all allocations know.
+STATED = dict(standardize=False)
 #: Fits that do not test particles.
 FEW = dict(sampler=SGAIS(n_particles=30, max_particles=60))
 
@@ -59,9 +61,9 @@ def codes(seed=4):
 
 
 CASES = [
-    (BayesianGMM, {}, few_rows()),
-    (BayesianGMM, dict(covariance_type="full", weight_concentration=0.7), few_rows(5)),
-    (BayesianGMM, dict(covariance_type="spherical", mean_scale=1.0), few_rows(6)),
+    (BayesianGMM, STATED, few_rows()),
+    (BayesianGMM, dict(covariance_type="full", weight_concentration=0.7, **STATED), few_rows(5)),
+    (BayesianGMM, dict(covariance_type="spherical", mean_scale=1.0, **STATED), few_rows(6)),
     (BayesianCategoricalMixture, {}, codes()),
 ]
 
@@ -142,7 +144,7 @@ def test_same_seed_same_digits_whatever_the_number_of_jobs():
 
 
 def test_strata_as_the_sampler(walks):
-    averager = average([2, 3], dict(sampler=MixtureEvidence(300))).fit(few_rows())
+    averager = average([2, 3], dict(sampler=MixtureEvidence(300), **STATED)).fit(few_rows())
     assert walks == [3]
     for model in averager.estimators_:
         exact = enumerated(model._model, Rows.of(few_rows()))
@@ -151,7 +153,7 @@ def test_strata_as_the_sampler(walks):
 
 def test_a_stream_continues_after_a_fit():
     X = few_rows()
-    averager = average([1, 2, 3]).fit(X).partial_fit(X[:2] + 0.1)
+    averager = average([1, 2, 3], STATED).fit(X).partial_fit(X[:2] + 0.1)
     rows = Rows.of(np.concatenate([X, X[:2] + 0.1]))
     for model in averager.estimators_:
         exact = enumerated(model._model, rows)
@@ -177,7 +179,7 @@ def test_what_strata_cannot_afford_is_fitted_as_usual(walks, monkeypatch):
     X = few_rows()
     average([2, 3], FEW).fit(X, sample_weight=np.full(6, 0.5))
     monkeypatch.setattr("sgevidence.mixtures._evidence.MOST_NUMBERS", 6 * 3 * 5)
-    averager = average([2, 3, 4], FEW).fit(X)
+    averager = average([2, 3, 4], FEW | STATED).fit(X)
     assert walks == [3, 4, 3]  # the largest that is affordable answers for two
     assert averager.log_evidences_[1] == pytest.approx(
         enumerated(averager.estimators_[1]._model, Rows.of(X)), abs=1e-8

@@ -98,11 +98,11 @@ def test_a_stream_that_leaves_its_units_is_told(rows):
     X, y = rows
     stream = EvidenceFeatureSelector().partial_fit(X, y)
     with pytest.warns(EvidenceWarning, match="left the units.*column 2"):
-        stream.partial_fit(np.tile(X + [0, 0, 300, 0, 0], (3, 1)), np.tile(y, 3))
+        stream.partial_fit(np.tile(X + np.array([0, 0, 300, 0, 0]), (3, 1)), np.tile(y, 3))
     assert any("left the units" in words for words in stream.warnings_)
     with warnings.catch_warnings():
         warnings.simplefilter("error", EvidenceWarning)
-        stream.partial_fit(X + [0, 0, 300, 0, 0], y)  # once
+        stream.partial_fit(X + np.array([0, 0, 300, 0, 0]), y)  # once
     y = y.copy()
     y[7] = 1e6
     with pytest.warns(EvidenceWarning, match="made by few rows"):
