@@ -120,7 +120,8 @@ def total_of_one_row(noise_std):
     """∫ p(y) dy by the evidences of all y."""
 
     def p(y):
-        est = BayesianLinearRegression(noise_std, coef_scale=0.7, intercept_scale=1.3, sampler=Exact())
+        stated = dict(coef_scale=0.7, intercept_scale=1.3, standardize=False)
+        est = BayesianLinearRegression(noise_std, sampler=Exact(), **stated)
         return np.exp(est.fit([[0.4]], [y]).log_evidence_)
 
     return quad(p, -np.inf, np.inf, epsabs=1e-6, limit=40)[0]
