@@ -31,7 +31,7 @@ import numpy as np
 
 from ..history import Rows
 from ._input import refuse_extreme
-from ._moments import Moments, moments
+from ._moments import BLOCK_ROWS, Moments, moments
 
 #: Rows of positive weight of which units are taken, at least: from ten a log Bayes factor scatters by 0.7
 #: nats.
@@ -243,13 +243,9 @@ class UnitWatch(NamedTuple):
 
     def with_rows(self, rows: Rows, units: Units) -> "UnitWatch":
         """These and more rows, which are in the units."""
-        Z = rows.X[:, : len(units.scale)]
-        if units.kind == "numbers":
-            assert rows.y is not None
-            Z = np.column_stack([Z, rows.y])
-        w = rows.weight
-        squares = np.einsum("n,np,np->p", w, Z, Z) if len(w) else 0.0
-        return UnitWatch(self.weight + float(np.sum(w)), self.sums + w @ Z, self.squares + squares)
+        part = partial(_watched, len(units.scale), units.kind == "numbers")
+        weight, sums, squares = rows.fold(part, BLOCK_ROWS)
+        return UnitWatch(self.weight + weight, self.sums + sums, self.squares + squares)
 
     def doubt(self, units: Units, names: Callable[[], Sequence[str]]) -> str | None:
         """Words on the first column that has left its unit; None if none has."""
@@ -305,6 +301,14 @@ def wild(rows: Rows, units: Units, names: Callable[[], Sequence[str]]) -> str | 
 
 def _inputs(n_columns: int, rows: Rows) -> np.ndarray:
     return rows.X[:, :n_columns]
+
+
+def _watched(n_columns: int, with_y: bool, rows: Rows) -> tuple[float, np.ndarray, np.ndarray]:
+    Z = rows.X[:, :n_columns]
+    if with_y:
+        assert rows.y is not None
+        Z = np.column_stack([Z, rows.y])
+    return float(np.sum(rows.weight)), rows.weight @ Z, rows.weight @ Z**2
 
 
 def _all_inputs(rows: Rows) -> np.ndarray:

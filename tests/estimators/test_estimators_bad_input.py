@@ -314,15 +314,20 @@ def test_an_interrupted_call_never_happened(kind, function, calls, error, monkey
     first, second = part(kind, 0, 6), part(kind, 6, 90)  # so few at first that the others need moves
 
     def begun():
-        return noisy(kind).partial_fit(*first, **first_call(kind))
+        return as_given(noisy(kind)).partial_fit(*first, **first_call(kind))
 
     est = begun()
     with monkeypatch.context() as patch:
         interrupt_after(patch, function, calls, error)
         refused(est, error, "now", X=second[0], y=second[1])
         refused(est, error, "now", "fit", X=second[0], y=second[1])
-        refused(noisy(kind), error, "now", X=first[0], y=first[1], **first_call(kind))
+        refused(as_given(noisy(kind)), error, "now", X=first[0], y=first[1], **first_call(kind))
     same_fit(est.partial_fit(*second), begun().partial_fit(*second))
+
+
+def as_given(est):
+    """With priors for numbers as given: so few rows would be held until their units are known."""
+    return est.set_params(standardize=False) if "standardize" in est.get_params() else est
 
 
 def interrupt_after(patch, function, calls, error):
@@ -358,5 +363,5 @@ def test_a_failed_first_call_does_not_use_up_the_random_state(monkeypatch):
 
 def test_divergence_of_the_published_settings_is_an_error_not_a_nan():
     X, y = data("linear")
-    est = estimator("linear", noise_std=0.5, sampler=SGAIS.paper())
+    est = estimator("linear", noise_std=0.5, sampler=SGAIS.paper(), standardize=False)
     refused(est, DivergenceError, "Standardise the columns", "fit", X=1e4 * X, y=y)

@@ -44,9 +44,9 @@ def of_sampling(model):
 def test_particles_that_lost_a_group(rng, sampler):
     """Ten times the scale of the prior: two groups end in one component, tens of nats low."""
     X = groups(rng, 10.0)
-    model = BayesianGMM(3, sampler=sampler, random_state=0)
+    model = BayesianGMM(3, sampler=sampler, random_state=0, standardize=False)
     (said,) = words(model, X)
-    truth = BayesianGMM(3, random_state=0).fit(X)
+    truth = BayesianGMM(3, random_state=0, standardize=False).fit(X)
     assert of_sampling(truth) == [] and truth.log_evidence_ - model.log_evidence_ > 10.0
     told = float(said.split("evidence of ")[1].split()[0])
     assert abs(told - truth.log_evidence_) < 0.3 and "use SGAIS()" in said
@@ -54,7 +54,10 @@ def test_particles_that_lost_a_group(rng, sampler):
 
 @pytest.mark.parametrize("sampler", FEW.values(), ids=FEW)
 def test_particles_that_did_not(rng, sampler):
-    assert words(BayesianGMM(2, sampler=sampler, random_state=0), rng.normal(size=(40, 1))) == []
+    assert (
+        words(BayesianGMM(2, sampler=sampler, random_state=0, standardize=False), rng.normal(size=(40, 1)))
+        == []
+    )
 
 
 @pytest.mark.parametrize("shift, expected", [(0.0, False), (40.0, True)])
@@ -63,7 +66,7 @@ def test_where_there_are_no_allocations_far_rows_are_doubted(rng, monkeypatch, s
         monkeypatch.setattr(_mixture_doubts, name, lambda *_: None)
     X = rng.normal(size=(60, 1)) + shift
     for sampler in (AIS(n_particles=100), SGAIS(mode_search=None, proposal=None)):
-        model = BayesianGMM(2, sampler=sampler, random_state=0)
+        model = BayesianGMM(2, sampler=sampler, random_state=0, standardize=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(X)
@@ -77,10 +80,12 @@ def test_no_second_opinion_of_allocations_themselves(rng, monkeypatch):
     monkeypatch.setattr(_mixture_doubts, "allocation_evidence", asked)
     X = rng.normal(size=(30, 1))
     for sampler in (None, SGAIS(), UntilPrecise(target_std=0.5)):
-        assert BayesianGMM(2, sampler=sampler, random_state=0).fit(X).warnings_ == []
-    assert BayesianGMM(1, sampler=AIS(n_particles=100), random_state=0).fit(X).warnings_ == []
+        assert BayesianGMM(2, sampler=sampler, random_state=0, standardize=False).fit(X).warnings_ == []
+    assert (
+        BayesianGMM(1, sampler=AIS(n_particles=100), random_state=0, standardize=False).fit(X).warnings_ == []
+    )
     with pytest.raises(RuntimeError, match="asked"):
-        BayesianGMM(2, sampler=AIS(n_particles=100), random_state=0).fit(X)
+        BayesianGMM(2, sampler=AIS(n_particles=100), random_state=0, standardize=False).fit(X)
 
 
 @pytest.mark.slow
@@ -89,9 +94,9 @@ def test_far_rows_by_particles_alone(rng):
     X, alone = rng.normal(size=(200, 1)), SGAIS(mode_search=None, proposal=None)
     apart = X + 40.0 * (-1.0) ** np.arange(200)[:, None]
     for K, rows, sampler in ((2, X + 40.0, None), (2, X, alone), (2, apart, alone), (1, X + 40.0, alone)):
-        model = BayesianGMM(K, sampler=sampler, random_state=0)
+        model = BayesianGMM(K, sampler=sampler, random_state=0, standardize=False)
         assert of_sampling(model.partial_fit(rows[:100]).partial_fit(rows[100:])) == []
-    model = BayesianGMM(2, sampler=alone, random_state=0).fit(X[:100] + 40.0)
+    model = BayesianGMM(2, sampler=alone, random_state=0, standardize=False).fit(X[:100] + 40.0)
     assert not any("scale X" in word for word in model.warnings_)  # allocations have answered
     with pytest.warns(EvidenceWarning, match=r"lie \d\d standard deviations from zero") as caught:
         model.partial_fit(X[100:] + 40.0)
@@ -100,7 +105,7 @@ def test_far_rows_by_particles_alone(rng):
 
 def test_streams_are_doubted_beyond_what_allocations_take(rng, monkeypatch):
     """Or where rows are gone; not where the rows before say that allocations have twenty times the time."""
-    model, X = BayesianGMM(2, random_state=0), rng.normal(size=(60, 1)) + 40.0
+    model, X = BayesianGMM(2, random_state=0, standardize=False), rng.normal(size=(60, 1)) + 40.0
     model.partial_fit(X[:30]).partial_fit(X[30:])
     state = model._stream.state
     mixture, rows = MixtureModel(2, 1), Rows.of(X[30:])
