@@ -7,6 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sgevidence import SGAIS, BayesianLinearRegression, EvidenceModelAverager, EvidenceMonitor
+from sgevidence.estimators import takes_units
 from sgevidence.monitoring import _estimators
 
 FAST = SGAIS(n_particles=30, max_particles=30)
@@ -77,11 +78,11 @@ def test_rows_are_held_until_they_have_units(rng):
 
 def test_models_inside_are_asked(rng):
     pipeline = make_pipeline(FunctionTransformer(), linear())
-    assert _estimators.takes_units(EvidenceModelAverager([("one", pipeline)]))
+    assert takes_units(EvidenceModelAverager([("one", pipeline)]))
     stated = BayesianLinearRegression(standardize=False)
-    assert not _estimators.takes_units(EvidenceModelAverager([("one", stated)]))
+    assert not takes_units(EvidenceModelAverager([("one", stated)]))
     given = linear().set_params(units=linear().fit(*stream(rng, 30, 30, 1.0)).units_)
-    assert not _estimators.takes_units(make_pipeline(FunctionTransformer(), given))
+    assert not takes_units(make_pipeline(FunctionTransformer(), given))
 
 
 def test_rows_are_held_while_y_is_constant(rng):
