@@ -133,7 +133,7 @@ class ChunkWatch:
         return Watched(np.array([log_z]), p, found)
 
     def _weigh(self, chunk: Chunk) -> float | None:
-        """All runs learn the chunk, perhaps one begins with it; its log predictive density, None without runs."""
+        """All runs learn the chunk, one may begin with it; its log predictive density, None without runs."""
         c = len(chunk.X)
         leader = max(self.runs, key=lambda run: run.log_weight, default=None)
         runs = []
