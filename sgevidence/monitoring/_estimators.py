@@ -247,14 +247,14 @@ class ChunkWatch:
         if first > found.start:
             return detection
         place = max(first + cut, 1)
-        if self.n_seen - place < self.min_rows:
-            return None  # the new segment has units of its own, from its own rows
-        if place != found.start and place < self.n_seen:
+        if place >= self.n_seen:
+            return None
+        if place != found.start:
             estimator = clone(self.model)
             i = place - first
             self._absorb(estimator, Chunk(place, X[i:], None if y is None else y[i:]))
             if holds_rows(estimator):
-                return None
+                return None  # the new segment has units of its own, from its own rows
             moved = _with(found, start=place, estimator=estimator, scores=[])
             self.runs = [moved if run is found else run for run in self.runs]
             found = moved

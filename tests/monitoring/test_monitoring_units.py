@@ -59,7 +59,7 @@ def test_a_change_at_the_last_row_of_a_chunk(rng):
 
 @pytest.mark.filterwarnings("ignore:prior and data contradict")
 def test_power_one_row_has_no_units(rng, monkeypatch):
-    wrong = broken(_estimators.ChunkWatch._place, "self.n_seen - place < self.min_rows", "False")
+    wrong = broken(_estimators.ChunkWatch._place, "holds_rows(estimator)", "False")
     monkeypatch.setattr(_estimators.ChunkWatch, "_place", wrong)
     with pytest.raises((AssertionError, ValueError)):
         check_last_row(rng)
