@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..estimators import FitTasks
+from ..estimators import FitTasks, holds_rows
 from ..model_selection import last_step
 from ._checks import what_all_share
 from ._chunks import Chunk, FirstCall
@@ -37,7 +37,7 @@ class Standing(NamedTuple):
     def waiting(self) -> Any:
         """The first model that holds rows until it knows their units; None if there is none."""
         models = (last_step(child) for _, child in self.children)
-        return next((model for model in models if getattr(model, "_held", None) is not None), None)
+        return next((model for model in models if holds_rows(model)), None)
 
     def after(self, fitted: list[Any], n_rows: float = 0.0, rows: RowScores | None = None) -> Self:
         """With models that have learnt from more rows, checked to be the same ones for all.

@@ -26,7 +26,7 @@ from ._prior_conflict import CONFLICT, prior_conflict
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._sources import RowSource
-from ._standardising import Learnt, Standardising
+from ._standardising import Learnt, Standardising, holds_rows, takes_units
 from ._summary import ParameterTable, bounds, heading, percent, warned, weighted_quantiles
 from ._transaction import all_or_nothing
 from ._units import MIN_ROWS as MIN_UNIT_ROWS
@@ -65,6 +65,8 @@ __all__ = [
     "generator",
     "is_dask",
     "heading",
+    "holds_rows",
+    "takes_units",
     "linear_model",
     "merge",
     "names_of",

@@ -187,3 +187,18 @@ class Standardising(BaseEstimator):
             raise self._still_held(name)
         if self._is_first_call():
             raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
+
+
+def takes_units(model: Any) -> bool:
+    """Does the model, or one inside it, take its units from its first rows?"""
+    parameters = model.get_params(deep=True)
+    return any(
+        value and parameters.get(f"{name.removesuffix('standardize')}units") is None
+        for name, value in parameters.items()
+        if name.split("__")[-1] == "standardize"
+    )
+
+
+def holds_rows(estimator: Any) -> bool:
+    """Does the estimator wait for more rows, to know their units?"""
+    return getattr(estimator, "_held", None) is not None

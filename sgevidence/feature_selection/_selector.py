@@ -150,7 +150,7 @@ class EvidenceFeatureSelector(
     >>> selector.get_support(indices=True).tolist()
     [1, 2, 3, 4, 5, 8]
     >>> selector.inclusion_probabilities_.round(2)[:4].tolist()
-    [0.07, 0.98, 1.0, 1.0]
+    [0.07, 0.99, 1.0, 1.0]
 
     Counts, with the family that says so:
 

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 
-from ..estimators import MIN_UNIT_ROWS
+from ..estimators import MIN_UNIT_ROWS, holds_rows, takes_units
 from ._detection import Alarm, Detection, last_plausible, log_prior_odds_of_change
 from ._placing import place_weights, row_scores, stands_out
 from ._ratio import best_gains, joint_rows
@@ -133,10 +133,7 @@ class ChunkWatch:
         return Watched(np.array([log_z]), p, found)
 
     def _weigh(self, chunk: Chunk) -> float | None:
-        """All runs learn the chunk, perhaps a new one begins with it; its log predictive density.
-
-        None if there is no run, since the first one holds its rows.
-        """
+        """All runs learn the chunk, one may begin with it; its log predictive density, None without runs."""
         c = len(chunk.X)
         leader = max(self.runs, key=lambda run: run.log_weight, default=None)
         runs = []
@@ -250,14 +247,14 @@ class ChunkWatch:
         if first > found.start:
             return detection
         place = max(first + cut, 1)
-        if self.n_seen - place < self.min_rows:
-            return None  # the new segment has units of its own, from its own rows
-        if place != found.start and place < self.n_seen:
+        if place >= self.n_seen:
+            return None
+        if place != found.start:
             estimator = clone(self.model)
             i = place - first
             self._absorb(estimator, Chunk(place, X[i:], None if y is None else y[i:]))
             if holds_rows(estimator):
-                return None
+                return None  # the new segment has units of its own, from its own rows
             moved = _with(found, start=place, estimator=estimator, scores=[])
             self.runs = [moved if run is found else run for run in self.runs]
             found = moved
@@ -274,21 +271,6 @@ def _together(chunks: list[Chunk]) -> tuple[np.ndarray, np.ndarray | None]:
     """Rows of several chunks."""
     X, y = [chunk.X for chunk in chunks], [chunk.y for chunk in chunks if chunk.y is not None]
     return np.concatenate(X), np.concatenate(y) if y else None
-
-
-def takes_units(model: Any) -> bool:
-    """Does the model, or one inside it, take its units from its first rows?"""
-    parameters = model.get_params(deep=True)
-    return any(
-        value and parameters.get(f"{name.removesuffix('standardize')}units") is None
-        for name, value in parameters.items()
-        if name.split("__")[-1] == "standardize"
-    )
-
-
-def holds_rows(estimator: Any) -> bool:
-    """Does the estimator wait for more rows, to know their units?"""
-    return getattr(estimator, "_held", None) is not None
 
 
 def _with(run: EstimatorRun, **changes) -> EstimatorRun:
