@@ -161,7 +161,7 @@ class AIS(Parts):
         step = self.anneal(rung_of(progress))(before, Path(model, before.memory, rows), Streams.one(rng))
         advice = "raise n_particles, or use resampling='systematic'"
         doubts = doubts_of_few(step.state.all_weights, "raise n_particles" if self.resampling else advice)
-        record = ChunkRecord.of(before, step.state, [step.info])._replace(n_samples=len(rows))
+        record = ChunkRecord.of(before, step.state, [step.info])._replace(n_samples=len(rows), total_weight=rows.total_weight)
         return EvidenceResult.of(step.state, [record], start).doubted(doubts)
 
     def anneal(self, watch: Callable[[Rung], Any] | None = None) -> Anneal:
