@@ -1,0 +1,210 @@
+r"""The integral of a density of few dimensions, by quasi-random points of a t at its mode.
+
+    Z = ∫ f(x) dx = mean of f(x)/q(x) over points of q,
+
+where q is a product of Student-t densities along the axes of the curvature at the mode, each with a width of
+its own on either side (Geweke 1989): log f of a standard deviation that is hardly there falls much faster
+above than below.  Where few of the points are effective, q is fitted to them and new points are drawn.  The
+points are scrambled Sobol sequences, several of them, whose spread is the error bar (Owen 1997).
+
+Symbols
+-------
+=======  ==========  =====================================================
+x, k     ``x, k``    points (M, k), dimensions
+q        ``q``       two split t: centre, axes, widths below and above
+R        ``N_SEQUENCES``  independent sequences
+=======  ==========  =====================================================
+
+References
+----------
+J. Geweke (1989), Bayesian inference in econometric models using Monte Carlo integration, Econometrica 57;
+A. B. Owen (1997), Scrambled net variance for integrals of smooth functions, Annals of Statistics 25.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import stdtrit
+from scipy.stats import qmc, t
+
+from ..particles import Weights, log_sum_exp
+
+Density = Callable[[np.ndarray], np.ndarray]
+
+#: Degrees of freedom of q: heavier tails than any posterior with a normal prior.
+DEGREES = 6.0
+#: Scrambled sequences: the standard deviation of 16 is known to a sixth.
+N_SEQUENCES = 16
+#: Share of effective points from which q is kept, and fits of q at most.
+EFFECTIVE_SHARE, MAX_FITS = 0.6, 4
+#: Share of a width by which derivatives are taken, and distances at which both sides are measured, in widths.
+STEP, SIDES = 0.3, (1.5, 4.0)
+#: Least and largest ratio of a side's width to that of the curvature.
+MIN_SIDE, MAX_SIDE = 0.4, 4.0
+#: Step of gradients, and bound of each coordinate of the mode: the prior is standard normal.
+GRADIENT_STEP, FARTHEST = 1e-4, 8.0
+#: Largest width along any axis: x has a standard normal prior.
+MAX_WIDTH = 1.5
+
+
+class SplitT(NamedTuple):
+    """x = centre + axes · s, each s_i a t with one width below zero and one above."""
+
+    centre: np.ndarray  #: (k,)
+    axes: np.ndarray  #: orthonormal columns, (k, k)
+    widths: np.ndarray  #: below and above, (2, k)
+
+    def points(self, u: np.ndarray) -> np.ndarray:
+        """Points of uniform u, (M, k)."""
+        below, above = self.widths
+        share = below / (below + above)
+        left = u < share
+        p = np.where(left, 0.5 * u / share, 0.5 + 0.5 * (u - share) / (1 - share))
+        s = stdtrit(DEGREES, np.clip(p, 1e-15, 1 - 1e-15))
+        return self.centre + (s * np.where(left, below, above)) @ self.axes.T
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """(M,)."""
+        below, above = self.widths
+        s = (x - self.centre) @ self.axes
+        return np.sum(t.logpdf(s / np.where(s < 0, below, above), DEGREES) + np.log(2 / (below + above)), axis=1)
+
+    @classmethod
+    def along(cls, log_f: Density, mode: np.ndarray, f0: float, axes: np.ndarray, width: np.ndarray) -> "SplitT":
+        """Widths on either side by how far log f has fallen there, the larger of two distances."""
+        k, sides = len(mode), np.zeros((2, len(mode)))
+        for distance in SIDES:
+            ends = mode + distance * np.concatenate([-(axes * width).T, (axes * width).T])
+            drop = np.clip(f0 - log_f(ends), 1e-3, 200.0).reshape(2, k)
+            fitting = distance / np.sqrt(DEGREES * np.expm1(2 * drop / (DEGREES + 1)))
+            sides = np.maximum(sides, fitting)
+        return cls(mode, axes, np.minimum(width * np.clip(sides, MIN_SIDE, MAX_SIDE), 2 * MAX_WIDTH))
+
+    @classmethod
+    def fitted(cls, x: np.ndarray, W: np.ndarray, axes: np.ndarray) -> "SplitT":
+        """To weighted points: both sides by their own second moments."""
+        centre = W @ x
+        s = (x - centre) @ axes
+        sides = [np.sqrt((W @ (s**2 * side)) / (W @ side + 1e-300)) for side in (s < 0, s >= 0)]
+        return cls(centre, axes, np.maximum(np.array(sides), 1e-8))
+
+
+class Proposal(NamedTuple):
+    """q: one split t along the axes of the curvature, and one along those of the coordinates.
+
+    Where several standard deviations are hardly there, the tails follow the coordinates.
+    """
+
+    principal: SplitT
+    coordinate: SplitT
+
+    def points(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        """A sequence of n points of the one and n/4 of the other, (5n/4, k)."""
+        k = len(self.principal.centre)
+        parts = zip(self, (n, n // 4))
+        return np.concatenate([part.points(qmc.Sobol(k, rng=rng).random(size)) for part, size in parts])
+
+    def log_density(self, x: np.ndarray) -> np.ndarray:
+        """(M,)."""
+        one, other = (part.log_density(x) for part in self)
+        return np.logaddexp(one + np.log(0.8), other + np.log(0.2))
+
+    @classmethod
+    def fitted(cls, x: np.ndarray, W: np.ndarray) -> "Proposal":
+        """To weighted points."""
+        d = x - W @ x
+        axes = np.linalg.eigh((W[:, None] * d).T @ d)[1]
+        return cls(SplitT.fitted(x, W, axes), SplitT.fitted(x, W, np.eye(x.shape[1])))
+
+
+class Integral(NamedTuple):
+    """log Z in nats, points and their weights, and why it should not be trusted."""
+
+    log_Z: float
+    std: float
+    x: np.ndarray  #: (M, k)
+    log_w: np.ndarray  #: (M,)
+    ess: float
+
+
+def integrate(log_f: Density, start: np.ndarray, rng: np.random.Generator, n_points: int) -> Integral | None:
+    """∫ f, where f has one mode that counts.
+
+    Parameters
+    ----------
+    log_f : callable
+        Of points (M, k), (M,); a prior N(0, I) is in it.
+    start : ndarray of shape (k,)
+    rng : numpy.random.Generator
+    n_points : int
+        Points of each fit of q, a multiple of :data:`N_SEQUENCES`; the estimate is made of the last ones.
+
+    Returns
+    -------
+    Integral or None
+        None where there is no maximum.
+    """
+    k = len(start)
+    if not k:
+        log_Z = float(log_f(np.zeros((1, 0)))[0])
+        return Integral(log_Z, 0.0, np.zeros((n_points, 0)), np.full(n_points, log_Z), float(n_points))
+    q = at_mode(log_f, start)
+    if q is None:
+        return None
+    return importance_by_sequences(log_f, q, rng, n_points)
+
+
+def importance_by_sequences(
+    log_f: Density, q: Proposal, rng: np.random.Generator, n_points: int
+) -> Integral:
+    """Sequences of q, which is fitted again while few of the points are effective."""
+    for fit in range(MAX_FITS + 1):
+        x = np.concatenate([q.points(rng, n_points // N_SEQUENCES) for _ in range(N_SEQUENCES)])
+        log_w = log_f(x) - q.log_density(x)
+        log_w = np.where(np.isnan(log_w), -np.inf, log_w)
+        weights = Weights(log_w)
+        if weights.ess > EFFECTIVE_SHARE * len(x) or fit == MAX_FITS or weights.ess < 4 * x.shape[1]:
+            break
+        q = Proposal.fitted(x, weights.W)
+    means = log_sum_exp(log_w.reshape(N_SEQUENCES, -1), axis=1)
+    shares = np.exp(means - means.max())
+    std = float(np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
+    return Integral(weights.log_mean, std, x, log_w, weights.ess)
+
+
+def at_mode(log_f: Density, start: np.ndarray) -> Proposal | None:
+    """q at the maximum of log f, by batches of points around the best so far."""
+    k, eye = len(start), np.eye(len(start))
+
+    def value_and_grad(x: np.ndarray) -> tuple[float, np.ndarray]:
+        found = log_f(x + GRADIENT_STEP * np.concatenate([np.zeros((1, k)), eye, -eye]))
+        grad = (found[1 : k + 1] - found[k + 1 :]) / (2 * GRADIENT_STEP)
+        return (-found[0], -grad) if np.isfinite(found).all() else (1e100, np.zeros(k))
+
+    bounds, options = [(-FARTHEST, FARTHEST)] * k, {"ftol": 1e-12, "gtol": 1e-2}
+    found = minimize(value_and_grad, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    mode, f0 = found.x, -found.fun
+    h = STEP * np.clip(np.sqrt(np.diag(found.hess_inv.todense())), 1e-4, 1.0)
+    drop = f0 - log_f(mode + np.concatenate([np.diag(h), -np.diag(h)])).reshape(2, k).mean(axis=0)
+    h = h * np.clip(STEP / np.sqrt(2 * np.maximum(drop, 1e-10)), 0.03, 30.0)  # where log f falls by STEP²/2
+    H = curvature(log_f, mode, f0, np.minimum(h, STEP * MAX_WIDTH))
+    if not np.isfinite(H).all():
+        return None
+    values, axes = np.linalg.eigh(H)
+    width = 1 / np.sqrt(np.maximum(values, MAX_WIDTH**-2))
+    principal = SplitT.along(log_f, mode, f0, axes, width)
+    alone = np.minimum(1 / np.sqrt(np.maximum(np.diag(H), MAX_WIDTH**-2)), MAX_WIDTH)
+    return Proposal(principal, SplitT.along(log_f, mode, f0, eye, alone))
+
+
+def curvature(log_f: Density, x: np.ndarray, f0: float, h: np.ndarray) -> np.ndarray:
+    """−∇∇ log f by central differences, (k, k)."""
+    k, E = len(x), np.diag(h)
+    i, j = np.triu_indices(k, 1)
+    f = log_f(x + np.concatenate([E, -E, E[i] + E[j], -E[i] - E[j]]))
+    up, down, both, neither = f[:k], f[k : 2 * k], f[2 * k : 2 * k + len(i)], f[2 * k + len(i) :]
+    H = np.diag((2 * f0 - up - down) / h**2)
+    H[i, j] = (2 * (-f0) + up[i] + up[j] + down[i] + down[j] - both - neither) / (2 * h[i] * h[j])
+    return H + np.triu(H, 1).T
