@@ -60,7 +60,7 @@ class GaussianPosterior:
         chosen = rng.permutation(systematic(Weights(self.integral.log_w).W, rng, size))
         out = []
         for z in np.array_split(self.integral.x[chosen], max(1, -(-size // self._batch))):
-            effects = draws(self.layout, self._conditional(z), self.layout.factors(z), rng)
+            effects = draws(self.layout, self._conditional(z), rng)
             out.append(np.concatenate([effects, z], axis=1))
         return np.concatenate(out)
 
@@ -76,5 +76,5 @@ class GaussianPosterior:
 
     @property
     def _batch(self) -> int:
-        r = len(self.sums.rest)
+        r = self.sums.rest.shape[1]
         return max(1, BATCH_ELEMENTS // max(self.sums.between.size + r * r, 1))

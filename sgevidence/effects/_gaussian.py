@@ -17,8 +17,8 @@ Symbols
 ====================  ===========================  ===================================================
 math                  code                         meaning
 ====================  ===========================  ===================================================
-A by parts            ``rest, levels, between``    (r, r), (L, q, q), (L, q, r)
-c by parts            ``y_rest, y_levels``         (r,), (L, q)
+A by parts            ``rest, levels, between``    (1, r, r), (1, L, q, q), (1, L, q, r)
+c by parts            ``y_rest, y_levels``         (1, r), (1, L, q)
 V, F, C               ``V, F, C``                  (M, L, q, q), (M, L, q, r), (M, r, r)
 ====================  ===========================  ===================================================
 """
@@ -34,7 +34,7 @@ BATCH_ELEMENTS = 4_000_000
 
 
 class LevelSums(NamedTuple):
-    """Sums of squares and products; ``plus`` joins those of other rows."""
+    """Sums of squares and products with a leading axis, of one or of M; ``plus`` joins those of other rows."""
 
     rest: np.ndarray
     levels: np.ndarray
@@ -65,7 +65,8 @@ class LevelSums(NamedTuple):
             for j in range(q):  # (n, r) at a time
                 between[at, j] = np.add.reduceat(wW[:, j, None] * R[order], starts)
         wR = w[:, None] * R
-        return wR.T @ R, levels, between, wR.T @ y, y_levels, float(w @ (y * y)), float(w.sum())
+        parts = wR.T @ R, levels, between, wR.T @ y, y_levels
+        return *(part[None] for part in parts), float(w @ (y * y)), float(w.sum())
 
     def plus(self, other: "LevelSums") -> "LevelSums":
         """Sums of both sets of rows."""
@@ -91,6 +92,7 @@ class Conditional(NamedTuple):
     """log p(y | z) of M hyperparameters, and the factors of which effects are drawn."""
 
     log_p: np.ndarray  #: (M,)
+    log_det: np.ndarray  #: ½ log |M|, (M,)
     V: np.ndarray  #: Cholesky factors
     F: np.ndarray  #: V^(−½) F
     h: np.ndarray  #: V^(−½) g of the levels, (M, L, q)
@@ -104,20 +106,20 @@ def conditional(layout: Layout, sums: LevelSums, factors: list[np.ndarray], sigm
     others = [(b, f) for t, (b, f) in enumerate(zip(layout.blocks, factors)) if t != at]
     Lam = np.ones((M, 1, 1)) if at is None else factors[at]
     s = sigma[:, None]
-    rest = scaled(scaled(sums.rest[None], layout.scales, others).swapaxes(1, 2), layout.scales, others)
-    B = rest / s[:, :, None] ** 2 + np.eye(rest.shape[1])
-    g = scaled(sums.y_rest[None], layout.scales, others) / s**2
-    V = np.einsum("mji,ljk,mkn->mlin", Lam, sums.levels, Lam, optimize=True) / s[:, :, None, None] ** 2
-    V = np.linalg.cholesky(V + np.eye(Lam.shape[1]))
-    F = np.einsum("mji,ljr->mlir", Lam, sums.between, optimize=True) / s[:, :, None, None] ** 2
-    F = solved(V, scaled(F, layout.scales, others))
-    h = solved(V, (np.einsum("mji,lj->mli", Lam, sums.y_levels) / s[:, :, None] ** 2)[..., None])[..., 0]
+    half = scaled(sums.rest, layout.scales, others).swapaxes(1, 2)
+    B = scaled(half, layout.scales, others) / s[:, :, None] ** 2
+    g = scaled(sums.y_rest, layout.scales, others) / s**2
+    Lt, precision = Lam.swapaxes(1, 2)[:, None], s[:, :, None, None] ** -2
+    V = np.linalg.cholesky(Lt @ sums.levels @ Lam[:, None] * precision + np.eye(Lam.shape[1]))
+    F = solved(V, scaled(Lt @ sums.between * precision, layout.scales, others))
+    h = solved(V, Lt @ sums.y_levels[..., None] * precision)[..., 0]
     flat, h_flat = F.reshape(M, -1, F.shape[-1]), h.reshape(M, -1)
-    C = np.linalg.cholesky(B - flat.swapaxes(1, 2) @ flat)
+    C = np.linalg.cholesky(B + np.eye(B.shape[1]) - flat.swapaxes(1, 2) @ flat)
     e = solved(C, (g - np.einsum("mar,ma->mr", flat, h_flat))[..., None])[..., 0]
     log_det = sum(np.log(np.diagonal(A, axis1=-2, axis2=-1)).reshape(M, -1).sum(axis=1) for A in (V, C))
     squares = sums.y2 / sigma**2 - np.sum(h_flat**2, axis=1) - np.sum(e**2, axis=1)
-    return Conditional(-0.5 * (sums.n * np.log(2 * np.pi * sigma**2) + squares) - log_det, V, F, h, C, e)
+    log_p = -0.5 * (sums.n * np.log(2 * np.pi * sigma**2) + squares) - log_det
+    return Conditional(log_p, log_det, V, F, h, C, e)
 
 
 def scaled(A: np.ndarray, scales: np.ndarray, others: list) -> np.ndarray:
@@ -144,15 +146,17 @@ def solved(L: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.concatenate([first, (b[..., 1:, :] - L[..., 1:, :1] * first) / L[..., 1:, 1:]], axis=-2)
 
 
-def draws(
-    layout: Layout, found: Conditional, factors: list[np.ndarray], rng: np.random.Generator
-) -> np.ndarray:
+def solutions(found: Conditional, z_rest: Any, z_levels: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The columns that are left (M, r) and the levels (M, L, q) of standard normals; zeros give the mean."""
+    rest = np.linalg.solve(found.C.swapaxes(-1, -2), (found.e + z_rest)[..., None])[..., 0]
+    right = found.h + z_levels - np.einsum("mlir,mr->mli", found.F, rest)
+    return rest, np.linalg.solve(found.V.swapaxes(-1, -2), right[..., None])[..., 0]
+
+
+def draws(layout: Layout, found: Conditional, rng: np.random.Generator) -> np.ndarray:
     """One draw of (b, v) for each of the hyperparameters, in the order of θ, (M, p + Σ L q)."""
-    C, V, F = found.C, found.V, found.F
-    rest = np.linalg.solve(C.swapaxes(-1, -2), (found.e + rng.standard_normal(found.e.shape))[..., None])[..., 0]
-    right = found.h + rng.standard_normal(found.h.shape) - np.einsum("mlir,mr->mli", F, rest)
-    levels = np.linalg.solve(V.swapaxes(-1, -2), right[..., None])[..., 0]
-    return in_order(layout, rest, levels)
+    normals = rng.standard_normal(found.e.shape), rng.standard_normal(found.h.shape)
+    return in_order(layout, *solutions(found, *normals))
 
 
 def in_order(layout: Layout, rest: np.ndarray, levels: np.ndarray) -> np.ndarray:

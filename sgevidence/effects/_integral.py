@@ -129,7 +129,14 @@ class Integral(NamedTuple):
     ess: float
 
 
-def integrate(log_f: Density, start: np.ndarray, rng: np.random.Generator, n_points: int) -> Integral | None:
+def integrate(
+    log_f: Density,
+    start: np.ndarray,
+    rng: np.random.Generator,
+    n_points: int,
+    search: Density | None = None,
+    n_normals: int = 0,
+) -> Integral | None:
     """∫ f, where f has one mode that counts.
 
     Parameters
@@ -140,34 +147,35 @@ def integrate(log_f: Density, start: np.ndarray, rng: np.random.Generator, n_poi
     rng : numpy.random.Generator
     n_points : int
         Points of each fit of q, a multiple of :data:`N_SEQUENCES`; the estimate is made of the last ones.
+    search : callable, optional
+        A cheaper density of x near f, whose mode and widths make the first q.
+    n_normals : int, default=0
+        Standard normals beside x of which f is a function, too: then points are (M, k + n_normals), and Z is
+        the mean over them.
 
     Returns
     -------
     Integral or None
         None where there is no maximum.
     """
-    k = len(start)
-    if not k:
-        log_Z = float(log_f(np.zeros((1, 0)))[0])
-        return Integral(log_Z, 0.0, np.zeros((n_points, 0)), np.full(n_points, log_Z), float(n_points))
-    q = at_mode(log_f, start)
-    if q is None:
-        return None
-    return importance_by_sequences(log_f, q, rng, n_points)
+    q = at_mode(log_f if search is None else search, start)
+    return None if q is None else importance_by_sequences(log_f, q, rng, n_points, n_normals)
 
 
 def importance_by_sequences(
-    log_f: Density, q: Proposal, rng: np.random.Generator, n_points: int
+    log_f: Density, q: Proposal, rng: np.random.Generator, n_points: int, n_normals: int = 0
 ) -> Integral:
     """Sequences of q, which is fitted again while few of the points are effective."""
+    k = len(q.principal.centre)
     for fit in range(MAX_FITS + 1):
         x = np.concatenate([q.points(rng, n_points // N_SEQUENCES) for _ in range(N_SEQUENCES)])
-        log_w = log_f(x) - q.log_density(x)
+        x = np.concatenate([x, rng.standard_normal((len(x), n_normals))], axis=1)
+        log_w = log_f(x) - q.log_density(x[:, :k])
         log_w = np.where(np.isnan(log_w), -np.inf, log_w)
         weights = Weights(log_w)
-        if weights.ess > EFFECTIVE_SHARE * len(x) or fit == MAX_FITS or weights.ess < 4 * x.shape[1]:
+        if weights.ess > EFFECTIVE_SHARE * len(x) or fit == MAX_FITS or weights.ess < 4 * k:
             break
-        q = Proposal.fitted(x, weights.W)
+        q = Proposal.fitted(x[:, :k], weights.W)
     means = log_sum_exp(log_w.reshape(N_SEQUENCES, -1), axis=1)
     shares = np.exp(means - means.max())
     std = float(np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
