@@ -18,7 +18,7 @@ from ._rows import OrderedRows
 from ._trust import check
 
 #: Points of the integral.
-N_POINTS = 512
+N_POINTS = 256
 #: Rows × draws of one batch: arrays of this size stay in the cache.
 BATCH_ELEMENTS = 30_000
 

@@ -32,7 +32,7 @@ N_NODES = (15, 9, 7, 5)
 #: near the mode serve as well.
 MAX_STEPS, MAX_CHANGE, TOLERANCE = 60, 3.0, 0.02
 #: Candidates of a draw of each level's effects, and their width in that of the curvature.
-N_CANDIDATES, WIDER = 24, 1.2
+N_CANDIDATES, WIDER = 12, 1.2
 
 
 @cache

@@ -1,7 +1,7 @@
 """Rows in the order of the levels of the largest term, so that sums by level are sums of stretches.
 
-Symbols: ``R`` = all columns but those of the largest term (n, r), ``W`` = its own (n, q), ``code`` = index of
-the stretch of each row (n,), ``M`` = hyperparameters.
+Symbols: ``R`` = all columns but those of the largest term (n, r), ``W`` = its own (n, q), ``M`` =
+hyperparameters, ``G`` = stretches.
 """
 
 from typing import Any, NamedTuple
@@ -18,8 +18,8 @@ class OrderedRows(NamedTuple):
 
     R: np.ndarray
     W: np.ndarray
-    code: np.ndarray
     starts: np.ndarray  #: first row of each stretch, (G,)
+    counts: np.ndarray  #: rows of each stretch, (G,)
     level: np.ndarray  #: level of each stretch, (G,): levels without rows have none
     n_levels: int
     y: np.ndarray
@@ -36,11 +36,11 @@ class OrderedRows(NamedTuple):
         R, W, level, n_levels = parted_columns(layout, rows.X)
         order = np.argsort(level, kind="stable")
         starts = np.flatnonzero(np.r_[True, np.diff(level[order]) > 0])
-        code = np.cumsum(np.r_[0, np.diff(level[order]) > 0])
+        counts = np.diff(np.r_[starts, len(level)])
         offset = offset if np.ndim(offset) == 0 else offset[order]
         trials = tuple(one[order] for one in trials)
         y, weight = np.asarray(rows.y, dtype=float)[order], rows.weight[order]
-        known = code, starts, level[order][starts], n_levels, y, weight, offset, trials, family
+        known = starts, counts, level[order][starts], n_levels, y, weight, offset, trials, family
         return cls(np.ascontiguousarray(R[order]), W[order], *known)
 
     def log_likelihood(self, eta: np.ndarray, own: list[np.ndarray]) -> np.ndarray:
@@ -67,6 +67,7 @@ class OrderedRows(NamedTuple):
 
     def of_effects(self, U: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Their part of η, (M, n), of U (M, n, q) and v (M, G, q)."""
-        if U.shape[2] == 1:
-            return U[..., 0] * v[:, self.code, 0]
-        return np.sum(U * v[:, self.code], axis=2)
+        found = U[..., 0] * np.repeat(v[..., 0], self.counts, axis=1)
+        for j in range(1, U.shape[2]):
+            found += U[..., j] * np.repeat(v[..., j], self.counts, axis=1)
+        return found
