@@ -166,20 +166,33 @@ def importance_by_sequences(
     log_f: Density, q: Proposal, rng: np.random.Generator, n_points: int, n_normals: int = 0
 ) -> Integral:
     """Sequences of q, which is fitted again while few of the points are effective."""
-    k = len(q.principal.centre)
+    k, shift, width = len(q.principal.centre), np.zeros(n_normals), np.ones(n_normals)
     for fit in range(MAX_FITS + 1):
         x = np.concatenate([q.points(rng, n_points // N_SEQUENCES) for _ in range(N_SEQUENCES)])
-        x = np.concatenate([x, rng.standard_normal((len(x), n_normals))], axis=1)
-        log_w = log_f(x) - q.log_density(x[:, :k])
+        standard = rng.standard_normal((len(x), n_normals))
+        normals = shift + width * standard
+        x = np.concatenate([x, normals], axis=1)
+        log_ratio = 0.5 * np.sum(standard**2 - normals**2, axis=1) + np.sum(np.log(width))
+        log_w = log_f(x) + log_ratio - q.log_density(x[:, :k])
         log_w = np.where(np.isnan(log_w), -np.inf, log_w)
         weights = Weights(log_w)
         if weights.ess > EFFECTIVE_SHARE * len(x) or fit == MAX_FITS or weights.ess < 4 * k:
             break
         q = Proposal.fitted(x[:, :k], weights.W)
+        shift, width = fitted_normals(normals, weights)
     means = log_sum_exp(log_w.reshape(N_SEQUENCES, -1), axis=1)
     shares = np.exp(means - means.max())
     std = float(np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
     return Integral(weights.log_mean, std, x, log_w, weights.ess)
+
+
+def fitted_normals(x: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+    """Means and widths of weighted normals where they differ from 0 and 1 by more than their noise."""
+    error = 1 / np.sqrt(weights.ess)
+    mean = weights.W @ x
+    shift = np.where(np.abs(mean) > 2 * error, mean, 0.0)
+    var = weights.W @ (x - shift) ** 2
+    return shift, np.sqrt(np.where(np.abs(var - 1) > 4 * error, np.clip(var, 0.5, 2.0), 1.0))
 
 
 def at_mode(log_f: Density, start: np.ndarray) -> Proposal | None:
@@ -188,8 +201,9 @@ def at_mode(log_f: Density, start: np.ndarray) -> Proposal | None:
 
     def value_and_grad(x: np.ndarray) -> tuple[float, np.ndarray]:
         found = log_f(x + GRADIENT_STEP * np.concatenate([np.zeros((1, k)), eye, -eye]))
-        grad = (found[1 : k + 1] - found[k + 1 :]) / (2 * GRADIENT_STEP)
-        return (-found[0], -grad) if np.isfinite(found).all() else (1e100, np.zeros(k))
+        if not np.isfinite(found).all():
+            return 1e100, np.zeros(k)
+        return -found[0], (found[k + 1 :] - found[1 : k + 1]) / (2 * GRADIENT_STEP)
 
     bounds, options = [(-FARTHEST, FARTHEST)] * k, {"ftol": 1e-12, "gtol": 1e-2}
     found = minimize(value_and_grad, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)

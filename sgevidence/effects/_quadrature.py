@@ -55,9 +55,9 @@ class LevelModes(NamedTuple):
 def level_modes(
     rows: OrderedRows, offset: np.ndarray, factor: np.ndarray, own: list[np.ndarray], start: np.ndarray
 ) -> LevelModes:
-    """By Newton steps from ``start`` (G, q), all levels at once."""
+    """By Newton steps from ``start``, (G, q) or (M, G, q), all levels at once."""
     U = rows.columns(factor)
-    v = np.broadcast_to(start, (len(offset), *start.shape)).copy()
+    v = np.broadcast_to(start, (len(offset), *start.shape[-2:])).copy()
     eye = np.eye(U.shape[2])
     for step_number in range(MAX_STEPS + 1):
         score, h = rows.derivatives(offset + rows.of_effects(U, v), own)
