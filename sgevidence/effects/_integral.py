@@ -25,11 +25,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import minimize
 from scipy.special import stdtrit
 from scipy.stats import qmc, t
 
 from ..particles import Weights, log_sum_exp
+from ..targets import pareto_k
 
 Density = Callable[[np.ndarray], np.ndarray]
 
@@ -39,12 +39,16 @@ DEGREES = 6.0
 N_SEQUENCES = 16
 #: Share of effective points from which q is kept, and fits of q at most.
 EFFECTIVE_SHARE, MAX_FITS = 0.6, 4
+#: Most Pareto k (Vehtari et al. 2024), and share of the largest weight over 1 − k up to which k does not matter.
+MAX_PARETO_K, MAX_TAIL_SHARE = 0.7, 0.05
 #: Share of a width by which derivatives are taken, and distances at which both sides are measured, in widths.
 STEP, SIDES = 0.3, (1.5, 4.0)
 #: Least and largest ratio of a side's width to that of the curvature.
 MIN_SIDE, MAX_SIDE = 0.4, 4.0
-#: Step of gradients, and bound of each coordinate of the mode: the prior is standard normal.
-GRADIENT_STEP, FARTHEST = 1e-4, 8.0
+#: Step of gradients; largest change of a coordinate in one step to the mode, and shares of it that are tried.
+GRADIENT_STEP, MAX_STEP, LENGTHS = 1e-4, 2.0, np.array([2.0, 1.0, 0.4, 0.1, 0.01])
+#: Steps to the mode, and twice the nats that the last of them promises.
+MAX_CLIMB, MIN_GAIN = 200, 1e-3
 #: Largest width along any axis: x has a standard normal prior.
 MAX_WIDTH = 1.5
 
@@ -176,7 +180,8 @@ def importance_by_sequences(
         log_w = log_f(x) + log_ratio - q.log_density(x[:, :k])
         log_w = np.where(np.isnan(log_w), -np.inf, log_w)
         weights = Weights(log_w)
-        if weights.ess > EFFECTIVE_SHARE * len(x) or fit == MAX_FITS or weights.ess < 4 * k:
+        enough = weights.ess > EFFECTIVE_SHARE * len(x) and not is_heavy(log_w)
+        if enough or fit == MAX_FITS or weights.ess < 4 * k:
             break
         q = Proposal.fitted(x[:, :k], weights.W)
         shift, width = fitted_normals(normals, weights)
@@ -184,6 +189,12 @@ def importance_by_sequences(
     shares = np.exp(means - means.max())
     std = float(np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
     return Integral(weights.log_mean, std, x, log_w, weights.ess)
+
+
+def is_heavy(log_w: np.ndarray) -> bool:
+    """Whether the weights have a tail beyond the largest of them in which much of Z may be."""
+    k = pareto_k(log_w)
+    return k > MAX_PARETO_K and Weights(log_w).W.max() > MAX_TAIL_SHARE * (1 - min(k, 0.9))
 
 
 def fitted_normals(x: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
@@ -198,17 +209,10 @@ def fitted_normals(x: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndar
 def at_mode(log_f: Density, start: np.ndarray) -> Proposal | None:
     """q at the maximum of log f, by batches of points around the best so far."""
     k, eye = len(start), np.eye(len(start))
-
-    def value_and_grad(x: np.ndarray) -> tuple[float, np.ndarray]:
-        found = log_f(x + GRADIENT_STEP * np.concatenate([np.zeros((1, k)), eye, -eye]))
-        if not np.isfinite(found).all():
-            return 1e100, np.zeros(k)
-        return -found[0], (found[k + 1 :] - found[1 : k + 1]) / (2 * GRADIENT_STEP)
-
-    bounds, options = [(-FARTHEST, FARTHEST)] * k, {"ftol": 1e-12, "gtol": 1e-2}
-    found = minimize(value_and_grad, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-    mode, f0 = found.x, -found.fun
-    h = STEP * np.clip(np.sqrt(np.diag(found.hess_inv.todense())), 1e-4, 1.0)
+    mode, f0, inverse = climb(log_f, start)
+    if not np.isfinite(f0):
+        return None
+    h = STEP * np.clip(np.sqrt(np.diag(inverse)), 1e-4, 1.0)
     drop = f0 - log_f(mode + np.concatenate([np.diag(h), -np.diag(h)])).reshape(2, k).mean(axis=0)
     h = h * np.clip(STEP / np.sqrt(2 * np.maximum(drop, 1e-10)), 0.03, 30.0)  # where log f falls by STEP²/2
     H = curvature(log_f, mode, f0, np.minimum(h, STEP * MAX_WIDTH))
@@ -219,6 +223,41 @@ def at_mode(log_f: Density, start: np.ndarray) -> Proposal | None:
     principal = SplitT.along(log_f, mode, f0, axes, width)
     alone = np.minimum(1 / np.sqrt(np.maximum(np.diag(H), MAX_WIDTH**-2)), MAX_WIDTH)
     return Proposal(principal, SplitT.along(log_f, mode, f0, eye, alone))
+
+
+def climb(log_f: Density, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+    """Mode, value and inverse curvature by BFGS; steps of several lengths are tried at once, the best is taken.
+
+    A point without a density is not a fault: the step is shortened.
+    """
+    k, eye = len(x), np.eye(len(x))
+
+    def gradient(x: np.ndarray) -> np.ndarray:
+        found = log_f(x + GRADIENT_STEP * np.concatenate([eye, -eye]))
+        return np.nan_to_num((found[:k] - found[k:]) / (2 * GRADIENT_STEP), posinf=0.0, neginf=0.0)
+
+    f, g = float(log_f(x[None])[0]), gradient(x)
+    H = eye / max(1.0, np.linalg.norm(g))
+    for _ in range(MAX_CLIMB):
+        step = H @ g
+        if step @ g < MIN_GAIN:
+            break
+        step = step * min(1.0, MAX_STEP / np.max(np.abs(step)))
+        values = np.nan_to_num(log_f(x + LENGTHS[:, None] * step), nan=-np.inf, neginf=-np.inf)
+        best = int(np.argmax(values))
+        if not values[best] > f:
+            if np.array_equal(H, eye * H[0, 0]):
+                break
+            H = eye / max(1.0, np.linalg.norm(g))  # the curvature that was learnt misleads
+            continue
+        s = LENGTHS[best] * step
+        x, f, before = x + s, float(values[best]), g
+        g = gradient(x)
+        y = before - g
+        if (sy := s @ y) > 1e-10:
+            A = eye - np.outer(s, y) / sy
+            H = A @ H @ A.T + np.outer(s, s) / sy
+    return x, f, H
 
 
 def curvature(log_f: Density, x: np.ndarray, f0: float, h: np.ndarray) -> np.ndarray:

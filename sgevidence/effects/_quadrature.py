@@ -109,16 +109,21 @@ def level_draws(
 ) -> np.ndarray:
     """A draw of all levels' effects given the rest, (M, L, q), levels without rows from the prior.
 
-    Each is one of :data:`N_CANDIDATES` of the Gaussian at its mode, by weight.
+    Each is one of :data:`N_CANDIDATES`, by weight, of the Gaussian at its mode and of the prior, which has the
+    tail where the rows say only that an effect is large.
     """
     at = level_modes(rows, offset, factor, own, start)
     M, G, q = at.v.shape
     best, chosen = np.full((M, G), -np.inf), at.v
-    for _ in range(N_CANDIDATES):
-        z = WIDER * rng.standard_normal((M, G, q))
-        v = at.v + np.linalg.solve(at.C.swapaxes(-1, -2), z[..., None])[..., 0]
-        joint = rows.by_level(rows.log_likelihood(offset + rows.of_effects(at.U, v), own))
-        log_w = joint - 0.5 * np.sum(v * v, axis=2) + 0.5 * np.sum((z / WIDER) ** 2, axis=2)
+    log_det = np.sum(np.log(np.diagonal(at.C, axis1=-2, axis2=-1) / WIDER), axis=2)
+    for candidate in range(N_CANDIDATES):
+        v = rng.standard_normal((M, G, q))
+        if candidate % 2:
+            v = at.v + WIDER * np.linalg.solve(at.C.swapaxes(-1, -2), v[..., None])[..., 0]
+        z = (at.C.swapaxes(-1, -2) @ (v - at.v)[..., None])[..., 0] / WIDER
+        log_prior = -0.5 * np.sum(v * v, axis=2)
+        log_q = np.logaddexp(log_det - 0.5 * np.sum(z * z, axis=2), log_prior)
+        log_w = rows.by_level(rows.log_likelihood(offset + rows.of_effects(at.U, v), own)) + log_prior - log_q
         key = log_w + rng.gumbel(size=(M, G))  # the largest of these is a draw by weight
         chosen, best = np.where((key > best)[..., None], v, chosen), np.maximum(best, key)
     out = rng.standard_normal((M, rows.n_levels, q))
