@@ -7,6 +7,7 @@ from ._group import Group
 from ._interaction import Interaction
 from ._layout import Block, Layout
 from ._model import EffectsModel
+from ._noise import Known, RootInverseGamma
 from ._smooth import Smooth
 
 __all__ = [
@@ -17,7 +18,9 @@ __all__ = [
     "Factor",
     "Group",
     "Interaction",
+    "Known",
     "Layout",
+    "RootInverseGamma",
     "Smooth",
     "effects_answer",
 ]

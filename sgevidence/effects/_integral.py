@@ -38,7 +38,9 @@ DEGREES = 6.0
 #: Scrambled sequences: the standard deviation of 16 is known to a sixth.
 N_SEQUENCES = 16
 #: Share of effective points from which q is kept, and fits of q at most.
-EFFECTIVE_SHARE, MAX_FITS = 0.6, 4
+EFFECTIVE_SHARE, MAX_FITS = 0.6, 6
+#: Points for each dimension that are effective when q is fitted, if need be by flattened weights.
+MIN_EFFECTIVE_EACH = 10
 #: Most Pareto k (Vehtari et al. 2024), and share of the largest weight over 1 − k up to which k does not matter.
 MAX_PARETO_K, MAX_TAIL_SHARE = 0.7, 0.05
 #: Share of a width by which derivatives are taken, and distances at which both sides are measured, in widths.
@@ -181,10 +183,11 @@ def importance_by_sequences(
         log_w = np.where(np.isnan(log_w), -np.inf, log_w)
         weights = Weights(log_w)
         enough = weights.ess > EFFECTIVE_SHARE * len(x) and not is_heavy(log_w)
-        if enough or fit == MAX_FITS or weights.ess < 4 * k:
+        if enough or fit == MAX_FITS:
             break
-        q = Proposal.fitted(x[:, :k], weights.W)
-        shift, width = fitted_normals(normals, weights)
+        tempered = flattened(log_w, MIN_EFFECTIVE_EACH * k)
+        q = Proposal.fitted(x[:, :k], tempered.W)
+        shift, width = fitted_normals(normals, tempered)
     means = log_sum_exp(log_w.reshape(N_SEQUENCES, -1), axis=1)
     shares = np.exp(means - means.max())
     std = float(np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
@@ -195,6 +198,18 @@ def is_heavy(log_w: np.ndarray) -> bool:
     """Whether the weights have a tail beyond the largest of them in which much of Z may be."""
     k = pareto_k(log_w)
     return k > MAX_PARETO_K and Weights(log_w).W.max() > MAX_TAIL_SHARE * (1 - min(k, 0.9))
+
+
+def flattened(log_w: np.ndarray, ess: float) -> Weights:
+    """The weights, or their largest power of which this many points are effective: q is fitted step by step."""
+    low, high = 0.0, 1.0
+    if Weights(log_w).ess >= ess:
+        return Weights(log_w)
+    finite = np.maximum(log_w, np.max(log_w) - 700.0)
+    for _ in range(30):
+        power = 0.5 * (low + high)
+        low, high = (power, high) if Weights(power * finite).ess >= ess else (low, power)
+    return Weights(low * finite)
 
 
 def fitted_normals(x: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:

@@ -65,6 +65,14 @@ class Block(NamedTuple):
             return np.eye(self.n_effects)
         return LKJ(self.n_effects, CONCENTRATION).factor(z[:, self.n_scales :])
 
+    def correlations(self, z: np.ndarray) -> np.ndarray:
+        """Correlations of a level's effects, (M, q (q − 1) / 2), none if they are independent."""
+        if not self.correlated or self.n_effects == 1:
+            return np.zeros((len(z), 0))
+        L = self.correlation_factor(z)
+        rows, columns = np.tril_indices(self.n_effects, -1)
+        return (L @ L.swapaxes(1, 2))[:, rows, columns]
+
     def factor(self, z: Any) -> Any:
         """Λ of hyperparameters (M, n_hyperparameters), (M, q, q)."""
         return self.deviations(z)[:, :, None] * self.correlation_factor(z)

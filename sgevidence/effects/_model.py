@@ -55,18 +55,15 @@ class EffectsModel(GLMModel):
         b, effects, z = self.layout.split(theta)
         eta = anp.dot(b * self.layout.scales, X[:, : self.layout.n_fixed].T) + self._known(X)[0]
         for (W, code), v, factor in zip(self.layout.inputs(X), effects, self.layout.factors(z)):
-            if np.any(code < 0):
-                shape = len(theta), -int(code.min()), v.shape[2]
-                v = anp.concatenate([v, np.random.default_rng(SEED).standard_normal(shape)], axis=1)
-            u = anp.matmul(v, anp.swapaxes(factor, 1, 2))[:, code]  # (M, n, q); −1 is the last
+            u = anp.matmul(with_new_levels(v, code), anp.swapaxes(factor, 1, 2))[:, code]  # (M, n, q)
             eta = eta + anp.sum(u * W, axis=2)
         return eta
 
     def _known(self, X: np.ndarray) -> tuple[Any, tuple[np.ndarray, ...]]:
-        """Offset and trials of encoded rows."""
+        """Offset, with the centre of the intercept, and trials of encoded rows."""
         n_known = X.shape[1] - self.layout.n_columns
         offset = X[:, self.layout.n_columns] if self.has_offset and n_known > self.family.has_trials else 0.0
-        return offset, (X[:, -1],) if self.family.has_trials else ()
+        return offset + self.intercept_center, (X[:, -1],) if self.family.has_trials else ()
 
     def _distribution(self, theta: Any, X: np.ndarray) -> tuple[Any, ...]:
         return self.linear_predictor(theta, X), *self._known(X)[1], *self.own_parameters(theta)
@@ -75,12 +72,34 @@ class EffectsModel(GLMModel):
     derivatives = Model.derivatives
 
     def sample_rows(self, theta: np.ndarray, X: Any, rng: np.random.Generator) -> np.ndarray:
-        theta = np.atleast_2d(theta)
-        if len(theta) == 1:
-            more = self._distribution(theta, X)
-            return self.family.simulate(more[0][0], rng, *self._known(X)[1], *(own[0] for own in self.own_parameters(theta)))
-        eta = np.array([self.linear_predictor(t[None], x[None])[0, 0] for t, x in zip(theta, X)])
-        return self.family.simulate(eta, rng, *self._known(X)[1], *(own[:, 0] for own in self.own_parameters(theta)))
+        theta = np.broadcast_to(np.atleast_2d(theta), (len(X), self.n_params))
+        b, effects, z = self.layout.split(theta)
+        offset, trials = self._known(X)
+        eta = np.sum(b * self.layout.scales * X[:, : self.layout.n_fixed], axis=1) + offset
+        for (W, code), v, factor in zip(self.layout.inputs(X), effects, self.layout.factors(z)):
+            own = with_new_levels(v, code)[np.arange(len(X)), code]  # (n, q)
+            eta = eta + np.sum(W * np.einsum("nij,nj->ni", factor, own), axis=1)
+        return self.family.simulate(eta, rng, *trials, *(own[:, 0] for own in self.own_parameters(theta)))
+
+    def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        """Coefficients, effects and standard deviations in the units of the layout."""
+        b, effects, z = self.layout.split(theta)
+        fixed, p, q = b * self.layout.scales, self.n_features, self.layout.n_fixed - self.fit_intercept
+        named = {"coef": fixed[:, :p]}
+        if self.fit_intercept:
+            named["intercept"] = fixed[:, -1] + self.intercept_center
+        if q > p:
+            named["fixed_effects"] = fixed[:, p:q]
+        parts = self.layout.hyperparameters(z)
+        if self.layout.blocks:
+            u = [v @ block.factor(part).swapaxes(1, 2) for block, v, part in zip(self.layout.blocks, effects, parts)]
+            named["effects"] = np.concatenate([one.reshape(len(theta), -1) for one in u], axis=1)
+            stds = [block.deviations(part)[:, : block.n_scales] for block, part in zip(self.layout.blocks, parts)]
+            named["effect_stds"] = np.concatenate(stds, axis=1)
+        correlations = [block.correlations(part) for block, part in zip(self.layout.blocks, parts)]
+        if sum(one.shape[1] for one in correlations):
+            named["effect_correlations"] = np.concatenate(correlations, axis=1)
+        return named | dict(zip(self.family.own, (value[:, 0] for value in self.own_parameters(theta))))
 
     def sums(self, rows: Any) -> LevelSums:
         """All that Gaussian y ask of the rows."""
@@ -96,3 +115,11 @@ class EffectsModel(GLMModel):
         """Rows by the levels of the largest term."""
         offset, trials = self._known(rows.X)
         return OrderedRows.of(self.layout, rows, offset, trials, self.family)
+
+
+def with_new_levels(v: Any, code: np.ndarray) -> Any:
+    """Effects (M, L, q), and draws from the prior for levels below zero, which are the last."""
+    if not np.any(code < 0):
+        return v
+    shape = len(v), -int(code.min()), v.shape[2]
+    return anp.concatenate([v, np.random.default_rng(SEED).standard_normal(shape)], axis=1)

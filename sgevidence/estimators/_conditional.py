@@ -1,5 +1,6 @@
 """Estimators of y given X: fit, scores of pairs, simulated targets; coefficients, if there are some."""
 
+from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Self
 
@@ -8,14 +9,17 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
 from .._compat import Interval, fit_context
+from ..history import Rows
 from ._base import EvidenceEstimator
+from ._coded_units import CodedUnits
 from ._coefficients import LinearCoefficients
 from ._given import at_once
 from ._input import check_count, column_indices, generator
 from ._intercepts import LINK_SCALE
 from ._lazy import by_parts
 from ._stream import learns_online
-from ._units import Units
+from ._terms import coded, plain_rows, read_columns, read_pair
+from ._units import Fold, Units
 
 
 class ConditionalEstimator(EvidenceEstimator):
@@ -138,12 +142,14 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
 
     _model: Any  #: with ``predictive_mean``, ``predictive_std``, or ``log_probabilities``
     columns: Any
+    terms: Sequence | None = None  #: of those that have the parameter
     columns_: np.ndarray
     intercept_scale: float | None
 
     _parameter_constraints: dict = {
         **EvidenceEstimator._parameter_constraints,
         "columns": ["array-like", None],
+        "terms": [list, tuple, None],
         "fit_intercept": ["boolean"],
         "coef_scale": [Interval(Real, 0, None, closed="neither")],
         "intercept_scale": [Interval(Real, 0, None, closed="neither"), None],
@@ -153,6 +159,8 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
 
     def _validate_pair(self, X: Any, y: Any, reset: bool, **checks: Any) -> tuple[np.ndarray, Any]:
         """The columns of X that the model uses, and y; scikit-learn's checks see all columns."""
+        if self._terms is not None:
+            return read_pair(self, X, y, self._terms, self.columns, reset, **checks)
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", **checks)
         if checks.get("y_numeric") and y.dtype.kind not in "fiub":
             raise ValueError(f"y must be numbers, got {y.dtype.name}, such as {y[0]!r}")
@@ -168,7 +176,36 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         return self._used(X), y
 
     def _columns_of(self, X: Any) -> np.ndarray:
+        if self._terms is not None:
+            return read_columns(self, X, self._terms, self.columns, False)
         return self._used(super()._columns_of(X))
+
+    @property
+    def _terms(self) -> Sequence | None:
+        """Terms beside linear effects; None where there are none."""
+        return self.terms or None
+
+    def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
+        if self._terms is None:
+            return super()._take_units(rows, may_wait, fold)
+        known = super()._take_units(plain_rows(self, rows), may_wait, fold)
+        if known:
+            self._units = coded(self, self._terms, rows, self._units, self._kind)  # type: ignore[assignment]
+        else:
+            self._held = rows.copy()
+        return known
+
+    @property
+    def units_(self) -> Units:
+        """Units of columns and y in which the priors are stated, for ``units=`` of another estimator."""
+        found = super().units_ if self.standardize or self._terms is None else None
+        if found is None:
+            raise AttributeError("there are no units_ with standardize=False: priors are for numbers as given")
+        return found.units if isinstance(found, CodedUnits) else found
+
+    def _watch_units(self, rows: Rows, starts: bool) -> None:
+        if self.standardize:
+            super()._watch_units(rows, starts)
 
     @property
     def intercept_scale_(self) -> float:
@@ -181,7 +218,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         """1 in units of y and for numbers as given; wider where the intercept is measured from the link."""
         if self.intercept_scale is not None:
             return float(self.intercept_scale)
-        return LINK_SCALE if self._units is not None and self._kind != "numbers" else 1.0
+        return LINK_SCALE if self.standardize and self._kind != "numbers" else 1.0
 
     def _known_units(self, units: Units) -> Units:
         return units.selected(self.columns_.tolist(), self._kind)

@@ -19,6 +19,7 @@ from ._intercepts import intercept_center
 from ._known import joined, with_known
 from ._labels import label_indices, two_labels
 from ._stream import learns_online
+from ._terms import effects_model
 from ._units import Fold, Units
 
 
@@ -50,6 +51,9 @@ class BayesianGLM(GLMPredictions):
     columns : array-like or None, default=None
         Names or indices of the columns of X that the model uses, or a mask; None is all.  ``[]`` is the null
         model, the intercept alone.  Models of the same X that differ in ``columns`` can be compared.
+    terms : list or None, default=None
+        :class:`Group`, :class:`Factor`, :class:`Smooth` and :class:`Interaction` terms, beside the linear
+        effects of the columns that no group and no factor names.  Columns of levels may be strings.
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
         Prior standard deviation of a coefficient.
@@ -119,6 +123,7 @@ class BayesianGLM(GLMPredictions):
         family: Any = "poisson",
         *,
         columns: Any = None,
+        terms: Any = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
         intercept_scale: float | None = None,
@@ -131,6 +136,7 @@ class BayesianGLM(GLMPredictions):
     ) -> None:
         self.family = family
         self.columns = columns
+        self.terms = terms
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
@@ -291,6 +297,8 @@ class BayesianGLM(GLMPredictions):
         return found._replace(intercept_center=b0, kind=self._kind)
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GLMModel | FarColumns:
+        if self._terms is not None:
+            return effects_model(self, self._family, self._has_offset)
         model = GLMModel(
             n_features=X.shape[1] - self._has_offset - self._family.has_trials,
             family=self._family,
