@@ -3,10 +3,12 @@
 from ._answer import effects_answer
 from ._coding import Coding, Columns
 from ._factor import Factor
+from ._fixed import GLMWithTerms, LinearModelWithTerms
 from ._group import Group
 from ._interaction import Interaction
 from ._layout import Block, Layout
 from ._model import EffectsModel
+from ._names import divisors, fixed_effects, group_effects, levels_of_factors
 from ._noise import Known, RootInverseGamma
 from ._smooth import Smooth
 
@@ -16,11 +18,17 @@ __all__ = [
     "Columns",
     "EffectsModel",
     "Factor",
+    "GLMWithTerms",
     "Group",
     "Interaction",
     "Known",
     "Layout",
+    "LinearModelWithTerms",
     "RootInverseGamma",
     "Smooth",
+    "divisors",
     "effects_answer",
+    "fixed_effects",
+    "group_effects",
+    "levels_of_factors",
 ]

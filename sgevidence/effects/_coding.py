@@ -69,6 +69,7 @@ class Coding(NamedTuple):
     columns: Columns
     terms: tuple
     layout: Layout
+    ratios: np.ndarray  #: prior scale of each contrast and product in that of coefficients: columns have it
     means: dict[str, np.ndarray]  #: of contrasts and products
     curves: dict[str, Curve]
     intercept: bool
@@ -88,14 +89,14 @@ class Coding(NamedTuple):
         ``scales`` are those of coefficients and intercept, None without one.
         """
         coef_scale, intercept_scale = scales
-        p, means, curves, blocks = len(columns.linear), {}, {}, []
-        prior = [coef_scale] * p
-        plain = cls(columns, tuple(terms), Layout(np.zeros(0), ()), {}, {}, intercept_scale is not None)
+        p, means, curves, blocks, ratios = len(columns.linear), {}, {}, [], []
+        plain = cls(columns, tuple(terms), Layout(np.zeros(0), ()), np.ones(0), {}, {}, intercept_scale is not None)
         for term in terms:
             if isinstance(term, Factor | Interaction):
                 Z = plain.fixed(term, X)
                 means[term.name] = weight @ Z / weight.sum() if centred else np.zeros(Z.shape[1])
-                prior += [np.prod([getattr(part, "scale", coef_scale) for part in parts(term)])] * Z.shape[1]
+                scale = np.prod([getattr(part, "scale", coef_scale) for part in parts(term)])
+                ratios += [scale / coef_scale] * Z.shape[1]
         for term in terms:
             if isinstance(term, Smooth):
                 curves[term.name] = Curve.of(X[:, columns.linear.index(term.column)], weight, term)
@@ -104,8 +105,9 @@ class Coding(NamedTuple):
                 n_levels = len(columns.levels[columns.place(term.column) - p].number)
                 q = 1 + len(term.slopes)
                 blocks.append(Block(n_levels, q, term.scale, term.correlated and q > 1))
-        layout = Layout(np.array(prior + [intercept_scale] * plain.intercept, dtype=float), tuple(blocks))
-        return plain._replace(layout=layout, means=means, curves=curves)
+        prior = [coef_scale] * (p + len(ratios)) + [intercept_scale] * plain.intercept
+        layout = Layout(np.array(prior, dtype=float), tuple(blocks))
+        return plain._replace(layout=layout, ratios=np.array(ratios), means=means, curves=curves)
 
     def fixed(self, term: Any, X: np.ndarray) -> np.ndarray:
         """Columns of a factor, or of a product, not centred."""
@@ -121,18 +123,20 @@ class Coding(NamedTuple):
     def encoded(self, X: np.ndarray) -> np.ndarray:
         """Columns of the layout, then what follows those that were read."""
         n_read = len(self.columns.linear) + len(self.columns.levels)
-        out, blocks = [X[:, : len(self.columns.linear)]], []
-        one = np.ones((len(X), 1))
+        fixed, blocks, one = [np.zeros((len(X), 0))], [], np.ones((len(X), 1))
         for term in self.terms:
             if isinstance(term, Factor | Interaction):
-                out.append(self.fixed(term, X) - self.means[term.name])
+                fixed.append(self.fixed(term, X) - self.means[term.name])
             elif isinstance(term, Smooth):
                 curve = self.curves[term.name].columns(X[:, self.columns.linear.index(term.column)])
                 blocks += [curve, 0.0 * one]
             else:
                 slopes = [X[:, self.columns.linear.index(name), None] for name in term.slopes]
                 blocks += [one, *slopes, X[:, self.columns.place(term.column), None]]
-        return np.concatenate([*out, *([one] if self.intercept else []), *blocks, X[:, n_read:]], axis=1)
+        constant = [one] if self.intercept and self.layout.blocks else []  # other models add it themselves
+        scaled = np.concatenate(fixed, axis=1) * self.ratios
+        linear = X[:, : len(self.columns.linear)]
+        return np.concatenate([linear, scaled, *constant, *blocks, X[:, n_read:]], axis=1)
 
 
 def parts(term: Any) -> tuple:

@@ -55,5 +55,5 @@ class Factor(NamedTuple):
 
 
 def contrasts(n_levels: int) -> np.ndarray:
-    """H, (K, K − 1)."""
-    return helmert(n_levels).T if n_levels > 1 else np.zeros((1, 0))
+    """H, (K, K − 1); with two levels the second is the higher, as of a 0/1 column."""
+    return -helmert(n_levels).T if n_levels > 1 else np.zeros((1, 0))

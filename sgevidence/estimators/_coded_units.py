@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..effects import Coding
+from ..effects import Coding, divisors, fixed_effects, group_effects
 from ..history import Rows
 from ._units import Units
 
@@ -55,9 +55,13 @@ class CodedUnits(NamedTuple):
 
     def restored(self, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Named parameters; effects and their standard deviations in the unit of y."""
-        out = self.units.restored(named)
-        for name in named.keys() & {"fixed_effects", "effects", "effect_stds"}:
-            out[name] = named[name] * self.y_scale
+        out, coding = self.units.restored(named), self.coding
+        effects, stds = group_effects(coding)
+        units = {"fixed_effects": (fixed_effects(coding), coding.ratios)}
+        units |= {"effects": (effects, 1.0), "effect_stds": (stds, 1.0)}
+        for name in named.keys() & units.keys():
+            labels, ratio = units[name]
+            out[name] = named[name] * (self.y_scale * ratio / divisors(coding, labels, self.scale))
         return out
 
     def restored_path(self, path: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

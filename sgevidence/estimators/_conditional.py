@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from .._compat import Interval, fit_context
 from ..history import Rows
+from ..tables import Table
 from ._base import EvidenceEstimator
 from ._coded_units import CodedUnits
 from ._coefficients import LinearCoefficients
@@ -18,7 +19,15 @@ from ._input import check_count, column_indices, generator
 from ._intercepts import LINK_SCALE
 from ._lazy import by_parts
 from ._stream import learns_online
-from ._terms import coded, plain_rows, read_columns, read_pair
+from ._terms import (
+    coded,
+    effects_table,
+    place_names,
+    plain_rows,
+    read_columns,
+    read_pair,
+    refuse_new_levels,
+)
 from ._units import Fold, Units
 
 
@@ -194,6 +203,28 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         else:
             self._held = rows.copy()
         return known
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
+        rows = super()._rows(X, y, sample_weight, reset, classes)
+        if self._terms is not None and not reset:
+            refuse_new_levels(self, rows.X)
+        return rows
+
+    @property
+    def effects_(self) -> Table:
+        """Posterior mean and standard deviation of the effect of every level, one row per term and level.
+
+        ``to_frame()`` is for pandas.  Effects of a group are deviations from the population, those of a
+        factor sum to zero, and slopes are per unit of their column.
+        """
+        self._must_have_learnt("effects_")
+        if self._terms is None:
+            raise AttributeError("effects_ are those of terms, and this model has none")
+        return effects_table(self)
+
+    @property
+    def _place_names(self) -> dict[str, list[str]]:
+        return {} if self._terms is None else place_names(self)
 
     @property
     def units_(self) -> Units:

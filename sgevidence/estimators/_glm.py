@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from .._compat import StrOptions, fit_context
+from ..effects import EffectsModel
 from ..history import Rows
 from ..models import FAMILIES, Family, FarColumns, GLMModel, near
 from ._conditional import LinearPredictor
@@ -297,8 +298,6 @@ class BayesianGLM(GLMPredictions):
         return found._replace(intercept_center=b0, kind=self._kind)
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GLMModel | FarColumns:
-        if self._terms is not None:
-            return effects_model(self, self._family, self._has_offset)
         model = GLMModel(
             n_features=X.shape[1] - self._has_offset - self._family.has_trials,
             family=self._family,
@@ -308,7 +307,9 @@ class BayesianGLM(GLMPredictions):
             has_offset=True,
             intercept_center=0.0 if self._units is None else float(self._units.intercept_center),  # type: ignore
         )
-        return near(model, X)
+        if self._terms is not None:
+            model = effects_model(self, model, self._has_offset)
+        return model if isinstance(model, EffectsModel) else near(model, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,7 +16,7 @@ from ._documentation import documented
 from ._given import at_once
 from ._input import check_prior_pair
 from ._lazy import by_parts
-from ._terms import effects_model, gaussian_family
+from ._terms import effects_model
 from ._units import Fold, Units
 
 #: Parameters that state the noise; at most one of them may be given.
@@ -186,7 +186,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> LinearModel | EffectsModel:
         linear = linear_model(self, len(self.columns_), self._units)
-        return linear if self._terms is None else effects_model(self, gaussian_family(linear), False)
+        return linear if self._terms is None else effects_model(self, linear, False)
 
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
         return Units.of_regression(rows, self.fit_intercept, fold=fold)

@@ -1,14 +1,27 @@
 """Linear predictors with terms: groups, factors, curves and products beside linear effects."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
 
-from ..effects import Coding, Columns, EffectsModel, Known, RootInverseGamma
+from ..effects import (
+    Coding,
+    Columns,
+    EffectsModel,
+    GLMWithTerms,
+    Known,
+    LinearModelWithTerms,
+    RootInverseGamma,
+    fixed_effects,
+    group_effects,
+    levels_of_factors,
+)
 from ..history import Rows
-from ..models import Family, Gaussian, HalfStudentT
+from ..models import Gaussian, HalfStudentT, LinearModel
+from ..tables import Table
 from ._coded_units import CodedUnits, in_units, without_levels
 from ._input import column_indices
 from ._units import Units
@@ -53,19 +66,64 @@ def plain_rows(model: Any, rows: Rows) -> Rows:
     return without_levels(rows, len(model.columns_), len(model._read.levels))
 
 
-def effects_model(model: Any, family: Family, has_offset: bool) -> EffectsModel:
-    """The model of a coding."""
-    units = model._units
+def effects_model(model: Any, plain: Any, has_offset: bool) -> Any:
+    """The model of a coding, of the plain one: where no term has a scale to infer, the same with more columns."""
+    coding, p = model._units.coding, len(model.columns_)
+    if not coding.layout.blocks:
+        kind = LinearModelWithTerms if isinstance(plain, LinearModel) else GLMWithTerms
+        shared = {field.name: getattr(plain, field.name) for field in fields(plain)}
+        return kind(**shared | {"n_features": p + len(coding.ratios), "n_linear": p})
     return EffectsModel(
-        n_features=len(units.scale),
-        family=family,
-        fit_intercept=model.fit_intercept,
-        coef_scale=model.coef_scale,
-        intercept_scale=model._intercept_scale,
+        n_features=p,
+        family=gaussian_family(plain) if isinstance(plain, LinearModel) else plain.family,
+        fit_intercept=plain.fit_intercept,
+        coef_scale=plain.coef_scale,
+        intercept_scale=plain.intercept_scale,
         has_offset=has_offset,
-        intercept_center=float(units.intercept_center),
-        layout=units.coding.layout,
+        intercept_center=getattr(plain, "intercept_center", 0.0),
+        layout=coding.layout,
     )
+
+
+def refuse_new_levels(model: Any, X: np.ndarray) -> None:
+    """Rows to learn from have the levels of the first call: the posterior of others would have no place.
+
+    Raises
+    ------
+    ValueError
+        Naming the column.
+    """
+    p = len(model.columns_)
+    for j, levels in enumerate(model._read.levels):
+        if np.any(X[:, p + j] < 0):
+            raise ValueError(
+                f"column {levels.name!r} has levels that were not in the first call, which a stream cannot "
+                "learn: give rows of all levels first, or call fit"
+            )
+
+
+def effects_table(model: Any) -> Table:
+    """Posterior mean and standard deviation of every level's effect, in the data's units."""
+    coding, named, W = model._units.coding, model._parameters(model.particles_), model.particle_weights_
+    found = levels_of_factors(coding, named["fixed_effects"]) if "fixed_effects" in named else []
+    if "effects" in named:
+        found += list(zip(group_effects(coding)[0], named["effects"].T))
+    found = [(effect, values) for effect, values in found if not effect.term.startswith("s(")]
+    mean = np.array([W @ values for _, values in found])
+    sd = np.sqrt([W @ (values - m) ** 2 for (_, values), m in zip(found, mean)])
+    names = {"term": [e.term for e, _ in found], "level": [e.level for e, _ in found]}
+    return Table(names | {"mean": mean, "sd": sd}, [effect.label for effect, _ in found])
+
+
+def place_names(model: Any) -> dict[str, list[str]]:
+    """Labels along the axes of the parameters of terms."""
+    coding = model._units.coding
+    effects, stds = group_effects(coding)
+    return {
+        "contrast": [effect.label for effect in fixed_effects(coding)],
+        "effect": [effect.label for effect in effects],
+        "term": [effect.label for effect in stds],
+    }
 
 
 def gaussian_family(linear_model: Any) -> Gaussian:
