@@ -4,6 +4,7 @@ from ._answer import effects_answer
 from ._coding import Coding, Columns
 from ._factor import Factor
 from ._fixed import GLMWithTerms, LinearModelWithTerms
+from ._formula import Formula, resolved, response_of
 from ._group import Group
 from ._interaction import Interaction
 from ._layout import Block, Layout
@@ -19,6 +20,7 @@ __all__ = [
     "EffectsModel",
     "Factor",
     "GLMWithTerms",
+    "Formula",
     "Group",
     "Interaction",
     "Known",
@@ -31,4 +33,6 @@ __all__ = [
     "fixed_effects",
     "group_effects",
     "levels_of_factors",
+    "resolved",
+    "response_of",
 ]

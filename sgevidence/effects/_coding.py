@@ -44,7 +44,8 @@ class Columns(NamedTuple):
             check(term)
         factors = {part.column: part for term in terms for part in parts(term) if isinstance(part, Factor)}
         groups = {term.column: term for term in terms if isinstance(term, Group)}
-        asked = [n for n in column_names(X) if n not in factors and n not in groups]
+        named = {name for key in [*factors, *groups] for name in (key if isinstance(key, tuple) else (key,))}
+        asked = [name for name in column_names(X) if name not in named]
         linear = list(asked if columns is None else columns)
         for term in terms:
             linear += [name for name in numeric(term) if name not in linear]

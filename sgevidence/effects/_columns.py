@@ -5,6 +5,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
+#: Functions of columns that a formula may name.
+TRANSFORMS = {"log": np.log, "sqrt": np.sqrt}
+
+
+class Transformed(NamedTuple):
+    """A function of a column, as ``log(x)``."""
+
+    function: str
+    column: Any
+
+    def __str__(self) -> str:
+        return f"{self.function}({self.column})"
+
+
 def column_names(X: Any) -> list[Any]:
     """Names of a frame's columns, numbers of an array's."""
     return list(X.columns) if hasattr(X, "columns") else list(range(np.shape(X)[1]))
@@ -32,15 +46,18 @@ def numbers(X: Any, name: Any) -> np.ndarray:
     ValueError
         Naming the column.
     """
-    found = column(X, name)
+    transform = TRANSFORMS[name.function] if isinstance(name, Transformed) else np.asarray
+    found = column(X, getattr(name, "column", name))
     try:
         found = found.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError(
             f"column {name!r} is not of numbers: Factor({name!r}) or Group({name!r}) take levels"
         ) from None
+    with np.errstate(all="ignore"):
+        found = transform(found)
     if not np.isfinite(found).all():
-        raise ValueError(f"column {name!r} has values that are missing or infinite")
+        raise ValueError(f"column '{name}' has values that are missing or infinite")
     return found
 
 
@@ -81,6 +98,8 @@ class Levels(NamedTuple):
 
 def levels_in(X: Any, name: Any) -> list[Any]:
     """Values of a column as hashable Python objects; missing ones are refused."""
+    if isinstance(name, tuple):  # levels within levels
+        return list(zip(*(levels_in(X, part) for part in name)))
     values = column(X, name).tolist()
     if any(value is None or value != value for value in values):
         raise ValueError(f"column {name!r} has missing values, which are no level: fill them, or drop the rows")

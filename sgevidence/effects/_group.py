@@ -11,8 +11,9 @@ class Group(NamedTuple):
 
     Parameters
     ----------
-    column : str or int
-        Name or number of the column; numbers, strings and categories are levels alike.
+    column : str, int or tuple of these
+        Name or number of the column; numbers, strings and categories are levels alike.  Levels of several
+        columns are their combinations, as of groups within groups.
     by : str, int, sequence of these or None, default=None
         Columns whose slope differs from level to level, too.  They keep their linear effect.
     correlated : bool, default=True
@@ -42,9 +43,14 @@ class Group(NamedTuple):
         """Columns of ``by``, as a tuple."""
         if self.by is None:
             return ()
-        return tuple(self.by) if isinstance(self.by, (list, tuple)) else (self.by,)
+        return tuple(self.by) if type(self.by) in (list, tuple) else (self.by,)
 
     @property
     def name(self) -> str:
         """As a formula writes it."""
-        return f"{' + '.join(['1', *map(str, self.slopes)])} | {self.column}"
+        return f"{' + '.join(['1', *map(str, self.slopes)])} | {self.label}"
+
+    @property
+    def label(self) -> str:
+        """The column, or those of levels within levels."""
+        return ":".join(map(str, self.column)) if isinstance(self.column, tuple) else str(self.column)

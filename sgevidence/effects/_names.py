@@ -45,10 +45,10 @@ def group_effects(coding: Coding) -> tuple[list[Effect], list[Effect]]:
             stds.append(Effect(term.name, ""))
         elif isinstance(term, Group):
             own = [("1", ()), *((str(name), (name,)) for name in term.slopes)]
-            stds += [Effect(f"{name} | {term.column}", "", columns) for name, columns in own]
+            stds += [Effect(f"{name} | {term.label}", "", columns) for name, columns in own]
             levels = coding.columns.levels[coding.columns.place(term.column) - len(coding.columns.linear)]
             for level in levels.number:
-                effects += [Effect(f"{name} | {term.column}", str(level), columns) for name, columns in own]
+                effects += [Effect(f"{name} | {term.label}", str(level), columns) for name, columns in own]
     return effects, stds
 
 

@@ -27,6 +27,7 @@ from ._terms import (
     read_columns,
     read_pair,
     refuse_new_levels,
+    target_in,
 )
 from ._units import Fold, Units
 
@@ -152,6 +153,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     _model: Any  #: with ``predictive_mean``, ``predictive_std``, or ``log_probabilities``
     columns: Any
     terms: Sequence | None = None  #: of those that have the parameter
+    formula: str | None = None  #: of those that have the parameter
     columns_: np.ndarray
     intercept_scale: float | None
 
@@ -159,6 +161,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         **EvidenceEstimator._parameter_constraints,
         "columns": ["array-like", None],
         "terms": [list, tuple, None],
+        "formula": [str, None],
         "fit_intercept": ["boolean"],
         "coef_scale": [Interval(Real, 0, None, closed="neither")],
         "intercept_scale": [Interval(Real, 0, None, closed="neither"), None],
@@ -168,8 +171,8 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
 
     def _validate_pair(self, X: Any, y: Any, reset: bool, **checks: Any) -> tuple[np.ndarray, Any]:
         """The columns of X that the model uses, and y; scikit-learn's checks see all columns."""
-        if self._terms is not None:
-            return read_pair(self, X, y, self._terms, self.columns, reset, **checks)
+        if self._has_terms:
+            return read_pair(self, X, y, reset, **checks)
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", **checks)
         if checks.get("y_numeric") and y.dtype.kind not in "fiub":
             raise ValueError(f"y must be numbers, got {y.dtype.name}, such as {y[0]!r}")
@@ -185,28 +188,32 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         return self._used(X), y
 
     def _columns_of(self, X: Any) -> np.ndarray:
-        if self._terms is not None:
-            return read_columns(self, X, self._terms, self.columns, False)
+        if self._has_terms:
+            return read_columns(self, X, False)
         return self._used(super()._columns_of(X))
 
     @property
-    def _terms(self) -> Sequence | None:
-        """Terms beside linear effects; None where there are none."""
-        return self.terms or None
+    def _has_terms(self) -> bool:
+        """Whether columns are those of terms, or of a formula."""
+        return bool(self.terms) or self.formula is not None
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None) -> Self:
+        y = target_in(self, X, y)
+        return super()._learn(X, y, sample_weight, reset=reset, classes=classes)
 
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
-        if self._terms is None:
+        if not self._has_terms:
             return super()._take_units(rows, may_wait, fold)
         known = super()._take_units(plain_rows(self, rows), may_wait, fold)
         if known:
-            self._units = coded(self, self._terms, rows, self._units, self._kind)  # type: ignore[assignment]
+            self._units = coded(self, rows, self._units, self._kind)  # type: ignore[assignment]
         else:
             self._held = rows.copy()
         return known
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
         rows = super()._rows(X, y, sample_weight, reset, classes)
-        if self._terms is not None and not reset:
+        if self._has_terms and not reset:
             refuse_new_levels(self, rows.X)
         return rows
 
@@ -218,18 +225,18 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         factor sum to zero, and slopes are per unit of their column.
         """
         self._must_have_learnt("effects_")
-        if self._terms is None:
+        if not self._has_terms:
             raise AttributeError("effects_ are those of terms, and this model has none")
         return effects_table(self)
 
     @property
     def _place_names(self) -> dict[str, list[str]]:
-        return {} if self._terms is None else place_names(self)
+        return {} if not self._has_terms else place_names(self)
 
     @property
     def units_(self) -> Units:
         """Units of columns and y in which the priors are stated, for ``units=`` of another estimator."""
-        found = super().units_ if self.standardize or self._terms is None else None
+        found = super().units_ if self.standardize or not self._has_terms else None
         if found is None:
             raise AttributeError("there are no units_ with standardize=False: priors are for numbers as given")
         return found.units if isinstance(found, CodedUnits) else found

@@ -55,6 +55,10 @@ class BayesianGLM(GLMPredictions):
     terms : list or None, default=None
         :class:`Group`, :class:`Factor`, :class:`Smooth` and :class:`Interaction` terms, beside the linear
         effects of the columns that no group and no factor names.  Columns of levels may be strings.
+    formula : str or None, default=None
+        All of it in the place of ``columns`` and ``terms``, for data frames: ``"y ~ age + region + (1 + days |
+        subject) + s(speed)"``.  Columns of strings are factors, and ``fit(frame)`` finds y.  It needs
+        ``formulae`` (``pip install sgevidence[formula]``).
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
         Prior standard deviation of a coefficient.
@@ -125,6 +129,7 @@ class BayesianGLM(GLMPredictions):
         *,
         columns: Any = None,
         terms: Any = None,
+        formula: str | None = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
         intercept_scale: float | None = None,
@@ -138,6 +143,7 @@ class BayesianGLM(GLMPredictions):
         self.family = family
         self.columns = columns
         self.terms = terms
+        self.formula = formula
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
@@ -307,7 +313,7 @@ class BayesianGLM(GLMPredictions):
             has_offset=True,
             intercept_center=0.0 if self._units is None else float(self._units.intercept_center),  # type: ignore
         )
-        if self._terms is not None:
+        if self._has_terms:
             model = effects_model(self, model, self._has_offset)
         return model if isinstance(model, EffectsModel) else near(model, X)
 

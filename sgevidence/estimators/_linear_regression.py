@@ -41,6 +41,10 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
     terms : list or None, default=None
         :class:`Group`, :class:`Factor`, :class:`Smooth` and :class:`Interaction` terms, beside the linear
         effects of the columns that no group and no factor names.  Columns of levels may be strings.
+    formula : str or None, default=None
+        All of it in the place of ``columns`` and ``terms``, for data frames: ``"y ~ age + region + (1 + days |
+        subject) + s(speed)"``.  Columns of strings are factors, and ``fit(frame)`` finds y.  It needs
+        ``formulae`` (``pip install sgevidence[formula]``).
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
         Prior standard deviation of a coefficient: with ``standardize=True`` standard deviations of y for
@@ -112,6 +116,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         *,
         columns: Any = None,
         terms: Any = None,
+        formula: str | None = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
         intercept_scale: float | None = None,
@@ -127,6 +132,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         self.noise_std = noise_std
         self.columns = columns
         self.terms = terms
+        self.formula = formula
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
@@ -186,7 +192,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> LinearModel | EffectsModel:
         linear = linear_model(self, len(self.columns_), self._units)
-        return linear if self._terms is None else effects_model(self, linear, False)
+        return effects_model(self, linear, False) if self._has_terms else linear
 
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
         return Units.of_regression(rows, self.fit_intercept, fold=fold)

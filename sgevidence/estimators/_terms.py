@@ -11,6 +11,7 @@ from ..effects import (
     Coding,
     Columns,
     EffectsModel,
+    Formula,
     GLMWithTerms,
     Known,
     LinearModelWithTerms,
@@ -18,32 +19,63 @@ from ..effects import (
     fixed_effects,
     group_effects,
     levels_of_factors,
+    resolved,
+    response_of,
 )
 from ..history import Rows
 from ..models import Gaussian, HalfStudentT, LinearModel
 from ..tables import Table
 from ._coded_units import CodedUnits, in_units, without_levels
 from ._input import column_indices
+from ._known import WithKnown
 from ._units import Units
 
 
-def read_columns(model: Any, X: Any, terms: Sequence, columns: Any, reset: bool) -> np.ndarray:
+def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
     """Columns of numbers with a linear effect, then numbers of levels; ``columns_`` are the former."""
+    terms, columns = model.terms, model.columns
+    if model.formula is not None:
+        if not hasattr(X, "columns"):
+            raise TypeError("formula= names columns: give a data frame")
+        if reset:
+            model._formula = formula_of(model, X)
+        X = X[[name for name in X.columns if name in model._formula.columns]]
+        terms, columns = model._formula.terms, list(model._formula.linear)
     validate_data(model, X, reset=reset, skip_check_array=True)
     X = X if hasattr(X, "columns") else np.asarray(X)
     if reset:
         names = list(X.columns) if hasattr(X, "columns") else list(range(X.shape[1]))
-        given = None if columns is None else [names[j] for j in column_indices(columns, len(names), names)]
-        model._read = Columns.of(X, terms, given)
-        model.columns_ = np.array([names.index(name) for name in model._read.linear], dtype=int)
+        if model.formula is None and columns is not None:
+            columns = [names[j] for j in column_indices(columns, len(names), names)]
+        model._read = Columns.of(X, terms, columns)
+        numbers = [names.index(getattr(name, "column", name)) for name in model._read.linear]
+        model.columns_ = np.array(numbers, dtype=int)
     return model._read.read(X)
 
 
-def read_pair(
-    model: Any, X: Any, y: Any, terms: Sequence, columns: Any, reset: bool, y_numeric: bool = True
-) -> tuple[np.ndarray, Any]:
+def formula_of(model: Any, X: Any) -> Formula:
+    """The formula of an estimator for the columns of X.
+
+    Raises
+    ------
+    ValueError
+        If other parameters say something else.
+    """
+    for name in ("terms", "columns"):
+        if getattr(model, name) is not None:
+            raise ValueError(f"formula= and {name}= are given, but the formula says which columns there are")
+    found = resolved(model.formula, X)
+    if found.intercept != model.fit_intercept:
+        raise ValueError(
+            f"formula={model.formula!r} has {'an' if found.intercept else 'no'} intercept: give "
+            f"fit_intercept={found.intercept}"
+        )
+    return found
+
+
+def read_pair(model: Any, X: Any, y: Any, reset: bool, y_numeric: bool = True) -> tuple[np.ndarray, Any]:
     """As :func:`read_columns`, and y."""
-    read = read_columns(model, X, terms, columns, reset)
+    read = read_columns(model, X, reset)
     if y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
     y = _check_y(y, y_numeric=y_numeric, estimator=model) if y_numeric else np.asarray(y)
@@ -51,12 +83,13 @@ def read_pair(
     return read, y
 
 
-def coded(model: Any, terms: Sequence, rows: Rows, units: Units | None, kind: str) -> CodedUnits:
+def coded(model: Any, rows: Rows, units: Units | None, kind: str) -> CodedUnits:
     """Units and coding of the first rows; numbers as they are given have units of one."""
     p, centred = len(model.columns_), units is not None and model.fit_intercept
     if units is None:
         units = Units(np.zeros(p), np.ones(p), 0.0, 1.0, 0.0, kind=kind)
     X = in_units(units, rows.X, len(model._read.levels))
+    terms: Sequence = model.terms if model.formula is None else model._formula.terms
     scales = model.coef_scale, model._intercept_scale if model.fit_intercept else None
     return CodedUnits.of(units, Coding.of(model._read, terms, X, rows.weight, scales, centred))
 
@@ -113,6 +146,17 @@ def effects_table(model: Any) -> Table:
     sd = np.sqrt([W @ (values - m) ** 2 for (_, values), m in zip(found, mean)])
     names = {"term": [e.term for e, _ in found], "level": [e.level for e, _ in found]}
     return Table(names | {"mean": mean, "sd": sd}, [effect.label for effect, _ in found])
+
+
+def target_in(model: Any, X: Any, y: Any) -> Any:
+    """y, or the response of the formula in the frame X."""
+    frame = X.X if isinstance(X, WithKnown) else X
+    if y is not None or model.formula is None or not hasattr(frame, "columns"):
+        return y
+    name = response_of(model.formula)
+    if name not in list(frame.columns):
+        raise ValueError(f"X has no column {name!r}, the response of formula={model.formula!r}: give y")
+    return np.asarray(frame[name])
 
 
 def place_names(model: Any) -> dict[str, list[str]]:
