@@ -67,7 +67,10 @@ def design(kind, n=30, seed=0):
         "crossed": ([Block(4, 1), Block(6, 1, 2.0)], [one, h, one, g]),
         "crossed slopes": ([Block(6, 2, correlated=True), Block(4, 2)], [one, x, g, one, x, h]),
         "curve": ([Block(1, 3, common=True)], [x**2 - 1, np.sin(2 * x), np.cos(3 * x), 0 * one]),
-        "curve and groups": ([Block(1, 2, common=True), Block(6, 1)], [x**2 - 1, np.sin(2 * x), 0 * one, one, g]),
+        "curve and groups": (
+            [Block(1, 2, common=True), Block(6, 1)],
+            [x**2 - 1, np.sin(2 * x), 0 * one, one, g],
+        ),
     }
     blocks, columns = terms[kind]
     return Layout(np.array([1.0, 2.0]), tuple(blocks)), np.column_stack([x, one, *columns])

@@ -70,7 +70,9 @@ class GaussianPosterior:
         try:
             return self._conditional(z).log_p
         except np.linalg.LinAlgError:
-            return np.array([-np.inf]) if len(z) == 1 else np.concatenate([self._log_p(one[None]) for one in z])
+            return (
+                np.array([-np.inf]) if len(z) == 1 else np.concatenate([self._log_p(one[None]) for one in z])
+            )
 
     def _conditional(self, z: np.ndarray) -> Conditional:
         return conditional(self.layout, self.sums, self.layout.factors(z), self.sigma(z))

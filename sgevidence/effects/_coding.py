@@ -1,7 +1,7 @@
 r"""From the columns of a user to those of a layout, in two steps.
 
-1. :class:`Columns` reads frames and arrays: numbers (n, p) of all columns with a linear effect, and the number
-   of each row's level in every column of levels.
+1. :class:`Columns` reads frames and arrays: numbers (n, p) of all columns with a linear effect, and the
+   number of each row's level in every column of levels.
 2. :class:`Coding` takes these numbers in the units of the model and adds contrasts, products and curves, with
    the means that the first rows have fixed.
 
@@ -25,7 +25,7 @@ Term = Group | Factor | Smooth | Interaction
 
 
 class Columns(NamedTuple):
-    """What is read from X: columns of numbers, then those of levels."""
+    """Reader of X: columns of numbers, then those of levels."""
 
     linear: tuple  #: names
     levels: tuple[Levels, ...]
@@ -33,7 +33,7 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, X: Any, terms: Sequence[Term], columns: Sequence | None = None) -> "Columns":
-        """Of the first rows; ``columns`` are the linear effects, by default all that are not of levels.
+        """A reader for the first rows; ``columns`` are linear effects, by default all that are not of levels.
 
         Raises
         ------
@@ -49,7 +49,9 @@ class Columns(NamedTuple):
         linear = list(asked if columns is None else columns)
         for term in terms:
             linear += [name for name in numeric(term) if name not in linear]
-        levels = [Levels.of(X, name, getattr(t, "categories", None)) for name, t in (factors | groups).items()]
+        levels = [
+            Levels.of(X, name, getattr(t, "categories", None)) for name, t in (factors | groups).items()
+        ]
         new = [name in groups and name not in factors for name in factors | groups]
         return cls(tuple(linear), tuple(levels), tuple(new))
 
@@ -60,7 +62,7 @@ class Columns(NamedTuple):
         return np.column_stack(found) if found else np.zeros((len(X), 0))
 
     def place(self, name: Any) -> int:
-        """Of a column of levels, among those that are read."""
+        """Place of a column of levels among those that are read."""
         return len(self.linear) + [levels.name for levels in self.levels].index(name)
 
 
@@ -85,13 +87,15 @@ class Coding(NamedTuple):
         scales: tuple[float, float | None],
         centred: bool,
     ) -> "Coding":
-        """Of the first rows in units: columns that were read, the numbers in the units of the model.
+        """The coding of the first rows: columns that were read, the numbers in the units of the model.
 
         ``scales`` are those of coefficients and intercept, None without one.
         """
         coef_scale, intercept_scale = scales
         p, means, curves, blocks, ratios = len(columns.linear), {}, {}, [], []
-        plain = cls(columns, tuple(terms), Layout(np.zeros(0), ()), np.ones(0), {}, {}, intercept_scale is not None)
+        plain = cls(
+            columns, tuple(terms), Layout(np.zeros(0), ()), np.ones(0), {}, {}, intercept_scale is not None
+        )
         for term in terms:
             if isinstance(term, Factor | Interaction):
                 Z = plain.fixed(term, X)

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-
 #: Functions of columns that a formula may name.
 TRANSFORMS = {"log": np.log, "sqrt": np.sqrt}
 
@@ -69,7 +68,7 @@ class Levels(NamedTuple):
 
     @classmethod
     def of(cls, X: Any, name: Any, categories: Any = None) -> "Levels":
-        """Those of the first rows in their order, or as given."""
+        """Levels of the first rows in their order, or as given."""
         found = levels_in(X, name) if categories is None else list(categories)
         if categories is None:
             found = sorted(set(found), key=lambda level: (str(type(level)), level))
@@ -83,14 +82,15 @@ class Levels(NamedTuple):
         ValueError
             Naming a level that is not known.
         """
-        values, unknown = levels_in(X, self.name), {}
+        values = levels_in(X, self.name)
+        unknown: dict[Any, int] = {}
         codes = np.empty(len(values))
         for i, level in enumerate(values):
             known = self.number.get(level)
             if known is None and not new:
                 raise ValueError(
-                    f"column {self.name!r} has the level {level!r}, which is none of {list(self.number)[:20]}: "
-                    "give all of them as categories="
+                    f"column {self.name!r} has the level {level!r}, which is none of "
+                    f"{list(self.number)[:20]}: give all of them as categories="
                 )
             codes[i] = unknown.setdefault(level, -1 - len(unknown)) if known is None else known
         return codes
@@ -102,5 +102,7 @@ def levels_in(X: Any, name: Any) -> list[Any]:
         return list(zip(*(levels_in(X, part) for part in name)))
     values = column(X, name).tolist()
     if any(value is None or value != value for value in values):
-        raise ValueError(f"column {name!r} has missing values, which are no level: fill them, or drop the rows")
+        raise ValueError(
+            f"column {name!r} has missing values, which are no level: fill them, or drop the rows"
+        )
     return values

@@ -30,14 +30,14 @@ from ..targets import Answer
 from ._gaussian import BATCH_ELEMENTS, Conditional, LevelSums, conditional, in_order, scaled, solutions
 from ._integral import integrate
 from ._model import EffectsModel
-from ._quadrature import level_draws, level_modes, log_integrals
+from ._quadrature import level_draws, log_integrals
 from ._rows import OrderedRows
 from ._trust import check
 
 #: Points of the integral: each has draws of ρ, too, so that more are needed than for quadrature alone.
 N_POINTS = 512
-#: Newton steps to a mode, halvings of one, and nats that the last of them gained: for derivatives of Laplace's
-#: approximation, and for draws.
+#: Newton steps to a mode, halvings of one, and nats that the last of them gained: for derivatives of
+#: Laplace's approximation, and for draws.
 MAX_STEPS, MAX_HALVINGS, TOLERANCE, DRAWN_TOLERANCE = 50, 12, 1e-6, 1e-2
 #: Rows × draws × columns of one batch.
 BATCH = 2_000_000
@@ -87,7 +87,9 @@ class ConditionalGaussian:
 
     # -- modes ----------------------------------------------------------------------------------
 
-    def modes(self, z: np.ndarray, tolerance: float = TOLERANCE) -> tuple[np.ndarray, np.ndarray, Conditional, np.ndarray]:
+    def modes(
+        self, z: np.ndarray, tolerance: float = TOLERANCE
+    ) -> tuple[np.ndarray, np.ndarray, Conditional, np.ndarray]:
         """ρ (M, r), v (M, G, q), the Gaussian there, and log joint (M,)."""
         own, M = self.model.own_of(z), len(z)
         rest, v = (np.broadcast_to(part, (M, *part.shape)) for part in self.start)
@@ -118,7 +120,11 @@ class ConditionalGaussian:
         A = np.matmul(R.T * h[:, None], R)
         y_rest = target @ R
         if self.at is None:
-            levels, between, y_levels = np.zeros((M, 0, 1, 1)), np.zeros((M, 0, 1, R.shape[1])), np.zeros((M, 0, 1))
+            levels, between, y_levels = (
+                np.zeros((M, 0, 1, 1)),
+                np.zeros((M, 0, 1, R.shape[1])),
+                np.zeros((M, 0, 1)),
+            )
         else:
             hW = h[..., None] * W
             levels = rows.by_level(hW[..., None] * W[:, None, :])
@@ -152,7 +158,11 @@ class ConditionalGaussian:
         try:
             *_, found, value = self.modes(z)
         except np.linalg.LinAlgError:
-            return np.array([-np.inf]) if len(z) == 1 else np.concatenate([self._laplace(one[None]) for one in z])
+            return (
+                np.array([-np.inf])
+                if len(z) == 1
+                else np.concatenate([self._laplace(one[None]) for one in z])
+            )
         return value - found.log_det + log_normal(z)
 
     def _log_weight(self, x: np.ndarray) -> np.ndarray:
@@ -160,7 +170,11 @@ class ConditionalGaussian:
         try:
             v, found, rest, _ = self._drawn(z, normals)
         except np.linalg.LinAlgError:
-            return np.array([-np.inf]) if len(x) == 1 else np.concatenate([self._log_weight(one[None]) for one in x])
+            return (
+                np.array([-np.inf])
+                if len(x) == 1
+                else np.concatenate([self._log_weight(one[None]) for one in x])
+            )
         log_q = log_normal(normals) + np.sum(np.log(np.diagonal(found.C, axis1=1, axis2=2)), axis=1)
         own, offset = self.model.own_of(z), self.rest_of_eta(rest, z)
         if self.at is None:
@@ -197,9 +211,7 @@ def log_normal(x: np.ndarray) -> np.ndarray:
     return -0.5 * np.sum(x**2 + np.log(2 * np.pi), axis=1)
 
 
-def conditional_answer(
-    model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int
-) -> Answer:
+def conditional_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int) -> Answer:
     """Evidence and draws; ArithmeticError where the points do not suffice."""
     f = ConditionalGaussian(model, rows)
     start = np.full(model.layout.n_hyperparameters + model.n_own, -0.5)

@@ -16,7 +16,7 @@ from ._group import Group
 from ._interaction import Interaction
 from ._smooth import Smooth
 
-#: What a formula may call.
+#: Functions that a formula may call.
 FUNCTIONS = ("s", "C", *TRANSFORMS)
 
 
@@ -46,7 +46,10 @@ def resolved(text: str, X: Any) -> Formula:
         For what cannot be parsed, or is none of the functions above.
     """
     tree = _parsed(text)
-    linear, terms, groups, used = [], [], {}, []
+    linear: list[Any] = []
+    terms: list[Any] = []
+    groups: dict[Any, list[Any]] = {}
+    used: list[Any] = []
     intercept = False
     for term in tree.terms:
         kind = type(term).__name__
@@ -74,8 +77,8 @@ def resolved(text: str, X: Any) -> Formula:
             raise ValueError(f"{text!r}: slopes of {key!r} come with intercepts, (1 + … | {key})")
         slopes = tuple(effect for effect in effects if effect is not None)
         terms.append(Group(key, by=slopes or None))
-    names = dict.fromkeys(str(getattr(name, "column", name)) for name in used)
-    return Formula(response_of(text), tuple(linear), tuple(terms), intercept, tuple(names))
+    columns = dict.fromkeys(str(getattr(name, "column", name)) for name in used)
+    return Formula(response_of(text), tuple(linear), tuple(terms), intercept, tuple(columns))
 
 
 def _parsed(text: str) -> Any:

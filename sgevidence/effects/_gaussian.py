@@ -34,7 +34,7 @@ BATCH_ELEMENTS = 4_000_000
 
 
 class LevelSums(NamedTuple):
-    """Sums of squares and products with a leading axis, of one or of M; ``plus`` joins those of other rows."""
+    """Sums of squares and products with a leading axis, of one or of M; ``plus`` adds those of other rows."""
 
     rest: np.ndarray
     levels: np.ndarray
@@ -66,11 +66,11 @@ class LevelSums(NamedTuple):
                 between[at, j] = np.add.reduceat(wW[:, j, None] * R[order], starts)
         wR = w[:, None] * R
         parts = wR.T @ R, levels, between, wR.T @ y, y_levels
-        return *(part[None] for part in parts), float(w @ (y * y)), float(w.sum())
+        return (*(part[None] for part in parts), float(w @ (y * y)), float(w.sum()))
 
     def plus(self, other: "LevelSums") -> "LevelSums":
         """Sums of both sets of rows."""
-        return LevelSums(*(a + b for a, b in zip(self, other)))
+        return LevelSums(*(a + b for a, b in zip(self, other)))  # type: ignore[operator]
 
 
 def parted_columns(layout: Layout, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
@@ -125,7 +125,10 @@ def conditional(layout: Layout, sums: LevelSums, factors: list[np.ndarray], sigm
 def scaled(A: np.ndarray, scales: np.ndarray, others: list) -> np.ndarray:
     """The last axis of A (…, r) times D: S, then Λ of each level of the terms that are not the largest."""
     M = len(others[0][1]) if others else len(A)
-    parts, at = [np.broadcast_to(A[..., : len(scales)] * scales, (M, *A.shape[1:-1], len(scales)))], len(scales)
+    parts, at = (
+        [np.broadcast_to(A[..., : len(scales)] * scales, (M, *A.shape[1:-1], len(scales)))],
+        len(scales),
+    )
     for block, factor in others:
         part = A[..., at : at + block.size]
         split = part.reshape(*part.shape[:-1], block.n_levels, block.n_effects)

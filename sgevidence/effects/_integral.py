@@ -41,7 +41,7 @@ N_SEQUENCES = 16
 EFFECTIVE_SHARE, MAX_FITS = 0.6, 6
 #: Points for each dimension that are effective when q is fitted, if need be by flattened weights.
 MIN_EFFECTIVE_EACH = 10
-#: Most Pareto k (Vehtari et al. 2024), and share of the largest weight over 1 − k up to which k does not matter.
+#: Most Pareto k (Vehtari et al. 2024); share of the largest weight over 1 − k up to which k does not matter.
 MAX_PARETO_K, MAX_TAIL_SHARE = 0.7, 0.05
 #: Share of a width by which derivatives are taken, and distances at which both sides are measured, in widths.
 STEP, SIDES = 0.3, (1.5, 4.0)
@@ -75,10 +75,14 @@ class SplitT(NamedTuple):
         """(M,)."""
         below, above = self.widths
         s = (x - self.centre) @ self.axes
-        return np.sum(t.logpdf(s / np.where(s < 0, below, above), DEGREES) + np.log(2 / (below + above)), axis=1)
+        return np.sum(
+            t.logpdf(s / np.where(s < 0, below, above), DEGREES) + np.log(2 / (below + above)), axis=1
+        )
 
     @classmethod
-    def along(cls, log_f: Density, mode: np.ndarray, f0: float, axes: np.ndarray, width: np.ndarray) -> "SplitT":
+    def along(
+        cls, log_f: Density, mode: np.ndarray, f0: float, axes: np.ndarray, width: np.ndarray
+    ) -> "SplitT":
         """Widths on either side by how far log f has fallen there, the larger of two distances."""
         k, sides = len(mode), np.zeros((2, len(mode)))
         for distance in SIDES:
@@ -201,7 +205,7 @@ def is_heavy(log_w: np.ndarray) -> bool:
 
 
 def flattened(log_w: np.ndarray, ess: float) -> Weights:
-    """The weights, or their largest power of which this many points are effective: q is fitted step by step."""
+    """The weights, or their largest power of which this many points are effective: q is fitted in steps."""
     low, high = 0.0, 1.0
     if Weights(log_w).ess >= ess:
         return Weights(log_w)
@@ -241,7 +245,7 @@ def at_mode(log_f: Density, start: np.ndarray) -> Proposal | None:
 
 
 def climb(log_f: Density, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
-    """Mode, value and inverse curvature by BFGS; steps of several lengths are tried at once, the best is taken.
+    """Mode, value and inverse curvature by BFGS; of steps of several lengths at once the best is taken.
 
     A point without a density is not a fault: the step is shortened.
     """
@@ -252,7 +256,7 @@ def climb(log_f: Density, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]
         return np.nan_to_num((found[:k] - found[k:]) / (2 * GRADIENT_STEP), posinf=0.0, neginf=0.0)
 
     f, g = float(log_f(x[None])[0]), gradient(x)
-    H = eye / max(1.0, np.linalg.norm(g))
+    H = eye / max(1.0, float(np.linalg.norm(g)))
     for _ in range(MAX_CLIMB):
         step = H @ g
         if step @ g < MIN_GAIN:
@@ -263,7 +267,7 @@ def climb(log_f: Density, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]
         if not values[best] > f:
             if np.array_equal(H, eye * H[0, 0]):
                 break
-            H = eye / max(1.0, np.linalg.norm(g))  # the curvature that was learnt misleads
+            H = eye / max(1.0, float(np.linalg.norm(g)))  # the curvature that was learnt misleads
             continue
         s = LENGTHS[best] * step
         x, f, before = x + s, float(values[best]), g

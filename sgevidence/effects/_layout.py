@@ -21,6 +21,7 @@ z        ``z``         hyperparameters of all terms, then those of the family, (
 =======  ============  ==================================================================
 """
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import autograd.numpy as anp
@@ -94,7 +95,7 @@ class Layout(NamedTuple):
 
     @property
     def n_hyperparameters(self) -> int:
-        """Those of the terms."""
+        """Hyperparameters of the terms."""
         return sum(block.n_hyperparameters for block in self.blocks)
 
     @property
@@ -122,7 +123,7 @@ class Layout(NamedTuple):
     def hyperparameters(self, z: Any) -> list[Any]:
         """The part of z that each term has, then that of the family."""
         cuts = np.cumsum([0, *(block.n_hyperparameters for block in self.blocks)])
-        return [*(z[:, a:b] for a, b in zip(cuts[:-1], cuts[1:])), z[:, cuts[-1] :]]
+        return [*(z[:, a:b] for a, b in pairwise(cuts)), z[:, cuts[-1] :]]
 
     def factors(self, z: Any) -> list[Any]:
         """Λ of each term, (M, q, q)."""

@@ -1,4 +1,4 @@
-r"""The evidence with one grouping factor: its effects by quadrature, the few parameters that are left by points.
+r"""The evidence with one grouping factor: effects by quadrature, the few parameters that are left by points.
 
     log p(y, b, z) = Σ_g log ∫ p(y_g | b, z, v_g) N(v_g) dv_g + log N(b, z; 0, I)
 
@@ -32,8 +32,8 @@ class Levelwise:
         self.batch = max(1, BATCH_ELEMENTS // len(rows.y))
         self.n_evaluations = 0
 
-    def parts(self, x: np.ndarray) -> tuple:
-        """What quadrature asks for: the rest of η, Λ, and own parameters."""
+    def parts(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+        """The rest of η, Λ, and own parameters, for which quadrature asks."""
         b, z = x[:, : self.p], x[:, self.p :]
         offset = (b * self.model.layout.scales) @ self.rows.R.T + self.rows.offset
         return offset, self.model.layout.factors(z)[0], self.model.own_of(z)
@@ -57,13 +57,13 @@ class Levelwise:
         out = []
         for part in np.array_split(x, -(-len(x) // self.batch)):
             v = level_draws(self.rows, *self.parts(part), self.start, rng)
-            out.append(np.concatenate([part[:, : self.p], v.reshape(len(part), -1), part[:, self.p :]], axis=1))
+            out.append(
+                np.concatenate([part[:, : self.p], v.reshape(len(part), -1), part[:, self.p :]], axis=1)
+            )
         return np.concatenate(out)
 
 
-def levelwise_answer(
-    model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int
-) -> Answer:
+def levelwise_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int) -> Answer:
     """Evidence and draws; ArithmeticError where the points do not suffice."""
     f = Levelwise(model, rows)
     start = np.zeros(f.p + model.layout.n_hyperparameters + model.n_own)

@@ -6,7 +6,7 @@ level below zero is one that no row had: its effects are draws from the prior, t
 Symbols: ``theta`` = (b, v, z) (M, d), ``eta`` = linear predictors (M, n).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import autograd.numpy as anp
@@ -18,6 +18,8 @@ from ._gaussian import LevelSums
 from ._layout import Layout
 from ._rows import OrderedRows
 
+#: A constant alone.
+NO_TERMS = Layout(np.ones(1), ())
 #: Seed of the effects of levels that no row had.
 SEED = 77
 
@@ -29,7 +31,7 @@ class EffectsModel(GLMModel):
     ``n_features`` are the fixed columns without the constant one, which is the last of them.
     """
 
-    layout: Layout = Layout(np.ones(1), ())
+    layout: Layout = NO_TERMS
 
     has_one_mode = True
     is_log_concave = False
@@ -92,9 +94,14 @@ class EffectsModel(GLMModel):
             named["fixed_effects"] = fixed[:, p:q]
         parts = self.layout.hyperparameters(z)
         if self.layout.blocks:
-            u = [v @ block.factor(part).swapaxes(1, 2) for block, v, part in zip(self.layout.blocks, effects, parts)]
+            u = [
+                v @ block.factor(part).swapaxes(1, 2)
+                for block, v, part in zip(self.layout.blocks, effects, parts)
+            ]
             named["effects"] = np.concatenate([one.reshape(len(theta), -1) for one in u], axis=1)
-            stds = [block.deviations(part)[:, : block.n_scales] for block, part in zip(self.layout.blocks, parts)]
+            stds = [
+                block.deviations(part)[:, : block.n_scales] for block, part in zip(self.layout.blocks, parts)
+            ]
             named["effect_stds"] = np.concatenate(stds, axis=1)
         correlations = [block.correlations(part) for block, part in zip(self.layout.blocks, parts)]
         if sum(one.shape[1] for one in correlations):
@@ -105,7 +112,7 @@ class EffectsModel(GLMModel):
         """All that Gaussian y ask of the rows."""
         if not self.has_exact_posterior:
             return super().sums(rows)
-        return LevelSums.of_rows(self.layout, rows)
+        return LevelSums.of_rows(self.layout, replace(rows, y=rows.y - self._known(rows.X)[0]))
 
     def posterior(self, sums: LevelSums) -> GaussianPosterior:
         n_own = len(self.family.own)

@@ -109,8 +109,8 @@ def level_draws(
 ) -> np.ndarray:
     """A draw of all levels' effects given the rest, (M, L, q), levels without rows from the prior.
 
-    Each is one of :data:`N_CANDIDATES`, by weight, of the Gaussian at its mode and of the prior, which has the
-    tail where the rows say only that an effect is large.
+    Each is one of :data:`N_CANDIDATES`, by weight, of the Gaussian at its mode and of the prior, which has
+    the tail where the rows say only that an effect is large.
     """
     at = level_modes(rows, offset, factor, own, start)
     M, G, q = at.v.shape

@@ -62,7 +62,7 @@ class OrderedRows(NamedTuple):
         return np.add.reduceat(a, self.starts, axis=1)
 
     def columns(self, factor: np.ndarray) -> np.ndarray:
-        """What the standard normal effects of each row's level multiply, W Λ, (M, n, q)."""
+        """Columns that the standard normal effects of each row's level multiply, W Λ, (M, n, q)."""
         return self.W @ factor
 
     def of_effects(self, U: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -64,7 +64,7 @@ class Curve(NamedTuple):
 
     @classmethod
     def of(cls, x: np.ndarray, weight: np.ndarray, term: Smooth) -> "Curve":
-        """Of the first rows; ValueError if they have fewer than three values."""
+        """The curve of the first rows; ValueError if they have fewer than three values."""
         if len(np.unique(x)) < 3:
             raise ValueError(f"{term.name} is a curve of fewer than three values: give the column as it is")
         splines = SplineTransformer(term.n_basis - DEGREE + 1, degree=DEGREE, extrapolation="linear")

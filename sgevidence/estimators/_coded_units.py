@@ -57,7 +57,7 @@ class CodedUnits(NamedTuple):
         """Named parameters; effects and their standard deviations in the unit of y."""
         out, coding = self.units.restored(named), self.coding
         effects, stds = group_effects(coding)
-        units = {"fixed_effects": (fixed_effects(coding), coding.ratios)}
+        units: dict[str, Any] = {"fixed_effects": (fixed_effects(coding), coding.ratios)}
         units |= {"effects": (effects, 1.0), "effect_stds": (stds, 1.0)}
         for name in named.keys() & units.keys():
             labels, ratio = units[name]

@@ -42,9 +42,9 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         :class:`Group`, :class:`Factor`, :class:`Smooth` and :class:`Interaction` terms, beside the linear
         effects of the columns that no group and no factor names.  Columns of levels may be strings.
     formula : str or None, default=None
-        All of it in the place of ``columns`` and ``terms``, for data frames: ``"y ~ age + region + (1 + days |
-        subject) + s(speed)"``.  Columns of strings are factors, and ``fit(frame)`` finds y.  It needs
-        ``formulae`` (``pip install sgevidence[formula]``).
+        Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
+        Columns of strings are factors, and ``fit(frame)`` finds y.  It needs ``formulae``
+        (``pip install sgevidence[formula]``).
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
         Prior standard deviation of a coefficient: with ``standardize=True`` standard deviations of y for

@@ -44,7 +44,7 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
     validate_data(model, X, reset=reset, skip_check_array=True)
     X = X if hasattr(X, "columns") else np.asarray(X)
     if reset:
-        names = list(X.columns) if hasattr(X, "columns") else list(range(X.shape[1]))
+        names: list[Any] = list(X.columns) if hasattr(X, "columns") else list(range(X.shape[1]))
         if model.formula is None and columns is not None:
             columns = [names[j] for j in column_indices(columns, len(names), names)]
         model._read = Columns.of(X, terms, columns)
@@ -100,7 +100,7 @@ def plain_rows(model: Any, rows: Rows) -> Rows:
 
 
 def effects_model(model: Any, plain: Any, has_offset: bool) -> Any:
-    """The model of a coding, of the plain one: where no term has a scale to infer, the same with more columns."""
+    """The model of a coding, made of the plain one, which gets more columns where no scale is inferred."""
     coding, p = model._units.coding, len(model.columns_)
     if not coding.layout.blocks:
         kind = LinearModelWithTerms if isinstance(plain, LinearModel) else GLMWithTerms

@@ -72,12 +72,15 @@ def test_other_families_against_the_mean_over_the_prior(family):
     g = np.repeat(np.arange(5), 4)
     eta = 0.5 * rng.standard_normal(5)[g]
     trials = np.full(20, 6.0)
-    more, y = [], {
-        "binomial": lambda: rng.binomial(6, 1 / (1 + np.exp(-eta))),
-        "negative_binomial": lambda: rng.poisson(np.exp(1 + eta) * rng.gamma(2, 0.5, 20)),
-        "gamma": lambda: np.exp(eta) * rng.gamma(2, 0.5, 20),
-        "student_t": lambda: eta + 0.5 * rng.standard_t(4, 20),
-    }[family]()
+    more, y = (
+        [],
+        {
+            "binomial": lambda: rng.binomial(6, 1 / (1 + np.exp(-eta))),
+            "negative_binomial": lambda: rng.poisson(np.exp(1 + eta) * rng.gamma(2, 0.5, 20)),
+            "gamma": lambda: np.exp(eta) * rng.gamma(2, 0.5, 20),
+            "student_t": lambda: eta + 0.5 * rng.standard_t(4, 20),
+        }[family](),
+    )
     more = [trials] if family == "binomial" else []
     X = np.column_stack([np.ones(20), np.ones(20), g, *more])
     model = EffectsModel(0, FAMILIES[family], layout=Layout(np.array([1.5]), (Block(5, 1),)))
