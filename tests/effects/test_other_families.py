@@ -25,16 +25,15 @@ def by_grids(model, rows):
     """Nested quadrature over the intercept, τ and each effect, on even grids."""
     z, b, v = np.linspace(-5, 4, 61), np.linspace(-2.5, 2.5, 161), np.linspace(-6, 6, 161)
     tau = model.layout.blocks[0].deviations(z[:, None])[:, 0]
-    levels = rows.X[:, 2].astype(int)
+    levels, values = rows.X[:, 2].astype(int), np.unique(rows.y)
+    counts = np.array([np.bincount(levels[rows.y == y], minlength=levels.max() + 1) for y in values])
+    patterns, times = np.unique(counts, axis=1, return_counts=True)  # levels with the same rows
     found = np.empty((len(z), len(b)))
     for k in range(len(b)):
-        eta = np.minimum(2.0 * b[k] + tau[:, None] * v, 50.0)  # (z, v)
-        ell = 0.0
-        for y in np.unique(rows.y):
-            n = np.bincount(levels[rows.y == y], minlength=levels.max() + 1)
-            one = model.family.log_density(eta.ravel(), np.full(eta.size, y)).reshape(eta.shape)
-            ell = ell + n[:, None, None] * one
-        found[:, k] = np.sum(logsumexp(ell + norm.logpdf(v), axis=2) + np.log(v[1] - v[0]), axis=0)
+        eta = np.minimum(2.0 * b[k] + tau[:, None] * v, 50.0).ravel()
+        ell = np.array([model.family.log_density(eta, np.full(len(eta), y)) for y in values])
+        ell = (patterns.T @ ell).reshape(-1, len(z), len(v)) + norm.logpdf(v)
+        found[:, k] = times @ (logsumexp(ell, axis=2) + np.log(v[1] - v[0]))
     joint = found + norm.logpdf(b) + norm.logpdf(z)[:, None]
     return logsumexp(joint) + np.log((z[1] - z[0]) * (b[1] - b[0]))
 
