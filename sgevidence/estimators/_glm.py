@@ -9,6 +9,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from .._compat import StrOptions, fit_context
+from ..effects import EffectsModel
 from ..history import Rows
 from ..models import FAMILIES, Family, FarColumns, GLMModel, near
 from ._conditional import LinearPredictor
@@ -19,6 +20,7 @@ from ._intercepts import intercept_center
 from ._known import joined, with_known
 from ._labels import label_indices, two_labels
 from ._stream import learns_online
+from ._terms import effects_model
 from ._units import Fold, Units
 
 
@@ -50,6 +52,13 @@ class BayesianGLM(GLMPredictions):
     columns : array-like or None, default=None
         Names or indices of the columns of X that the model uses, or a mask; None is all.  ``[]`` is the null
         model, the intercept alone.  Models of the same X that differ in ``columns`` can be compared.
+    terms : list or None, default=None
+        :class:`Group`, :class:`Factor`, :class:`Smooth` and :class:`Interaction` terms, beside the linear
+        effects of the columns that no group and no factor names.  Columns of levels may be strings.
+    formula : str or None, default=None
+        Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
+        Columns of strings are factors, and ``fit(frame)`` finds y.  It needs ``formulae``
+        (``pip install sgevidence[formula]``).
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
         Prior standard deviation of a coefficient.
@@ -119,6 +128,8 @@ class BayesianGLM(GLMPredictions):
         family: Any = "poisson",
         *,
         columns: Any = None,
+        terms: Any = None,
+        formula: str | None = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
         intercept_scale: float | None = None,
@@ -131,6 +142,8 @@ class BayesianGLM(GLMPredictions):
     ) -> None:
         self.family = family
         self.columns = columns
+        self.terms = terms
+        self.formula = formula
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
@@ -300,7 +313,9 @@ class BayesianGLM(GLMPredictions):
             has_offset=True,
             intercept_center=0.0 if self._units is None else float(self._units.intercept_center),  # type: ignore
         )
-        return near(model, X)
+        if self._has_terms:
+            model = effects_model(self, model, self._has_offset)
+        return model if isinstance(model, EffectsModel) else near(model, X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

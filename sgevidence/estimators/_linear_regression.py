@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from .._compat import Interval
+from ..effects import EffectsModel
 from ..history import Rows
 from ..models import LinearModel
 from ._coefficients import KnownOrUnknownNoise
@@ -15,6 +16,7 @@ from ._documentation import documented
 from ._given import at_once
 from ._input import check_prior_pair
 from ._lazy import by_parts
+from ._terms import effects_model
 from ._units import Fold, Units
 
 #: Parameters that state the noise; at most one of them may be given.
@@ -36,6 +38,13 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
     columns : array-like or None, default=None
         Names or indices of the columns of X that the model uses, or a mask; None is all.  ``[]`` is the null
         model, the intercept alone.  Models of the same X that differ in ``columns`` can be compared.
+    terms : list or None, default=None
+        :class:`Group`, :class:`Factor`, :class:`Smooth` and :class:`Interaction` terms, beside the linear
+        effects of the columns that no group and no factor names.  Columns of levels may be strings.
+    formula : str or None, default=None
+        Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
+        Columns of strings are factors, and ``fit(frame)`` finds y.  It needs ``formulae``
+        (``pip install sgevidence[formula]``).
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
         Prior standard deviation of a coefficient: with ``standardize=True`` standard deviations of y for
@@ -92,7 +101,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
     (10,)
     """
 
-    _model: LinearModel
+    _model: LinearModel | EffectsModel
 
     _parameter_constraints: dict = {
         **LinearPredictor._parameter_constraints,
@@ -106,6 +115,8 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         noise_std: float | None = None,
         *,
         columns: Any = None,
+        terms: Any = None,
+        formula: str | None = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
         intercept_scale: float | None = None,
@@ -120,6 +131,8 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
     ) -> None:
         self.noise_std = noise_std
         self.columns = columns
+        self.terms = terms
+        self.formula = formula
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
@@ -177,8 +190,9 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
     def _encode(self, y: Any, reset: bool, classes: Any) -> np.ndarray:
         return y.astype(np.float64, copy=False)
 
-    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> LinearModel:
-        return linear_model(self, X.shape[1], self._units)
+    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> LinearModel | EffectsModel:
+        linear = linear_model(self, len(self.columns_), self._units)
+        return effects_model(self, linear, False) if self._has_terms else linear
 
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
         return Units.of_regression(rows, self.fit_intercept, fold=fold)

@@ -22,6 +22,7 @@ from ._linear import LinearModel
 from ._mixture import MixtureModel
 from ._named_priors import NamedPriors
 from ._other_priors import PlainParameters, PriorTransform
+from ._own_priors import HalfStudentT, from_normal
 from ._permanents import log_permanent
 from ._row_function import RowFunction, standard_log_density, standard_normals
 from ._softmax import SoftmaxModel
@@ -52,6 +53,7 @@ __all__ = [
     "Gaussian",
     "GaussianMixture",
     "GaussianParameters",
+    "HalfStudentT",
     "LinearModel",
     "MixtureModel",
     "Model",
@@ -71,6 +73,7 @@ __all__ = [
     "condition_of_factors",
     "dimension_of",
     "far_columns",
+    "from_normal",
     "log_permanent",
     "near",
     "standard_log_density",

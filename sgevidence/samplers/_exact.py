@@ -88,7 +88,8 @@ class Exact(BaseEstimator):
             ) from error
         if found is None:
             raise ValueError(f"the exact log evidence is not a number: {_largest(rows)}")
-        return answer(found.log_evidence, 0.0, found.theta, Weights.ones(len(found.theta)), rows, start)
+        std = found.log_evidence_std
+        return answer(found.log_evidence, std, found.theta, Weights.ones(len(found.theta)), rows, start)
 
 
 def _largest(rows: Rows) -> str:

@@ -6,6 +6,7 @@ A model knows no optimiser and no sampler, and the crossing knows no mixture, so
 from collections.abc import Callable
 from functools import partial
 
+from ..effects import EffectsModel, effects_answer
 from ..mixtures import Allocate, ModeSwitch, takes_allocations
 from ..models import Model
 from ..targets import Answers, proposal
@@ -39,4 +40,6 @@ def from_all_rows(model: Model, asked: Proposal, n_particles: Callable[[float], 
 def answers_of(model: Model) -> Answers | None:
     """The function that answers for a model; None if it has to be annealed."""
     known = proposal(model)
+    if known is None and isinstance(model, EffectsModel):
+        return effects_answer
     return mixture_answer if known is None and model.has_components else known
