@@ -22,14 +22,17 @@ from ..estimators import (
 )
 from ..exceptions import EvidenceWarning
 from ..history import Rows
+from ..models import rscale_of
 from ._fits import posterior_by_fits
 from ._regressions import Regressions
 from ._reports import Weighed
 
 #: Parameters of the independent prior, and what they are if nobody has stated them.
 UNUSED_WITH_G = dict(noise_std=None, noise_prior=None, noise_scale=None, coef_scale=1.0, intercept_scale=1.0)
+#: Parameter of Zellner and Siow's prior alone.
+OF_G = dict(rscale=1.0)
 #: Parameters of the linear regression, all of them.
-OF_LINEAR = UNUSED_WITH_G | dict(coef_prior="independent", fit_intercept=True, standardize=False)
+OF_LINEAR = UNUSED_WITH_G | OF_G | dict(coef_prior="independent", fit_intercept=True, standardize=False)
 
 
 class SubsetLearning(BaseEstimator):
@@ -39,6 +42,7 @@ class SubsetLearning(BaseEstimator):
     always: Any
     groups: Any
     coef_prior: str
+    rscale: Any
     size_prior: str
     fit_intercept: bool
     standardize: bool
@@ -105,9 +109,13 @@ class SubsetLearning(BaseEstimator):
 
     def _units_of(self, rows: Rows) -> Units | None:
         """Units of the first rows, where the prior is stated in them; the g-prior has no unit."""
+        if self.coef_prior == "g":
+            rscale_of("regression", self.rscale)
+        else:
+            _refuse_unused(self, OF_G, f'coef_prior="{self.coef_prior}"')
         if self.coef_prior == "independent":
             return Units.of_regression(rows, self.fit_intercept) if self.standardize else None
-        _refuse_unused(self, UNUSED_WITH_G, 'coef_prior="g"', ": it has no scale")
+        _refuse_unused(self, UNUSED_WITH_G, f'coef_prior="{self.coef_prior}"', ": it has no unit")
         return None
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Rows:

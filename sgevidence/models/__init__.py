@@ -14,6 +14,7 @@ from ._families import Family, Gamma, Gaussian, StudentT
 from ._far_columns import FarColumns, near
 from ._full_gaussian import FullGaussian
 from ._full_mixture import FullMixtureModel
+from ._g_priors import GPrior
 from ._gaussian_component import GaussianParameters
 from ._gaussian_mixture import GaussianMixture
 from ._glm import FAMILIES, GLMModel
@@ -23,6 +24,7 @@ from ._mixture import MixtureModel
 from ._named_priors import NamedPriors
 from ._other_priors import PlainParameters, PriorTransform
 from ._permanents import log_permanent
+from ._rscale import RSCALES, rscale_of
 from ._row_function import RowFunction, standard_log_density, standard_normals
 from ._softmax import SoftmaxModel
 from ._spherical_gaussian import SphericalGaussian
@@ -47,6 +49,7 @@ __all__ = [
     "FarColumns",
     "FullGaussian",
     "FullMixtureModel",
+    "GPrior",
     "GLMModel",
     "Gamma",
     "Gaussian",
@@ -60,6 +63,7 @@ __all__ = [
     "PlainParameters",
     "Poisson",
     "PriorTransform",
+    "RSCALES",
     "RowFunction",
     "SoftmaxModel",
     "SphericalGaussian",
@@ -73,6 +77,7 @@ __all__ = [
     "far_columns",
     "log_permanent",
     "near",
+    "rscale_of",
     "standard_log_density",
     "standard_normals",
     "value_and_grad",
