@@ -24,8 +24,8 @@ from ._mixture import MixtureModel
 from ._named_priors import NamedPriors
 from ._other_priors import PlainParameters, PriorTransform
 from ._permanents import log_permanent
-from ._rscale import RSCALES, rscale_of
 from ._row_function import RowFunction, standard_log_density, standard_normals
+from ._rscale import RSCALES, rscale_of
 from ._softmax import SoftmaxModel
 from ._spherical_gaussian import SphericalGaussian
 from ._spherical_mixture import SphericalMixtureModel

@@ -96,7 +96,7 @@ class GPrior(NamedTuple):
         return out
 
     def log_bayes_factor(self, rest: float, k: int, nu: float) -> tuple[float, float]:
-        """The same of one share, and how far the rule with twice the step is from it, nats."""
+        """Columns that leave one share, and how far the rule with twice the step is from it, nats."""
         _, (f,) = self.log_terms(np.array([rest]), k, nu)
         value = float(logsumexp(f))
         coarse = value if len(f) == 1 else float(logsumexp(f[::2]) + np.log(2))
