@@ -2,7 +2,7 @@ r"""Analysis of variance of fixed factors, each with a scale of its own (Rouder 
 
     y = μ + Σ_t Z_t u_t + ε,    u_t ~ N(0, g_t σ² I),    g_t ~ InvGamma(1/2, r²/2),    p(μ, σ²) ∝ 1/σ²
 
-The columns of Z_t are orthonormal contrasts of the levels, so that no level is special, and an interaction has
+The columns of Z_t are orthonormal contrasts of the levels, so that no level is special; an interaction has
 the products of its factors' columns.  Given g, with the centred C = ZᵀZ, c = Zᵀy, q = yᵀy and G = diag(g),
 
     log p(y | g)/p(y | null) = −½ log |I + √G C √G| − (n − 1)/2 log(1 − R²_g),
