@@ -75,7 +75,7 @@ def _check(theta: np.ndarray, names: list[str]) -> None:
             )
 
 
-def one_by_one(log_density: Callable[[np.ndarray], float]) -> LogDensity:
+def one_by_one(log_density: Callable[[np.ndarray], Any]) -> LogDensity:
     """A log density of one draw, for several."""
 
     def of_several(theta: np.ndarray) -> np.ndarray:

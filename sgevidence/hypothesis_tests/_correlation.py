@@ -94,7 +94,8 @@ class Correlation:
             return log_prior + (n - 1) / 2 * log_unexplained - (n - 1.5) * np.log1p(-rho * r) + log_F
 
         value, error = log_integral(log_joint, -FURTHEST, FURTHEST)
-        return float(value - np.log(hyp2f1(0.5, 0.5, n - 0.5, 0.5))), error
+        rounding = n * float(ROUNDING) / (1 - abs(r))
+        return float(value - np.log(hyp2f1(0.5, 0.5, n - 0.5, 0.5))), error + rounding
 
 
 def correlation(x: Any, y: Any, *, rscale: float | str = "medium") -> BayesFactorResult:
@@ -151,5 +152,5 @@ def _checked(test: Correlation) -> Correlation:
         if square <= n * (ROUNDING * most) ** 2:
             raise ValueError(f"{name} is constant, and has no correlation")
     if 1 - abs(test.r) < ROUNDING:
-        raise ValueError("y is a linear function of x: the Bayes factor is infinite")
+        raise ValueError("y is a linear function of x: there is no chance to test it against")
     return test

@@ -111,7 +111,10 @@ class TTest:
         N = self._effective
         rest = self.squares / (self.squares + N * self.effect**2)
         nu = self.n_samples - len(self.samples) + 1.0
-        return GPrior("inverse-gamma", N * self.rscale**2).log_bayes_factor(rest, 1, nu)
+        value, error = GPrior("inverse-gamma", N * self.rscale**2).log_bayes_factor(rest, 1, nu)
+        largest = max(sample.largest for sample in self.samples)
+        rounding = ROUNDING * largest / np.sqrt(self.squares / self.n_samples)  # of the squares, relative
+        return value, error + float(nu * rounding * (1 - rest))
 
 
 def ttest(

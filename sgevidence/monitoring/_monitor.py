@@ -288,8 +288,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
     @property
     def warning_detected(self) -> bool:
         """Is a change more probable than not, and not declared yet?"""
-        seen = getattr(self, "change_probability_", ())
-        return not self.drift_detected and len(seen) > 0 and bool(seen[-1] > 0.5)
+        seen = getattr(self, "change_probability_", np.zeros(1))
+        return not self.drift_detected and bool(seen[-1:].sum() > 0.5)
 
     @property
     def log_predictive_path_(self) -> dict[str, np.ndarray]:

@@ -74,11 +74,11 @@ def test_anova_of_teeth():
     found = anova(TOOTH, {"supp": SUPP, "dose": DOSE})
     assert found.index == ["supp", "dose", "supp + dose", "supp + dose + supp:dose"]
     one, two = found["log_bayes_factor"][:2], found["log_bayes_factor"][2:]
-    np.testing.assert_allclose(one, [0.181285005, 29.237180943], atol=1e-5)
+    np.testing.assert_allclose(one, [0.181285005, 29.237180943], atol=1e-4)
     np.testing.assert_allclose(two, [33.2924641535, 34.28007976], atol=0.03)
     # by quadrature over the two or three g with another program, as this library's issue gives them
     np.testing.assert_allclose(two, [33.2921, 34.2951], atol=1e-3)
-    assert (found["log_bayes_factor_std"] < 1e-4).all()
+    assert (found["log_bayes_factor_std"] < 1e-3).all()
 
 
 def test_anova_of_unequal_cells():
@@ -86,7 +86,7 @@ def test_anova_of_unequal_cells():
     kept = np.r_[5:29, 33:54]
     factors = {"wool": WOOL[kept], "tension": TENSION[kept]}
     found = anova(BREAKS[kept], factors, rscale="wide")["log_bayes_factor"]
-    np.testing.assert_allclose(found[:2], [-1.029229695, 2.469567215], atol=1e-5)
+    np.testing.assert_allclose(found[:2], [-1.029229695, 2.469567215], atol=1e-4)
     np.testing.assert_allclose(found[2:], [1.70111664, 2.74359913], atol=0.05)
 
 
