@@ -31,7 +31,9 @@ LOWEST, HIGHEST, COARSE = -30.0, 60.0, 1.0
 #: Step of the trapezoid rule in units of √(1/(k + 2)), k columns, and its largest step in log g.
 STEP, LARGEST_STEP = 1.4, 0.8
 #: Nats of error above which the step is halved; halvings at most.
-TOLERANCE, MOST_HALVINGS = 3e-4, 2
+TOLERANCE, MOST_HALVINGS = 4e-4, 2
+#: Nats of error that a lucky place of the nodes hides: at most 8e-5 on 14 designs of 22 to 2928 rows.
+LEAST_ERROR = 1.5e-4
 #: Share of the squares of y that is rounding, and rounding itself.
 SMALLEST, EPS = 1e-12, float(np.finfo(float).eps)
 
@@ -214,7 +216,7 @@ def _log_bayes_factor(terms: list[np.ndarray], y: np.ndarray, r: float) -> tuple
         f = given.along(last, others, axes[last]).reshape([len(axis) for axis in axes])
         value = float(logsumexp(f))
         coarse = float(logsumexp(f[tuple(slice(None, None, 2) for _ in axes)]) + len(axes) * np.log(2))
-        error = (coarse - value) ** 2  # of e^(−c/h) with half the step
+        error = (coarse - value) ** 2 + LEAST_ERROR  # of e^(−c/h) with half the step
         if error < TOLERANCE:
             break
     return value + float(np.log(steps).sum()), error + n * EPS / max(left, SMALLEST)
