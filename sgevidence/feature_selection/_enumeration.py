@@ -31,7 +31,7 @@ def enumerate_subsets(
     -------
     log_evidence, lost : ndarray of shape (2**len(groups),)
         Bit g of a subset's index says whether group g is in.
-    grid : NoiseGrid or ZellnerSiow
+    grid : NoiseGrid or IntegralOverG
     """
     always, every = list(always), [j for group in groups for j in group]
     grid = covering(moments, [np.array(always), np.array(always + every)])

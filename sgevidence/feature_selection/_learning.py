@@ -24,6 +24,7 @@ from ..estimators import (
 )
 from ..exceptions import EvidenceWarning
 from ..history import Rows
+from ..models import rscale_of
 from ._fits import posterior_by_fits
 from ._regressions import Regressions
 from ._reports import Weighed
@@ -32,8 +33,10 @@ from ._reports import Weighed
 UNUSED_WITH_G: dict[str, Any] = dict(
     noise_std=None, noise_prior=None, noise_scale=None, coef_scale=1.0, intercept_scale=None, units=None
 )
+#: Parameter of Zellner and Siow's prior alone.
+OF_G: dict[str, Any] = dict(rscale=1.0)
 #: Parameters of the linear regression, all of them.
-OF_LINEAR = UNUSED_WITH_G | dict(coef_prior="independent", fit_intercept=True, standardize=True)
+OF_LINEAR = UNUSED_WITH_G | OF_G | dict(coef_prior="independent", fit_intercept=True, standardize=True)
 
 
 class SubsetLearning(Standardising):
@@ -43,6 +46,7 @@ class SubsetLearning(Standardising):
     always: Any
     groups: Any
     coef_prior: str
+    rscale: Any
     size_prior: str
     fit_intercept: bool
     random_state: Any
@@ -130,9 +134,13 @@ class SubsetLearning(Standardising):
 
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
         """Units of the first rows, where the prior is stated in them; the g-prior has no unit."""
+        if self.coef_prior == "g":
+            rscale_of("regression", self.rscale)
+        else:
+            _refuse_unused(self, OF_G, f'coef_prior="{self.coef_prior}"')
         if self.coef_prior == "independent":
             return super()._take_units(rows, may_wait, fold)
-        _refuse_unused(self, UNUSED_WITH_G, 'coef_prior="g"', ": it has no scale")
+        _refuse_unused(self, UNUSED_WITH_G, f'coef_prior="{self.coef_prior}"', ": it has no unit")
         self._units = None
         return True
 

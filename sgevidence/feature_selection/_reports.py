@@ -93,7 +93,7 @@ class SubsetReports(Standardising):
     def evidence_is_relative_(self) -> bool:
         """Is ``log_evidence_`` relative to the null model?"""
         self._posterior("evidence_is_relative_")
-        return self._settings["coef_prior"] == "g"
+        return self._settings["coef_prior"] != "independent"
 
     @property
     def log_evidence_std_(self) -> float:
@@ -191,8 +191,9 @@ class SubsetReports(Standardising):
         if found is None:
             rng = copy.deepcopy(self._rng)
             size_prior = self._settings["size_prior"]
-            prior = self._settings["coef_prior"]
-            found = posterior(self._sums, self._model, self._always, self._groups, size_prior, rng, prior)
+            prior, rscale = self._settings["coef_prior"], self._settings["rscale"]
+            args = self._sums, self._model, self._always, self._groups, size_prior, rng
+            found = posterior(*args, prior, rscale)
             conflict = self._prior_conflict() if prior == "independent" else None
             if conflict is not None:
                 found = found._replace(doubts=[*found.doubts, conflict])

@@ -49,12 +49,17 @@ class EvidenceFeatureSelector(
     groups : sequence of array-likes or None, default=None
         Names or indices of columns that go in together, as those of one factor.  A column in no group goes in
         alone; None: all do.
-    coef_prior : {"independent", "g"}, default="independent"
-        "independent": each coefficient has the prior of :class:`BayesianLinearRegression`.  "g": Zellner and
-        Siow's prior, a Cauchy distribution in the shape of the columns' own covariance (a mixture of
-        g-priors, g ~ InvGamma(1/2, n/2)), and flat priors of the intercept and of log σ (Liang et al. 2008).
-        It does not depend on the units of columns and y.  All log evidences are then relative to the null
+    coef_prior : {"independent", "g", "hyper-g", "unit-information", "bric"}, default="independent"
+        "independent": each coefficient has the prior of :class:`BayesianLinearRegression`.  The others are
+        g-priors, Gaussian or a mixture of Gaussians in the shape of the columns' own covariance, with flat
+        priors of the intercept and of log σ (Liang et al. 2008).  "g": Zellner and Siow's, a Cauchy
+        distribution (g ~ InvGamma(1/2, n r²/2) with r = ``rscale``); "hyper-g": p(g) ∝ (1 + g)^(−3/2);
+        "unit-information": g = n, worth one row; "bric": g = max(n, p²) (Fernández, Ley and Steel 2001).
+        They do not depend on the units of columns and y.  All log evidences are then relative to the null
         model, since flat priors have no constant, and cannot be compared with those of other models.
+    rscale : float or {"medium", "wide", "ultrawide"}, default=1.0
+        Scale r of ``coef_prior="g"``: 1 is Zellner and Siow's own; the words are those of ``regressionBF`` of
+        the R package BayesFactor, √2/4 (its default), 1/2 and √2/2.
     size_prior : {"beta-binomial", "uniform"}, default="beta-binomial"
         Prior of subsets: "beta-binomial" gives each number of columns (or groups) the same probability, and
         shares it among the subsets of that size, which allows for having looked at many columns (Scott and
@@ -84,7 +89,7 @@ class EvidenceFeatureSelector(
         them), ``size``, ``log_evidence``, ``log_evidence_std``, ``log_prior`` (nats), ``probability``.
     log_evidence_, log_evidence_std_ : float
         Log evidence of the average over subsets, in nats; the standard error is 0 where all linear
-        regressions are enumerated.  With ``coef_prior="g"`` it is relative to the null model, as those of
+        regressions are enumerated.  With a g-prior it is relative to the null model, as those of
         ``models_``.
     evidence_is_relative_ : bool
         Is that so?
@@ -135,6 +140,7 @@ class EvidenceFeatureSelector(
     ----------
     D. Madigan, J. York (1995), International Statistical Review 63, 215.
     A. Zellner, A. Siow (1980), in: Bayesian Statistics, Valencia, 585.
+    C. Fernández, E. Ley, M. F. J. Steel (2001), Journal of Econometrics 100, 381.
     M. M. Barbieri, J. O. Berger (2004), Annals of Statistics 32, 870.
     F. Liang, R. Paulo, G. Molina, M. A. Clyde, J. O. Berger (2008), Journal of the American Statistical
     Association 103, 410.
@@ -169,7 +175,8 @@ class EvidenceFeatureSelector(
         "estimator": [HasMethods(["fit", "predict"]), None],
         "always": ["array-like"],
         "groups": [list, tuple, None],
-        "coef_prior": [StrOptions({"independent", "g"})],
+        "coef_prior": [StrOptions({"independent", "g", "hyper-g", "unit-information", "bric"})],
+        "rscale": [Real, str],
         "size_prior": [StrOptions({"beta-binomial", "uniform"})],
         "fit_intercept": ["boolean"],
         "coef_scale": [Interval(Real, 0, None, closed="neither")],
@@ -189,6 +196,7 @@ class EvidenceFeatureSelector(
         always: Any = (),
         groups: Sequence[Any] | None = None,
         coef_prior: str = "independent",
+        rscale: float | str = 1.0,
         size_prior: str = "beta-binomial",
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
@@ -204,6 +212,7 @@ class EvidenceFeatureSelector(
         self.always = always
         self.groups = groups
         self.coef_prior = coef_prior
+        self.rscale = rscale
         self.size_prior = size_prior
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale

@@ -62,6 +62,9 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         ``row`` at which it was declared, ``place``, ``probability``, ``log_bayes_factor`` (nats).
     drift_detected : bool
         Did the last update declare a change?  The name is river's.
+    warning_detected : bool
+        Is a change since the last declared one more probable than not, and not declared yet?  river's
+        ``DriftRetrainingClassifier`` trains its next model meanwhile.
     run_length_posterior_ : dict of str to ndarray
         ``start``, ``run_length`` and ``probability`` of each hypothesis about the present segment.
     log_evidence_ : float
@@ -281,6 +284,12 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
     def drift_detected(self) -> bool:
         """Did the last update declare a change?"""
         return getattr(self, "_detected_now", False)
+
+    @property
+    def warning_detected(self) -> bool:
+        """Is a change more probable than not, and not declared yet?"""
+        seen = getattr(self, "change_probability_", np.zeros(1))
+        return not self.drift_detected and bool(seen[-1:].sum() > 0.5)
 
     @property
     def log_predictive_path_(self) -> dict[str, np.ndarray]:

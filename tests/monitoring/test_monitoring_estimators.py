@@ -262,13 +262,28 @@ def test_rows_of_dicts(rng):
         monitor.update({"a": 1.0})
 
 
+def test_a_change_is_warned_of_before_it_is_declared(rng):
+    series = np.append(rng.normal(size=100), rng.normal(size=60) + 1.0)
+    monitor, warned, probable = EvidenceMonitor(NormalSegment()), [], []
+    assert not monitor.warning_detected
+    for i, x in enumerate(series):
+        monitor.update(x)
+        assert not (monitor.warning_detected and monitor.drift_detected)
+        warned += [i] * monitor.warning_detected
+        probable += [i] * bool(monitor.change_probability_[-1] > 0.5)
+    declared = [d.row for d in monitor.detections_]
+    assert warned == [i for i in probable if i not in declared]
+    assert any(100 <= i < declared[-1] for i in warned)
+
+
 @pytest.mark.filterwarnings("ignore:column 0 has only 2 different values")  # half of them are wrong
-def test_in_a_pipeline_of_river(rng):
+@pytest.mark.parametrize("train_in_background", [False, True])
+def test_in_a_pipeline_of_river(rng, train_in_background):
     drift = pytest.importorskip("river.drift")
     from river.naive_bayes import GaussianNB
 
     model = drift.DriftRetrainingClassifier(
-        GaussianNB(), EvidenceMonitor(NormalSegment()), train_in_background=False
+        GaussianNB(), EvidenceMonitor(NormalSegment()), train_in_background=train_in_background
     )
     right = []
     for i in range(600):
