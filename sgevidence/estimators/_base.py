@@ -43,6 +43,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     n_jobs: int | None = None  #: of those that have the parameter
     standardize: bool = False  #: of those that have the parameter
     _takes_known = False  # an offset, or trials
+    _takes_missing = False  # levels of X
     n_samples_seen_: int
     _settings: dict[str, Any]  #: parameters of the first call
     data_fingerprint_: int
@@ -193,7 +194,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
         Samplers copy what they keep, and a user's functions are given views that cannot be written to.
         """
-        refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
+        refuse_unreadable(takes_missing=self._takes_missing, X=X, y=y, sample_weight=sample_weight)
         X, y = self._validate(X, y, reset)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         refuse_extreme(sample_weight=weight)
@@ -255,7 +256,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """Validated rows in the form that the model was fitted on."""
         check_is_fitted(self)
         X, y, _ = at_once(self, X, y)
-        refuse_unreadable(X=X, y=y)
+        refuse_unreadable(takes_missing=self._takes_missing, X=X, y=y)
         X, y = self._validate(X, y, False)
         rows = Rows.of(self._encode_X(X, False), self._encode(y, False, None))
         return rows if self._units is None else self._units.rows(rows)
@@ -269,7 +270,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _columns_of(self, X: Any) -> np.ndarray:
         """Validated columns that the model uses."""
-        refuse_unreadable(X=X)
+        refuse_unreadable(takes_missing=self._takes_missing, X=X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         self._refuse_extreme(X=X)
         return X

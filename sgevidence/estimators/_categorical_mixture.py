@@ -83,6 +83,7 @@ class BayesianCategoricalMixture(MixtureEstimator):
     ['no', 'yes']
     """
 
+    _takes_missing = True
     _model: CategoricalMixtureModel
     categories_: list[np.ndarray]
     _declared: list[Any] | None  #: levels that a frame's categorical columns declare

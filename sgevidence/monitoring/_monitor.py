@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from .._compat import Interval, StrOptions, fit_context
-from ..estimators import all_or_nothing
+from ..estimators import all_or_nothing, refuse_unreadable
 from ..exceptions import EvidenceWarning
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes
@@ -202,6 +202,7 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
             reset = reset or not hasattr(self, "_watch")
             # an estimator is copied before it learns, the arrays of a closed form are not
             watch = self._new_watch() if reset else self._copied()
+            refuse_unreadable(X=X, y=y)
             index = index_of(X)
             X, y = self._validate(as_table(X, y), y, watch, reset)
             if isinstance(watch, ChunkWatch) and reset:

@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, check_X_y
 
 from .._compat import Interval, validate_params
+from ..estimators import refuse_unreadable
 from ..exceptions import EvidenceWarning
 from ._estimators import watches_by_estimator
 from ._few_values import FewValues, complaint
@@ -86,6 +87,7 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     >>> segment(series).change_points
     array([100])
     """
+    refuse_unreadable(X=X, y=y)
     chosen: Any = SeriesSegment() if model is None else clone(model)
     if watches_by_estimator(chosen):
         raise ValueError(f"segment needs a segment model in closed form, got {type(chosen).__name__}")

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import itertools
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple
@@ -26,7 +27,7 @@ from estimator_cases import (
 from scipy import sparse
 from scipy.stats import norm
 
-from sgevidence import AIS, SGAIS, DivergenceError, EvidenceModelAverager, Laplace
+from sgevidence import AIS, SGAIS, DivergenceError, EvidenceFeatureSelector, EvidenceModelAverager, Laplace
 from sgevidence.models import Model
 
 N = 40
@@ -121,6 +122,32 @@ def test_masked_entries(kind):
                 getattr(est, method)(masked(X, 3))
     unmasked = call(kind, X=lambda d: masked(d["X"], []))
     assert est.partial_fit(**unmasked).n_samples_seen_ == 45 + N
+
+
+@pytest.mark.parametrize("value", [None, pd.NA, pd.NaT, float("nan")], ids=["None", "NA", "NaT", "nan"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_entries_among_objects(kind, value):
+    """scikit-learn looks for nan first and makes nan of None afterwards: sums then had no end."""
+
+    def holed(array):
+        out = np.asarray(array).astype(object)
+        out[3] = value
+        return out
+
+    message = "{} contains NaN or another missing value, .* in row 3"
+    names = ["X", "sample_weight"] + ["y"] * (kind in WITH_TARGETS)
+    for name, est in itertools.product(names, (estimator(kind), fitted(kind))):
+        spoil = (lambda d: holed(np.ones(N))) if name == "sample_weight" else lambda d: holed(d[name])
+        refused(est, ValueError, message.format(name), **call(kind, **{name: spoil}))
+    X, y = data(kind)
+    if kind in WITH_TARGETS:
+        for forms in (holed(y), holed(y).tolist(), pd.Series(holed(y))):
+            with pytest.raises(ValueError, match="y contains NaN"):
+                est.score_samples(X, forms)
+    if kind == "linear":
+        for other in (EvidenceFeatureSelector(), EvidenceModelAverager([("one", estimator(kind))])):
+            with pytest.raises(ValueError, match=message.format("y")):
+                other.fit(X, holed(y))
 
 
 class Query:

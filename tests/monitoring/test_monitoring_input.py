@@ -37,6 +37,20 @@ def test_a_flat_row_of_many_columns_and_a_flat_x_with_y_are_refused(rng):
         EvidenceMonitor(RegressionSegment()).fit(rng.normal(size=20), rng.normal(size=20))
 
 
+def test_what_is_missing_is_refused(series):
+    """Not the number under a mask, nor a choke on pandas.NA."""
+    hidden = np.ma.masked_greater(series.to_numpy(), 7.0)
+    objects = series.astype(object)
+    objects.iloc[5] = pd.NA
+    for call in (EvidenceMonitor(MODEL).fit, EvidenceMonitor(MODEL).partial_fit, segment):
+        with pytest.raises(ValueError, match="X is a masked array"):
+            call(hidden)
+        with pytest.raises(ValueError, match="X contains NaN or another missing value, <NA> in row 5"):
+            call(objects)
+        with pytest.raises(ValueError, match="y is a masked array"):
+            call(np.ones((240, 2)), hidden)
+
+
 @pytest.mark.parametrize("size", [1, 37, 240])
 def test_changes_have_dates(series, size):
     """Also those of rows in chunks long before the declaration, in bounded memory."""
