@@ -137,7 +137,7 @@ def test_missing_entries_among_objects(kind, value):
     message = "{} contains NaN or another missing value, .* in row 3"
     names = ["X", "sample_weight"] + ["y"] * (kind in WITH_TARGETS)
     for name, est in itertools.product(names, (estimator(kind), fitted(kind))):
-        spoil = (lambda d: holed(np.ones(N))) if name == "sample_weight" else lambda d: holed(d[name])
+        spoil = lambda d, name=name: holed(d.get(name, np.ones(N)))  # noqa: E731
         refused(est, ValueError, message.format(name), **call(kind, **{name: spoil}))
     X, y = data(kind)
     if kind in WITH_TARGETS:
