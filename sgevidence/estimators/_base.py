@@ -22,7 +22,7 @@ from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ._callbacks import fit_tasks
 from ._folding import learn_by_sums
 from ._given import arrays_of, at_once, collection_in
-from ._input import fingerprint, generator, refuse_extreme, refuse_unreadable
+from ._input import fingerprint, generator, looks_normalised, refuse_extreme, refuse_unreadable
 from ._prior_conflict import CONFLICT, prior_conflict
 from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
@@ -144,6 +144,8 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _add(self, sampler: Any, rows: Any, weight: float, reset: bool, X: Any, y: Any) -> None:
         """Run the sampler on rows in the units of the model; ``weight`` is their total one."""
         self._weight_seen += weight
+        if reset and (words := looks_normalised(len(rows), weight)):
+            self._doubt(words, stacklevel=6)
         call = "fit" if reset else "partial_fit"
         with fit_tasks(self, call, X, y) as tasks:
             name, total = getattr(self, "_named", type(self).__name__), self.n_samples_seen_ + len(rows)

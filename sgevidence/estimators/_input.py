@@ -13,6 +13,8 @@ from ._levels import missing_in
 
 #: Rows that a checksum copies at a time: a megabyte of ten columns.
 FINGERPRINT_ROWS = 10_000
+#: Rows whose weights may sum to one by chance, fewer than that; distance of a sum from one that is rounding.
+MIN_NORMALISED_ROWS, NORMALISED = 10, 1e-9
 #: Magnitude whose square leaves room for a division by a variance of 10⁻¹⁰⁰.
 LARGEST = 1e100
 
@@ -92,6 +94,16 @@ def refuse_extreme(**arrays: np.ndarray | None) -> None:
                     f"{name} has values of {largest:.0e}, whose squares leave the floating-point numbers: "
                     "state it in another unit"
                 )
+
+
+def looks_normalised(n_rows: int, total_weight: float) -> str | None:
+    """A sentence on weights of so many rows that count as one row together; None of others."""
+    if n_rows < MIN_NORMALISED_ROWS or abs(total_weight - 1.0) > NORMALISED:
+        return None
+    return (
+        f"the weights of {n_rows} rows sum to 1, so that all of them count as one row: a weight says how "
+        "often its row counts; multiply by the number of rows if each is to count once on the average"
+    )
 
 
 def generator(random_state: Any) -> np.random.Generator:

@@ -15,6 +15,7 @@ from ..estimators import (
     Units,
     generator,
     heading,
+    looks_normalised,
     places,
     prior_conflict,
     warned,
@@ -194,9 +195,9 @@ class SubsetReports(BaseEstimator):
             size_prior = self._settings["size_prior"]
             prior = self._settings["coef_prior"]
             found = posterior(self._sums, self._model, self._always, self._groups, size_prior, rng, prior)
-            conflict = self._prior_conflict()
-            if conflict is not None:
-                found = found._replace(doubts=[*found.doubts, conflict])
+            normalised = looks_normalised(self.n_samples_seen_, self._sums.total_weight)
+            more = [words for words in (self._prior_conflict(), normalised) if words is not None]
+            found = found._replace(doubts=[*found.doubts, *more])
             self._weighed.posterior = found
             for doubt in found.doubts:
                 warnings.warn(doubt, EvidenceWarning, stacklevel=3)

@@ -27,7 +27,15 @@ from estimator_cases import (
 from scipy import sparse
 from scipy.stats import norm
 
-from sgevidence import AIS, SGAIS, DivergenceError, EvidenceFeatureSelector, EvidenceModelAverager, Laplace
+from sgevidence import (
+    AIS,
+    SGAIS,
+    DivergenceError,
+    EvidenceFeatureSelector,
+    EvidenceModelAverager,
+    EvidenceWarning,
+    Laplace,
+)
 from sgevidence.models import Model
 
 N = 40
@@ -387,3 +395,38 @@ def test_divergence_of_the_published_settings_is_an_error_not_a_nan():
     X, y = data("linear")
     est = estimator("linear", noise_std=0.5, sampler=SGAIS.paper())
     refused(est, DivergenceError, "Standardise the columns", "fit", X=1e4 * X, y=y)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_likelihood_that_lets_its_own_estimator_learn(method):
+    """It would wait for itself for ever; a clone may learn there."""
+    X, y = data("custom", 20)
+
+    def own(theta, X, y):
+        getattr(models[-1], method)(X, y)
+        return slope_log_likelihood(theta, X, y)
+
+    models = [slope_model(own)]
+    with pytest.raises(RuntimeError, match="this BayesianModel is learning"):
+        models[0].fit(X, y)
+    assert not hasattr(models[0], "log_evidence_")
+    models.append(slope_model())
+    models[0].fit(X, y)
+    assert np.isfinite(models[0].log_evidence_)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_that_sum_to_one_are_one_row(kind, rng):
+    """Rows may weigh little, but a sum of one is how other libraries state shares."""
+    words = "weights of 40 rows sum to 1"
+    w = rng.random(N)
+    with pytest.warns(EvidenceWarning, match=words):
+        est = estimator(kind).fit(**call(kind), sample_weight=w / w.sum())
+    assert any(words in one for one in est.warnings_)
+    for weight in (w, w / w.sum() * 1.0001, np.full(N, 0.5)):
+        assert not any(
+            words in one for one in estimator(kind).fit(**call(kind), sample_weight=weight).warnings_
+        )
+    if kind == "linear":
+        selector = EvidenceFeatureSelector().fit(**call(kind), sample_weight=w / w.sum())
+        assert any(words in one for one in selector.warnings_)
