@@ -5,8 +5,15 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from sgevidence import EvidenceMonitor
-from sgevidence.monitoring import EvidenceDetector, NormalSegment, RegressionSegment, segment
+from sgevidence import BayesianGMM, EvidenceMonitor
+from sgevidence.monitoring import (
+    CountSegment,
+    EvidenceDetector,
+    NormalSegment,
+    RegressionSegment,
+    SeriesSegment,
+    segment,
+)
 
 
 @pytest.fixture
@@ -49,6 +56,28 @@ def test_what_is_missing_is_refused(series):
             call(objects)
         with pytest.raises(ValueError, match="y is a masked array"):
             call(np.ones((240, 2)), hidden)
+
+
+@pytest.mark.parametrize(
+    "model", [CountSegment(), NormalSegment(), CountSegment, SeriesSegment(), BayesianGMM(2)]
+)
+def test_a_model_in_the_place_of_y_is_refused(rng, model):
+    """It was ignored, and the default model took counts for numbers."""
+    X = rng.poisson(3.0, (50, 1))
+    for call in (segment, EvidenceMonitor().fit, EvidenceMonitor().partial_fit):
+        with pytest.raises(TypeError, match=r"y is a (\w+): a model is given by its name, model=\1"):
+            call(X, model)
+
+
+@pytest.mark.parametrize("start, step", [(1000, 1), (0, 5), (-40, 2), (0, 1)])
+def test_a_range_that_does_not_count_rows_is_an_index(series, start, step):
+    numbered = series.set_axis(pd.RangeIndex(start, start + 240 * step, step))
+    found = segment(numbered, model=MODEL)
+    assert found.change_times == [start + step * int(row) for row in found.change_points]
+    monitor = EvidenceMonitor(MODEL)
+    for i in range(0, 240, 37):
+        monitor.partial_fit(numbered.iloc[i : i + 37])
+    assert monitor.change_times_ == [start + step * int(row) for row in monitor.change_points_]
 
 
 @pytest.mark.parametrize("size", [1, 37, 240])
