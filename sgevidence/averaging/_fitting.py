@@ -62,7 +62,7 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
         if self.method != "bma" or not is_dask(X):  # models take a collection as it is
             X, y, sample_weight = at_once(self, X, y, sample_weight)
         with all_or_nothing(self), fit_tasks(self, "fit", X, y) as tasks:
-            refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
+            refuse_unreadable(takes_missing=True, X=X, y=y, sample_weight=sample_weight)
             standing = self._start()
             if self.method == "bma":
                 params = route(self, "fit", standing.children, sample_weight, fit_params)
@@ -86,7 +86,7 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
         raise_for_params(fit_params, self, "partial_fit")
         X, y, sample_weight = at_once(self, X, y, sample_weight)
         with all_or_nothing(self), fit_tasks(self, "partial_fit", X, y) as tasks:
-            refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
+            refuse_unreadable(takes_missing=True, X=X, y=y, sample_weight=sample_weight)
             first = not hasattr(self, "_standing")
             if first:
                 standing = self._start()

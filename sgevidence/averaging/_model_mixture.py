@@ -251,7 +251,7 @@ class MixedPredictions(BaseEstimator):
     def _ask(self, method: str, X: Any, *args: Any, metadata: Any = None, **kwargs: Any) -> list[Any]:
         """The answers of all models, each to X as its pipeline transforms it."""
         X, *_ = at_once(self, X, only_X=True)
-        refuse_unreadable(X=X)
+        refuse_unreadable(takes_missing=True, X=X)
         check_feature_names(self, X, reset=False)
         routed = route_to_last_steps(self, list(self.named_estimators_.items()), metadata or {})
         answers = []

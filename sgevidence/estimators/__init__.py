@@ -4,7 +4,7 @@ from ._autoregression import BayesianAutoregression
 from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._categorical_mixture import BayesianCategoricalMixture
-from ._collections import is_dask, names_of
+from ._collections import is_dask, names_of, refuse_unknown_sizes
 from ._custom import BayesianModel
 from ._dimensions import dimensions, places, scalar_names
 from ._documentation import documented
@@ -16,6 +16,7 @@ from ._input import (
     column_indices,
     fingerprint,
     generator,
+    looks_normalised,
     refuse_extreme,
     refuse_unreadable,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "holds_rows",
     "takes_units",
     "linear_model",
+    "looks_normalised",
     "merge",
     "names_of",
     "percent",
@@ -75,6 +77,7 @@ __all__ = [
     "prior_conflict",
     "refuse_changes",
     "refuse_extreme",
+    "refuse_unknown_sizes",
     "refuse_unreadable",
     "scalar_names",
     "settings",

@@ -22,7 +22,7 @@ from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ._callbacks import fit_tasks
 from ._folding import learn_by_sums
 from ._given import arrays_of, at_once, collection_in
-from ._input import fingerprint, generator, refuse_extreme, refuse_unreadable
+from ._input import fingerprint, generator, looks_normalised, refuse_extreme, refuse_unreadable
 from ._prior_conflict import CONFLICT, prior_conflict
 from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
@@ -42,6 +42,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     verbose: Any
     n_jobs: int | None = None  #: of those that have the parameter
     _takes_known = False  # an offset, or trials
+    _takes_missing = False  # levels of X
     n_samples_seen_: int
     _settings: dict[str, Any]  #: parameters of the first call
     data_fingerprint_: int
@@ -146,6 +147,8 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _add(self, sampler: Any, rows: Any, weight: float, reset: bool, X: Any, y: Any) -> None:
         """Run the sampler on rows in the units of the model; ``weight`` is their total one."""
         self._weight_seen += weight
+        if reset and (words := looks_normalised(len(rows), weight)):
+            self._doubt(words, stacklevel=6)
         call = "fit" if reset else "partial_fit"
         with fit_tasks(self, call, X, y) as tasks:
             name, total = getattr(self, "_named", type(self).__name__), self.n_samples_seen_ + len(rows)
@@ -203,7 +206,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
         Samplers copy what they keep, and a user's functions are given views that cannot be written to.
         """
-        refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
+        refuse_unreadable(takes_missing=self._takes_missing, X=X, y=y, sample_weight=sample_weight)
         X, y = self._validate(X, y, reset)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         refuse_extreme(sample_weight=weight)
@@ -260,7 +263,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """Validated rows in the form that the model was fitted on."""
         self._must_be_fitted()
         X, y, _ = at_once(self, X, y)
-        refuse_unreadable(X=X, y=y)
+        refuse_unreadable(takes_missing=self._takes_missing, X=X, y=y)
         X, y = self._validate(X, y, False)
         rows = Rows.of(self._encode_X(X, False), self._encode(y, False, None))
         return rows if self._units is None else self._units.rows(rows)
@@ -274,7 +277,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _columns_of(self, X: Any) -> np.ndarray:
         """Validated columns that the model uses."""
-        refuse_unreadable(X=X)
+        refuse_unreadable(takes_missing=self._takes_missing, X=X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         self._refuse_extreme(X=X)
         return X

@@ -44,7 +44,12 @@ DRAWS, MARGIN = 2000, 0.1
 
 
 def prior_conflict(
-    model: Any, theta: np.ndarray, W: np.ndarray, rows: Rows | None, is_standardized: bool
+    model: Any,
+    theta: np.ndarray,
+    W: np.ndarray,
+    rows: Rows | None,
+    is_standardized: bool,
+    y_size: float | None = None,
 ) -> str | None:
     """A sentence on what contradicts the prior and how to mend it; None if nothing does.
 
@@ -58,6 +63,8 @@ def prior_conflict(
     rows : Rows or None
         Rows of the last call, in the units of the model; None where their spread is not to be checked.
     is_standardized : bool
+    y_size : float, optional
+        Size of y, in the units of the model, where there are no rows.
     """
     beyond_units: Found = None  # no scaling of columns changes it
     with np.errstate(all="ignore"):
@@ -67,7 +74,9 @@ def prior_conflict(
         else:
             plain = getattr(model, "plain", model)
             named = model.parameters(theta)
-            beyond_units = None if rows is None else _without_noise(plain, named, W, rows)
+            if rows is not None and rows.y is not None and len(rows):
+                y_size = float(np.max(np.abs(rows.y)))
+            beyond_units = None if y_size is None else _without_noise(plain, named, W, y_size)
             found = None if rows is None or beyond_units else _of_spread(plain, rows)
             found = found or (None if beyond_units else _of_parameters(plain, named, W))
             if found is None and rows is not None and not beyond_units:
@@ -86,7 +95,7 @@ ON_A_PLANE = (
     "evidence is",
     "state the noise",
 )
-#: Noise in units of the largest |y| that is rounding: a thousand times the spacing of doubles.
+#: Noise in units of the size of y that is rounding: a thousand times the spacing of doubles.
 ROUNDING = 2e-13
 #: Noise in units of noise_scale that is none, whatever y is: its prior ends at 10⁻³⁰.
 NO_NOISE = 1e-20
@@ -147,12 +156,11 @@ def _of_offsets(model: Any, rows: Rows) -> Found:
     )
 
 
-def _without_noise(model: Any, named: dict[str, np.ndarray], W: np.ndarray, rows: Rows) -> Found:
+def _without_noise(model: Any, named: dict[str, np.ndarray], W: np.ndarray, y_size: float) -> Found:
     """Rows on a plane, where an unknown σ is the rounding of y."""
-    if "noise_std" not in named or rows.y is None or not len(rows):
+    if "noise_std" not in named:
         return None
-    none = NO_NOISE * getattr(model, "noise_scale", 1.0)
-    nothing = max(ROUNDING * float(np.max(np.abs(rows.y))), none)
+    nothing = max(ROUNDING * y_size, NO_NOISE * getattr(model, "noise_scale", 1.0))
     return ON_A_PLANE if W @ named["noise_std"] <= nothing else None
 
 

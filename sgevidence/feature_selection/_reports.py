@@ -14,6 +14,7 @@ from ..estimators import (
     Units,
     generator,
     heading,
+    looks_normalised,
     places,
     prior_conflict,
     warned,
@@ -28,6 +29,8 @@ from ._posterior import LISTED, Posterior, posterior
 SELECTED = 0.5
 #: Draws that the posterior means of all columns are taken from, to a tenth of their standard deviations.
 DRAWS = 100
+#: Why an answer with the g-prior says nothing.
+CONSTANT = "y is constant: no column explains any of it, and Bayes factors against the null model say nothing"
 
 
 @dataclass
@@ -171,11 +174,15 @@ class SubsetReports(Standardising):
         return hasattr(self, "_weighed")
 
     def _prior_conflict(self) -> str | None:
-        """Parts of the posterior of all columns that contradict the prior."""
+        """Parts of the posterior of all columns that contradict the prior; of the g-prior a constant y."""
+        n, mean, square = (self._sums.value(*ij) for ij in ((0, 0), (0, -1), (-1, -1)))
+        if self._settings["coef_prior"] != "independent":
+            return CONSTANT if n * square == mean**2 * self._settings["fit_intercept"] else None
+        y_size = float(square / n) ** 0.5
         with np.errstate(all="ignore"):
             theta = self._model.posterior(self._sums).sample(generator(0), DRAWS)
         W = np.full(DRAWS, 1 / DRAWS)
-        return prior_conflict(self._model, theta, W, None, self._units is not None)
+        return prior_conflict(self._model, theta, W, None, self._units is not None, y_size)
 
     def _average(self, name: str) -> Average:
         """The mean over subsets, computed when it is first asked for."""
@@ -194,9 +201,9 @@ class SubsetReports(Standardising):
             prior, rscale = self._settings["coef_prior"], self._settings["rscale"]
             args = self._sums, self._model, self._always, self._groups, size_prior, rng
             found = posterior(*args, prior, rscale)
-            conflict = self._prior_conflict() if prior == "independent" else None
-            if conflict is not None:
-                found = found._replace(doubts=[*found.doubts, conflict])
+            normalised = looks_normalised(self.n_samples_seen_, self._sums.total_weight)
+            more = [words for words in (self._prior_conflict(), normalised) if words is not None]
+            found = found._replace(doubts=[*found.doubts, *more])
             self._weighed.posterior = found
             for doubt in found.doubts:
                 warnings.warn(doubt, EvidenceWarning, stacklevel=3)

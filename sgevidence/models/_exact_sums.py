@@ -131,8 +131,11 @@ def _powers(exponents: np.ndarray) -> np.ndarray:
 
 
 def _exponents(v: np.ndarray) -> np.ndarray:
-    """e of each column with |v| < 2^e, (q,)."""
-    return np.frexp(np.abs(v).max(axis=0))[1].astype(int)
+    """e of each column with |v| < 2^e, (q,); a number that is not finite has no last slice."""
+    largest = np.abs(v).max(axis=0)
+    if not np.isfinite(largest).all():
+        raise ValueError("rows have values that are not finite, of which there are no sums")
+    return np.frexp(largest)[1].astype(int)
 
 
 def _slices(v: np.ndarray, top: np.ndarray, bits: int) -> list[np.ndarray]:

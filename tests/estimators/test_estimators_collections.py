@@ -18,6 +18,7 @@ from sgevidence import (
     BayesianModel,
     BayesianSoftmaxRegression,
     EvidenceModelAverager,
+    EvidenceSearch,
     EvidenceWarning,
     Laplace,
     ModeSearch,
@@ -420,3 +421,16 @@ def test_a_series_in_parts_is_read_in_its_order():
         .log_evidence_
         == array
     )
+
+
+def test_sizes_that_dask_does_not_know_are_named():
+    """Of the argument, where a search has to count rows, or a model its columns."""
+    X, y = softmax_rows(3, n=60)
+    X, y = da.from_array(X, chunks=(20, X.shape[1])), da.from_array(y, chunks=20)
+    some, columns = X[X[:, 0] > -9], X[:, da.from_array(np.arange(X.shape[1]) > 0)]
+    search = EvidenceSearch(BayesianSoftmaxRegression(), {"fit_intercept": [True, False]})
+    with pytest.raises(ValueError, match="X is a Dask array of parts with an unknown number of rows"):
+        search.fit(some, y)
+    for call in (BayesianSoftmaxRegression().fit, BayesianSoftmaxRegression().partial_fit):
+        with pytest.raises(ValueError, match="X is a Dask array of parts with an unknown number of columns"):
+            call(columns, y)

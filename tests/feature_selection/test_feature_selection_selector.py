@@ -266,3 +266,29 @@ def test_no_warning_in_the_ordinary_case(rows):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         EvidenceFeatureSelector().fit(*rows).predict(rows[0], return_std=True)
+
+
+@pytest.mark.parametrize("value", [0.0, -3.3, 2.0, 1e6])
+@pytest.mark.parametrize("coef_prior, words", [("independent", "prior and data"), ("g", "y is constant")])
+def test_a_constant_y_is_no_answer_in_silence(rng, value, coef_prior, words):
+    """Rounding, or nothing, decides: the linear regression says so, too."""
+    selector = EvidenceFeatureSelector(coef_prior=coef_prior, standardize=False)
+    selector.fit(rng.standard_normal((30, 3)), np.full(30, value))
+    with pytest.warns(EvidenceWarning, match=words):
+        selector.log_evidence_  # noqa: B018
+
+
+@pytest.mark.parametrize("factor", [1e-90, 1e-200, 1e-300, 1e-310])
+def test_a_column_in_a_tiny_unit_has_no_say(rng, factor):
+    """Its coefficient's prior does not reach: the evidence is that of the other columns."""
+    X = rng.standard_normal((40, 3))
+    y = X[:, 0] + rng.standard_normal(40)
+    model = EvidenceFeatureSelector(size_prior="uniform", standardize=False)
+    others = clone(model).fit(X[:, [0, 2]], y)
+    tiny = clone(model).fit(X * [1.0, factor, 1.0], y)
+    assert tiny.log_evidence_ == pytest.approx(others.log_evidence_, abs=1e-9)
+    expected = [*others.inclusion_probabilities_, 0.5]
+    np.testing.assert_allclose(tiny.inclusion_probabilities_[[0, 2, 1]], expected, atol=1e-9)
+    scale_free = clone(model).set_params(coef_prior="g")
+    scaled = clone(scale_free).fit(X * [1.0, factor, 1.0], y)
+    assert scaled.log_evidence_ == pytest.approx(scale_free.fit(X, y).log_evidence_, abs=1e-6)

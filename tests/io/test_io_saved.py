@@ -256,6 +256,24 @@ def test_a_stream_that_is_killed_anywhere_ends_with_the_digits_of_one_that_is_no
         n_kills += os.WIFSIGNALED(os.waitpid(child, 0)[1])
     assert n_kills > 0
     same_fit(load(path), whole)
+    save(load(path), path)  # what a killed process has left behind is gone after the next call
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["killed.sge", "whole.sge"]
+
+
+def test_the_part_of_another_process_is_left_alone(file, tmp_path):
+    """Its lock says that it is being written; one without a lock will not be finished."""
+    fcntl = pytest.importorskip("fcntl")
+    path, written, left, other = (
+        tmp_path / name
+        for name in ("one.sge", ".one.sge.0a0a.part", ".one.sge.0b0b.part", ".two.sge.0c0c.part")
+    )
+    for each in (written, left, other):
+        each.write_bytes(b"half")
+    with open(written, "rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        save(BayesianGMM(2), path)
+    assert written.exists() and other.exists() and not left.exists()
+    assert load(path).n_components == 2
 
 
 def test_mlflow_goes_on_with_types_that_are_trusted_or_with_cloudpickle(tmp_path):
