@@ -15,6 +15,7 @@ from ._base import (
 )
 from ._commit import committed
 from ._constrained import ConstrainedMoves, covariance
+from ._confirm import confirmed_at_once
 from ._crossing import Crossing
 from ._escort import Escort, Escorted
 from ._from_folds import FromFolds
@@ -68,6 +69,7 @@ __all__ = [
     "Weighed",
     "check_likelihood",
     "check_rows",
+    "confirmed_at_once",
     "covariance",
     "is_better",
     "is_renewed",

@@ -59,6 +59,7 @@ class Adaptation(NamedTuple):
     components: ComponentEvidence | None = None  #: of a mixture, as its proposal last knew them
     folded: float = 0.0  #: rows, by total weight, whose evidence came from sums over parts
     sharpened: float = 0.0  #: rows, by total weight, when an annealed answer was last sharpened
+    confirmed: float = 0.0  #: rows, by total weight, when an annealed answer was last tested
     spent: float = 0.0  #: gradients since then, and what likelihoods cost of them, particles × rows
     searched: float = 0.0  #: rows, by total weight, when rivals of a mixture were last looked for
     rivals: Watchlist | None = None  #: what may overtake the particles; None: nothing is known
