@@ -62,10 +62,10 @@ def by_basin(
     L, T = len(z), problem.statistics(z, k)
     # decided once for the whole run: a kernel that is chosen by where chains are would not keep the posterior
     problem = problem._replace(is_tight=bool(np.any(T[..., -1] < problem.family.least_rows)))
-    z, T, _ = problem.swept(z, T, forget, rng)
-    z, T, kept, _ = _followed(problem, z, T, KEPT, between, rng)
-    z, T, _ = problem.swept(z, T, max(forget // 2, 1), rng)
-    z, T, _, chains = _followed(problem, z, T, LENGTH, between, rng)
+    z, T, c = problem.swept(z, T, None, forget, rng)
+    z, T, c, kept, _ = _followed(problem, z, T, c, KEPT, between, rng)
+    z, T, c = problem.swept(z, T, c, max(forget // 2, 1), rng)
+    z, T, c, _, chains = _followed(problem, z, T, c, LENGTH, between, rng)
     log_p, terms = weighed(problem, chains, kept)
     basin = _basins(terms.reshape(LENGTH, L, KEPT, L))
     parents = systematic(np.full(kept.shape[1], 1 / kept.shape[1]), rng, DRAWS * L)
@@ -93,15 +93,21 @@ def going_on(stage: Stage, size: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _followed(
-    problem: Problem, z: np.ndarray, T: np.ndarray, size: int, between: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(z, T) of lineages, and what they tell so many times: T and c, (k, size · L, q)."""
+    problem: Problem,
+    z: np.ndarray,
+    T: np.ndarray,
+    c: np.ndarray,
+    size: int,
+    between: int,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(z, T, c) of lineages, and what they tell so many times: T and c, (k, size · L, q)."""
     allocations, points = [], []
     for _ in range(size):
-        z, T, c = problem.swept(z, T, between, rng)
+        z, T, c = problem.swept(z, T, c, between, rng)
         allocations.append(T)
         points.append(c)
-    return z, T, np.concatenate(allocations, axis=1), np.concatenate(points, axis=1)
+    return z, T, c, np.concatenate(allocations, axis=1), np.concatenate(points, axis=1)
 
 
 def _basins(terms: np.ndarray) -> np.ndarray:

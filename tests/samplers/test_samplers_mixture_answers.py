@@ -32,7 +32,6 @@ def test_an_answer_has_draws_of_the_posterior_and_every_number_of_components(rng
 
 def test_rows_that_have_no_answer(rng, monkeypatch):
     X = rng.normal(size=(100, 2))
-    assert mixture_answer(MODEL, Rows.of(X, weight=np.full(100, 0.5)), rng, 2) is None
     assert mixture_answer(FullMixtureModel(11, 2), Rows.of(X), rng, 2) is None
     assert affordable_rows(MODEL, Rows.of(X)) == 100
     assert affordable_rows(LinearModel(2), Rows.of(X, X[:, 0])) == 0
