@@ -7,7 +7,7 @@ from ._categorical_mixture import BayesianCategoricalMixture
 from ._collections import is_dask, names_of
 from ._custom import BayesianModel
 from ._dimensions import dimensions, places, scalar_names
-from ._every_k import error_covariance, fit_from_strata, shared_strata
+from ._every_k import error_covariance, one_walk, one_walk_of_clones
 from ._given import at_once
 from ._glm import BayesianGLM
 from ._gmm import BayesianGMM
@@ -52,7 +52,6 @@ __all__ = [
     "dimensions",
     "error_covariance",
     "fingerprint",
-    "fit_from_strata",
     "generator",
     "is_dask",
     "heading",
@@ -68,7 +67,8 @@ __all__ = [
     "scalar_names",
     "settings",
     "settings_of_all",
-    "shared_strata",
+    "one_walk",
+    "one_walk_of_clones",
     "warned",
     "weighted_quantiles",
     "with_known",

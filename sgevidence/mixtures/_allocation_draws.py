@@ -47,7 +47,7 @@ def statistics(z: np.ndarray, F: np.ndarray, K: int) -> np.ndarray:
     return (members.reshape(-1, len(F)).astype(float) @ F).reshape(K, len(z), -1)
 
 
-def each_once(F: np.ndarray) -> np.ndarray:
+def counted_once(F: np.ndarray) -> np.ndarray:
     """Features of rows as if each counted once, (n, q)."""
     return F / F[:, -1:]
 
@@ -57,7 +57,7 @@ def sample_allocations(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """z ~ p(z | θ, x) for M points, (M, n), its T (K, M, q), and Σ_r u_r log p(z_r | θ, x), (M,)."""
     K, M, q = c.shape
-    x, size = each_once(F).T, max(SWEPT_BLOCK // (K * len(F)), 1)
+    x, size = counted_once(F).T, max(SWEPT_BLOCK // (K * len(F)), 1)
     z, T, log_sum = np.zeros((M, len(F)), dtype=np.int16), np.empty((K, M, q)), np.empty(M)
     for start in range(0, M, size):
         part = slice(start, start + size)

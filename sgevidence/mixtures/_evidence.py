@@ -34,6 +34,7 @@ from ..models import ComponentFamily
 from ..particles import systematic
 from ._doubts import doubt_of
 from ._exact import exact_strata
+from ._limits import MOST_COMPONENTS, copies, most_rows
 from ._occupied import sample_in_use
 from ._partial_rows import partial_answers
 from ._stratum import Stratum, covariance_of, single, stratum
@@ -43,15 +44,6 @@ from ._sweeps import Problem, log_dirichlet
 NEGLIGIBLE, ENDING = 6.0, 2
 #: Ratio of successive strata that are not visited, at most: a tail of ten times the last one.
 SLOWEST = 0.9
-#: Rows · components · numbers of each: the walk takes up to about a minute.
-MOST_NUMBERS = 500_000
-#: Components beyond which the sum over labellings would take too long.
-MOST_COMPONENTS = 10
-#: Copies of a row, if all would be too many: its weight goes in lumps to components, of which heavy rows have
-#: one of their own.
-MOST_COPIES = 50
-#: Nats that rounding of squares may cost.
-MOST_ROUNDING = 0.1
 #: Rows up to which all partitions are summed: a second for K = 6, where chains take several.
 MOST_ROWS_SUMMED = 14
 
@@ -183,49 +175,6 @@ def strata_up_to(
     return found._replace(partial=partial_answers(problem, found.visited, shares, rngs))
 
 
-def is_affordable(family: ComponentFamily, X: np.ndarray, n_components: int, weight: np.ndarray) -> bool:
-    """Whether :func:`mixture_evidence` answers for these rows, in less than about a minute.
-
-    Parameters
-    ----------
-    family : ComponentFamily
-    X : ndarray of shape (n, p)
-    n_components : int
-    weight : ndarray of shape (n,)
-
-    Returns
-    -------
-    bool
-        False for weights that are not whole numbers, more than 10 components, columns so far out that double
-        precision loses them, and more than half a million rows · components · numbers of each.
-    """
-    return why_not_affordable(family, X, n_components, weight) is None
-
-
-def why_not_affordable(
-    family: ComponentFamily, X: np.ndarray, n_components: int, weight: np.ndarray
-) -> str | None:
-    """The reason for which :func:`mixture_evidence` does not answer for these rows; None if it does.
-
-    Parameters are those of :func:`is_affordable`.
-    """
-    if not len(X):
-        return "there is no row"
-    if n_components > MOST_COMPONENTS:
-        return f"n_components is {n_components}, and strata go up to {MOST_COMPONENTS}"
-    family = family.at(X)
-    q = family.features(X[:1]).shape[1]
-    n = float(copies(weight, MOST_NUMBERS / (n_components * q)).sum())
-    if n * n_components * q > MOST_NUMBERS:
-        return (
-            f"{n:g} rows with {q} features for {n_components} components are {n * n_components * q:.2g} "
-            f"numbers in each sweep, and strata take {MOST_NUMBERS:.2g} at most"
-        )
-    if not family.rounding(X) < MOST_ROUNDING:
-        return "columns lie so far out that their squares are rounded: centre and scale them"
-    return None
-
-
 def combined(
     problem: Problem, strata: list[Stratum], K: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -273,15 +222,9 @@ def _problem(
     if K > MOST_COMPONENTS:
         raise ValueError(f"n_components is {K}, and at most {MOST_COMPONENTS} have an evidence by strata")
     family = family.at(X)
-    n_copies = copies(weight, MOST_NUMBERS / (K * family.features(X[:1]).shape[1]))
+    n_copies = copies(weight, most_rows(family, K))
     X, u = np.repeat(X, n_copies, axis=0), np.repeat(weight / n_copies, n_copies)
     return Problem(family, X, family.points(X), family.features(X) * u[:, None], concentration)
-
-
-def copies(weight: np.ndarray, limit: float) -> np.ndarray:
-    """Rows of equal parts that each row is, (n,): whole ones, or MOST_COPIES if all are more than ``limit``."""
-    n_copies = np.ceil(weight * (1 - 1e-12))
-    return (n_copies if n_copies.sum() <= limit else np.minimum(n_copies, MOST_COPIES)).astype(int)
 
 
 def _walked(problem: Problem, K: int, rngs: list[np.random.Generator]) -> list[Stratum]:

@@ -13,7 +13,7 @@ Symbols: ``R`` = responsibilities (k, M, n), ``c`` = coefficients (k, M, q), ``F
 import numpy as np
 
 from ..particles import log_sum_exp
-from ._allocation_draws import BLOCK, each_once, sample_allocations, statistics
+from ._allocation_draws import BLOCK, counted_once, sample_allocations, statistics
 
 #: Expected rows from which a component is in use: it is empty with a probability below e⁻²⁵.
 SURE = 25.0
@@ -26,7 +26,7 @@ MOST_ATTEMPTS = 1000
 
 def log_likelihood_in_use(c: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """log p(x | θ) and log P(all in use | θ, x) of M points, each (M,), nats."""
-    (k, M, q), (x, u) = c.shape, (each_once(F), F[:, -1])
+    (k, M, q), (x, u) = c.shape, (counted_once(F), F[:, -1])
     log_p, log_in_use = np.empty(M), np.zeros(M)
     size = max(BLOCK // (k * len(F)), 1)
     for start in range(0, M, size):
@@ -83,7 +83,7 @@ def sample_in_use(c: np.ndarray, F: np.ndarray, rng: np.random.Generator) -> np.
 
 def _with_rows_of_their_own(c: np.ndarray, F: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """z (M, n) of points whose components are hardly all in use."""
-    log_p = c @ each_once(F).T
+    log_p = c @ counted_once(F).T
     R = np.exp(log_p - log_sum_exp(log_p, axis=0))
     (k, M, n), expected = R.shape, R.sum(axis=2)
     below, rows = np.cumsum(R, axis=0), np.cumsum(R, axis=2)

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..particles import log_sum_exp
-from ._allocation_draws import BLOCK, each_once, sample_allocations, statistics
+from ._allocation_draws import BLOCK, counted_once, sample_allocations, statistics
 from ._basins import by_basin, going_on
 from ._stratum import (
     APART,
@@ -52,7 +52,7 @@ class PartialRows(Problem):
 
     def swept(self, z, T, c, n_sweeps, rng):
         """(z, T, c) so many sweeps on; without a point to start from nothing is refused."""
-        is_new, spare = c is None, each_once(self.F) - self.F
+        is_new, spare = c is None, counted_once(self.F) - self.F
         c = self.draw(T, rng) if c is None else c
         for _ in range(n_sweeps):
             z, T, _ = sample_allocations(c, self.F, rng)
@@ -70,7 +70,7 @@ class PartialRows(Problem):
 
     def _log_densities(self, c: np.ndarray) -> np.ndarray:
         """log p(x_r | θ) of each row, (M, n)."""
-        return log_sum_exp(c @ each_once(self.F).T, axis=0)
+        return log_sum_exp(c @ counted_once(self.F).T, axis=0)
 
     def _blocks(self, c: np.ndarray) -> list[np.ndarray]:
         size = max(BLOCK // (len(c) * len(self.F)), 1)

@@ -206,7 +206,9 @@ def _of_all(problem: Problem, some: Problem, z: np.ndarray, k: int, rng: np.rand
 def is_well(stage: Stage, is_first: bool, share: float = 1.0) -> bool:
     """Whether chains of a stratum that holds so much need no more sweeps."""
     well, sharp = (FRESH, FRESH_SHARP) if is_first else (WELL, SHARP)
-    return share * stage.estimate.std <= sharp and (stage.effective >= well or share < LITTLE)
+    if share * stage.estimate.std > sharp:
+        return False
+    return share < LITTLE or (stage.effective >= well and not stage.is_thin)
 
 
 def _enough(stages: Sequence[Stage], share: float, first: int) -> int:

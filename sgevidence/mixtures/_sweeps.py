@@ -138,9 +138,10 @@ class Problem(NamedTuple):
         """(z, T, c) so many sweeps on; c is the point that z was drawn given, and is not needed to go on."""
         if self.is_tight:
             z, T = self.integrated(z, T, rng)
-        for _ in range(n_sweeps):
+        for _ in range(max(n_sweeps, 1)):
             c = self.draw(T, rng)
             z, T, _ = self.allocate(c, z, T, rng)
+        assert c is not None
         return z, T, c
 
 

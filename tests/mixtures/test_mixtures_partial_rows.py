@@ -42,7 +42,7 @@ def test_parts_of_rows_add_up(family, rng):
     "right, wrong",
     [
         ("is_new | (np.log(rng.random(len(z))) < log_ratio)", "np.full(len(z), True)"),
-        ("each_once(self.F) - self.F", "self.F - each_once(self.F)"),
+        ("counted_once(self.F) - self.F", "self.F - counted_once(self.F)"),
     ],
 )
 def test_sweeps_that_refuse_nothing_or_the_wrong_points_are_seen(right, wrong, rng, monkeypatch):
