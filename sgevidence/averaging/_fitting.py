@@ -18,10 +18,10 @@ from ..estimators import (
     fit_tasks,
     is_dask,
     names_of,
+    one_walk,
     refuse_changes,
     refuse_unreadable,
     settings_of_all,
-    shared_strata,
 )
 from ..model_selection import last_step, log_model_prior, seed
 from ._checks import check_kinds, check_online, check_pairs
@@ -66,13 +66,9 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
             standing = self._start()
             if self.method == "bma":
                 params = route(self, "fit", standing.children, sample_weight, fit_params)
-                names, children = zip(*standing.children)
-                strata = shared_strata(children, X, [params[name] for name in names])
-                calls = [
-                    (child, X, y, params[name], known)
-                    for (name, child), known in zip(standing.children, strata)
-                ]
-                standing = standing.after(standing.fitted(self, fit_child, calls, tasks))
+                calls = [(child, X, y, params[name]) for name, child in standing.children]
+                with one_walk([last_step(child) for _, child in standing.children]):
+                    standing = standing.after(standing.fitted(self, fit_child, calls, tasks))
             else:
                 standing = self._learnt(
                     standing, X, y, None, sample_weight, tasks, fit_params, may_wait=False

@@ -12,7 +12,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import process_routing
 
-from ..estimators import Standardising, fit_from_strata, task_of
+from ..estimators import Standardising, task_of
 from ._chunks import FirstCall
 from ._routing import routing_enabled
 
@@ -44,11 +44,9 @@ def named(child: Any, name: str) -> None:
         child._named = name
 
 
-def fit_child(child: Any, X: Any, y: Any, params: dict[str, Any], strata: Any, owner: Any, leaf: Any) -> Any:
-    """The child fitted on the rows, as the task ``leaf`` of its owner; a mixture from strata, where known."""
+def fit_child(child: Any, X: Any, y: Any, params: dict[str, Any], owner: Any, leaf: Any) -> Any:
+    """The child fitted on the rows, as the task ``leaf`` of its owner."""
     with task_of(owner, leaf, child):
-        if strata is not None:
-            return fit_from_strata(child, strata, X, y, params)
         return child.fit(X, y, **params)
 
 

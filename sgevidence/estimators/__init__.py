@@ -8,7 +8,7 @@ from ._collections import is_dask, names_of, refuse_unknown_sizes
 from ._custom import BayesianModel
 from ._dimensions import dimensions, places, scalar_names
 from ._documentation import documented
-from ._every_k import error_covariance, fit_from_strata, shared_strata
+from ._every_k import error_covariance, one_walk, one_walk_of_clones
 from ._given import at_once
 from ._glm import BayesianGLM
 from ._gmm import BayesianGMM
@@ -62,7 +62,6 @@ __all__ = [
     "Fold",
     "documented",
     "fingerprint",
-    "fit_from_strata",
     "generator",
     "is_dask",
     "heading",
@@ -82,7 +81,8 @@ __all__ = [
     "scalar_names",
     "settings",
     "settings_of_all",
-    "shared_strata",
+    "one_walk",
+    "one_walk_of_clones",
     "warned",
     "weighted_quantiles",
     "with_known",

@@ -8,13 +8,10 @@ import numpy as np
 from .._compat import Interval, StrOptions
 from ..history import Rows
 from ..models import FullMixtureModel, GaussianMixture, MixtureModel, SphericalMixtureModel
-from ..samplers import EvidenceResult
 from ._base import EvidenceEstimator
 from ._documentation import documented
 from ._input import check_count, check_prior_pair
 from ._mixture import MixtureEstimator
-from ._mixture_doubts import asks_allocations, of_all_rows, of_far_rows, of_stream
-from ._stream import Stream
 from ._units import Fold, Units
 
 #: The model of each ``covariance_type``.
@@ -64,8 +61,7 @@ class BayesianGMM(MixtureEstimator):
         Posterior means of the covariances: variances (n_components, n_features) of diagonal ones, matrices
         (n_components, n_features, n_features) of full ones, (n_components,) of spherical ones.
     component_evidence_ : dict of str to ndarray
-        Log evidence of 1 … ``n_components`` components, and its standard error, nats.  With diagonal
-        covariances it is computed when it is first asked for, from all rows, in some seconds.
+        Log evidence of 1 … ``n_components`` components, and its standard error, nats.
     component_evidence_covariance_ : ndarray of shape (n_components, n_components)
         Covariance of the errors of these, which they share, nats².
     n_components_in_use_proba_ : ndarray of shape (n_components,)
@@ -171,25 +167,6 @@ class BayesianGMM(MixtureEstimator):
     def covariances_(self) -> np.ndarray:
         """Posterior mean of the components' covariances."""
         return self._slot_mean("covariances")
-
-    def _doubt_of_run(self, sampler: Any, rows: Rows, result: EvidenceResult) -> str | None:
-        if not isinstance(self._model, MixtureModel):
-            return super()._doubt_of_run(sampler, rows, result)
-        if self._model.n_components == 1 or asks_allocations(sampler) or result.components is not None:
-            return None
-        return of_all_rows(self._model, rows, result.log_evidence, result.log_evidence_std)
-
-    def _doubt_of_update(self, sampler: Any, rows: Rows, stream: Stream) -> str | None:
-        model, last = self._model, stream.records[-1]
-        if not isinstance(model, MixtureModel):
-            return super()._doubt_of_update(sampler, rows, stream)
-        if model.n_components == 1:
-            return None
-        if asks_allocations(sampler):
-            return of_stream(model, rows, stream.state, last.n_renewals)
-        if last.n_samples == len(rows):
-            return of_all_rows(model, rows, last.log_evidence, last.log_evidence_std)
-        return of_far_rows(model, rows)
 
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
         return Units.of_density(rows, self.covariance_type == "spherical", fold)

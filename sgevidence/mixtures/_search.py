@@ -18,16 +18,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._allocation_search import HEATS, STAY, least_alike, starts
-from ._independent_searches import APART, is_tied
 from ._merge_split import rearranged, split_off
 from ._occupied import SURE, log_likelihood_in_use
+from ._starts import is_tied, least_alike, starts
 from ._sweeps import Problem
 
 #: Chains that start from splits, and from clusters; their sweeps, judged in the second half of them.
 SPLITS, CLUSTERS, SWEEPS = 16, 16, 8
-#: Rounds, and the best of a round that are remembered.
-ROUNDS, SCORED = 6, 12
+#: Chains of a round, and sweeps until fewer of them go on.
+HEATS = (48, 2), (16, 4), (6, 8)
+#: Rounds, the best of a round that are remembered, and how many of the best, ever and of the last round, are
+#: changed in the next.
+ROUNDS, SCORED, STAY = 6, 12, 4
+#: Nats that scores err by: searches that differ by more have not found the same.
+APART = 3.0
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
 NEGLIGIBLE = 12.0
 #: Searches of either half: at most, and at least where rows are tied: one in three may meet the best there.
@@ -74,19 +78,24 @@ def search(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator
     ever, scores = _swept(problem, z, k, SWEEPS, rng)
     z, score = ever, scores
     for _ in range(ROUNDS):
-        z = np.concatenate([ever[np.argsort(-scores)[:STAY]], z[np.argsort(-score)[:STAY]]])
+        others = least_alike(_worth(ever, scores)[0], k, STAY)
+        z = np.concatenate([ever[np.argsort(-scores)[:STAY]], z[np.argsort(-score)[:STAY]], others])
         z, score = _heats(problem, rearranged(np.resize(z, (HEATS[0][0], len(X))), X, k, rng), k, rng)
         ever, scores = np.concatenate([ever, z]), np.concatenate([scores, score])
         n_sweeps += sum(chains * each for chains, each in HEATS)
-    worth = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE)]
-    return Found(ever[worth], scores[worth], n_sweeps)
+    return Found(*_worth(ever, scores), n_sweeps)
+
+
+def _worth(z: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Allocations that are worth following and their scores, best first."""
+    order = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE)]
+    return z[order], scores[order]
 
 
 def pooled(half: Sequence[Found]) -> np.ndarray:
     """Findings of the searches of a half, best first, (S, n)."""
-    scores = np.concatenate([one.scores for one in half])
-    order = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE)]
-    return np.concatenate([one.z for one in half])[order]
+    z, scores = (np.concatenate([getattr(one, name) for one in half]) for name in ("z", "scores"))
+    return _worth(z, scores)[0]
 
 
 def chosen(z: np.ndarray, k: int, size: int) -> np.ndarray:

@@ -134,7 +134,16 @@ def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
     out: dict[str, float] = {"n_particles": last.n_particles, "ess": last.ess}
     out |= {
         f"n_{k}": int(path[f"n_{k}"].sum())
-        for k in ("moves", "escorts", "escorts_refused", "proposals", "sharpened", "returned", "renewals", "refused")
+        for k in (
+            "moves",
+            "escorts",
+            "escorts_refused",
+            "proposals",
+            "sharpened",
+            "returned",
+            "renewals",
+            "refused",
+        )
     }
     out["missed_mode"] = missed_mode(records)
     for name in ("acceptance", "noise_to_injection", "sample_noise", "anchor_distance", "hysteresis"):

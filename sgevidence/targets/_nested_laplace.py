@@ -1,4 +1,5 @@
-r"""Evidence of a hierarchy from a density: Gaussian given the parameters that change the widths of the others.
+r"""Evidence of a hierarchy from a density: Gaussian given the parameters that change the widths of the
+others.
 
     q(ψ, x) = q(ψ) t(x; x̂(ψ), P(ψ)⁻¹),    ω = p(D, ψ, x) / q(ψ, x)
 
@@ -131,9 +132,7 @@ def nested_laplace_answer(
             return None, float(log_p.n_gradients)
     std = float(np.hypot(best.weights.relative_variance**0.5, 1 / best.weights.M))
     theta = best.resampled(size, rng)
-    answer = Answer(
-        theta, np.zeros(size), best.weights.log_mean, std, log_p.n_likelihoods, log_p.n_gradients
-    )
+    answer = Answer(theta, np.zeros(size), best.weights.log_mean, std, log_p.n_likelihoods, log_p.n_gradients)
     return answer, float(log_p.n_gradients)
 
 

@@ -1,10 +1,12 @@
-r"""An annealed answer, confirmed: by legs beyond the posterior, by a density, or by the way back to the prior.
+r"""An annealed answer, confirmed: by legs beyond the posterior, by a density, or by the way back to the
+prior.
 
 Annealing knows its own error as long as the particles follow.  So an annealed answer of a user's model is
 
 1. tempered beyond λ = 1 and back (:mod:`._hysteresis`), whether it follows;
 2. if it does, bridged to a density fitted to the cloud (:mod:`._sharpen`);
-3. else, or where that bridge declines, answered by a density that is Gaussian given the parameters that change
+3. else, or where that bridge declines, answered by a density that is Gaussian given the parameters that
+change
    the widths of the others (:func:`~sgevidence.targets.nested_laplace_answer`);
 4. where that declines, too, annealed in reverse: the mean of both ways, with half their gap as its error.
 

@@ -143,15 +143,15 @@ def way_back(anneal: Anneal, legs: Hysteresis, path: Path, rng: Streams) -> Leg 
     possible = float(np.mean(np.isfinite(prior)))
     if possible < MIN_POSSIBLE or np.isinf(legs.hysteresis):
         return None
-    anneal = anneal._replace(
-        schedule=None, watch=None, n_particles=lambda n: cloud.M, max_steps=MAX_RUNGS
-    )
+    anneal = anneal._replace(schedule=None, watch=None, n_particles=lambda n: cloud.M, max_steps=MAX_RUNGS)
     cloud = cloud._replace(genealogy=Genealogy.planted(cloud.M))
     leg = tempered(anneal, cloud, legs.returned.adaptation, path, (1.0, 0.0), rng)
     n_likelihoods = leg.n_likelihoods + cloud.M * len(path.chunk)
-    return leg._replace(
-        log_ratio=leg.log_ratio - np.log(possible), n_likelihoods=n_likelihoods
-    ) if leg.has_arrived else None
+    return (
+        leg._replace(log_ratio=leg.log_ratio - np.log(possible), n_likelihoods=n_likelihoods)
+        if leg.has_arrived
+        else None
+    )
 
 
 def bracketed(cloud: Cloud, legs: Hysteresis, back: Leg | None, rng: np.random.Generator) -> Cloud:

@@ -6,7 +6,15 @@ import pytest
 from effects_by_hand import gaussian_by_hand
 from sklearn.base import clone
 
-from sgevidence import BayesianGLM, BayesianLinearRegression, EvidenceSearch, Factor, Group, Interaction, Smooth
+from sgevidence import (
+    BayesianGLM,
+    BayesianLinearRegression,
+    EvidenceSearch,
+    Factor,
+    Group,
+    Interaction,
+    Smooth,
+)
 
 
 @pytest.fixture(scope="module")
@@ -15,7 +23,12 @@ def frame():
     n, g = 90, np.repeat(np.arange(9), 10)
     days = np.tile(np.arange(10.0), 9) + 7
     dose = rng.integers(0, 2, n)
-    y = 20 + 3 * rng.standard_normal(9)[g] + (1 + 0.5 * rng.standard_normal(9))[g] * days + rng.standard_normal(n)
+    y = (
+        20
+        + 3 * rng.standard_normal(9)[g]
+        + (1 + 0.5 * rng.standard_normal(9))[g] * days
+        + rng.standard_normal(n)
+    )
     found = {
         "days": days,
         "subject": np.array([f"s{k}" for k in g]),

@@ -242,7 +242,10 @@ def log_evidence_of_groups(one, X, label):
 
 @pytest.mark.parametrize(
     "kind, rows",
-    [(BayesianCategoricalMixture, of_words), (partial(BayesianGMM, covariance_type="full", standardize=False), correlated)],
+    [
+        (BayesianCategoricalMixture, of_words),
+        (partial(BayesianGMM, covariance_type="full", standardize=False), correlated),
+    ],
 )
 def test_mixtures_of_any_family_go_on_from_sums(kind, rows):
     """Levels of which a sample has no row are known, and a stream that goes on is not doubted at once."""

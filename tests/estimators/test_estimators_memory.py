@@ -8,8 +8,8 @@ import pytest
 from sgevidence import SGAIS, BayesianGLM, BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression
 from sgevidence.estimators import _glm
 from sgevidence.history import Reservoir, Rows, _reservoir
-from sgevidence.mixtures import allocation_evidence
 from sgevidence.models import MixtureModel
+from sgevidence.samplers import mixture_strata
 
 ESTIMATORS = {
     "linear": BayesianLinearRegression,
@@ -60,6 +60,6 @@ def test_rows_that_do_not_stay_are_not_held_as_indices(monkeypatch, rng):
     assert peak < 1.5 * rows.weight.nbytes  # the weights of those that come are the one copy
 
 
-def test_rows_that_are_too_many_for_allocations_are_not_copied(rng):
+def test_rows_that_are_too_many_for_strata_are_not_copied(rng):
     rows, model = Rows.of(rng.standard_normal((60_000, 20))), MixtureModel(20, 2)
-    assert peak_of(lambda: allocation_evidence(model, rows, rng)) < 0.5 * rows.X.nbytes
+    assert peak_of(lambda: mixture_strata(model, rows, rng)) < 0.5 * rows.X.nbytes
