@@ -30,8 +30,9 @@ from ._sources import RowSource
 from ._standardising import Learnt, Standardising, holds_rows, takes_units
 from ._summary import ParameterTable, bounds, heading, percent, warned, weighted_quantiles
 from ._transaction import all_or_nothing
+from ._unit_watch import UnitWatch
 from ._units import MIN_ROWS as MIN_UNIT_ROWS
-from ._units import Fold, Units, UnitWatch
+from ._units import Fold, Units
 
 __all__ = [
     "CONFLICT",

@@ -28,7 +28,7 @@ from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
 from ._stream import Stream, is_online
 from ._transaction import all_or_nothing
-from ._units import UnitWatch
+from ._unit_watch import UnitWatch
 
 
 class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):

@@ -24,7 +24,8 @@ from ._input import fingerprint, generator, joined_fingerprint
 from ._parts import Counter, LevelTaker, Reader, Taker, light, whole
 from ._settings import settings
 from ._sources import Part
-from ._units import Units, UnitWatch
+from ._unit_watch import UnitWatch
+from ._units import Units
 
 #: Rows that are fetched for a sampler that does not say how many it keeps.
 FETCHED_ROWS = 100_000

@@ -3,7 +3,6 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
@@ -16,12 +15,11 @@ from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._glm_predictions import GLMPredictions
 from ._input import refuse_unreadable
-from ._intercepts import intercept_center
 from ._known import joined, with_known
 from ._labels import label_indices, two_labels
 from ._stream import learns_online
 from ._terms import effects_model
-from ._units import Fold, Units
+from ._units import Units
 
 
 @documented
@@ -90,10 +88,8 @@ class BayesianGLM(GLMPredictions):
     A rate per exposure has the logarithm of the exposure as ``offset``.  ``posterior_samples`` has the
     family's own parameters by name, such as ``dispersion``.
 
-    Bernoulli, binomial and Poisson have a log-concave posterior, and are answered from its mode; the others
-    are annealed, as a :class:`BayesianModel` is.  With two classes the softmax regression of the same belief
-    has ``coef_scale`` and ``intercept_scale`` smaller by √½: the difference of two weights has twice the
-    variance of one.
+    Bernoulli, binomial and Poisson are answered from the mode of a log-concave posterior; the others are
+    annealed.  A softmax regression of two classes has the same belief with scales smaller by √½.
 
     References
     ----------
@@ -291,18 +287,6 @@ class BayesianGLM(GLMPredictions):
             del self.classes_  # of another family
         return y.astype(np.float64, copy=False)
 
-    @property
-    def _kind(self) -> str:
-        return {"identity": "numbers", "": "inputs"}.get(self._family.link, f"{self._family.link} rates")
-
-    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
-        p = len(self.columns_)
-        if self._kind == "numbers":
-            return Units.of_regression(rows, self.fit_intercept, p, fold)
-        found = Units.of_inputs(rows, p, self.fit_intercept, fold)
-        b0 = intercept_center(self._family, rows, self._has_offset, fold) if self.fit_intercept else 0.0
-        return found._replace(intercept_center=b0, kind=self._kind)
-
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GLMModel | FarColumns:
         model = GLMModel(
             n_features=X.shape[1] - self._has_offset - self._family.has_trials,
@@ -316,11 +300,3 @@ class BayesianGLM(GLMPredictions):
         if self._has_terms:
             model = effects_model(self, model, self._has_offset)
         return model if isinstance(model, EffectsModel) else near(model, X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self._family.is_positive and not self._is_classifier
-        if self._is_classifier:
-            tags.estimator_type, tags.regressor_tags = "classifier", None
-            tags.classifier_tags = ClassifierTags(multi_class=False)
-        return tags

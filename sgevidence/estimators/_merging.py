@@ -17,7 +17,8 @@ from ._input import joined_fingerprint
 from ._levels import checksum
 from ._series import SeriesEstimator
 from ._stream import Stream
-from ._units import Units, UnitWatch
+from ._unit_watch import UnitWatch
+from ._units import Units
 
 
 def merge(first: Any, *others: Any) -> Any:

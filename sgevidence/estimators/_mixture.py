@@ -4,8 +4,8 @@ from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import _clone_parametrized
 
+from .._compat import clone_parametrized
 from ..history import FoldedRows, Rows
 from ..samplers import SGAIS, MixtureEvidence, Progress, SharedWalk, sharing
 from ..targets import ComponentEvidence
@@ -25,7 +25,7 @@ class MixtureEstimator(DensityEstimator):
     _walk: SharedWalk  #: until a fit, that of candidates with fewer or more components
 
     def __sklearn_clone__(self) -> Self:
-        clone = _clone_parametrized(self)
+        clone = clone_parametrized(self)
         if "_walk" in vars(self):
             clone._walk = self._walk
         return clone

@@ -24,7 +24,7 @@ MAX_SD_OVER_IQR, QUARTILE_ROWS = 5.0, 100_000
 
 
 class Sums(NamedTuple):
-    """Of a block of rows; parts add up."""
+    """Sums of a block of rows; parts add up."""
 
     weight: float
     z: np.ndarray  #: (q,)
@@ -34,7 +34,7 @@ class Sums(NamedTuple):
     has_two: np.ndarray  #: no value but low and high
 
     def plus(self, other: "Sums") -> "Sums":
-        """Of both."""
+        """Sums of both."""
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         has_two = self.has_two & other.has_two
         for value in (self.low, self.high, other.low, other.high):

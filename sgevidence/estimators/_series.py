@@ -123,7 +123,7 @@ class SeriesEstimator(EvidenceEstimator):
     _kind = "numbers"
 
     def _known_units(self, units: Units) -> Units:
-        """Those of the series and its columns, from an autoregression of any order."""
+        """Units of the series and its columns, from an autoregression of any order."""
         others = (self.trend == "ct") + self.n_features_in_
         lags = len(units.scale) - others
         if units.kind != self._kind or units.spread is None or lags < 0:

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ._input import refuse_extreme
-from ._units import LEFT_UNITS, MIN_ROWS, MOST_HELD, Fold, Units, UnitsUnknown, UnitWatch, wild
+from ._unit_watch import LEFT_UNITS, UnitWatch, wild
+from ._units import MIN_ROWS, MOST_HELD, Fold, Units, UnitsUnknown
 
 
 class Learnt:

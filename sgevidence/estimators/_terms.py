@@ -5,8 +5,9 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import _check_y, check_consistent_length, validate_data
+from sklearn.utils.validation import check_consistent_length, validate_data
 
+from .._compat import check_y
 from ..effects import (
     Coding,
     Columns,
@@ -78,7 +79,7 @@ def read_pair(model: Any, X: Any, y: Any, reset: bool, y_numeric: bool = True) -
     read = read_columns(model, X, reset)
     if y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
-    y = _check_y(y, y_numeric=y_numeric, estimator=model) if y_numeric else np.asarray(y)
+    y = check_y(y, y_numeric=y_numeric, estimator=model) if y_numeric else np.asarray(y)
     check_consistent_length(read, y)
     return read, y
 

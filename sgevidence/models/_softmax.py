@@ -58,7 +58,7 @@ class SoftmaxModel(Model):
 
     @cached_property
     def origin(self) -> np.ndarray | None:
-        """What θ is measured from, (d,); None where it is zero."""
+        """Point that θ is measured from, (d,); None where it is zero."""
         if not any(self.intercept_centers):
             return None
         W = np.zeros((self.n_classes, self.n_inputs))

@@ -73,7 +73,7 @@ def confirmed(
         if allowed:
             step = sharpened(step, path, rng, allowed)
             infos.append(step.info)
-        if step.state.cloud.log_evidence_std <= SHARP_ENOUGH or getattr(step.info, "n_sharpened", 0):
+        if step.state.cloud.log_evidence_std <= SHARP_ENOUGH or getattr(step.info, "n_sharpened", False):
             return step, infos
     step, info = _by_density(step, path, rng, legs, most)
     infos.append(info)
