@@ -43,9 +43,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         passes it.  On a stream without changes there are at most hazard · (1 − threshold) / threshold
         false alarms a row: 1/2250 by default, and in fact 1/5000 to 1/10 000 (``false_alarm_rate_``).
     max_runs : int or None, default=None
-        Hypotheses about the last change that are followed; memory and the cost of a row are
-        proportional to it.  None means 50 in closed form, and 5 estimators.
-        The least probable one makes room for the new one.
+        Hypotheses about the last change that are followed; memory and the cost of a row are proportional to
+        it.  None means 50 in closed form, and 5 estimators.  The least probable makes room for the new one.
     reaction : {"none", "restart"} or callable, default="none"
         Reaction to a declared change.  "none" keeps all hypotheses, so that evidence and posterior
         stay exact and a false alarm can be outlived.  "restart" drops the segments that began before
@@ -60,11 +59,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         Index entries of these rows, such as dates, where X came with a pandas index; else their numbers.
     detections_ : list of Detection
         ``row`` at which it was declared, ``place``, ``probability``, ``log_bayes_factor`` (nats).
-    drift_detected : bool
-        Did the last update declare a change?  The name is river's.
-    warning_detected : bool
-        Is a change since the last declared one more probable than not, and not declared yet?  river's
-        ``DriftRetrainingClassifier`` trains its next model meanwhile.
+    drift_detected, warning_detected : bool
+        Did the last update declare a change; is one more probable than not, and not declared?  As in river.
     run_length_posterior_ : dict of str to ndarray
         ``start``, ``run_length`` and ``probability`` of each hypothesis about the present segment.
     log_evidence_ : float
@@ -114,7 +110,6 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
     References
     ----------
     R. P. Adams, D. J. C. MacKay (2007), Bayesian Online Changepoint Detection, arXiv:0710.3742.
-
     P. Fearnhead, Z. Liu (2007), On-line inference for multiple changepoint problems, Journal of the
     Royal Statistical Society B 69, 589.
 
