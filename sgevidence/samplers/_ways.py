@@ -32,7 +32,7 @@ def crossing_of(
 def from_all_rows(model: Model, asked: Proposal, n_particles: Callable[[float], int]) -> FromAllRows:
     """The transition that answers for all rows of a model at once."""
     answers = answers_of(model)
-    if answers is mixture_answer:
+    if answers in (mixture_answer, effects_answer):
         return FromProposal(asked.first_rows, n_particles, answers, GROWTH)
     return FromProposal(asked.first_rows, n_particles, answers)
 
