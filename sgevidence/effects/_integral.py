@@ -1,19 +1,18 @@
-r"""The integral of a density of few dimensions, by quasi-random points of a t at its mode.
+r"""The integral of a density of few dimensions, by quasi-random points around its mode.
 
     Z = ∫ f(x) dx = mean of f(x)/q(x) over points of q,
 
-where q is a product of Student-t densities along the axes of the curvature at the mode, each with a width of
-its own on either side (Geweke 1989): log f of a standard deviation that is hardly there falls much faster
-above than below.  Where few of the points are effective, q is fitted to them and new points are drawn.  The
-points are scrambled Sobol sequences, several of them, whose spread is the error bar (Owen 1997).
+q a mixture of Student-t densities at the mode (:mod:`._proposal`).  Where few of the points are effective, q
+is fitted to them and new points are drawn.  The points are scrambled Sobol sequences, several of them, whose
+spread is the error bar (Owen 1997).
 
 Symbols
 -------
-=======  ==========  =====================================================
-x, k     ``x, k``    points (M, k), dimensions
-q        ``q``       two split t: centre, axes, widths below and above
-R        ``N_SEQUENCES``  independent sequences
-=======  ==========  =====================================================
+=======  ================  =====================================================
+x, k     ``x, k``          points (M, k), dimensions
+q        ``q``             where points are drawn
+R        ``N_SEQUENCES``   independent sequences
+=======  ================  =====================================================
 
 References
 ----------
@@ -21,20 +20,14 @@ J. Geweke (1989), Bayesian inference in econometric models using Monte Carlo int
 A. B. Owen (1997), Scrambled net variance for integrals of smooth functions, Annals of Statistics 25.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
-from scipy.stats import qmc, t
 
 from ..particles import Weights, log_sum_exp
 from ..targets import pareto_k
+from ._proposal import MAX_WIDTH, Density, Proposal
 
-Density = Callable[[np.ndarray], np.ndarray]
-
-#: Degrees of freedom of q: heavier tails than any posterior with a normal prior.
-DEGREES = 6.0
 #: Scrambled sequences: the standard deviation of 16 is known to a sixth.
 N_SEQUENCES = 16
 #: Share of effective points from which q is kept, and fits of q at most.
@@ -43,90 +36,12 @@ EFFECTIVE_SHARE, MAX_FITS = 0.6, 6
 MIN_EFFECTIVE_EACH = 10
 #: Most Pareto k (Vehtari et al. 2024); share of the largest weight over 1 − k up to which k does not matter.
 MAX_PARETO_K, MAX_TAIL_SHARE = 0.7, 0.05
-#: Share of a width by which derivatives are taken, and distances at which both sides are measured, in widths.
-STEP, SIDES = 0.3, (1.5, 4.0)
-#: Least and largest ratio of a side's width to that of the curvature.
-MIN_SIDE, MAX_SIDE = 0.4, 4.0
+#: Share of a width by which derivatives are taken.
+STEP = 0.3
 #: Step of gradients; largest change of a coordinate in one step to the mode, and shares of it that are tried.
 GRADIENT_STEP, MAX_STEP, LENGTHS = 1e-4, 2.0, np.array([2.0, 1.0, 0.4, 0.1, 0.01])
 #: Steps to the mode, and twice the nats that the last of them promises.
 MAX_CLIMB, MIN_GAIN = 200, 1e-3
-#: Largest width along any axis: x has a standard normal prior.
-MAX_WIDTH = 1.5
-
-
-class SplitT(NamedTuple):
-    """x = centre + axes · s, each s_i a t with one width below zero and one above."""
-
-    centre: np.ndarray  #: (k,)
-    axes: np.ndarray  #: orthonormal columns, (k, k)
-    widths: np.ndarray  #: below and above, (2, k)
-
-    def points(self, u: np.ndarray) -> np.ndarray:
-        """Points of uniform u, (M, k)."""
-        below, above = self.widths
-        share = below / (below + above)
-        left = u < share
-        p = np.where(left, 0.5 * u / share, 0.5 + 0.5 * (u - share) / (1 - share))
-        s = stdtrit(DEGREES, np.clip(p, 1e-15, 1 - 1e-15))
-        return self.centre + (s * np.where(left, below, above)) @ self.axes.T
-
-    def log_density(self, x: np.ndarray) -> np.ndarray:
-        """(M,)."""
-        below, above = self.widths
-        s = (x - self.centre) @ self.axes
-        return np.sum(
-            t.logpdf(s / np.where(s < 0, below, above), DEGREES) + np.log(2 / (below + above)), axis=1
-        )
-
-    @classmethod
-    def along(
-        cls, log_f: Density, mode: np.ndarray, f0: float, axes: np.ndarray, width: np.ndarray
-    ) -> "SplitT":
-        """Widths on either side by how far log f has fallen there, the larger of two distances."""
-        k, sides = len(mode), np.zeros((2, len(mode)))
-        for distance in SIDES:
-            ends = mode + distance * np.concatenate([-(axes * width).T, (axes * width).T])
-            drop = np.clip(f0 - log_f(ends), 1e-3, 200.0).reshape(2, k)
-            fitting = distance / np.sqrt(DEGREES * np.expm1(2 * drop / (DEGREES + 1)))
-            sides = np.maximum(sides, fitting)
-        return cls(mode, axes, np.minimum(width * np.clip(sides, MIN_SIDE, MAX_SIDE), 2 * MAX_WIDTH))
-
-    @classmethod
-    def fitted(cls, x: np.ndarray, W: np.ndarray, axes: np.ndarray) -> "SplitT":
-        """To weighted points: both sides by their own second moments."""
-        centre = W @ x
-        s = (x - centre) @ axes
-        sides = [np.sqrt((W @ (s**2 * side)) / (W @ side + 1e-300)) for side in (s < 0, s >= 0)]
-        return cls(centre, axes, np.maximum(np.array(sides), 1e-8))
-
-
-class Proposal(NamedTuple):
-    """q: one split t along the axes of the curvature, and one along those of the coordinates.
-
-    Where several standard deviations are hardly there, the tails follow the coordinates.
-    """
-
-    principal: SplitT
-    coordinate: SplitT
-
-    def points(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """A sequence of n points of the one and n/4 of the other, (5n/4, k)."""
-        k = len(self.principal.centre)
-        parts = zip(self, (n, n // 4))
-        return np.concatenate([part.points(qmc.Sobol(k, rng=rng).random(size)) for part, size in parts])
-
-    def log_density(self, x: np.ndarray) -> np.ndarray:
-        """(M,)."""
-        one, other = (part.log_density(x) for part in self)
-        return np.logaddexp(one + np.log(0.8), other + np.log(0.2))
-
-    @classmethod
-    def fitted(cls, x: np.ndarray, W: np.ndarray) -> "Proposal":
-        """To weighted points."""
-        d = x - W @ x
-        axes = np.linalg.eigh((W[:, None] * d).T @ d)[1]
-        return cls(SplitT.fitted(x, W, axes), SplitT.fitted(x, W, np.eye(x.shape[1])))
 
 
 class Integral(NamedTuple):
@@ -176,7 +91,7 @@ def importance_by_sequences(
     log_f: Density, q: Proposal, rng: np.random.Generator, n_points: int, n_normals: int = 0
 ) -> Integral:
     """Sequences of q, which is fitted again while few of the points are effective."""
-    k, shift, width = len(q.principal.centre), np.zeros(n_normals), np.ones(n_normals)
+    k, shift, width = len(q.parts[0].centre), np.zeros(n_normals), np.ones(n_normals)
     for fit in range(MAX_FITS + 1):
         x = np.concatenate([q.points(rng, n_points // N_SEQUENCES) for _ in range(N_SEQUENCES)])
         standard = rng.standard_normal((len(x), n_normals))
@@ -190,7 +105,7 @@ def importance_by_sequences(
         if enough or fit == MAX_FITS:
             break
         tempered = flattened(log_w, MIN_EFFECTIVE_EACH * k)
-        q = Proposal.fitted(x[:, :k], tempered.W)
+        q = Proposal.fitted(x[:, :k], tempered, rng)
         shift, width = fitted_normals(normals, tempered)
     means = log_sum_exp(log_w.reshape(N_SEQUENCES, -1), axis=1)
     shares = np.exp(means - means.max())
@@ -227,7 +142,7 @@ def fitted_normals(x: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndar
 
 def at_mode(log_f: Density, start: np.ndarray) -> Proposal | None:
     """q at the maximum of log f, by batches of points around the best so far."""
-    k, eye = len(start), np.eye(len(start))
+    k = len(start)
     mode, f0, inverse = climb(log_f, start)
     if not np.isfinite(f0):
         return None
@@ -237,11 +152,7 @@ def at_mode(log_f: Density, start: np.ndarray) -> Proposal | None:
     H = curvature(log_f, mode, f0, np.minimum(h, STEP * MAX_WIDTH))
     if not np.isfinite(H).all():
         return None
-    values, axes = np.linalg.eigh(H)
-    width = 1 / np.sqrt(np.maximum(values, MAX_WIDTH**-2))
-    principal = SplitT.along(log_f, mode, f0, axes, width)
-    alone = np.minimum(1 / np.sqrt(np.maximum(np.diag(H), MAX_WIDTH**-2)), MAX_WIDTH)
-    return Proposal(principal, SplitT.along(log_f, mode, f0, eye, alone))
+    return Proposal.around(log_f, mode, f0, H)
 
 
 def climb(log_f: Density, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:

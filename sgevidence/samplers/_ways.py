@@ -33,7 +33,7 @@ def crossing_of(
 def from_all_rows(model: Model, asked: Proposal, n_particles: Callable[[float], int]) -> FromProposal:
     """The transition that answers for all rows of a model at once."""
     answers = answers_of(model)
-    growth = GROWTH if answers is mixture_answer else np.inf
+    growth = GROWTH if answers in (mixture_answer, effects_answer) else np.inf
     return FromProposal(asked.first_rows, n_particles, answers, growth)
 
 
