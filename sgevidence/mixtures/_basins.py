@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from ..particles import log_sum_exp, systematic
-from ..targets import Estimate, bridge
+from ..targets import Estimate, bridge, importance
 from ._proposal import weighed
 from ._sweeps import Problem
 
@@ -30,9 +30,10 @@ JOINED = 2
 #: crosses.  Between overlapping groups (1000 rows, K = 3) the two best others are up to 50 nats behind,
 #: between basins 80 to 750.  And how often that of the median lineage comes to it, where all are slow.
 APART_NATS, APART_MEDIANS = 60.0, 3.0
-#: Nats below the sum at which a basin does not count, and lineages that such a basin keeps.
-NEGLIGIBLE, REST = 10.0, 4
-#: Lineages of each basin that counts, without which its error bar is not known.
+#: Nats below the sum at which a basin does not count, and from which it has its full part of the lineages.
+NEGLIGIBLE, FULL = 10.0, 5.0
+#: Lineages of each basin that counts, without which its error bar is not known, and a bridge may be much too
+#: high, unlike importance sampling (breast cancer, K = 4: by 4 nats to a single chain).
 LEAST_OF_BASIN = 3
 
 
@@ -91,7 +92,7 @@ def by_basin(
     estimates = []
     for B in range(basin.max() + 1):
         mine = np.where(basin[parents % L] == B, log_q, -np.inf)
-        estimates.append(bridge(mine, log_p[:, basin == B]) if np.any(mine > -np.inf) else None)
+        estimates.append(_estimate(mine, log_p[:, basin == B]))
     estimate, effective, log_B = _sum(estimates, basin, DRAWS * L)
     n_sweeps = L * (forget + max(forget // 2, 1) + between * (KEPT + LENGTH))
     points = np.concatenate([draws, chains], axis=1)
@@ -99,12 +100,24 @@ def by_basin(
 
 
 def going_on(stage: Stage, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Allocations from which lineages continue, as many of each basin that counts, (size or so, n)."""
-    each, which = max(size // int(np.sum(stage.counts)), 2 * LEAST_OF_BASIN), []
-    for B, does in enumerate(stage.counts):
+    """Allocations from which lineages continue, as many of each basin that holds much, (size or so, n)."""
+    is_full, which = stage.log_B > stage.log_Z - FULL, []
+    each = max(size // int(np.sum(is_full)), LEAST_OF_BASIN)
+    for B, counts in enumerate(stage.counts):
         members = rng.permutation(np.flatnonzero(stage.basin == B))
-        which.append(np.resize(members, each) if does else members[:REST])
+        n = each if is_full[B] else LEAST_OF_BASIN
+        which.append(np.resize(members, n) if counts else members[:LEAST_OF_BASIN])
     return stage.z[np.concatenate(which)]
+
+
+def _estimate(log_q: np.ndarray, log_p: np.ndarray) -> Estimate | None:
+    """What a basin holds, by its draws of q and its chains; None where it has no draws."""
+    if not np.any(log_q > -np.inf):
+        return None
+    if log_p.shape[1] >= LEAST_OF_BASIN:
+        return bridge(log_q, log_p)
+    one = importance(log_q)
+    return one._replace(log_w=np.r_[log_q, np.full(log_p.size, -np.inf)] + np.log1p(log_p.size / len(log_q)))
 
 
 def _followed(

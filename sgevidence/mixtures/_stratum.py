@@ -130,7 +130,7 @@ def stratum(
             is_well(one, i == 0, share) for one in stages
         ):
             break
-        if i == 0:
+        if i == 0 and share * _std(stages) > SHARP:
             by_visits = _by_occupancy(problem, before, stages, rngs)
             if by_visits is not None:
                 return by_visits._replace(
