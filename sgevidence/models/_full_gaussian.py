@@ -97,7 +97,8 @@ class FullGaussian(GaussianComponent):
         """Rounding of squares, and of a covariance that is as wide as means are far from the prior's."""
         (b, beta), n = self.variance_prior, len(X)
         far = self.kappa * n / (self.kappa + n) * np.sum(np.mean(X, axis=0) ** 2)
-        return super().rounding(X) + float(EPS * far * (b + 0.5 * n) / beta)
+        far += self.n_features * np.max(np.abs(X - self.origin), initial=0.0) ** 2
+        return float(EPS * far * (b + 0.5 * n) / beta)
 
     @property
     def least_rows(self) -> float:

@@ -66,10 +66,15 @@ class GaussianComponent(ComponentFamily):
         return replace(self, reference=np.median(X, axis=0))
 
     def rounding(self, X: np.ndarray) -> float:
-        """Rounding of squares, in units of the smallest variance that the prior lets so many rows have."""
+        """Rounding of squares, in units of the smallest variance that the prior lets so many rows have.
+
+        A component is at least as wide as its mean is far from the prior's, so that a row which is as far
+        from there as from the origin loses nothing.
+        """
         b, beta = self.variance_prior
-        far = np.max(np.abs(X - self.origin), initial=0.0) ** 2
-        return float(EPS * far * (b + 0.5 * len(X)) / beta * self.n_features)
+        least = beta + 0.5 * self.kappa / (self.kappa + 1) * X**2
+        lost = np.max((X - self.origin) ** 2 / least, initial=0.0)
+        return float(EPS * lost * (b + 0.5 * len(X)) * self.n_features)
 
     def points(self, X: np.ndarray) -> np.ndarray:
         """Columns in units of their standard deviations; a constant column stays constant."""

@@ -82,6 +82,12 @@ class Crossing(NamedTuple):
             if step.crossed:
                 break
             path = path.with_leverage(state.cloud.some(N_DRAWS))
+        if self.from_all_rows is not None and self.from_all_rows.knows_more(state, path):
+            asked = self.from_all_rows(before, path, rng)
+            infos.append(asked.info)
+            offered = asked.offered or offered
+            if asked.crossed:
+                step, state = asked, asked.state
         state = _still_alike(state.foreseen(before, path), path)
         spent = state.adaptation.spent + sum(map(cost, infos))
         state = state._replace(adaptation=state.adaptation._replace(spent=spent))

@@ -217,11 +217,10 @@ def test_one_fit_has_the_evidence_of_every_number_of_classes(rng):
     assert model.n_components_in_use_proba_.sum() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("K, weight", [(2, 0.5), (11, 1.0)])
-def test_what_only_particles_can_answer_is_doubted(K, weight, rng):
+def test_what_only_particles_can_answer_is_doubted(rng):
     X, _ = two_groups(rng, n=8, p=2)
-    with pytest.warns(EvidenceWarning, match="annealed from the prior"):
-        fitted(X, K, sample_weight=np.full(8, weight), sampler=QUICK)
+    with pytest.warns(EvidenceWarning, match="comes from particles"):
+        fitted(X, 11, sampler=QUICK)
 
 
 def test_a_missing_value_that_counts_as_a_level_would_be_seen(rng, monkeypatch):
