@@ -61,7 +61,7 @@ class SegmentModel(Protocol):
         """Runs 0 … R − 1 learn b rows, run R + i begins with row i; log p of row i in [i, :R + i + 1]."""
         ...
 
-    def settle(self, runs: Any, X: np.ndarray) -> None:
+    def settle(self, runs: Any, X: np.ndarray, y: np.ndarray | None) -> None:
         """Find the units of measurement from the first ``warm_up`` rows; not called where that is 0."""
         ...
 
@@ -114,7 +114,7 @@ class RunFilter:
 
     def room(self) -> int:
         """How many rows may come before the next pruning."""
-        return BLOCK - self.n_seen % BLOCK
+        return min(BLOCK - self.n_seen % BLOCK, getattr(self.model, "max_block", BLOCK))
 
     def absorb(self, X: np.ndarray, y: np.ndarray | None) -> Block:
         """Learn at most :meth:`room` rows.
@@ -125,6 +125,8 @@ class RunFilter:
             If a row has no density in floating point; then the runs are spoilt.
         """
         b, R = len(X), self.count
+        if hasattr(self.runs, "log_weight"):  # of a model whose runs look at each other
+            self.runs.log_weight[:R] = self.log_weight[:R]
         with np.errstate(over="ignore", invalid="ignore"):  # looked at below
             log_p = self.model.absorb(self.runs, R, X, y)
             log_joint, log_Z = self._weigh(log_p)

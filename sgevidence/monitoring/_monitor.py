@@ -76,7 +76,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         After each row of the last update, the probability of a change since the last declared one.
     false_alarm_rate_ : float
         False alarms a row to be expected without a change: a measured fraction of the bound above (1 for
-        estimators; by default 0.22 where rows have Gaussian noise about a level, 0.45 otherwise).
+        estimators; by default 0.22 where rows have Gaussian noise about a level, 4.2 where volatility is seen
+        to cluster, as that of returns does, 0.45 otherwise).
         nan when ``miscalibration_`` is not None: then there is nothing to be promised.
     miscalibration_ : {"memory", "clusters", "tails", "columns"} or None
         How the rows are seen to differ from the predictions of the segments: rows lie on the same side of

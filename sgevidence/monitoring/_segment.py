@@ -105,7 +105,7 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
         warnings.warn(complaint(found, values.n_seen, None, chosen), EvidenceWarning, stacklevel=3)
     runs = RunFilter(chosen, hazard, max_runs, X.shape[1])
     if chosen.warm_up:
-        chosen.settle(runs.runs, X[: chosen.warm_up])
+        chosen.settle(runs.runs, X[: chosen.warm_up], None if y is None else y[: chosen.warm_up])
     posteriors, before, place = _forward(runs, X, y)
     changes = []
     while place:

@@ -257,13 +257,13 @@ def test_diagonal_components_know_every_number_when_asked(rng, standardize):
     X = rng.standard_normal((60, 2)) + 3.0 * rng.integers(0, 2, (60, 1))
     X = X * [1.0, 5.0] + [0.0, 2.0] if standardize else X - X.mean(axis=0)
     kinds = dict(random_state=0, standardize=standardize)
-    model = BayesianGMM(3, **kinds, standardize=False)
+    model = BayesianGMM(3, **kinds)
     for part in np.split(X, [60] if standardize else [25, 40]):
         if len(part):
             model.partial_fit(part)
     found = model.component_evidence_
     for k in (1, 2, 3):
-        one = BayesianGMM(k, **kinds, standardize=False).fit(X)
+        one = BayesianGMM(k, **kinds).fit(X)
         error = np.hypot(one.log_evidence_std_, found["log_evidence_std"][k - 1])
         assert abs(found["log_evidence"][k - 1] - one.log_evidence_) < 4 * error + 1e-8
     assert model.n_components_in_use_proba_.sum() == pytest.approx(1)
