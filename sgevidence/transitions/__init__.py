@@ -14,8 +14,8 @@ from ._base import (
     check_rows,
 )
 from ._commit import committed
-from ._constrained import ConstrainedMoves, covariance
 from ._confirm import confirmed_at_once
+from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing
 from ._escort import Escort, Escorted
 from ._from_folds import FromFolds
