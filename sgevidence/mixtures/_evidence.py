@@ -223,7 +223,9 @@ def _problem(
         raise ValueError(f"n_components is {K}, and at most {MOST_COMPONENTS} have an evidence by strata")
     n_copies = copies(weight, most_rows(family, K))
     X, u = np.repeat(X, n_copies, axis=0), np.repeat(weight / n_copies, n_copies)
-    order = np.lexsort((u, *X.T[::-1]))  # the answer does not depend on the order, or on how a row is repeated
+    order = np.lexsort(
+        (u, *X.T[::-1])
+    )  # the answer does not depend on the order, or on how a row is repeated
     X, u = X[order], u[order]
     family = family.at(X)
     return Problem(family, X, family.points(X), family.features(X) * u[:, None], concentration)

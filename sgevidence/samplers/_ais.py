@@ -158,11 +158,8 @@ class AIS(Parts):
         self._validate_params()
         start = perf_counter()
         before = State(Cloud.planted(model.sample_prior(rng, self.n_particles)), Memory.empty())  # lines 1, 2
-        path, streams, anneal = (
-            Path(model, before.memory, rows),
-            Streams.one(rng),
-            self.anneal(rung_of(progress)),
-        )
+        path, streams = Path(model, before.memory, rows), Streams.one(rng)
+        anneal = self.anneal(rung_of(progress))
         step = anneal(before, path, streams)
         infos = [step.info]
         if self.schedule == "adaptive":

@@ -132,19 +132,7 @@ def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
     """Summary of the records of a run; see :class:`ChunkRecord` for the meaning of each."""
     last, path = records[-1], evidence_path(records)
     out: dict[str, float] = {"n_particles": last.n_particles, "ess": last.ess}
-    out |= {
-        f"n_{k}": int(path[f"n_{k}"].sum())
-        for k in (
-            "moves",
-            "escorts",
-            "escorts_refused",
-            "proposals",
-            "sharpened",
-            "returned",
-            "renewals",
-            "refused",
-        )
-    }
+    out |= {name: int(path[name].sum()) for name in COUNTS if name not in ("n_likelihoods", "n_gradients")}
     out["missed_mode"] = missed_mode(records)
     for name in ("acceptance", "noise_to_injection", "sample_noise", "anchor_distance", "hysteresis"):
         known = path[name][~np.isnan(path[name])]

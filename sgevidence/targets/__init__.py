@@ -8,7 +8,7 @@ from ._folded import FoldsDoNotSuffice, folded_answer
 from ._folded_modes import folded_modes_answer
 from ._importance import importance_draws
 from ._log_concave import log_concave_answer, log_joint_of_many
-from ._nested_laplace import nested_laplace_answer
+from ._nested_laplace import NestedAnswer, nested_laplace_answer
 from ._newton import concave_mode, find_mode, laplace_evidence
 from ._pareto import pareto_k
 from ._path import Path, Tempered
@@ -34,6 +34,7 @@ __all__ = [
     "Estimate",
     "FoldsDoNotSuffice",
     "Likelihood",
+    "NestedAnswer",
     "Path",
     "SampleEstimate",
     "Target",

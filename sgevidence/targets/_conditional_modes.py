@@ -26,7 +26,7 @@ MAX_STEPS, MAX_SHORTER = 8, 8
 #: Gain of a Newton step, nats, that is not worth it.
 NO_GAIN = 1e-3
 #: Least curvature of a direction, over that of the widest parameter of the cloud.
-MIN_CURVATURE = 1e-2
+MIN_CURVATURE = 1e-3
 #: Degrees of freedom of x given ψ: tails that are a little heavier than Gaussian.
 NU = 10.0
 

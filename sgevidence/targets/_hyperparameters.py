@@ -2,7 +2,7 @@ r"""Which parameters change the widths of the others: the hyperparameters of a h
 
 A posterior is Gaussian in x given ψ where no third derivative of log p has all of its three parameters in x.
 So ψ is a set of parameters that meets every third derivative that is not small: a scale τ of groups, the
-coordinate v of a funnel.  Parameters are taken one after the other, each the one with most of what is left,
+coordinate v of a funnel.  Parameters are taken one after the other, each the one that leaves least,
 
     t_abc = ∂³ log p / ∂θ_a ∂θ_b ∂θ_c · s_a s_b s_c,
 
@@ -53,7 +53,8 @@ def third_derivatives(log_p: ValueAndGradient, theta: np.ndarray, scale: np.ndar
     beside = theta + CURVATURE_STEP * np.concatenate([np.zeros((1, M, d)), np.eye(d)[:, None] * s])
     P = curvature(log_p, beside.reshape(-1, d), columns, np.tile(s, (d + 1, 1)))[1].reshape(d + 1, M, d, d)
     t = (P[1:] - P[0]) / CURVATURE_STEP * s[:, :, None] * s[:, None, :]
-    return np.sqrt(np.mean(np.clip(t, -MAX_THIRD, MAX_THIRD) ** 2, axis=1))
+    t = np.sqrt(np.mean(np.clip(t, -MAX_THIRD, MAX_THIRD) ** 2, axis=1))
+    return (t + t.transpose(1, 2, 0) + t.transpose(2, 0, 1)) / 3  # t is symmetric but for its first axis
 
 
 def by_influence(third: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -64,5 +65,7 @@ def by_influence(third: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rest = np.setdiff1d(np.arange(len(third)), order)
         t = third[np.ix_(rest, rest, rest)] ** 2
         left[k] = np.sqrt(t.max())
-        order.append(int(rest[np.argmax(t.sum((0, 1)) + t.sum((0, 2)) + t.sum((1, 2)))]))
+        # what goes with a parameter: entries with it once, twice, and three times
+        once, twice = t.sum(axis=(1, 2)), np.einsum("aac->a", t)
+        order.append(int(rest[np.argmax(3 * once - 3 * twice + np.einsum("aaa->a", t))]))
     return np.array(order), left

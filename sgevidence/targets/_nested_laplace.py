@@ -1,5 +1,4 @@
-r"""Evidence of a hierarchy from a density: Gaussian given the parameters that change the widths of the
-others.
+r"""Evidence of a hierarchy from a density: Gaussian given the parameters that change other widths.
 
     q(ψ, x) = q(ψ) t(x; x̂(ψ), P(ψ)⁻¹),    ω = p(D, ψ, x) / q(ψ, x)
 
@@ -38,6 +37,9 @@ from ._target import Target
 
 #: Draws at which third derivatives are taken, and the t that may be left: the first that will do.
 N_THIRD, LEFT = 24, (0.75, 0.4, 0.2)
+#: Largest t from which there are hyperparameters; share of draws that may be impossible: a posterior with
+#: walls is none of these densities.
+MIN_THIRD, MAX_IMPOSSIBLE = 0.05, 0.01
 #: Hyperparameters at most: importance sampling in more dimensions keeps few draws.
 MAX_HYPERPARAMETERS = 9
 #: Times that ψ is looked for, each from the best draws so far.
@@ -53,11 +55,20 @@ MIN_SHARE, MIN_ROUND_SHARE = 0.1, 0.02
 N_CLOUD, FAR_QUANTILE, FAR_NATS, MAX_FAR = 200, 0.99, 3.0, 0.05
 
 
+class NestedAnswer(NamedTuple):
+    """What the density says, and what it took."""
+
+    answer: Answer | None  #: None where few of its draws count, or the cloud knows of something else
+    third: float  #: largest third derivative, in local widths: 0 of a Gaussian, 1 of a funnel
+    n_gradients: float  #: in particles
+    n_likelihoods: float
+
+
 class Counted:
     """A log density that counts how often it is asked, in particles."""
 
     def __init__(self, target: Target) -> None:
-        self.target, self.n_gradients, self.n_likelihoods = target, 0, 0
+        self.target, self.n_gradients, self.n_likelihoods, self.third = target, 0, 0, 0.0
 
     def value_and_grad(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(M,), (M, d)."""
@@ -100,7 +111,7 @@ class Nested(NamedTuple):
 
 def nested_laplace_answer(
     target: Target, cloud: np.ndarray, size: int, most: float, rng: np.random.Generator
-) -> tuple[Answer | None, float]:
+) -> NestedAnswer:
     """An answer from a cloud near the posterior, and what it took.
 
     Parameters
@@ -117,10 +128,7 @@ def nested_laplace_answer(
 
     Returns
     -------
-    answer : Answer or None
-        None where few draws of the density count, or the cloud knows of something else.
-    n_gradients : float
-        In particles.
+    NestedAnswer
     """
     log_p, best = Counted(target), None
     with np.errstate(all="ignore"):
@@ -128,12 +136,15 @@ def nested_laplace_answer(
             best = _best(log_p, cloud, most, rng)
         except np.linalg.LinAlgError:
             pass
-        if best is None or best.share < MIN_SHARE or _is_elsewhere(log_p, best, cloud, rng):
-            return None, float(log_p.n_gradients)
+        is_good = best is not None and best.share > MIN_SHARE
+        if best is not None and (not is_good or _is_elsewhere(log_p, best, cloud, rng)):
+            best = None
+    cost = float(log_p.n_gradients), float(log_p.n_likelihoods)
+    if best is None:
+        return NestedAnswer(None, log_p.third, *cost)
     std = float(np.hypot(best.weights.relative_variance**0.5, 1 / best.weights.M))
-    theta = best.resampled(size, rng)
-    answer = Answer(theta, np.zeros(size), best.weights.log_mean, std, log_p.n_likelihoods, log_p.n_gradients)
-    return answer, float(log_p.n_gradients)
+    answer = Answer(best.resampled(size, rng), np.zeros(size), best.weights.log_mean, std)
+    return NestedAnswer(answer, log_p.third, *cost)
 
 
 def _best(log_p: Counted, cloud: np.ndarray, most: float, rng: np.random.Generator) -> Nested | None:
@@ -145,6 +156,9 @@ def _best(log_p: Counted, cloud: np.ndarray, most: float, rng: np.random.Generat
     for _ in range(PASSES):
         some = cloud[rng.choice(len(cloud), N_THIRD, replace=False)]
         order, left = by_influence(third_derivatives(log_p.value_and_grad, some, cloud.std(axis=0)))
+        log_p.third = max(log_p.third, float(left[0]))
+        if not left[0] > MIN_THIRD:
+            return best
         sizes = {1} | {max(1, int(np.argmax(np.append(left, 0.0) < t))) for t in LEFT}
         for k in sorted(size for size in sizes if size <= min(MAX_HYPERPARAMETERS, d - 1)):
             found = _with_hyperparameters(log_p, order[:k], cloud, rng)
@@ -183,6 +197,8 @@ def _with_hyperparameters(
     theta, log_q = log_p.modes(psi, given, cloud).draws(N_X, rng)
     value = log_p.value(theta.reshape(-1, theta.shape[-1])).reshape(log_q.shape)
     log_w = value - log_q - q.log_density(psi)
+    if np.mean(~np.isfinite(log_w)) > MAX_IMPOSSIBLE:
+        return None
     return Nested(theta, np.where(np.isfinite(log_w), log_w, -np.inf), given, q)
 
 

@@ -49,6 +49,8 @@ MAX_LEG_RUNGS, MAX_RUNGS = 12, 200
 MIN_GAP_NATS, MIN_GAP_STD = 0.05, 3.0
 #: Error of an answer over the gap of its legs: 2 to 6.5 for hierarchies and funnels of 10 parameters.
 ERROR_PER_GAP = 4.0
+#: Error of an answer whose legs go nowhere, or farther apart than that, nats: it is warned of.
+MAX_LAG_NATS = 5.0
 #: Share of draws of the prior that must be possible for the way back to end at the prior.
 MIN_POSSIBLE = 0.1
 
@@ -156,9 +158,7 @@ def way_back(anneal: Anneal, legs: Hysteresis, path: Path, rng: Streams) -> Leg 
 
 def bracketed(cloud: Cloud, legs: Hysteresis, back: Leg | None, rng: np.random.Generator) -> Cloud:
     """The mean of forward and backward, and particles of both; the gap is in the error."""
-    lag = ERROR_PER_GAP * abs(legs.hysteresis) if legs.lags else 0.0
-    if not np.isfinite(lag):
-        lag = 2.0  # the tempered cloud went nowhere: nothing is known but that
+    lag = min(ERROR_PER_GAP * abs(legs.hysteresis), MAX_LAG_NATS) if legs.lags else 0.0
     if back is None:
         return cloud._replace(shared_var=cloud.shared_var + lag**2)
     forward, backward = cloud.log_evidence, -back.log_ratio

@@ -186,7 +186,9 @@ def test_annealed_groups_say_that_they_were(rng):
     X = np.r_[correlated(rng, 0.9, 8) - 6, correlated(rng, 0.9, 8) + 6]
     sampler = SGAIS(n_particles=30, max_particles=30, proposal=None)
     with pytest.warns(EvidenceWarning, match="comes from particles"):
-        model = BayesianGMM(2, covariance_type="full", sampler=sampler, random_state=0, standardize=False).fit(X)
+        model = BayesianGMM(
+            2, covariance_type="full", sampler=sampler, random_state=0, standardize=False
+        ).fit(X)
     assert model.covariances_.shape == (2, 2, 2)
     assert model.weights_.sum() == pytest.approx(1)
 
@@ -233,7 +235,9 @@ def test_what_strata_know_of_a_stream_is_of_the_rows_they_saw(fitted, two_groups
         stream.component_evidence_  # noqa: B018
     assert stream.log_evidence_std_ >= fitted.log_evidence_std_
     assert not hasattr(BayesianGMM(2, standardize=False), "component_evidence_")
-    halves = BayesianGMM(2, random_state=0, standardize=False).fit(two_groups[:9].repeat(2, axis=0), sample_weight=[0.5] * 18)
+    halves = BayesianGMM(2, random_state=0, standardize=False).fit(
+        two_groups[:9].repeat(2, axis=0), sample_weight=[0.5] * 18
+    )
     one, *_ = halves.component_evidence_["log_evidence"]
     assert one == pytest.approx(BayesianGMM(1, standardize=False).fit(two_groups[:9]).log_evidence_, abs=1e-8)
 

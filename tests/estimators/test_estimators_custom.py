@@ -24,7 +24,8 @@ def test_the_linear_model_in_three_functions_is_the_built_in_one():
     custom = BayesianModel(
         log_likelihood,
         **normal_prior(2),
-        sampler=SGAIS(n_particles=30, max_particles=30, mode_search=None),  # which it has, unlike the other
+        # without what a model of one mode has not: a search for others, and a test of the annealed answer
+        sampler=SGAIS(n_particles=30, max_particles=30, mode_search=None, proposal=None),
         random_state=0,
     ).fit(X, y)
     by_trajectories = SGAIS(n_particles=30, max_particles=30, move=HMC(conditional=False), proposal=None)

@@ -107,7 +107,9 @@ def three_groups(rng, n, far):
 def check_three_groups(rng, n, far, **settings):
     """Three groups so many prior widths from zero."""
     X, exact = three_groups(rng, n, far)
-    model = BayesianGMM(3, sampler=SGAIS(**settings), random_state=int(rng.integers(2**31)), standardize=False).fit(X)
+    model = BayesianGMM(
+        3, sampler=SGAIS(**settings), random_state=int(rng.integers(2**31)), standardize=False
+    ).fit(X)
     error = abs(model.log_evidence_ - exact)
     assert error < 4.5 * model.log_evidence_std_ + 1e-9 * abs(exact), "evidence"
     assert model.log_evidence_std_ < 0.3, "error bar"
