@@ -75,6 +75,7 @@ def test_doctests(module):
         pytest.param("docs/reading.md", marks=pytest.mark.slow),
         pytest.param("docs/own_model.md", marks=pytest.mark.slow),
         pytest.param("docs/mixtures.md", marks=pytest.mark.slow),
+        pytest.param("docs/effects.md", marks=pytest.mark.slow),
         pytest.param("docs/misleading.md", marks=pytest.mark.slow),
         pytest.param("docs/coming_from.md", marks=pytest.mark.slow),
         pytest.param("docs/monitoring.md", marks=pytest.mark.slow),

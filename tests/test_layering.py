@@ -12,7 +12,7 @@ import sgevidence
 
 PACKAGE = Path(sgevidence.__file__).parent
 ORDER = ["models", "kernels", "particles", "history", "targets", "transitions"]
-ORDER += ["mixtures", "samplers", "estimators"]
+ORDER += ["effects", "mixtures", "samplers", "estimators"]
 TOP = len(ORDER)
 LAYERS = dict.fromkeys(["exceptions", "_compat", "tables"], -1) | {
     name: place for place, name in enumerate(ORDER)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..estimators import refuse_unreadable
 from ._layout import MIN_DRAWS, chains_first
 
 #: Draws per call of the log density: a model that holds (draws, rows) in memory stays small.
@@ -18,6 +19,7 @@ LogDensity = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M,)
 def as_chains(draws: Any) -> tuple[np.ndarray, list[str]]:
     """A copy of the draws, (C, T, d), and the names of the d columns."""
     draws = getattr(draws, "posterior", draws)  # the group of an InferenceData or a DataTree
+    refuse_unreadable(draws=draws)
     if hasattr(draws, "data_vars"):
         theta, names = _flattened(draws.data_vars)
     else:
@@ -95,7 +97,9 @@ def evaluate(log_density: LogDensity, theta: np.ndarray) -> np.ndarray:
     for start in range(0, len(points), BLOCK):
         block = points[start : start + BLOCK].copy()
         M, d = block.shape
-        value = np.asarray(log_density(block), dtype=float)
+        given = log_density(block)
+        refuse_unreadable(log_density=given)
+        value = np.asarray(given, dtype=float)
         if value.shape != (M,):
             raise ValueError(
                 f"log_density gave the shape {value.shape} for {M} draws of {d} columns, and must give "

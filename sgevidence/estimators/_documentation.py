@@ -17,7 +17,21 @@ n_jobs : int or None, default=None
     Processes that share sums over many rows, −1 for all cores; None is one, unless ``joblib.parallel_config``
     says more.  It changes no digit.  Sums over few rows, in less than a tenth of a second, stay in one."""
 
+UNITS = """\
+standardize : bool, default=True
+    State the priors in units of the data, so that no answer depends on how columns were typed: columns (and
+    a y with a location) have mean 0 and standard deviation 1 among the rows of the first call, two-valued
+    columns mean 0 and the distance 1; without an intercept root mean squares are 1.  The evidence is that
+    of the data as given, conditional on these units, and results are in the data's units.  Fewer than ten
+    rows in the first ``partial_fit`` are held until more come.  False: priors are for the numbers as given,
+    as in the papers.
+units : Units or None, default=None
+    ``units_`` of another fitted estimator; None: units of the first call.  With them a stream that is cut
+    anywhere has the evidence of one ``fit``."""
+
 ATTRIBUTES = """\
+units_ : Units
+    Units in which the priors are stated; there are none with ``standardize=False``.
 log_evidence_, log_evidence_std_ : float
     log p(y | X), of a density log p(X), of all rows seen and its standard error, in nats.
 evidence_path_ : dict of str to ndarray
@@ -52,7 +66,11 @@ feature_names_in_ : ndarray of shape (`n_features_in_`,)
     Only if X has column names."""
 
 #: Lines of a class docstring that stand for the text above.
-PLACES = {"{parameters of every estimator}": PARAMETERS, "{attributes of every estimator}": ATTRIBUTES}
+PLACES = {
+    "{units}": UNITS,
+    "{parameters of every estimator}": PARAMETERS,
+    "{attributes of every estimator}": ATTRIBUTES,
+}
 
 
 def described(function: Callable) -> Callable:

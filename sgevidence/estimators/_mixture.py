@@ -1,24 +1,19 @@
 """Parts that estimators of mixtures share: components of rows, and posterior means in common slots."""
 
-import warnings
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ..exceptions import EvidenceWarning
-from ..history import FoldedRows, Memory, Rows
-from ..mixtures import takes_allocations
-from ..samplers import EvidenceResult, FromStrata, Progress, mixture_answer
+from .._compat import clone_parametrized
+from ..history import FoldedRows, Rows
+from ..samplers import SGAIS, MixtureEvidence, Progress, SharedWalk, sharing
 from ..targets import ComponentEvidence
 from ._density import DensityEstimator
 from ._input import check_count, generator
 from ._lazy import by_parts
-from ._mixture_doubts import of_strata, of_stream_of_strata
-from ._stream import Stream
+from ._mixture_doubts import doubt_of_run, doubt_of_stream
 
-#: Errors, and nats besides, by which two ways to the evidence may differ.
-CONTRADICTION = 3.0, 0.1
 #: Mean probability of an exchange from which on two components are not told apart.
 CONFUSED = 0.05
 
@@ -27,30 +22,33 @@ class MixtureEstimator(DensityEstimator):
     """Base of mixtures, whose model has ``component_log_densities`` and exchangeable components."""
 
     _model: Any  #: an exchangeable model with ``component_log_densities``
-    _strata: Any = None  #: during a fit, those that candidates with fewer or more components share
+    _walk: SharedWalk  #: until a fit, that of candidates with fewer or more components
 
-    def _sampler(self) -> Any:
-        sampler = super()._sampler()
-        return sampler if self._strata is None else FromStrata(sampler, self._strata)
+    def __sklearn_clone__(self) -> Self:
+        clone = clone_parametrized(self)
+        if "_walk" in vars(self):
+            clone._walk = self._walk
+        return clone
 
     def _run(self, sampler: Any, rows: Rows, progress: Progress) -> None:
-        super()._run(sampler, rows, progress)
-        assert self._result is not None
-        self._doubt_if(self._doubt_of_run(sampler, rows, self._result))
+        with self._sharing(sampler):
+            super()._run(sampler, rows, progress)
+        if self._model.n_components > 1:
+            assert self._result is not None
+            self._doubt_if(doubt_of_run(self._model, self._result))
 
     def _update(self, sampler: Any, rows: Rows, reset: bool, progress: Progress) -> None:
-        super()._update(sampler, rows, reset, progress)
-        assert self._stream is not None
-        if not isinstance(rows, FoldedRows):  # of which sums tell the evidence, or there is none
-            self._doubt_if(self._doubt_of_update(sampler, rows, self._stream))
+        with self._sharing(sampler):
+            super()._update(sampler, rows, reset, progress)
+        # of parts sums tell the evidence, or there is none
+        if self._model.n_components > 1 and not isinstance(rows, FoldedRows):
+            assert self._stream is not None
+            self._doubt_if(doubt_of_stream(self._model, self._stream.state))
 
-    def _doubt_of_run(self, sampler: Any, rows: Rows, result: EvidenceResult) -> str | None:
-        """Why the evidence of all rows at once may be wrong."""
-        return of_strata(self._model, rows, result) if self._model.n_components > 1 else None
-
-    def _doubt_of_update(self, sampler: Any, rows: Rows, stream: Stream) -> str | None:
-        """Why the evidence of a stream may be wrong."""
-        return of_stream_of_strata(self._model, stream.state) if self._model.n_components > 1 else None
+    def _sharing(self, sampler: Any) -> AbstractContextManager:
+        """The walk of other candidates in this fit; a sampler that repeats others needs its own."""
+        walk = self.__dict__.pop("_walk", None)
+        return sharing(walk if isinstance(sampler, (SGAIS, MixtureEvidence)) else None)
 
     def _doubt_if(self, words: str | None) -> None:
         if words is not None:
@@ -98,9 +96,6 @@ class MixtureEstimator(DensityEstimator):
             return ComponentEvidence(self._weight_seen, here * one, var, one)
         state = None if self._stream is None else self._stream.state
         found = self._components_of_run()
-        is_stale = found is None or found.n != self._weight_seen
-        if is_stale and state is not None and takes_allocations(self._model):
-            found = self._from_strata(name, state.memory)
         if found is None and not getattr(getattr(state, "memory", None), "complete", True):
             raise AttributeError(
                 f"{name} is not known: strata need all rows, and the sampler's reservoir has kept a part of "
@@ -119,31 +114,6 @@ class MixtureEstimator(DensityEstimator):
         """Evidences that the sampler has met on its way, of the rows at that time."""
         state = None if self._stream is None else self._stream.state
         return getattr(getattr(state, "adaptation", self._result), "components", None)
-
-    def _from_strata(self, name: str, memory: Memory) -> ComponentEvidence | None:
-        """The walk over strata that the evidence did not need, when its result is first asked for.
-
-        Raises
-        ------
-        AttributeError
-            If it contradicts ``log_evidence_``.
-        """
-        known = self.__dict__.get("_walked")
-        if known is not None and known.n == self._weight_seen:
-            return known
-        answer = mixture_answer(self._model, memory.at_hand, generator(0), 1) if memory.complete else None
-        if answer is None or answer.components is None:
-            return None
-        here, std = self.log_evidence_ + self._log_unit * self._weight_seen, self.log_evidence_std_
-        apart = abs(answer.log_evidence - here)
-        if apart > CONTRADICTION[0] * np.hypot(answer.log_evidence_std, std) + CONTRADICTION[1]:
-            raise AttributeError(
-                f"{name} is not known: strata of components in use are {apart:.2f} nats from log_evidence_"
-            )
-        if answer.components.doubt is not None:
-            warnings.warn(answer.components.doubt, EvidenceWarning, stacklevel=4)
-        self._walked = answer.components
-        return self._walked
 
     def fit_predict(self, X: Any, y: None = None, sample_weight: Any = None) -> np.ndarray:
         """:meth:`fit`, then :meth:`predict` of the same rows.
@@ -221,7 +191,7 @@ class MixtureEstimator(DensityEstimator):
 
     def _draw_rows(self, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
         """Draws from the posterior predictive distribution as the model has rows, and their components."""
-        check_is_fitted(self)
+        self._must_be_fitted()
         check_count(n_samples, "n_samples")
         rng = generator(self.random_state)
         chosen = rng.choice(len(self.particles_), size=n_samples, p=self.particle_weights_)

@@ -67,6 +67,7 @@ def parameter_table(model: Any, level: float) -> ParameterTable:
     """The summary of a fitted estimator."""
     q, W = bounds(level), model.particle_weights_
     named = model._parameters(model.particles_)
+    named.pop("effects", None)  # one for each level: they are in effects_
     moments = {name: model._posterior_mean_and_std(name) for name in named}
     single = merged_weights(model.particles_, W)
     names, rows = [], []

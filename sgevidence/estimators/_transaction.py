@@ -49,7 +49,19 @@ def all_or_nothing(estimator: Any) -> Iterator[None]:
     ----------
     estimator : object
         Whatever has attributes and learns in the block.
+
+    Raises
+    ------
+    RuntimeError
+        If the block, or a function of the user's that it calls, lets the same estimator learn.
     """
+    with _OPENING:
+        call = _CALLS.get(id(estimator))
+    if call is not None and call.thread == get_ident():
+        raise RuntimeError(
+            f"this {type(estimator).__name__} is learning, and a likelihood or another function that it "
+            "calls lets it learn again, for which it would wait for ever: use a clone of it there"
+        )
     with _lock_of(estimator):
         call = _Call(estimator)
         with _OPENING:

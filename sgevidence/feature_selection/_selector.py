@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import HasMethods, Interval, StrOptions, fit_context
+from ..estimators import Units, documented
 from ._learning import SubsetLearning
 from ._predictions import SubsetPredictions, given_of
 from ._reports import SubsetReports
@@ -24,8 +25,9 @@ def _keeps_sums(self: "EvidenceFeatureSelector") -> bool:
     )
 
 
+@documented
 class EvidenceFeatureSelector(
-    SubsetLearning, SubsetPredictions, SubsetReports, SelectorMixin, RegressorMixin, BaseEstimator
+    SubsetLearning, SubsetPredictions, SubsetReports, SelectorMixin, RegressorMixin
 ):
     """Selects columns of a regression by the evidence of all subsets, and predicts with their average.
 
@@ -63,16 +65,17 @@ class EvidenceFeatureSelector(
         shares it among the subsets of that size, which allows for having looked at many columns (Scott and
         Berger 2010); "uniform" gives all subsets the same probability, and so expects half of the columns.
     fit_intercept : bool, default=True
-    coef_scale, intercept_scale : float, default=1.0
-        Prior standard deviations: they suit standardised columns.
+    coef_scale : float, default=1.0
+        Prior standard deviation of a coefficient, as in :class:`BayesianLinearRegression`.
+    intercept_scale : float or None, default=None
+        Prior standard deviation of the intercept; None: 1.
     noise_prior : tuple of two floats or None, default=None
         Shape and scale of an inverse gamma prior of σ².
     noise_scale : float or None, default=None
         Scale of the half-Student-t prior of σ; None: 1.  At most one of ``noise_std``, ``noise_prior`` and
         ``noise_scale`` may be given.
-    standardize : bool, default=False
-        As in :class:`BayesianLinearRegression`: the priors are stated for columns and a y of mean 0 and
-        standard deviation 1 in the rows of the first call.
+    {units}
+        With an ``estimator`` its own parameters say so.
     random_state : int, RandomState instance or None, default=None
         Random numbers of the chains over subsets, where there are many columns.  With an ``estimator`` the
         seeds of its fits, too; if None, each fit has the ``random_state`` of the estimator.
@@ -98,6 +101,9 @@ class EvidenceFeatureSelector(
         Posterior mean; only of linear regressions.
     classes_ : ndarray of shape (n_classes,)
         Only of classifiers.
+    units_ : Units
+        Units in which the priors are stated, those of the ``estimator`` if there is one; there are none with
+        ``standardize=False``, nor with ``coef_prior="g"``.
     n_samples_seen_ : int
 
     Warns
@@ -144,14 +150,13 @@ class EvidenceFeatureSelector(
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.preprocessing import scale
     >>> from sgevidence import EvidenceFeatureSelector
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> selector = EvidenceFeatureSelector().fit(scale(X), scale(y))
+    >>> selector = EvidenceFeatureSelector().fit(X, y)
     >>> selector.get_support(indices=True).tolist()
     [1, 2, 3, 4, 5, 8]
     >>> selector.inclusion_probabilities_.round(2)[:4].tolist()
-    [0.07, 0.98, 1.0, 1.0]
+    [0.07, 0.99, 1.0, 1.0]
 
     Counts, with the family that says so:
 
@@ -175,10 +180,11 @@ class EvidenceFeatureSelector(
         "size_prior": [StrOptions({"beta-binomial", "uniform"})],
         "fit_intercept": ["boolean"],
         "coef_scale": [Interval(Real, 0, None, closed="neither")],
-        "intercept_scale": [Interval(Real, 0, None, closed="neither")],
+        "intercept_scale": [Interval(Real, 0, None, closed="neither"), None],
         "noise_prior": [tuple, list, None],
         "noise_scale": [Interval(Real, 0, None, closed="neither"), None],
         "standardize": ["boolean"],
+        "units": [Units, None],
         "random_state": ["random_state"],
     }
 
@@ -194,10 +200,11 @@ class EvidenceFeatureSelector(
         size_prior: str = "beta-binomial",
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
-        intercept_scale: float = 1.0,
+        intercept_scale: float | None = None,
         noise_prior: tuple[float, float] | None = None,
         noise_scale: float | None = None,
-        standardize: bool = False,
+        standardize: bool = True,
+        units: Units | None = None,
         random_state: Any = None,
     ) -> None:
         self.noise_std = noise_std
@@ -213,6 +220,7 @@ class EvidenceFeatureSelector(
         self.noise_prior = noise_prior
         self.noise_scale = noise_scale
         self.standardize = standardize
+        self.units = units
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -262,7 +270,7 @@ class EvidenceFeatureSelector(
         ValueError
             As in :meth:`fit`, and if parameters have changed since the first call.
         """
-        return self._learn(X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
+        return self._learn(X, y, sample_weight, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

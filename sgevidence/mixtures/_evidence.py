@@ -32,10 +32,11 @@ from scipy.special import gammaln
 
 from ..models import ComponentFamily
 from ..particles import systematic
-from ._allocations import MOST_COMPONENTS
 from ._doubts import doubt_of
 from ._exact import exact_strata
+from ._limits import MOST_COMPONENTS, copies, most_rows
 from ._occupied import sample_in_use
+from ._partial_rows import partial_answers
 from ._stratum import Stratum, covariance_of, single, stratum
 from ._sweeps import Problem, log_dirichlet
 
@@ -43,10 +44,6 @@ from ._sweeps import Problem, log_dirichlet
 NEGLIGIBLE, ENDING = 6.0, 2
 #: Ratio of successive strata that are not visited, at most: a tail of ten times the last one.
 SLOWEST = 0.9
-#: Rows · components · numbers of each: the walk takes up to about a minute.
-MOST_NUMBERS = 500_000
-#: Nats that rounding of squares may cost.
-MOST_ROUNDING = 0.1
 #: Rows up to which all partitions are summed: a second for K = 6, where chains take several.
 MOST_ROWS_SUMMED = 14
 
@@ -73,13 +70,21 @@ class Strata(NamedTuple):
     problem: Problem
     visited: list[Stratum]
     n_components: int  #: K
+    #: of rows that do not count once, for 1 … K components the sum over all strata
+    partial: list[Stratum] | None = None
 
     def posterior(self, m: int, n_draws: int, rng: np.random.Generator) -> MixturePosterior:
         """Evidences of 1 … m components, m ≤ K, and draws at m.  Those of several m share their errors."""
         log_Z, covariance, in_use, tail = combined(self.problem, self.visited, self.n_components)
         used, share = self.visited[:m], in_use[m - 1, :m]
-        doubt, nats = doubt_of(self.problem, used, share, tail[m - 1])
-        log_weights, components = _draws(self.problem, used, share, m, n_draws, rng)
+        if self.partial is None:
+            doubt, nats = doubt_of(self.problem, used, share, tail[m - 1])
+            log_weights, components = _draws(self.problem, used, share, m, n_draws, rng)
+        else:
+            log_Z, covariance = _combined_partial(self.problem, self.partial)
+            last = self.partial[m - 1]
+            doubt, nats = doubt_of(self.problem, [*used, last], np.r_[share[: len(used)], 1.0], 0.0)
+            log_weights, components = _partial_draws(self.problem, last, n_draws, rng)
         return MixturePosterior(
             log_evidence=log_Z[:m],
             log_evidence_std=np.sqrt(np.diag(covariance)[:m]),
@@ -162,52 +167,12 @@ def strata_up_to(
 
     Parameters and errors are those of :func:`mixture_evidence`.
     """
-    problem = _problem(family, X, weight, n_components, weight_concentration)
-    return Strata(problem, _walked(problem, n_components, rng.spawn(2)), n_components)
-
-
-def is_affordable(family: ComponentFamily, X: np.ndarray, n_components: int, weight: np.ndarray) -> bool:
-    """Whether :func:`mixture_evidence` answers for these rows, in less than about a minute.
-
-    Parameters
-    ----------
-    family : ComponentFamily
-    X : ndarray of shape (n, p)
-    n_components : int
-    weight : ndarray of shape (n,)
-
-    Returns
-    -------
-    bool
-        False for weights that are not whole numbers, more than 10 components, columns so far out that double
-        precision loses them, and more than half a million rows · components · numbers of each.
-    """
-    return why_not_affordable(family, X, n_components, weight) is None
-
-
-def why_not_affordable(
-    family: ComponentFamily, X: np.ndarray, n_components: int, weight: np.ndarray
-) -> str | None:
-    """The reason for which :func:`mixture_evidence` does not answer for these rows; None if it does.
-
-    Parameters are those of :func:`is_affordable`.
-    """
-    if not len(X):
-        return "there is no row"
-    if n_components > MOST_COMPONENTS:
-        return f"n_components is {n_components}, and strata go up to {MOST_COMPONENTS}"
-    if np.any(weight != np.round(weight)):
-        return "strata are sums over whole rows, and sample_weight is not of whole numbers"
-    family = family.at(X)
-    q, n = family.features(X[:1]).shape[1], float(np.sum(weight))
-    if n * n_components * q > MOST_NUMBERS:
-        return (
-            f"{n:g} rows with {q} features for {n_components} components are {n * n_components * q:.2g} "
-            f"numbers in each sweep, and strata take {MOST_NUMBERS:.2g} at most"
-        )
-    if not family.rounding(X) < MOST_ROUNDING:
-        return "columns lie so far out that their squares are rounded: centre and scale them"
-    return None
+    problem, rngs = _problem(family, X, weight, n_components, weight_concentration), rng.spawn(2)
+    found = Strata(problem, _walked(problem, n_components, rngs), n_components)
+    if np.all(problem.F[:, -1] == 1.0):
+        return found
+    shares = combined(problem, found.visited, n_components)[2]
+    return found._replace(partial=partial_answers(problem, found.visited, shares, rngs))
 
 
 def combined(
@@ -218,7 +183,7 @@ def combined(
     The walk goes to where strata of K components are negligible; those of fewer components have less weight
     beyond it.
     """
-    n, a, s = len(problem.F), problem.concentration, len(strata)
+    n, a, s = problem.total_weight, problem.concentration, len(strata)
     log_B, errors = np.array([one.log_B for one in strata]), covariance_of(strata)
     log_Z, shares, tail = np.empty(K), np.zeros((K, K)), np.zeros(K)
     for m in range(1, K + 1):
@@ -226,11 +191,18 @@ def combined(
         total = np.logaddexp.reduce(terms)
         shares[m - 1, :s] = np.exp(terms - total)
         log_Z[m - 1] = total + gammaln(m * a) - gammaln(m * a + n)
-        if s < min(m, n):
+        if s < min(m, len(problem.F)):
             ratio = min(np.exp(terms[-1] - terms[-2]), SLOWEST)
             tail[m - 1] = shares[m - 1, s - 1] * ratio / (1 - ratio)
     covariance = shares[:, :s] @ errors @ shares[:, :s].T + np.outer(tail, tail)
     return log_Z, covariance, shares, tail
+
+
+def _combined_partial(problem: Problem, partial: list[Stratum]) -> tuple[np.ndarray, np.ndarray]:
+    """log Z of 1 … K components of rows that do not count once, and the covariance of the errors."""
+    a, m = problem.concentration, np.arange(1, len(partial) + 1)
+    ways = gammaln(m * a) - gammaln(m * a + problem.total_weight)
+    return np.array([one.log_B for one in partial]) + ways, np.diag([one.std**2 for one in partial])
 
 
 def log_ways(m: int, s: int) -> np.ndarray:
@@ -243,19 +215,16 @@ def log_ways(m: int, s: int) -> np.ndarray:
 def _problem(
     family: ComponentFamily, X: np.ndarray, weight: np.ndarray | None, K: int, concentration: float
 ) -> Problem:
-    X = np.asarray(X)
-    if weight is not None:
-        if np.any(weight != np.round(weight)) or np.any(weight < 0):
-            raise ValueError(
-                "the allocations of a mixture are sums over whole rows: give whole numbers as sample_weight"
-            )
-        X = np.repeat(X, weight.astype(int), axis=0)
+    X, weight = np.asarray(X), np.ones(len(X)) if weight is None else np.asarray(weight)
+    X, weight = X[weight > 0], weight[weight > 0]
     if not len(X):
         raise ValueError("there is no row")
     if K > MOST_COMPONENTS:
         raise ValueError(f"n_components is {K}, and at most {MOST_COMPONENTS} have an evidence by strata")
     family = family.at(X)
-    return Problem(family, X, family.points(X), family.features(X), concentration)
+    n_copies = copies(weight, most_rows(family, K))
+    X, u = np.repeat(X, n_copies, axis=0), np.repeat(weight / n_copies, n_copies)
+    return Problem(family, X, family.points(X), family.features(X) * u[:, None], concentration)
 
 
 def _walked(problem: Problem, K: int, rngs: list[np.random.Generator]) -> list[Stratum]:
@@ -295,3 +264,15 @@ def _draws(
     T = np.take_along_axis(np.concatenate(parts, axis=1), T, axis=0)
     log_pi = log_dirichlet(problem.concentration + T[..., -1], rng)
     return log_pi.T, problem.family.sample(T.transpose(1, 0, 2), rng)
+
+
+def _partial_draws(
+    problem: Problem, found: Stratum, size: int, rng: np.random.Generator
+) -> tuple[np.ndarray, Any]:
+    """Posterior draws of rows that do not count once, as :func:`_draws`: points as they were weighed."""
+    w = np.exp(found.log_w - found.log_w.max())
+    c = found.points[:, systematic(w / w.sum(), rng, size)].transpose(1, 0, 2)
+    labels = rng.permuted(np.tile(np.arange(found.k), (size, 1)), axis=1)
+    c = np.take_along_axis(c, labels[:, :, None], axis=1)
+    components = problem.family.parameters(c)
+    return c[..., -1] - problem.family.coefficients(components)[..., -1], components

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._conditionals import sample_allocations
+from ._allocation_draws import sample_allocations
 from ._sweeps import Problem
 
 #: Sweeps of each chain before visits count, then in rounds until the error is SHARP, nats; sweeps between

@@ -6,13 +6,14 @@ Rows go to components independently, with responsibilities r, so by inclusion an
 
 A component that expects SURE rows is never empty to double precision, and sets with it are left out.
 
-Symbols: ``R`` = responsibilities (k, M, n), ``c`` = coefficients (k, M, q), ``F`` = features of rows (n, q).
+Symbols: ``R`` = responsibilities (k, M, n), ``c`` = coefficients (k, M, q), ``F`` = features of rows (n, q),
+``x, u`` = these once, and how often rows count.
 """
 
 import numpy as np
 
 from ..particles import log_sum_exp
-from ._conditionals import BLOCK, sample_allocations, statistics
+from ._allocation_draws import BLOCK, counted_once, sample_allocations, statistics
 
 #: Expected rows from which a component is in use: it is empty with a probability below e⁻²⁵.
 SURE = 25.0
@@ -25,18 +26,18 @@ MOST_ATTEMPTS = 1000
 
 def log_likelihood_in_use(c: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """log p(x | θ) and log P(all in use | θ, x) of M points, each (M,), nats."""
-    k, M, q = c.shape
+    (k, M, q), (x, u) = c.shape, (counted_once(F), F[:, -1])
     log_p, log_in_use = np.empty(M), np.zeros(M)
     size = max(BLOCK // (k * len(F)), 1)
     for start in range(0, M, size):
         part = slice(start, start + size)
-        R = (c[:, part].reshape(-1, q) @ F.T).reshape(k, -1, len(F))
+        R = (c[:, part].reshape(-1, q) @ x.T).reshape(k, -1, len(F))
         top = R.max(axis=0)
         R -= top
         with np.errstate(over="ignore"):  # −10⁴⁰ is nothing, too
             R = np.exp(R.astype(np.float32))  # relative errors of 10⁻⁷ of each row, and a third of the time
         total = R.sum(axis=0)
-        log_p[part] = top.sum(axis=1) + np.log(total).sum(axis=1, dtype=float)
+        log_p[part] = top @ u + np.log(total) @ u
         R /= total
         log_in_use[part] = _log_in_use(R)
     return log_p, log_in_use
@@ -82,7 +83,8 @@ def sample_in_use(c: np.ndarray, F: np.ndarray, rng: np.random.Generator) -> np.
 
 def _with_rows_of_their_own(c: np.ndarray, F: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """z (M, n) of points whose components are hardly all in use."""
-    R = np.exp(c @ F.T - log_sum_exp(c @ F.T, axis=0))
+    log_p = c @ counted_once(F).T
+    R = np.exp(log_p - log_sum_exp(log_p, axis=0))
     (k, M, n), expected = R.shape, R.sum(axis=2)
     below, rows = np.cumsum(R, axis=0), np.cumsum(R, axis=2)
     out, left = np.zeros((M, n), dtype=np.int16), np.arange(M)

@@ -24,16 +24,14 @@ from math import lgamma
 import numpy as np
 
 from ..particles import log_sum_exp
-from ._conditionals import log_sum_over_labels
-from ._occupied import log_likelihood_in_use
+from ._allocation_draws import log_sum_over_labels
 from ._sweeps import Problem
 
 
 def weighed(problem: Problem, c: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """log ω (M,) and terms (M, S) of points with coefficients c, nats."""
     terms = log_conditionals(problem, c, T)
-    log_p, log_in_use = log_likelihood_in_use(c, problem.F)
-    return log_p + log_in_use - log_sum_exp(terms, axis=1), terms
+    return problem.log_target(c) - log_sum_exp(terms, axis=1), terms
 
 
 def log_conditionals(problem: Problem, c: np.ndarray, T: np.ndarray) -> np.ndarray:

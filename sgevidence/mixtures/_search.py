@@ -18,30 +18,42 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._allocation_search import HEATS, STAY, least_alike, starts
-from ._independent_searches import APART, is_tied
 from ._merge_split import rearranged, split_off
 from ._occupied import SURE, log_likelihood_in_use
+from ._starts import is_tied, least_alike, starts
 from ._sweeps import Problem
 
 #: Chains that start from splits, and from clusters; their sweeps, judged in the second half of them.
 SPLITS, CLUSTERS, SWEEPS = 16, 16, 8
-#: Rounds, and the best of a round that are remembered.
-ROUNDS, SCORED = 6, 12
+#: Chains of a round, and sweeps until fewer of them go on.
+HEATS = (48, 2), (16, 4), (6, 8)
+#: Rounds, the best of a round that are remembered, and how many of the best, ever and of the last round, are
+#: changed in the next.
+ROUNDS, SCORED, STAY = 6, 12, 4
+#: Nats that scores err by: searches that differ by more have not found the same.
+APART = 3.0
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
 NEGLIGIBLE = 12.0
-#: Searches of either half: at most, and at least where rows are tied: one in three may meet the best there.
-MOST_SEARCHES, TIED_SEARCHES = 3, 3
+#: Rounds in which neither half finds a score better by so many nats, nor than the other: they go no further.
+LEAST_ROUNDS, STILL = 2, 0.5
+#: Searches of either half at most, and searches of all that must have met the best score, where rows are
+#: tied more: there one search in three may meet it.
+MOST_SEARCHES, ENOUGH, ENOUGH_TIED = 3, 2, 3
 #: Score where it is all but impossible that all components are in use, nats: it loses to all others.
 LOST = -1e12
 
 
 class Found(NamedTuple):
-    """Allocations worth following (S, n), best first, their scores (S,), and sweeps of one chain spent."""
+    """Allocations worth following (S, n), best first, their scores (S,), and sweeps of one chain spent.
+
+    ``last`` and ``last_scores`` are those of the last round.
+    """
 
     z: np.ndarray
     scores: np.ndarray
     n_sweeps: int
+    last: np.ndarray
+    last_scores: np.ndarray
 
 
 def searched(
@@ -49,11 +61,19 @@ def searched(
 ) -> list[list[Found]]:
     """Independent searches of either half, until the best score of either is met by the other.
 
-    Where rows share values of a column, basins are many, and a search meets the best of them less often.
+    Halves that agree at once go no further.  Where rows share values of a column, basins are many, and a
+    search meets the best of them less often.
     """
-    halves: list[list[Found]] = [[] for _ in rngs]
-    least = TIED_SEARCHES if is_tied(problem.points) else 1
-    while len(halves[0]) < least or (len(halves[0]) < MOST_SEARCHES and n_met(halves) < 2):
+    tied = is_tied(problem.points)
+    least, enough = (ROUNDS, ENOUGH_TIED) if tied else (LEAST_ROUNDS, ENOUGH)
+    halves = [[started(problem, k, z, rng)] for z, rng in zip(fewer, rngs)]
+    best = [np.array([half[0].scores[0] for half in halves])]
+    while len(best) <= ROUNDS:
+        if len(best) > least and np.ptp(best[-1]) < STILL and np.all(best[-1] - best[-1 - least] < STILL):
+            break
+        halves = [[advanced(problem, k, half[0], rng)] for half, rng in zip(halves, rngs)]
+        best.append(np.array([half[0].scores[0] for half in halves]))
+    while len(halves[0]) < MOST_SEARCHES and n_met(halves) < enough:
         for half, fewer_of_half, rng in zip(halves, fewer, rngs):
             half.append(search(problem, k, fewer_of_half, rng))
     return halves
@@ -67,26 +87,42 @@ def n_met(halves: list[list[Found]]) -> int:
 
 def search(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator) -> Found:
     """Allocations of k components, all in use, from those of one component fewer, (S, n)."""
-    X, n_sweeps = problem.points, SWEEPS * (SPLITS + CLUSTERS)
+    found = started(problem, k, fewer, rng)
+    for _ in range(ROUNDS):
+        found = advanced(problem, k, found, rng)
+    return found
+
+
+def started(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator) -> Found:
+    """Chains from splits of allocations of one component fewer, and from clusters."""
+    X = problem.points
     z = np.resize(rng.permutation(fewer), (SPLITS, len(X))).astype(np.int16)
     z = split_off(z, X, np.full((SPLITS, 1), k - 1, dtype=z.dtype), rng)
     z = filled(np.concatenate([z, starts(X, k, CLUSTERS, rng)]).astype(np.int16), k, rng)
-    ever, scores = _swept(problem, z, k, SWEEPS, rng)
-    z, score = ever, scores
-    for _ in range(ROUNDS):
-        z = np.concatenate([ever[np.argsort(-scores)[:STAY]], z[np.argsort(-score)[:STAY]]])
-        z, score = _heats(problem, rearranged(np.resize(z, (HEATS[0][0], len(X))), X, k, rng), k, rng)
-        ever, scores = np.concatenate([ever, z]), np.concatenate([scores, score])
-        n_sweeps += sum(chains * each for chains, each in HEATS)
-    worth = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE)]
-    return Found(ever[worth], scores[worth], n_sweeps)
+    z, scores = _swept(problem, z, k, SWEEPS, rng)
+    return Found(*_worth(z, scores), SWEEPS * len(z), z, scores)
+
+
+def advanced(problem: Problem, k: int, found: Found, rng: np.random.Generator) -> Found:
+    """After one round more."""
+    last = found.last[np.argsort(-found.last_scores)[:STAY]]
+    z = np.concatenate([found.z[:STAY], last, least_alike(found.z, k, STAY)])
+    z = np.resize(z, (HEATS[0][0], z.shape[1]))
+    z, scores = _heats(problem, rearranged(z, problem.points, k, rng), k, rng)
+    ever = _worth(np.concatenate([found.z, z]), np.r_[found.scores, scores])
+    return Found(*ever, found.n_sweeps + sum(chains * each for chains, each in HEATS), z, scores)
+
+
+def _worth(z: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Allocations that are worth following and their scores, best first."""
+    order = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE)]
+    return z[order], scores[order]
 
 
 def pooled(half: Sequence[Found]) -> np.ndarray:
     """Findings of the searches of a half, best first, (S, n)."""
-    scores = np.concatenate([one.scores for one in half])
-    order = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE)]
-    return np.concatenate([one.z for one in half])[order]
+    z, scores = (np.concatenate([getattr(one, name) for one in half]) for name in ("z", "scores"))
+    return _worth(z, scores)[0]
 
 
 def chosen(z: np.ndarray, k: int, size: int) -> np.ndarray:

@@ -66,6 +66,25 @@ class Stratum(NamedTuple):
     n_likelihoods: float
     is_linked: bool = False  #: errors and doubts are those of the stratum before, and more
 
+    @classmethod
+    def of(
+        cls, k: int, stages: Sequence[Stage], std: float, gap: float, n_met: int, z: Sequence, spent: float
+    ) -> "Stratum":
+        """From the last stage of both halves; ``std`` is what the error is at least."""
+        n_points = sum(one.points.shape[1] for one in stages)
+        return cls(
+            k=k,
+            log_B=combined_halves(stages),
+            std=max(_std(stages), std),
+            halves_gap=gap,
+            effective=min(one.effective for one in stages),
+            n_met=n_met,
+            z=z,
+            points=np.concatenate([one.points for one in stages], axis=1),
+            log_w=np.concatenate([one.log_w - np.log(len(one.log_w)) for one in stages]),
+            n_likelihoods=spent + float(n_points * z[0].shape[1]),
+        )
+
 
 def covariance_of(strata: Sequence[Stratum]) -> np.ndarray:
     """Covariance of the errors of log B_k, nats², (s, s)."""
@@ -103,14 +122,15 @@ def stratum(
         forget = int(np.clip(MOST_SWEPT / (problem.cost(k) * size), FORGET, FORGET * 2**i))
         stages = [by_basin(problem, k, one, forget, BETWEEN * 2**i, rng) for one, rng in zip(z, rngs)]
         n_sweeps += sum(one.n_sweeps for one in stages)
-        before_it, answer = answer, _combined(stages)
+        before_it, answer = answer, combined_halves(stages)
         moved = 0.0 if i == 0 else MOVED * abs(answer - before_it)
-        gap = gap if is_shared else _gap(stages)
+        gap = gap if is_shared else halves_gap(stages)
         share = 1 / (1 + np.exp(np.minimum(log_rest - max(one.log_Z for one in stages), 700.0)))
-        well = (FRESH, FRESH_SHARP) if i == 0 else (WELL, SHARP)
-        if share * max(_gap(stages), moved) <= APART and all(_is_well(one, share, *well) for one in stages):
+        if share * max(halves_gap(stages), moved) <= APART and all(
+            is_well(one, i == 0, share) for one in stages
+        ):
             break
-        if i == 0:
+        if i == 0 and share * _std(stages) > SHARP:
             by_visits = _by_occupancy(problem, before, stages, rngs)
             if by_visits is not None:
                 return by_visits._replace(
@@ -125,19 +145,9 @@ def stratum(
             z, n_sweeps = [np.concatenate(both) for both in zip(z, others)], n_sweeps + spent
         elif share * gap > APART and not is_shared:
             z, is_shared = [np.concatenate(z)] * 2, True
-    n_points = sum(one.points.shape[1] for one in stages)
-    return Stratum(
-        k=k,
-        log_B=answer,
-        std=max(_std(stages), moved, gap / 2 if is_shared else 0.0),
-        halves_gap=gap,
-        effective=min(one.effective for one in stages),
-        n_met=n_met,
-        z=[going_on(one, size // 2, rng) for one, rng in zip(stages, rngs)],
-        points=np.concatenate([one.points for one in stages], axis=1),
-        log_w=np.concatenate([one.log_w - np.log(len(one.log_w)) for one in stages]),
-        n_likelihoods=float((n_sweeps + n_points) * len(problem.F)),
-    )
+    std = max(moved, gap / 2 if is_shared else 0.0)
+    z = [going_on(one, size // 2, rng) for one, rng in zip(stages, rngs)]
+    return Stratum.of(k, stages, std, gap, n_met, z, float(n_sweeps * len(problem.F)))
 
 
 def _by_occupancy(
@@ -193,9 +203,12 @@ def _of_all(problem: Problem, some: Problem, z: np.ndarray, k: int, rng: np.rand
     return problem.allocate(c, anywhere, problem.statistics(anywhere, k), rng)[0]
 
 
-def _is_well(stage: Stage, share: float, well: float, sharp: float) -> bool:
+def is_well(stage: Stage, is_first: bool, share: float = 1.0) -> bool:
     """Whether chains of a stratum that holds so much need no more sweeps."""
-    return share * stage.estimate.std <= sharp and (stage.effective >= well or share < LITTLE)
+    well, sharp = (FRESH, FRESH_SHARP) if is_first else (WELL, SHARP)
+    if share * stage.estimate.std > sharp:
+        return False
+    return share < LITTLE or (stage.effective >= well and not stage.is_thin)
 
 
 def _enough(stages: Sequence[Stage], share: float, first: int) -> int:
@@ -204,16 +217,16 @@ def _enough(stages: Sequence[Stage], share: float, first: int) -> int:
     return int(first * min(error / FRESH_SHARP, LINEAGES) ** 2)
 
 
-def _gap(stages: Sequence[Stage]) -> float:
+def halves_gap(stages: Sequence[Stage]) -> float:
     """Nats that halves differ by."""
     return abs(stages[0].log_Z - stages[1].log_Z)
 
 
-def _combined(stages: Sequence[Stage]) -> float:
+def combined_halves(stages: Sequence[Stage]) -> float:
     """The mean of both halves; the higher where one has missed what the other has met."""
     log_Z = np.array([one.log_Z for one in stages])
     std = np.hypot(stages[0].estimate.std, stages[1].estimate.std)
-    if _gap(stages) > SIGNIFICANT * std + SHARP:
+    if halves_gap(stages) > SIGNIFICANT * std + SHARP:
         return float(log_Z.max())
     return float(np.logaddexp(*log_Z) - np.log(2))
 
@@ -221,4 +234,4 @@ def _combined(stages: Sequence[Stage]) -> float:
 def _std(stages: Sequence[Stage]) -> float:
     """Standard error of the mean, at least half of the difference of the halves."""
     std = np.hypot(stages[0].estimate.std, stages[1].estimate.std)
-    return float(max(std, _gap(stages)) / 2)
+    return float(max(std, halves_gap(stages)) / 2)

@@ -27,7 +27,8 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..models import ComponentFamily
-from ._conditionals import sample_allocations, statistics
+from ._allocation_draws import sample_allocations, statistics
+from ._occupied import log_likelihood_in_use
 
 #: Rows that are allocated one by one, at most: with 32, 70 rows of 30 columns are known to 0.2 nats, with 64
 #: to 0.03.
@@ -53,6 +54,15 @@ class Problem(NamedTuple):
     def cost(self, k: int) -> int:
         """Numbers that one sweep of one chain touches: rows · components · numbers of each."""
         return self.F.size * k
+
+    @property
+    def total_weight(self) -> float:
+        """Rows, as often as they count."""
+        return float(self.F[:, -1].sum())
+
+    def log_target(self, c: np.ndarray) -> np.ndarray:
+        """log p(x | θ) P(all in use | θ, x) of points, (M,), nats."""
+        return np.add(*log_likelihood_in_use(c, self.F))
 
     def log_joint(self, T: np.ndarray) -> np.ndarray:
         """log Π_j [Γ(a + n_j)/Γ(a)] p(x_j) of S allocations, (S,), nats."""
@@ -101,11 +111,11 @@ class Problem(NamedTuple):
         of any other, drawn without it, in any of many columns; here it need not.
         """
         z, T, s = z.copy(), T.copy(), np.arange(len(z))
-        log_A = self._log_parts(T)
+        log_A, least = self._log_parts(T), 0.5 * self.F[:, -1].min()
         for r in rng.permutation(len(self.F))[:ROWS]:
             own, changed = z[:, r], T + self.F[r]
             left = T[own, s] - self.F[r]
-            is_alone = left[:, -1] < 0.5
+            is_alone = left[:, -1] < least
             changed[own, s] = np.where(is_alone[:, None], 0.0, left)  # nothing, not what rounding leaves
             log_changed = self._log_parts(changed)
             log_odds = log_changed - log_A
@@ -123,14 +133,15 @@ class Problem(NamedTuple):
         return gammaln(self.concentration + T[..., -1]) + self.family.log_evidence(T)
 
     def swept(
-        self, z: np.ndarray, T: np.ndarray, n_sweeps: int, rng: np.random.Generator
+        self, z: np.ndarray, T: np.ndarray, c: np.ndarray | None, n_sweeps: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(z, T, c) so many sweeps on; c is the point that z was drawn given."""
+        """(z, T, c) so many sweeps on; c is the point that z was drawn given, and is not needed to go on."""
         if self.is_tight:
             z, T = self.integrated(z, T, rng)
-        for _ in range(n_sweeps):
+        for _ in range(max(n_sweeps, 1)):
             c = self.draw(T, rng)
             z, T, _ = self.allocate(c, z, T, rng)
+        assert c is not None
         return z, T, c
 
 

@@ -1,11 +1,14 @@
 """A grid search by evidence."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 from warnings import warn
 
-from sklearn.model_selection import GridSearchCV
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, ParameterGrid
 
+from ..estimators import one_walk_of_clones, refuse_unknown_sizes
 from ..exceptions import EvidenceWarning
 from ._candidates import ONE_MAX_ORDER, candidates, last_step
 from ._compare import compare
@@ -110,9 +113,12 @@ class EvidenceSearch(GridSearchCV):
         Raises
         ------
         ValueError
-            If the models are not of the same rows, as orders of an autoregression without one ``max_order``.
+            If the models are not of the same rows, as orders of an autoregression without one ``max_order``;
+            if X or y is a Dask array that does not know its number of rows.
         """
-        super().fit(X, y, **params)
+        refuse_unknown_sizes(0, X=X, y=y)
+        with self._one_walk(X, y, params):
+            super().fit(X, y, **params)
         try:
             candidates(self)
         except ValueError as error:
@@ -125,6 +131,22 @@ class EvidenceSearch(GridSearchCV):
     def comparison_(self) -> Any:
         """The models of the grid side by side, see :func:`compare`."""
         return compare(self)
+
+    @contextmanager
+    def _one_walk(self, X: Any, y: Any, params: dict[str, Any]) -> Iterator[None]:
+        """Mixtures of the grid share a walk over strata; where fits are parallel it comes before them."""
+        name = next((one for one in self._names() if one.rsplit("__", 1)[-1] == "n_components"), None)
+        grid = [one for one in ParameterGrid(self.param_grid) if name in one]
+        tried = [one[name] for one in grid]
+        with one_walk_of_clones(last_step(self.estimator), tried):
+            for one in grid if self.n_jobs not in (None, 1) else ():
+                if one[name] == max(tried):
+                    clone(self.estimator).set_params(**clone(one, safe=False)).fit(X, y, **params)
+            yield
+
+    def _names(self) -> set[str]:
+        """Parameters of the grid."""
+        return {name for one in ParameterGrid(self.param_grid) for name in one}
 
     def _warn_of_an_end(self) -> None:
         for name, best in self.best_params_.items():

@@ -23,6 +23,7 @@ from ._linear import LinearModel
 from ._mixture import MixtureModel
 from ._named_priors import NamedPriors
 from ._other_priors import PlainParameters, PriorTransform
+from ._own_priors import HalfStudentT, from_normal
 from ._permanents import log_permanent
 from ._row_function import RowFunction, standard_log_density, standard_normals
 from ._rscale import RSCALES, rscale_of
@@ -55,6 +56,7 @@ __all__ = [
     "Gaussian",
     "GaussianMixture",
     "GaussianParameters",
+    "HalfStudentT",
     "LinearModel",
     "MixtureModel",
     "Model",
@@ -75,6 +77,7 @@ __all__ = [
     "condition_of_factors",
     "dimension_of",
     "far_columns",
+    "from_normal",
     "log_permanent",
     "near",
     "rscale_of",

@@ -76,6 +76,9 @@ class Categorical(ComponentFamily):
         log_p = parameters.log_probabilities
         return np.concatenate([log_p, np.zeros((*log_p.shape[:-1], 1))], axis=-1)
 
+    def parameters(self, c):
+        return CategoricalParameters(c[..., :-1])
+
     def log_prior(self, parameters):
         alpha, L = self.concentration, np.array(self.n_levels)
         constant = np.sum(gammaln(L * alpha)) - L.sum() * lgamma(alpha)

@@ -47,6 +47,10 @@ class ComponentFamily(ABC):
         """c of parameters, (..., q)."""
 
     @abstractmethod
+    def parameters(self, c: np.ndarray) -> Any:
+        """Parameters with coefficients c (..., q), whose last one may have any number added."""
+
+    @abstractmethod
     def log_prior(self, parameters: Any) -> np.ndarray:
         """Log density of the parameters in their own units before any row, nats, (...)."""
 

@@ -77,6 +77,13 @@ class FullGaussian(GaussianComponent):
             [P[..., i, j] * np.where(i == j, -0.5, -1.0), linear, constant[..., None]], axis=-1
         )
 
+    def parameters(self, c):
+        p, (i, j) = self.n_features, np.triu_indices(self.n_features)
+        P = np.empty((*c.shape[:-1], p, p))
+        P[..., i, j] = P[..., j, i] = c[..., : len(i)] * np.where(i == j, -2.0, -1.0)
+        covariance = np.linalg.inv(P)
+        return GaussianParameters(self.origin + (covariance @ c[..., len(i) : -1, None])[..., 0], covariance)
+
     def log_prior(self, parameters):
         mu, covariance = parameters
         p, beta, nu, kappa = self.n_features, self.variance_prior[1], self._nu, self.kappa

@@ -223,18 +223,6 @@ class GaussianMixture(Exchangeable, Model):
     def guess(self, scatter: np.ndarray, n: np.ndarray) -> np.ndarray:
         """Covariances of groups of n rows with these products about their means."""
 
-    def far_out(self, rows: Any) -> float:
-        """Largest mean of a column in its standard deviations, and no smaller ones than the prior knows."""
-        n = rows.total_weight
-        mean = rows.fold(lambda block: block.weight @ block.X, self.evaluation.block_rows) / n
-
-        def squares(block: Any) -> np.ndarray:
-            return block.weight @ (block.X - mean) ** 2
-
-        with np.errstate(over="ignore"):  # of rows that are impossible anyway
-            variance = (rows.fold(squares, self.evaluation.block_rows) + self.variance_prior[1]) / n
-        return float(np.max(np.abs(mean) / np.sqrt(variance)))
-
     # -- one component: a closed form -----------------------------------------------------------------
 
     def sums(self, rows: Any) -> ExactSums:

@@ -48,6 +48,10 @@ class SphericalGaussian(GaussianComponent):
         constant = -0.5 * np.sum(mu**2 / variance + np.log(2 * np.pi * variance), axis=-1, keepdims=True)
         return np.concatenate([-0.5 / variance, mu / variance, constant], axis=-1)
 
+    def parameters(self, c):
+        variance = -0.5 / c[..., 0]
+        return GaussianParameters(self.origin + variance[..., None] * c[..., 1:-1], variance)
+
     def log_prior(self, parameters):
         (b, beta), (mu, variance), kappa = self.variance_prior, parameters, self.kappa
         log_p = b * np.log(beta) - lgamma(b) - (b + 1) * np.log(variance) - beta / variance

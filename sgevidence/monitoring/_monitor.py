@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from .._compat import Interval, StrOptions, fit_context
-from ..estimators import all_or_nothing
+from ..estimators import all_or_nothing, refuse_unreadable
 from ..exceptions import EvidenceWarning
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes
-from ._input import as_row, as_table
+from ._input import as_row, as_table, refuse_model
 from ._record import Record
 from ._times import TimesInState, index_of, with_times
 from ._watch import RowWatch, Watched
@@ -200,6 +200,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
             reset = reset or not hasattr(self, "_watch")
             # an estimator is copied before it learns, the arrays of a closed form are not
             watch = self._new_watch() if reset else self._copied()
+            refuse_model(y)
+            refuse_unreadable(X=X, y=y)
             index = index_of(X)
             X, y = self._validate(as_table(X, y), y, watch, reset)
             if isinstance(watch, ChunkWatch) and reset:

@@ -21,7 +21,10 @@ def index_of(X: Any) -> Any:
     pandas.Index or None
     """
     index = X.index if hasattr(X, "iloc") else None
-    return None if type(index).__name__ == "RangeIndex" else index
+    is_count = (
+        index is not None and type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
+    )
+    return None if is_count else index
 
 
 def with_times(

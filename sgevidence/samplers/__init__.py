@@ -5,7 +5,6 @@ from ._base import SILENT, EvidenceResult, Progress
 from ._exact import Exact
 from ._harmonic import HarmonicMean
 from ._laplace import Laplace
-from ._mixture_answers import FromStrata, mixture_answer, mixture_strata
 from ._mixture_evidence import MixtureEvidence
 from ._nested import NestedSampling
 from ._pooling import DOUBTFUL, Pool, pool
@@ -14,6 +13,7 @@ from ._records import ChunkRecord, complaints, diagnostics, evidence_path, thinn
 from ._sequential import SequentialSGMCMC, SequentialState
 from ._sequential_nested import SequentialNestedSampling, SequentialNestedState
 from ._sgais import SGAIS
+from ._shared_walk import SharedWalk, mixture_strata, sharing
 from ._sir import SIR
 from ._until_precise import UntilPrecise
 
@@ -31,9 +31,9 @@ __all__ = [
     "MixtureEvidence",
     "UntilPrecise",
     "DOUBTFUL",
-    "FromStrata",
-    "mixture_answer",
+    "SharedWalk",
     "mixture_strata",
+    "sharing",
     "SILENT",
     "ChunkRecord",
     "EvidenceResult",

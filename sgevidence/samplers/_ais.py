@@ -28,7 +28,7 @@ from ..history import Memory, Rows
 from ..models import Model
 from ..particles import RESAMPLING, Cloud
 from ..targets import Path
-from ..transitions import HMC, SGHMC, Anneal, Rung, State, Streams
+from ..transitions import HMC, SGHMC, Anneal, Rung, State, Streams, confirmed_at_once
 from ._base import SILENT, EvidenceResult, Parts, Progress
 from ._once import doubts_of_few
 from ._progress import rung_of
@@ -158,10 +158,20 @@ class AIS(Parts):
         self._validate_params()
         start = perf_counter()
         before = State(Cloud.planted(model.sample_prior(rng, self.n_particles)), Memory.empty())  # lines 1, 2
-        step = self.anneal(rung_of(progress))(before, Path(model, before.memory, rows), Streams.one(rng))
+        path, streams, anneal = (
+            Path(model, before.memory, rows),
+            Streams.one(rng),
+            self.anneal(rung_of(progress)),
+        )
+        step = anneal(before, path, streams)
+        infos = [step.info]
+        if self.schedule == "adaptive":
+            step, more = confirmed_at_once(step, path, streams, anneal)
+            infos += more
         advice = "raise n_particles, or use resampling='systematic'"
         doubts = doubts_of_few(step.state.all_weights, "raise n_particles" if self.resampling else advice)
-        record = ChunkRecord.of(before, step.state, [step.info])._replace(n_samples=len(rows))
+        record = ChunkRecord.of(before, step.state, infos)
+        record = record._replace(n_samples=len(rows), total_weight=rows.total_weight)
         return EvidenceResult.of(step.state, [record], start).doubted(doubts)
 
     def anneal(self, watch: Callable[[Rung], Any] | None = None) -> Anneal:

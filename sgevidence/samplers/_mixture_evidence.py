@@ -15,12 +15,13 @@ from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ..history import Rows
-from ..mixtures import Strata, why_not_affordable
+from ..mixtures import why_not_affordable
 from ..models import Model
 from ..particles import Weights
 from ._base import SILENT, EvidenceResult, Progress
-from ._mixture_answers import answer_from, mixture_strata
 from ._once import answer
+from ._shared_walk import mixture_strata
+from ._ways import answer_from
 
 #: Posterior probability from which diagnostics are of a stratum.
 MATTERS = 0.01
@@ -43,9 +44,11 @@ class MixtureEvidence(BaseEstimator):
     summed over all partitions, without error.  How many chains and sweeps are needed is decided by what
     halves differ by, so that there is nothing to set.
 
-    ``SGAIS``, the default, asks the same strata, of diagonal components in less than eight columns after
-    draws of allocations, which are sharper there; it anneals where neither answers, and learns online.  This
-    sampler does one thing, as an independent answer to hold others against.
+    ``SGAIS``, the default, asks the same strata; it anneals where these have no answer, and learns online.
+    This sampler does one thing, as an independent answer to hold others against.
+
+    Rows whose weights are no whole numbers, or too heavy for a copy each time they count, are followed with
+    all components at once, by sweeps with a Metropolis test, and bridged in the same way.
 
     *Diagnostics* of the result: ``n_strata`` that were visited; of those that hold a hundredth of the
     posterior, the smallest share of chains that carry the answer, ``effective``, and the largest difference
@@ -53,9 +56,8 @@ class MixtureEvidence(BaseEstimator):
 
     *Cost*: some 10⁴ sweeps of one chain for each number of components in use.
 
-    *When not to use it*: for other models than mixtures, for weights that are not whole numbers, more than
-    ten components, and more than half a million rows · components · features of a row, which are 2p + 1 for p
-    columns of diagonal components.
+    *When not to use it*: for other models than mixtures, more than ten components, and more than half a
+    million rows · components · features of a row, which are 2p + 1 for p columns of diagonal components.
 
     References
     ----------
@@ -118,13 +120,6 @@ class MixtureEvidence(BaseEstimator):
         progress(f"strata of up to {K} components in use")
         strata = mixture_strata(model, rows, rng)
         assert strata is not None
-        return self._result_from(strata, model, rows, rng, start)
-
-    def _result_from(
-        self, strata: Strata, model: Model, rows: Rows, rng: np.random.Generator, start: float | None = None
-    ) -> EvidenceResult:
-        """The result by strata of these rows, which may go beyond the model's number of components."""
-        start = perf_counter() if start is None else start
         found = answer_from(strata, model, rows, rng, self.n_particles)
         assert found.components is not None
         weights, counts = Weights(found.log_w), dict(n_likelihoods=found.n_likelihoods)

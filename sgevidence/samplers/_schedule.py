@@ -13,8 +13,6 @@ from ..history import Rows
 from ..models import Model
 
 FIRST_CHUNK = 100
-#: Growth of the rows seen, from piece to piece, where they must not double.
-SLOWLY = 1.25
 #: Particles of a regression while the rows are few, by default.
 PARTICLES = 2000
 
@@ -38,11 +36,10 @@ def pieces(
     shuffle: bool,
     rng: np.random.Generator,
     expect: Callable[[int], Any] = lambda n_pieces: None,
-    doubling_until: float = np.inf,
 ) -> Iterator[Rows]:
     """Rows in pieces of chunk_size, or in pieces that double the rows seen, from 100, in random order.
 
-    Beyond ``doubling_until`` rows they grow by a quarter.  ``expect`` is told how many pieces there are.
+    ``expect`` is told how many pieces there are.
 
     Under the model the rows are exchangeable; data sorted by class are not, and particles that have
     learnt one class from the first hundred rows would have to unlearn it.
@@ -53,10 +50,6 @@ def pieces(
         return
     last = n + rows.total_weight
     edges = FIRST_CHUNK * 2.0 ** np.arange(np.ceil(np.log2(max(last / FIRST_CHUNK, 1.0))))
-    if last > doubling_until:
-        edges = edges[edges <= max(doubling_until, FIRST_CHUNK)]
-        n_slow = np.ceil(np.log(last / edges[-1]) / np.log(SLOWLY))
-        edges = np.r_[edges, edges[-1] * SLOWLY ** np.arange(1, n_slow)]
     in_order = list(rows.cut(edges - n))
     expect(len(in_order))
     if not shuffle or len(in_order) == 1:

@@ -31,7 +31,6 @@ import numpy as np
 from .._compat import HasMethods, Interval, StrOptions
 from ..exceptions import ImpossibleRowsError
 from ..history import N_BLOCKS, Memory
-from ..mixtures import doubling_until
 from ..models import Model
 from ..particles import RESAMPLING, Cloud
 from ..transitions import (
@@ -46,11 +45,10 @@ from ..transitions import (
     check_rows,
 )
 from ._base import SILENT, OnlineSampler, Parts, Progress, check_history
-from ._mixture_answers import begun
 from ._progress import rung_of
 from ._records import ChunkRecord
 from ._schedule import particles, pieces
-from ._ways import crossing_of
+from ._ways import begun, crossing_of
 
 #: Parts that do not go with accumulated weights.
 ALONE = (
@@ -98,7 +96,7 @@ class SGAIS(Parts, OnlineSampler):
     proposal : Proposal or None, default=Proposal()
         Takes evidence and particles from a density that covers the posterior, where the model knows one:
         linear regressions and mixtures of one component are exact, softmax and Poisson regressions answer
-        from the Gaussian at their mode, other mixtures from allocations; custom models are annealed, and a
+        from the Gaussian at their mode, other mixtures from strata; custom models are annealed, and a
         bridge from the cloud to densities fitted to it makes the answer sharper.
         None anneals: then a mixture may be left with two groups in one component, hundreds of nats low
         without a sign of it.
@@ -264,9 +262,8 @@ class SGAIS(Parts, OnlineSampler):
                 return
             state, infos, rows = begun(crossing, state, model, rows, rng)
             yield from [(state, infos)] if infos else []
-        until = np.inf if self.proposal is None else doubling_until(model, rows)
         shuffle = self.chunk_size is None
-        for piece in pieces(rows, state.n, self.chunk_size, shuffle, rng.rows, progress.expect, until):
+        for piece in pieces(rows, state.n, self.chunk_size, shuffle, rng.rows, progress.expect):
             path, is_last = state.path(model, piece), state.n_rows + len(piece) == n_rows
             state, infos = crossing(state, path, rng, offered if is_last else None, is_last)
             state = self._thinned(state, model, rng)

@@ -14,7 +14,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from .._compat import HasMethods, Interval
 from ..history import Rows
 from ..models import Model
-from ..particles import Weights
+from ..particles import Weights, log_sum_exp
+from ..targets import ComponentEvidence
 from ._base import SILENT, EvidenceResult, Parts, Progress
 from ._once import answer
 from ._pooling import Pool, pool
@@ -156,4 +157,19 @@ def _together(results: list[EvidenceResult], found: Pool, rows: Rows, start: flo
     )
     doubting = [r for r in results if r.warnings]
     said = [f"{len(doubting)} of {len(results)} runs: {doubting[0].warnings[0]}"] if doubting else []
-    return one._replace(diagnostics=one.diagnostics | more, warnings=tuple(said))
+    components = _pooled_components([r.components for r in results], found)
+    return one._replace(diagnostics=one.diagnostics | more, warnings=tuple(said), components=components)
+
+
+def _pooled_components(runs: list[ComponentEvidence | None], found: Pool) -> ComponentEvidence | None:
+    """Evidences of every number of components, pooled as the largest number's are; None if a run has none."""
+    known = [one for one in runs if one is not None]
+    if len(known) < len(runs):
+        return None
+    log_Z = np.array([one.log_evidence for one in known])  # (n, K)
+    total = log_sum_exp(log_Z, axis=0)
+    u = np.exp(log_Z - total)
+    covariance = np.einsum("ri,rij,rj->ij", u, np.array([one.covariance for one in known]), u)
+    covariance = covariance * (found.log_evidence_std**2 / max(covariance[-1, -1], 1e-300))
+    in_use = found.shares @ np.array([one.in_use for one in known])
+    return ComponentEvidence(known[0].n, total - np.log(len(known)), covariance, in_use)

@@ -1,16 +1,21 @@
-"""The ways across a chunk that a model has: what answers for all rows at once, and looks for other modes.
+"""The ways across a chunk that a model has, and what answers for mixtures of any family: strata.
 
-A model knows no optimiser and no sampler, and the crossing knows no mixture, so both meet here.
+A model knows no optimiser and no sampler, and the crossing knows no mixture, so both meet here.  Strata of
+the components in use give evidence, draws, and the evidences of all smaller numbers of components.
 """
 
 from collections.abc import Callable
-from functools import partial
+from typing import Any
 
-from ..mixtures import Allocate, ModeSwitch, takes_allocations
+import numpy as np
+
+from ..effects import EffectsModel, effects_answer
+from ..history import Rows
+from ..mixtures import Strata
 from ..models import Model
-from ..targets import Answers, proposal
-from ..transitions import Anneal, Crossing, Escort, FromAllRows, FromProposal, ModeSearch, Proposal
-from ._mixture_answers import mixture_answer
+from ..targets import Answer, Answers, ComponentEvidence, proposal
+from ..transitions import Anneal, Crossing, Escort, FromProposal, ModeSearch, Proposal, State, Streams
+from ._shared_walk import is_known, mixture_strata
 
 #: Growth of the rows since a mixture's proposal was asked, from which it is asked first: it finds groups of
 #: which no particle knows.
@@ -21,22 +26,66 @@ def crossing_of(
     model: Model, anneal: Anneal, escort: Escort | None, search: ModeSearch | None, asked: Proposal | None
 ) -> Crossing:
     """The ways across a chunk that a model has."""
-    if takes_allocations(model):
-        allocate = None if asked is None else Allocate(asked.first_rows, mixture_answer)
-        return Crossing(anneal, escort, search, allocate, partial(ModeSwitch.where_due, allocate))
     way = None if asked is None else from_all_rows(model, asked, anneal.n_particles)
     return Crossing(anneal, escort, search, way)
 
 
-def from_all_rows(model: Model, asked: Proposal, n_particles: Callable[[float], int]) -> FromAllRows:
+def from_all_rows(model: Model, asked: Proposal, n_particles: Callable[[float], int]) -> FromProposal:
     """The transition that answers for all rows of a model at once."""
     answers = answers_of(model)
-    if answers is mixture_answer:
-        return FromProposal(asked.first_rows, n_particles, answers, GROWTH)
-    return FromProposal(asked.first_rows, n_particles, answers)
+    growth = GROWTH if answers in (mixture_answer, effects_answer) else np.inf
+    return FromProposal(asked.first_rows, n_particles, answers, growth)
 
 
 def answers_of(model: Model) -> Answers | None:
     """The function that answers for a model; None if it has to be annealed."""
     known = proposal(model)
+    if known is None and isinstance(model, EffectsModel):
+        return effects_answer
     return mixture_answer if known is None and model.has_components else known
+
+
+def mixture_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
+    """Evidence and ``size`` draws; None where strata do not answer for such rows."""
+    strata = mixture_strata(model, rows, rng)
+    return None if strata is None else answer_from(strata, model, rows, rng, size)
+
+
+def answer_from(strata: Strata, model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer:
+    """Evidence and ``size`` draws of a mixture with at most as many components as the strata go up to."""
+    found = strata.posterior(model.n_components, size, rng)  # type: ignore[attr-defined]
+    theta = model.from_components(found.log_weights, found.components, rng)  # type: ignore[attr-defined]
+    components = ComponentEvidence(
+        rows.total_weight, found.log_evidence, found.covariance, found.in_use[-1], found.doubt
+    )
+    return Answer(
+        theta,
+        np.zeros(size),
+        float(found.log_evidence[-1]),
+        float(found.log_evidence_std[-1]),
+        found.n_likelihoods,
+        components=components,
+    )
+
+
+def begun(
+    crossing: Crossing, state: State, model: Model, rows: Rows, rng: Streams
+) -> tuple[State, list[Any], Rows]:
+    """The state after as many of the first rows as have an answer, what happened, and the rows that are left.
+
+    Particles that start from an answer have lost no group of it, as they may on the way from the prior.
+    """
+    n = affordable_rows(model, rows) if crossing.from_all_rows is not None and not state.n_rows else 0
+    if not n:
+        return state, [], rows
+    order = rng.rows.permutation(len(rows))
+    state, infos, _ = crossing.at_once(state, model, rows.take(np.sort(order[:n])), rng)
+    return state, infos, rows.take(np.sort(order[n:])) if infos else rows
+
+
+def affordable_rows(model: Model, rows: Rows) -> int:
+    """How many of the rows would have an answer, 0 where none would; by halves, as rows may have weights."""
+    n = len(rows) if answers_of(model) is mixture_answer else 0
+    while n and not is_known(model, rows[:n]):
+        n //= 2
+    return n

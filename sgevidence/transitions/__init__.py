@@ -3,7 +3,6 @@
 from ._anneal import Anneal, Annealed, Rung
 from ._base import (
     Adaptation,
-    FromAllRows,
     Moved,
     Offer,
     State,
@@ -14,6 +13,7 @@ from ._base import (
     check_rows,
 )
 from ._commit import committed
+from ._confirm import confirmed_at_once
 from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing
 from ._escort import Escort, Escorted
@@ -22,20 +22,16 @@ from ._from_proposal import FromProposal, Proposal, Proposed, merged, without_hi
 from ._hmc import HMC, ExactMoves
 from ._mini_batches import StochasticGradientMoves
 from ._mode_search import Mode, ModeSearch
-from ._modes import ModeImportance, Renewed, is_renewed
-from ._offers import is_better, taken
+from ._modes import ModeImportance, Renewed
 from ._rejuvenate import Rejuvenate
 from ._reweight import Reweight, Weighed
 from ._sghmc import SGHMC, SGNHT
 from ._two_sided_escort import TwoSidedEscort
-from ._watchlist import FARTHER, SHORT, Watchlist, nearest
 
 __all__ = [
-    "FARTHER",
     "HMC",
     "SGHMC",
     "SGNHT",
-    "SHORT",
     "Anneal",
     "Annealed",
     "TwoSidedEscort",
@@ -44,7 +40,6 @@ __all__ = [
     "Escort",
     "Escorted",
     "ExactMoves",
-    "FromAllRows",
     "FromFolds",
     "FromProposal",
     "Mode",
@@ -64,16 +59,12 @@ __all__ = [
     "Streams",
     "Transition",
     "Adaptation",
-    "Watchlist",
     "Weighed",
     "check_likelihood",
     "check_rows",
+    "confirmed_at_once",
     "covariance",
-    "is_better",
-    "is_renewed",
     "merged",
-    "nearest",
-    "taken",
     "without_history",
     "committed",
 ]

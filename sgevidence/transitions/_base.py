@@ -53,14 +53,12 @@ class Adaptation(NamedTuple):
     #: spread over particles of the error of a sub-sample of the history, nats: it decides whether the
     #: reservoir grows; nan where none was used
     sample_noise: float = np.nan
-    #: rows, by total weight, when allocations did not carry a mixture's uncertainty: they are not asked again
-    allocations_failed: float = 0.0
     proposed: float = 0.0  #: rows, by total weight, when the model's proposal was last asked
     components: ComponentEvidence | None = None  #: of a mixture, as its proposal last knew them
     folded: float = 0.0  #: rows, by total weight, whose evidence came from sums over parts
     sharpened: float = 0.0  #: rows, by total weight, when an annealed answer was last sharpened
+    confirmed: float = 0.0  #: rows, by total weight, when an annealed answer was last tested
     spent: float = 0.0  #: gradients since then, and what likelihoods cost of them, particles × rows
-    searched: float = 0.0  #: rows, by total weight, when rivals of a mixture were last looked for
     rivals: Watchlist | None = None  #: what may overtake the particles; None: nothing is known
     even: bool = False  #: a map kept the weights even: the posterior is Gaussian, fewer particles will do
     disputed: bool = False  #: a map was refused for weights that may be high by chance
@@ -132,11 +130,9 @@ class State(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """Particles and evidence of all rows, whether they can be trusted, and what they cost."""
+    """Particles and evidence of all rows that particles of the rows before may know better."""
 
     cloud: Cloud
-    is_sure: bool
-    n_likelihoods: float
     components: ComponentEvidence | None = None  #: evidences of fewer components, where strata have answered
 
 
@@ -154,18 +150,6 @@ class Transition(Protocol):
     """A way across."""
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step: ...
-
-
-class FromAllRows(Transition, Protocol):
-    """A way across that answers for all rows at once, whatever the cloud was."""
-
-    def applies(self, state: State, path: Path) -> bool:
-        """Whether it may be asked."""
-        ...
-
-    def comes_first(self, state: State, path: Path) -> bool:
-        """Whether it is asked before particles are weighed."""
-        ...
 
 
 class Moved(NamedTuple):

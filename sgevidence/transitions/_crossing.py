@@ -3,13 +3,13 @@
 The order is that of their price: a closed form, weights alone, a map that carries the cloud along, the
 transition that answers for all rows at once, the map again from a fresh cloud, modes from outside, and
 annealing, which never declines.  Then, where the model may have several modes, the cloud is held against
-those that it may have missed.  Which transition answers for all rows at once, and what looks for modes that
-overtake the particles, hangs on the model, and whoever builds the crossing hands them over.
+those that it may have missed.  Which transition answers for all rows at once hangs on the model, and whoever
+builds the crossing hands it over.
 
 Symbols: ``y_n`` = ``path.chunk``; ``infos`` = what each transition that was tried has to say.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +19,9 @@ from ..models import Model
 from ..particles import Cloud
 from ..targets import Path
 from ._anneal import Anneal
-from ._base import FromAllRows, Offer, State, Step, Streams, check_rows
+from ._base import Offer, State, Step, Streams, check_rows
 from ._commit import committed
+from ._confirm import confirmed, is_due
 from ._escort import Escort
 from ._from_folds import FromFolds
 from ._from_proposal import FromProposal, Proposed
@@ -35,9 +36,6 @@ from ._reweight import Reweight
 from ._sharpen import cost, effort, sharpened
 from ._two_sided_escort import TwoSidedEscort
 
-#: ``(step, path, modes, rng)``: a look for modes that overtake particles, with ``renewed(step)``, or None.
-Overtaking = Callable[[Step, Path, ModeImportance, Streams], Any]
-
 
 class Crossing(NamedTuple):
     """The ways across a chunk.
@@ -47,17 +45,14 @@ class Crossing(NamedTuple):
     anneal : Anneal
     escort : Escort or None
     mode_search : ModeSearch or None
-    from_all_rows : FromAllRows or None
+    from_all_rows : FromProposal or None
         The transition that answers for all rows at once; None where it is switched off.
-    overtaking : callable or None
-        The look for modes that overtake the particles; None for models that know none.
     """
 
     anneal: Anneal
     escort: Escort | None = None
     mode_search: ModeSearch | None = None
-    from_all_rows: FromAllRows | None = None
-    overtaking: Overtaking | None = None
+    from_all_rows: FromProposal | None = None
 
     def __call__(
         self,
@@ -92,21 +87,23 @@ class Crossing(NamedTuple):
         state = state._replace(adaptation=state.adaptation._replace(spent=spent))
         may_sharpen = is_last and self.from_all_rows is not None and not isinstance(step.info, Proposed)
         allowed = effort(state, path) if may_sharpen else None
-        if state.pending is not None and not state.is_rivalled and offered is None and not allowed:
+        due = may_sharpen and is_due(state, path, self.anneal)
+        if state.pending is not None and not state.is_rivalled and offered is None and not (allowed or due):
             return state, infos
         step = step._replace(state=state._replace(cloud=state.seen, pending=None, ell=None))
         step = _or_offered(step, offered, infos)
         crossed = step
-        if (look := self._overtaking(step, path, rng, modes)) is not None:
-            step = look.renewed(step)
-            infos.append(step.info)
         for outside in self._from_outside(crossed, path, rng, modes):
             if is_renewed(step):
                 break
             step = outside.renewed(step)
             infos.append(step.info)
         step = _or_offered(step, offered, infos)  # modes may know less than what they took the place of
-        if allowed and (allowed := effort(step.state, path)):  # unless these have an answer that is sharp
+        allowed = effort(step.state, path) if allowed else None  # unless these have an answer that is sharp
+        if due:
+            step, more = confirmed(step, path, rng, self.anneal, allowed)
+            infos += more
+        elif allowed:
             step = sharpened(step, path, rng, allowed)
             infos.append(step.info)
         return self._committed(step, path, rng), infos
@@ -138,10 +135,8 @@ class Crossing(NamedTuple):
 
     def _cloud_of_few(self, state: State, model: Model, rows: Rows, rng: Streams) -> Cloud | None:
         """The cloud of few rows, by what answers for all of them; None where these do not answer."""
-        after, infos, offered = self.at_once(state, model, rows, rng)
-        if infos:
-            return after.cloud
-        return None if offered is None else offered.cloud
+        after, infos, _ = self.at_once(state, model, rows, rng)
+        return after.cloud if infos else None
 
     def _asks_first(self, state: State, path: Path) -> bool:
         """Whether all rows at once are asked before particles are weighed."""
@@ -156,12 +151,6 @@ class Crossing(NamedTuple):
         if self.mode_search is None or not self.mode_search.is_due(path):
             return None
         return ModeImportance(self.mode_search, path, rng)
-
-    def _overtaking(self, step: Step, path: Path, rng: Streams, modes: ModeImportance | None) -> Any:
-        """The look for modes that overtake the particles, where one is due."""
-        if self.mode_search is None or self.overtaking is None:
-            return None
-        return self.overtaking(step, path, modes or ModeImportance(self.mode_search, path, rng), rng)
 
     def _from_outside(
         self, step: Step, path: Path, rng: Streams, modes: ModeImportance | None
@@ -181,8 +170,7 @@ class Crossing(NamedTuple):
             yield self.from_all_rows
         if self.anneal.resampling is not None:
             yield Reweight(self.anneal.target_ess, for_escort=self.escort is not None)
-        comes_next = None if self.overtaking is None else self.from_all_rows
-        escort = None if self.escort is None else TwoSidedEscort(self.anneal, self.escort, comes_next)
+        escort = None if self.escort is None else TwoSidedEscort(self.anneal, self.escort)
         if escort is not None:
             yield escort
         if self.from_all_rows is not None and not first:

@@ -5,7 +5,8 @@ need be annealed: the evidence and the particles of all rows come from it, whate
 stream continues from a cloud without history.  A closed form answers at every call.  A proposal that has to
 look at all rows again is asked for whole calls, and when the rows have doubled since it was asked.  One that
 finds what no particle knows is asked before particles are weighed once the rows have grown a little, and
-whenever weights and maps do not carry the particles across.
+whenever weights and maps do not carry the particles across.  An answer that is blunt, or in doubt, is offered
+where particles of the rows before are at hand: it is taken if these find clearly less, or know much less.
 
 Symbols: ``M`` = particles.
 """
@@ -23,7 +24,10 @@ from ..history import Rows
 from ..models import Model
 from ..particles import Cloud, Genealogy, Weights
 from ..targets import Answer, Answers, Path, exact_answer
-from ._base import State, Step, Streams
+from ._base import Offer, State, Step, Streams
+
+#: Standard error of the log evidence, nats, from which particles that are carried along may know more.
+BLUNT = 0.3
 
 
 class Proposal(BaseEstimator):
@@ -32,8 +36,8 @@ class Proposal(BaseEstimator):
     Linear regressions and mixtures of one component are exact, in streams, too: their standard error is 0.
     Softmax and Poisson regressions answer from the Gaussian at their mode, by importance sampling or by a
     bridge, to hundredths of a nat; where it is too far from the posterior they are annealed.  The evidence of
-    a mixture of several components comes from the allocations of its rows, or from strata of the components
-    in use, as by :class:`MixtureEvidence`.  Other models are annealed, and while all rows are at hand the
+    a mixture of several components comes from strata of the components in use, as by
+    :class:`MixtureEvidence`.  Other models are annealed, and while all rows are at hand the
     answer is sharpened: the two halves of the cloud are each bridged to a Student t density that is fitted to
     the other half.
 
@@ -87,7 +91,7 @@ class FromProposal(NamedTuple):
         The function that answers for the model; None where there is none.
     first_after : float, default=inf
         Growth of the rows since it was asked, from which it is asked before particles are weighed; if finite,
-        it is asked whenever these are not carried across, too.
+        it is asked whenever these are not carried across, too, unless it was blunt.
     """
 
     first_rows: int
@@ -101,11 +105,13 @@ class FromProposal(NamedTuple):
         return model.has_exact_posterior
 
     def applies(self, state: State, path: Path) -> bool:
-        """To rows all of which are at hand, if they have doubled since it was asked, or always."""
+        """To rows all of which are at hand, if they have grown since it had no answer, or was blunt."""
         if path.n < self.first_rows or not path.memory.complete or self.answers is None:
             return False
-        always = self.is_closed_form(path.model) or self.first_after < np.inf
-        return always or path.n >= 2.0 * state.adaptation.proposed
+        asked, known = state.adaptation.proposed, state.adaptation.components
+        has_answered = known is not None and known.n >= asked
+        always = self.is_closed_form(path.model) or (self.first_after < np.inf and has_answered)
+        return always or path.n >= min(self.first_after, 2.0) * asked
 
     def comes_first(self, state: State, path: Path) -> bool:
         """Whether it is asked before particles are weighed."""
@@ -121,15 +127,15 @@ class FromProposal(NamedTuple):
             return self._in_closed_form(state, path, rng, M)
         found = answers(path.model, path.all_rows, rng.noise, M)
         adaptation = state.adaptation._replace(proposed=path.n)
-        if found is None:
+        if found is None:  # which costs nothing where strata would take too long
+            adaptation = adaptation if self.first_after == np.inf else state.adaptation
             return Step(state._replace(adaptation=adaptation), Proposed(), crossed=False)
-        info, adaptation = (
-            Proposed(1, found.n_likelihoods, found.n_gradients),
-            adaptation._replace(components=found.components),
-        )
-        return Step(
-            state._replace(cloud=without_history(found), adaptation=adaptation, pending=None, ell=None), info
-        )
+        info, cloud = Proposed(1, found.n_likelihoods, found.n_gradients), without_history(found)
+        if state.n_rows and is_blunt(found):
+            offered = Offer(cloud, found.components)
+            return Step(state._replace(adaptation=adaptation), info, crossed=False, offered=offered)
+        adaptation = adaptation._replace(components=found.components)
+        return Step(state._replace(cloud=cloud, adaptation=adaptation, pending=None, ell=None), info)
 
     @staticmethod
     def _in_closed_form(state: State, path: Path, rng: Streams, M: int) -> Step:
@@ -143,6 +149,13 @@ class FromProposal(NamedTuple):
             raise ImpossibleRowsError(path.chunk.take(largest(path.chunk)), path.memory.n_rows)
         memory = path.memory.summed(path.chunk, sums)
         return Step(State(without_history(found), memory, state.adaptation), Proposed(1))
+
+
+def is_blunt(found: Answer) -> bool:
+    """Whether the evidence of a mixture is in doubt, or so uncertain that particles may know more."""
+    if found.components is None:
+        return False
+    return found.log_evidence_std >= BLUNT or found.components.doubt is not None
 
 
 def merged(state: State, other: State, model: Model, rng: np.random.Generator) -> State:

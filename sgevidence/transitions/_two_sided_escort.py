@@ -33,7 +33,7 @@ import numpy as np
 
 from ..targets import Path, bridge
 from ._anneal import Anneal
-from ._base import FromAllRows, State, Step, Streams
+from ._base import State, Step, Streams
 from ._escort import Escort
 
 #: Share of the draws of the new posterior from which the map leads back to where the cloud was.
@@ -47,21 +47,15 @@ BEHIND = 30.0
 
 
 class TwoSidedEscort(NamedTuple):
-    """The escort, with a move after it and the way back where its weights are not even.
-
-    Not where a transition that answers for all rows comes next, which owes nothing to the cloud.
-    """
+    """The escort, with a move after it and the way back where its weights are not even."""
 
     anneal: Anneal
     escort: Escort
-    comes_next: FromAllRows | None = None
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         carried = self.escort.carried(path, state.theta, rng.rows)
         step = self.escort.taken(carried, state, path, rng)
         if carried is None or not step.crossed:
-            return step
-        if self.comes_next is not None and self.comes_next.applies(state, path):
             return step
         is_even = step.state.adaptation.even and step.state.cloud.weights.ess >= LASTING * step.state.cloud.M
         if is_even and not self._is_near_a_wall(state.cloud.some(MIRRORED), carried.T.m1, path, rng.rows):

@@ -13,13 +13,15 @@ from sgevidence import (
     BayesianCategoricalMixture,
     BayesianGMM,
     EvidenceModelAverager,
+    EvidenceSearch,
     MixtureEvidence,
-    NestedSampling,
     compare,
 )
 from sgevidence.estimators import _every_k
 from sgevidence.history import Rows
 from sgevidence.model_selection import probability_interval
+from sgevidence.models import MixtureModel
+from sgevidence.samplers import _shared_walk
 
 #: Fits that do not test particles.
 FEW = dict(sampler=SGAIS(n_particles=30, max_particles=60))
@@ -42,14 +44,14 @@ def average(numbers, params=None, random_state=0, of=BayesianGMM, **more):
 
 @pytest.fixture
 def walks(monkeypatch):
-    """Numbers of components of every walk over strata that is shared."""
-    found, walked = [], _every_k.mixture_strata
+    """Numbers of components of every walk over strata."""
+    found, walked = [], _shared_walk.strata_up_to
 
-    def counted(model, rows, rng):
-        found.append(model.n_components)
-        return walked(model, rows, rng)
+    def counted(family, X, n_components, *more):
+        found.append(n_components)
+        return walked(family, X, n_components, *more)
 
-    monkeypatch.setattr(_every_k, "mixture_strata", counted)
+    monkeypatch.setattr(_shared_walk, "strata_up_to", counted)
     return found
 
 
@@ -98,14 +100,14 @@ def test_evidences_and_predictions_are_those_of_separate_fits(walks):
 
 def test_errors_are_shared(monkeypatch):
     """One stratum in two components is known to 0.2 nats, all others exactly."""
-    walked = _every_k.mixture_strata
+    walked = _shared_walk.strata_up_to
 
-    def uncertain(model, rows, rng):
-        strata = walked(model, rows, rng)
+    def uncertain(*of):
+        strata = walked(*of)
         visited = [one._replace(std=0.2 * (one.k == 2)) for one in strata.visited]
         return strata._replace(visited=visited)
 
-    monkeypatch.setattr(_every_k, "mixture_strata", uncertain)
+    monkeypatch.setattr(_shared_walk, "strata_up_to", uncertain)
     averager = average([2, 3, 4], FEW).fit(few_rows())
     log_Z, w = averager.log_evidences_, averager.weights_
     std = [0.2 * model.n_components_in_use_proba_[1] for model in averager.estimators_]
@@ -118,10 +120,6 @@ def test_errors_are_shared(monkeypatch):
     assert np.allclose(np.sort(table["difference_std"]), np.sort(np.abs(np.array(std) - std[best])))
     listed = compare(averager.estimators_)
     assert np.array_equal(listed["difference_std"], table["difference_std"])
-    averager.partial_fit(few_rows(7)[:3])  # now each has an error of its own
-    assert averager.log_evidence_std_ == pytest.approx(
-        np.linalg.norm(averager.weights_ * averager.log_evidences_std_)
-    )
 
 
 def test_without_the_covariance_intervals_are_too_wide(monkeypatch):
@@ -138,7 +136,7 @@ def test_same_seed_same_digits_whatever_the_number_of_jobs():
         )
     for a, b, c in zip(one.estimators_, two.estimators_, other.estimators_):
         assert joblib.hash(a.particles_) == joblib.hash(b.particles_) != joblib.hash(c.particles_)
-        assert "_strata" not in vars(a)
+        assert "_walk" not in vars(a)
 
 
 def test_strata_as_the_sampler(walks):
@@ -160,47 +158,40 @@ def test_a_stream_continues_after_a_fit():
     assert averager.estimators_[2].component_evidence_["log_evidence"].shape == (3,)
 
 
-def test_strata_in_doubt_leave_a_model_to_a_fit_of_its_own(walks, monkeypatch):
-    X = few_rows()
-    monkeypatch.setattr(_every_k, "_is_sure", lambda strata, K: K < 3)
-    averager = average([2, 3, 4], FEW).fit(X)
-    alone = BayesianGMM(3, **FEW, random_state=averager.estimators_[1].random_state).fit(X)
-    np.testing.assert_array_equal(alone.particles_, averager.estimators_[1].particles_)
-    full = average([2, 3], dict(covariance_type="full", **FEW)).fit(X)  # strata have the last word
-    assert walks == [4, 3] and np.array_equal(full.log_evidences_std_, [0, 0])
-    assert averager.log_evidence_std_ == pytest.approx(
-        np.linalg.norm(averager.weights_ * averager.log_evidences_std_)
-    )
-
-
 def test_what_strata_cannot_afford_is_fitted_as_usual(walks, monkeypatch):
     X = few_rows()
     average([2, 3], FEW).fit(X, sample_weight=np.full(6, 0.5))
-    monkeypatch.setattr("sgevidence.mixtures._evidence.MOST_NUMBERS", 6 * 3 * 5)
+    monkeypatch.setattr("sgevidence.mixtures._limits.MOST_NUMBERS", 6 * 3 * 5)
     averager = average([2, 3, 4], FEW).fit(X)
-    assert walks == [3, 4, 3]  # the largest that is affordable answers for two
     assert averager.log_evidences_[1] == pytest.approx(
         enumerated(averager.estimators_[1]._model, Rows.of(X)), abs=1e-8
     )
 
 
 def test_which_models_are_alike(walks):
-    X, scaled = few_rows(), make_pipeline(FunctionTransformer(), BayesianGMM(3))
+    """A pipeline that leaves rows as they are shares the walk; other settings and samplers do not."""
+    X, piped = few_rows(), make_pipeline(FunctionTransformer(), BayesianGMM(3))
     several = [
         ("a", BayesianGMM(2)),
-        ("b", BayesianGMM(3, covariance_type="full")),
-        ("c", scaled),
+        ("b", BayesianGMM(3, covariance_type="full", **FEW)),
+        ("c", piped),
         ("d", BayesianGMM(1)),
-        ("e", BayesianGMM(3, sampler=NestedSampling(n_live=20))),
-        ("f", BayesianGMM(3, sampler=MixtureEvidence())),
+        ("e", BayesianGMM(2, sampler=MixtureEvidence(20))),
     ]
-    fitted = EvidenceModelAverager(several, random_state=0)
-    assert _every_k.shared_strata([model for _, model in several], X, [{}] * 6) == [None] * 6
-    assert walks == []
-    two = [("g", BayesianGMM(3, random_state=5, verbose=0)), ("h", BayesianGMM(2, sampler=SGAIS()))]
-    found = _every_k.shared_strata([model for _, model in [*several, *two]], X, [{}] * 8)
-    assert walks == [3] and [one is not None for one in found] == [True] + [False] * 5 + [True, True]
-    assert fitted.estimators is several
+    EvidenceModelAverager(several, random_state=0).fit(X)
+    assert sorted(walks) == [2, 3, 3]
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_search_walks_once_and_has_the_digits_of_any_number_of_jobs(walks, n_jobs):
+    X, grid = few_rows(), {"n_components": [1, 2, 4], "covariance_type": ["diag", "spherical"]}
+    with joblib.parallel_config(backend="threading"):
+        search = EvidenceSearch(BayesianGMM(random_state=0, **FEW), grid, n_jobs=n_jobs).fit(X)
+    assert walks == [4, 4] and "_walk" not in vars(search.estimator)
+    for params, found in zip(search.cv_results_["params"], search.cv_results_["mean_test_log_evidence"]):
+        if params["covariance_type"] == "diag":
+            exact = enumerated(MixtureModel(params["n_components"], 2), Rows.of(X))
+            assert found == pytest.approx(exact, abs=1e-8)
 
 
 @pytest.mark.parametrize("bad", [np.full((6, 2), np.nan), np.zeros((0, 2)), [["a", "b"]] * 6])

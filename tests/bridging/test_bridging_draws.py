@@ -129,3 +129,11 @@ def test_a_density_on_nothing_but_the_draws_is_refused(draws):
 
     with pytest.raises(ValueError, match="at all draws of a Gaussian"):
         bridge_evidence(draws, only_there)
+
+
+def test_masked_numbers_are_no_numbers(draws):
+    """Neither in the draws nor in what the density answers is the number under the mask used."""
+    with pytest.raises(ValueError, match="draws is a masked array"):
+        bridge_evidence(np.ma.masked_greater(draws, 3.0), log_density)
+    with pytest.raises(ValueError, match="log_density is a masked array"):
+        bridge_evidence(draws, lambda theta: np.ma.masked_less(log_density(theta), -6.0))

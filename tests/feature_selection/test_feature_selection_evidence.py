@@ -27,7 +27,8 @@ def one_by_one(X, y, weight=None, **params):
     p = X.shape[1]
     model = EvidenceFeatureSelector(always=range(p), **params).fit(X, y, weight)
     subsets = [some for k in range(p + 1) for some in combinations(range(p), k)]
-    return {some: _posterior.exact_log_evidence(model._sums, model._model, list(some)) for some in subsets}
+    exact = {some: _posterior.exact_log_evidence(model._sums, model._model, list(some)) for some in subsets}
+    return {some: value - model._log_units for some, value in exact.items()}
 
 
 def errors(selector, exact):
@@ -59,6 +60,11 @@ CASES = {
     "units": (50, {"units": np.array([1e-9, 1.0, 1e6, 1e12]), "offset": 1e3}, {}),
     "fewer rows than columns": (3, {}, {}),
     "one row": (1, {}, {}),
+    "in units of the data": (
+        50,
+        {"units": np.array([1e-9, 1.0, 1e6, 1e12]), "offset": 1e3},
+        {"standardize": True},
+    ),
 }
 
 
@@ -66,6 +72,7 @@ CASES = {
 def test_all_subsets_equal_the_regressions(name):
     n, data, params = CASES[name]
     X, y = problem(n, 4, 1, **data)
+    params = {"standardize": False} | params
     selector = EvidenceFeatureSelector(**params).fit(X, y)
     np.testing.assert_allclose(errors(selector, one_by_one(X, y, **params)), 0.0, atol=1e-6)
     assert selector.log_evidence_std_ == 0.0 and not selector.warnings_

@@ -41,22 +41,6 @@ def test_pieces_of_weighted_rows(rng):
     check_pieces(rng, weight=rng.uniform(0.5, 1.5, 1000))
 
 
-@pytest.mark.parametrize("n", [0.0, 900.0, 5000.0])
-@pytest.mark.parametrize("until, last_double", [(1000.0, 800.0), (30.0, 100.0)])
-def test_pieces_grow_slowly_beyond_a_bound(rng, n, until, last_double):
-    found = list(pieces(numbered(4000), n, None, True, rng, doubling_until=until))
-    everything = np.concatenate([piece.X[:, 0] for piece in found])
-    np.testing.assert_array_equal(np.sort(everything), np.arange(4000))
-    totals = n + np.cumsum([piece.total_weight for piece in found])
-    growth = totals[1:] / totals[:-1]
-    slow = totals[1:] > last_double + 1
-    assert (
-        np.all(growth[slow] < 1.26)
-        and np.sum(slow) >= np.log(totals[-1] / max(n, last_double)) / np.log(1.25) - 1
-    )
-    np.testing.assert_allclose(growth[~slow], 2.0)
-
-
 @pytest.mark.parametrize(
     "right, wrong",
     [("np.cumsum([len(piece) for piece in in_order])[:-1]", "np.cumsum([len(p) for p in in_order])[:-2]"),

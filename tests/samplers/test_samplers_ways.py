@@ -4,29 +4,23 @@ import numpy as np
 import pytest
 
 from sgevidence import HMC, Proposal
-from sgevidence.mixtures import Allocate
 from sgevidence.models import FullMixtureModel, LinearModel, MixtureModel
-from sgevidence.samplers._mixture_answers import mixture_answer
-from sgevidence.samplers._ways import crossing_of
-from sgevidence.transitions import Anneal, FromProposal
+from sgevidence.samplers._ways import crossing_of, mixture_answer
+from sgevidence.transitions import Anneal
 
 
 @pytest.mark.parametrize(
-    "model, way, overtakes",
+    "model, asks_strata",
     [
-        (MixtureModel(2, 2), Allocate, True),
-        (MixtureModel(1, 2), FromProposal, False),
-        (FullMixtureModel(2, 2), FromProposal, False),
-        (LinearModel(2), FromProposal, False),
+        (MixtureModel(2, 2), True),
+        (MixtureModel(1, 2), False),
+        (FullMixtureModel(2, 2), True),
+        (LinearModel(2), False),
     ],
 )
-def test_a_mixture_of_diagonal_components_has_allocations(model, way, overtakes):
+def test_mixtures_of_several_components_ask_strata_before_particles_are_weighed(model, asks_strata):
     anneal = Anneal(HMC(), 0.5, None, lambda n: 10)
-    found = crossing_of(model, anneal, None, None, Proposal(first_rows=3))
-    assert type(found.from_all_rows) is way and found.from_all_rows.first_rows == 3
-    assert (found.overtaking is not None) == overtakes
+    found = crossing_of(model, anneal, None, None, Proposal(first_rows=3)).from_all_rows
+    assert found.first_rows == 3
     assert crossing_of(model, anneal, None, None, None).from_all_rows is None
-    if way is FromProposal:
-        asks_strata = found.from_all_rows.answers is mixture_answer
-        assert asks_strata == isinstance(model, FullMixtureModel)
-        assert (found.from_all_rows.first_after < np.inf) == asks_strata
+    assert (found.answers is mixture_answer) == (found.first_after < np.inf) == asks_strata

@@ -7,9 +7,9 @@ from path_problem import data
 
 from sgevidence import HMC, SGAIS, Escort, ImpossibleRowsError, ModeSearch, Proposal
 from sgevidence.history import Memory, Rows
-from sgevidence.mixtures import Allocate, _allocate
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.particles import RESAMPLING, Cloud, Genealogy
+from sgevidence.samplers import _ways
 from sgevidence.samplers._ways import crossing_of
 from sgevidence.transitions import Anneal, Crossing, Offer, Reweight, State, Step, Streams
 from sgevidence.transitions._modes import Renewed
@@ -74,20 +74,20 @@ def kinds(settings, modes=None, model=MIXTURE):
 def test_the_order_is_that_of_their_price():
     search = ModeSearch()
     full = dict(escort=Escort(), mode_search=search, proposal=Proposal())
-    order = ["Reweight", "TwoSidedEscort", "Allocate", "Rejuvenate", "str", "Anneal"]
+    order = ["FromProposal", "Reweight", "TwoSidedEscort", "Rejuvenate", "str", "Anneal"]
     assert kinds(full, modes="modes") == order
     assert kinds({}) == ["Reweight", "Anneal"]
     assert kinds(dict(resampling=None)) == ["Anneal"]  # as published: weights accumulate, and all is annealed
     assert kinds(full, model=MODEL) == ["FromProposal", "Reweight", "TwoSidedEscort", "Rejuvenate", "Anneal"]
     asked = crossing(proposal=Proposal(first_rows=7), model=MIXTURE).from_all_rows
-    assert isinstance(asked, Allocate) and asked.first_rows == 7
+    assert asked.first_rows == 7
     assert crossing(mode_search=search).from_all_rows is None
     assert Reweight(0.5).for_escort and SGAIS().escort is not None
 
 
 def offering(cloud):
     """A transition that declines, and offers particles that it is not sure of."""
-    return lambda state, path, rng: Step(state, crossed=False, offered=Offer(cloud, False, 0.0))
+    return lambda state, path, rng: Step(state, crossed=False, offered=Offer(cloud))
 
 
 @pytest.mark.parametrize("more, taken", [(5.0, True), (0.0, False), (-5.0, False)])
@@ -146,21 +146,23 @@ def test_power_modes_have_the_last_word(rng, monkeypatch):
         check_taken_back(rng, monkeypatch, broken(Crossing.__call__, f"{last}\n{end}", end))
 
 
-def test_what_declined_allocations_know_of_a_fit_is_weighed_against_its_end(rng, monkeypatch):
-    """Rows that are annealed in several pieces: the last one is held against what was offered of all."""
+def test_a_blunt_answer_is_weighed_against_particles_that_were_carried_along(rng, monkeypatch):
+    """The first rows have no others; later ones do, and a blunt answer is taken if it claims clearly more."""
     model = MixtureModel(2, 1)
-    rows, offers = Rows.of(rng.standard_normal((300, 1))), []
+    rows, asked = Rows.of(rng.standard_normal((300, 1))), []
 
-    def declined(model, rows, rng, found=_allocate.allocation_evidence):
-        offers.append(found(model, rows, rng)._replace(reliable=False))
-        return offers[-1]._replace(log_evidence=offers[-1].log_evidence + 3.0)
+    def blunt(model, rows, rng, size, found=_ways.mixture_answer):
+        asked.append(found(model, rows, rng, size))
+        more = asked[-1].log_evidence + 9.0 * (len(asked) > 1)
+        return asked[-1]._replace(log_evidence=more, log_evidence_std=1.0)
 
-    monkeypatch.setattr(_allocate, "allocation_evidence", declined)
-    monkeypatch.setattr("sgevidence.samplers._ways.mixture_answer", lambda *_: None)
+    monkeypatch.setattr(_ways, "mixture_answer", blunt)
     sampler = SGAIS(max_particles=200)
-    state, records = sampler.update(sampler.init(model, rng), model, rows, rng)
-    assert len(offers) == 1 and len(records) > 1 and state.n_rows == 300
-    assert state.log_evidence == pytest.approx(offers[0].log_evidence + 3.0)
+    state, _ = sampler.update(sampler.init(model, rng), model, rows[:140], rng)
+    assert len(asked) == 1 and state.log_evidence == pytest.approx(asked[0].log_evidence)
+    state, _ = sampler.update(state, model, rows[140:], rng)
+    assert len(asked) == 2 and state.n_rows == 300
+    assert state.log_evidence == pytest.approx(asked[1].log_evidence + 9.0)
 
 
 def test_rows_that_only_weigh_wait(rng):

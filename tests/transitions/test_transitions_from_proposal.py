@@ -8,7 +8,7 @@ import pytest
 from sgevidence import SGAIS, BayesianLinearRegression, Proposal
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
-from sgevidence.samplers import _mixture_answers, _ways
+from sgevidence.samplers import _ways
 from sgevidence.targets import Answer, exact_answer
 from sgevidence.transitions import _from_proposal
 from sgevidence.transitions._from_proposal import without_history
@@ -98,7 +98,7 @@ def as_a_mixture(monkeypatch):
     monkeypatch.setattr(_ways, "proposal", lambda model: None)
     monkeypatch.setattr(LinearModel, "has_components", True)
     monkeypatch.setattr(_ways, "mixture_answer", closed_form(asked))
-    monkeypatch.setattr(_mixture_answers, "affordable_rows", lambda model, rows: 0)
+    monkeypatch.setattr(_ways, "affordable_rows", lambda model, rows: 0)
     return asked
 
 
@@ -121,7 +121,7 @@ def test_a_stream_of_a_mixture_asks_first_when_the_rows_have_grown_by_a_quarter(
 def test_too_many_rows_begin_with_as_many_as_have_an_answer(rng, as_a_mixture, monkeypatch):
     known = closed_form(as_a_mixture)
     few = lambda model, rows, *more: known(model, rows, *more) if len(rows) <= 60 else None  # noqa: E731
-    monkeypatch.setattr(_mixture_answers, "affordable_rows", lambda model, rows: 60)
+    monkeypatch.setattr(_ways, "affordable_rows", lambda model, rows: 60)
     monkeypatch.setattr(_ways, "mixture_answer", few)
     rows, sampler = rows_of(rng, 400), SGAIS(max_particles=400)
     state, records = sampler.update(sampler.init(LINEAR, rng), LINEAR, rows, rng)

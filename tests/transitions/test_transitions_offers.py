@@ -3,7 +3,8 @@
 import numpy as np
 
 from sgevidence.particles import Cloud, Genealogy, Weights
-from sgevidence.transitions import Offer, is_better
+from sgevidence.transitions import Offer
+from sgevidence.transitions._offers import is_better
 
 
 def test_what_was_offered_is_taken_if_particles_claim_clearly_less():
@@ -13,7 +14,7 @@ def test_what_was_offered_is_taken_if_particles_claim_clearly_less():
         return Cloud(np.zeros((3, 1)), Weights.ones(3), value, Genealogy.planted(3, std**2))
 
     def offer(value, std):
-        return Offer(cloud(value, std), False, 0.0)
+        return Offer(cloud(value, std))
 
     own = cloud(-10.0, 0.0).log_evidence_std
     assert not is_better(None, cloud(-10.0, 0.1))

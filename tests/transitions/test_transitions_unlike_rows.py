@@ -8,7 +8,7 @@ import pytest
 from sgevidence import SGAIS, ModeSearch
 from sgevidence.history import FoldedRows, Rows, add_in_order
 from sgevidence.models import MixtureModel, SphericalMixtureModel
-from sgevidence.samplers import mixture_answer
+from sgevidence.samplers._ways import mixture_answer
 from sgevidence.targets import FoldsDoNotSuffice
 from sgevidence.transitions import FromFolds, Streams, _from_folds, _unlike_rows
 

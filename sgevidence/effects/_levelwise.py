@@ -1,0 +1,74 @@
+r"""The evidence with one grouping factor: effects by quadrature, the few parameters that are left by points.
+
+    log p(y, b, z) = Σ_g log ∫ p(y_g | b, z, v_g) N(v_g) dv_g + log N(b, z; 0, I)
+
+has as many dimensions as there are fixed columns and hyperparameters, whatever the number of levels.
+
+Symbols: ``x`` = (b, z) (M, p + k).
+"""
+
+import numpy as np
+
+from ..particles import Weights, systematic
+from ..targets import Answer
+from ._integral import integrate
+from ._model import EffectsModel
+from ._quadrature import level_draws, level_modes, log_integrals
+from ._rows import OrderedRows
+from ._trust import check
+
+#: Points of the integral.
+N_POINTS = 256
+#: Rows × draws of one batch: arrays of this size stay in the cache.
+BATCH_ELEMENTS = 30_000
+
+
+class Levelwise:
+    """log p(y, x) of batches."""
+
+    def __init__(self, model: EffectsModel, rows: OrderedRows) -> None:
+        self.model, self.rows, self.p = model, rows, model.layout.n_fixed
+        self.start = np.zeros((len(rows.starts), rows.W.shape[1]))
+        self.batch = max(1, BATCH_ELEMENTS // len(rows.y))
+        self.n_evaluations = 0
+
+    def parts(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+        """The rest of η, Λ, and own parameters, for which quadrature asks."""
+        b, z = x[:, : self.p], x[:, self.p :]
+        offset = (b * self.model.layout.scales) @ self.rows.R.T + self.rows.offset
+        return offset, self.model.layout.factors(z)[0], self.model.own_of(z)
+
+    def log_density(self, x: np.ndarray, n_nodes: int | None = None) -> np.ndarray:
+        """(M,)."""
+        self.n_evaluations += len(x)
+        out = [self._log_density(part, n_nodes) for part in np.array_split(x, -(-len(x) // self.batch))]
+        return np.concatenate(out)
+
+    def _log_density(self, x: np.ndarray, n_nodes: int | None) -> np.ndarray:
+        log_prior = -0.5 * np.sum(x**2 + np.log(2 * np.pi), axis=1)
+        return log_prior + log_integrals(self.rows, *self.parts(x), self.start, n_nodes)
+
+    def remember(self, x: np.ndarray) -> None:
+        """Start the modes of all levels from those at x (p + k,)."""
+        self.start = level_modes(self.rows, *self.parts(x[None]), self.start).v[0]
+
+    def draws(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """θ with a draw of the effects, (M, d)."""
+        out = []
+        for part in np.array_split(x, -(-len(x) // self.batch)):
+            v = level_draws(self.rows, *self.parts(part), self.start, rng)
+            out.append(
+                np.concatenate([part[:, : self.p], v.reshape(len(part), -1), part[:, self.p :]], axis=1)
+            )
+        return np.concatenate(out)
+
+
+def levelwise_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int) -> Answer:
+    """Evidence and draws; ArithmeticError where the points do not suffice."""
+    f = Levelwise(model, rows)
+    start = np.zeros(f.p + model.layout.n_hyperparameters + model.n_own)
+    found = check(integrate(f.log_density, start, rng, N_POINTS))
+    chosen = rng.permutation(systematic(Weights(found.log_w).W, rng, size))
+    theta = f.draws(found.x[chosen], rng)
+    cost = float(f.n_evaluations * len(rows.y))
+    return Answer(theta, np.zeros(size), found.log_Z, found.std, cost)

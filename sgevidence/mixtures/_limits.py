@@ -1,0 +1,69 @@
+"""Which rows strata answer for, in about a minute, and how many copies a row that counts often is."""
+
+import numpy as np
+
+from ..models import ComponentFamily
+
+#: Rows · components · numbers of each: the walk takes up to about a minute.
+MOST_NUMBERS = 500_000
+#: Components beyond which the sum over labellings would take too long.
+MOST_COMPONENTS = 10
+#: Copies of a row, if all would be too many: its weight goes in lumps to components, of which heavy rows have
+#: one of their own.
+MOST_COPIES = 50
+#: Nats that rounding of squares may cost.
+MOST_ROUNDING = 0.1
+
+
+def is_affordable(family: ComponentFamily, X: np.ndarray, n_components: int, weight: np.ndarray) -> bool:
+    """Whether :func:`mixture_evidence` answers for these rows, in less than about a minute.
+
+    Parameters
+    ----------
+    family : ComponentFamily
+    X : ndarray of shape (n, p)
+    n_components : int
+    weight : ndarray of shape (n,)
+
+    Returns
+    -------
+    bool
+        False for weights that are not whole numbers, more than 10 components, columns so far out that double
+        precision loses them, and more than half a million rows · components · numbers of each.
+    """
+    return why_not_affordable(family, X, n_components, weight) is None
+
+
+def why_not_affordable(
+    family: ComponentFamily, X: np.ndarray, n_components: int, weight: np.ndarray
+) -> str | None:
+    """The reason for which :func:`mixture_evidence` does not answer for these rows; None if it does.
+
+    Parameters are those of :func:`is_affordable`.
+    """
+    if not len(X):
+        return "there is no row"
+    if n_components > MOST_COMPONENTS:
+        return f"n_components is {n_components}, and strata go up to {MOST_COMPONENTS}"
+    family = family.at(X)
+    most = most_rows(family, n_components)
+    n = float(copies(weight, most).sum())
+    if n > most:
+        return f"{n:g} rows are more than the {most:.0f} that strata of {n_components} components can afford"
+    if not family.rounding(X) < MOST_ROUNDING:
+        return "columns lie so far out that their squares are rounded: centre and scale them"
+    return None
+
+
+def most_rows(family: ComponentFamily, n_components: int) -> float:
+    """Rows that a sweep with so many components can afford."""
+    q = family.features(np.zeros((1, family.n_features))).shape[1]
+    return MOST_NUMBERS / (n_components * q)
+
+
+def copies(weight: np.ndarray, limit: float) -> np.ndarray:
+    """Equal parts of each row, (n,): so many that none counts more than once, if these are no more than
+    ``limit``, or else MOST_COPIES of heavy rows.
+    """
+    n_copies = np.ceil(weight * (1 - 1e-12))
+    return (n_copies if n_copies.sum() <= limit else np.minimum(n_copies, MOST_COPIES)).astype(int)
