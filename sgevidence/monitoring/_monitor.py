@@ -33,8 +33,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         The model of a segment.  None means :class:`~sgevidence.monitoring.SeriesSegment`: numbers in
         any units, with a level, a trend, an autoregression or a random walk.  Others with a closed form, from
         ``sgevidence.monitoring``: ``NormalSegment`` (many times faster, scaled rows), ``CategorySegment``,
-        ``CountSegment``, ``RegressionSegment`` (y given X).  Or any estimator of this package or averager: each
-        call of ``partial_fit`` is then one step.
+        ``CountSegment``, ``RegressionSegment`` (y given X).  Or any estimator of this package or averager:
+        each call of ``partial_fit`` is then one step.
     hazard : float, default=1/250
         Prior probability of a change at a row: one over the expected length of a segment.
     threshold : float, default=0.9
