@@ -24,9 +24,8 @@ from ._watches import make_watch
 class EvidenceMonitor(TimesInState, BaseEstimator):
     """Change points of a stream, declared as rows arrive, by the evidence of the segments between them.
 
-    The stream is cut into segments by changes that come with probability ``hazard`` at each row; within
-    a segment the rows follow ``model`` with parameters of their own.  The posterior of the last change
-    is computed exactly for conjugate models (Adams and MacKay 2007).
+    Changes come with probability ``hazard`` at each row; within a segment the rows follow ``model`` with
+    parameters of their own.  The posterior of the last change is exact for conjugate models.
 
     Parameters
     ----------
@@ -34,8 +33,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         The model of a segment.  None means :class:`~sgevidence.monitoring.SeriesSegment`: numbers in
         any units, with a level, a trend, an autoregression or a random walk.  Others with a closed form, from
         ``sgevidence.monitoring``: ``NormalSegment`` (many times faster, scaled rows), ``CategorySegment``,
-        ``CountSegment``, ``RegressionSegment`` (y given X).  Or any estimator of this package,
-        or an averager: then each call of ``partial_fit`` is one step.
+        ``CountSegment``, ``RegressionSegment`` (y given X).  Or any estimator of this package or averager:
+        each call of ``partial_fit`` is then one step.
     hazard : float, default=1/250
         Prior probability of a change at a row: one over the expected length of a segment.
     threshold : float, default=0.9
@@ -67,8 +66,7 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         Log probability density of all rows under the segmented model, in nats, summed over all
         segmentations; after a "restart", the sum of the log predictive densities.
     log_predictive_ : ndarray
-        Log predictive density, given the rows before, of each row of the last update, or of
-        the chunk where the model is an estimator.
+        Log predictive density given the rows before, of each row of the last update, or an estimator's chunk.
     log_predictive_path_ : dict of str to ndarray
         Log predictive density along the whole stream: ``n_samples``, the rows absorbed at the end of each
         step, and ``log_predictive``, the step's sum.  When there are 4096 steps, each two become one.
