@@ -61,6 +61,11 @@ class Columns(NamedTuple):
         found += [levels.codes(X, new) for levels, new in zip(self.levels, self.new)]
         return np.column_stack(found) if found else np.zeros((len(X), 0))
 
+    def grown(self, X: Any) -> "Columns":
+        """A reader that also knows the new levels of groups in more rows."""
+        levels = tuple(one.grown(X) if new else one for one, new in zip(self.levels, self.new))
+        return self if levels == self.levels else self._replace(levels=levels)
+
     def place(self, name: Any) -> int:
         """Place of a column of levels among those that are read."""
         return len(self.linear) + [levels.name for levels in self.levels].index(name)
@@ -113,6 +118,19 @@ class Coding(NamedTuple):
         prior = [coef_scale] * (p + len(ratios)) + [intercept_scale] * plain.intercept
         layout = Layout(np.array(prior, dtype=float), tuple(blocks))
         return plain._replace(layout=layout, ratios=np.array(ratios), means=means, curves=curves)
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether sums by level have room for more levels: of one group, which is eliminated."""
+        return sum(block.n_levels > 1 for block in self.layout.blocks) == 1 == sum(self.columns.new)
+
+    def grown(self, columns: Columns) -> "Coding":
+        """The coding with more levels of its group."""
+        n_levels = max(len(one.number) for one, new in zip(columns.levels, columns.new) if new)
+        blocks = tuple(
+            block._replace(n_levels=n_levels) if block.n_levels > 1 else block for block in self.layout.blocks
+        )
+        return self._replace(columns=columns, layout=self.layout._replace(blocks=blocks))
 
     def fixed(self, term: Any, X: np.ndarray) -> np.ndarray:
         """Columns of a factor, or of a product, not centred."""

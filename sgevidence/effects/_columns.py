@@ -74,6 +74,13 @@ class Levels(NamedTuple):
             found = sorted(set(found), key=lambda level: (str(type(level)), level))
         return cls(name, {level: k for k, level in enumerate(found)})
 
+    def grown(self, X: Any) -> "Levels":
+        """These levels, and those of more rows after them."""
+        new = dict.fromkeys(level for level in levels_in(X, self.name) if level not in self.number)
+        if not new:
+            return self
+        return Levels(self.name, self.number | {level: len(self.number) + k for k, level in enumerate(new)})
+
     def codes(self, X: Any, new: bool) -> np.ndarray:
         """Numbers of the levels of rows, (n,); ``new`` ones are −1, −2, …, or refused by name.
 

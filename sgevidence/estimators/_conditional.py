@@ -22,11 +22,11 @@ from ._stream import learns_online
 from ._terms import (
     coded,
     effects_table,
+    learn_new_levels,
     place_names,
     plain_rows,
     read_columns,
     read_pair,
-    refuse_new_levels,
     target_in,
 )
 from ._units import Fold, Units
@@ -212,10 +212,9 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         return known
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
-        rows = super()._rows(X, y, sample_weight, reset, classes)
         if self._has_terms and not reset:
-            refuse_new_levels(self, rows.X)
-        return rows
+            learn_new_levels(self, X)
+        return super()._rows(X, y, sample_weight, reset, classes)
 
     @property
     def effects_(self) -> Table:

@@ -1,7 +1,7 @@
 """Linear predictors with terms: groups, factors, curves and products beside linear effects."""
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -119,21 +119,30 @@ def effects_model(model: Any, plain: Any, has_offset: bool) -> Any:
     )
 
 
-def refuse_new_levels(model: Any, X: np.ndarray) -> None:
-    """Rows to learn from have the levels of the first call: the posterior of others would have no place.
+def learn_new_levels(model: Any, X: Any) -> None:
+    """Room for levels that no row had: sums by level take more of them, particles do not.
 
     Raises
     ------
     ValueError
-        Naming the column.
+        If the model has no such sums.
     """
-    p = len(model.columns_)
-    for j, levels in enumerate(model._read.levels):
-        if np.any(X[:, p + j] < 0):
+    X = X.X if isinstance(X, WithKnown) else X
+    read = model._read.grown(X if hasattr(X, "columns") else np.asarray(X))
+    if read is model._read:
+        return
+    if model._units is not None:
+        coding = model._units.coding
+        if not (model._model.has_exact_posterior and coding.may_grow):
+            before = {levels.name: levels for levels in model._read.levels}
+            name = next(one.name for one in read.levels if one != before[one.name])
             raise ValueError(
-                f"column {levels.name!r} has levels that were not in the first call, which a stream cannot "
-                "learn: give rows of all levels first, or call fit"
+                f"column {name!r} has levels that were not in the first call; a stream learns new ones of "
+                "Gaussian y with a single group only: give rows of all levels first, or call fit"
             )
+        model._units = model._units._replace(coding=coding.grown(read))
+        model._model = replace(model._model, layout=model._units.coding.layout)
+    model._read = read
 
 
 def effects_table(model: Any) -> Table:

@@ -106,11 +106,24 @@ def test_a_stream_is_exact(frame):
     assert part.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-6)
 
 
-def test_a_stream_of_new_levels_is_refused(frame):
-    model = fitted(frame, [Group("subject")], ["days", "subject"])
-    new = frame.assign(subject="new")[["days", "subject"]]
+def test_a_stream_learns_new_levels(frame):
+    whole = fitted(frame, [Group("subject", by="days")], ["days", "subject"])
+    part = clone(whole).set_params(units=whole.units_)
+    for start in range(0, 90, 30):  # three subjects at a time
+        rows = frame.iloc[start : start + 30]
+        part.partial_fit(rows[["days", "subject"]], rows["y"])
+    assert part.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-6)
+    assert list(part.effects_["level"]) == list(whole.effects_["level"])
+
+
+def test_new_levels_without_sums_by_level_are_refused(frame):
+    columns = ["days", "subject", "dose"]
+    model = fitted(frame, [Group("subject")], columns[:2], BayesianGLM("bernoulli", random_state=0), "dose")
+    before = model.log_evidence_
     with pytest.raises(ValueError, match="not in the first call"):
-        model.partial_fit(new, frame["y"])
+        model.partial_fit(frame.assign(subject="new")[columns[:2]], frame["dose"])
+    assert model.log_evidence_ == before
+    model.partial_fit(frame[columns[:2]], frame["dose"])
 
 
 def test_predictions_of_known_and_new_levels(frame):
