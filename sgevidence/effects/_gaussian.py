@@ -81,7 +81,8 @@ class LevelSums(NamedTuple):
         names = ("levels", "between", "y_levels")
         parts = {name: getattr(self, name) for name in names}
         pads = {k: np.zeros((1, more, *part.shape[2:])) for k, part in parts.items()}
-        return self._replace(**{k: np.concatenate([parts[k], pads[k]], axis=1) for k in names})
+        padded: dict[str, Any] = {k: np.concatenate([parts[k], pads[k]], axis=1) for k in names}
+        return self._replace(**padded)
 
 
 def parted_columns(layout: Layout, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
