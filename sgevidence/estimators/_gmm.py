@@ -168,6 +168,13 @@ class BayesianGMM(MixtureEstimator):
         """Posterior mean of the components' covariances."""
         return self._slot_mean("covariances")
 
+    def _prior_notes(self) -> list[str]:
+        b, beta = self.variance_prior
+        return self._said(
+            f"means N(0, ({self.mean_scale:g} σ)²), variances InvGamma({b:g}, {beta:g}), weights "
+            f"Dirichlet({self.weight_concentration:g})"
+        )
+
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
         return Units.of_density(rows, self.covariance_type == "spherical", fold)
 

@@ -108,6 +108,10 @@ class PosteriorReports(Standardising):
         self._must_be_fitted()
         return parameter_table(self, level)
 
+    def _prior_notes(self) -> list[str]:
+        """A line below the table on the priors and their units."""
+        return []
+
     def _summary_notes(self) -> list[str]:
         """Sentences below the table of parameters."""
         return []

@@ -67,7 +67,12 @@ class Standardising(BaseEstimator):
         """Validated rows of positive weight."""
         raise TypeError(f"{type(self).__name__} does not say what its rows are")
 
-    # -- taken, held and watched -------------------------------------------------------------------
+    # -- taken, held and watched ------------------------------------------------------------------
+
+    def _said(self, priors: str) -> list[str]:
+        """Priors in a line, with the units that they are stated in."""
+        where = "numbers as given" if self._units is None else "units of the rows, units_"
+        return [f"priors ({where}): {priors}"]
 
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
         """Units of the first rows; False where these are held, because they are too few to have some.

@@ -77,7 +77,9 @@ def parameter_table(model: Any, level: float) -> ParameterTable:
         names.append(label)
         rows.append((mean, sd, low, high, effective_draws(values - mean, single)))
     columns = dict(zip(["mean", "sd", *map(percent, q), "ess"], np.array(rows).reshape(-1, 5).T))
-    return ParameterTable(columns, names, heading(model), [*model._summary_notes(), *warned(model)])
+    return ParameterTable(
+        columns, names, heading(model), [*model._prior_notes(), *model._summary_notes(), *warned(model)]
+    )
 
 
 def heading(model: Any) -> str:
