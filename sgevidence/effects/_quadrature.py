@@ -32,7 +32,7 @@ N_NODES = (15, 9, 7, 5)
 #: near the mode serve as well.
 MAX_STEPS, MAX_CHANGE, TOLERANCE = 60, 3.0, 0.02
 #: Candidates of a draw of each level's effects, and their width in that of the curvature.
-N_CANDIDATES, WIDER = 12, 1.2
+N_CANDIDATES, WIDER = 8, 1.1
 
 
 @cache
@@ -118,11 +118,11 @@ def level_draws(
     log_det = np.sum(np.log(np.diagonal(at.C, axis1=-2, axis2=-1) / WIDER), axis=2)
     for candidate in range(N_CANDIDATES):
         v = rng.standard_normal((M, G, q))
-        if candidate % 2:
+        if candidate % 4:
             v = at.v + WIDER * np.linalg.solve(at.C.swapaxes(-1, -2), v[..., None])[..., 0]
         z = (at.C.swapaxes(-1, -2) @ (v - at.v)[..., None])[..., 0] / WIDER
         log_prior = -0.5 * np.sum(v * v, axis=2)
-        log_q = np.logaddexp(log_det - 0.5 * np.sum(z * z, axis=2), log_prior)
+        log_q = np.logaddexp(np.log(3) + log_det - 0.5 * np.sum(z * z, axis=2), log_prior)
         log_w = rows.by_level(rows.log_likelihood(offset + rows.of_effects(at.U, v), own)) + log_prior - log_q
         key = log_w + rng.gumbel(size=(M, G))  # the largest of these is a draw by weight
         chosen, best = np.where((key > best)[..., None], v, chosen), np.maximum(best, key)
