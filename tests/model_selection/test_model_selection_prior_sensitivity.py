@@ -1,5 +1,7 @@
 """Evidence under other priors: by fits, and by weights of draws at hand."""
 
+import warnings
+
 import numpy as np
 import pytest
 from estimator_cases import slope_model
@@ -8,6 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 
 from sgevidence import (
+    EvidenceWarning,
     BayesianGLM,
     BayesianGMM,
     BayesianLinearRegression,
@@ -76,7 +79,12 @@ def test_far_columns_have_coordinates_that_depend_on_the_prior():
 
 
 def test_draws_that_do_not_cover_are_not_believed():
-    assert not reweight_prior(line().fit(*diabetes()), coef_scale=0.01).is_reliable
+    fit = line().fit(*diabetes())
+    with pytest.warns(EvidenceWarning, match="draws count under coef_scale=0.01, too few"):
+        assert not reweight_prior(fit, coef_scale=0.01).is_reliable
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert reweight_prior(fit, coef_scale=0.9).is_reliable
 
 
 def test_the_table_has_the_evidence_of_each_prior():
