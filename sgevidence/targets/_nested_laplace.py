@@ -56,7 +56,7 @@ N_CLOUD, FAR_QUANTILE, FAR_NATS, MAX_FAR = 200, 0.99, 3.0, 0.05
 
 
 class NestedAnswer(NamedTuple):
-    """What the density says, and what it took."""
+    """Answer of the density, and what it took."""
 
     answer: Answer | None  #: None where few of its draws count, or the cloud knows of something else
     third: float  #: largest third derivative, in local widths: 0 of a Gaussian, 1 of a funnel
@@ -81,7 +81,7 @@ class Counted:
         return self.target.value(theta)
 
     def modes(self, psi: np.ndarray, given: np.ndarray, cloud: np.ndarray) -> ConditionalModes:
-        """Of the rest, given ψ."""
+        """Modes of the rest, given ψ."""
         return conditional_modes(self.value_and_grad, self.value, psi, given, cloud)
 
 
@@ -114,21 +114,7 @@ def nested_laplace_answer(
 ) -> NestedAnswer:
     """An answer from a cloud near the posterior, and what it took.
 
-    Parameters
-    ----------
-    target : Target
-        log p(D | θ) p(θ).
-    cloud : ndarray of shape (M, d)
-        Draws of nearly the posterior.
-    size : int
-        Draws of the answer.
-    most : float
-        Gradients, in particles, after which nothing more is begun.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    NestedAnswer
+    ``size`` draws; nothing more is begun after ``most`` gradients, in particles.
     """
     log_p, best = Counted(target), None
     with np.errstate(all="ignore"):
