@@ -22,7 +22,7 @@ from ._sweeps import Problem
 
 #: Sweeps of each chain before visits count, then in rounds until the error is SHARP, nats; sweeps between
 #: points.
-FORGET, ROUNDS, SHARP, BETWEEN = 80, (200, 400, 800), 0.08, 5
+FORGET, ROUNDS, SHARP, BETWEEN = 80, (200, 400, 800), 0.1, 5
 #: Nats of error beyond which changes are so rare that they do not tell their own error.
 BLUNT = 0.2
 #: Visits without which chains hardly change the number of components.

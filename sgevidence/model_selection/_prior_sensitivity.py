@@ -18,6 +18,7 @@ from sklearn.base import clone
 
 from .._compat import Interval, validate_params
 from ..estimators import CONFLICT, EvidenceEstimator
+from ..exceptions import EvidenceWarning
 from ..tables import WIDTH, Table
 from ._candidates import last_step
 
@@ -73,6 +74,12 @@ def reweight_prior(estimator: Any, **prior: Any) -> ReweightedEvidence:
     ValueError
         For parameters that state no prior, or other parameters in the model.
 
+    Warns
+    -----
+    EvidenceWarning
+        If too few draws count under the other prior (``is_reliable`` is False): the evidence may then be off
+        by nats beyond its error.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
@@ -90,6 +97,19 @@ def reweight_prior(estimator: Any, **prior: Any) -> ReweightedEvidence:
     priors = {*SCALES, *VARIANCES, "weight_concentration"}
     if unknown := sorted(set(prior) - (priors & set(model.get_params(deep=False)))):
         raise ValueError(f"{unknown} do not state a prior of {type(model).__name__}")
+    found = _reweighted(model, prior)
+    if not found.is_reliable:
+        stated = ", ".join(f"{name}={value!r}" for name, value in prior.items())
+        warnings.warn(
+            f"{found.ess:.0f} of the draws count under {stated}, too few: the log evidence may be off by "
+            "nats beyond its error; fit again with that prior",
+            EvidenceWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+def _reweighted(model: Any, prior: dict[str, Any]) -> ReweightedEvidence:
     log_ratio = _log_prior_ratio(model, prior)
     W = model.particle_weights_
     top = np.max(log_ratio[W > 0])
@@ -219,7 +239,7 @@ def prior_sensitivity(estimator, X, y=None, *, sample_weight=None, factor=3.0) -
         for sign, by in (("/", 1 / factor), ("*", factor)):
             names.append(f"{name} {sign} {factor:g}")
             prior = {name: _scaled(value, by**power)}
-            found = reweight_prior(first, **prior) if first.log_evidence_std_ > 0 else None
+            found = _reweighted(first, prior) if first.log_evidence_std_ > 0 else None
             if found is not None and found.is_reliable:
                 other = copy.copy(first)
                 other.particle_weights_ = found.weights

@@ -34,6 +34,6 @@ def overshoot_of_members(log_member: np.ndarray, structures: list[str], weight: 
     regular = np.resize(tails, log_member.shape[3])  # the kinds of tails alternate
     members = np.exp(log_member[:, :, about_a_level][..., regular])
     plain = float(weight @ members.sum((2, 3)).mean(1))
-    volatile = np.array([name == "volatile" for name in structures])
+    volatile = np.array([name == "volatile" for name in structures], dtype=bool)
     clustered = float(weight @ np.exp(log_member[:, :, volatile]).sum((2, 3)).mean(1))
     return PLAIN * plain + OTHER * (1.0 - plain - clustered) + CLUSTERED * clustered

@@ -67,6 +67,11 @@ class AIS(Parts):
     error is that of independent weights, or with resampling that of the ancestors' shares.  It does not
     know of modes that no particle found.  An ``EvidenceWarning`` says so when fewer than 50 weights count.
 
+    With the adaptive schedule and resampling the answer of a model that may have several modes is tested:
+    the cloud is tempered beyond the posterior and back.  Where the two ways disagree, as for hierarchies and
+    funnels, a density that is Gaussian given the parameters that change the widths of the others answers, or
+    the mean of annealing to and from the posterior, with half their gap as its error.
+
     *Source*: thesis §3.3, Alg. 6; Neal (2001); the schedule of equal ESS steps: Eqs. 3.41–3.43.
 
     *Cost*: about d log n annealing steps, each of some 5 to 50 gradients of all rows for M particles, for

@@ -28,7 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..particles import Weights, log_sum_exp, systematic
+from ..particles import Weights, log_sum_exp, next_step, systematic
 from ._answer import Answer
 from ._conditional_modes import ConditionalModes, conditional_modes
 from ._hyperparameters import by_influence, third_derivatives
@@ -46,6 +46,8 @@ MAX_HYPERPARAMETERS = 9
 PASSES = 3
 #: Values of ψ in a round, rounds, and share of effective draws from which there need be no more.
 N_ROUND, MAX_ROUNDS, ENOUGH = 400, 4, 0.5
+#: Effective draws, for each hyperparameter and one more, to which a density is fitted at least.
+MIN_FITTED = 10.0
 #: Values of ψ in the answer, and draws of x at each.
 N_PSI, N_X = 1000, 4
 #: Share of effective draws of an answer, and of a round that is worth an answer.
@@ -56,7 +58,7 @@ N_CLOUD, FAR_QUANTILE, FAR_NATS, MAX_FAR = 200, 0.99, 3.0, 0.05
 
 
 class NestedAnswer(NamedTuple):
-    """Answer of the density, and what it took."""
+    """The answer of a density, and its cost."""
 
     answer: Answer | None  #: None where few of its draws count, or the cloud knows of something else
     third: float  #: largest third derivative, in local widths: 0 of a Gaussian, 1 of a funnel
@@ -170,10 +172,14 @@ def _with_hyperparameters(
         log_w = modes.log_laplace - q.log_density(psi)
         all_psi.append(psi)
         all_w.append(np.where(np.isfinite(log_w), log_w, -np.inf))
-        weights = Weights(np.concatenate(all_w))
-        if weights.ess < 2:
+        log_w = np.concatenate(all_w)
+        if not np.isfinite(log_w).any():
             return None
-        q = KernelMixture.of(np.concatenate(all_psi), weights.W, rng)
+        # where one draw in the neck outweighs all others, weights are tempered for the next round
+        power = next_step(
+            log_w, np.zeros(len(log_w)), 1.0, min(MIN_FITTED * (len(given) + 1) / len(log_w), 0.5)
+        )
+        q = KernelMixture.of(np.concatenate(all_psi), Weights(power * log_w).W, rng)
         last = Weights(all_w[-1])
         if last.ess > ENOUGH * last.M:
             break

@@ -31,7 +31,7 @@ from ._sharpen import DISAGREE, SHARP_ENOUGH, Effort, cost, effort, is_annealed,
 #: Part of what was spent since the last test that legs and nested densities may cost, in gradients.
 MAX_LEGS_COST, MAX_NESTED_COST = 0.25, 1.5
 #: Gradients, in particles, that each may cost in any case, and in particles × rows: a second.
-AFFORDABLE_LEGS, AFFORDABLE_NESTED, AFFORDABLE_VALUES = 1.5e5, 4e5, 1e7
+AFFORDABLE_LEGS, AFFORDABLE_NESTED, AFFORDABLE_VALUES = 7.5e4, 4e5, 1e7
 #: Gradients of each particle on all rows from which an answer is an annealed one: a survey of the prior costs
 #: 8, the shortest annealing 30.
 MIN_SPENT = 15.0

@@ -111,7 +111,7 @@ class FromProposal(NamedTuple):
         return self.first_after < np.inf and path.n >= self.first_after * state.adaptation.proposed
 
     def knows_more(self, state: State, path: Path) -> bool:
-        """Whether it should be asked of rows that particles have just crossed, since these know little."""
+        """Whether it should be asked of rows that particles have just crossed and know little of."""
         poor = self.first_after < np.inf and state.log_evidence_std > BLUNT
         return poor and state.adaptation.proposed < path.n and self.applies(state, path)
 

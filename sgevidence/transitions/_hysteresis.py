@@ -39,8 +39,8 @@ from ._base import Adaptation, Streams
 
 #: λ at which the cloud turns: at 1.1 gaps are a third, and eight schools do not show.
 BEYOND = 1.3
-#: Particles of the legs: a thousand know gaps to 0.04, and two hundred are too few.
-MIN_PARTICLES, MAX_PARTICLES = 200, 1000
+#: Particles of the legs: five hundred know gaps to 0.06 nats, and two hundred are too few.
+MIN_PARTICLES, MAX_PARTICLES = 200, 500
 #: Gradients that the legs cost a particle: five rungs of 30.
 LEGS_COST = 150
 #: Rungs of a leg, and of the way back: more mean that the cloud goes nowhere.

@@ -187,7 +187,9 @@ def test_which_models_are_alike(walks):
 def test_a_search_walks_once_and_has_the_digits_of_any_number_of_jobs(walks, n_jobs):
     X, grid = few_rows(), {"n_components": [1, 2, 4], "covariance_type": ["diag", "spherical"]}
     with joblib.parallel_config(backend="threading"):
-        search = EvidenceSearch(BayesianGMM(random_state=0, standardize=False, **FEW), grid, n_jobs=n_jobs).fit(X)
+        search = EvidenceSearch(
+            BayesianGMM(random_state=0, standardize=False, **FEW), grid, n_jobs=n_jobs
+        ).fit(X)
     assert walks == [4, 4] and "_walk" not in vars(search.estimator)
     for params, found in zip(search.cv_results_["params"], search.cv_results_["mean_test_log_evidence"]):
         if params["covariance_type"] == "diag":

@@ -161,6 +161,21 @@ def test_a_tree_that_forgets_a_column_is_seen(monkeypatch):
 # -- chains -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
+def test_the_error_of_chains_is_no_chance_of_four_numbers(monkeypatch):
+    """Where nearly all steps were in the other chain's subsets, the halves agreed to 1e-7 nats, by chance."""
+    z = []
+    for seed in range(12):
+        rng = np.random.default_rng([seed, 48])
+        X = rng.standard_normal((40, 9))
+        y = 0.35 * X @ rng.standard_normal(9) + rng.standard_normal(40)
+        exact = EvidenceFeatureSelector(standardize=False).fit(X, y).log_evidence_
+        with monkeypatch.context() as patch:
+            found = by_chains(patch, X, y, standardize=False)
+        z.append((found.log_evidence_ - exact) / found.log_evidence_std_)
+    assert np.abs(z).max() < 5 and np.sqrt(np.mean(np.square(z))) < 2
+
+
 def by_chains(monkeypatch, X, y, **params):
     monkeypatch.setattr(_posterior, "ENUMERATED", 0)
     return EvidenceFeatureSelector(random_state=SEED % 2**31, **params).fit(X, y)
@@ -174,7 +189,7 @@ def test_chains_find_what_is_enumerated(monkeypatch):
     expected = whole.inclusion_probabilities_, whole.log_evidence_, whole.predict(X[:5], return_std=True)
     chains = by_chains(monkeypatch, X, y, **params)
     assert np.abs(chains.inclusion_probabilities_ - expected[0]).max() < 0.02
-    assert abs(chains.log_evidence_ - expected[1]) < 0.02
+    assert abs(chains.log_evidence_ - expected[1]) < min(0.02, 4 * chains.log_evidence_std_)
     np.testing.assert_allclose(chains.predict(X[:5], return_std=True), expected[2], atol=0.01)
     exact = dict(zip(whole.models_["columns"], whole.models_["log_evidence"]))
     for row in chains.models_.itertuples():

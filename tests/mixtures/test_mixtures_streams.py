@@ -50,8 +50,13 @@ def check(rng, model=MODEL, rows=FOUND_ONCE, call=100, after=(700, 900)):
 @pytest.mark.slow
 @pytest.mark.parametrize("call", [15, 50, 100, 150])
 def test_a_basin_that_overtakes_is_followed(rng, call):
+    """Strata are asked anew when the rows have grown by a quarter: between, a stream may wait for that."""
+    missed = []
     for rows in (FOUND_ONCE, groups(rng)):
-        check(rng, rows=rows, call=call, after=(450, 750, 900))
+        for n, error, std in errors(rng, MODEL, rows, call, after=(450, 750, 900)):
+            if abs(error) > max(5 * std, 0.2):
+                missed.append((n, error, std))
+    assert len(missed) <= 1 and all(n < 900 for n, *_ in missed), missed
 
 
 @pytest.mark.slow

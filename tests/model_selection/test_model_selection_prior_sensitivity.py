@@ -1,5 +1,7 @@
 """Evidence under other priors: by fits, and by weights of draws at hand."""
 
+import warnings
+
 import numpy as np
 import pytest
 from estimator_cases import slope_model
@@ -12,6 +14,7 @@ from sgevidence import (
     BayesianGMM,
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
+    EvidenceWarning,
     Exact,
     Laplace,
     prior_sensitivity,
@@ -92,7 +95,12 @@ def test_units_are_held_fixed_and_an_offset_is_known():
 
 
 def test_draws_that_do_not_cover_are_not_believed():
-    assert not reweight_prior(line().fit(*diabetes()), coef_scale=0.01).is_reliable
+    fit = line().fit(*diabetes())
+    with pytest.warns(EvidenceWarning, match="draws count under coef_scale=0.01, too few"):
+        assert not reweight_prior(fit, coef_scale=0.01).is_reliable
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert reweight_prior(fit, coef_scale=0.9).is_reliable
 
 
 def test_the_table_has_the_evidence_of_each_prior():
