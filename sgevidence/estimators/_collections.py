@@ -57,10 +57,7 @@ class FileCollection:
 class DaskCollection:
     """Rows of Dask arrays and dataframes, which are cut alike.
 
-    Raises
-    ------
-    ValueError
-        If they are not: rows would be paired with the targets of others.
+    ValueError if they are not: rows would be paired with the targets of others.
     """
 
     can_be_read = False
@@ -126,10 +123,7 @@ def part_of(names: list[str], *arrays: Any) -> Part:
 def computed(tasks: list[Any]) -> tuple[Any, ...]:
     """Results of tasks, in whatever scheduler Dask is set to.
 
-    Raises
-    ------
-    RuntimeError
-        If parts are lost that nothing can compute again.
+    RuntimeError if parts are lost that nothing can compute again.
     """
     from dask import compute
 
@@ -150,13 +144,7 @@ def is_dask(X: Any) -> bool:
 
 
 def refuse_unknown_sizes(axis: int, **arrays: Any) -> None:
-    """Dask does not say of which argument it knows too little.
-
-    Raises
-    ------
-    ValueError
-        Naming the argument, and what to do.
-    """
+    """Dask does not say of which argument it knows too little: a ValueError that does, and what to do."""
     for name, array in arrays.items():
         sizes = getattr(array, "chunks", ())[axis : axis + 1] if is_dask(array) else ()
         if any(np.isnan(size).any() for size in sizes):

@@ -64,10 +64,8 @@ class ReadParts(NamedTuple):
 def learn_by_sums(estimator: Any, collection: Collection, X: Any, y: Any) -> None:
     """Forget what was seen and learn from the rows of a collection.
 
-    Raises
-    ------
-    ValueError
-        On bad input, naming the part, and if sums do not tell the posterior of rows that cannot be read here.
+    ValueError on bad input, naming the part, and if sums do not tell the posterior of rows that cannot be
+    read here.
     """
     sampler = estimator._sampler()
     counted = collection.each(Counter(is_classifier(estimator), get_tags(estimator).input_tags.allow_nan))

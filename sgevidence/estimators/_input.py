@@ -22,16 +22,8 @@ LARGEST = 1e100
 def refuse_unreadable(*, takes_missing: bool = False, **arrays: Any) -> None:
     """Rows that are not there: scikit-learn would use what is under a mask, and choke on a query.
 
-    Parameters
-    ----------
-    takes_missing : bool, default=False
-        Whether X, and only X, may have missing values, for they are levels, or a transformer fills them.
-    **arrays : array-like or None
-
-    Raises
-    ------
-    ValueError, TypeError
-        Naming the array, and what to do.
+    X, and only X, may have missing values where they are levels, or a transformer fills them.  ValueError or
+    TypeError names the array, and what to do.
     """
     for name, array in arrays.items():
         if any(getattr(dtype, "kind", "") in ("M", "m") for dtype in _dtypes(array)):
@@ -79,13 +71,7 @@ def _dtypes(array: Any) -> list[Any]:
 
 
 def refuse_extreme(**arrays: np.ndarray | None) -> None:
-    """Numbers whose squares, over a small variance, leave the floating-point numbers.
-
-    Raises
-    ------
-    ValueError
-        Naming the array and its largest value.
-    """
+    """Numbers whose squares, over a small variance, leave the floating-point numbers."""
     for name, array in arrays.items():
         if array is not None and array.dtype.kind == "f" and array.size:
             largest = max(-float(array.min()), float(array.max()))
@@ -164,10 +150,7 @@ def check_prior_pair(pair: Any, name: str) -> tuple[float, float]:
 def column_indices(columns: Any, n_features: int, names: Sequence[str] | None) -> np.ndarray:
     """Indices of columns that are given by names, indices or a mask, in the order given; None is all.
 
-    Raises
-    ------
-    ValueError
-        Naming a column that X does not have, or that is given twice.
+    ValueError names a column that X does not have, or that is given twice.
     """
     if columns is None:
         return np.arange(n_features)

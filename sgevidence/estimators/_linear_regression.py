@@ -206,12 +206,8 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
 def linear_model(parameters: Any, n_features: int, units: Units | None = None) -> LinearModel:
     """The model of an estimator that has the parameters of :class:`BayesianLinearRegression`.
 
-    A known noise is in the unit of y; ``units`` are those of the rows that the model sees.
-
-    Raises
-    ------
-    ValueError
-        If the noise is stated twice.
+    A known noise is in the unit of y; ``units`` are those of the rows that the model sees.  ValueError if the
+    noise is stated twice.
     """
     given = [name for name in NOISE if getattr(parameters, name) is not None]
     if len(given) > 1:

@@ -159,13 +159,7 @@ def _map(before: Units, after: Units) -> list[tuple[Fraction, Fraction]]:
 
 
 def _refuse_differences(one: EvidenceEstimator, other: EvidenceEstimator) -> None:
-    """Two evidences add up only if they are of one model and one set of columns.
-
-    Raises
-    ------
-    ValueError
-        Naming what differs.
-    """
+    """Two evidences add up only if they are of one model and one set of columns."""
     for name in (one._settings | other._settings).keys() - {"units"}:
         a, b = one._settings.get(name), other._settings.get(name)
         if a != b:

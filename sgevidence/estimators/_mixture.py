@@ -83,10 +83,7 @@ class MixtureEstimator(DensityEstimator):
     def _components(self, name: str) -> ComponentEvidence:
         """Evidences of every number of components, of exactly the rows seen.
 
-        Raises
-        ------
-        AttributeError
-            If they are not known, with the reason.
+        AttributeError if they are not known, with the reason.
         """
         self._must_have_learnt(name)
         if self._model.n_components == 1:

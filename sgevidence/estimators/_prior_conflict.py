@@ -53,18 +53,8 @@ def prior_conflict(
 ) -> str | None:
     """A sentence on what contradicts the prior and how to mend it; None if nothing does.
 
-    Parameters
-    ----------
-    model : Model
-    theta : ndarray of shape (M, d)
-        The posterior.
-    W : ndarray of shape (M,)
-        Weights.
-    rows : Rows or None
-        Rows of the last call, in the units of the model; None where their spread is not to be checked.
-    is_standardized : bool
-    y_size : float, optional
-        Size of y, in the units of the model, where there are no rows.
+    ``rows`` are those of the last call, in the units of the model; None where their spread is not to be
+    checked, and then ``y_size`` may be the size of y in these units.
     """
     beyond_units: Found = None  # no scaling of columns changes it
     with np.errstate(all="ignore"):

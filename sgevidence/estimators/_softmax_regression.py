@@ -234,13 +234,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
 
     @property
     def _centers(self) -> tuple[float, ...]:
-        """b₀ₖ.
-
-        Raises
-        ------
-        ValueError
-            If ``units=`` are of other classes.
-        """
+        """b₀ₖ; ValueError if ``units=`` are of other classes."""
         assert self._units is not None
         centers = self._units.intercept_center
         if not isinstance(centers, tuple) or len(centers) != len(self.classes_):

@@ -77,12 +77,8 @@ class Standardising(BaseEstimator):
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
         """Units of the first rows; False where these are held, because they are too few to have some.
 
-        With a ``fold`` they are units of those that it goes over, of which ``rows`` are a sample.
-
-        Raises
-        ------
-        ValueError
-            If they have none and cannot wait.
+        With a ``fold`` they are units of those that it goes over, of which ``rows`` are a sample.  ValueError
+        if they have none and cannot wait.
         """
         self._units = None
         if self.units is not None:
@@ -169,12 +165,7 @@ class Standardising(BaseEstimator):
         return "log_evidence_" in vars(self)
 
     def _must_be_fitted(self) -> None:
-        """Predictions, draws and scores need what rows have taught.
-
-        Raises
-        ------
-        NotFittedError
-        """
+        """Predictions, draws and scores need what rows have taught."""
         if self._held is not None:
             raise self._still_held("a prediction")
         check_is_fitted(self)

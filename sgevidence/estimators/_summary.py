@@ -101,13 +101,7 @@ def plain(name: str, value: float) -> str:
 
 
 def bounds(level: float) -> list[float]:
-    """Probabilities below the two ends of the central interval.
-
-    Raises
-    ------
-    ValueError
-        If the level is none.
-    """
+    """Probabilities below the two ends of the central interval; ValueError if the level is none."""
     if not 0 < level < 1:
         raise ValueError(f"level must be a probability between 0 and 1, got {level!r}")
     return [(1 - level) / 2, (1 + level) / 2]

@@ -55,13 +55,7 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
 
 
 def formula_of(model: Any, X: Any) -> Formula:
-    """The formula of an estimator for the columns of X.
-
-    Raises
-    ------
-    ValueError
-        If other parameters say something else.
-    """
+    """The formula of an estimator for the columns of X; ValueError if other parameters say something else."""
     for name in ("terms", "columns"):
         if getattr(model, name) is not None:
             raise ValueError(f"formula= and {name}= are given, but the formula says which columns there are")
@@ -120,13 +114,7 @@ def effects_model(model: Any, plain: Any, has_offset: bool) -> Any:
 
 
 def learn_new_levels(model: Any, X: Any) -> None:
-    """Room for levels that no row had: sums by level take more of them, particles do not.
-
-    Raises
-    ------
-    ValueError
-        If the model has no such sums.
-    """
+    """Room for levels that no row had: sums by level take more of them, particles (ValueError) do not."""
     X = X.X if isinstance(X, WithKnown) else X
     read = model._read.grown(X if hasattr(X, "columns") else np.asarray(X))
     if read is model._read:

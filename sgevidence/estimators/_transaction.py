@@ -42,18 +42,9 @@ _OPENING = RLock()  # held while either of the two changes, and by a thread that
 def all_or_nothing(estimator: Any) -> Iterator[None]:
     """Restore the estimator's attributes, and a RandomState among them, if the block does not finish.
 
-    A second thread waits until the first has finished: both would start from the same state, and the
-    rows of one of them would be lost.
-
-    Parameters
-    ----------
-    estimator : object
-        Whatever has attributes and learns in the block.
-
-    Raises
-    ------
-    RuntimeError
-        If the block, or a function of the user's that it calls, lets the same estimator learn.
+    A second thread waits until the first has finished: both would start from the same state, and the rows of
+    one of them would be lost.  RuntimeError if the block, or a function of the user's that it calls, lets the
+    same estimator learn.
     """
     with _OPENING:
         call = _CALLS.get(id(estimator))

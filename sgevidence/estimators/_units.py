@@ -225,12 +225,7 @@ class Units(NamedTuple):
 
 
 def refuse_few(rows: Rows) -> None:
-    """One row has no units.
-
-    Raises
-    ------
-    UnitsUnknown
-    """
+    """One row has no units: UnitsUnknown."""
     if len(rows) < 2:
         raise no_units(rows, "rows")
 

@@ -13,13 +13,7 @@ from ._subsets import Subsets
 class Neighbours(Subsets):
     """Subsets of the columns of a linear regression.
 
-    Parameters
-    ----------
-    moments : Moments
-    always, groups, log_size_prior
-        As of :class:`Subsets`.
-    covering : callable
-        The integral of the prior, from the moments and the subsets at both ends.
+    ``covering`` makes the integral of the prior, from the moments and the subsets at both ends.
     """
 
     def __init__(

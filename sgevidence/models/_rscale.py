@@ -19,12 +19,7 @@ RSCALES = {
 
 
 def rscale_of(test: str, rscale: Any) -> float:
-    """The scale that a number or a word means.
-
-    Raises
-    ------
-    ValueError
-    """
+    """The scale that a number or a word means."""
     words = RSCALES[test]
     if isinstance(rscale, str) and rscale in words:
         return words[rscale]

@@ -29,24 +29,14 @@ from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 @dataclass(frozen=True)
 class SoftmaxModel(Model):
-    """Softmax regression with Gaussian priors.
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    fit_intercept : bool
-    coef_scale, intercept_scale : float
-        Prior standard deviations.
-    intercept_centers : tuple of float, one for each class, or ()
-        b₀ₖ, from which the intercepts are measured: θ has b_k − b₀ₖ.
-    """
+    """Softmax regression with Gaussian priors; scales are prior standard deviations."""
 
     n_features: int
     n_classes: int
     fit_intercept: bool = True
     coef_scale: float = 1.0
     intercept_scale: float = 1.0
-    intercept_centers: tuple[float, ...] = ()
+    intercept_centers: tuple[float, ...] = ()  #: b₀ₖ of each class, or (): θ has b_k − b₀ₖ
 
     evaluation = Evaluation(single_precision_total=SINGLE_PRECISION_TOTAL)
 

@@ -116,21 +116,7 @@ def nested_laplace_answer(
 ) -> NestedAnswer:
     """An answer from a cloud near the posterior, and what it took.
 
-    Parameters
-    ----------
-    target : Target
-        log p(D | θ) p(θ).
-    cloud : ndarray of shape (M, d)
-        Draws of nearly the posterior.
-    size : int
-        Draws of the answer.
-    most : float
-        Gradients, in particles, after which nothing more is begun.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    NestedAnswer
+    ``size`` draws; nothing more is begun after ``most`` gradients, in particles.
     """
     log_p, best = Counted(target), None
     with np.errstate(all="ignore"):

@@ -59,20 +59,10 @@ def find_mode(
 def concave_mode(model: Model, rows: Rows, rng: np.random.Generator, start: np.ndarray) -> Anchor | None:
     """Sums over all rows next to the one mode of a log-concave posterior.
 
-    Parameters
-    ----------
-    model : Model
-        Its Hessians should be closed forms.
-    rows : Rows
-    rng : numpy.random.Generator
-        Draws the samples that come before all rows; not used where these are few.
-    start : ndarray of shape (d,)
-
-    Returns
-    -------
-    Anchor or None
-        10⁻⁴ nats from the mode, which is one more Newton step away (:func:`~._anchoring.gaussian`).  None
-        if the search does not end, or if rounding takes the curvature's sign.
+    Hessians should be closed forms.  ``rng`` draws the samples that come before all rows; it is not used
+    where these are few.  The answer is 10⁻⁴ nats from the mode, which is one more Newton step away
+    (:func:`~._anchoring.gaussian`); None if the search does not end, or if rounding takes the curvature's
+    sign.
     """
     a, size = start, FIRST_ROWS
     while 5 * size < len(rows):
@@ -102,19 +92,8 @@ def folded_mode(target: Differentiable, start: np.ndarray) -> Anchor | None:
 def laplace_evidence(model: Model, rows: Rows, start: np.ndarray) -> tuple[np.ndarray, float] | None:
     """The mode next to ``start``, the one mode of a log-concave posterior, and Laplace's evidence there.
 
-    Parameters
-    ----------
-    model : Model
-        Its Hessians should be closed forms.
-    rows : Rows
-        All of them.
-    start : ndarray of shape (d,)
-
-    Returns
-    -------
-    tuple or None
-        The mode (d,) up to 10⁻⁴ nats, and log p(D, a) + (d/2) log 2π − ½ log |P| in nats; None if there is no
-        maximum, or rounding takes the curvature's sign.
+    Hessians should be closed forms.  The mode (d,) up to 10⁻⁴ nats, and log p(D, a) + (d/2) log 2π − ½ log
+    |P| in nats; None if there is no maximum, or rounding takes the curvature's sign.
     """
     target, halvings = Target(model, Likelihood(rows)), MAX_CONCAVE_HALVINGS
     step_of = _concave if model.is_log_concave else _uphill

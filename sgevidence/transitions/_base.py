@@ -167,10 +167,6 @@ def check_rows(rows: Rows, state: State, path: Path) -> None:
     """Rows that no particle can explain are refused before anything else is done with them.
 
     One particle that can explain them all is enough, and costs next to nothing.
-
-    Raises
-    ------
-    ImpossibleRowsError
     """
     best = int(np.argmax(state.all_weights.log_w))
     if np.isfinite(path.model.sum_log_likelihood(state.theta[best : best + 1], rows)[0]):
@@ -187,12 +183,7 @@ def check_rows(rows: Rows, state: State, path: Path) -> None:
 
 
 def check_likelihood(ell: np.ndarray, cloud: Cloud, path: Path) -> None:
-    """Rows that are impossible under every particle have no evidence: say which.
-
-    Raises
-    ------
-    ImpossibleRowsError
-    """
+    """Rows that are impossible under every particle have no evidence: say which."""
     possible = np.isfinite(ell) & np.isfinite(cloud.weights.log_w)
     if possible.any() and not np.any(ell == np.inf):
         return

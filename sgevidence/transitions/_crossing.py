@@ -38,21 +38,12 @@ from ._two_sided_escort import TwoSidedEscort
 
 
 class Crossing(NamedTuple):
-    """The ways across a chunk.
-
-    Parameters
-    ----------
-    anneal : Anneal
-    escort : Escort or None
-    mode_search : ModeSearch or None
-    from_all_rows : FromProposal or None
-        The transition that answers for all rows at once; None where it is switched off.
-    """
+    """The ways across a chunk."""
 
     anneal: Anneal
     escort: Escort | None = None
     mode_search: ModeSearch | None = None
-    from_all_rows: FromProposal | None = None
+    from_all_rows: FromProposal | None = None  #: it answers for all rows at once; None: it is switched off
 
     def __call__(
         self,
