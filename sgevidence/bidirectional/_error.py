@@ -228,6 +228,8 @@ def _blank(estimator, inputs, n_classes):
         blank._units = blank.units.selected(range(inputs.shape[1]), blank._kind)
     if is_classifier(blank):
         blank._encode(np.arange(n_classes), True, None)
+    if "columns" in blank.get_params():
+        blank.columns_ = np.arange(inputs.shape[1])
     if isinstance(blank, BayesianModel):  # there are no rows yet to try the functions at
         return blank, blank._unchecked_model()
     return blank, blank._make_model(inputs, None)

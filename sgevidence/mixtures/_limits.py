@@ -5,7 +5,7 @@ import numpy as np
 from ..models import ComponentFamily
 
 #: Rows · components · numbers of each: the walk takes up to about a minute.
-MOST_NUMBERS = 500_000
+MOST_NUMBERS = 1_200_000
 #: Components beyond which the sum over labellings would take too long.
 MOST_COMPONENTS = 10
 #: Copies of a row, if all would be too many: its weight goes in lumps to components, of which heavy rows have
@@ -19,7 +19,7 @@ def is_affordable(family: ComponentFamily, X: np.ndarray, n_components: int, wei
     """Whether :func:`mixture_evidence` answers for these rows, in less than about a minute.
 
     Not for weights that are not whole numbers, more than 10 components, columns so far out that double
-    precision loses them, and more than half a million rows · components · numbers of each.
+    precision loses them, and more than 1.2 million rows · components · numbers of each.
     """
     return why_not_affordable(family, X, n_components, weight) is None
 

@@ -23,6 +23,8 @@ from ._sweeps import Problem
 #: Sweeps of each chain before visits count, then in rounds until the error is SHARP, nats; sweeps between
 #: points.
 FORGET, ROUNDS, SHARP, BETWEEN = 80, (200, 400, 800), 0.1, 5
+#: Rows · components · numbers of each · sweeps of the chains of a half, and chains that it has at least.
+MOST_SWEPT, LEAST_CHAINS = 5e9, 8
 #: Nats of error beyond which changes are so rare that they do not tell their own error.
 BLUNT = 0.2
 #: Visits without which chains hardly change the number of components.
@@ -45,6 +47,8 @@ def occupancy(
     problem: Problem, k: int, z: Sequence[np.ndarray], rngs: Sequence[np.random.Generator]
 ) -> Occupancy | None:
     """From chains that start at allocations of two halves; None where they mostly stay, or halves differ."""
+    most = max(int(MOST_SWEPT / (problem.cost(k) * sum(ROUNDS))), LEAST_CHAINS)
+    z = [half[np.linspace(0, len(half) - 1, min(most, len(half))).astype(int)] for half in z]
     T = [problem.statistics(half, k) for half in z]
     visits, points = [np.zeros((2, len(half))) for half in z], []
     for n_sweeps in (FORGET, *ROUNDS):

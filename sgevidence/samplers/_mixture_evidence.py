@@ -56,8 +56,8 @@ class MixtureEvidence(BaseEstimator):
 
     *Cost*: some 10⁴ sweeps of one chain for each number of components in use.
 
-    *When not to use it*: for other models than mixtures, more than ten components, and more than half a
-    million rows · components · features of a row, which are 2p + 1 for p columns of diagonal components.
+    *When not to use it*: for other models than mixtures, more than ten components, and more than 1.2 million
+    rows · components · features of a row, which are 2p + 1 for p columns of diagonal components.
 
     References
     ----------

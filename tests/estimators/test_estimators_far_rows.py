@@ -110,8 +110,9 @@ def check_three_groups(rng, n, far, **settings):
     model = BayesianGMM(
         3, sampler=SGAIS(**settings), random_state=int(rng.integers(2**31)), standardize=False
     ).fit(X)
-    error = abs(model.log_evidence_ - exact)
-    assert error < 4.5 * model.log_evidence_std_ + 1e-9 * abs(exact), "evidence"
+    more = model.log_evidence_ - exact  # a few rows between two groups have other allocations
+    slack = 4.5 * model.log_evidence_std_ + 1e-9 * abs(exact)
+    assert -slack < more < 0.05 + slack, "evidence"
     assert model.log_evidence_std_ < 0.3, "error bar"
 
 

@@ -1,4 +1,4 @@
-"""Basins that no chain leaves: rows with few distinct values, summed exactly over count tables."""
+"""Basins that no chain leaves: rows of few distinct values, summed exactly over count tables."""
 
 import numpy as np
 import pytest

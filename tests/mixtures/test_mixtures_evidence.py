@@ -262,7 +262,7 @@ def test_what_is_affordable():
     assert is_affordable(FullGaussian(2), X, 4, 0.5 * ones) and is_affordable(
         FullGaussian(2), X, 4, 1e6 * ones
     )
-    assert not is_affordable(FullGaussian(2), X.repeat(400, axis=0), 5, np.ones(20_000))
+    assert not is_affordable(FullGaussian(2), X.repeat(1000, axis=0), 5, np.ones(50_000))
     far = np.concatenate([X, [[1e9, 0.0]]])
     assert not is_affordable(FullGaussian(2), far, 4, np.ones(51))
 

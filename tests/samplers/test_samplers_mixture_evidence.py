@@ -79,7 +79,7 @@ FAR = np.concatenate([np.zeros((50, 2)), [[1e9, 0.0]]])
     [
         (LinearModel(2), Rows.of(np.zeros((5, 2)), np.zeros(5)), "LinearModel has no components"),
         (FullMixtureModel(11, 2), Rows.of(np.zeros((50, 2))), "n_components is 11"),
-        (FULL, Rows.of(np.zeros((50_000, 2))), "more than the 41667 that strata of 2 components"),
+        (FULL, Rows.of(np.zeros((150_000, 2))), "more than the 100000 that strata of 2 components"),
         (FULL, Rows.of(FAR), "centre and scale"),
         (FULL, Rows.of(np.zeros((0, 2))), "no row"),
     ],
