@@ -10,11 +10,11 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
 
 from sgevidence import (
-    EvidenceWarning,
     BayesianGLM,
     BayesianGMM,
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
+    EvidenceWarning,
     Exact,
     Laplace,
     prior_sensitivity,
