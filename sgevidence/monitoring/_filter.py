@@ -38,6 +38,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 BLOCK = 20  # rows between two prunings
+FARTHEST = 1e150  # of a row, and in units of a run: squares have to be numbers
 NEGLIGIBLE = math.log(1e-12)  # a run less probable than this is dropped even where there is room
 
 
@@ -90,6 +91,13 @@ def too_extreme(row: int, x: np.ndarray) -> ValueError:
         f"row {row} of the stream, {x}, is too far from the others for floating point: scale it, "
         "or leave it out"
     )
+
+
+def refuse_far(X: np.ndarray, first: int) -> None:
+    """Raise :func:`too_extreme` for the first row whose squares are no numbers."""
+    far = np.flatnonzero(np.abs(X).max(axis=1, initial=0.0) > FARTHEST)
+    if len(far):
+        raise too_extreme(first + int(far[0]), X[far[0]])
 
 
 def refuse_rows(X: np.ndarray, good: np.ndarray, first: int, values: str) -> None:

@@ -22,8 +22,8 @@ from ._tails import TAILS
 #: Measured on streams without a change: of Gaussian noise about a level, and the middle of eight other kinds
 #: (0.31 to 0.66, see docs/monitoring.md).
 PLAIN, OTHER = 0.22, 0.45
-#: Of a stream whose volatility is seen to cluster, so that it gives 40 alarms in 100 streams of 400 rows of a
-#: GARCH(0.1, 0.85), half of which are seen to.  It is no member of the family: the bound does not hold.
+#: Fraction for rows whose volatility is seen to cluster: 100 streams of 400 rows of a GARCH(0.1, 0.85), half
+#: of which are seen to, gave 40 alarms.  It is no member of the family, and the bound does not hold.
 CLUSTERED = 4.2
 
 

@@ -40,15 +40,13 @@ from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ._expected import StudentMixtureRows
-from ._filter import too_extreme
+from ._filter import refuse_far
 from ._normal import LOG_2PI, check_pair, log_gamma_ratio
 
 #: Noise of the members, in units of y.
 NOISES = (1.0, 0.2, 0.04)
 #: Rows that the first units are taken from: ten give a standard deviation to a quarter.
 WARM_UP = 10
-#: Largest value, whose square is a number.
-FARTHEST = 1e150
 
 
 @dataclass
@@ -90,12 +88,6 @@ class Seen:
         centre = np.where(varies | ~self.centred, centre, self.low)  # without rounding
         unit[-1] = unit[-1] or abs(self.mean[-1]) or 1.0
         return centre, unit
-
-
-def _refuse_far(X: np.ndarray, first: int) -> None:
-    far = np.flatnonzero(np.abs(X).max(axis=1, initial=0.0) > FARTHEST)
-    if len(far):
-        raise too_extreme(first + int(far[0]), X[far[0]])
 
 
 class RegressionRuns(NamedTuple):
@@ -212,7 +204,7 @@ class RegressionSegment(BaseEstimator):
         ValueError
             Where a value is beyond 1e150.
         """
-        _refuse_far(X, first)
+        refuse_far(X, first)
 
     def settle(self, runs: RegressionRuns, X: np.ndarray, y: np.ndarray | None) -> None:
         """Find the first units from the rows of the warm-up.
@@ -226,7 +218,7 @@ class RegressionSegment(BaseEstimator):
         """
         assert y is not None
         rows = np.column_stack([X, y])
-        _refuse_far(rows, 0)
+        refuse_far(rows, 0)
         for row in rows:
             runs.seen.learn(row)
 

@@ -13,13 +13,11 @@ densities, as for any model.  Columns are independent given the changes, which s
 
 **Units.**  A run measures in the mean and standard deviation of all rows before it, but at least of the
 first ``warm_up`` rows, which are held until there are that many.  So the answer is the same in any
-units, nothing is used before it is there, and the evidence is conditional on the units.  The cells of rows
-of any shape are in the units of the ``warm_up`` in every run.
+units.  The cells of rows of any shape are in the units of the ``warm_up`` in every run.
 
 **The first row of a run.**  A level may be anywhere: with probability 1/10 the first row has a Cauchy density
 like a stray's, in every member, and where the row is more than ``FAR`` units out the prior of the level is
-widened to it.  A walk learns nothing from a jump.  Without these the row after a large jump would be a better
-beginning than the row of the jump itself.
+widened to it.  A walk learns nothing from a jump.
 
 Symbols
 -------
@@ -33,8 +31,6 @@ w           ``w``                weight of a row: less than 1 for an outlier
 κ, c        ``kappa``, ``c``     its information on the prediction and on σ², beside a Gaussian row's
 w e²/s²-c   ``surprise``         its mean: what rows add to b beyond their information
 ==========  ===================  =========================================================
-
-Arrays have the axes (run, column, structure, noise × tails).
 """
 
 from numbers import Integral
@@ -44,7 +40,7 @@ from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ._copula import RHO, log_copula
-from ._filter import too_extreme
+from ._filter import FARTHEST, refuse_far, too_extreme
 from ._overshoot import overshoot_of_members
 from ._partial_changes import learn_columns
 from ._series_cdf import Expected
@@ -56,7 +52,6 @@ from ._tails import SHAPE, are_tails, from_anywhere, log_prior, under_tails
 MODELS = (*STRUCTURES, "shape")
 NOISES = (1.0, 0.3, 0.1, 0.03)  # units
 FAR = 5.0  # units: a first row further out widens the prior of its run's level
-FARTHEST = 1e150  # of a row, and in units of a run: squares have to be numbers
 
 
 class SeriesSegment(BaseEstimator):
@@ -147,9 +142,7 @@ class SeriesSegment(BaseEstimator):
         ValueError
             Where a value is beyond 1e150.
         """
-        extreme = np.flatnonzero(np.abs(X).max(axis=1) > FARTHEST)
-        if len(extreme):
-            raise too_extreme(first + int(extreme[0]), X[extreme[0]])
+        refuse_far(X, first)
 
     def settle(self, runs: SeriesRuns, X: np.ndarray, y: np.ndarray | None = None) -> None:
         """Find the first units from the rows of the warm-up.

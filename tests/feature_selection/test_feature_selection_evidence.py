@@ -172,7 +172,7 @@ def test_the_error_of_chains_is_no_chance_of_four_numbers(monkeypatch):
         exact = EvidenceFeatureSelector(standardize=False).fit(X, y).log_evidence_
         with monkeypatch.context() as patch:
             found = by_chains(patch, X, y, standardize=False)
-        z.append((found.log_evidence_ - exact) / found.log_evidence_std_)
+            z.append((found.log_evidence_ - exact) / found.log_evidence_std_)
     assert np.abs(z).max() < 5 and np.sqrt(np.mean(np.square(z))) < 2
 
 

@@ -86,7 +86,7 @@ def test_evidence_and_posterior_are_those_of_all_segmentations(kind, block, rng,
         (RunFilter, "_weigh", "log_Z[-1] + change", "log_Z[-1]"),
         (NormalSegment, "absorb", "runs.m[:R2, j] * kappa[0]", "runs.m[:R2, j] * kappa[-1]"),
         (NormalSegment, "absorb", "0.5 * shrink * e2", "0.5 * e2"),
-        (RegressionSegment, "_learn", "g[..., None] * Vphi", "0.5 * g[..., None] * Vphi"),
+        (RegressionSegment, "_learn", "Vphi[:, :, None, :]", "0.5 * Vphi[:, :, None, :]"),
         (RegressionSegment, "_learn", "a += 0.5", "a += 1.0"),
         (
             CategorySegment,
