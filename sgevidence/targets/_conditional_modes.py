@@ -35,15 +35,9 @@ class ConditionalModes(NamedTuple):
     """The densities of x given ψ at M values of ψ."""
 
     theta: np.ndarray  #: ψ, and x at its mode, (M, d)
-    log_p: np.ndarray  #: there, (M,)
     w: np.ndarray  #: (M, d − k)
     V: np.ndarray  #: (M, d − k, d − k)
     rest: np.ndarray  #: columns of x
-
-    @property
-    def log_laplace(self) -> np.ndarray:
-        """log ∫ p(ψ, x) dx by Laplace's method, (M,)."""
-        return self.log_p + 0.5 * np.sum(np.log(2 * np.pi / self.w), axis=1)
 
     def draws(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """θ with n draws of x, in pairs about the mode, and their log density, (n, M, d) and (n, M)."""
@@ -86,7 +80,7 @@ def conditional_modes(
         _climb(theta, best, at, step, rest, value)
         if not len(at):
             break
-    return ConditionalModes(theta, best, w, V, rest)
+    return ConditionalModes(theta, w, V, rest)
 
 
 def _climb(

@@ -3,8 +3,8 @@ r"""Evidence of a hierarchy from a density: Gaussian given the parameters that c
     q(ψ, x) = q(ψ) t(x; x̂(ψ), P(ψ)⁻¹),    ω = p(D, ψ, x) / q(ψ, x)
 
 with x̂ the mode of x given ψ, and P its curvature there.  ψ is found by third derivatives
-(:mod:`._hyperparameters`), and q(ψ) is fitted to draws of ψ weighted by Laplace's method, some rounds of them
-(as INLA integrates over hyperparameters; here the weights ω of the last draws are the answer and its error).
+(:mod:`._hyperparameters`), and q(ψ) is fitted to draws of ψ weighted by their mean ω, some rounds of them.
+INLA integrates over ψ by Laplace's method; here the weights of the last draws are the answer and its error.
 A cloud that has lost the neck of a funnel will do: the neck is where the density is told to be by the scale
 of the mouth, and third derivatives and modes are taken again from the draws where the first were poor.
 
@@ -39,7 +39,7 @@ from ._target import Target
 N_THIRD, LEFT = 24, (0.75, 0.4, 0.2)
 #: Largest t from which there are hyperparameters; share of draws that may be impossible: a posterior with
 #: walls is none of these densities.
-MIN_THIRD, MAX_IMPOSSIBLE = 0.05, 0.01
+MIN_THIRD, MAX_IMPOSSIBLE = 0.05, 0.1
 #: Hyperparameters at most: importance sampling in more dimensions keeps few draws.
 MAX_HYPERPARAMETERS = 9
 #: Times that ψ is looked for, each from the best draws so far.
@@ -163,34 +163,41 @@ def _best(log_p: Counted, cloud: np.ndarray, most: float, rng: np.random.Generat
 def _with_hyperparameters(
     log_p: Counted, given: np.ndarray, cloud: np.ndarray, rng: np.random.Generator
 ) -> Nested | None:
-    """Draws of q given these columns; None where Laplace's weights do not become even."""
+    """Draws of q given these columns; None where the weights of its rounds do not become even."""
     q = KernelMixture.of(cloud[:, given], np.full(len(cloud), 1 / len(cloud)), rng)
     all_psi, all_w = [], []
     for _ in range(MAX_ROUNDS):
-        psi = q.draws(N_ROUND, rng)
-        modes = log_p.modes(psi, given, cloud)
-        log_w = modes.log_laplace - q.log_density(psi)
-        all_psi.append(psi)
-        all_w.append(np.where(np.isfinite(log_w), log_w, -np.inf))
+        drawn = _drawn(log_p, q, given, cloud, N_ROUND, rng)
+        all_psi.append(drawn.theta[0][:, given])
+        all_w.append(drawn.weights.log_w)
         log_w = np.concatenate(all_w)
         if not np.isfinite(log_w).any():
             return None
         # where one draw in the neck outweighs all others, weights are tempered for the next round
-        power = next_step(
-            log_w, np.zeros(len(log_w)), 1.0, min(MIN_FITTED * (len(given) + 1) / len(log_w), 0.5)
-        )
+        least = min(MIN_FITTED * (len(given) + 1) / len(log_w), 0.5)
+        power = next_step(log_w, np.zeros(len(log_w)), 1.0, least)
         q = KernelMixture.of(np.concatenate(all_psi), Weights(power * log_w).W, rng)
-        last = Weights(all_w[-1])
-        if last.ess > ENOUGH * last.M:
+        if drawn.share > ENOUGH:
             break
-    if last.ess < MIN_ROUND_SHARE * last.M:
+    if drawn.share < MIN_ROUND_SHARE:
         return None
-    psi = q.draws(N_PSI, rng)
+    drawn = _drawn(log_p, q, given, cloud, N_PSI, rng)
+    return drawn if np.mean(~np.isfinite(drawn.log_w)) <= MAX_IMPOSSIBLE else None
+
+
+def _drawn(
+    log_p: Counted,
+    q: KernelMixture,
+    given: np.ndarray,
+    cloud: np.ndarray,
+    n: int,
+    rng: np.random.Generator,
+) -> Nested:
+    """Draws of x at n values of ψ, and their weights."""
+    psi = q.draws(n, rng)
     theta, log_q = log_p.modes(psi, given, cloud).draws(N_X, rng)
     value = log_p.value(theta.reshape(-1, theta.shape[-1])).reshape(log_q.shape)
     log_w = value - log_q - q.log_density(psi)
-    if np.mean(~np.isfinite(log_w)) > MAX_IMPOSSIBLE:
-        return None
     return Nested(theta, np.where(np.isfinite(log_w), log_w, -np.inf), given, q)
 
 
