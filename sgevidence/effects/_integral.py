@@ -32,6 +32,8 @@ from ._proposal import MAX_WIDTH, Density, Proposal
 N_SEQUENCES = 16
 #: Share of effective points from which q is kept, and fits of q at most.
 EFFECTIVE_SHARE, MAX_FITS = 0.6, 6
+#: Fits after which so many effective points will do, and times as many points of the last fit.
+FIRST_FITS, WANTED, MORE = 2, 300.0, 4
 #: Points for each dimension that are effective when q is fitted, if need be by flattened weights.
 MIN_EFFECTIVE_EACH = 10
 #: Most Pareto k (Vehtari et al. 2024); share of the largest weight over 1 − k up to which k does not matter.
@@ -93,7 +95,8 @@ def importance_by_sequences(
     """Sequences of q, which is fitted again while few of the points are effective."""
     k, shift, width = len(q.parts[0].centre), np.zeros(n_normals), np.ones(n_normals)
     for fit in range(MAX_FITS + 1):
-        x = np.concatenate([q.points(rng, n_points // N_SEQUENCES) for _ in range(N_SEQUENCES)])
+        n = n_points // N_SEQUENCES * (MORE if fit == MAX_FITS else 1)
+        x = np.concatenate([q.points(rng, n) for _ in range(N_SEQUENCES)])
         standard = rng.standard_normal((len(x), n_normals))
         normals = shift + width * standard
         x = np.concatenate([x, normals], axis=1)
@@ -101,8 +104,8 @@ def importance_by_sequences(
         log_w = log_f(x) + log_ratio - q.log_density(x[:, :k])
         log_w = np.where(np.isnan(log_w), -np.inf, log_w)
         weights = Weights(log_w)
-        enough = weights.ess > EFFECTIVE_SHARE * len(x) and not is_heavy(log_w)
-        if enough or fit == MAX_FITS:
+        wanted = EFFECTIVE_SHARE * len(x) if fit < FIRST_FITS else min(WANTED, EFFECTIVE_SHARE * len(x))
+        if fit == MAX_FITS or (weights.ess > wanted and not is_heavy(log_w)):
             break
         tempered = flattened(log_w, MIN_EFFECTIVE_EACH * k)
         q = Proposal.fitted(x[:, :k], tempered, rng)

@@ -111,12 +111,11 @@ def test_an_answer_that_cannot_be_trusted_is_none(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tau", [0.0, 0.2, 1.0, 2.0])
-def test_errors_are_as_large_as_they_say(tau):
-    """z of fits against nested quadrature."""
+def test_errors_are_as_large_as_they_say():
+    """z of fits against nested quadrature, from no differences between levels to large ones."""
     z = []
-    for seed in range(15):
-        model, rows = grouped(Bernoulli(), tau, 40, 4, seed=100 + seed)
+    for seed in range(24):
+        model, rows = grouped(Bernoulli(), (0.0, 0.2, 1.0, 2.0)[seed % 4], 40, 4, seed=100 + seed)
         found = effects_answer(model, rows, np.random.default_rng(seed), 10)
         z.append((found.log_evidence - by_grids(model, rows)) / found.log_evidence_std)
-    assert np.abs(z).max() < 3.5 and np.std(z) < 1.6 and abs(np.mean(z)) < 0.8
+    assert np.abs(z).max() < 3.5 and np.std(z) < 1.5 and abs(np.mean(z)) < 0.7
