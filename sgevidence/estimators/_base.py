@@ -6,7 +6,6 @@ leaves the estimator as it was before the call.
 """
 
 import copy
-import warnings
 from numbers import Integral
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import validate_data
 
 from .._compat import HasMethods, check_sample_weight
-from ..exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError
+from ..exceptions import DivergenceError, ImpossibleRowsError
 from ..history import Rows, workers
 from ..models import Model, far_columns
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
@@ -26,6 +25,7 @@ from ._input import fingerprint, generator, looks_normalised, refuse_extreme, re
 from ._prior_conflict import CONFLICT, prior_conflict
 from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
+from ._standardising import warn_caller
 from ._stream import Stream, is_online
 from ._transaction import all_or_nothing
 from ._unit_watch import UnitWatch
@@ -148,7 +148,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """Run the sampler on rows in the units of the model; ``weight`` is their total one."""
         self._weight_seen += weight
         if reset and (words := looks_normalised(len(rows), weight)):
-            self._doubt(words, stacklevel=6)
+            self._doubt(words)
         call = "fit" if reset else "partial_fit"
         with fit_tasks(self, call, X, y) as tasks:
             name, total = getattr(self, "_named", type(self).__name__), self.n_samples_seen_ + len(rows)
@@ -170,13 +170,13 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """Doubts of the answer to these rows, which are in the units of the model."""
         words = None if self._is_proposed else far_columns(self._model, rows)
         if words is not None:
-            self._doubt(words, stacklevel=6)
+            self._doubt(words)
         if self._units is not None:
             self._watch_units(rows, starts)
         if not any(words.startswith(CONFLICT) for words in self._doubts):
             words = self._prior_conflict(rows)
             if words is not None:
-                self._doubt(words, stacklevel=6)
+                self._doubt(words)
 
     def _prior_conflict(self, rows: Rows) -> str | None:
         """Parts of the posterior, or of these rows, that contradict the prior."""
@@ -250,7 +250,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         self._stream, self._result = Stream(rng, state, records), None
         self._report(state, state.all_weights.W)
         for complaint in sampler.complaints(new):
-            warnings.warn(complaint, EvidenceWarning, stacklevel=7)
+            warn_caller(complaint)
 
     def _report(self, answer: Any, weights: np.ndarray) -> None:
         unit = 0.0 if self._units is None else self._log_unit * self._weight_seen

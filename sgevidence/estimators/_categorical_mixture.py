@@ -1,6 +1,5 @@
 """Bayesian latent class analysis with a running log evidence."""
 
-import warnings
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
@@ -9,7 +8,6 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from .._compat import Interval, StrOptions
-from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..models import CategoricalMixtureModel
 from ._base import EvidenceEstimator
@@ -17,6 +15,7 @@ from ._documentation import documented
 from ._input import check_count
 from ._levels import checksum, codes_of, declared_levels, decoded, first_of_levels, given_levels, levels_of
 from ._mixture import MixtureEstimator
+from ._standardising import warn_caller
 
 #: Levels of a column, fewer of which are no identifiers though each row has its own.
 MIN_IDENTIFIERS = 100
@@ -190,11 +189,9 @@ class BayesianCategoricalMixture(MixtureEstimator):
                 "in each class: leave the column out, or state its levels as categories="
             )
         if cells > MANY_PROBABILITIES:
-            warnings.warn(
+            warn_caller(
                 f"{cells} probabilities of levels take some {cells * MB_PER_PROBABILITY / 1000:.1f} GB and "
-                f"many minutes; {largest}: leave columns out, or join rare levels",
-                EvidenceWarning,
-                stacklevel=7,
+                f"many minutes; {largest}: leave columns out, or join rare levels"
             )
 
     def _first_of_levels(self, X: Any) -> np.ndarray:

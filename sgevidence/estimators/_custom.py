@@ -278,7 +278,6 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
             self._doubt(
                 f"log_prior does not seem to be the normalised log density of sample_prior: {disagreement}; "
                 "the log evidence is as wrong as the prior",
-                stacklevel=6,
             )
         self._ends = range_of_draws(model.counted(), generator(0))
         return model

@@ -54,7 +54,6 @@ class WatchedFunctions(ConditionalEstimator):
             self._doubt(
                 f"a function failed at {failures.share:.0%} of all θ, which count as impossible: "
                 f"{failures.example}",
-                stacklevel=8,
             )
 
     def _doubt_unresolved(self) -> None:
@@ -68,7 +67,6 @@ class WatchedFunctions(ConditionalEstimator):
                     f"{share:.0%} of the posterior of {name!r} is so far out in its prior that the quantiles "
                     "there are rounded: the log evidence is that of another prior; state one that "
                     "contains what the data say, or another parameter",
-                    stacklevel=8,
                 )
 
 

@@ -113,7 +113,7 @@ def _learn(
     found = [survey for survey in surveys if survey is not None]
     for words in dict.fromkeys(survey.doubt for survey in found):
         if words is not None and words not in estimator._doubts:
-            estimator._doubt(words, stacklevel=6)
+            estimator._doubt(words)
     weight = float(np.sum([survey.weight for survey in found]))
     equal = min(survey.lightest for survey in found) == max(survey.heaviest for survey in found)
     order = rng.permutation(len(sample))

@@ -233,7 +233,7 @@ class BayesianGLM(GLMPredictions):
             )
         rows = super()._rows(X, y, sample_weight, reset, classes)
         if (words := self._doubt_of(rows)) is not None:
-            self._doubt(words, stacklevel=6)
+            self._doubt(words)
         return rows
 
     def _doubt_of(self, rows: Rows) -> str | None:
@@ -251,10 +251,8 @@ class BayesianGLM(GLMPredictions):
         if self._is_classifier:
             y = column_or_1d(y, warn=True)
             if (kind := type_of_target(y, input_name="y", raise_unknown=True)) != "binary":
-                raise ValueError(
-                    f"Only binary classification is supported. The type of the target is {kind}: see "
-                    "BayesianSoftmaxRegression for more classes"
-                )
+                words = f"Only binary classification is supported. The type of the target is {kind}"
+                raise ValueError(f"{words}: see BayesianSoftmaxRegression for more classes")
         else:
             family.refuse(y, *([X[:, -1]] if family.has_trials else []))
         return X, y

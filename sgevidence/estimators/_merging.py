@@ -116,7 +116,7 @@ def _add(whole: EvidenceEstimator, other: EvidenceEstimator) -> None:
         first, second = (np.array([float(sums.value(i and j, j)) for j in at]) for i in (0, 1))
         whole._watch = UnitWatch(whole._weight_seen, first, second)
         if (words := whole._watch.doubt(whole._units, whole._column_names)) is not None:
-            whole._doubt(words, stacklevel=3)
+            whole._doubt(words)
 
 
 def _in_units_of(whole: EvidenceEstimator, other: EvidenceEstimator) -> EvidenceEstimator:

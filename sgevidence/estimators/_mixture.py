@@ -52,7 +52,7 @@ class MixtureEstimator(DensityEstimator):
 
     def _doubt_if(self, words: str | None) -> None:
         if words is not None:
-            self._doubt(words, stacklevel=8)
+            self._doubt(words)
 
     @property
     def component_evidence_(self) -> dict[str, np.ndarray]:

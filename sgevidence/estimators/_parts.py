@@ -94,7 +94,7 @@ def light(estimator: Any) -> Any:
     return out
 
 
-def _unheard(words: str, stacklevel: int) -> None:
+def _unheard(words: str) -> None:
     """In the place of a warning where nobody would see it."""
 
 

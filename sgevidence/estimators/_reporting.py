@@ -109,7 +109,7 @@ class PosteriorReports(Standardising):
         return parameter_table(self, level)
 
     def _prior_notes(self) -> list[str]:
-        """A line below the table on the priors and their units."""
+        """A line above the table on the priors and their units."""
         return []
 
     def _summary_notes(self) -> list[str]:

@@ -1,7 +1,9 @@
 """Units of a stream: taken from its first rows, held until there are some, and watched."""
 
 import copy
+import sys
 import warnings
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,17 @@ from ..history import Rows
 from ._input import refuse_extreme
 from ._unit_watch import LEFT_UNITS, UnitWatch, wild
 from ._units import MIN_ROWS, MOST_HELD, Fold, Units, UnitsUnknown
+
+#: Packages whose frames are not the user's.
+OURS = ("sgevidence", "sklearn", "contextlib")
+
+
+def warn_caller(words: str) -> None:
+    """Warn where the user called, which is the first frame outside of this package and of scikit-learn."""
+    level, frame = 2, sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(words, EvidenceWarning, stacklevel=level - 1)
 
 
 class Learnt:
@@ -72,7 +85,7 @@ class Standardising(BaseEstimator):
     def _said(self, priors: str) -> list[str]:
         """Priors in a line, with the units that they are stated in."""
         where = "numbers as given" if self._units is None else "units of the rows, units_"
-        return [f"priors ({where}): {priors}"]
+        return fill(f"priors ({where}): {priors}", 80, subsequent_indent="    ").splitlines()
 
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
         """Units of the first rows; False where these are held, because they are too few to have some.
@@ -126,17 +139,17 @@ class Standardising(BaseEstimator):
             and self.units is None
             and (words := wild(rows, self._units, self._column_names)) is not None
         ):
-            self._doubt(words, stacklevel=7)
+            self._doubt(words)
         self._watch = self._watch.with_rows(rows, self._units)
         if any(words.startswith(LEFT_UNITS) for words in self._doubts):
             return
         if (words := self._watch.doubt(self._units, self._column_names)) is not None:
-            self._doubt(words, stacklevel=7)
+            self._doubt(words)
 
-    def _doubt(self, words: str, stacklevel: int) -> None:
-        """Warn of the model or the rows, now and in ``warnings_``; ``stacklevel`` as if it warned itself."""
+    def _doubt(self, words: str) -> None:
+        """Warn of the model or the rows, now and in ``warnings_``."""
         self._doubts = list(dict.fromkeys([*self._doubts, words]))
-        warnings.warn(words, EvidenceWarning, stacklevel=stacklevel + 1)
+        warn_caller(words)
 
     @property
     def units_(self) -> Units:

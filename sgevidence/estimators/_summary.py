@@ -77,9 +77,8 @@ def parameter_table(model: Any, level: float) -> ParameterTable:
         names.append(label)
         rows.append((mean, sd, low, high, effective_draws(values - mean, single)))
     columns = dict(zip(["mean", "sd", *map(percent, q), "ess"], np.array(rows).reshape(-1, 5).T))
-    return ParameterTable(
-        columns, names, heading(model), [*model._prior_notes(), *model._summary_notes(), *warned(model)]
-    )
+    above = "\n".join([heading(model), *model._prior_notes()])
+    return ParameterTable(columns, names, above, [*model._summary_notes(), *warned(model)])
 
 
 def heading(model: Any) -> str:

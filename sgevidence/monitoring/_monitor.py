@@ -209,8 +209,7 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
             names = getattr(self, "feature_names_in_", getattr(self, "_names", None))
             for words in watch.complaints(X, names):
                 warnings.warn(words, EvidenceWarning, stacklevel=4)
-            first = 0 if reset else self.n_samples_seen_
-            times = {} if reset else self._times
+            first, times = (0, {}) if reset else (self.n_samples_seen_, self._times)
             times, detections = with_times(found.detections, times, index, first)
             found = found._replace(detections=detections)
             self._times = {row: time for row, time in times.items() if watch.places(row)}

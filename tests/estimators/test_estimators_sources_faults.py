@@ -50,7 +50,7 @@ def written(table, cuts, size, form, path):
 def answer(fit):
     """Log evidence and coefficients, or the words of a refusal."""
     try:
-        model = fit(BayesianLinearRegression(coef_scale=1e3, random_state=0))
+        model = fit(BayesianLinearRegression(coef_scale=1e3, random_state=0, standardize=False))
     except ValueError as error:
         return type(error)
     return model.log_evidence_, model.coef_.tolist()
