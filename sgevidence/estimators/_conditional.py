@@ -25,6 +25,7 @@ from ._terms import (
     learn_new_levels,
     place_names,
     plain_rows,
+    prior_words,
     read_columns,
     read_pair,
     target_in,
@@ -227,6 +228,9 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         if not self._has_terms:
             raise AttributeError("effects_ are those of terms, and this model has none")
         return effects_table(self)
+
+    def _said(self, priors: str) -> list[str]:
+        return super()._said(priors + prior_words(self) if self._has_terms else priors)
 
     @property
     def _place_names(self) -> dict[str, list[str]]:

@@ -84,7 +84,7 @@ class Standardising(BaseEstimator):
 
     def _said(self, priors: str) -> list[str]:
         """Priors in a line, with the units that they are stated in."""
-        where = "numbers as given" if self._units is None else "units of the rows, units_"
+        where = "units of the rows, units_" if self.standardize else "numbers as given"
         return fill(f"priors ({where}): {priors}", 80, subsequent_indent="    ").splitlines()
 
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:

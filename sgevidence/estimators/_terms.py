@@ -12,11 +12,14 @@ from ..effects import (
     Coding,
     Columns,
     EffectsModel,
+    Factor,
     Formula,
     GLMWithTerms,
+    Group,
     Known,
     LinearModelWithTerms,
     RootInverseGamma,
+    Smooth,
     fixed_effects,
     group_effects,
     levels_of_factors,
@@ -155,6 +158,17 @@ def target_in(model: Any, X: Any, y: Any) -> Any:
     if name not in list(frame.columns):
         raise ValueError(f"X has no column {name!r}, the response of formula={model.formula!r}: give y")
     return np.asarray(frame[name])
+
+
+def prior_words(model: Any) -> str:
+    """Priors of the terms, after those of coefficients."""
+    words = []
+    for term in model.terms if model.formula is None else model._formula.terms:
+        if isinstance(term, Group | Smooth):
+            words.append(f", {term.name}: τ half-t(3, {term.scale:g})")
+        elif isinstance(term, Factor):
+            words.append(f", {term.name}: contrasts N(0, {term.scale:.3g}²)")
+    return "".join(words)
 
 
 def place_names(model: Any) -> dict[str, list[str]]:
