@@ -11,12 +11,10 @@ from pathlib import Path
 
 import arviz as az
 from sklearn.datasets import load_diabetes
-from sklearn.preprocessing import scale
 
 from sgevidence import BayesianLinearRegression, to_arviz
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
-X, y = (X - X.mean()) / X.std(), scale(y)
 model = BayesianLinearRegression(random_state=0).fit(X, y)
 data = to_arviz(model, X, y)
 print(data)

@@ -8,11 +8,10 @@ The evidence charges a model for its complexity, so that all rows both train and
 """
 
 from sklearn.datasets import load_iris
-from sklearn.preprocessing import scale
 
 from sgevidence import BayesianGMM, EvidenceSearch, MixtureDisplay
 
-X = scale(load_iris().data[:, 2:])
+X = load_iris().data[:, 2:]
 search = EvidenceSearch(BayesianGMM(random_state=0), {"n_components": [1, 2, 3, 4]}, n_jobs=2).fit(X)
 print(search.comparison_)
 best = search.best_estimator_

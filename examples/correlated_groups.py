@@ -20,7 +20,7 @@ X, species = iris.data, iris.target_names[iris.target]
 # The priors are stated for columns of mean 0 and standard deviation 1. A group is thin across correlated
 # columns, so that variances of a tenth are expected.
 
-settings = dict(standardize=True, variance_prior=(1.0, 0.1), random_state=0)
+settings = dict(variance_prior=(1.0, 0.1), random_state=0)
 models = {
     f"{kind}, K={K}": BayesianGMM(K, covariance_type=kind, **settings).fit(X)
     for kind, K in (("full", 3), ("full", 4), ("diag", 3))

@@ -9,7 +9,6 @@ Every display is made as scikit-learn's are: ``from_estimator`` or ``from_estima
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes, load_iris
-from sklearn.preprocessing import scale
 
 from sgevidence import (
     BayesianGMM,
@@ -26,7 +25,7 @@ from sgevidence import (
 )
 
 rng = np.random.default_rng(0)
-petals = rng.permutation(scale(load_iris().data[:, 2:]))
+petals = rng.permutation(load_iris().data[:, 2:])
 averager = EvidenceModelAverager([(f"K = {K}", BayesianGMM(K)) for K in (1, 2, 3, 4)], random_state=0)
 for chunk in np.array_split(petals, 10):
     averager.partial_fit(chunk)
@@ -60,8 +59,7 @@ MixtureDisplay.from_estimator(mixture, petals)
 # ---------------------------------
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
-X = (X - X.mean()) / X.std()
-linear = BayesianLinearRegression(random_state=0).fit(X, scale(y))
+linear = BayesianLinearRegression(random_state=0).fit(X, y)
 CoefficientsDisplay.from_estimator(linear)
 
 # %%

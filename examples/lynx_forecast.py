@@ -27,7 +27,7 @@ y = np.log10(np.array(LYNX.split(), dtype=float))
 # All orders explain the same rows, those after the first twelve years: ``max_order=12``.  The search stops
 # at twelve lags, one beyond Tong's.
 
-model = BayesianAutoregression(max_order=12, standardize=True, random_state=0)
+model = BayesianAutoregression(max_order=12, random_state=0)
 search = EvidenceSearch(model, {"order": range(13)}).fit(y)
 print(search.comparison_)
 
@@ -43,7 +43,7 @@ left.plot(range(13), scores, "o-", color="#0072B2")
 left.set(xlabel="lags", ylabel="log evidence (nats)", xticks=range(0, 13, 2))
 right.plot(years[60:], y[60:], ".-", color="0.4", label="trapped")
 for order, color in ((2, "#D55E00"), (11, "#0072B2")):
-    fitted = BayesianAutoregression(order, max_order=12, standardize=True, random_state=0).fit(known)
+    fitted = BayesianAutoregression(order, max_order=12, random_state=0).fit(known)
     mean, bounds = fitted.forecast(20, interval=0.9)
     right.plot(years[94:], mean, color=color, label=f"{order} lags")
     right.fill_between(years[94:], *bounds.T, color=color, alpha=0.15, linewidth=0)
@@ -60,8 +60,8 @@ plt.show()
 # Two lags soon forget the phase of the cycle, and eleven keep it.  A stream may be cut anywhere: the last
 # years are part of what is kept.
 
-stream = BayesianAutoregression(2, max_order=12)
+whole = BayesianAutoregression(2, max_order=12).fit(y)
+stream = BayesianAutoregression(2, max_order=12, units=whole.units_)  # not those of the first years
 for year in y:
     stream.partial_fit([year])
-whole = BayesianAutoregression(2, max_order=12).fit(y)
 print(f"year by year and all at once differ by {stream.log_evidence_ - whole.log_evidence_:.1e} nats")

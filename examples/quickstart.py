@@ -17,7 +17,6 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_diabetes, load_iris, load_wine
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import scale
 
 from sgevidence import (
     SGAIS,
@@ -37,9 +36,9 @@ rng = np.random.default_rng(0)
 
 
 def prepare(X, y):
-    """Standardised columns, which the default priors suit, in random order."""
+    """Rows in random order."""
     order = rng.permutation(len(X))
-    return scale(X)[order], y[order]
+    return X[order], y[order]
 
 
 def on_columns(columns, model):
@@ -113,7 +112,7 @@ def main(path="quickstart.png"):
     report("Which measurements tell three wines apart?", wine)
 
     X, y = prepare(*load_diabetes(return_X_y=True))
-    X, X_test, y, y_test = X[:342], X[342:], scale(y)[:342], scale(y)[342:]
+    X, X_test, y, y_test = X[:342], X[342:], y[:342], y[342:]
     linear = BayesianLinearRegression(sampler=SAMPLER)
     models = [("all 10 features", linear), ("age, sex, bmi", on_columns([0, 1, 2], linear))]
     diabetes = stream(models, X, y)

@@ -103,15 +103,13 @@ print(f"annealed {annealed.log_evidence_:.2f} ± {annealed.log_evidence_std_:.2f
 # %%
 # How many groups?
 # ----------------
-# A mixture is the same: one model for each number of components.  Standardise the columns first, which the
-# default priors are made for.
+# A mixture is the same: one model for each number of components.
 
 from sklearn.datasets import load_iris
-from sklearn.preprocessing import scale
 
 from sgevidence import BayesianGMM, MixtureDisplay
 
-petals = scale(load_iris().data[:, 2:])
+petals = load_iris().data[:, 2:]
 mixtures = {f"K = {K}": BayesianGMM(K, random_state=K).fit(petals) for K in (1, 2, 3, 4)}
 print(compare(mixtures))
 best = compare(mixtures).index[0]

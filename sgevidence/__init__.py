@@ -18,6 +18,7 @@ from .displays import (
     SurpriseDisplay,
     WeightsDisplay,
 )
+from .effects import Factor, Group, Interaction, Smooth
 from .estimators import (
     BayesianAutoregression,
     BayesianCategoricalMixture,
@@ -72,6 +73,10 @@ __all__ = [
     "BayesianCategoricalMixture",
     "BayesianGMM",
     "BayesianModel",
+    "Group",
+    "Factor",
+    "Smooth",
+    "Interaction",
     "Dirichlet",
     "LKJ",
     "EvidenceModelAverager",

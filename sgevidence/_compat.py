@@ -5,6 +5,7 @@ an underscore and may move.  Checked with 1.9.0 and 1.9.1; ``pyproject.toml`` ha
 else is imported from scikit-learn where it is used.
 """
 
+from sklearn.base import _clone_parametrized as clone_parametrized
 from sklearn.base import _fit_context as fit_context
 from sklearn.callback._callback_support import callback_management_context
 from sklearn.utils import _safe_indexing as safe_indexing
@@ -14,6 +15,7 @@ from sklearn.utils.metaestimators import _BaseComposition as BaseComposition
 from sklearn.utils.validation import _check_feature_names as check_feature_names
 from sklearn.utils.validation import _check_n_features as check_n_features
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
+from sklearn.utils.validation import _check_y as check_y
 from sklearn.utils.validation import _num_samples as num_samples
 
 __all__ = [
@@ -25,6 +27,8 @@ __all__ = [
     "check_feature_names",
     "check_n_features",
     "check_sample_weight",
+    "check_y",
+    "clone_parametrized",
     "fit_context",
     "num_samples",
     "raise_for_params",

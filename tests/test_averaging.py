@@ -259,10 +259,10 @@ def test_equal_parameters_and_another_prior_are_no_such_change():
 
 def test_the_path_of_a_long_stream_is_thinned(monkeypatch):
     monkeypatch.setattr(_path, "PATH_LENGTH", 4)
-    avg = averager("linear")
-    for row in range(6):
+    avg = averager("linear").partial_fit(*part("linear", 0, 10))
+    for row in range(10, 15):
         avg.partial_fit(*part("linear", row, row + 1))
-    assert avg.weights_path_["n_samples"].tolist() == [1, 3, 5, 6]
+    assert avg.weights_path_["n_samples"].tolist() == [10, 12, 14, 15]
     assert avg.weights_path_["weights"].shape == (4, 2)
 
 

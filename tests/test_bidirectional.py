@@ -25,7 +25,9 @@ from sgevidence.models import FarColumns, LinearModel, SoftmaxModel, near
 from sgevidence.targets import Likelihood, Target
 
 SLOW = pytest.mark.slow
-LINEAR = BayesianLinearRegression(noise_std=1.0, sampler=Exact())
+#: Priors that rows can be drawn from.
+STATED = dict(standardize=False)
+LINEAR = BayesianLinearRegression(noise_std=1.0, sampler=Exact(), **STATED)
 MODEL = LinearModel(1, noise_std=1.0)
 X = np.linspace(-1, 1, 12)[:, None]
 ROWS = Rows.of(X, X[:, 0] + np.cos(7 * np.arange(12)))
@@ -163,7 +165,9 @@ def test_the_gap_closes():
 def test_an_estimator_that_is_wrong_is_found_out():
     settings = dict(n_features=3, n_repeats=3, n_temperatures=60, random_state=0)
     wrong, right = (
-        bidirectional_error(BayesianLinearRegression(noise_std=1.0, sampler=sampler), 200, **settings)
+        bidirectional_error(
+            BayesianLinearRegression(noise_std=1.0, sampler=sampler, **STATED), 200, **settings
+        )
         for sampler in (AIS.paper(), SIR(500))
     )
     assert np.all(wrong.error_at_least > 1.0) and np.all(wrong.log_evidence < wrong.lower)
@@ -188,9 +192,9 @@ def test_a_density_of_ones_own():
 @pytest.mark.parametrize(
     "model, settings",
     [
-        (BayesianSoftmaxRegression(), dict(n_features=2, n_classes=3)),
-        (BayesianLinearRegression(), dict(X=np.linspace(-1, 1, 30)[:, None])),
-        (BayesianGMM(n_components=2), dict(n_features=1)),
+        (BayesianSoftmaxRegression(**STATED), dict(n_features=2, n_classes=3)),
+        (BayesianLinearRegression(**STATED), dict(X=np.linspace(-1, 1, 30)[:, None])),
+        (BayesianGMM(n_components=2, **STATED), dict(n_features=1)),
     ],
     ids=["classes", "given inputs", "density"],
 )
@@ -200,8 +204,24 @@ def test_all_estimators(model, settings):
     assert not hasattr(model, "log_evidence_")
 
 
+@pytest.mark.parametrize("of", [BayesianLinearRegression, BayesianGMM])
+def test_units_of_a_fitted_estimator(of):
+    rng = np.random.default_rng(5)
+    X, y = 1e4 + 30 * rng.standard_normal((40, 2)), 1e-3 * rng.standard_normal(40)
+    units = of().fit(X, y).units_
+    settings = dict(n_repeats=3, n_temperatures=60, random_state=0)
+    found = bidirectional_error(of(units=units), 40, **settings)
+    given = bidirectional_error(of(units=units), 40, X=X, **settings)
+    for one in (found, given):
+        check_markov(one.lower - one.log_evidence)
+        check_markov(one.log_evidence - one.upper)
+        assert np.abs(one.gap).max() < 3.0 and abs(one.log_evidence).min() > 100  # in the data's units
+    with pytest.raises(ValueError, match="give units="):
+        bidirectional_error(of(), 40)
+
+
 def check_model(blank, inputs, expected):
-    assert blank(BayesianSoftmaxRegression(), inputs, 3)[1] == expected
+    assert blank(BayesianSoftmaxRegression(**STATED), inputs, 3)[1] == expected
 
 
 def test_a_model_is_made_for_the_inputs_it_gets():

@@ -15,12 +15,13 @@ import pytest
 from numpydoc.validate import validate
 
 import sgevidence
+import sgevidence.hypothesis_tests
 import sgevidence.kernels
 import sgevidence.monitoring
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PUBLIC = (sgevidence, sgevidence.kernels, sgevidence.monitoring)
+PUBLIC = (sgevidence, sgevidence.hypothesis_tests, sgevidence.kernels, sgevidence.monitoring)
 MODULES = sorted(m.name for m in pkgutil.walk_packages(sgevidence.__path__, "sgevidence."))
 
 # Missing docstring, wrong section order, parameters other than the signature's or without a type,
@@ -74,9 +75,11 @@ def test_doctests(module):
         pytest.param("docs/reading.md", marks=pytest.mark.slow),
         pytest.param("docs/own_model.md", marks=pytest.mark.slow),
         pytest.param("docs/mixtures.md", marks=pytest.mark.slow),
+        pytest.param("docs/effects.md", marks=pytest.mark.slow),
         pytest.param("docs/misleading.md", marks=pytest.mark.slow),
         pytest.param("docs/coming_from.md", marks=pytest.mark.slow),
         pytest.param("docs/monitoring.md", marks=pytest.mark.slow),
+        "docs/hypothesis_tests.md",
         "docs/time_series.md",
         "docs/scale.md",
     ],

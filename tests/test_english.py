@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import sgevidence
+import sgevidence.hypothesis_tests
 import sgevidence.kernels
 import sgevidence.monitoring
 
@@ -56,7 +57,7 @@ def paragraphs_of_docstring(text: str):
 
 def docstrings():
     """By name, of the public objects and of the members that they get from this package."""
-    for module in (sgevidence, sgevidence.kernels, sgevidence.monitoring):
+    for module in (sgevidence, sgevidence.hypothesis_tests, sgevidence.kernels, sgevidence.monitoring):
         for name in module.__all__:
             public = getattr(module, name)
             yield name, public.__doc__ or ""

@@ -12,13 +12,13 @@ import sgevidence
 
 PACKAGE = Path(sgevidence.__file__).parent
 ORDER = ["models", "kernels", "particles", "history", "targets", "transitions"]
-ORDER += ["mixtures", "samplers", "estimators"]
+ORDER += ["effects", "mixtures", "samplers", "estimators"]
 TOP = len(ORDER)
 LAYERS = dict.fromkeys(["exceptions", "_compat", "tables"], -1) | {
     name: place for place, name in enumerate(ORDER)
 }
 LAYERS |= dict.fromkeys(["averaging", "bidirectional", "bridging", "model_selection", "monitoring"], TOP)
-LAYERS |= dict.fromkeys(["cli", "displays", "feature_selection", "io"], TOP + 1)
+LAYERS |= dict.fromkeys(["cli", "displays", "feature_selection", "hypothesis_tests", "io"], TOP + 1)
 STRANGERS = {frozenset({"models", "kernels"})}
 
 

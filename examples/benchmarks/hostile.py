@@ -318,7 +318,7 @@ def linear(rng):
     elif rng.random() < 0.3:
         settings["noise_prior"] = prior = (1.0, 1.0)
     sampler = rng.choice([None] * 5 + [Exact(), Laplace(), SGAIS(proposal=None), AIS(), NestedSampling()])
-    model = BayesianLinearRegression(**settings, sampler=sampler)
+    model = BayesianLinearRegression(**settings, sampler=sampler, standardize=False)
     return model, X, y, w, lambda: linear_reference(X, y, w, scales, intercept, noise, prior)
 
 
@@ -329,7 +329,7 @@ def poisson(rng):
     intercept = bool(rng.random() < 0.8)
     scale = float(rng.choice([1.0, 1.0, 0.1, 10.0]))
     sampler = rng.choice([None] * 5 + [Laplace(), SGAIS(proposal=None), SIR()])
-    model = BayesianGLM(coef_scale=scale, fit_intercept=intercept, sampler=sampler)
+    model = BayesianGLM(coef_scale=scale, fit_intercept=intercept, sampler=sampler, standardize=False)
     scales = [scale] * p + [1.0] * intercept
     seed = int(rng.integers(2**31))
     return model, X, y, w, lambda: glm_reference(X, y, w, scales, intercept, np.random.default_rng(seed))
@@ -348,7 +348,7 @@ def softmax(rng):
     K = len(labels)
     scale = float(rng.choice([1.0, 1.0, 10.0]))
     sampler = rng.choice([None] * 5 + [Laplace(), SGAIS(proposal=None), AIS()])
-    model = BayesianSoftmaxRegression(coef_scale=scale, sampler=sampler)
+    model = BayesianSoftmaxRegression(coef_scale=scale, sampler=sampler, standardize=False)
     scales = [scale] * p + [1.0]
     seed = int(rng.integers(2**31))
     return model, X, y, w, lambda: glm_reference(X, y, w, scales, True, np.random.default_rng(seed), K)
@@ -357,7 +357,9 @@ def softmax(rng):
 def mixture(rng):
     n, p, K = int(rng.choice([1, 2, 4, 6, 8])), int(rng.integers(1, 4)), int(rng.integers(1, 4))
     X = columns(rng, n, p)
-    model = BayesianGMM(n_components=K, sampler=rng.choice([None] * 5 + [SGAIS(proposal=None), AIS()]))
+    model = BayesianGMM(
+        n_components=K, sampler=rng.choice([None] * 5 + [SGAIS(proposal=None), AIS()]), standardize=False
+    )
     return model, X, None, np.ones(n), lambda: mixture_reference(X, K)
 
 

@@ -261,7 +261,9 @@ def thesis(args) -> None:
     for K in args.components:
         for seed in range(args.seed, args.seed + args.thesis):
             X = shift_data(args.rows, seed)
-            model = BayesianGMM(K, sampler=SGAIS(n_particles=50, max_particles=100), random_state=seed)
+            model = BayesianGMM(
+                K, sampler=SGAIS(n_particles=50, max_particles=100), random_state=seed, standardize=False
+            )
             monitor = EvidenceMonitor(model, hazard=1 / 5000)
             start = process_time()
             for i in range(0, len(X), 250):

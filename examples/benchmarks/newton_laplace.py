@@ -83,10 +83,12 @@ def main():
         start = process_time()
         laplace = newton_laplace_softmax(X, y, int(y.max()) + 1)[0]
         seconds = process_time() - start
-        report(name, *timed(BayesianSoftmaxRegression(random_state=0), X, y), laplace, seconds)
+        report(
+            name, *timed(BayesianSoftmaxRegression(random_state=0, standardize=False), X, y), laplace, seconds
+        )
     for n, p in [] if args.digits or args.million else [(100, 10), (100, 30), (1000, 50), (10**5, 10)]:
         X, y = counts(rng, n, p)
-        model = timed(BayesianGLM(random_state=0), X, y)
+        model = timed(BayesianGLM(random_state=0, standardize=False), X, y)
         report(f"Poisson {p + 1} parameters, {n} rows", *model, *newton_laplace_poisson(X, y))
 
 

@@ -97,14 +97,14 @@ def mixture(seed):
     group = rng.choice(G, n, p=rng.dirichlet(np.ones(G)))
     X = centre[group] + width[group, None] * rng.standard_normal((n, p))
     X = (X - X.mean(axis=0)) / X.std(axis=0)
-    model, z, seconds = BayesianGMM(K, random_state=seed), [], 0.0
+    model, z, seconds = BayesianGMM(K, random_state=seed, standardize=False), [], 0.0
     marks = {int(n * part) // call * call for part in (0.5, 0.7, 0.85, 1)}
     for end in range(call, n + call, call):
         start = process_time()
         model.partial_fit(X[end - call : end])
         seconds += process_time() - start
         if end in marks:
-            fit = BayesianGMM(K, random_state=1000 + seed).fit(X[:end])
+            fit = BayesianGMM(K, random_state=1000 + seed, standardize=False).fit(X[:end])
             std = np.hypot(model.log_evidence_std_, fit.log_evidence_std_) + SLACK
             error = model.log_evidence_ - fit.log_evidence_
             z.append((error / std, error, bool(model.warnings_ or fit.warnings_), end))

@@ -21,11 +21,12 @@ FACTOR, FLOOR = 3.0, 4e-3  # the bar: three times the one-shot time or 4 ms a ca
 
 
 def make_estimator(case, sampler, seed):
+    settings = dict(sampler=sampler, random_state=seed, standardize=False)  # the priors of the references
     if case.name == "linear":
-        return BayesianLinearRegression(noise_std=1.0, sampler=sampler, random_state=seed)
+        return BayesianLinearRegression(noise_std=1.0, **settings)
     if case.name == "softmax":
-        return BayesianSoftmaxRegression(sampler=sampler, random_state=seed)
-    return BayesianGMM(case.model.n_components, sampler=sampler, random_state=seed)
+        return BayesianSoftmaxRegression(**settings)
+    return BayesianGMM(case.model.n_components, **settings)
 
 
 def stream(case, estimator, call_size, marks):

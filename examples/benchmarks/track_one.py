@@ -27,12 +27,13 @@ STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def make_estimator(job: dict):
-    """The default estimator of the job's model."""
+    """The estimator of the job's model, with the priors of the references."""
+    settings = dict(random_state=job["random_state"], standardize=False)
     if job["model"] == "linear":
-        return BayesianLinearRegression(noise_std=1.0, random_state=job["random_state"])
+        return BayesianLinearRegression(noise_std=1.0, **settings)
     if job["model"] == "softmax":
-        return BayesianSoftmaxRegression(random_state=job["random_state"])
-    return BayesianGMM(job["components"], random_state=job["random_state"])
+        return BayesianSoftmaxRegression(**settings)
+    return BayesianGMM(job["components"], **settings)
 
 
 def learn(job: dict, X, y):

@@ -108,8 +108,13 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
 
     Scores of rows for stacking are kept for 4096 rows, a uniform sample of a longer stream.
 
-    ``partial_fit`` with pipelines: the transformers are fitted on the first chunk and kept fixed
-    afterwards, and the last step sees the chunks as they transform them.  With ``"bma"``, ``model_prior``
+    Models with ``standardize=True`` take their units from all rows of the first call, however it is cut into
+    chunks.  While one of them holds rows that are too few to have units, the average waits for it: no row
+    counts, and attributes and predictions raise ``NotFittedError``.
+
+    ``partial_fit`` with pipelines: the transformers are fitted on the first chunk and kept fixed afterwards.
+    The last step sees the chunks as they transform them, and its units are those of all rows of the first
+    call, transformed so.  With ``"bma"``, ``model_prior``
     holds for all rows and may be changed at any time; parameters of the models may not.
 
     References
@@ -126,9 +131,8 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from sklearn.preprocessing import scale
     >>> from sgevidence import BayesianGMM, EvidenceModelAverager
-    >>> X = scale(load_iris().data[:, 2:])
+    >>> X = load_iris().data[:, 2:]
     >>> models = [("one", BayesianGMM(1)), ("two", BayesianGMM(2))]
     >>> averager = EvidenceModelAverager(models, random_state=0).fit(X)
     >>> averager.weights_.round(3)

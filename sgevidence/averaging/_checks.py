@@ -11,13 +11,7 @@ from ._pipelines import is_online
 
 
 def check_pairs(estimators: Any) -> None:
-    """The list of models is one of names and models.
-
-    Raises
-    ------
-    ValueError
-        Showing what was given.
-    """
+    """The list of models is one of names and models."""
     if not estimators or not all(isinstance(p, list | tuple) and len(p) == 2 for p in estimators):
         raise ValueError(
             f"estimators must be a non-empty list of (name, estimator) pairs, got {estimators!r}"
@@ -25,13 +19,7 @@ def check_pairs(estimators: Any) -> None:
 
 
 def check_kinds(named_models: Sequence[tuple[str, Any]]) -> None:
-    """All models are regressors, all classifiers or all densities, as far as they say what they are.
-
-    Raises
-    ------
-    ValueError
-        Naming one model of each kind.
-    """
+    """All models are regressors, all classifiers or all densities, as far as they say what they are."""
     kinds: dict[str, str] = {}
     for name, model in named_models:
         kind = get_tags(model).estimator_type
@@ -45,13 +33,7 @@ def check_kinds(named_models: Sequence[tuple[str, Any]]) -> None:
 
 
 def check_online(named_models: Sequence[tuple[str, Any]], method: str) -> None:
-    """All models learn from rows as they come.
-
-    Raises
-    ------
-    ValueError
-        Naming one that does not.
-    """
+    """All models learn from rows as they come."""
     for name, model in named_models:
         if not is_online(model):
             raise ValueError(
@@ -61,13 +43,7 @@ def check_online(named_models: Sequence[tuple[str, Any]], method: str) -> None:
 
 
 def check_evidences(names: Sequence[str], models: Sequence[Any]) -> None:
-    """Each model has a finite evidence.
-
-    Raises
-    ------
-    ValueError
-        Naming the model that has none.
-    """
+    """Each model has a finite evidence."""
     for name, model in zip(names, models):
         if not hasattr(model, "log_evidence_"):
             raise ValueError(f"estimator {name!r} ({type(model).__name__}) has no log_evidence_ after fit")
@@ -78,10 +54,7 @@ def check_evidences(names: Sequence[str], models: Sequence[Any]) -> None:
 def what_all_share(names: Sequence[str], models: Sequence[Any]) -> dict[str, Any]:
     """Rows, data and classes, as far as models tell: evidences of the same rows can be compared.
 
-    Raises
-    ------
-    ValueError
-        Naming a model without a finite evidence, or two that differ, and in what.
+    ValueError names a model without a finite evidence, or two that differ, and in what.
     """
     check_evidences(names, models)
     relative = [bool(getattr(model, "evidence_is_relative_", False)) for model in models]

@@ -27,6 +27,19 @@ class Chunk(NamedTuple):
         return np.broadcast_to(np.asarray(one, dtype=float), (num_samples(self.X),))
 
 
+class FirstCall(NamedTuple):
+    """All rows of a call that is cut into chunks, of which models that have no units yet take theirs."""
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    may_wait: bool  #: for more rows
+
+    def behind(self, transformer: Any) -> "FirstCall":
+        """These rows as a fitted transformer makes them."""
+        return self._replace(X=transformer.transform(self.X))
+
+
 def chunks(X: Any, y: Any, sample_weight: Any, n_before: int, chunk_size: int) -> Iterator[Chunk]:
     """Chunks that double the rows seen, from ten, until they have ``chunk_size``; no rows of weight zero."""
     X, y, sample_weight = (_sliceable(one) for one in (X, y, sample_weight))

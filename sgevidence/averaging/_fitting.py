@@ -5,11 +5,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch
+from sklearn.utils.validation import check_is_fitted
 
 from .._compat import check_feature_names, check_n_features, raise_for_params
 from ..estimators import (
     FitTasks,
+    Learnt,
     all_or_nothing,
     at_once,
     fit_tasks,
@@ -22,7 +25,7 @@ from ..estimators import (
 )
 from ..model_selection import last_step, log_model_prior, seed
 from ._checks import check_kinds, check_online, check_pairs
-from ._chunks import Chunk, chunks, labels
+from ._chunks import Chunk, FirstCall, chunks, labels
 from ._learning import METHODS, Standing
 from ._pipelines import fit_child, named
 from ._prequential import evidences
@@ -42,6 +45,11 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
     n_samples_seen_: int
     _takes_known = False  # an offset, or trials
     data_fingerprint_: int
+    weights_: Any = Learnt()
+    log_evidence_: Any = Learnt()
+    log_evidence_std_: Any = Learnt()
+    log_evidences_: Any = Learnt()
+    log_evidences_std_: Any = Learnt()
     _kind: Any
     _validate_names: Any
     _check_estimators_are_instances: Any
@@ -54,7 +62,7 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
         if self.method != "bma" or not is_dask(X):  # models take a collection as it is
             X, y, sample_weight = at_once(self, X, y, sample_weight)
         with all_or_nothing(self), fit_tasks(self, "fit", X, y) as tasks:
-            refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
+            refuse_unreadable(takes_missing=True, X=X, y=y, sample_weight=sample_weight)
             standing = self._start()
             if self.method == "bma":
                 params = route(self, "fit", standing.children, sample_weight, fit_params)
@@ -62,7 +70,9 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
                 with one_walk([last_step(child) for _, child in standing.children]):
                     standing = standing.after(standing.fitted(self, fit_child, calls, tasks))
             else:
-                standing = self._learnt(standing, X, y, None, sample_weight, tasks, fit_params)
+                standing = self._learnt(
+                    standing, X, y, None, sample_weight, tasks, fit_params, may_wait=False
+                )
             self._store(standing, X, reset=True)
         return self
 
@@ -72,7 +82,7 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
         raise_for_params(fit_params, self, "partial_fit")
         X, y, sample_weight = at_once(self, X, y, sample_weight)
         with all_or_nothing(self), fit_tasks(self, "partial_fit", X, y) as tasks:
-            refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
+            refuse_unreadable(takes_missing=True, X=X, y=y, sample_weight=sample_weight)
             first = not hasattr(self, "_standing")
             if first:
                 standing = self._start()
@@ -94,6 +104,7 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
         sample_weight: Any,
         tasks: FitTasks | None,
         fit_params: dict[str, Any],
+        may_wait: bool = True,
     ) -> Standing:
         """After the rows of a call: at once, or chunk by chunk."""
         if self.method == "bma":
@@ -108,11 +119,15 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
         n_before = standing.shared.get("n_samples_seen_", 0)
         y = None if kind == "density_estimator" else y
         pieces = list(chunks(X, y, sample_weight, n_before, self.chunk_size))
-        if classes is None and kind == "classifier" and not standing.shared:
+        if classes is None and kind == "classifier" and not standing.shared and standing.waiting is None:
             classes = labels(pieces)
         if tasks is not None:
             tasks.expect(len(pieces))
-        return standing.learning(self, pieces, {} if classes is None else {"classes": classes}, tasks)
+        extra, call = (
+            {} if classes is None else {"classes": classes},
+            FirstCall(X, y, sample_weight, may_wait),
+        )
+        return standing.learning(self, pieces, extra, tasks, call=call)
 
     def _start(self) -> Standing:
         """Clones of the models, named, with seeds of their own."""
@@ -149,11 +164,14 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
         return found
 
     def _store(self, standing: Standing, X: Any, reset: bool) -> None:
-        self.__dict__ |= standing.shared
         X = names_of(X)
         check_feature_names(self, X, reset=reset)
         if reset:
             check_n_features(self, X, reset=True)
+        self._standing = standing
+        if standing.waiting is not None:
+            return
+        self.__dict__ |= standing.shared
         self.estimators_ = [child for _, child in standing.children]
         self.named_estimators_ = Bunch(**dict(standing.children))
         models = [last_step(child) for child in self.estimators_]
@@ -161,10 +179,29 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
         weighing = standing.weighing
         self.log_evidence_, self.log_evidence_std_ = weighing.log_evidence, weighing.log_evidence_std
         self.weights_ = weighing.weights
-        self._standing = standing
+
+    @property
+    def _held(self) -> Any:
+        """The model that waits for more rows; None if there is none."""
+        return self._standing.waiting if hasattr(self, "_standing") else None
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "_standing") and self._held is None
+
+    def _must_be_fitted(self) -> None:
+        """Predictions and scores need what rows have taught."""
+        if self._held is not None:
+            self._must_have_learnt("a prediction")
+        check_is_fitted(self)
+
+    def _still_held(self, name: str) -> NotFittedError:
+        """The error of rows that are too few, for an average of averages."""
+        return self._held._still_held(name)
 
     def _must_have_learnt(self, name: str) -> Standing:
         """An attribute that is computed exists, as the others do, only after fit."""
         if not hasattr(self, "_standing"):
             raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
+        if self._held is not None:
+            raise NotFittedError(f"no row of the average counts yet: {self._held._still_held(name)}")
         return self._standing

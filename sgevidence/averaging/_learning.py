@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..estimators import FitTasks
+from ..estimators import FitTasks, holds_rows
 from ..model_selection import last_step
 from ._checks import what_all_share
-from ._chunks import Chunk
+from ._chunks import Chunk, FirstCall
 from ._dynamic import Dynamic
 from ._path import Entry, extended
 from ._pipelines import behind_transformers, partial_fit_child
@@ -31,7 +31,13 @@ class Standing(NamedTuple):
     children: list[tuple[str, Any]]
     weighing: Posterior | Dynamic | Stacking
     path: list[Entry] = []
-    shared: dict[str, Any] = {}  #: rows seen, their checksum, classes
+    shared: dict[str, Any] = {}  #: rows seen, their checksum, classes; nothing while a model holds rows
+
+    @property
+    def waiting(self) -> Any:
+        """The first model that holds rows until it knows their units; None if there is none."""
+        models = (last_step(child) for _, child in self.children)
+        return next((model for model in models if holds_rows(model)), None)
 
     def after(self, fitted: list[Any], n_rows: float = 0.0, rows: RowScores | None = None) -> Self:
         """With models that have learnt from more rows, checked to be the same ones for all.
@@ -40,10 +46,13 @@ class Standing(NamedTuple):
         """
         names = [name for name, _ in self.children]
         models = [last_step(child) for child in fitted]
+        held = self._replace(children=list(zip(names, fitted)))
+        if held.waiting is not None:
+            return held
         shared = what_all_share(names, models)
         now = self.weighing.after(models, n_rows, rows)
         entry = Entry(shared["n_samples_seen_"], now.weights, now.log_evidence, now.log_evidence_std)
-        return type(self)(list(zip(names, fitted)), now, extended(self.path, entry), shared)
+        return type(self)(held.children, now, extended(self.path, entry), shared)
 
     def learning(
         self,
@@ -52,20 +61,21 @@ class Standing(NamedTuple):
         extra: dict[str, Any],
         tasks: FitTasks | None,
         metadata: dict[str, Any] | None = None,
+        call: FirstCall | None = None,
     ) -> Self:
         """After these rows; stacking asks the models for the scores of a chunk before they learn from it.
 
         ``owner`` is the average, ``extra`` goes to the models at the first chunk, ``tasks`` are told,
-        ``metadata`` of a single chunk go to those that request them.
+        ``metadata`` of a single chunk go to those that request them, ``call`` has the rows of all chunks.
         """
         standing = self
         for X, y, sample_weight in chunks:
-            first = not standing.shared
-            is_scored = isinstance(standing.weighing, Stacking) and not first
-            scores = standing.scores(X, y) if is_scored else None
+            is_new = not standing.shared
+            first = is_new and standing.waiting is None
+            scores = standing.scores(X, y) if isinstance(standing.weighing, Stacking) and not is_new else None
             params = route(owner, "partial_fit", standing.children, sample_weight, metadata or {})
             calls = [
-                (child, X, y, params[name], extra if first else {}, first)
+                (child, X, y, params[name], extra if first else {}, first, call if is_new else None)
                 for name, child in standing.children
             ]
             fitted = standing.fitted(owner, partial_fit_child, calls, tasks)

@@ -29,7 +29,6 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._compat import check_feature_names, raise_for_params
 from ..estimators import at_once, refuse_unreadable
@@ -81,8 +80,9 @@ class MixedPredictions(BaseEstimator):
     estimators: Any
     estimators_: list[Any]
     named_estimators_: Any
-    weights_: np.ndarray
+    weights_: Any
     classes_: np.ndarray
+    _must_be_fitted: Any
     _copies_are_branches = True  # of a stream, as its models' are
 
     @available_if(_children_predict)
@@ -107,7 +107,7 @@ class MixedPredictions(BaseEstimator):
         std : ndarray of shape (n_samples,)
             Only if ``return_std``.
         """
-        check_is_fitted(self)
+        self._must_be_fitted()
         if self._kind() == "classifier":
             if return_std:
                 raise ValueError("return_std is for regressors only")
@@ -139,7 +139,7 @@ class MixedPredictions(BaseEstimator):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        check_is_fitted(self)
+        self._must_be_fitted()
         return self._mix(self._ask("predict_log_proba", X))
 
     @available_if(_children_have("predict_proba"))
@@ -190,7 +190,7 @@ class MixedPredictions(BaseEstimator):
         ndarray of shape (n_samples,)
         """
         X, y, _ = at_once(self, X, y)
-        check_is_fitted(self)
+        self._must_be_fitted()
         kind = self._kind()
         if y is None and kind == "classifier":
             log_p = self.predict_log_proba(X)
@@ -225,7 +225,7 @@ class MixedPredictions(BaseEstimator):
         float
         """
         X, y, sample_weight = at_once(self, X, y, sample_weight)
-        check_is_fitted(self)
+        self._must_be_fitted()
         metrics = {"classifier": accuracy_score, "regressor": r2_score}
         if (kind := self._kind()) in metrics:
             return metrics[kind](y, self.predict(X, **params), sample_weight=sample_weight)
@@ -245,13 +245,13 @@ class MixedPredictions(BaseEstimator):
             With the tables ``models`` and ``parameters``; ``parameters`` is None unless the models are
             regressions of one kind without transformers in front.
         """
-        check_is_fitted(self)
+        self._must_be_fitted()
         return summary(self, level)
 
     def _ask(self, method: str, X: Any, *args: Any, metadata: Any = None, **kwargs: Any) -> list[Any]:
         """The answers of all models, each to X as its pipeline transforms it."""
         X, *_ = at_once(self, X, only_X=True)
-        refuse_unreadable(X=X)
+        refuse_unreadable(takes_missing=True, X=X)
         check_feature_names(self, X, reset=False)
         routed = route_to_last_steps(self, list(self.named_estimators_.items()), metadata or {})
         answers = []

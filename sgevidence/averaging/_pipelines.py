@@ -1,7 +1,8 @@
 """A stream through the models of an average, pipelines among them.
 
 scikit-learn's pipelines have no ``partial_fit``.  Here their transformers are fitted on the first chunk
-and kept, and the last step sees the chunks as they transform them.
+and kept, and the last step sees the chunks as they transform them; its units are those of all rows of the
+first call, transformed so.
 """
 
 import copy
@@ -11,7 +12,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.metadata_routing import process_routing
 
-from ..estimators import task_of
+from ..estimators import Standardising, task_of
+from ._chunks import FirstCall
 from ._routing import routing_enabled
 
 
@@ -55,19 +57,28 @@ def partial_fit_child(
     params: dict[str, Any],
     extra: dict[str, Any],
     first: bool,
+    call: FirstCall | None = None,
     owner: Any = None,
     leaf: Any = None,
 ) -> Any:
     """A copy of the child that has absorbed the rows; the child itself stays as it was.
 
-    ``params`` are metadata, ``extra`` goes to the model at the end as it is.
+    ``params`` are metadata, ``extra`` goes to the model at the end as it is, and ``call`` has the rows that
+    say what its units are, where the call is cut into chunks.
     """
     if isinstance(child, Pipeline):
-        return _partial_fit_pipeline(child, X, y, params, extra, first, owner, leaf)
+        return _partial_fit_pipeline(child, X, y, params, extra, first, call, owner, leaf)
     shallow = getattr(child, "_copies_are_branches", False)  # our own, whose states are immutable
     child = copy.copy(child) if shallow else copy.deepcopy(child)
     with task_of(owner, leaf, child):
-        return child.partial_fit(X, y, **extra, **params)
+        if call is None or not (isinstance(child, Standardising) and child.standardize):
+            return child.partial_fit(X, y, **extra, **params)
+        classes = extra.get("classes")
+        child._units_of_call = child._read_units(call.X, call.y, call.sample_weight, classes, call.may_wait)
+        try:
+            return child.partial_fit(X, y, **extra, **params)
+        finally:
+            del child._units_of_call
 
 
 def _partial_fit_pipeline(
@@ -77,6 +88,7 @@ def _partial_fit_pipeline(
     params: dict[str, Any],
     extra: dict[str, Any],
     first: bool,
+    call: FirstCall | None,
     owner: Any,
     leaf: Any,
 ) -> Pipeline:
@@ -88,6 +100,7 @@ def _partial_fit_pipeline(
                 step, X = _fit_transform(step, X, y, {} if routed is None else routed[name])
             else:
                 X = step.transform(X)
+            call = None if call is None else call.behind(step)
         steps.append((name, step))
     name, last = pipeline.steps[-1]
     if routed is not None:
@@ -95,7 +108,7 @@ def _partial_fit_pipeline(
     else:
         last_params = {key.removeprefix(f"{name}__"): value for key, value in params.items()}
     pipeline = copy.copy(pipeline)
-    last = partial_fit_child(last, X, y, last_params, extra, first, owner, leaf)
+    last = partial_fit_child(last, X, y, last_params, extra, first, call, owner, leaf)
     pipeline.steps = [*steps, (name, last)]
     return pipeline
 

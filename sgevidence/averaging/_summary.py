@@ -20,14 +20,7 @@ ABSENT_IS_ZERO = ("coef", "intercept")
 
 
 class ModelTable(Table):
-    """Models with their weights; the repr fits into eighty columns.
-
-    Parameters
-    ----------
-    columns : mapping of str to sequence
-    index : sequence of str
-        Names of the models.
-    """
+    """Models, the index, with their weights; the repr fits into eighty columns."""
 
     def to_string(self) -> str:
         """The table as text, without its last column, the warnings.

@@ -99,11 +99,13 @@ def bidirectional_error(
     Parameters
     ----------
     estimator : estimator
-        Any of this package; not changed.  A :class:`BayesianModel` must have ``sample_rows``.
+        Any of this package, with ``units=`` or ``standardize=False``; not changed.  A :class:`BayesianModel`
+        must have ``sample_rows``.
     n_rows : int
         Rows to simulate.
     X : array-like of shape (n_rows, n_features), optional
-        Inputs of a regression or classification.  By default columns of independent standard normals.
+        Inputs of a regression or classification.  By default columns of independent standard normals,
+        with ``units=`` in these.
     n_features : int, optional
         Columns where X is not given; 1 by default.  A ``BayesianModel`` with neither X nor n_features is
         taken for a density: what its ``sample_rows(theta, None, rng)`` returns are the rows themselves.
@@ -131,7 +133,8 @@ def bidirectional_error(
     Raises
     ------
     ValueError
-        If X does not have n_rows rows, or the model cannot simulate, also because of ``standardize=True``.
+        If X does not have n_rows rows, or the model cannot simulate, also because ``standardize=True``
+        without ``units=`` takes its priors from rows.
 
     Notes
     -----
@@ -168,7 +171,7 @@ def bidirectional_error(
     Examples
     --------
     >>> from sgevidence import BayesianLinearRegression, bidirectional_error
-    >>> model = BayesianLinearRegression(noise_std=1.0)
+    >>> model = BayesianLinearRegression(noise_std=1.0, standardize=False)
     >>> result = bidirectional_error(model, 50, n_features=2, n_repeats=2, n_temperatures=50, random_state=0)
     >>> bool((result.error_at_most < 2).all())
     True
@@ -177,7 +180,7 @@ def bidirectional_error(
     progress = Progress("bidirectional_error", verbose)
     found = []
     for i, (simulation, bounds, fit) in enumerate(rng.spawn(3) for _ in range(n_repeats)):
-        inputs = _inputs(n_rows, X, n_features, simulation)
+        inputs = _inputs(n_rows, X, n_features, estimator, simulation)
         blank, model = _blank(estimator, inputs, n_classes)
         exact = model.sample_prior(simulation, 1)
         is_given = X is not None or n_features is not None
@@ -193,7 +196,9 @@ def bidirectional_error(
             upper = forward(steps, model, n_particles, bounds, path=path)
         blank.set_params(random_state=int(fit.integers(2**31)))
         classes = np.arange(n_classes) if is_classifier(blank) else None
-        fitted = blank._learn(rows.X, rows.y, None, reset=True, classes=classes)
+        given = rows if blank._units is None else blank._units.restored_rows(rows)
+        fitted = blank._learn(given.X, given.y, None, reset=True, classes=classes)
+        lower, upper = (bound - blank._log_unit * n_rows for bound in (lower, upper))
         found.append((lower, upper, fitted.log_evidence_, fitted.log_evidence_std_))
         progress.done(f"repeat {i}: log Z in [{lower:.2f}, {upper:.2f}], estimate {found[-1][2]:.2f}")
     return BidirectionalError(*np.array(found).T)
@@ -202,21 +207,29 @@ def bidirectional_error(
 # -- data of the prior ---------------------------------------------------------------------------
 
 
-def _inputs(n_rows, X, n_features, rng):
-    """The inputs that are given, or independent standard normals."""
-    return rng.standard_normal((n_rows, n_features or 1)) if X is None else np.asarray(X, dtype=float)
+def _inputs(n_rows, X, n_features, estimator, rng):
+    """The inputs that are given, in the units of the prior, or independent standard normals."""
+    units = estimator.units
+    if X is None:
+        return rng.standard_normal((n_rows, n_features or (1 if units is None else len(units.scale))))
+    X = np.asarray(X, dtype=float)
+    return X if units is None else units.X(X)
 
 
 def _blank(estimator, inputs, n_classes):
     """An unfitted clone, and its model: coordinates of a regression depend on the values of its inputs."""
     blank = clone(estimator)
-    if blank.standardize:
+    if blank.standardize and blank.units is None:
         raise ValueError(
             "standardize=True takes the prior's units from the rows: no rows are drawn from such a prior; "
-            "use standardize=False, and inputs and priors of scale one"
+            "give units= of a fitted estimator, or standardize=False and inputs and priors of scale one"
         )
+    if blank.standardize:
+        blank._units = blank.units.selected(range(inputs.shape[1]), blank._kind)
     if is_classifier(blank):
         blank._encode(np.arange(n_classes), True, None)
+    if "columns" in blank.get_params():
+        blank.columns_ = np.arange(inputs.shape[1])
     if isinstance(blank, BayesianModel):  # there are no rows yet to try the functions at
         return blank, blank._unchecked_model()
     return blank, blank._make_model(inputs, None)

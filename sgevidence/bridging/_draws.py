@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-#: Shortest chain, in draws, in which an autocorrelation can be seen at all.
-MIN_DRAWS = 20
+from ..estimators import refuse_unreadable
+from ._layout import MIN_DRAWS, chains_first
+
 #: Draws per call of the log density: a model that holds (draws, rows) in memory stays small.
 BLOCK = 1000
 #: Smallest eigenvalue of the correlation matrix; below, columns are linearly dependent up to rounding.
@@ -18,12 +19,15 @@ LogDensity = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M,)
 def as_chains(draws: Any) -> tuple[np.ndarray, list[str]]:
     """A copy of the draws, (C, T, d), and the names of the d columns."""
     draws = getattr(draws, "posterior", draws)  # the group of an InferenceData or a DataTree
+    refuse_unreadable(draws=draws)
     if hasattr(draws, "data_vars"):
         theta, names = _flattened(draws.data_vars)
     else:
         theta = np.array(draws, dtype=float)
         theta = theta[None] if theta.ndim == 2 else theta
         names = [f"column {j}" for j in range(theta.shape[-1] if theta.ndim else 0)]
+        if theta.ndim == 3 and theta.size and np.isfinite(theta).all():
+            theta = chains_first(theta)
     _check(theta, names)
     return theta, names
 
@@ -47,8 +51,8 @@ def _check(theta: np.ndarray, names: list[str]) -> None:
     C, T, d = theta.shape
     if T < MIN_DRAWS:
         raise ValueError(
-            f"chains of {T} draws are too short (at least {MIN_DRAWS}); the order is (chains, n, d), and {C} "
-            "chains were given"
+            f"chains of {T} draws are too short (at least {MIN_DRAWS}); {C} chains were given, in the order "
+            "(chains, n, d)"
         )
     if C * (T // 2) < 2 * d:
         raise ValueError(
@@ -73,6 +77,19 @@ def _check(theta: np.ndarray, names: list[str]) -> None:
             )
 
 
+def one_by_one(log_density: Callable[[np.ndarray], Any]) -> LogDensity:
+    """A log density of one draw, for several."""
+
+    def of_several(theta: np.ndarray) -> np.ndarray:
+        values = [np.asarray(log_density(t), dtype=float) for t in theta]
+        for value in values:
+            if value.size != 1:
+                raise ValueError(f"log_density gave the shape {value.shape} for one draw, not a number")
+        return np.array([value.item() for value in values])
+
+    return of_several
+
+
 def evaluate(log_density: LogDensity, theta: np.ndarray) -> np.ndarray:
     """log p at θ (…, d) → (…,), in blocks of copies, so that no buffer is shared with the user's function."""
     points = theta.reshape(-1, theta.shape[-1])
@@ -80,11 +97,13 @@ def evaluate(log_density: LogDensity, theta: np.ndarray) -> np.ndarray:
     for start in range(0, len(points), BLOCK):
         block = points[start : start + BLOCK].copy()
         M, d = block.shape
-        value = np.asarray(log_density(block), dtype=float)
+        given = log_density(block)
+        refuse_unreadable(log_density=given)
+        value = np.asarray(given, dtype=float)
         if value.shape != (M,):
             raise ValueError(
                 f"log_density gave the shape {value.shape} for {M} draws of {d} columns, and must give "
-                f"({M},); for a function f of one draw give lambda theta: np.array([f(t) for t in theta])"
+                f"({M},); a function of one draw needs vectorized=False"
             )
         out[start : start + M] = value
     if np.isnan(out).any() or (out == np.inf).any():

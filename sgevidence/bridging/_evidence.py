@@ -9,12 +9,14 @@ from .._compat import validate_params
 from ..estimators import generator
 from ..exceptions import EvidenceWarning
 from ..targets import cross_fitted
-from ._draws import LogDensity, as_chains, evaluate
+from ._draws import LogDensity, as_chains, evaluate, one_by_one
 from ._mixing import Mixing, split_mixing
 from ._warp import Half, bridged
 
 #: R̂ above which chains disagree.
 MAX_R_HAT = 1.05
+#: Variance between chains up to which short ones agree, in units of what their autocorrelation explains.
+MAX_EXCESS = 3.0
 #: Effective draws of the quantity that mixes worst, of all chains and per chain, for a believable error bar.
 MIN_EFFECTIVE, MIN_EFFECTIVE_PER_CHAIN = 100.0, 5.0
 #: Effective draws of the Gaussian, of either half, for a believable error bar.
@@ -42,22 +44,33 @@ class BridgeEvidence(NamedTuple):
 
 
 @validate_params(
-    {"draws": "no_validation", "log_density": [callable], "random_state": ["random_state"]},
+    {
+        "draws": "no_validation",
+        "log_density": [callable],
+        "vectorized": ["boolean"],
+        "random_state": ["random_state"],
+    },
     prefer_skip_nested_validation=True,
 )
-def bridge_evidence(draws: Any, log_density: LogDensity, *, random_state: Any = None) -> BridgeEvidence:
+def bridge_evidence(
+    draws: Any, log_density: LogDensity, *, vectorized: bool = True, random_state: Any = None
+) -> BridgeEvidence:
     """Log evidence from posterior draws of any sampler, by warped bridge sampling.
 
     Parameters
     ----------
-    draws : array-like of shape (n, d) or (chains, n, d), or ArviZ data
-        Draws on an unconstrained scale (log σ, not σ), in the order in which the chains made them.  An
+    draws : array-like of shape (n, d), (chains, n, d) or (steps, walkers, d), or ArviZ data
+        Draws on an unconstrained scale (log σ, not σ), in the order in which the chains made them.  Their
+        autocorrelation tells which axis has the steps, so that emcee's ``get_chain()`` and
+        ``get_chain(flat=True)``, in which walkers alternate, are given as they are.  An
         ``arviz.InferenceData``, an ``xarray.DataTree`` with the group ``posterior``, or an ``xarray.Dataset``
         is flattened: its variables side by side in their order, the last index of each fastest.  Select the
         parameters of the density, as in ``data.posterior[["mu", "log_sigma"]]``, without functions of them.
     log_density : callable (M, d) -> (M,)
         log likelihood + log prior of M draws at a time, nats, with all constants that shall count and the
         Jacobian of the unconstrained scale.  −inf outside of the support.
+    vectorized : bool, default=True
+        False: ``log_density`` takes one draw (d,) and gives a number.
     random_state : int, RandomState instance or None, default=None
         Seed of the draws of the fitted Gaussians.
 
@@ -109,6 +122,7 @@ def bridge_evidence(draws: Any, log_density: LogDensity, *, random_state: Any = 
     True
     """
     theta, names = as_chains(draws)
+    log_density = log_density if vectorized else one_by_one(log_density)
     log_p = evaluate(log_density, theta)
     if (log_p == -np.inf).any():
         raise ValueError("log_density is −inf at draws: they are not of the posterior that it describes")
@@ -131,9 +145,9 @@ def bridge_evidence(draws: Any, log_density: LogDensity, *, random_state: Any = 
 def _chain_doubts(found: list[Mixing], names: list[str], shape: tuple[int, int]) -> list[str]:
     """Whether the chains have mixed."""
     (C, T), out = shape, []
-    apart = int(np.argmax([m.r_hat for m in found]))
+    apart = int(np.argmax([m.r_hat if m.excess > MAX_EXCESS else 0.0 for m in found]))
     slow = int(np.argmin([m.n_effective for m in found]))
-    if (r_hat := found[apart].r_hat) > MAX_R_HAT:
+    if (r_hat := found[apart].r_hat) > MAX_R_HAT and found[apart].excess > MAX_EXCESS:
         who = "the chains" if C > 1 else "the two halves of the chain"
         out.append(
             f"{who} disagree, or are too short to agree (R̂ of {names[apart]} is {r_hat:.2f}): modes may have "

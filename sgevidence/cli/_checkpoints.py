@@ -18,10 +18,7 @@ WATCHED_ROWS = 500
 def resumed(fresh: Any, path: Path) -> Any:
     """The estimator of the file, or the fresh one where there is no file yet.
 
-    Raises
-    ------
-    ValueError
-        If the file is damaged, or that of a run with other options.
+    ValueError if the file is damaged, or that of a run with other options.
     """
     if not path.exists():
         return fresh

@@ -8,10 +8,7 @@ from math import isfinite
 def rows_of_lines(lines: Iterable[str], name: str) -> Iterator[list[float]]:
     """Numbers between commas, semicolons or blanks; a first line of words is a header.
 
-    Raises
-    ------
-    ValueError
-        Naming file, line and column of what is no number, or of a row of another length.
+    ValueError names file, line and column of what is no number, or of a row of another length.
     """
     width: int | None = None
     for number, line in enumerate(lines, start=1):

@@ -17,13 +17,7 @@ def given(rows: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def component_counts(text: str) -> list[int]:
-    """Numbers of "1-7" or "1,2,4".
-
-    Raises
-    ------
-    ValueError
-        If the text is neither.
-    """
+    """Numbers of "1-7" or "1,2,4"; ValueError for other texts."""
     counts: list[int] = []
     for part in text.split(","):
         found = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())

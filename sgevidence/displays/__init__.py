@@ -1,5 +1,6 @@
 """Pictures in scikit-learn's form: ``from_estimator`` or ``from_estimators``, ``plot``, ``ax_``."""
 
+from ._bayes_factor import BayesFactorDisplay
 from ._coefficients import CoefficientsDisplay
 from ._comparison import ComparisonDisplay
 from ._evidence import EvidenceDisplay
@@ -12,6 +13,7 @@ from ._surprise import SurpriseDisplay
 from ._weights import WeightsDisplay
 
 __all__ = [
+    "BayesFactorDisplay",
     "EvidenceDisplay",
     "ComparisonDisplay",
     "ModelProbabilitiesDisplay",

@@ -9,10 +9,7 @@ from ..model_selection import last_step
 def drawn(display: type, estimator: Any, *attributes: str) -> Any:
     """The model behind pipelines, which has one of the attributes that the display reads.
 
-    Raises
-    ------
-    TypeError
-        Naming the display and what it draws instead.
+    TypeError names the display and what it draws instead.
     """
     model = last_step(estimator)
     if any(hasattr(owner, name) for owner in (model, type(model)) for name in attributes):

@@ -21,13 +21,7 @@ FAR = 20.0
 
 
 def pyplot(display: object) -> Any:
-    """``matplotlib.pyplot``, imported when something is drawn.
-
-    Raises
-    ------
-    ImportError
-        With the command that installs it.
-    """
+    """``matplotlib.pyplot``, imported when something is drawn; ImportError tells what installs it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:

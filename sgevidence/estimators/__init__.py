@@ -4,9 +4,10 @@ from ._autoregression import BayesianAutoregression
 from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._categorical_mixture import BayesianCategoricalMixture
-from ._collections import is_dask, names_of
+from ._collections import is_dask, names_of, refuse_unknown_sizes
 from ._custom import BayesianModel
 from ._dimensions import dimensions, places, scalar_names
+from ._documentation import documented
 from ._every_k import error_covariance, one_walk, one_walk_of_clones
 from ._given import at_once
 from ._glm import BayesianGLM
@@ -15,6 +16,7 @@ from ._input import (
     column_indices,
     fingerprint,
     generator,
+    looks_normalised,
     refuse_extreme,
     refuse_unreadable,
 )
@@ -25,12 +27,16 @@ from ._prior_conflict import CONFLICT, prior_conflict
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._sources import RowSource
+from ._standardising import Learnt, Standardising, holds_rows, takes_units
 from ._summary import ParameterTable, bounds, heading, percent, warned, weighted_quantiles
 from ._transaction import all_or_nothing
-from ._units import Units
+from ._unit_watch import UnitWatch
+from ._units import MIN_ROWS as MIN_UNIT_ROWS
+from ._units import Fold, Units
 
 __all__ = [
     "CONFLICT",
+    "MIN_UNIT_ROWS",
     "BayesianAutoregression",
     "BayesianCategoricalMixture",
     "BayesianGLM",
@@ -41,7 +47,10 @@ __all__ = [
     "EvidenceEstimator",
     "ParameterTable",
     "RowSource",
+    "Learnt",
+    "Standardising",
     "Units",
+    "UnitWatch",
     "FitTasks",
     "fit_tasks",
     "task_of",
@@ -51,11 +60,16 @@ __all__ = [
     "column_indices",
     "dimensions",
     "error_covariance",
+    "Fold",
+    "documented",
     "fingerprint",
     "generator",
     "is_dask",
     "heading",
+    "holds_rows",
+    "takes_units",
     "linear_model",
+    "looks_normalised",
     "merge",
     "names_of",
     "percent",
@@ -63,6 +77,7 @@ __all__ = [
     "prior_conflict",
     "refuse_changes",
     "refuse_extreme",
+    "refuse_unknown_sizes",
     "refuse_unreadable",
     "scalar_names",
     "settings",

@@ -7,7 +7,6 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from .._compat import Interval, StrOptions, fit_context, num_samples
 from ._base import EvidenceEstimator
@@ -17,6 +16,7 @@ from ._given import at_once
 from ._lags import check_series, series_and_columns
 from ._series import SeriesEstimator
 from ._stream import learns_online
+from ._units import Units
 
 
 @documented
@@ -40,22 +40,22 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
         largest order among them.
     trend : {"n", "c", "ct"}, default="c"
         Neither intercept nor trend; an intercept; an intercept and a linear trend, in which t is 1 in the
-        first row.  A coefficient per row is small: with "ct" state ``standardize=True`` or a small
-        ``coef_scale``.
+        first row.
     noise_std : float or None, default=None
         Known σ; None: unknown, inferred with the others.
-    coef_scale, intercept_scale : float, default=1.0
-        Prior standard deviations.  A coefficient of a lag has no unit, and stationary series have most of
-        them within 1.
+    coef_scale : float, default=1.0
+        Prior standard deviation of a coefficient.  That of a lag has no unit, and stationary series have
+        most of them within 1.
+    intercept_scale : float or None, default=None
+        Prior standard deviation of the intercept; None: 1.
     noise_prior : tuple of two floats or None, default=None
         Shape and scale of an inverse gamma prior of σ².
     noise_scale : float or None, default=None
         Scale of the half-Student-t prior of σ; None: 1.  At most one of ``noise_std``, ``noise_prior`` and
         ``noise_scale`` may be given.
-    standardize : bool, default=False
-        State the priors for a series (and columns) of mean 0 and standard deviation 1: those of the rows of
-        the first call, without the first ``max_order``.  Lags have the units of the series, so that their
-        coefficients are as they are.  The evidence is that of y as given.
+    {units}
+        Lags have the units of the series, so that their coefficients are as they are; units are those of
+        the rows after the first ``max_order``.
     {parameters of every estimator}
 
     Attributes
@@ -118,10 +118,11 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
         "trend": [StrOptions({"n", "c", "ct"})],
         "noise_std": [Interval(Real, 0, None, closed="neither"), None],
         "coef_scale": [Interval(Real, 0, None, closed="neither")],
-        "intercept_scale": [Interval(Real, 0, None, closed="neither")],
+        "intercept_scale": [Interval(Real, 0, None, closed="neither"), None],
         "noise_prior": [tuple, list, None],
         "noise_scale": [Interval(Real, 0, None, closed="neither"), None],
         "standardize": ["boolean"],
+        "units": [Units, None],
     }
 
     def __init__(
@@ -132,10 +133,11 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
         trend: str = "c",
         noise_std: float | None = None,
         coef_scale: float = 1.0,
-        intercept_scale: float = 1.0,
+        intercept_scale: float | None = None,
         noise_prior: tuple[float, float] | None = None,
         noise_scale: float | None = None,
-        standardize: bool = False,
+        standardize: bool = True,
+        units: Units | None = None,
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -150,6 +152,7 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
         self.noise_prior = noise_prior
         self.noise_scale = noise_scale
         self.standardize = standardize
+        self.units = units
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
@@ -231,7 +234,7 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
         std : ndarray of shape (n_samples,)
             Only if ``return_std``.
         """
-        check_is_fitted(self)
+        self._must_be_fitted()
         X, y, _ = at_once(self, X, y)
         if y is None and self.n_features_in_:
             return self.forecast(num_samples(X), X, return_std=return_std)
@@ -271,7 +274,7 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
             y beside exogenous columns: minus the entropy of a Gaussian with the standard deviation of the
             forecast.
         """
-        check_is_fitted(self)
+        self._must_be_fitted()
         X, y, _ = at_once(self, X, y)
         if y is None and self.n_features_in_:
             return -0.5 * (1 + np.log(2 * np.pi)) - np.log(self.predict(X, return_std=True)[1])

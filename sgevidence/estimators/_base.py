@@ -12,7 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from .._compat import HasMethods, check_sample_weight
 from ..exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError
@@ -22,13 +22,13 @@ from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ._callbacks import fit_tasks
 from ._folding import learn_by_sums
 from ._given import arrays_of, at_once, collection_in
-from ._input import fingerprint, generator, refuse_extreme, refuse_unreadable
+from ._input import fingerprint, generator, looks_normalised, refuse_extreme, refuse_unreadable
 from ._prior_conflict import CONFLICT, prior_conflict
 from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
 from ._stream import Stream, is_online
 from ._transaction import all_or_nothing
-from ._units import Units
+from ._unit_watch import UnitWatch
 
 
 class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
@@ -41,8 +41,8 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     random_state: Any
     verbose: Any
     n_jobs: int | None = None  #: of those that have the parameter
-    standardize: bool = False  #: of those that have the parameter
     _takes_known = False  # an offset, or trials
+    _takes_missing = False  # levels of X
     n_samples_seen_: int
     _settings: dict[str, Any]  #: parameters of the first call
     data_fingerprint_: int
@@ -93,10 +93,6 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """The numbers of the rows by which evidences of other data are told: those that are random."""
         return rows.X if rows.y is None else rows.y
 
-    def _units_of(self, rows: Rows) -> Units:
-        """The units of the first rows, where there is a parameter ``standardize``."""
-        raise TypeError(f"{type(self).__name__} does not standardise")
-
     def _encode(self, y: Any, reset: bool, classes: Any) -> Any:
         """Targets as the model wants them; the classifier stores its classes here."""
         return y
@@ -117,32 +113,42 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         return self
 
     def _absorb(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> None:
-        """One update."""
-        sampler, parameters = self._sampler(), settings(self)
+        """One update, or rows that are held until there are enough to know their units."""
+        sampler, parameters, is_fit = self._sampler(), settings(self), reset
         reset = reset or self._is_first_call()
         if reset:
-            self._doubts = []
+            self._doubts, self._held, self._settings, self.data_fingerprint_ = [], None, parameters, 0
         else:
             refuse_changes(self._settings, parameters)
         given = self._rows(X, y, sample_weight, reset, classes)
-        if reset:
-            self._units = self._units_of(given) if self.standardize else None
-        rows = given if self._units is None else self._units.rows(given)
-        if reset:
-            self._model, self._settings = self._make_model(rows.X, rows.y), parameters
-            self.n_samples_seen_, self._weight_seen, self.data_fingerprint_ = 0, 0.0, 0
+        self.data_fingerprint_ = fingerprint(self._identity(given), given.weight, self.data_fingerprint_)
+        starts, whole = (
+            reset or self._held is not None,
+            given if self._held is None else self._held.join(given),
+        )
+        if starts:
+            if not self._take_units(whole, may_wait=not is_fit):
+                return
+        elif self._units is not None:
+            self._units = self._units.with_late_columns(given, self._weight_seen, self._is_centred)
+        rows = whole if self._units is None else self._units.rows(whole)
+        if starts:
+            self._model = self._make_model(rows.X, rows.y)
+            self.n_samples_seen_, self._weight_seen, self._watch = 0, 0.0, UnitWatch.none()
         try:
-            self._add(sampler, rows, given.total_weight, reset, X, y)
+            self._add(sampler, rows, whole.total_weight, starts, X, y)
         except ImpossibleRowsError as error:
-            found = error.among(rows, sample_weight)
+            found = error.among(rows, sample_weight if len(whole) == len(given) else None)
             found.rows = error.rows if self._units is None else self._units.restored_rows(error.rows)
             raise found from None
-        self.data_fingerprint_ = fingerprint(self._identity(given), given.weight, self.data_fingerprint_)
-        self._judge(rows)
+        self._held = None
+        self._judge(rows, starts)
 
     def _add(self, sampler: Any, rows: Any, weight: float, reset: bool, X: Any, y: Any) -> None:
         """Run the sampler on rows in the units of the model; ``weight`` is their total one."""
         self._weight_seen += weight
+        if reset and (words := looks_normalised(len(rows), weight)):
+            self._doubt(words, stacklevel=6)
         call = "fit" if reset else "partial_fit"
         with fit_tasks(self, call, X, y) as tasks:
             name, total = getattr(self, "_named", type(self).__name__), self.n_samples_seen_ + len(rows)
@@ -160,11 +166,13 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
                 ) from error
             self.n_samples_seen_ += len(rows)
 
-    def _judge(self, rows: Rows) -> None:
-        """Doubts of the answer to these rows."""
+    def _judge(self, rows: Rows, starts: bool) -> None:
+        """Doubts of the answer to these rows, which are in the units of the model."""
         words = None if self._is_proposed else far_columns(self._model, rows)
         if words is not None:
             self._doubt(words, stacklevel=6)
+        if self._units is not None:
+            self._watch_units(rows, starts)
         if not any(words.startswith(CONFLICT) for words in self._doubts):
             words = self._prior_conflict(rows)
             if words is not None:
@@ -174,6 +182,11 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """Parts of the posterior, or of these rows, that contradict the prior."""
         cloud = self.particles_, self.particle_weights_
         return prior_conflict(self._model, *cloud, rows, self._units is not None)
+
+    @property
+    def _is_centred(self) -> bool:
+        """Columns are measured from their means."""
+        return bool(getattr(self, "fit_intercept", True))
 
     @property
     def _is_proposed(self) -> bool:
@@ -193,7 +206,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
         Samplers copy what they keep, and a user's functions are given views that cannot be written to.
         """
-        refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
+        refuse_unreadable(takes_missing=self._takes_missing, X=X, y=y, sample_weight=sample_weight)
         X, y = self._validate(X, y, reset)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         refuse_extreme(sample_weight=weight)
@@ -207,7 +220,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """The rows of a first call in the units of the model; nothing is learnt."""
         self._doubts = []
         rows = self._rows(X, y, sample_weight, True, None)
-        self._units = self._units_of(rows) if self.standardize else None
+        self._take_units(rows, may_wait=False)
         return rows if self._units is None else self._units.rows(rows)
 
     def _doubt_of(self, rows: Rows) -> str | None:
@@ -239,11 +252,6 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         for complaint in sampler.complaints(new):
             warnings.warn(complaint, EvidenceWarning, stacklevel=7)
 
-    def _doubt(self, words: str, stacklevel: int) -> None:
-        """Warn of the model or the rows, now and in ``warnings_``; ``stacklevel`` as if it warned itself."""
-        self._doubts = list(dict.fromkeys([*self._doubts, words]))
-        warnings.warn(words, EvidenceWarning, stacklevel=stacklevel + 1)
-
     def _report(self, answer: Any, weights: np.ndarray) -> None:
         unit = 0.0 if self._units is None else self._log_unit * self._weight_seen
         self.log_evidence_ = answer.log_evidence - unit
@@ -253,28 +261,23 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         """Validated rows in the form that the model was fitted on."""
-        check_is_fitted(self)
+        self._must_be_fitted()
         X, y, _ = at_once(self, X, y)
-        refuse_unreadable(X=X, y=y)
+        refuse_unreadable(takes_missing=self._takes_missing, X=X, y=y)
         X, y = self._validate(X, y, False)
         rows = Rows.of(self._encode_X(X, False), self._encode(y, False, None))
         return rows if self._units is None else self._units.rows(rows)
 
     def _validate_X(self, X: Any) -> np.ndarray:
         """Rows to predict, in the units of the model."""
-        check_is_fitted(self)
+        self._must_be_fitted()
         X, *_ = at_once(self, X, only_X=True)
         X = self._columns_of(X)
         return X if self._units is None else self._units.X(X)
 
     def _columns_of(self, X: Any) -> np.ndarray:
         """Validated columns that the model uses."""
-        refuse_unreadable(X=X)
+        refuse_unreadable(takes_missing=self._takes_missing, X=X)
         X = validate_data(self, X, reset=False, dtype=np.float64)
         self._refuse_extreme(X=X)
         return X
-
-    def _refuse_extreme(self, **arrays: np.ndarray) -> None:
-        """Standardised numbers are judged in their units."""
-        if not self.standardize:
-            refuse_extreme(**arrays)

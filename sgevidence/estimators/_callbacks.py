@@ -15,16 +15,7 @@ from .._compat import callback_management_context
 class FitTasks:
     """The tree of one call; a watcher of :class:`~sgevidence.samplers.Progress`.
 
-    Parameters
-    ----------
-    estimator : estimator
-        With ``CallbackSupportMixin``.
-    task_name : str
-        Name of the call.
-    part_name : str
-        Name of its parts.
-    X, y : array-like
-        For the hooks of the call as a whole.
+    The names are those of the call and of its parts; X and y are for the hooks of the call as a whole.
     """
 
     def __init__(self, estimator: Any, task_name: str, part_name: str, X: Any, y: Any):

@@ -11,6 +11,8 @@ class LinearCoefficients(PosteriorReports):
     """Posterior moments of coefficients and intercept."""
 
     fit_intercept: bool
+    coef_scale: float
+    intercept_scale: float | None
 
     @property
     def coef_(self) -> np.ndarray:
@@ -32,6 +34,21 @@ class LinearCoefficients(PosteriorReports):
         self._must_have_learnt("intercept_")
         mean = self._posterior_mean_and_std("intercept")[0]
         return mean if mean.ndim else float(mean)
+
+    def _prior_notes(self) -> list[str]:
+        stated = f"coefficients N(0, {self.coef_scale:g}²)"
+        if self.fit_intercept:
+            stated += f", intercept N({'b₀' if self._has_origin else '0'}, {self._intercept_scale:g}²)"
+        return self._said(stated)
+
+    @property
+    def _intercept_scale(self) -> float:
+        return 1.0 if self.intercept_scale is None else float(self.intercept_scale)
+
+    @property
+    def _has_origin(self) -> bool:
+        """Whether the intercept is measured from the link of the mean."""
+        return self._units is not None and self._kind != "numbers"
 
 
 class KnownOrUnknownNoise(PosteriorReports):

@@ -57,10 +57,7 @@ class FileCollection:
 class DaskCollection:
     """Rows of Dask arrays and dataframes, which are cut alike.
 
-    Raises
-    ------
-    ValueError
-        If they are not: rows would be paired with the targets of others.
+    ValueError if they are not: rows would be paired with the targets of others.
     """
 
     can_be_read = False
@@ -126,10 +123,7 @@ def part_of(names: list[str], *arrays: Any) -> Part:
 def computed(tasks: list[Any]) -> tuple[Any, ...]:
     """Results of tasks, in whatever scheduler Dask is set to.
 
-    Raises
-    ------
-    RuntimeError
-        If parts are lost that nothing can compute again.
+    RuntimeError if parts are lost that nothing can compute again.
     """
     from dask import compute
 
@@ -149,6 +143,18 @@ def is_dask(X: Any) -> bool:
     return hasattr(type(X), "to_delayed") and hasattr(type(X), "ndim")
 
 
+def refuse_unknown_sizes(axis: int, **arrays: Any) -> None:
+    """Dask does not say of which argument it knows too little: a ValueError that does, and what to do."""
+    for name, array in arrays.items():
+        sizes = getattr(array, "chunks", ())[axis : axis + 1] if is_dask(array) else ()
+        if any(np.isnan(size).any() for size in sizes):
+            kind = "rows" if axis == 0 else "columns"
+            raise ValueError(
+                f"{name} is a Dask array of parts with an unknown number of {kind}: call "
+                f"{name}.compute_chunk_sizes() before"
+            )
+
+
 def names_of(X: Any) -> Any:
     """Object with the names and the number of the columns of X: a dataframe without rows for one of Dask."""
     return X._meta if is_dask(X) and hasattr(X, "columns") else X
@@ -165,6 +171,7 @@ def blocks(column: Any, X: Any, name: str) -> list[Any]:
     if not is_dask(column):
         return _cut_as(column, X, name)
     if hasattr(column, "rechunk"):  # an array
+        refuse_unknown_sizes(1, **{name: column})
         known = getattr(X, "chunks", None)
         if column.ndim == 2:
             column = column.rechunk({1: -1})

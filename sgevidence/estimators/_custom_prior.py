@@ -41,10 +41,7 @@ def dictionary_in_place(init: Callable) -> Callable:
 def custom_model(estimator: Any, has_rows: bool) -> CustomModel:
     """The model of the functions and priors that an estimator was given.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If there are not exactly one way to state the prior, or a prior cannot be used.
+    TypeError or ValueError if there is not exactly one way to state the prior, or a prior cannot be used.
     """
     prior = _prior(estimator)
     if isinstance(prior, PlainParameters):

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..history import Rows
 from ..models import CustomModel, RowFunction, check_shape
@@ -38,7 +38,7 @@ class RowsOrNone(ConditionalEstimator):
         return Rows.of(np.zeros((1, 1)))  # stands for the one value of log_likelihood(p)
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
-        check_is_fitted(self)
+        self._must_be_fitted()
         if not self._functions.has_rows:
             raise ValueError(NO_ROWS)
         return super()._rows_to_score(X, y)

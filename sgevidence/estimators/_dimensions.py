@@ -13,6 +13,9 @@ DIMENSIONS = {
     "covariances": ("component", "feature", "other_feature"),
     "category_probabilities": ("component", "level"),
     "theta": ("parameter",),
+    "fixed_effects": ("contrast",),
+    "effects": ("effect",),
+    "effect_stds": ("term",),
 }
 #: Axes by whose places a table is grouped.
 GROUPS = ("class", "component")
@@ -31,6 +34,8 @@ def places(model: Any, dimension: str, size: int) -> list[Any]:
     if dimension == "level":
         columns = places(model, "feature", model.n_features_in_)
         return [f"{name}={level}" for name, known in zip(columns, model.categories_) for level in known]
+    if dimension in getattr(model, "_place_names", {}):
+        return model._place_names[dimension]
     if dimension not in ("feature", "other_feature"):
         return list(range(size))
     if hasattr(model, "coef_names_"):  # not columns of X alone

@@ -17,14 +17,28 @@ n_jobs : int or None, default=None
     Processes that share sums over many rows, −1 for all cores; None is one, unless ``joblib.parallel_config``
     says more.  It changes no digit.  Sums over few rows, in less than a tenth of a second, stay in one."""
 
+UNITS = """\
+standardize : bool, default=True
+    State the priors in units of the data, so that no answer depends on how columns were typed: columns (and
+    a y with a location) have mean 0 and standard deviation 1 among the rows of the first call, two-valued
+    columns mean 0 and the distance 1; without an intercept root mean squares are 1.  The evidence is that
+    of the data as given, conditional on these units, and results are in the data's units.  Fewer than ten
+    rows in the first ``partial_fit`` are held until more come.  False: priors are for the numbers as given,
+    as in the papers.
+units : Units or None, default=None
+    ``units_`` of another fitted estimator; None: units of the first call.  With them a stream that is cut
+    anywhere has the evidence of one ``fit``."""
+
 ATTRIBUTES = """\
+units_ : Units
+    Units in which the priors are stated; there are none with ``standardize=False``.
 log_evidence_, log_evidence_std_ : float
     log p(y | X), of a density log p(X), of all rows seen and its standard error, in nats.
 evidence_path_ : dict of str to ndarray
     One entry per chunk: n_samples, log_evidence, log_evidence_std, log_predictive (of the chunk
     given the rows before it), n_annealing_steps, ess, lambdas (array of arrays), n_refused,
     n_likelihoods, n_gradients, n_particles, n_moves, n_escorts, n_escorts_refused, acceptance,
-    n_proposals, n_sharpened, disagreement, n_renewals, missed_mode, sample_noise,
+    n_proposals, n_sharpened, n_returned, hysteresis, disagreement, n_renewals, missed_mode, sample_noise,
     noise_to_injection, anchor_distance, total_weight (of the rows).  At most 4096 entries: then every
     second is dropped.
 diagnostics_ : dict of str to float
@@ -34,7 +48,8 @@ diagnostics_ : dict of str to float
     sub-sample of the history does not know), anchor_distance (posterior widths per √d), n_renewals
     and missed_mode (modes taken from outside, or lost when they were last looked for, nats),
     n_proposals (answers of a density that covers the posterior), n_sharpened (annealed answers that a
-    bridge has made sharper).
+    density has made sharper), hysteresis (nats by which tempering beyond the posterior and back does not
+    close), n_returned (answers that are the mean of annealing from the prior and back to it).
     Another sampler has other keys.
 warnings_ : list of str
     Why the answer should not be trusted as it is: the texts of ``EvidenceWarning`` for all rows seen.
@@ -52,7 +67,11 @@ feature_names_in_ : ndarray of shape (`n_features_in_`,)
     Only if X has column names."""
 
 #: Lines of a class docstring that stand for the text above.
-PLACES = {"{parameters of every estimator}": PARAMETERS, "{attributes of every estimator}": ATTRIBUTES}
+PLACES = {
+    "{units}": UNITS,
+    "{parameters of every estimator}": PARAMETERS,
+    "{attributes of every estimator}": ATTRIBUTES,
+}
 
 
 def described(function: Callable) -> Callable:

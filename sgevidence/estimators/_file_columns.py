@@ -30,13 +30,7 @@ def files_of(source: Any) -> list[Path]:
 
 
 def as_numbers(column: Any, name: str, is_target: bool) -> Any:
-    """The column as float64, nothing in it infinite; labels as they are.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Naming the column.
-    """
+    """The column as float64, nothing in it infinite; labels as they are.  Errors name the column."""
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.types as kinds
@@ -73,10 +67,7 @@ def may_go_on(kind: Any) -> bool:
 def read_numbers(column: Any, name: str) -> Any:
     """A column of text as whole numbers, to the last digit, or else as float64.
 
-    Raises
-    ------
-    ValueError
-        Naming the column and the text that is no number.
+    ValueError names the column and the text that is no number.
     """
     import pyarrow as pa
     import pyarrow.compute as pc

@@ -7,7 +7,6 @@ uniform sample of that size says what the rows look like, and sums over the part
 
 import copy
 from collections.abc import Callable
-from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +16,6 @@ from sklearn.utils import get_tags
 
 from .._compat import num_samples
 from ..history import FoldedRows, Rows
-from ..models import ExactSums
 from ..samplers import SGAIS
 from ..targets import FoldsDoNotSuffice
 from ._collections import Collection, together
@@ -26,6 +24,7 @@ from ._input import fingerprint, generator, joined_fingerprint
 from ._parts import Counter, LevelTaker, Reader, Taker, light, whole
 from ._settings import settings
 from ._sources import Part
+from ._unit_watch import UnitWatch
 from ._units import Units
 
 #: Rows that are fetched for a sampler that does not say how many it keeps.
@@ -65,10 +64,8 @@ class ReadParts(NamedTuple):
 def learn_by_sums(estimator: Any, collection: Collection, X: Any, y: Any) -> None:
     """Forget what was seen and learn from the rows of a collection.
 
-    Raises
-    ------
-    ValueError
-        On bad input, naming the part, and if sums do not tell the posterior of rows that cannot be read here.
+    ValueError on bad input, naming the part, and if sums do not tell the posterior of rows that cannot be
+    read here.
     """
     sampler = estimator._sampler()
     counted = collection.each(Counter(is_classifier(estimator), get_tags(estimator).input_tags.allow_nan))
@@ -106,12 +103,12 @@ def _learn(
     drawn = together([part for part, some in zip(collection.each(Taker(numbers)), numbers) if len(some)])
     shown = _levels_shown(estimator, collection)
     sample = estimator._rows(*arrays_of(together([drawn, *shown])), True, labels)[: len(places)]
-    estimator._units = None
-    if estimator.standardize:
-        estimator._units = _units(estimator, ReadParts(estimator, collection, None), sample.X.shape[1])
+    estimator._held = None
+    estimator._take_units(sample, may_wait=False, fold=ReadParts(estimator, collection, None).fold)
+    if estimator._units is not None:
         sample = estimator._units.rows(sample)
     estimator._model, estimator._settings = estimator._make_model(sample.X, sample.y), settings(estimator)
-    estimator.n_samples_seen_, estimator._weight_seen = 0, 0.0
+    estimator.n_samples_seen_, estimator._weight_seen, estimator._watch = 0, 0.0, UnitWatch.none()
     surveys = ReadParts(estimator, collection, None).each(partial(_survey, light(estimator)))
     found = [survey for survey in surveys if survey is not None]
     for words in dict.fromkeys(survey.doubt for survey in found):
@@ -127,7 +124,7 @@ def _learn(
     for survey in found:
         joint = joined_fingerprint(estimator.data_fingerprint_, survey.fingerprint, survey.n_bytes)
         estimator.data_fingerprint_ = joint
-    estimator._judge(sample)
+    estimator._judge(sample, starts=True)
 
 
 def _levels_shown(estimator: Any, collection: Collection) -> list[Part]:
@@ -165,37 +162,3 @@ def _survey(estimator: Any, rows: Rows) -> Survey:
         n_bytes,
         estimator._doubt_of(rows),
     )
-
-
-def _exact_sums(rows: Rows) -> ExactSums:
-    columns = [np.ones(len(rows)), rows.X, *([] if rows.y is None else [rows.y])]
-    return ExactSums.of(np.column_stack(columns), rows.weight)
-
-
-def _units(estimator: Any, parts: ReadParts, n_inputs: int) -> Units:
-    """Means and standard deviations of all rows, by sums without rounding.
-
-    Two rows that have these moments say which of them the estimator asks for, or that there are none.
-    """
-    sums, is_centred = parts.fold(_exact_sums), getattr(estimator, "fit_intercept", True)
-    n, columns = sums.value(0, 0), range(1, len(sums.exponents))
-    means = [sums.value(0, j) / n if is_centred else Fraction(0) for j in columns]
-    center = np.array([float(mean) for mean in means])
-    scale = np.array([_root(sums.value(j, j) / n - mean**2) for j, mean in zip(columns, means)])
-    both = np.array([center - scale, center + scale])
-    y = both[:, n_inputs] if len(center) > n_inputs else None
-    asked = estimator._units_of(Rows.of(both[:, :n_inputs], y))
-    p = len(asked.scale)
-    exact = asked._replace(center=center[:p], scale=np.where(scale[:p] > 0, scale[:p], 1.0))
-    if y is None:
-        return exact._replace(log_unit=float(np.sum(np.log(exact.scale))))
-    if (asked.y_center, asked.y_scale) == (0.0, 1.0):  # classes or counts
-        return exact
-    log_unit = float(np.log(scale[n_inputs]))
-    return exact._replace(y_center=center[n_inputs], y_scale=scale[n_inputs], log_unit=log_unit)
-
-
-def _root(square: Fraction) -> float:
-    """√ of a number that need not be within the floating-point numbers, while its root is."""
-    half = (square.numerator.bit_length() - square.denominator.bit_length()) // 2
-    return float(np.ldexp(float(square / Fraction(4) ** half) ** 0.5, half))

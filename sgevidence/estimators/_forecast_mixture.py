@@ -33,10 +33,7 @@ class ForecastMixture(NamedTuple):
     ) -> "ForecastMixture":
         """From the parameters and the last values, the latest first, (p,).
 
-        Raises
-        ------
-        ValueError
-            If a draw explodes beyond the floating-point numbers.
+        ValueError if a draw explodes beyond the floating-point numbers.
         """
         p, steps = phi.shape[1], drift.shape[1]
         with np.errstate(all="ignore"):

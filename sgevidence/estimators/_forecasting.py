@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ._coefficients import KnownOrUnknownNoise, LinearCoefficients
 from ._forecast_mixture import ForecastMixture, simulated
@@ -57,7 +57,7 @@ class Forecasts(LinearCoefficients, KnownOrUnknownNoise):
         """
         if interval is not None and not 0 < interval < 1:
             raise ValueError(f"interval must be a probability between 0 and 1, got {interval!r}")
-        check_is_fitted(self)
+        self._must_be_fitted()
         steps = check_count(steps, "steps")
         phi, drift, noise_std, last = self._dynamics(self.particles_, steps, X_future)
         found = ForecastMixture.of(phi, drift, noise_std, last, self.particle_weights_)
@@ -86,7 +86,7 @@ class Forecasts(LinearCoefficients, KnownOrUnknownNoise):
         ndarray of shape (steps, n_samples)
             Each path with parameters and noise of its own.
         """
-        check_is_fitted(self)
+        self._must_be_fitted()
         steps, n_samples = check_count(steps, "steps"), check_count(n_samples, "n_samples")
         rng = generator(self.random_state if random_state is None else random_state)
         theta = self.particles_[rng.choice(len(self.particles_), size=n_samples, p=self.particle_weights_)]

@@ -12,10 +12,8 @@ def at_once(
 ) -> tuple[Any, Any, Any]:
     """X, y and weights; if X is a :class:`RowSource` or a Dask collection, of all rows, with an offset.
 
-    Raises
-    ------
-    ValueError
-        If y, weights or an offset are given beside a source, or the estimator has no use for its offset.
+    ValueError if y, weights or an offset are given beside a source, or the estimator has no use for its
+    offset.
     """
     source = _source(estimator, X, y, sample_weight)
     if source is not None:

@@ -3,12 +3,12 @@
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import column_or_1d
 
 from .._compat import StrOptions, fit_context
+from ..effects import EffectsModel
 from ..history import Rows
 from ..models import FAMILIES, Family, FarColumns, GLMModel, near
 from ._conditional import LinearPredictor
@@ -18,14 +18,18 @@ from ._input import refuse_unreadable
 from ._known import joined, with_known
 from ._labels import label_indices, two_labels
 from ._stream import learns_online
+from ._terms import effects_model
+from ._units import Units
 
 
 @documented
 class BayesianGLM(GLMPredictions):
     """Regression y ~ family(η), η = w·x + b + offset, whose log evidence grows with every chunk of rows.
 
-    The priors are w_j ~ N(0, coef_scale²) and b ~ N(0, intercept_scale²).  Parameters that a family has
-    beside η have the priors below, independent of w and b.
+    The priors are w_j ~ N(0, coef_scale²) and b − b₀ ~ N(0, intercept_scale²).  b₀ is the link of the mean
+    of the first call, half a count added, so that the unit of the exposure cancels in every Bayes factor;
+    it is 0 with ``standardize=False``.  Parameters that a family has beside η have the priors below,
+    independent of w and b.
 
     Parameters
     ----------
@@ -46,13 +50,20 @@ class BayesianGLM(GLMPredictions):
     columns : array-like or None, default=None
         Names or indices of the columns of X that the model uses, or a mask; None is all.  ``[]`` is the null
         model, the intercept alone.  Models of the same X that differ in ``columns`` can be compared.
+    terms : list or None, default=None
+        :class:`Group`, :class:`Factor`, :class:`Smooth` and :class:`Interaction` terms, beside the linear
+        effects of the columns that no group and no factor names.  Columns of levels may be strings.
+    formula : str or None, default=None
+        Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
+        Columns of strings are factors, and ``fit(frame)`` finds y.  It needs ``formulae``
+        (``pip install sgevidence[formula]``).
     fit_intercept : bool, default=True
-    coef_scale, intercept_scale : float, default=1.0
-        Prior standard deviations: they suit standardised columns.
-    standardize : bool, default=False
-        State the priors for columns of mean 0 and standard deviation 1: those of the rows of the first call,
-        which stay for the whole stream.  Coefficients are in the data's units.  Without an intercept columns
-        are divided by their root mean squares.  y is left as it is.
+    coef_scale : float, default=1.0
+        Prior standard deviation of a coefficient.
+    intercept_scale : float or None, default=None
+        Prior standard deviation of the intercept; None: 2.5 for log and logit links, 1 for Gaussian and
+        Student-t and with ``standardize=False``.
+    {units}
     {parameters of every estimator}
 
     Attributes
@@ -77,10 +88,8 @@ class BayesianGLM(GLMPredictions):
     A rate per exposure has the logarithm of the exposure as ``offset``.  ``posterior_samples`` has the
     family's own parameters by name, such as ``dispersion``.
 
-    Bernoulli, binomial and Poisson have a log-concave posterior, and are answered from its mode; the others
-    are annealed, as a :class:`BayesianModel` is.  With two classes the softmax regression of the same belief
-    has ``coef_scale`` and ``intercept_scale`` smaller by √½: the difference of two weights has twice the
-    variance of one.
+    Bernoulli, binomial and Poisson are answered from the mode of a log-concave posterior; the others are
+    annealed.  A softmax regression of two classes has the same belief with scales smaller by √½.
 
     References
     ----------
@@ -115,10 +124,13 @@ class BayesianGLM(GLMPredictions):
         family: Any = "poisson",
         *,
         columns: Any = None,
+        terms: Any = None,
+        formula: str | None = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
-        intercept_scale: float = 1.0,
-        standardize: bool = False,
+        intercept_scale: float | None = None,
+        standardize: bool = True,
+        units: Units | None = None,
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -126,10 +138,13 @@ class BayesianGLM(GLMPredictions):
     ) -> None:
         self.family = family
         self.columns = columns
+        self.terms = terms
+        self.formula = formula
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
         self.standardize = standardize
+        self.units = units
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
@@ -278,15 +293,10 @@ class BayesianGLM(GLMPredictions):
             family=self._family,
             fit_intercept=self.fit_intercept,
             coef_scale=self.coef_scale,
-            intercept_scale=self.intercept_scale,
+            intercept_scale=self._intercept_scale,
             has_offset=True,
+            intercept_center=0.0 if self._units is None else float(self._units.intercept_center),  # type: ignore
         )
-        return near(model, X)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self._family.is_positive and not self._is_classifier
-        if self._is_classifier:
-            tags.estimator_type, tags.regressor_tags = "classifier", None
-            tags.classifier_tags = ClassifierTags(multi_class=False)
-        return tags
+        if self._has_terms:
+            model = effects_model(self, model, self._has_offset)
+        return model if isinstance(model, EffectsModel) else near(model, X)

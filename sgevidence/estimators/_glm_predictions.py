@@ -1,19 +1,21 @@
-"""Predictions, scores and simulated rows of a fitted generalised linear model, given offset and trials."""
+"""Units of a generalised linear model, predictions, scores and simulated rows, given offset and trials."""
 
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import accuracy_score
+from sklearn.utils import ClassifierTags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from ..history import Rows
 from ..models import Bernoulli, Family, FarColumns, GLMModel
 from ._conditional import LinearPredictor
 from ._given import at_once
+from ._intercepts import intercept_center
 from ._known import with_known
 from ._lazy import by_parts
+from ._units import Fold, Units
 
 
 def _is_of_two_classes(estimator: Any) -> bool:
@@ -25,6 +27,7 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
 
     _model: GLMModel | FarColumns
     classes_: np.ndarray
+    _has_offset: bool
     _takes_known = True
 
     @property
@@ -59,11 +62,11 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
         if self._is_classifier:
             if return_std:
                 raise ValueError("return_std is for numbers: predict_proba says how certain a class is")
-            check_is_fitted(self)
+            self._must_be_fitted()
             return self.classes_[np.argmax(self.predict_log_proba(known), axis=1)]
         X, cloud = self._validate_X(known), (self.particles_, self.particle_weights_)
-        mean = self._model.predictive_mean(*cloud, X)
-        return (mean, self._model.predictive_std(*cloud, X)) if return_std else mean
+        mean = self._decode(self._model.predictive_mean(*cloud, X))
+        return (mean, self._unit_of_y * self._model.predictive_std(*cloud, X)) if return_std else mean
 
     @available_if(_is_of_two_classes)
     @by_parts
@@ -176,4 +179,26 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
         return super().sample_y(with_known(X, offset, trials), n_samples, random_state)
 
     def _decode(self, y: np.ndarray) -> np.ndarray:
-        return self.classes_[y] if self._is_classifier else y
+        if self._is_classifier:
+            return self.classes_[y]
+        return y if self._units is None else self._units.restored_y(y)
+
+    @property
+    def _kind(self) -> str:
+        return {"identity": "numbers", "": "inputs"}.get(self._family.link, f"{self._family.link} rates")
+
+    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
+        p = len(self.columns_)
+        if self._kind == "numbers":
+            return Units.of_regression(rows, self.fit_intercept, p, fold)
+        found = Units.of_inputs(rows, p, self.fit_intercept, fold)
+        b0 = intercept_center(self._family, rows, self._has_offset, fold) if self.fit_intercept else 0.0
+        return found._replace(intercept_center=b0, kind=self._kind)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.positive_only = self._family.is_positive and not self._is_classifier
+        if self._is_classifier:
+            tags.estimator_type, tags.regressor_tags = "classifier", None
+            tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags

@@ -12,7 +12,7 @@ from ._base import EvidenceEstimator
 from ._documentation import documented
 from ._input import check_count, check_prior_pair
 from ._mixture import MixtureEstimator
-from ._units import Units
+from ._units import Fold, Units
 
 #: The model of each ``covariance_type``.
 MODELS: dict[str, type[GaussianMixture]] = {
@@ -42,14 +42,13 @@ class BayesianGMM(MixtureEstimator):
     weight_concentration : float, default=1.0
         Concentration of the symmetric Dirichlet prior of the weights; 1 is uniform.
     mean_scale : float, default=2.0
-        Prior standard deviation of a mean, in units of its component's σ, around zero: centre the data.
+        Prior standard deviation of a mean, in units of its component's σ, around the centre of the data, or
+        zero with ``standardize=False``.
     variance_prior : tuple of two floats, default=(1.0, 1.0)
         Shape b and scale β of the inverse gamma prior of a variance, with full covariances of the variance in
         every direction.
-    standardize : bool, default=False
-        State the priors for columns of mean 0 and standard deviation 1: those of the rows of the first call,
-        which stay for the whole stream.  The evidence is that of X as given, and means, variances and draws
-        are in its units.
+    {units}
+        Spherical components have a centre for each column and one unit, the root of the mean variance.
     {parameters of every estimator}
 
     Attributes
@@ -60,8 +59,7 @@ class BayesianGMM(MixtureEstimator):
         Posterior means of the means.
     covariances_ : ndarray
         Posterior means of the covariances: variances (n_components, n_features) of diagonal ones, matrices
-        (n_components, n_features, n_features) of full ones, (n_components,) of spherical ones; of these with
-        ``standardize=True`` (n_components, n_features), since columns have units of their own.
+        (n_components, n_features, n_features) of full ones, (n_components,) of spherical ones.
     component_evidence_ : dict of str to ndarray
         Log evidence of 1 … ``n_components`` components, and its standard error, nats.
     component_evidence_covariance_ : ndarray of shape (n_components, n_components)
@@ -77,8 +75,8 @@ class BayesianGMM(MixtureEstimator):
     Notes
     -----
     Components are exchangeable, so that labels of different fits, and of single ``particles_``, may
-    differ.  In a pipeline a scaler in front changes log p(X) by a Jacobian, which ``standardize=True``
-    accounts for: compare evidences on the same X only.
+    differ.  A scaler in front, in a pipeline, changes log p(X) by a Jacobian, and is not needed: units are
+    those of the data.
 
     References
     ----------
@@ -87,16 +85,15 @@ class BayesianGMM(MixtureEstimator):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from sklearn.preprocessing import scale
     >>> from sgevidence import BayesianGMM
-    >>> X = scale(load_iris().data[:, 2:])
+    >>> X = load_iris().data[:, 2:]
     >>> one, two = (BayesianGMM(K, random_state=0).fit(X).log_evidence_ for K in (1, 2))
     >>> two - one > 100
     True
 
     One flower species is one group, whose petals' length and width are correlated:
 
-    >>> one_species = scale(load_iris().data[50:100, 2:])
+    >>> one_species = X[50:100]
     >>> diag, full = (
     ...     BayesianGMM(covariance_type=kind, random_state=0).fit(one_species).log_evidence_
     ...     for kind in ("diag", "full")
@@ -115,6 +112,7 @@ class BayesianGMM(MixtureEstimator):
         "mean_scale": [Interval(Real, 0, None, closed="neither")],
         "variance_prior": [tuple, list],
         "standardize": ["boolean"],
+        "units": [Units, None],
     }
 
     def __init__(
@@ -125,7 +123,8 @@ class BayesianGMM(MixtureEstimator):
         weight_concentration: float = 1.0,
         mean_scale: float = 2.0,
         variance_prior: tuple[float, float] = (1.0, 1.0),
-        standardize: bool = False,
+        standardize: bool = True,
+        units: Units | None = None,
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -137,6 +136,7 @@ class BayesianGMM(MixtureEstimator):
         self.mean_scale = mean_scale
         self.variance_prior = variance_prior
         self.standardize = standardize
+        self.units = units
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
@@ -168,8 +168,19 @@ class BayesianGMM(MixtureEstimator):
         """Posterior mean of the components' covariances."""
         return self._slot_mean("covariances")
 
-    def _units_of(self, rows: Rows) -> Units:
-        return Units.of_density(rows)
+    def _prior_notes(self) -> list[str]:
+        b, beta = self.variance_prior
+        return self._said(
+            f"means N(0, ({self.mean_scale:g} σ)²), variances InvGamma({b:g}, {beta:g}), weights "
+            f"Dirichlet({self.weight_concentration:g})"
+        )
+
+    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
+        return Units.of_density(rows, self.covariance_type == "spherical", fold)
+
+    @property
+    def _kind(self) -> str:
+        return "rows, one unit" if self.covariance_type == "spherical" else "rows"
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GaussianMixture:
         return MODELS[self.covariance_type](

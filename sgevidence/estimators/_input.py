@@ -9,19 +9,21 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ._levels import missing_in
+
 #: Rows that a checksum copies at a time: a megabyte of ten columns.
 FINGERPRINT_ROWS = 10_000
+#: Rows whose weights may sum to one by chance, fewer than that; distance of a sum from one that is rounding.
+MIN_NORMALISED_ROWS, NORMALISED = 10, 1e-9
 #: Magnitude whose square leaves room for a division by a variance of 10⁻¹⁰⁰.
 LARGEST = 1e100
 
 
-def refuse_unreadable(**arrays: Any) -> None:
+def refuse_unreadable(*, takes_missing: bool = False, **arrays: Any) -> None:
     """Rows that are not there: scikit-learn would use what is under a mask, and choke on a query.
 
-    Raises
-    ------
-    ValueError, TypeError
-        Naming the array, and what to do.
+    X, and only X, may have missing values where they are levels, or a transformer fills them.  ValueError or
+    TypeError names the array, and what to do.
     """
     for name, array in arrays.items():
         if any(getattr(dtype, "kind", "") in ("M", "m") for dtype in _dtypes(array)):
@@ -38,6 +40,26 @@ def refuse_unreadable(**arrays: Any) -> None:
                 f"{name} is a masked array with masked entries, which have no place in a likelihood: drop "
                 f"those rows, or fill them with {name}.filled(...)"
             )
+        if not (takes_missing and name == "X"):
+            _refuse_missing(name, array)
+
+
+def _refuse_missing(name: str, array: Any) -> None:
+    """None, pandas.NA and NaT among objects: scikit-learn makes nan of some, after it has looked for nan."""
+    is_list = type(array) in (list, tuple)  # and not a NamedTuple of X and what is known beside it
+    if not is_list and all(getattr(dtype, "kind", "") != "O" for dtype in _dtypes(array)):
+        return
+    try:
+        values = np.asarray(array, dtype=None if is_list else object)
+    except ValueError:  # rows of several lengths, which scikit-learn refuses
+        return
+    if values.dtype.kind == "O" and (found := np.flatnonzero(missing_in(values.ravel()))).size:
+        first = found[0]
+        row, value = np.unravel_index(first, values.shape)[0], values.ravel()[first]
+        raise ValueError(
+            f"{name} contains NaN or another missing value, {value!r} in row {row}: leave those rows out, or "
+            "fill them"
+        )
 
 
 def _dtypes(array: Any) -> list[Any]:
@@ -49,13 +71,7 @@ def _dtypes(array: Any) -> list[Any]:
 
 
 def refuse_extreme(**arrays: np.ndarray | None) -> None:
-    """Numbers whose squares, over a small variance, leave the floating-point numbers.
-
-    Raises
-    ------
-    ValueError
-        Naming the array and its largest value.
-    """
+    """Numbers whose squares, over a small variance, leave the floating-point numbers."""
     for name, array in arrays.items():
         if array is not None and array.dtype.kind == "f" and array.size:
             largest = max(-float(array.min()), float(array.max()))
@@ -64,6 +80,16 @@ def refuse_extreme(**arrays: np.ndarray | None) -> None:
                     f"{name} has values of {largest:.0e}, whose squares leave the floating-point numbers: "
                     "state it in another unit"
                 )
+
+
+def looks_normalised(n_rows: int, total_weight: float) -> str | None:
+    """A sentence on weights of so many rows that count as one row together; None of others."""
+    if n_rows < MIN_NORMALISED_ROWS or abs(total_weight - 1.0) > NORMALISED:
+        return None
+    return (
+        f"the weights of {n_rows} rows sum to 1, so that all of them count as one row: a weight says how "
+        "often its row counts; multiply by the number of rows if each is to count once on the average"
+    )
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -124,10 +150,7 @@ def check_prior_pair(pair: Any, name: str) -> tuple[float, float]:
 def column_indices(columns: Any, n_features: int, names: Sequence[str] | None) -> np.ndarray:
     """Indices of columns that are given by names, indices or a mask, in the order given; None is all.
 
-    Raises
-    ------
-    ValueError
-        Naming a column that X does not have, or that is given twice.
+    ValueError names a column that X does not have, or that is given twice.
     """
     if columns is None:
         return np.arange(n_features)

@@ -27,10 +27,7 @@ def with_known(X: Any, offset: Any = None, trials: Any = None) -> WithKnown:
 def joined(X: np.ndarray, offset: Any, trials: Any) -> np.ndarray:
     """X followed by offset and trials where they are given, both checked; else X itself, which may be large.
 
-    Raises
-    ------
-    ValueError
-        If one of them is neither a finite number nor one per row, or trials are no whole numbers.
+    ValueError if one of them is neither a finite number nor one per row, or trials are no whole numbers.
     """
     columns = [] if offset is None else [column(offset, "offset", X)]
     if trials is not None:

@@ -15,10 +15,7 @@ def label_indices(
 ) -> np.ndarray:
     """Index of each label; a first call sets ``classes_``, by default to the labels ``of_first`` rows.
 
-    Raises
-    ------
-    ValueError
-        If there are labels, or classes, that the first call did not have.
+    ValueError if there are labels, or classes, that the first call did not have.
     """
     classes = None if classes is None else all_labels(classes)
     if reset:
@@ -47,13 +44,7 @@ def all_labels(classes: Any) -> np.ndarray:
 
 
 def two_labels(y: np.ndarray) -> np.ndarray:
-    """The two labels of y; 0 and 1 also if only one of them is there.
-
-    Raises
-    ------
-    ValueError
-        If y has one other label.
-    """
+    """The two labels of y; 0 and 1 also if only one of them is there.  ValueError for one other label."""
     found = np.unique(y)
     if len(found) == 1 and found.dtype.kind in "biuf" and found[0] in (0, 1):
         return np.array([0, 1], dtype=found.dtype)

@@ -28,13 +28,7 @@ class Past(NamedTuple):
         return cls(np.empty(0), 0)
 
     def complete(self, order: int) -> Self:
-        """Itself.
-
-        Raises
-        ------
-        ValueError
-            If there are not as many values as the order.
-        """
+        """Itself; ValueError if there are not as many values as the order."""
         if len(self.values) < order:
             raise ValueError(
                 f"a prediction needs the {order} values before it, and only {len(self.values)} have been seen"
@@ -75,13 +69,7 @@ def series_and_columns(X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def check_series(y: Any) -> np.ndarray:
-    """A series of numbers, (n,).
-
-    Raises
-    ------
-    ValueError
-        If there are several columns, and naming the first missing value.
-    """
+    """A series of numbers, (n,); ValueError for several columns, or a missing value."""
     shape = np.shape(y)
     if len(shape) == 2 and shape[1] != 1:
         raise ValueError(
@@ -102,13 +90,7 @@ def check_series(y: Any) -> np.ndarray:
 
 
 def refuse_gaps(y: Any) -> None:
-    """Each value is explained by those before it.
-
-    Raises
-    ------
-    ValueError
-        Naming the first missing value.
-    """
+    """Each value is explained by those before it: ValueError names the first that is missing."""
     values = np.asarray(y)
     if values.dtype.kind == "c":  # which others refuse
         return

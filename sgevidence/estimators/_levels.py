@@ -18,25 +18,11 @@ MISSING = -1
 def levels_of(X: np.ndarray, missing: str, declared: Sequence[Any] | None = None) -> list[np.ndarray]:
     """The levels of each column of X (n, p), sorted, a missing value last.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, p), dtype object
-    missing : {"level", "ignore"}
-        Whether a missing value is a level.
-    declared : sequence, optional
-        Levels of each column that are there beside those of X; None for a column that declares none.
+    ``missing`` is "level" or "ignore"; ``declared`` has, for each column, None or levels that are there
+    beside those of X.  The arrays have the dtype of their numbers or strings, or of objects.
 
-    Returns
-    -------
-    list of ndarray
-        Array with the dtype of their numbers or strings, or of objects.
-
-    Raises
-    ------
-    ValueError
-        If a column has no level: all of it is missing and ignored.
-    TypeError
-        If an entry is no level, as a list is none.
+    ValueError if a column has no level: all of it is missing and ignored.  TypeError if an entry is no level,
+    as a list is none.
     """
     found = []
     for j, column in enumerate(X.T):
@@ -75,11 +61,8 @@ def declared_levels(X: Any) -> list[Any] | None:
 def given_levels(categories: Any, n_features: int, missing: str) -> list[np.ndarray]:
     """The levels that ``categories`` lists for each column, sorted as :func:`levels_of` sorts.
 
-    Raises
-    ------
-    ValueError
-        If there is not one list for each column, a list is empty or has a level twice, or has a missing
-        value that is to be ignored.
+    ValueError if there is not one list for each column, a list is empty or has a level twice, or has a
+    missing value that is to be ignored.
     """
     if len(categories) != n_features:
         raise ValueError(f"categories has {len(categories)} lists of levels, and X {n_features} columns")
@@ -104,10 +87,7 @@ def codes_of(
 ) -> np.ndarray:
     """Codes of X (n, p), (n, p) floats; MISSING for what is ignored.
 
-    Raises
-    ------
-    ValueError
-        If there is a level that is not among ``categories``, naming column and level.
+    ValueError names column and level of what is not among ``categories``.
     """
     codes = np.empty(X.shape)
     for j, (column, levels) in enumerate(zip(X.T, categories)):

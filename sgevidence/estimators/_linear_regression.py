@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from .._compat import Interval
+from ..effects import EffectsModel
 from ..history import Rows
 from ..models import LinearModel
 from ._coefficients import KnownOrUnknownNoise
@@ -15,7 +16,8 @@ from ._documentation import documented
 from ._given import at_once
 from ._input import check_prior_pair
 from ._lazy import by_parts
-from ._units import Units
+from ._terms import effects_model
+from ._units import Fold, Units
 
 #: Parameters that state the noise; at most one of them may be given.
 NOISE = ("noise_std", "noise_prior", "noise_scale")
@@ -32,13 +34,23 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
     Parameters
     ----------
     noise_std : float or None, default=None
-        Known σ; None: unknown, inferred with the others.
+        Known σ, in the unit of y; None: unknown, inferred with the others.
     columns : array-like or None, default=None
         Names or indices of the columns of X that the model uses, or a mask; None is all.  ``[]`` is the null
         model, the intercept alone.  Models of the same X that differ in ``columns`` can be compared.
+    terms : list or None, default=None
+        :class:`Group`, :class:`Factor`, :class:`Smooth` and :class:`Interaction` terms, beside the linear
+        effects of the columns that no group and no factor names.  Columns of levels may be strings.
+    formula : str or None, default=None
+        Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
+        Columns of strings are factors, and ``fit(frame)`` finds y.  It needs ``formulae``
+        (``pip install sgevidence[formula]``).
     fit_intercept : bool, default=True
-    coef_scale, intercept_scale : float, default=1.0
-        Prior standard deviations, the papers' values: they suit standardised columns.
+    coef_scale : float, default=1.0
+        Prior standard deviation of a coefficient: with ``standardize=True`` standard deviations of y for
+        one of the column.
+    intercept_scale : float or None, default=None
+        Prior standard deviation of the intercept; None: 1.
     noise_prior : tuple of two floats or None, default=None
         Shape and scale of an inverse gamma prior of σ².  None: σ ~ half-Student-t(3, ``noise_scale``), which
         has 4 % below a twentieth of its scale and a heavy tail: InvGamma(1, 1) all but excludes σ < 0.1.
@@ -46,11 +58,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         Scale of that half-Student-t; None: 1, which suits a standardised y.  The prior ends at 10⁻³⁰ scales,
         so that rows that lie on a plane exactly have a finite evidence, too.  At most one of ``noise_std``,
         ``noise_prior`` and ``noise_scale`` may be given.
-    standardize : bool, default=False
-        State the priors for columns and a y of mean 0 and standard deviation 1: those of the rows of the
-        first call, which stay for the whole stream.  The evidence is that of y as given, and coefficients and
-        predictions are in its units; so is a known ``noise_std``.  Without an intercept columns and y are
-        divided by their root mean squares.
+    {units}
     {parameters of every estimator}
 
     Attributes
@@ -82,20 +90,18 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.preprocessing import scale
     >>> from sgevidence import BayesianLinearRegression
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> X, y = scale(X), scale(y)
-    >>> model = BayesianLinearRegression(noise_std=0.7, random_state=0)
+    >>> model = BayesianLinearRegression(random_state=0)
     >>> for chunk in range(0, 442, 100):
     ...     model = model.partial_fit(X[chunk : chunk + 100], y[chunk : chunk + 100])
-    >>> abs(model.log_evidence_ + 500) < 4
+    >>> abs(model.log_evidence_ + 2423) < 4
     True
     >>> model.coef_.shape
     (10,)
     """
 
-    _model: LinearModel
+    _model: LinearModel | EffectsModel
 
     _parameter_constraints: dict = {
         **LinearPredictor._parameter_constraints,
@@ -109,12 +115,15 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         noise_std: float | None = None,
         *,
         columns: Any = None,
+        terms: Any = None,
+        formula: str | None = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
-        intercept_scale: float = 1.0,
+        intercept_scale: float | None = None,
         noise_prior: tuple[float, float] | None = None,
         noise_scale: float | None = None,
-        standardize: bool = False,
+        standardize: bool = True,
+        units: Units | None = None,
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -122,12 +131,15 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
     ) -> None:
         self.noise_std = noise_std
         self.columns = columns
+        self.terms = terms
+        self.formula = formula
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
         self.noise_prior = noise_prior
         self.noise_scale = noise_scale
         self.standardize = standardize
+        self.units = units
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
@@ -154,7 +166,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         if not return_std:
             return mean
         std = self._model.predictive_std(*cloud, X)
-        return mean, std if self._units is None else std * self._units.y_scale
+        return mean, std * self._unit_of_y
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R² of :meth:`predict`.
@@ -178,11 +190,14 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
     def _encode(self, y: Any, reset: bool, classes: Any) -> np.ndarray:
         return y.astype(np.float64, copy=False)
 
-    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> LinearModel:
-        return linear_model(self, X.shape[1], self._units)
+    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> LinearModel | EffectsModel:
+        linear = linear_model(self, len(self.columns_), self._units)
+        return effects_model(self, linear, False) if self._has_terms else linear
 
-    def _units_of(self, rows: Rows) -> Units:
-        return Units.of_regression(rows, self.fit_intercept)
+    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
+        return Units.of_regression(rows, self.fit_intercept, fold=fold)
+
+    _kind = "numbers"
 
     def _decode(self, y: np.ndarray) -> np.ndarray:
         return y if self._units is None else self._units.restored_y(y)
@@ -191,12 +206,8 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
 def linear_model(parameters: Any, n_features: int, units: Units | None = None) -> LinearModel:
     """The model of an estimator that has the parameters of :class:`BayesianLinearRegression`.
 
-    A known noise is in the unit of y; ``units`` are those of the rows that the model sees.
-
-    Raises
-    ------
-    ValueError
-        If the noise is stated twice.
+    A known noise is in the unit of y; ``units`` are those of the rows that the model sees.  ValueError if the
+    noise is stated twice.
     """
     given = [name for name in NOISE if getattr(parameters, name) is not None]
     if len(given) > 1:
@@ -206,7 +217,7 @@ def linear_model(parameters: Any, n_features: int, units: Units | None = None) -
         n_features=n_features,
         fit_intercept=parameters.fit_intercept,
         coef_scale=parameters.coef_scale,
-        intercept_scale=parameters.intercept_scale,
+        intercept_scale=1.0 if parameters.intercept_scale is None else parameters.intercept_scale,
         noise_std=noise_std if noise_std is None or units is None else noise_std / units.y_scale,
         noise_prior=None if prior is None else check_prior_pair(prior, "noise_prior"),
         noise_scale=1.0 if parameters.noise_scale is None else float(parameters.noise_scale),

@@ -3,10 +3,10 @@
 import copy
 import warnings
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import EvidenceWarning
 from ..samplers import ChunkRecord, thinned
@@ -17,13 +17,19 @@ from ._input import joined_fingerprint
 from ._levels import checksum
 from ._series import SeriesEstimator
 from ._stream import Stream
+from ._unit_watch import UnitWatch
+from ._units import Units
 
 
 def merge(first: Any, *others: Any) -> Any:
     """An estimator that has learnt the rows of several: of partitions, machines or days.
 
     The sums that a linear regression or a mixture of one component keeps are without rounding, so that the
-    log evidence has the digits of one ``fit`` on all rows, in whatever order they are merged.
+    log evidence is that of one ``fit`` on all rows.  With ``standardize=True`` the units are those of
+    ``first``, in which the sums of the others are stated: ``fit`` with ``units=first.units_`` has this
+    evidence to about 10⁻⁹ nats.  With ``standardize=False``, or if all have the same ``units=``, it has the
+    same digits, in whatever order they are merged.  A column that is constant in ``first`` has the unit of
+    the first of the others in which it is not.
 
     Parameters
     ----------
@@ -39,8 +45,8 @@ def merge(first: Any, *others: Any) -> Any:
     Raises
     ------
     ValueError
-        If they differ in a parameter, as of the prior, in the columns, or in the units that
-        ``standardize=True`` has taken; if the model or the sampler has no exact sums.
+        If they differ in a parameter, as of the prior, or in the columns; if the model or the sampler has no
+        exact sums.
     TypeError
         If they are not estimators of one class, or learn a series.
     sklearn.exceptions.NotFittedError
@@ -49,7 +55,8 @@ def merge(first: Any, *others: Any) -> Any:
     Warns
     -----
     EvidenceWarning
-        If two have the same ``data_fingerprint_``: the rows are then counted twice.
+        If two have the same ``data_fingerprint_``: the rows are then counted twice; and if all rows together
+        have left the units of ``first``.
 
     Examples
     --------
@@ -59,14 +66,15 @@ def merge(first: Any, *others: Any) -> Any:
     >>> X = rng.standard_normal((100, 2))
     >>> y = X[:, 0] + rng.standard_normal(100)
     >>> parts = [BayesianLinearRegression().fit(X[k::2], y[k::2]) for k in range(2)]
-    >>> merge(*parts).log_evidence_ == BayesianLinearRegression().fit(X, y).log_evidence_
+    >>> whole = BayesianLinearRegression(units=parts[0].units_).fit(X, y)
+    >>> abs(merge(*parts).log_evidence_ - whole.log_evidence_) < 1e-9
     True
     """
     for estimator in (first, *others):
         if not isinstance(estimator, EvidenceEstimator) or type(estimator) is not type(first):
             kinds = " and ".join(dict.fromkeys(type(e).__name__ for e in (first, *others)))
             raise TypeError(f"merge takes fitted estimators of one class of this package, got {kinds}")
-        check_is_fitted(estimator)
+        estimator._must_be_fitted()
         if isinstance(estimator, SeriesEstimator):
             raise TypeError(
                 "parts of a series cannot be merged, since each is given the end of the one before: learn "
@@ -75,7 +83,7 @@ def merge(first: Any, *others: Any) -> Any:
     whole = copy.copy(first)
     for other in others:
         _refuse_differences(whole, other)
-        _add(whole, other)
+        _add(whole, _in_units_of(whole, other))
     return whole
 
 
@@ -102,17 +110,57 @@ def _add(whole: EvidenceEstimator, other: EvidenceEstimator) -> None:
     whole.n_samples_seen_ += other.n_samples_seen_
     whole._weight_seen += other._weight_seen
     whole._report(state, state.all_weights.W)
+    if whole._units is not None:
+        sums = state.memory.statistics
+        at = range(1, len(sums.exponents))
+        first, second = (np.array([float(sums.value(i and j, j)) for j in at]) for i in (0, 1))
+        whole._watch = UnitWatch(whole._weight_seen, first, second)
+        if (words := whole._watch.doubt(whole._units, whole._column_names)) is not None:
+            whole._doubt(words, stacklevel=3)
+
+
+def _in_units_of(whole: EvidenceEstimator, other: EvidenceEstimator) -> EvidenceEstimator:
+    """A copy whose sums are of rows in the units of the whole, which takes those of late columns from it."""
+    if whole._units is None or other._units is None or other._stream is None:
+        return other
+    state = other._stream.state
+    if not isinstance(state, State) or state.memory.statistics is None:
+        return other
+    whole._units = _with_late_columns(whole._units, other._units)
+    maps = _map(other._units, whole._units)[: len(state.memory.statistics.exponents) - 1]
+    sums = state.memory.statistics.affine([1, *(s for s, _ in maps)], [0, *(c for _, c in maps)])
+    out = copy.copy(other)
+    memory = state.memory._replace(statistics=sums)
+    out._stream = other._stream._replace(state=state._replace(memory=memory))
+    return out
+
+
+def _with_late_columns(units: Units, other: Units) -> Units:
+    """Units with those of others where a column has not varied, or the distance of two constants."""
+    if units.spread is None or other.spread is None:
+        return units
+    are_two = other.waits & (units.center != other.center)
+    scale = np.where(are_two, np.abs(units.center - other.center), other.scale)
+    return units._replace(
+        scale=np.where(units.waits, scale, units.scale),
+        spread=np.where(units.waits, np.where(are_two, np.nan, other.spread), units.spread),
+    )
+
+
+def _map(before: Units, after: Units) -> list[tuple[Fraction, Fraction]]:
+    """Factor and shift of each column, and of y, exactly."""
+    pairs = zip(
+        [*before.center, before.y_center],
+        [*before.scale, before.y_scale],
+        [*after.center, after.y_center],
+        [*after.scale, after.y_scale],
+    )
+    return [(Fraction(s) / Fraction(t), (Fraction(c) - Fraction(d)) / Fraction(t)) for c, s, d, t in pairs]
 
 
 def _refuse_differences(one: EvidenceEstimator, other: EvidenceEstimator) -> None:
-    """Two evidences add up only if they are of one model and one set of columns.
-
-    Raises
-    ------
-    ValueError
-        Naming what differs.
-    """
-    for name in one._settings | other._settings:
+    """Two evidences add up only if they are of one model and one set of columns."""
+    for name in (one._settings | other._settings).keys() - {"units"}:
         a, b = one._settings.get(name), other._settings.get(name)
         if a != b:
             raise ValueError(f"models cannot be merged that differ in {name}: {a!r} and {b!r}")
@@ -122,12 +170,7 @@ def _refuse_differences(one: EvidenceEstimator, other: EvidenceEstimator) -> Non
             raise ValueError(f"rows with other columns cannot be merged: {name} is {left} and {right}")
     if checksum(getattr(one, "categories_", [])) != checksum(getattr(other, "categories_", [])):
         raise ValueError("models cannot be merged whose levels differ: give the levels of all as categories=")
-    if not _same(one._units or (), other._units or ()):
-        raise ValueError(
-            "models cannot be merged whose units differ: standardize=True takes them from the first call's "
-            "rows, so state standardize=False and divide the columns of all parts by the same numbers"
-        )
-    if one._model != other._model:
+    if one._units is None and one._model != other._model:
         raise ValueError(f"models cannot be merged that differ: {one._model} and {other._model}")
 
 

@@ -4,9 +4,8 @@ from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import _clone_parametrized
-from sklearn.utils.validation import check_is_fitted
 
+from .._compat import clone_parametrized
 from ..history import FoldedRows, Rows
 from ..samplers import SGAIS, MixtureEvidence, Progress, SharedWalk, sharing
 from ..targets import ComponentEvidence
@@ -26,7 +25,7 @@ class MixtureEstimator(DensityEstimator):
     _walk: SharedWalk  #: until a fit, that of candidates with fewer or more components
 
     def __sklearn_clone__(self) -> Self:
-        clone = _clone_parametrized(self)
+        clone = clone_parametrized(self)
         if "_walk" in vars(self):
             clone._walk = self._walk
         return clone
@@ -84,10 +83,7 @@ class MixtureEstimator(DensityEstimator):
     def _components(self, name: str) -> ComponentEvidence:
         """Evidences of every number of components, of exactly the rows seen.
 
-        Raises
-        ------
-        AttributeError
-            If they are not known, with the reason.
+        AttributeError if they are not known, with the reason.
         """
         self._must_have_learnt(name)
         if self._model.n_components == 1:
@@ -192,7 +188,7 @@ class MixtureEstimator(DensityEstimator):
 
     def _draw_rows(self, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
         """Draws from the posterior predictive distribution as the model has rows, and their components."""
-        check_is_fitted(self)
+        self._must_be_fitted()
         check_count(n_samples, "n_samples")
         rng = generator(self.random_state)
         chosen = rng.choice(len(self.particles_), size=n_samples, p=self.particle_weights_)

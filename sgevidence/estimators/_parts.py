@@ -70,12 +70,7 @@ class LevelTaker:
 class Reader:
     """A function of the validated rows of a part, in the units of the model.
 
-    Parameters
-    ----------
-    estimator : EvidenceEstimator
-        It knows its columns and classes.
-    units : Units or None
-    function : callable (Rows) -> value
+    The estimator knows its columns and classes.
     """
 
     def __init__(self, estimator: Any, units: Any, function: Callable[[Rows], Any]) -> None:
@@ -111,10 +106,7 @@ def whole(number: int, part: Part) -> Part:
 def positive(part: Part) -> np.ndarray:
     """Numbers of the rows that count.
 
-    Raises
-    ------
-    ValueError
-        If columns have different lengths, or a weight is negative or missing.
+    ValueError if columns have different lengths, or a weight is negative or missing.
     """
     n = num_samples(part.X)
     for name, column in zip(part._fields, part):
@@ -138,13 +130,7 @@ def taken(column: Any, indices: np.ndarray) -> Any:
 
 
 def refuse_gaps(part: Part) -> None:
-    """Values that are missing or infinite.
-
-    Raises
-    ------
-    ValueError
-        Naming the column and the row in the part.
-    """
+    """Values that are missing or infinite: ValueError names the column and the row in the part."""
     if hasattr(part.X, "column_names"):  # of a file, whose reader has looked
         return
     names = getattr(part.X, "columns", None)

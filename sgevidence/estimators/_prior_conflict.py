@@ -18,7 +18,9 @@ linear predictor is compared with that of y (of a regression; 1 for logits and l
 
     coef_scale · √(Σ_j h_j²) ≥ 0.05 sd(y),    coef_scale · max_j sd(x_j) ≤ 20 sd(y),    h = half the range,
 
-where a rare indicator has a small sd and a large range, and many columns are no reason to warn.
+where a rare indicator has a small sd and a large range, and many columns are no reason to warn.  Columns far
+from zero ask for an intercept that the prior may not have, and then lose their slopes: the intercept of least
+squares is tested (lags of a series are such columns).
 """
 
 from typing import Any
@@ -27,7 +29,7 @@ import numpy as np
 from scipy.special import chdtrc, gammainc, gammaincc, ndtri, stdtr
 
 from ..history import Rows
-from ..models import CustomModel, FullMixtureModel, GaussianMixture
+from ..models import CustomModel, FullMixtureModel, GaussianMixture, LinearModel
 
 #: How each warning begins: one is enough in a stream.
 CONFLICT = "prior and data contradict each other: "
@@ -35,27 +37,24 @@ CONFLICT = "prior and data contradict each other: "
 ALPHA = 1e-3
 #: Ratios of the prior's spread of the linear predictor to that of y outside of which units must differ.
 TOO_NARROW, TOO_WIDE = 0.05, 20.0
-#: Rows of a call from which their spread is looked at.
-LEAST_ROWS = 20
+#: Rows of a call from which their spread is looked at, and of which a line is drawn.
+LEAST_ROWS, MOST_ROWS = 20, 10_000
 #: Draws of a user's prior, and by how much of their range the posterior mean must lie outside.
 DRAWS, MARGIN = 2000, 0.1
 
 
 def prior_conflict(
-    model: Any, theta: np.ndarray, W: np.ndarray, rows: Rows | None, is_standardized: bool
+    model: Any,
+    theta: np.ndarray,
+    W: np.ndarray,
+    rows: Rows | None,
+    is_standardized: bool,
+    y_size: float | None = None,
 ) -> str | None:
     """A sentence on what contradicts the prior and how to mend it; None if nothing does.
 
-    Parameters
-    ----------
-    model : Model
-    theta : ndarray of shape (M, d)
-        The posterior.
-    W : ndarray of shape (M,)
-        Weights.
-    rows : Rows or None
-        Rows of the last call, in the units of the model; None where their spread is not to be checked.
-    is_standardized : bool
+    ``rows`` are those of the last call, in the units of the model; None where their spread is not to be
+    checked, and then ``y_size`` may be the size of y in these units.
     """
     beyond_units: Found = None  # no scaling of columns changes it
     with np.errstate(all="ignore"):
@@ -65,9 +64,13 @@ def prior_conflict(
         else:
             plain = getattr(model, "plain", model)
             named = model.parameters(theta)
-            beyond_units = None if rows is None else _without_noise(plain, named, W, rows)
+            if rows is not None and rows.y is not None and len(rows):
+                y_size = float(np.max(np.abs(rows.y)))
+            beyond_units = None if y_size is None else _without_noise(plain, named, W, y_size)
             found = None if rows is None or beyond_units else _of_spread(plain, rows)
             found = found or (None if beyond_units else _of_parameters(plain, named, W))
+            if found is None and rows is not None and not beyond_units:
+                found = _of_offsets(plain, rows)
     if found is None and beyond_units is None:
         return None
     what, remedy = found or beyond_units  # type: ignore[misc]
@@ -82,7 +85,7 @@ ON_A_PLANE = (
     "evidence is",
     "state the noise",
 )
-#: Noise in units of the largest |y| that is rounding: a thousand times the spacing of doubles.
+#: Noise in units of the size of y that is rounding: a thousand times the spacing of doubles.
 ROUNDING = 2e-13
 #: Noise in units of noise_scale that is none, whatever y is: its prior ends at 10⁻³⁰.
 NO_NOISE = 1e-20
@@ -95,7 +98,7 @@ def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> F
         if name not in named or not named[name][0].size:
             continue
         mean = np.tensordot(W, named[name], axes=1)
-        z = np.abs(mean) / scale
+        z = np.abs(mean - _measured_from(model, name)) / scale
         if z.max() > -ndtri(level):
             worst = float(np.ravel(mean)[np.argmax(z)])
             which = "an entry of coef_" if name == "coef" else "the intercept"
@@ -107,12 +110,47 @@ def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> F
     return _of_noise(model, W @ named["noise_std"], level) if has_noise else None
 
 
-def _without_noise(model: Any, named: dict[str, np.ndarray], W: np.ndarray, rows: Rows) -> Found:
-    """Rows on a plane, where an unknown σ is the rounding of y."""
-    if "noise_std" not in named or rows.y is None or not len(rows):
+def _measured_from(model: Any, name: str) -> Any:
+    """Where the prior of a parameter has its mean."""
+    if name != "intercept":
+        return 0.0
+    return np.array(getattr(model, "intercept_centers", ()) or getattr(model, "intercept_center", 0.0))
+
+
+def _of_offsets(model: Any, rows: Rows) -> Found:
+    """Columns so far from zero that the line of least squares needs an intercept which the prior has not.
+
+    Under the prior the intercept of least squares is N(0, intercept_scale² + its variance).
+    """
+    n, p = len(rows), model.n_features
+    if not isinstance(model, LinearModel) or not model.fit_intercept or not 0 < p < n - LEAST_ROWS:
         return None
-    none = NO_NOISE * getattr(model, "noise_scale", 1.0)
-    nothing = max(ROUNDING * float(np.max(np.abs(rows.y))), none)
+    X, y = rows.X[:MOST_ROWS], rows.y[:MOST_ROWS]  # type: ignore[index]
+    center, scale = X.mean(axis=0), X.std(axis=0)
+    varies = scale > 0
+    Z = (X - center)[:, varies] / scale[varies]
+    coef, *_ = np.linalg.lstsq(Z, y - y.mean(), rcond=None)
+    ratio = center[varies] / scale[varies]
+    noise = float(np.var(y - y.mean() - Z @ coef)) * len(y) / (len(y) - p - 1)
+    intercept = y.mean() - ratio @ coef
+    var = noise * (1 / len(y) + ratio @ np.linalg.pinv(Z.T @ Z) @ ratio)
+    z = abs(intercept) / np.sqrt(model.intercept_scale**2 + var)
+    if not z > -ndtri(ALPHA / 2):
+        return None
+    j = int(np.flatnonzero(varies)[np.argmax(np.abs(ratio))]) if varies.any() else 0
+    return (
+        f"the line through the rows meets zero at {intercept:.3g}, {z:.0f} times what intercept_scale = "
+        f"{model.intercept_scale:.3g} and the rows allow, since column {j} has its mean "
+        f"{abs(center[j]) / max(scale[j], np.finfo(float).tiny):.0f} standard deviations from zero",
+        "centre the columns",
+    )
+
+
+def _without_noise(model: Any, named: dict[str, np.ndarray], W: np.ndarray, y_size: float) -> Found:
+    """Rows on a plane, where an unknown σ is the rounding of y."""
+    if "noise_std" not in named:
+        return None
+    nothing = max(ROUNDING * y_size, NO_NOISE * getattr(model, "noise_scale", 1.0))
     return ON_A_PLANE if W @ named["noise_std"] <= nothing else None
 
 

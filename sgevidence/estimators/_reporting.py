@@ -4,8 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from ..history import Rows
 from ..models import Model
@@ -13,29 +11,26 @@ from ..particles import log_sum_exp, spread
 from ..samplers import EvidenceResult, diagnostics, evidence_path
 from ._dimensions import DIMENSIONS
 from ._documentation import described
+from ._standardising import Learnt, Standardising
 from ._stream import Stream
 from ._summary import ParameterTable, parameter_table
-from ._units import Units
 
 #: Particles × rows of one block of an average.
 BLOCK = 200_000
 
 
-class PosteriorReports(BaseEstimator):
+class PosteriorReports(Standardising):
     """Reports of a fitted estimator on its posterior; subclasses say how rows are validated."""
 
-    log_evidence_: float
-    log_evidence_std_: float
-    particles_: np.ndarray
-    particle_weights_: np.ndarray
+    log_evidence_: Any = Learnt()
+    log_evidence_std_: Any = Learnt()
+    particles_: Any = Learnt()
+    particle_weights_: Any = Learnt()
     _model: Model
     _stream: Stream | None
     _result: EvidenceResult | None
     _dimensions: dict[str, tuple[str, ...]] = DIMENSIONS  #: names of the axes of parameters
     _not_replicated: str | None = None  #: why a predictive check is refused, in words
-    _doubts: list[str]  #: of the model and the rows
-    _units: Units | None = None  #: of the rows that the model sees; None: as they are given
-    _weight_seen: float  #: sum of the weights of the rows
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         raise TypeError(f"{type(self).__name__} does not say what its rows are")
@@ -81,7 +76,7 @@ class PosteriorReports(BaseEstimator):
             Named parameters in their natural space, each with leading axis M = n_particles.
             Weighted particles are repeated in proportion to their weight, without randomness.
         """
-        check_is_fitted(self)
+        self._must_be_fitted()
         theta = self.particles_[spread(self.particle_weights_, len(self.particles_))]
         return self._parameters(theta)
 
@@ -110,8 +105,12 @@ class PosteriorReports(BaseEstimator):
         Components of a mixture are in the order of ``weights_``, and a note says if the posterior hardly
         tells two of them apart.
         """
-        check_is_fitted(self)
+        self._must_be_fitted()
         return parameter_table(self, level)
+
+    def _prior_notes(self) -> list[str]:
+        """A line below the table on the priors and their units."""
+        return []
 
     def _summary_notes(self) -> list[str]:
         """Sentences below the table of parameters."""
@@ -121,11 +120,6 @@ class PosteriorReports(BaseEstimator):
         """Named parameters in the data's units, exchangeable components in common slots."""
         named = self._model.parameters(self._model.canonicalize(theta))
         return named if self._units is None else self._units.restored(named)
-
-    @property
-    def _log_unit(self) -> float:
-        """Logarithm of the unit of a row's density, nats."""
-        return 0.0 if self._units is None else self._units.log_unit
 
     def _log_likelihood(self, theta: np.ndarray, rows: Rows) -> np.ndarray:
         """log p(y_r | θ_m) of the data as given, (M, n), from rows in the units of the model."""
@@ -174,11 +168,3 @@ class PosteriorReports(BaseEstimator):
         exponent = np.frexp(np.abs(deviation).max(axis=0))[1]
         squares = np.ldexp(deviation, -exponent) ** 2
         return mean, np.ldexp(np.sqrt(np.tensordot(self.particle_weights_, squares, axes=1)), exponent)
-
-    def _is_first_call(self) -> bool:
-        return not hasattr(self, "log_evidence_")
-
-    def _must_have_learnt(self, name: str) -> None:
-        """An attribute that is computed exists, as the others do, only after fit."""
-        if self._is_first_call():
-            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ..history import Rows
 from ..models import LinearModel
@@ -14,7 +14,7 @@ from ._input import generator, refuse_unreadable
 from ._lags import Past, check_series, refuse_gaps, series_and_columns
 from ._linear_regression import linear_model
 from ._stream import Stream
-from ._units import Units
+from ._units import Fold, Units
 
 
 class SeriesEstimator(EvidenceEstimator):
@@ -65,7 +65,7 @@ class SeriesEstimator(EvidenceEstimator):
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         """Rows that follow those seen."""
-        check_is_fitted(self)
+        self._must_be_fitted()
         X, y, _ = at_once(self, X, y)
         X, y = self._validate(X, y, False)
         rows, _ = self._past.complete(self.order).rows(y, X, self.order, self.trend == "ct", 0)
@@ -112,9 +112,33 @@ class SeriesEstimator(EvidenceEstimator):
             )
         return linear_model(self, X.shape[1], self._units)
 
-    def _units_of(self, rows: Rows) -> Units:
+    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
         """Units of the series, also for the lags."""
-        units = Units.of_regression(rows, self.fit_intercept)
-        center, scale = units.center.copy(), units.scale.copy()
-        center[: self.order], scale[: self.order] = units.y_center, units.y_scale
-        return units._replace(center=center, scale=scale)
+        units = Units.of_regression(rows, self.fit_intercept, fold=fold)
+        assert units.spread is not None
+        center, scale, spread = units.center.copy(), units.scale.copy(), units.spread.copy()
+        center[: self.order], scale[: self.order], spread[: self.order] = units.y_center, units.y_scale, 1.0
+        return units._replace(center=center, scale=scale, spread=spread)
+
+    _kind = "numbers"
+
+    def _known_units(self, units: Units) -> Units:
+        """Units of the series and its columns, from an autoregression of any order."""
+        others = (self.trend == "ct") + self.n_features_in_
+        lags = len(units.scale) - others
+        if units.kind != self._kind or units.spread is None or lags < 0:
+            raise ValueError("units= are not those of an autoregression with these columns")
+        center, scale, spread = (
+            np.r_[np.full(self.order, of_lag), values[lags:]]
+            for of_lag, values in (
+                (units.y_center, units.center),
+                (units.y_scale, units.scale),
+                (1.0, units.spread),
+            )
+        )
+        return units._replace(center=center, scale=scale, spread=spread)
+
+    def _column_names(self) -> list[str]:
+        columns = getattr(self, "feature_names_in_", [f"column {j}" for j in range(self.n_features_in_)])
+        trend = ["the trend"] if self.trend == "ct" else []
+        return [*(f"lag {lag}" for lag in range(1, self.order + 1)), *trend, *map(str, columns)]

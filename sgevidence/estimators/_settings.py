@@ -62,13 +62,7 @@ def _value(value: Any) -> Any:
 
 
 def refuse_changes(before: dict[str, Any], now: dict[str, Any]) -> None:
-    """Say what is no longer as it was.
-
-    Raises
-    ------
-    ValueError
-        Naming the parameters with their old and new values.
-    """
+    """Say what is no longer as it was: ValueError names the parameters with old and new values."""
     changed = [name for name in before | now if before.get(name, None) != now.get(name, None)]
     others = [name for name in changed if not any(name.startswith(f"{c}__") for c in changed)]
     if others:

@@ -14,17 +14,20 @@ from ..models import FarColumns, SoftmaxModel, near
 from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._given import at_once
+from ._intercepts import class_centers
 from ._labels import label_indices
 from ._lazy import by_parts
 from ._stream import learns_online
+from ._units import Fold, Units
 
 
 @documented
 class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
     """Softmax regression p(y = k | x) ∝ exp(w_k·x + b_k) whose log evidence grows with every chunk.
 
-    All K weight vectors are kept, with entries N(0, coef_scale²) and b_k ~ N(0, intercept_scale²)
-    (journal paper, App. B.2).
+    All K weight vectors are kept, with entries N(0, coef_scale²) and b_k − b₀ₖ ~ N(0, intercept_scale²)
+    (journal paper, App. B.2).  b₀ₖ are the logarithms of the shares of the classes in the first call, half
+    a row added to each, and 0 with ``standardize=False``.
 
     Parameters
     ----------
@@ -32,12 +35,11 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         Names or indices of the columns of X that the model uses, or a mask; None is all.  ``[]`` is the null
         model, the intercept alone.  Models of the same X that differ in ``columns`` can be compared.
     fit_intercept : bool, default=True
-    coef_scale, intercept_scale : float, default=1.0
-        Prior standard deviations, the papers' values: they suit standardised columns.
-    standardize : bool, default=False
-        State the priors for columns of mean 0 and standard deviation 1: those of the rows of the first call,
-        which stay for the whole stream.  Coefficients are in the data's units.  Without an intercept columns
-        are divided by their root mean squares.
+    coef_scale : float, default=1.0
+        Prior standard deviation of each coefficient.
+    intercept_scale : float or None, default=None
+        Prior standard deviation of each intercept; None: 2.5, and 1 with ``standardize=False``.
+    {units}
     {parameters of every estimator}
 
     Attributes
@@ -67,13 +69,12 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from sklearn.preprocessing import scale
     >>> from sgevidence import BayesianSoftmaxRegression
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = BayesianSoftmaxRegression(random_state=0).fit(scale(X), y)
+    >>> model = BayesianSoftmaxRegression(random_state=0).fit(X, y)
     >>> abs(model.log_evidence_ + 42.1) < 2
     True
-    >>> model.predict_proba(scale(X)).shape
+    >>> model.predict_proba(X).shape
     (150, 3)
     """
 
@@ -89,8 +90,9 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         columns: Any = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
-        intercept_scale: float = 1.0,
-        standardize: bool = False,
+        intercept_scale: float | None = None,
+        standardize: bool = True,
+        units: Units | None = None,
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -101,6 +103,7 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
         self.standardize = standardize
+        self.units = units
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
@@ -223,12 +226,28 @@ class BayesianSoftmaxRegression(ClassifierMixin, LinearPredictor):
         """Labels as indices into ``classes_``."""
         return label_indices(self, y, reset, classes)
 
+    _kind = "classes"
+
+    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
+        found = Units.of_inputs(rows, len(self.columns_), self.fit_intercept, fold)
+        return found._replace(intercept_center=class_centers(rows, len(self.classes_), fold), kind=self._kind)
+
+    @property
+    def _centers(self) -> tuple[float, ...]:
+        """b₀ₖ; ValueError if ``units=`` are of other classes."""
+        assert self._units is not None
+        centers = self._units.intercept_center
+        if not isinstance(centers, tuple) or len(centers) != len(self.classes_):
+            raise ValueError(f"units= are not of the {len(self.classes_)} classes {self.classes_.tolist()}")
+        return centers
+
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> SoftmaxModel | FarColumns:
         model = SoftmaxModel(
             n_features=X.shape[1],
             n_classes=len(self.classes_),
             fit_intercept=self.fit_intercept,
             coef_scale=self.coef_scale,
-            intercept_scale=self.intercept_scale,
+            intercept_scale=self._intercept_scale,
+            intercept_centers=() if self._units is None or not self.fit_intercept else self._centers,
         )
         return near(model, X)

@@ -67,6 +67,7 @@ def parameter_table(model: Any, level: float) -> ParameterTable:
     """The summary of a fitted estimator."""
     q, W = bounds(level), model.particle_weights_
     named = model._parameters(model.particles_)
+    named.pop("effects", None)  # one for each level: they are in effects_
     moments = {name: model._posterior_mean_and_std(name) for name in named}
     single = merged_weights(model.particles_, W)
     names, rows = [], []
@@ -76,7 +77,9 @@ def parameter_table(model: Any, level: float) -> ParameterTable:
         names.append(label)
         rows.append((mean, sd, low, high, effective_draws(values - mean, single)))
     columns = dict(zip(["mean", "sd", *map(percent, q), "ess"], np.array(rows).reshape(-1, 5).T))
-    return ParameterTable(columns, names, heading(model), [*model._summary_notes(), *warned(model)])
+    return ParameterTable(
+        columns, names, heading(model), [*model._prior_notes(), *model._summary_notes(), *warned(model)]
+    )
 
 
 def heading(model: Any) -> str:
@@ -98,13 +101,7 @@ def plain(name: str, value: float) -> str:
 
 
 def bounds(level: float) -> list[float]:
-    """Probabilities below the two ends of the central interval.
-
-    Raises
-    ------
-    ValueError
-        If the level is none.
-    """
+    """Probabilities below the two ends of the central interval; ValueError if the level is none."""
     if not 0 < level < 1:
         raise ValueError(f"level must be a probability between 0 and 1, got {level!r}")
     return [(1 - level) / 2, (1 + level) / 2]

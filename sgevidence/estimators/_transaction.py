@@ -42,14 +42,17 @@ _OPENING = RLock()  # held while either of the two changes, and by a thread that
 def all_or_nothing(estimator: Any) -> Iterator[None]:
     """Restore the estimator's attributes, and a RandomState among them, if the block does not finish.
 
-    A second thread waits until the first has finished: both would start from the same state, and the
-    rows of one of them would be lost.
-
-    Parameters
-    ----------
-    estimator : object
-        Whatever has attributes and learns in the block.
+    A second thread waits until the first has finished: both would start from the same state, and the rows of
+    one of them would be lost.  RuntimeError if the block, or a function of the user's that it calls, lets the
+    same estimator learn.
     """
+    with _OPENING:
+        call = _CALLS.get(id(estimator))
+    if call is not None and call.thread == get_ident():
+        raise RuntimeError(
+            f"this {type(estimator).__name__} is learning, and a likelihood or another function that it "
+            "calls lets it learn again, for which it would wait for ever: use a clone of it there"
+        )
     with _lock_of(estimator):
         call = _Call(estimator)
         with _OPENING:

@@ -32,6 +32,9 @@ AGREED, DOUBTFUL = 0.01, 0.05
 BURN_IN = 0.25
 #: Subsets of B, at most; share of steps in B from which on B is used.
 MET, COVERED = 20_000, 0.5
+#: Batches of a chain, whose scatter is an error bar with 14 degrees of freedom.  That of the four halves,
+#: with three, was far too short by chance, but sees what is slower than a batch: the longer one is reported.
+BATCHES = 8
 #: Groups of the subset that the second chain starts from, at most.
 LARGEST_START = 10
 
@@ -109,6 +112,7 @@ class Estimate(NamedTuple):
     within: np.ndarray  #: inclusion probabilities by B and the steps outside, (n_groups,)
     along: np.ndarray  #: inclusion probabilities by the conditional ones, (n_groups,)
     log_sums: list[float]  #: log Z by halves of the chain
+    std: float  #: of log Z, by batches of the chain
 
 
 def search(neighbours: Subsets, rng: np.random.Generator) -> Searched:
@@ -133,7 +137,10 @@ def search(neighbours: Subsets, rng: np.random.Generator) -> Searched:
     if len(sums) < 4:  # a half of a chain was never where the other one was
         bound = float(logsumexp(list((chains[0].met | chains[1].met).values())))
         return Searched((one + other) / 2, gap, bound, np.inf)
-    return Searched((one + other) / 2, gap, float(np.mean(sums)), float(np.std(sums, ddof=1) / 2))
+    by_batches = float(np.hypot(estimates[0].std, estimates[1].std)) / 2
+    return Searched(
+        (one + other) / 2, gap, float(np.mean(sums)), max(by_batches, float(np.std(sums, ddof=1)) / 2)
+    )
 
 
 def estimate(chain: Chain, other: Chain) -> Estimate:
@@ -152,7 +159,15 @@ def estimate(chain: Chain, other: Chain) -> Estimate:
         within=within + outside.sum(axis=0) / len(steps),
         along=np.mean(chain.inclusion[chain.kept], axis=0),
         log_sums=[float(mass - np.log(half.mean())) for half in np.array_split(hits, 2) if half.any()],
+        std=_std_of_log_share(hits),
     )
+
+
+def _std_of_log_share(hits: np.ndarray) -> float:
+    """By batches, and never less than by one more step outside."""
+    means = [batch.mean() for batch in np.array_split(hits, BATCHES)]
+    std = np.hypot(np.std(means, ddof=1) / np.sqrt(BATCHES), 1 / len(hits))
+    return float(std / max(hits.mean(), 1 / len(hits)))
 
 
 def members(states: list[int], n_groups: int) -> np.ndarray:

@@ -23,15 +23,10 @@ def enumerate_subsets(
     groups: Sequence[Sequence[int]],
     covering: Callable[[Any, list[np.ndarray]], Any] = NoiseGrid.covering,
 ) -> tuple[np.ndarray, np.ndarray, Any]:
-    """Log evidence of all subsets, and the error that rounding has left them, nats.
+    """Log evidence of all subsets, its error from rounding, nats, and the integral of the prior.
 
-    ``covering`` makes the integral of the prior from the moments and the subsets at both ends.
-
-    Returns
-    -------
-    log_evidence, lost : ndarray of shape (2**len(groups),)
-        Bit g of a subset's index says whether group g is in.
-    grid : NoiseGrid or ZellnerSiow
+    ``covering`` makes this integral from the moments and the subsets at both ends.  Arrays are
+    (2**len(groups),): bit g of a subset's index says whether group g is in.
     """
     always, every = list(always), [j for group in groups for j in group]
     grid = covering(moments, [np.array(always), np.array(always + every)])

@@ -7,16 +7,7 @@ from scipy.special import logsumexp
 
 
 class FittedAverage:
-    """Models with weights that sum to one.
-
-    Parameters
-    ----------
-    models : list of estimators
-        Fitted, each with the indices of its columns in ``columns_``.
-    weight : ndarray of shape (n_models,)
-    n_features : int
-        Columns of X.
-    """
+    """Models with weights that sum to one; each model has the indices of its columns of X in ``columns_``."""
 
     def __init__(self, models: list[Any], weight: np.ndarray, n_features: int) -> None:
         self.models, self.weight = models, weight

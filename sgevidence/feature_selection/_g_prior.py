@@ -1,24 +1,13 @@
-r"""Zellner and Siow's prior of the coefficients, and what it makes of a subset's R² (Liang et al. 2008).
+r"""Subsets of columns under mixtures of g-priors: Bayes factors against the null model, and the posterior.
 
 With ν = n − 1, k columns of rank k, centred rows and t = g/(1 + g),
 
-    p(b, σ²) ∝ 1/σ²,      w | g, σ² ~ N(0, g σ² (X̃ᵀX̃)⁻¹),      g ~ InvGamma(1/2, n/2),
-
-    p(y)/p(y | null) = ∫ (1 + g)^((ν − k)/2) (1 + g (1 − R²))^(−ν/2) p(g) dg,
+    p(b, σ²) ∝ 1/σ²,      w | g, σ² ~ N(0, g σ² (X̃ᵀX̃)⁻¹),      g ~ :class:`GPrior`,
 
     E[w | g] = t ŵ,       cov[w | g] = t E[σ² | g] (X̃ᵀX̃)⁻¹,       E[σ² | g] = q (1 − t R²)/(ν − 2).
 
 The prior of b and σ² is improper and is that of all subsets, the null model among them, so that only ratios
-have a meaning.  Without an intercept ν = n, and nothing is centred.  The integrand is analytic in u = log g
-for |Im u| < π/2, so that the trapezoid rule converges geometrically; its mode is √(1/(k + 2)) wide or wider.
-
-Symbols
--------
-=======  ============  ==========================================================
-ν, k     ``nu, k``     degrees of freedom of the null model, rank of the columns
-1 − R²   ``rest``      share of the squares q of y that the columns leave
-u        ``u``         log g
-=======  ============  ==========================================================
+have a meaning.  Without an intercept ν = n, and nothing is centred.
 
 Elimination (:mod:`._moments`) counts the columns: D is Σ (log pivot − log ridge), taken at two nodes whose
 ridges differ by a factor e, so that D differs by the number of columns that have left something.  One whose
@@ -31,21 +20,25 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+from ..models import GPrior, rscale_of
 from ._moments import EPS, Moments
 from ._noise_grid import Lacks
 
 #: Share of a column's squares below which what others leave of it is rounding.
 COLLINEAR = 1e-11
-#: Step of the trapezoid rule in units of √(1/(k + 2)), and its largest step in u.
-STEP, LARGEST_STEP = 0.6, 0.4
-#: Share of the squares of y below which all of y is explained.
-SMALLEST = 1e-60
-#: Nats below the maximum at which the integrand is nothing.
-NOTHING = 40.0
-#: Step of the grid of u on which the ends are looked for, between these values.
-COARSE, LOWEST, HIGHEST = 0.5, -50.0, 200.0
-#: Numbers in an array that is exponentiated at a time.
-BLOCK = 2**21
+#: Parameter a of the hyper-g prior, Liang et al. (2008).
+HYPER_G = 3.0
+
+
+def g_prior_of(coef_prior: str, rscale: Any, sums: Any) -> GPrior:
+    """The prior of g by its name, for exact sums of [1, X, y]."""
+    n, p = float(sums.value(0, 0)), len(sums.exponents) - 2
+    return {
+        "g": GPrior("inverse-gamma", n * rscale_of("regression", rscale) ** 2),
+        "hyper-g": GPrior("hyper-g", HYPER_G),
+        "unit-information": GPrior("fixed", n),
+        "bric": GPrior("fixed", max(n, float(p**2))),
+    }[coef_prior]
 
 
 class UnitMoments(Moments):
@@ -78,13 +71,13 @@ class UnitMoments(Moments):
         return T
 
 
-class ZellnerSiow:
+class IntegralOverG:
     """The integral over g, in the place of the grid of an unknown noise."""
 
     s = np.array([0.0, -1.0])  #: the two nodes, whose ridges differ by a factor e
 
-    def __init__(self, moments: UnitMoments) -> None:
-        self.moments = moments
+    def __init__(self, moments: UnitMoments, prior: GPrior) -> None:
+        self.moments, self.prior = moments, prior
 
     def improved(self, lacks: Lacks) -> None:
         """Nothing can be better: each integral has ends of its own."""
@@ -98,7 +91,7 @@ class ZellnerSiow:
         open_ones = (k > 0) & (k < self.moments.nu)  # of others R² is 0 or 1 whatever y is
         for size in np.unique(k[open_ones]):
             of_size = np.flatnonzero(k == size)
-            out[of_size] = log_bayes_factor(rest[of_size], int(size), self.moments.nu, self.moments.n)
+            out[of_size] = self.prior.log_bayes_factors(rest[of_size], int(size), self.moments.nu)
         error = np.where(open_ones, EPS * loss[:, 0] * (1 + self.moments.nu / np.maximum(rest, 1e-300)), 0.0)
         return out, error, Lacks()
 
@@ -116,7 +109,7 @@ class ZellnerSiow:
         explained = min(float(moments.c[columns] @ fitted) / moments.q, 1.0) if moments.q > 0 else 0.0
         t, omega = np.zeros(1), np.ones(1)
         if rank:
-            u, f = integrand(np.array([1 - explained]), rank, nu, moments.n)
+            u, f = self.prior.log_terms(np.array([1 - explained]), rank, nu)
             t, omega = 1 / (1 + np.exp(-u)), np.exp(f[0] - logsumexp(f[0]))
         b = 0.5 * moments.q * (1 - t * explained)
         variance = b / (nu / 2 - 1) if nu > 2 else np.full(len(t), np.inf)
@@ -138,37 +131,7 @@ class ZellnerSiow:
         return mean, covariance, intercept, np.array([omega @ variance, omega @ std])
 
 
-def log_bayes_factor(rest: np.ndarray, k: int, nu: float, n: float) -> np.ndarray:
-    """log p(y)/p(y | null) of subsets of rank k ≥ 1 that leave these shares of the squares of y, (B,)."""
-    out = np.empty(len(rest))
-    order = np.argsort(rest)  # so that those of a block have similar integrands
-    size = max(BLOCK // 1000, 1)
-    for start in range(0, len(rest), size):
-        part = order[start : start + size]
-        u, f = integrand(rest[part], k, nu, n)
-        top = f.max(axis=1)
-        out[part] = top + np.log(np.exp(f - top[:, None]).sum(axis=1) * (u[1] - u[0]))
-    return out
-
-
-def integrand(rest: np.ndarray, k: int, nu: float, n: float) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes u that cover the integrands, and their logarithms, (B, len(u))."""
-    rest = np.maximum(rest, SMALLEST)[:, None]
-
-    def log_f(u: np.ndarray, rest: np.ndarray) -> np.ndarray:
-        g = np.exp(u)
-        log_prior = 0.5 * np.log(n / (2 * np.pi)) - 0.5 * u - 0.5 * n / g  # of u
-        return 0.5 * (nu - k) * np.log1p(g) - 0.5 * nu * np.log1p(rest * g) + log_prior
-
-    u = np.arange(LOWEST, HIGHEST, COARSE)
-    ends = log_f(u, rest[[np.argmin(rest), np.argmax(rest)]])
-    high = np.flatnonzero((ends > ends.max(axis=1, keepdims=True) - NOTHING).any(axis=0))
-    step = min(STEP / np.sqrt(k + 2), LARGEST_STEP)
-    u = np.arange(u[max(high[0] - 1, 0)], u[min(high[-1] + 1, len(u) - 1)] + step, step)
-    return u, log_f(u, rest)
-
-
-def exact_log_bayes_factor(sums: Any, fit_intercept: bool, columns: list[int]) -> float:
+def exact_log_bayes_factor(sums: Any, fit_intercept: bool, prior: GPrior, columns: list[int]) -> float:
     """Log evidence of one subset, from exact sums; infinite if y is a linear combination of its columns."""
     integers = sums.integers
     first = integers[0, 0]
@@ -187,4 +150,4 @@ def exact_log_bayes_factor(sums: Any, fit_intercept: bool, columns: list[int]) -
         return 0.0
     nu = n - (1.0 if fit_intercept else 0.0)
     rest = float(Fraction(int(A[-1, -1]), int(before * q)))
-    return np.inf if rest == 0 and rank < nu else float(log_bayes_factor(np.array([rest]), rank, nu, n)[0])
+    return np.inf if rest == 0 and prior.diverges(rank, nu) else prior.log_bayes_factor(rest, rank, nu)[0]

@@ -4,12 +4,14 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from .._compat import check_sample_weight
 from ..estimators import (
+    Fold,
+    Standardising,
     Units,
+    UnitWatch,
     all_or_nothing,
     column_indices,
     fingerprint,
@@ -22,58 +24,84 @@ from ..estimators import (
 )
 from ..exceptions import EvidenceWarning
 from ..history import Rows
+from ..models import rscale_of
 from ._fits import posterior_by_fits
 from ._regressions import Regressions
 from ._reports import Weighed
 
 #: Parameters of the independent prior, and what they are if nobody has stated them.
-UNUSED_WITH_G = dict(noise_std=None, noise_prior=None, noise_scale=None, coef_scale=1.0, intercept_scale=1.0)
+UNUSED_WITH_G: dict[str, Any] = dict(
+    noise_std=None, noise_prior=None, noise_scale=None, coef_scale=1.0, intercept_scale=None, units=None
+)
+#: Parameter of Zellner and Siow's prior alone.
+OF_G: dict[str, Any] = dict(rscale=1.0)
 #: Parameters of the linear regression, all of them.
-OF_LINEAR = UNUSED_WITH_G | dict(coef_prior="independent", fit_intercept=True, standardize=False)
+OF_LINEAR = UNUSED_WITH_G | OF_G | dict(coef_prior="independent", fit_intercept=True, standardize=True)
 
 
-class SubsetLearning(BaseEstimator):
+class SubsetLearning(Standardising):
     """Methods of the selector that learn."""
 
     estimator: Any
     always: Any
     groups: Any
     coef_prior: str
+    rscale: Any
     size_prior: str
     fit_intercept: bool
-    standardize: bool
     random_state: Any
-    n_features_in_: int
-    n_samples_seen_: int
     _settings: dict[str, Any]  #: parameters of the first call
+    _units_of_estimator: Units | None
 
     def _learn(
         self, X: Any, y: Any, sample_weight: Any, reset: bool, known: dict[str, Any] | None = None
     ) -> Self:
         with all_or_nothing(self):
             parameters = settings(self)
-            if not reset:
+            if not (reset or self._is_first_call()):
                 refuse_changes(self._settings, parameters)
             if self.estimator is not None:
                 self._learn_by_fits(X, y, sample_weight, parameters, known or {})
                 return self
             if known:
                 raise ValueError(f"a linear regression takes no {' and no '.join(known)}: see estimator=")
-            rows = self._rows(X, y, sample_weight, reset)
-            if reset:
-                self.__dict__.pop("classes_", None)  # of an estimator before
-                self._settings, self._rng = parameters, generator(self.random_state)
-                self._units = self._units_of(rows)
-                self._model = linear_model(self, self.n_features_in_, self._units)
-                self._always, self._groups = self._resolved()
-                self._sums, self.n_samples_seen_, self.data_fingerprint_ = None, 0, 0
-            new = self._model.sums(rows if self._units is None else self._units.rows(rows))
-            self._sums = new if self._sums is None else self._sums.plus(new)
-            self.n_samples_seen_ += len(rows)
-            assert rows.y is not None
-            self.data_fingerprint_ = fingerprint(rows.y, rows.weight, self.data_fingerprint_)
-            self._weighed = Weighed()
+            self._absorb(X, y, sample_weight, reset, parameters)
         return self
+
+    def _absorb(self, X: Any, y: Any, sample_weight: Any, is_fit: bool, parameters: dict[str, Any]) -> None:
+        """Sums of one more call, or rows that are held until there are enough to know their units."""
+        reset = is_fit or self._is_first_call()
+        given = self._rows(X, y, sample_weight, reset)
+        if reset:
+            for name in ("classes_", "_weighed"):  # of a call before
+                self.__dict__.pop(name, None)
+            self._settings, self._rng = parameters, generator(self.random_state)
+            self._always, self._groups = self._resolved()
+            self._doubts, self._held, self.data_fingerprint_ = [], None, 0
+        assert given.y is not None
+        self.data_fingerprint_ = fingerprint(given.y, given.weight, self.data_fingerprint_)
+        starts = reset or self._held is not None
+        whole = given if self._held is None else self._held.join(given)
+        if starts:
+            if not self._take_units(whole, may_wait=not is_fit):
+                return
+            self._model = linear_model(self, self.n_features_in_, self._units)
+            self._sums, self.n_samples_seen_, self._weight_seen = None, 0, 0.0
+            self._watch = UnitWatch.none()
+        elif self._units is not None:
+            self._units = self._units.with_late_columns(given, self._weight_seen, self.fit_intercept)
+        rows = whole if self._units is None else self._units.rows(whole)
+        new = self._model.sums(rows)
+        self._sums = new if self._sums is None else self._sums.plus(new)
+        self.n_samples_seen_ += len(rows)
+        self._weight_seen += rows.total_weight
+        self._held, self._weighed = None, Weighed()
+        self._judge(rows, starts)
+
+    def _judge(self, rows: Rows, starts: bool) -> None:
+        """Doubts of the units."""
+        if self._units is not None:
+            self._watch_units(rows, starts)
 
     def _learn_by_fits(
         self, X: Any, y: Any, sample_weight: Any, parameters: dict[str, Any], known: dict[str, Any]
@@ -89,6 +117,7 @@ class SubsetLearning(BaseEstimator):
             if hasattr(regressions.whole, name):
                 setattr(self, name, getattr(regressions.whole, name))
         self._settings, self._rng, self._units = parameters, rng, None
+        self._doubts, self._held, self._units_of_estimator = [], None, regressions.whole._units
         self._always, self._groups = self._resolved()
         if not (self.estimator.fit_intercept or self._always):
             raise ValueError(
@@ -103,15 +132,24 @@ class SubsetLearning(BaseEstimator):
         for doubt in found.doubts:
             warnings.warn(doubt, EvidenceWarning, stacklevel=5)
 
-    def _units_of(self, rows: Rows) -> Units | None:
+    def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
         """Units of the first rows, where the prior is stated in them; the g-prior has no unit."""
+        if self.coef_prior == "g":
+            rscale_of("regression", self.rscale)
+        else:
+            _refuse_unused(self, OF_G, f'coef_prior="{self.coef_prior}"')
         if self.coef_prior == "independent":
-            return Units.of_regression(rows, self.fit_intercept) if self.standardize else None
-        _refuse_unused(self, UNUSED_WITH_G, 'coef_prior="g"', ": it has no scale")
-        return None
+            return super()._take_units(rows, may_wait, fold)
+        _refuse_unused(self, UNUSED_WITH_G, f'coef_prior="{self.coef_prior}"', ": it has no unit")
+        self._units = None
+        return True
 
-    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool) -> Rows:
-        """Validated rows of positive weight."""
+    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
+        return Units.of_regression(rows, self.fit_intercept, fold=fold)
+
+    _kind = "numbers"  # that units are for
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any = None) -> Rows:
         refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
         X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True)
         if y.dtype.kind not in "fiub":
@@ -119,7 +157,7 @@ class SubsetLearning(BaseEstimator):
         y = y.astype(np.float64, copy=False)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         refuse_extreme(sample_weight=weight)
-        if not self.standardize:
+        if not (self.standardize and self.coef_prior == "independent"):
             refuse_extreme(X=X, y=y)
         kept = weight > 0
         return Rows(X[kept], y[kept], weight[kept])

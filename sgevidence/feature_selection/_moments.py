@@ -37,6 +37,8 @@ import numpy as np
 
 #: Distance of two floating-point numbers next to 1.
 EPS = float(np.finfo(float).eps)
+#: Prior precision of a coefficient, as its root, in units of the column per y: more leaves no column a say.
+NO_SAY = 1e100
 
 
 class Moments(NamedTuple):
@@ -86,7 +88,7 @@ class Moments(NamedTuple):
             C=C[:p, :p],
             c=C[:p, p],
             q=float(C[p, p]),
-            precision=(unit / units[:p] / model.coef_scale) ** 2,
+            precision=np.minimum(unit / units[:p] / model.coef_scale, NO_SAY) ** 2,
             tau=float(model.intercept_scale) / unit if model.fit_intercept else 0.0,
             units=units[:p],
             unit=unit,

@@ -13,13 +13,7 @@ from ._subsets import Subsets
 class Neighbours(Subsets):
     """Subsets of the columns of a linear regression.
 
-    Parameters
-    ----------
-    moments : Moments
-    always, groups, log_size_prior
-        As of :class:`Subsets`.
-    covering : callable
-        The integral of the prior, from the moments and the subsets at both ends.
+    ``covering`` makes the integral of the prior, from the moments and the subsets at both ends.
     """
 
     def __init__(
@@ -95,14 +89,17 @@ class Neighbours(Subsets):
         beta = inverse @ np.moveaxis(R[:, [p, p + 1]], -1, 0)  # (G, k, 2)
         left = R[:, [p, p + 1]]
         rest = self.T[p:, p:] - np.einsum("kig,kjg->ijg", left, left)
-        start = len(self.always)
-        for g, group in enumerate(self.groups):
-            if not state >> g & 1:
-                continue
-            at = slice(start, start + len(group))
-            start = at.stop
-            P = inverse[:, at] @ np.swapaxes(inverse[:, at], 1, 2)  # block of A⁻¹
-            more = np.swapaxes(beta[:, at], 1, 2) @ np.linalg.solve(P, beta[:, at])
-            less = np.linalg.slogdet(P)[1] + self.log_ridge[group].sum(axis=0)
-            out[0][g], out[1][g] = self.moments.curves(log_det + less, rest + np.moveaxis(more, 0, -1))
-            out[2][g] = loss
+        present = [g for g in range(len(self.groups)) if state >> g & 1]
+        widths = np.array([len(self.groups[g]) for g in present], dtype=int)
+        starts = len(self.always) + np.cumsum(widths) - widths
+        for width in set(widths.tolist()):
+            of_width = widths == width
+            some = np.array(present)[of_width]
+            at = starts[of_width][:, None] + np.arange(width)
+            rows, b = inverse[:, at], beta[:, at]  # (G, groups, width, …)
+            P = rows @ np.swapaxes(rows, 2, 3)  # blocks of A⁻¹
+            more = np.swapaxes(b, 2, 3) @ np.linalg.solve(P, b)
+            ridge = self.log_ridge[[self.groups[g] for g in some]].sum(axis=1)
+            less = np.linalg.slogdet(P)[1].T + ridge
+            out[0][some], out[1][some] = self.moments.curves(log_det + less, rest + np.moveaxis(more, 0, -1))
+            out[2][some] = loss

@@ -11,7 +11,7 @@ from scipy.special import gammaln, logsumexp
 from ._average import Average, average, given_subset
 from ._chains import DOUBTFUL, Searched, search
 from ._enumeration import enumerate_subsets
-from ._g_prior import UnitMoments, ZellnerSiow, exact_log_bayes_factor
+from ._g_prior import IntegralOverG, UnitMoments, exact_log_bayes_factor, g_prior_of
 from ._moments import Moments
 from ._neighbours import Neighbours
 from ._noise_grid import NoiseGrid
@@ -60,18 +60,18 @@ def posterior(
     size_prior: str,
     rng: np.random.Generator,
     coef_prior: str = "independent",
+    rscale: Any = 1.0,
 ) -> Posterior:
     """From exact sums of [1, X, y] and the linear model of all columns."""
     prior = log_size_prior(size_prior, len(groups))
-    way = WAYS[coef_prior]
-    moments = way.moments(sums, model)
+    way = _way(coef_prior, rscale, sums, model)
     find = _enumerated if len(groups) <= ENUMERATED else _searched
     with np.errstate(all="ignore"):  # what leaves the finite numbers is judged by its loss of digits
+        moments = way.moments
         found = find(moments, always, groups, prior, rng, way.covering)
         states, log_evidence, lost, log_prior, grid, searched = found
         in_double = lost.copy()
-        exact = partial(way.exact, sums, model)
-        joint = _recomputed(exact, always, groups, states, log_evidence, lost, log_prior)
+        joint = _recomputed(way.exact, always, groups, states, log_evidence, lost, log_prior)
         total = float(logsumexp(joint)) if searched is None else searched.log_evidence
         probability = np.exp(joint - total)
         doubts = _doubts(lost, in_double, probability, searched)
@@ -97,14 +97,13 @@ def posterior(
         total,
         0.0 if searched is None else searched.log_evidence_std,
         doubts,
-        Averaged(coef_prior, moments, grid, columns, probability[order]),
+        Averaged(moments, grid, columns, probability[order]),
     )
 
 
 class Averaged(NamedTuple):
     """The best linear regressions, and their average when it is asked for."""
 
-    coef_prior: str
     moments: Moments
     grid: Any
     columns: list[list[int]]
@@ -113,7 +112,8 @@ class Averaged(NamedTuple):
     def average(self) -> Average:
         """The coefficients and the noise, averaged."""
         with np.errstate(all="ignore"):
-            given = partial(WAYS[self.coef_prior].given, self.moments, self.grid)
+            is_grid = isinstance(self.grid, NoiseGrid)
+            given = partial(given_subset, self.moments, self.grid) if is_grid else self.grid.given
             return average(self.moments, given, self.columns, self.probability / self.probability.sum())
 
 
@@ -192,20 +192,17 @@ def search_doubts(searched: Searched | None) -> list[str]:
 
 
 class Way(NamedTuple):
-    """A prior of the coefficients, as functions of the sums."""
+    """A prior of the coefficients, given the sums."""
 
-    moments: Callable[[Any, Any], Moments]  #: of the sums and the model of all columns
+    moments: Moments
     covering: Callable[[Any, list[np.ndarray]], Any]  #: its integral, from moments and the subsets at ends
-    exact: Callable[[Any, Any, list[int]], float]  #: log evidence, from sums, model and columns
-    given: Callable[[Any, Any, list[int]], Any]  #: posterior, from moments, integral and columns
+    exact: Callable[[list[int]], float]  #: log evidence of columns
 
 
-WAYS = {
-    "independent": Way(Moments.of, NoiseGrid.covering, exact_log_evidence, given_subset),
-    "g": Way(
-        UnitMoments.of,
-        lambda moments, ends: ZellnerSiow(moments),
-        lambda sums, model, columns: exact_log_bayes_factor(sums, model.fit_intercept, columns),
-        lambda moments, integral, columns: integral.given(columns),
-    ),
-}
+def _way(coef_prior: str, rscale: Any, sums: Any, model: Any) -> Way:
+    """Independent coefficients, or a mixture of g-priors."""
+    if coef_prior == "independent":
+        return Way(Moments.of(sums, model), NoiseGrid.covering, partial(exact_log_evidence, sums, model))
+    prior = g_prior_of(coef_prior, rscale, sums)
+    exact = partial(exact_log_bayes_factor, sums, model.fit_intercept, prior)
+    return Way(UnitMoments.of(sums, model), lambda moments, _: IntegralOverG(moments, prior), exact)

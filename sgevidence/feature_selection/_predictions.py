@@ -3,26 +3,24 @@
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from ..estimators import refuse_extreme, refuse_unreadable
+from ..estimators import Standardising, refuse_extreme, refuse_unreadable
 
 
 def _selects_for_classes(self: Any) -> bool:
     return hasattr(self.estimator, "predict_proba")
 
 
-class SubsetPredictions(BaseEstimator):
+class SubsetPredictions(Standardising):
     """Methods of the fitted selector that predict."""
 
     estimator: Any
     classes_: np.ndarray
     _average: Any
     _settings: dict[str, Any]
-    _units: Any
 
     def predict(self, X: Any, return_std: bool = False, offset: Any = None, trials: Any = None) -> Any:
         """Posterior predictive mean, averaged over subsets; of classes the most probable.
@@ -107,7 +105,7 @@ class SubsetPredictions(BaseEstimator):
 
     def _average_and_X(self, X: Any, known: dict[str, Any]) -> tuple[Any, Any]:
         """The average that predicts, and the rows: validated, unless the models of an estimator do that."""
-        check_is_fitted(self)
+        self._must_be_fitted()
         refuse_unreadable(X=X)
         if self._settings["estimator"] is None:
             if known:

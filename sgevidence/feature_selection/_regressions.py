@@ -23,17 +23,10 @@ MAX_WEIGHED = 20_000
 
 
 class Regressions:
-    """An estimator, and rows on all columns.
+    """An estimator, and rows on all columns, as its ``fit`` takes them.
 
-    Parameters
-    ----------
-    estimator : BayesianGLM or BayesianSoftmaxRegression
-    X, y, sample_weight : array-like
-        As the estimator's ``fit`` takes them.
-    known : dict
-        ``offset`` and ``trials``, those that are given.
-    rng : numpy.random.Generator or None
-        Seeds of the fits; None: the estimator's own ``random_state`` is that of all.
+    ``known`` are ``offset`` and ``trials``, those that are given; ``rng`` seeds the fits.  None: the
+    estimator's own ``random_state`` is that of all.
     """
 
     def __init__(

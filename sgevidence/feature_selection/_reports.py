@@ -7,14 +7,14 @@ from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from ..estimators import (
     ParameterTable,
+    Standardising,
     Units,
     generator,
     heading,
+    looks_normalised,
     places,
     prior_conflict,
     warned,
@@ -29,6 +29,8 @@ from ._posterior import LISTED, Posterior, posterior
 SELECTED = 0.5
 #: Draws that the posterior means of all columns are taken from, to a tenth of their standard deviations.
 DRAWS = 100
+#: Why an answer with the g-prior says nothing.
+CONSTANT = "y is constant: no column explains any of it, and Bayes factors against the null model say nothing"
 
 
 @dataclass
@@ -39,15 +41,13 @@ class Weighed:
     average: Average | None = None
 
 
-class SubsetReports(BaseEstimator):
+class SubsetReports(Standardising):
     """Reports of the posterior over subsets; the selector learns the sums that it follows from."""
 
     _settings: dict[str, Any]
-    n_features_in_: int
-    n_samples_seen_: int
     _sums: Any  #: exact sums of [1, X, y]
     _model: LinearModel  #: of all columns
-    _units: Units | None  #: of the rows that the model sees; None: as they are given
+    _units_of_estimator: Units | None  #: where there is an estimator
     _always: list[int]
     _groups: list[list[int]]
     classes_: np.ndarray
@@ -96,7 +96,7 @@ class SubsetReports(BaseEstimator):
     def evidence_is_relative_(self) -> bool:
         """Is ``log_evidence_`` relative to the null model?"""
         self._posterior("evidence_is_relative_")
-        return self._settings["coef_prior"] == "g"
+        return self._settings["coef_prior"] != "independent"
 
     @property
     def log_evidence_std_(self) -> float:
@@ -138,7 +138,7 @@ class SubsetReports(BaseEstimator):
             One row per column of X, of a softmax for each class: ``probability`` that the column is in the
             model, ``mean`` and ``sd`` of its coefficient over subsets, zero where the column is out.
         """
-        check_is_fitted(self)
+        self._must_be_fitted()
         features, coef = places(self, "feature", self.n_features_in_), self.coef_
         names = [f"coef[{name}]" for name in features]
         if coef.ndim == 2:
@@ -155,21 +155,34 @@ class SubsetReports(BaseEstimator):
     @property
     def warnings_(self) -> list[str]:
         """Why the answer should not be trusted as it is."""
-        return list(self._posterior("warnings_").doubts)
+        doubts = self._posterior("warnings_").doubts
+        return [*self._doubts, *doubts]
+
+    @property
+    def units_(self) -> Units:
+        """Units in which the priors are stated, for ``units=`` of another estimator."""
+        self._must_have_learnt("units_")
+        if self._settings["estimator"] is not None and self._units_of_estimator is not None:
+            return self._units_of_estimator
+        return super().units_
 
     def _get_support_mask(self) -> np.ndarray:
-        check_is_fitted(self)
+        self._must_be_fitted()
         return self._posterior().inclusion >= SELECTED
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_weighed")
 
     def _prior_conflict(self) -> str | None:
-        """Parts of the posterior of all columns that contradict the prior."""
+        """Parts of the posterior of all columns that contradict the prior; of the g-prior a constant y."""
+        n, mean, square = (self._sums.value(*ij) for ij in ((0, 0), (0, -1), (-1, -1)))
+        if self._settings["coef_prior"] != "independent":
+            return CONSTANT if n * square == mean**2 * self._settings["fit_intercept"] else None
+        y_size = float(square / n) ** 0.5
         with np.errstate(all="ignore"):
             theta = self._model.posterior(self._sums).sample(generator(0), DRAWS)
         W = np.full(DRAWS, 1 / DRAWS)
-        return prior_conflict(self._model, theta, W, None, self._units is not None)
+        return prior_conflict(self._model, theta, W, None, self._units is not None, y_size)
 
     def _average(self, name: str) -> Average:
         """The mean over subsets, computed when it is first asked for."""
@@ -180,17 +193,17 @@ class SubsetReports(BaseEstimator):
 
     def _posterior(self, name: str = "posterior") -> Posterior:
         """Weighed when it is first asked for after new rows."""
-        if not self.__sklearn_is_fitted__():
-            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
+        self._must_have_learnt(name)
         found = self._weighed.posterior
         if found is None:
             rng = copy.deepcopy(self._rng)
             size_prior = self._settings["size_prior"]
-            prior = self._settings["coef_prior"]
-            found = posterior(self._sums, self._model, self._always, self._groups, size_prior, rng, prior)
-            conflict = self._prior_conflict() if prior == "independent" else None
-            if conflict is not None:
-                found = found._replace(doubts=[*found.doubts, conflict])
+            prior, rscale = self._settings["coef_prior"], self._settings["rscale"]
+            args = self._sums, self._model, self._always, self._groups, size_prior, rng
+            found = posterior(*args, prior, rscale)
+            normalised = looks_normalised(self.n_samples_seen_, self._sums.total_weight)
+            more = [words for words in (self._prior_conflict(), normalised) if words is not None]
+            found = found._replace(doubts=[*found.doubts, *more])
             self._weighed.posterior = found
             for doubt in found.doubts:
                 warnings.warn(doubt, EvidenceWarning, stacklevel=3)

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import HasMethods, Interval, StrOptions, fit_context
+from ..estimators import Units, documented
 from ._learning import SubsetLearning
 from ._predictions import SubsetPredictions, given_of
 from ._reports import SubsetReports
@@ -24,8 +25,9 @@ def _keeps_sums(self: "EvidenceFeatureSelector") -> bool:
     )
 
 
+@documented
 class EvidenceFeatureSelector(
-    SubsetLearning, SubsetPredictions, SubsetReports, SelectorMixin, RegressorMixin, BaseEstimator
+    SubsetLearning, SubsetPredictions, SubsetReports, SelectorMixin, RegressorMixin
 ):
     """Selects columns of a regression by the evidence of all subsets, and predicts with their average.
 
@@ -47,27 +49,33 @@ class EvidenceFeatureSelector(
     groups : sequence of array-likes or None, default=None
         Names or indices of columns that go in together, as those of one factor.  A column in no group goes in
         alone; None: all do.
-    coef_prior : {"independent", "g"}, default="independent"
-        "independent": each coefficient has the prior of :class:`BayesianLinearRegression`.  "g": Zellner and
-        Siow's prior, a Cauchy distribution in the shape of the columns' own covariance (a mixture of
-        g-priors, g ~ InvGamma(1/2, n/2)), and flat priors of the intercept and of log σ (Liang et al. 2008).
-        It does not depend on the units of columns and y.  All log evidences are then relative to the null
+    coef_prior : {"independent", "g", "hyper-g", "unit-information", "bric"}, default="independent"
+        "independent": each coefficient has the prior of :class:`BayesianLinearRegression`.  The others are
+        g-priors, Gaussian or a mixture of Gaussians in the shape of the columns' own covariance, with flat
+        priors of the intercept and of log σ (Liang et al. 2008).  "g": Zellner and Siow's, a Cauchy
+        distribution (g ~ InvGamma(1/2, n r²/2) with r = ``rscale``); "hyper-g": p(g) ∝ (1 + g)^(−3/2);
+        "unit-information": g = n, worth one row; "bric": g = max(n, p²) (Fernández, Ley and Steel 2001).
+        They do not depend on the units of columns and y.  All log evidences are then relative to the null
         model, since flat priors have no constant, and cannot be compared with those of other models.
+    rscale : float or {"medium", "wide", "ultrawide"}, default=1.0
+        Scale r of ``coef_prior="g"``: 1 is Zellner and Siow's own; the words are those of ``regressionBF`` of
+        the R package BayesFactor, √2/4 (its default), 1/2 and √2/2.
     size_prior : {"beta-binomial", "uniform"}, default="beta-binomial"
         Prior of subsets: "beta-binomial" gives each number of columns (or groups) the same probability, and
         shares it among the subsets of that size, which allows for having looked at many columns (Scott and
         Berger 2010); "uniform" gives all subsets the same probability, and so expects half of the columns.
     fit_intercept : bool, default=True
-    coef_scale, intercept_scale : float, default=1.0
-        Prior standard deviations: they suit standardised columns.
+    coef_scale : float, default=1.0
+        Prior standard deviation of a coefficient, as in :class:`BayesianLinearRegression`.
+    intercept_scale : float or None, default=None
+        Prior standard deviation of the intercept; None: 1.
     noise_prior : tuple of two floats or None, default=None
         Shape and scale of an inverse gamma prior of σ².
     noise_scale : float or None, default=None
         Scale of the half-Student-t prior of σ; None: 1.  At most one of ``noise_std``, ``noise_prior`` and
         ``noise_scale`` may be given.
-    standardize : bool, default=False
-        As in :class:`BayesianLinearRegression`: the priors are stated for columns and a y of mean 0 and
-        standard deviation 1 in the rows of the first call.
+    {units}
+        With an ``estimator`` its own parameters say so.
     random_state : int, RandomState instance or None, default=None
         Random numbers of the chains over subsets, where there are many columns.  With an ``estimator`` the
         seeds of its fits, too; if None, each fit has the ``random_state`` of the estimator.
@@ -81,7 +89,7 @@ class EvidenceFeatureSelector(
         them), ``size``, ``log_evidence``, ``log_evidence_std``, ``log_prior`` (nats), ``probability``.
     log_evidence_, log_evidence_std_ : float
         Log evidence of the average over subsets, in nats; the standard error is 0 where all linear
-        regressions are enumerated.  With ``coef_prior="g"`` it is relative to the null model, as those of
+        regressions are enumerated.  With a g-prior it is relative to the null model, as those of
         ``models_``.
     evidence_is_relative_ : bool
         Is that so?
@@ -93,6 +101,9 @@ class EvidenceFeatureSelector(
         Posterior mean; only of linear regressions.
     classes_ : ndarray of shape (n_classes,)
         Only of classifiers.
+    units_ : Units
+        Units in which the priors are stated, those of the ``estimator`` if there is one; there are none with
+        ``standardize=False``, nor with ``coef_prior="g"``.
     n_samples_seen_ : int
 
     Warns
@@ -129,6 +140,7 @@ class EvidenceFeatureSelector(
     ----------
     D. Madigan, J. York (1995), International Statistical Review 63, 215.
     A. Zellner, A. Siow (1980), in: Bayesian Statistics, Valencia, 585.
+    C. Fernández, E. Ley, M. F. J. Steel (2001), Journal of Econometrics 100, 381.
     M. M. Barbieri, J. O. Berger (2004), Annals of Statistics 32, 870.
     F. Liang, R. Paulo, G. Molina, M. A. Clyde, J. O. Berger (2008), Journal of the American Statistical
     Association 103, 410.
@@ -138,14 +150,13 @@ class EvidenceFeatureSelector(
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.preprocessing import scale
     >>> from sgevidence import EvidenceFeatureSelector
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> selector = EvidenceFeatureSelector().fit(scale(X), scale(y))
+    >>> selector = EvidenceFeatureSelector().fit(X, y)
     >>> selector.get_support(indices=True).tolist()
     [1, 2, 3, 4, 5, 8]
     >>> selector.inclusion_probabilities_.round(2)[:4].tolist()
-    [0.07, 0.98, 1.0, 1.0]
+    [0.07, 0.99, 1.0, 1.0]
 
     Counts, with the family that says so:
 
@@ -164,14 +175,16 @@ class EvidenceFeatureSelector(
         "estimator": [HasMethods(["fit", "predict"]), None],
         "always": ["array-like"],
         "groups": [list, tuple, None],
-        "coef_prior": [StrOptions({"independent", "g"})],
+        "coef_prior": [StrOptions({"independent", "g", "hyper-g", "unit-information", "bric"})],
+        "rscale": [Real, str],
         "size_prior": [StrOptions({"beta-binomial", "uniform"})],
         "fit_intercept": ["boolean"],
         "coef_scale": [Interval(Real, 0, None, closed="neither")],
-        "intercept_scale": [Interval(Real, 0, None, closed="neither")],
+        "intercept_scale": [Interval(Real, 0, None, closed="neither"), None],
         "noise_prior": [tuple, list, None],
         "noise_scale": [Interval(Real, 0, None, closed="neither"), None],
         "standardize": ["boolean"],
+        "units": [Units, None],
         "random_state": ["random_state"],
     }
 
@@ -183,13 +196,15 @@ class EvidenceFeatureSelector(
         always: Any = (),
         groups: Sequence[Any] | None = None,
         coef_prior: str = "independent",
+        rscale: float | str = 1.0,
         size_prior: str = "beta-binomial",
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
-        intercept_scale: float = 1.0,
+        intercept_scale: float | None = None,
         noise_prior: tuple[float, float] | None = None,
         noise_scale: float | None = None,
-        standardize: bool = False,
+        standardize: bool = True,
+        units: Units | None = None,
         random_state: Any = None,
     ) -> None:
         self.noise_std = noise_std
@@ -197,6 +212,7 @@ class EvidenceFeatureSelector(
         self.always = always
         self.groups = groups
         self.coef_prior = coef_prior
+        self.rscale = rscale
         self.size_prior = size_prior
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
@@ -204,6 +220,7 @@ class EvidenceFeatureSelector(
         self.noise_prior = noise_prior
         self.noise_scale = noise_scale
         self.standardize = standardize
+        self.units = units
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
@@ -253,7 +270,7 @@ class EvidenceFeatureSelector(
         ValueError
             As in :meth:`fit`, and if parameters have changed since the first call.
         """
-        return self._learn(X, y, sample_weight, reset=not self.__sklearn_is_fitted__())
+        return self._learn(X, y, sample_weight, reset=False)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

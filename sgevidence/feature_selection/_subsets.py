@@ -11,17 +11,9 @@ FORGOTTEN = 25.0
 class Subsets:
     """Log of evidence times prior of subsets, each a bit mask of groups; remembers what was asked.
 
-    A subclass says what the evidence of a subset is.
-
-    Parameters
-    ----------
-    always : sequence of int
-        Columns of every subset.
-    groups : sequence of sequences of int
-        Columns that go in together.
-    log_size_prior : ndarray of shape (n_groups + 1,)
-        Log prior probability of one subset, by its number of groups.
-    n_rows : float
+    A subclass says what the evidence of a subset is.  Every subset has the columns ``always``, the columns of
+    a group go in together, and ``log_size_prior`` (n_groups + 1,) is the log prior probability of one subset,
+    by its number of groups.
     """
 
     is_spent = False  #: Have so many subsets been weighed that a search should end?

@@ -58,10 +58,7 @@ class Pool:
 def workers(n_jobs: int | None) -> Iterator[None]:
     """Fold the rows of the code inside by this many of joblib's workers.
 
-    Parameters
-    ----------
-    n_jobs : int or None
-        As joblib counts them: −1 is all cores, None is one unless ``joblib.parallel_config`` says more.
+    As joblib counts them: −1 is all cores, None is one unless ``joblib.parallel_config`` says more.
     """
     with ExitStack() as stack:
         n = effective_n_jobs(n_jobs)

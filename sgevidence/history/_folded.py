@@ -29,28 +29,14 @@ class Parts(Protocol):
 
 @dataclass(frozen=True)
 class FoldedRows:
-    """Rows in parts, and a uniform sample of them.
-
-    Parameters
-    ----------
-    parts : Parts
-    lengths : ndarray of shape (n_parts,)
-        Rows of each part.
-    total_weight : float
-    equal_weights : bool
-        All rows have the same weight.
-    sample : Rows
-        Some of the rows, in random order.
-    places : ndarray of shape (len(sample),)
-        Number of each of them among all rows.
-    """
+    """Rows in parts, and a uniform sample of them."""
 
     parts: Parts
-    lengths: np.ndarray
+    lengths: np.ndarray  #: rows of each part
     total_weight: float
-    equal_weights: bool
-    sample: Rows
-    places: np.ndarray
+    equal_weights: bool  #: all rows have the same weight
+    sample: Rows  #: some of the rows, in random order
+    places: np.ndarray  #: number of each of them among all rows
 
     def __len__(self) -> int:
         return int(self.lengths.sum())

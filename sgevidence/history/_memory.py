@@ -152,25 +152,13 @@ class Memory(NamedTuple):
         influence: Influence | None = None,
         high_leverage: np.ndarray | None = None,
     ) -> "Memory":
-        """The memory after ``chunk``.
+        """The memory after ``chunk``; ``rng`` decides which rows stay.
 
-        Parameters
-        ----------
-        chunk : Rows
-        rng : numpy.random.Generator
-            Decides which rows stay.
-        anchor : Anchor or None
-            Sums over all rows, the chunk's included; None keeps none.
-        labels : tuple or None
-            The slots that it is in.
-        grow : bool
-            Keep twice as many rows from now on: the sample has been found too noisy.
-        condensed : callable or None
-            The model's own way to say the same with fewer rows.
-        influence : Influence or None
-            Finds the rows of high leverage; None keeps no more of them.
-        high_leverage : ndarray of shape (k,) or None
-            Indices of such rows in the chunk, where they are known.
+        The anchor has sums over all rows, the chunk's included (None keeps none); ``labels`` are the slots
+        that it is in.  ``grow`` keeps twice as many rows from now on: the sample has been found too noisy.
+        ``condensed`` is the model's own way to say the same with fewer rows.  ``influence`` finds the rows of
+        high leverage (None keeps no more of them), ``high_leverage`` (k,) are their indices in the chunk,
+        where they are known.
         """
         reservoir, capacity = self.reservoir, self.reservoir.capacity
         if grow and capacity is not None and self.largest is not None:

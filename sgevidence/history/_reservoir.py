@@ -22,30 +22,14 @@ DRAWN_AT_A_TIME = 1_000_000
 
 @dataclass(frozen=True)
 class Reservoir:
-    """A uniform sample of the rows seen.
+    """A uniform sample of the rows seen."""
 
-    Parameters
-    ----------
-    capacity : int or None
-        Most rows to keep; None keeps all.
-    rows : Rows or None
-        The rows kept.
-    n_rows : int
-        Rows seen.
-    n : float
-        Their total weight.
-    equal_weights : bool
-        All rows seen have the same weight: mini-batches then need no cumulative sum.
-    n_condensed : int
-        Rows seen that fewer weighted ones stand for, without loss, beyond the number of these.
-    """
-
-    capacity: int | None
+    capacity: int | None  #: most rows to keep; None keeps all
     rows: Any = None
-    n_rows: int = 0
-    n: float = 0.0
-    equal_weights: bool = True
-    n_condensed: int = 0
+    n_rows: int = 0  #: rows seen
+    n: float = 0.0  #: their total weight
+    equal_weights: bool = True  #: of all rows seen: mini-batches then need no cumulative sum
+    n_condensed: int = 0  #: rows seen beyond the fewer weighted ones that stand for them without loss
     _storage: "_Storage | None" = None
 
     def __len__(self) -> int:
@@ -153,12 +137,7 @@ class Reservoir:
 class Coming:
     """Indices of the rows of a chunk that come, as a large chunk is not copied for the few that do not.
 
-    Parameters
-    ----------
-    n_rows : int
-        Of the chunk.
-    left : ndarray of shape (k,) or None
-        Indices of those that do not come.
+    ``left`` (k,) are the indices of these; None if all of the ``n_rows`` come.
     """
 
     def __init__(self, n_rows: int, left: np.ndarray | None) -> None:

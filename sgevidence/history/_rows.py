@@ -21,20 +21,11 @@ BLOCKS_PER_PART = 5
 
 @dataclass(frozen=True)
 class Rows:
-    """n rows of data.
+    """n rows of data."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, p)
-    y : ndarray of shape (n,) or None
-        Targets, class indices, or None for densities.
-    weight : ndarray of shape (n,)
-        How often each row counts.
-    """
-
-    X: np.ndarray
-    y: np.ndarray | None
-    weight: np.ndarray
+    X: np.ndarray  #: (n, p)
+    y: np.ndarray | None  #: targets, class indices, (n,), or None for densities
+    weight: np.ndarray  #: how often each row counts, (n,)
 
     @classmethod
     def of(cls, X: Any, y: Any = None, weight: Any = None) -> "Rows":

@@ -74,7 +74,7 @@ def to_arviz(estimator: Any, X: ArrayLike | None = None, y: ArrayLike | None = N
         name = "X" if y is None else "y"
         log_likelihood = _log_likelihood(model, transformed(estimator, X), y)
         groups["log_likelihood"] = xarray.Dataset({name: (("chain", "draw", "row"), log_likelihood[None])})
-    if hasattr(arviz, "InferenceData"):
+    if "InferenceData" in vars(arviz):  # ArviZ 1 answers hasattr with the name of xarray's tree
         return arviz.InferenceData(attrs=attributes, **groups)
     tree = xarray.DataTree.from_dict(groups)
     tree.attrs = attributes

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 
 from ..exceptions import SavedFileError
 from ..model_selection import checked_scorer, evidence_scorer, evidence_scorers
-from ._state_file import PACKAGE, read, version, write
+from ._state_file import PACKAGE, must_be_a_file, read, version, write
 
 #: Beside our own classes: what averages and searches hold.  A function could be called with anything, so that
 #: not all of ours are in it.
@@ -44,7 +44,8 @@ def save(estimator: Any, path: str | os.PathLike) -> None:
     TypeError
         If the object is no estimator.
     ValueError
-        If the estimator holds a function that has no import path: a lambda, or one defined in another.
+        If the estimator holds a function that has no import path: a lambda, or one defined in another; if
+        there is a folder, a pipe or a device at the path, or where it links to.
 
     See Also
     --------
@@ -71,6 +72,7 @@ def save(estimator: Any, path: str | os.PathLike) -> None:
     skops_io = _skops()
     if not isinstance(estimator, BaseEstimator):
         raise TypeError(f"save takes estimators, averagers and monitors, got a {type(estimator).__name__}")
+    must_be_a_file(Path(path), ValueError)
     _check_import_paths(estimator)
     archive = skops_io.dumps(estimator)
     names = skops_io.get_untrusted_types(data=archive)
@@ -176,7 +178,7 @@ def _own_class(name: str) -> type | None:
         return None
     try:
         found = getattr(importlib.import_module(module), attribute, None)
-    except ImportError:
+    except (ImportError, ValueError):  # also of names that are none
         return None
     return found if isinstance(found, type) and found.__module__ == module else None
 

@@ -8,23 +8,43 @@ Two lines and an archive:
     the archive
 
 A skops archive is a zip file, which may have something in front, so that skops reads the whole file, too.
+
+A file is written beside its place, under a lock that the system takes back from a process that is killed: a
+part without a lock is one that nobody will finish, and the next call removes it.
 """
 
 import contextlib
 import hashlib
 import importlib
+import io
 import json
 import os
 import uuid
+import zipfile
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from ..exceptions import SavedFileError
+
+try:
+    import fcntl
+except ImportError:  # not on Windows, where a file that is open cannot be removed
+    fcntl = None  # type: ignore[assignment]
 
 PACKAGE = __name__.partition(".")[0]
 MAGIC = b"sgevidence-state "
 #: Number of the layout above; another layout gets another number.
 STATE = 1
 DIGEST = 64  #: hex digits of SHA-256
+#: Characters of a state number, or of a version.
+MAX_DIGITS = 64
+
+
+def must_be_a_file(path: Path, error: type[Exception]) -> None:
+    """Refuse what is there and no regular file: a folder, a pipe or a device, links followed."""
+    if path.exists() and not path.is_file():
+        kind = "a folder" if path.is_dir() else "a pipe, a socket or a device"
+        raise error(f"{path} is {kind}: give the path of a file")
 
 
 def write(path: Path, header: dict, archive: bytes) -> None:
@@ -36,10 +56,11 @@ def write(path: Path, header: dict, archive: bytes) -> None:
 
 def read(path: Path) -> tuple[dict, bytes]:
     """Header and archive of a file that is whole, and that this version reads."""
+    must_be_a_file(path, SavedFileError)
     data = path.read_bytes()
     first, _, rest = data.partition(b"\n")
     number = first.removeprefix(MAGIC)
-    if not first.startswith(MAGIC) or not number.isdigit():
+    if not first.startswith(MAGIC) or not number.isdigit() or len(number) > MAX_DIGITS:
         raise SavedFileError(f"{path} was not written by {PACKAGE}.save: it is {_kind(data)}")
     if int(number) > STATE:
         raise SavedFileError(
@@ -56,12 +77,41 @@ def read(path: Path) -> tuple[dict, bytes]:
             "written"
         )
     line, _, archive = body.partition(b"\n")
-    header = json.loads(line)
+    header = _header(path, line)
     if _number(header["version"]) > _number(version()):
         raise SavedFileError(
             f"{path} was written by {PACKAGE} {header['version']}, which is newer than {version()}: upgrade"
         )
+    _must_not_grow(path, archive)
     return header, archive
+
+
+def _header(path: Path, line: bytes) -> dict[str, Any]:
+    """The version and the fields of classes, of the types that :func:`write` gives them."""
+    try:
+        header = json.loads(line)
+        fields, of_version = header["fields"], header["version"]
+        well_formed = isinstance(of_version, str) and len(of_version) <= MAX_DIGITS
+        well_formed = well_formed and isinstance(fields, dict)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        well_formed = False
+    if not well_formed:
+        raise SavedFileError(f"{path} has no header of {PACKAGE}.save: somebody else has made or changed it")
+    return header
+
+
+def _must_not_grow(path: Path, archive: bytes) -> None:
+    """Archives are stored as they are: one that unpacks to more than its size was made by somebody else."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(archive)) as file:
+            unpacked = sum(entry.file_size for entry in file.infolist())
+    except zipfile.BadZipFile:  # which skops will say
+        return
+    if unpacked > len(archive):
+        raise SavedFileError(
+            f"{path} would unpack {len(archive):,} bytes to {unpacked:,}: {PACKAGE}.save packs nothing, so "
+            "somebody else has made it"
+        )
 
 
 def version() -> str:
@@ -88,13 +138,17 @@ def _kind(data: bytes) -> str:
 
 def _replace(path: Path, data: bytes) -> None:
     """Write beside the file and rename over it, so that nobody ever sees a part."""
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+    _remove_unfinished(path)
+    part, file = _locked_part(path)
     try:
-        with open(part, "xb") as file:
+        with file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, path)
+            if fcntl is not None:
+                os.replace(part, path)  # before the lock is given back
+        if fcntl is None:
+            os.replace(part, path)
     except BaseException:
         with contextlib.suppress(OSError):
             part.unlink()
@@ -105,3 +159,30 @@ def _replace(path: Path, data: bytes) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _locked_part(path: Path) -> tuple[Path, BinaryIO]:
+    """A new file beside ``path`` that no other process takes for one that nobody will finish."""
+    while True:
+        part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+        file = open(part, "xb")
+        with contextlib.suppress(OSError):  # some file systems have no locks
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX)
+        if part.exists():  # not removed before the lock was there
+            return part, file
+        file.close()
+
+
+def _remove_unfinished(path: Path) -> None:
+    """Parts of processes that were killed."""
+    with contextlib.suppress(OSError):
+        for part in path.parent.iterdir():
+            if part.name.startswith(f".{path.name}.") and part.name.endswith(".part"):
+                with contextlib.suppress(OSError), open(part, "rb") as file:
+                    if fcntl is not None:
+                        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        part.unlink()
+                if fcntl is None:
+                    with contextlib.suppress(OSError):
+                        part.unlink()

@@ -3,6 +3,7 @@
 from ._baoab import baoab
 from ._base import Coordinates, MoveInfo
 from ._base import Gradient as Gradient
+from ._base import LogDensity as LogDensity
 from ._base import ValueAndGradient as ValueAndGradient
 from ._hmc import hmc
 from ._independence import LocalDensity, independence

@@ -111,7 +111,7 @@ def going_on(stage: Stage, size: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _estimate(log_q: np.ndarray, log_p: np.ndarray) -> Estimate | None:
-    """Evidence of a basin by its draws of q and its chains; None where it has no draws."""
+    """Estimate of the content of a basin, by its draws of q and its chains; None where it has no draws."""
     if not np.any(log_q > -np.inf):
         return None
     if log_p.shape[1] >= LEAST_OF_BASIN:

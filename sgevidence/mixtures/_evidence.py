@@ -221,9 +221,13 @@ def _problem(
         raise ValueError("there is no row")
     if K > MOST_COMPONENTS:
         raise ValueError(f"n_components is {K}, and at most {MOST_COMPONENTS} have an evidence by strata")
-    family = family.at(X)
     n_copies = copies(weight, most_rows(family, K))
     X, u = np.repeat(X, n_copies, axis=0), np.repeat(weight / n_copies, n_copies)
+    order = np.lexsort(
+        (u, *X.T[::-1])
+    )  # the answer does not depend on the order, or on how a row is repeated
+    X, u = X[order], u[order]
+    family = family.at(X)
     return Problem(family, X, family.points(X), family.features(X) * u[:, None], concentration)
 
 

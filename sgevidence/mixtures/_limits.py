@@ -18,18 +18,8 @@ MOST_ROUNDING = 0.1
 def is_affordable(family: ComponentFamily, X: np.ndarray, n_components: int, weight: np.ndarray) -> bool:
     """Whether :func:`mixture_evidence` answers for these rows, in less than about a minute.
 
-    Parameters
-    ----------
-    family : ComponentFamily
-    X : ndarray of shape (n, p)
-    n_components : int
-    weight : ndarray of shape (n,)
-
-    Returns
-    -------
-    bool
-        False for weights that are not whole numbers, more than 10 components, columns so far out that double
-        precision loses them, and more than 1.2 million rows · components · numbers of each.
+    Not for weights that are not whole numbers, more than 10 components, columns so far out that double
+    precision loses them, and more than 1.2 million rows · components · numbers of each.
     """
     return why_not_affordable(family, X, n_components, weight) is None
 

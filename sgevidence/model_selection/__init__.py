@@ -1,7 +1,7 @@
 """Decisions between models by their log evidence: comparison, Bayes factors, searches, replicates."""
 
 from ..tables import Table
-from ._bayes_factor import LogBayesFactor, log_bayes_factor
+from ._bayes_factor import LogBayesFactor, in_words, log_bayes_factor
 from ._candidates import ONE_MAX_ORDER, Candidate, candidates, last_step, named_models, transformed
 from ._check_result import PredictiveCheck
 from ._compare import compare
@@ -35,6 +35,7 @@ __all__ = [
     "probability_interval",
     "log_model_prior",
     "candidates",
+    "in_words",
     "checked_scorer",
     "Candidate",
     "last_step",

@@ -56,16 +56,7 @@ def transformed(estimator: Any, X: Any) -> Any:
 def named_models(models: Any) -> dict[str, Any]:
     """Fitted models by name: of an averager, of a mapping, or of a list, whose names are made up.
 
-    Parameters
-    ----------
-    models : averager, mapping or sequence of fitted estimators
-
-    Raises
-    ------
-    TypeError
-        For anything else.
-    ValueError
-        If there is none.
+    TypeError for anything else, ValueError if there is none.
     """
     if hasattr(models, "named_estimators_"):
         found = dict(models.named_estimators_)
@@ -84,21 +75,7 @@ def named_models(models: Any) -> dict[str, Any]:
 
 
 def candidates(models: Any) -> list[Candidate]:
-    """The evidences of several models, checked to be of the same rows.
-
-    Parameters
-    ----------
-    models : mapping or sequence of fitted estimators, averager, search or its ``cv_results_``
-
-    Returns
-    -------
-    list of Candidate
-
-    Raises
-    ------
-    TypeError, ValueError
-        See :func:`compare`.
-    """
+    """The evidences of several models, checked to be of the same rows: see :func:`compare`."""
     if is_search(models):
         found = _of_search(getattr(models, "cv_results_", models))
     else:
@@ -114,13 +91,7 @@ def is_search(models: Any) -> bool:
 
 
 def candidate(name: str, estimator: Any) -> Candidate:
-    """One fitted estimator's evidence.
-
-    Raises
-    ------
-    TypeError
-        If it has no ``log_evidence_``.
-    """
+    """One fitted estimator's evidence; TypeError if it has no ``log_evidence_``."""
     model = last_step(estimator)
     if isinstance(model, type):
         raise TypeError(f"{name!r} is the class {model.__name__}: give a fitted object of it")
@@ -144,12 +115,8 @@ def candidate(name: str, estimator: Any) -> Candidate:
 def check_comparable(found: Iterable[Candidate]) -> None:
     """Refuse evidences that are not finite or not of the same data.
 
-    A property that a candidate does not know about itself is not compared.
-
-    Raises
-    ------
-    ValueError
-        Names the model that differs, and how.
+    A property that a candidate does not know about itself is not compared.  ValueError names the model that
+    differs, and how.
     """
     for one in (found := list(found)):
         if not np.isfinite(one.log_evidence):

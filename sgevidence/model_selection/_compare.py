@@ -95,20 +95,18 @@ def compare(
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from sklearn.preprocessing import scale
     >>> from sgevidence import BayesianLinearRegression, Exact, compare
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> X, y = scale(X), scale(y)
     >>> sampler = Exact()
-    >>> fits = {f"noise {s}": BayesianLinearRegression(s, sampler=sampler).fit(X, y) for s in (0.6, 0.7, 0.8)}
+    >>> fits = {f"noise {s}": BayesianLinearRegression(s, sampler=sampler).fit(X, y) for s in (52, 54, 56)}
     >>> table = compare(fits)
     >>> table
-               log evidence ± error  probability  Bayes factor
-    noise 0.7           -499.99 ± 0        0.999             1
-    noise 0.8           -506.58 ± 0        0.001        0.0014
-    noise 0.6           -512.08 ± 0       <0.001       5.6e-06
+              log evidence ± error  probability  Bayes factor
+    noise 54          -2419.32 ± 0        0.474             1
+    noise 56          -2419.79 ± 0        0.295          0.62
+    noise 52          -2420.04 ± 0        0.230          0.49
     >>> table["probability"].round(3).tolist()
-    [0.999, 0.001, 0.0]
+    [0.474, 0.295, 0.23]
     """
     found, covariance = side_by_side(models)
     names = [one.name for one in found]

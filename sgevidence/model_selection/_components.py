@@ -14,16 +14,8 @@ from ._candidates import Candidate, candidate, candidates, is_search, last_step,
 def side_by_side(models: Any) -> tuple[list[Candidate], np.ndarray]:
     """Evidences of models of the same rows, and the covariance of their errors, (n_models, n_models), nats².
 
-    Parameters
-    ----------
-    models : mapping or sequence of fitted estimators, averager, search, its ``cv_results_``, or one mixture
-
-    Raises
-    ------
-    AttributeError
-        If the evidences of a mixture's numbers of components are not known, with the reason.
-    TypeError, ValueError
-        See :func:`compare`.
+    ``models`` and errors are those of :func:`compare`, or one mixture: AttributeError if the evidences of its
+    numbers of components are not known, with the reason.
     """
     if knows_components(models):
         model = last_step(models)

@@ -8,7 +8,7 @@ from warnings import warn
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 
-from ..estimators import one_walk_of_clones
+from ..estimators import one_walk_of_clones, refuse_unknown_sizes
 from ..exceptions import EvidenceWarning
 from ._candidates import ONE_MAX_ORDER, candidates, last_step
 from ._compare import compare
@@ -113,8 +113,10 @@ class EvidenceSearch(GridSearchCV):
         Raises
         ------
         ValueError
-            If the models are not of the same rows, as orders of an autoregression without one ``max_order``.
+            If the models are not of the same rows, as orders of an autoregression without one ``max_order``;
+            if X or y is a Dask array that does not know its number of rows.
         """
+        refuse_unknown_sizes(0, X=X, y=y)
         with self._one_walk(X, y, params):
             super().fit(X, y, **params)
         try:

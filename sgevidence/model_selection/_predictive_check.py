@@ -131,10 +131,7 @@ def replicated_check(
 ) -> PredictiveCheck:
     """The check of targets (n,) that a model of any program has replicated, (n_draws, n).
 
-    Raises
-    ------
-    ValueError
-        On bad input, for statistics that are not known, and for fewer draws than could find a misfit.
+    ValueError on bad input, for statistics that are not known, and for fewer draws than could find a misfit.
     """
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     replicated = check_array(replicated, dtype=np.float64, input_name="replicated")

@@ -18,6 +18,7 @@ from sklearn.base import clone
 
 from .._compat import Interval, validate_params
 from ..estimators import CONFLICT, EvidenceEstimator
+from ..exceptions import EvidenceWarning
 from ..tables import WIDTH, Table
 from ._candidates import last_step
 
@@ -73,14 +74,20 @@ def reweight_prior(estimator: Any, **prior: Any) -> ReweightedEvidence:
     ValueError
         For parameters that state no prior, or other parameters in the model.
 
+    Warns
+    -----
+    EvidenceWarning
+        If too few draws count under the other prior (``is_reliable`` is False): the evidence may then be off
+        by nats beyond its error.
+
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sgevidence import BayesianLinearRegression, reweight_prior
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> fit = BayesianLinearRegression(standardize=True, random_state=0).fit(X, y)
+    >>> fit = BayesianLinearRegression(random_state=0).fit(X, y)
     >>> found = reweight_prior(fit, coef_scale=0.7)
-    >>> again = BayesianLinearRegression(standardize=True, coef_scale=0.7).fit(X, y)
+    >>> again = BayesianLinearRegression(coef_scale=0.7).fit(X, y)
     >>> found.is_reliable, abs(found.log_evidence - again.log_evidence_) < 4 * found.log_evidence_std
     (True, True)
     """
@@ -90,6 +97,19 @@ def reweight_prior(estimator: Any, **prior: Any) -> ReweightedEvidence:
     priors = {*SCALES, *VARIANCES, "weight_concentration"}
     if unknown := sorted(set(prior) - (priors & set(model.get_params(deep=False)))):
         raise ValueError(f"{unknown} do not state a prior of {type(model).__name__}")
+    found = _reweighted(model, prior)
+    if not found.is_reliable:
+        stated = ", ".join(f"{name}={value!r}" for name, value in prior.items())
+        warnings.warn(
+            f"{found.ess:.0f} of the draws count under {stated}, too few: the log evidence may be off by "
+            "nats beyond its error; fit again with that prior",
+            EvidenceWarning,
+            stacklevel=2,
+        )
+    return found
+
+
+def _reweighted(model: Any, prior: dict[str, Any]) -> ReweightedEvidence:
     log_ratio = _log_prior_ratio(model, prior)
     W = model.particle_weights_
     top = np.max(log_ratio[W > 0])
@@ -112,7 +132,8 @@ def _log_prior_ratio(fitted: Any, prior: dict[str, Any]) -> np.ndarray:
     model, theta = fitted._model, fitted.particles_
     if hasattr(model, "to_plain"):  # coordinates for far columns
         model, theta = model.plain, theta @ model.to_plain.T
-    no_rows = np.zeros((1, getattr(model, "n_features", 0)))
+    known = getattr(fitted, "_has_offset", False) + getattr(getattr(fitted, "_family", None), "has_trials", 0)
+    no_rows = np.zeros((1, getattr(model, "n_features", 0) + known))  # offset and trials are the last columns
     other = copy.copy(fitted).set_params(**prior)._make_model(no_rows, None)
     with np.errstate(all="ignore"):
         return np.asarray(other.log_prior(theta) - model.log_prior(theta))
@@ -191,7 +212,7 @@ def prior_sensitivity(estimator, X, y=None, *, sample_weight=None, factor=3.0) -
     >>> from sklearn.datasets import load_diabetes
     >>> from sgevidence import BayesianLinearRegression, Exact, prior_sensitivity
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> model = BayesianLinearRegression(columns=[2], standardize=True, sampler=Exact(), random_state=0)
+    >>> model = BayesianLinearRegression(columns=[2], sampler=Exact(), random_state=0)
     >>> prior_sensitivity(model, X, y)[["log_evidence", "difference"]].round(2)
                          log_evidence  difference
     as given                 -2464.09        0.00
@@ -213,10 +234,12 @@ def prior_sensitivity(estimator, X, y=None, *, sample_weight=None, factor=3.0) -
     rows = [(first.log_evidence_, first.log_evidence_std_, np.nan, _means(first))]
     names = ["as given"]
     for name, power in scales.items():
+        value = getattr(estimator, name)
+        value = getattr(first, f"{name}_", 1.0) if value is None else value  # that was used
         for sign, by in (("/", 1 / factor), ("*", factor)):
             names.append(f"{name} {sign} {factor:g}")
-            prior = {name: _scaled(getattr(estimator, name), by**power)}
-            found = reweight_prior(first, **prior) if first.log_evidence_std_ > 0 else None
+            prior = {name: _scaled(value, by**power)}
+            found = _reweighted(first, prior) if first.log_evidence_std_ > 0 else None
             if found is not None and found.is_reliable:
                 other = copy.copy(first)
                 other.particle_weights_ = found.weights
@@ -246,10 +269,10 @@ def _scales(estimator: Any) -> dict[str, int]:
 
 
 def _scaled(value: Any, factor: float) -> Any:
-    """A scale, or the pair of an inverse gamma prior; None is 1."""
+    """A scale, or the pair of an inverse gamma prior."""
     if isinstance(value, tuple | list):
         return (value[0], value[1] * factor)
-    return (1.0 if value is None else value) * factor
+    return value * factor
 
 
 def _means(fitted: Any) -> dict[str, tuple[float, float]]:

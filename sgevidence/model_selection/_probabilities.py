@@ -30,22 +30,10 @@ N_DRAWS = 10_000
 
 
 def log_model_prior(model_prior: ArrayLike | Mapping[str, float] | None, names: Sequence[str]) -> np.ndarray:
-    """Normalised log prior probabilities of models.
+    """Normalised log prior probabilities of models, (n_models,).
 
-    Parameters
-    ----------
-    model_prior : array-like of shape (n_models,), mapping or None
-        Positive prior weights, in the order of ``names`` or by name.  None is uniform.
-    names : sequence of str
-
-    Returns
-    -------
-    ndarray of shape (n_models,)
-
-    Raises
-    ------
-    ValueError
-        If the weights are not one positive number a model.
+    Prior weights are in the order of ``names`` or by name; None is uniform.  ValueError if they are not one
+    positive number per model.
     """
     if model_prior is None:
         model_prior = np.ones(len(names))

@@ -37,12 +37,7 @@ class Replicator(NamedTuple):
     def of(cls, estimator: Any, X: Any, y: Any, known: dict[str, Any], weight: Any) -> "Replicator":
         """From rows as a user gives them.
 
-        Raises
-        ------
-        TypeError
-            If the model cannot replicate rows, in words.
-        ValueError
-            On bad input.
+        TypeError if the model cannot replicate rows, in words.
         """
         model = last_step(estimator)
         if not isinstance(model, EvidenceEstimator):

@@ -8,18 +8,9 @@ from sklearn.utils.random import sample_without_replacement
 
 
 def seed(clones: Iterable[Any], random_state: Any) -> int:
-    """Distinct seeds for every ``random_state`` parameter of every clone, in pipelines too.
+    """Distinct seeds for every ``random_state`` parameter of every clone, in pipelines too: their number.
 
-    Parameters
-    ----------
-    clones : iterable of estimators
-        Changed in place.
-    random_state : int, RandomState instance or None
-
-    Returns
-    -------
-    int
-        Seeds given.
+    The clones are changed in place.
     """
     places = [
         (one, key)

@@ -14,6 +14,7 @@ from ._families import Family, Gamma, Gaussian, StudentT
 from ._far_columns import FarColumns, near
 from ._full_gaussian import FullGaussian
 from ._full_mixture import FullMixtureModel
+from ._g_priors import GPrior
 from ._gaussian_component import GaussianParameters
 from ._gaussian_mixture import GaussianMixture
 from ._glm import FAMILIES, GLMModel
@@ -22,8 +23,10 @@ from ._linear import LinearModel
 from ._mixture import MixtureModel
 from ._named_priors import NamedPriors
 from ._other_priors import PlainParameters, PriorTransform
+from ._own_priors import HalfStudentT, from_normal
 from ._permanents import log_permanent
 from ._row_function import RowFunction, standard_log_density, standard_normals
+from ._rscale import RSCALES, rscale_of
 from ._softmax import SoftmaxModel
 from ._spherical_gaussian import SphericalGaussian
 from ._spherical_mixture import SphericalMixtureModel
@@ -47,11 +50,13 @@ __all__ = [
     "FarColumns",
     "FullGaussian",
     "FullMixtureModel",
+    "GPrior",
     "GLMModel",
     "Gamma",
     "Gaussian",
     "GaussianMixture",
     "GaussianParameters",
+    "HalfStudentT",
     "LinearModel",
     "MixtureModel",
     "Model",
@@ -60,6 +65,7 @@ __all__ = [
     "PlainParameters",
     "Poisson",
     "PriorTransform",
+    "RSCALES",
     "RowFunction",
     "SoftmaxModel",
     "SphericalGaussian",
@@ -71,8 +77,10 @@ __all__ = [
     "condition_of_factors",
     "dimension_of",
     "far_columns",
+    "from_normal",
     "log_permanent",
     "near",
+    "rscale_of",
     "standard_log_density",
     "standard_normals",
     "value_and_grad",

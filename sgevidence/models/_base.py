@@ -64,12 +64,8 @@ class Model(ABC):
     def sample_rows(self, theta: np.ndarray, X: Any, rng: np.random.Generator) -> Any:
         """Draws from p(y_r | x_r, θ), one row of θ for each row of X or one θ for all, (n,).
 
-        A density takes the number of rows for ``X`` and gives rows and what is latent in them.
-
-        Raises
-        ------
-        ValueError
-            If the model does not say how to simulate: the default.
+        A density takes the number of rows for ``X`` and gives rows and what is latent in them.  The default
+        raises ValueError: the model does not say how to simulate.
         """
         raise ValueError(f"this model cannot simulate: {type(self).__name__} does not define sample_rows")
 
@@ -81,12 +77,8 @@ class Model(ABC):
         """Expectation of log p(y_r | x_r) under the weighted cloud before y_r is seen, (n,), in nats.
 
         It is minus the entropy of the prediction (of a Gaussian with the predictive variance, for a
-        regression): what :meth:`log_likelihood` averages to if the model is right.
-
-        Raises
-        ------
-        ValueError
-            If the model does not say: the default.
+        regression): what :meth:`log_likelihood` averages to if the model is right.  The default raises
+        ValueError.
         """
         raise ValueError(f"{type(self).__name__} does not define an expected score: give y")
 
@@ -141,10 +133,7 @@ class Model(ABC):
     def sums(self, rows: Any) -> Any:
         """Sufficient statistics of rows: a value with ``plus``, so that a stream needs nothing else.
 
-        Raises
-        ------
-        ValueError
-            If there is no closed form: the default.
+        The default, without a closed form, raises ValueError.
         """
         raise ValueError(f"there is no closed form for {self!r}")
 
@@ -153,23 +142,11 @@ class Model(ABC):
         raise ValueError(f"there is no closed form for {self!r}")
 
     def exact_log_evidence(self, rows: Any) -> float:
-        """log p(rows) in closed form, in nats.
-
-        Raises
-        ------
-        ValueError
-            If there is no closed form: the default.
-        """
+        """log p(rows) in closed form, in nats; the default raises ValueError."""
         return float(self.posterior(self.sums(rows)).log_evidence)
 
     def exact_posterior(self, rows: Any, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Independent draws from p(θ | rows), (size, d).
-
-        Raises
-        ------
-        ValueError
-            If there is no closed form: the default.
-        """
+        """Independent draws from p(θ | rows), (size, d); the default raises ValueError."""
         return self.posterior(self.sums(rows)).sample(rng, size)
 
     #: Whether :meth:`exact_posterior` is there.
@@ -189,25 +166,17 @@ class Model(ABC):
         """Move every particle so that p(θ) Π_r p(y_r | θ)^{w_r} stays exactly as it is, (M, d).
 
         Where the model can draw from a conditional of its posterior exactly, no gradient is needed.  The
-        weights need not be whole numbers, so that this holds for every tempered posterior.
-
-        Returns
-        -------
-        ndarray of shape (M, d) or None
-            None if the model knows no such move (the default), or if the rows are too large for it.
+        weights need not be whole numbers, so that this holds for every tempered posterior.  None if the model
+        knows no such move (the default), or if the rows are too large for it.
         """
         return None
 
     def condensed(self, rows: Any) -> Any:
         """Fewer weighted rows with the same log p(rows | θ) at every θ, where there are such.
 
-        Where the likelihood asks for a few sums of the rows only, a stream of any length is remembered
-        whole in a few rows, and nothing of it has to be sampled.
-
-        Returns
-        -------
-        Rows or None
-            None if the model knows no such rows (the default), or if they would not be fewer.
+        Where the likelihood asks for a few sums of the rows only, a stream of any length is remembered whole
+        in a few rows, and nothing of it has to be sampled.  None if the model knows no such rows (the
+        default), or if they would not be fewer.
         """
         return None
 

@@ -39,19 +39,11 @@ from ._exchangeable import Exchangeable
 class CategoricalMixtureModel(Exchangeable, Model):
     """Mixture of independent categorical columns; rows are codes 0 … L_j − 1, or −1 where one is missing.
 
-    Parameters
-    ----------
-    n_components : int
-    n_levels : tuple of int
-        L_j, the levels of each column.
-    weight_concentration : float
-        Concentration of the symmetric Dirichlet prior of the weights.
-    category_concentration : float
-        Concentration of the symmetric Dirichlet priors of the probabilities of levels.
+    The priors of the weights and of the probabilities of levels are symmetric Dirichlet distributions.
     """
 
     n_components: int
-    n_levels: tuple[int, ...]
+    n_levels: tuple[int, ...]  #: L_j, of each column
     weight_concentration: float = 1.0
     category_concentration: float = 0.5
 
@@ -175,13 +167,7 @@ class CategoricalMixtureModel(Exchangeable, Model):
         return self.n_components == 1
 
     def sums(self, rows) -> "LevelCounts":
-        """Counts of the levels, for one component.
-
-        Raises
-        ------
-        ValueError
-            If there is more than one component.
-        """
+        """Counts of the levels, for one component; ValueError if there are more."""
         if self.n_components != 1:
             raise ValueError("a closed form of a mixture needs n_components=1")
         return LevelCounts(rows.weight @ self.family.features(rows.X))

@@ -22,8 +22,6 @@ import numpy as np
 class ComponentFamily(ABC):
     """Interface of the components of a mixture.
 
-    Notes
-    -----
     *To define another family*: a frozen dataclass with ``n_features``, and the abstract methods.  The last
     feature is one, and features need not be bounded or continuous.
     """

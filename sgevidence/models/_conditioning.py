@@ -64,17 +64,7 @@ def condition_of_factors(model: Any, rows: Any) -> float:
 
 
 def far_columns(model: Any, rows: Any) -> str | None:
-    """Why an answer that rests on plain sums over these rows should not be trusted; None if it may.
-
-    Parameters
-    ----------
-    model : Model
-    rows : Rows
-
-    Returns
-    -------
-    str or None
-    """
+    """Why an answer that rests on plain sums over these rows should not be trusted; None if it may."""
     found = condition(model, rows)
     if found < MAX_CONDITION:
         return None

@@ -31,11 +31,18 @@ NO_ZEROS = 300.0
 LINKS = ("logit", "probit")
 
 
+def softplus(x: Any) -> Any:
+    """log(1 + e^x), in ``autograd.numpy``: ``logaddexp`` takes nine times as long."""
+    return anp.maximum(x, 0.0) + anp.log1p(anp.exp(-anp.abs(x)))
+
+
 class Counts(Family):
     """Whole numbers from zero."""
 
     is_positive = True
     grain = 1.0
+    link = "log"
+    half_a_count = 0.5
 
     def refuse(self, y, *more):
         if np.any(y < 0):
@@ -116,7 +123,7 @@ class NegativeBinomial(Counts):
 
     def log_density(self, eta, y, alpha):
         x = eta + anp.log(alpha)
-        return log_choices(alpha, y) - y * anp.logaddexp(0.0, -x) - anp.logaddexp(0.0, x) / alpha
+        return log_choices(alpha, y) - y * softplus(-x) - softplus(x) / alpha
 
     def score(self, eta, y, alpha):
         x = eta + np.log(alpha)
@@ -189,7 +196,7 @@ class Binomial(Counts):
     link : {"logit", "probit"}
     """
 
-    link: str = "logit"
+    link: str = "logit"  # type: ignore[misc]
 
     has_trials = True
 
@@ -199,7 +206,7 @@ class Binomial(Counts):
 
     def log_probability(self, eta):
         """log p, and log (1 − p) at −η, in ``autograd.numpy``."""
-        return -anp.logaddexp(0.0, -eta) if self.link == "logit" else logcdf(eta)
+        return -softplus(-eta) if self.link == "logit" else logcdf(eta)
 
     def probability(self, eta):
         return expit(eta) if self.link == "logit" else ndtr(eta)
@@ -213,13 +220,19 @@ class Binomial(Counts):
 
     def log_density(self, eta, y, trials=1.0):
         log_choices = -np.log(trials + 1) - betaln(y + 1, trials - y + 1)
+        if self.link == "logit":  # log (1 − p) = log p − η
+            return log_choices + trials * self.log_probability(eta) - (trials - y) * eta
         failures = (trials - y) * self.log_probability(-eta)
         return log_choices + y * self.log_probability(eta) + failures
 
     def score(self, eta, y, trials=1.0):
+        if self.link == "logit":
+            return y - trials * expit(eta)
         return y * self._derivatives(eta)[0] - (trials - y) * self._derivatives(-eta)[0]
 
     def curvature(self, eta, y, trials=1.0):
+        if self.link == "logit":
+            return trials * expit(eta) * expit(-eta)
         return y * self._derivatives(eta)[1] + (trials - y) * self._derivatives(-eta)[1]
 
     def mean(self, eta, trials=1.0):

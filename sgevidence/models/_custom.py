@@ -27,32 +27,16 @@ CHECKED_DRAWS, CHECKED_ROWS = 1000, 100
 class CustomModel(Model):
     """Prior and likelihood from functions; messages call them by their names in :class:`BayesianModel`.
 
-    Parameters
-    ----------
-    prior_sampler : callable (rng, size) -> (size, d)
-    prior_log_density : callable (theta (M, d)) -> (M,)
-    row_log_likelihood : callable (theta (M, d), X, y) -> (M, n)
-    dimension : int
-        Length d of θ (:func:`dimension_of`).
-    row_sampler : callable (theta (n, d), X, rng) -> rows, optional
-    prior : PlainParameters, NamedPriors or PriorTransform, optional
-        Names and values of the parameters from the coordinates θ; None where θ are the parameters.
-    gradient : "autograd", "numerical" or callable
-        How the likelihood is differentiated, for the messages of :meth:`check`.
-
-    Attributes
-    ----------
-    failures : Failures
-        How often the functions were asked, and where they failed: a count, on which no answer depends.
+    No answer depends on ``failures``, a count of how often they were asked and failed.
     """
 
-    prior_sampler: Callable
-    prior_log_density: Callable
-    row_log_likelihood: Callable
-    dimension: int
-    row_sampler: Callable | None = None
-    prior: Any = None
-    gradient: Any = "autograd"
+    prior_sampler: Callable  #: (rng, size) -> (size, d)
+    prior_log_density: Callable  #: (theta (M, d)) -> (M,)
+    row_log_likelihood: Callable  #: (theta (M, d), X, y) -> (M, n)
+    dimension: int  #: d (:func:`dimension_of`)
+    row_sampler: Callable | None = None  #: (theta (n, d), X, rng) -> rows
+    prior: Any = None  #: names and values of the parameters from the coordinates θ; None where θ are they
+    gradient: Any = "autograd"  #: how the likelihood is differentiated, for the messages of :meth:`check`
     failures: Failures = field(default_factory=Failures, compare=False, repr=False)
 
     def counted(self) -> Self:
@@ -87,10 +71,7 @@ class CustomModel(Model):
     def sample_prior(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Exact draws from the prior, (size, d): an array of their own, whatever the sampler keeps.
 
-        Raises
-        ------
-        ValueError
-            If the draws have another shape or are not finite, or their density is nan or +inf.
+        ValueError if the draws have another shape or are not finite, or their density is nan or +inf.
         """
         theta = np.array(self.prior_sampler(rng, size), dtype=float)
         check_shape(theta, (size, self.dimension), "sample_prior", "(size, d)")
@@ -128,27 +109,15 @@ class CustomModel(Model):
     def check(self, rows: Any, rng: np.random.Generator) -> str | None:
         """Try the functions at draws from the prior, before they are relied on.
 
-        Parameters
-        ----------
-        rows : Rows
-            The first ones; a hundred of them, evenly spaced, are tried.
-        rng : numpy.random.Generator
+        A hundred of the first rows, evenly spaced, are tried.  The answer is evidence, in words, that
+        ``log_prior`` is not the density of ``sample_prior``, by draws (:func:`prior_disagreement`); None if
+        there is none.
 
-        Returns
-        -------
-        str or None
-            Evidence, in words, that ``log_prior`` is not the density of ``sample_prior``, by draws
-            (:func:`prior_disagreement`); None if there is none.
-
-        Raises
-        ------
-        ValueError
-            If a function returns a wrong shape, or a value that no density has at a draw from the prior:
-            nan or +inf, from the prior at any of 2000 draws, from the likelihood at any of 1000.
-            −inf is a legal value.  If a function fails at all of them; if its value at one θ depends on
-            others; if a gradient that a user states is not the derivative.
-        TypeError
-            If autograd cannot differentiate the likelihood.
+        ValueError if a function returns a wrong shape, or a value that no density has at a draw from the
+        prior: nan or +inf, from the prior at any of 2000 draws, from the likelihood at any of 1000 (−inf is a
+        legal value); if a function fails at all of them; if its value at one θ depends on others; if a
+        gradient that a user states is not the derivative.  TypeError if autograd cannot differentiate the
+        likelihood.
         """
         theta = self.sample_prior(rng, N_DRAWS)
         tried = np.unique(np.linspace(0, len(rows) - 1, CHECKED_ROWS).astype(int))
@@ -171,13 +140,7 @@ class CustomModel(Model):
 
 
 def dimension_of(prior_sampler: Callable, rng: np.random.Generator) -> int:
-    """Length d of θ, from two draws.
-
-    Raises
-    ------
-    ValueError
-        If the draws are not a matrix of two rows.
-    """
+    """Length d of θ, from two draws; ValueError if they are not a matrix of two rows."""
     shape = np.shape(prior_sampler(rng, 2))
     if len(shape) != 2 or shape[0] != 2 or shape[1] == 0:
         raise ValueError(f"sample_prior must return the shape (size, d), here (2, d), but returned {shape}")

@@ -21,7 +21,7 @@ k         ``k``        slices of both factors (and of ω): the product's place
 ========  ===========  =========================================================
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -35,6 +35,8 @@ ROWS_OF_TABLE = 32_768
 BITS, WEIGHTED_BITS = 20, 13
 #: Slices that integers of 64 bits hold the sums of.
 BEFORE_CARRY = 512
+#: Binary digits of the factors of an affine map: far below the rounding of the rows themselves.
+MAP_BITS = 256
 #: Prime modulo which ranks are taken, 2³¹ − 1: products of two remainders are integers of 64 bits.
 PRIME = 2**31 - 1
 
@@ -89,6 +91,17 @@ class ExactSums(NamedTuple):
         exponents, unit = np.minimum(self.exponents, other.exponents), min(self.unit, other.unit)
         return ExactSums(self._at(exponents, unit) + other._at(exponents, unit), exponents, unit)
 
+    def affine(self, scale: Sequence[Fraction], shift: Sequence[Fraction]) -> "ExactSums":
+        """Sums of rows scale · v + shift, where the first column is one; the factors keep ``MAP_BITS``."""
+        r, d = (np.array([_dyadic(Fraction(x)) for x in values], dtype=object) for values in (scale, shift))
+        q = len(self.exponents)
+        S = np.array([[self.value(i, j) for j in range(q)] for i in range(q)], dtype=object).reshape(q, q)
+        mixed = np.multiply.outer(r * S[:, 0], d)
+        S = S * np.multiply.outer(r, r) + mixed + mixed.T + S[0, 0] * np.multiply.outer(d, d)
+        unit = -max(value.denominator.bit_length() - 1 for value in S.ravel())
+        whole = [int(value * (1 << -unit)) for value in S.ravel()]
+        return ExactSums(np.array(whole, dtype=object).reshape(q, q), np.zeros(q, dtype=int), unit)
+
     def _at(self, exponents: np.ndarray, unit: int) -> np.ndarray:
         more = self.exponents - exponents
         return self.integers * _powers(more[:, None] + more + (self.unit - unit))
@@ -104,14 +117,25 @@ class ExactSums(NamedTuple):
         return float(self.value(0, 0))
 
 
+def _dyadic(x: Fraction) -> Fraction:
+    """The nearest number of ``MAP_BITS`` binary digits."""
+    if not x:
+        return x
+    more = MAP_BITS - x.numerator.bit_length() + x.denominator.bit_length()
+    return Fraction(round(x * Fraction(2) ** more)) / Fraction(2) ** more
+
+
 def _powers(exponents: np.ndarray) -> np.ndarray:
     """2^e of non-negative exponents, as integers of Python."""
     return np.array([1 << int(e) for e in exponents.ravel()], dtype=object).reshape(exponents.shape)
 
 
 def _exponents(v: np.ndarray) -> np.ndarray:
-    """e of each column with |v| < 2^e, (q,)."""
-    return np.frexp(np.abs(v).max(axis=0))[1].astype(int)
+    """e of each column with |v| < 2^e, (q,); a number that is not finite has no last slice."""
+    largest = np.abs(v).max(axis=0)
+    if not np.isfinite(largest).all():
+        raise ValueError("rows have values that are not finite, of which there are no sums")
+    return np.frexp(largest)[1].astype(int)
 
 
 def _slices(v: np.ndarray, top: np.ndarray, bits: int) -> list[np.ndarray]:

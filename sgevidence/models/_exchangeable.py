@@ -39,18 +39,9 @@ class Exchangeable(ABC):
         """(K, q) indices of the parameters of K exchangeable components."""
 
     def canonicalize(self, theta: np.ndarray, reference: Reference | None = None) -> np.ndarray:
-        """Relabel each particle so that its components sit in the reference's slots.
+        """Relabel each particle so that its components sit in the reference's slots, (M, d).
 
-        Parameters
-        ----------
-        theta : ndarray of shape (M, d)
-        reference : pair of ndarrays of shape (K, q), optional
-            Mean and variance of each slot's parameters; by default found from the cloud itself
-            (:meth:`slot_reference`).
-
-        Returns
-        -------
-        ndarray of shape (M, d)
+        The reference is found from the cloud itself by default (:meth:`slot_reference`).
         """
         slots = self.slots
         if len(slots) == 1:
@@ -70,16 +61,8 @@ class Exchangeable(ABC):
     def label_confusion(self, theta: np.ndarray, W: np.ndarray) -> np.ndarray:
         """Mean probability that two components of a particle belong into each other's slots, (K, K).
 
-        Parameters
-        ----------
-        theta : ndarray of shape (M, d)
-            A cloud that is canonical.
-        W : ndarray of shape (M,)
-            Its weights.
-
-        Notes
-        -----
-        For slots that are Gaussian with the reference's moments, by half the cost of the exchange.
+        The cloud is canonical.  For slots that are Gaussian with the reference's moments, by half the cost of
+        the exchange.
         """
         cost = _cost(theta[:, self.slots], self.slot_reference(theta))
         kept = np.diagonal(cost, axis1=1, axis2=2)  # (M, K)

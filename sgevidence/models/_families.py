@@ -32,6 +32,10 @@ class Family:
     is_positive: ClassVar[bool] = False
     #: Distance of neighbouring values of y.
     grain: ClassVar[float] = 0.0
+    #: "identity" of a family with a location and a scale, "log", "logit" or "probit"; "" where none is known.
+    link: ClassVar[str] = ""
+    #: Added to the sum of y, for the logarithm of a mean that may be zero.
+    half_a_count: ClassVar[float] = 0.0
 
     def __post_init__(self) -> None:
         for name, most in self.own.items():
@@ -90,6 +94,7 @@ class Gaussian(Family):
 
     own = {"noise_std": np.inf}
     is_log_concave = False
+    link = "identity"
 
     def log_density(self, eta, y, sigma):
         return -0.5 * anp.square((y - eta) / sigma) - anp.log(sigma) - HALF_LOG_2PI
@@ -128,6 +133,7 @@ class StudentT(Family):
 
     own = {"noise_std": np.inf, "degrees_of_freedom": np.inf}
     is_log_concave = False
+    link = "identity"
 
     def log_density(self, eta, y, sigma, nu):
         u = (y - eta) / sigma
@@ -174,6 +180,7 @@ class Gamma(Family):
     own = {"shape": np.inf}
     is_log_concave = False
     is_positive = True
+    link = "log"
 
     def log_density(self, eta, y, k):
         u = np.log(y) - eta

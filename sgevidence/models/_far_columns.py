@@ -46,16 +46,7 @@ ROUNDED = 1e-6
 def near(model: Any, X: np.ndarray) -> Any:
     """The model, or the same in coordinates that suit columns which are far from zero.
 
-    Parameters
-    ----------
-    model : GLMModel, SoftmaxModel or FarColumns
-        The last is left as it is.
-    X : ndarray of shape (n, p) or (n, p + 1)
-        The first rows; an offset is the last column.
-
-    Returns
-    -------
-    Model
+    ``X`` are the first rows; an offset is the last column.  :class:`FarColumns` are left as they are.
     """
     if isinstance(model, FarColumns):
         return model

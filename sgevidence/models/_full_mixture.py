@@ -52,18 +52,7 @@ from ._precision_factors import (
 
 @dataclass(frozen=True)
 class FullMixtureModel(GaussianMixture):
-    """Gaussian mixture with full covariances.
-
-    Parameters
-    ----------
-    n_components, n_features : int
-    weight_concentration : float
-        Concentration of the symmetric Dirichlet prior.
-    mean_scale : float
-        Prior standard deviation of a mean in units of its component's σ, in every direction.
-    variance_prior : tuple of two floats
-        b and β: shape and scale of the inverse gamma prior of the variance in every direction.
-    """
+    """Gaussian mixture with full covariances; every direction has the priors of mean and variance."""
 
     one_component = OneFullComponent
     component_family = FullGaussian

@@ -17,20 +17,7 @@ MAX_GRADIENT_DIFFERENCE = 0.02
 
 
 def check_independence(function: UserFunction, theta: np.ndarray, rows: Any) -> None:
-    """The value at a θ is the same whoever else is in the cloud.
-
-    Parameters
-    ----------
-    function : UserFunction
-        The likelihood.
-    theta : ndarray of shape (m, d)
-        Draws from the prior.
-    rows : Rows
-
-    Raises
-    ------
-    ValueError
-    """
+    """The value of the likelihood at a draw from the prior is the same whoever else is in the cloud."""
     some = theta[:TRIED]
     with np.errstate(all="ignore"):
         together = _values(function, some, rows)
@@ -46,15 +33,7 @@ def check_independence(function: UserFunction, theta: np.ndarray, rows: Any) -> 
 
 
 def check_gradient(function: UserFunction, theta: np.ndarray, rows: Any, gradient: Any) -> None:
-    """Autograd can differentiate the function, and a gradient that is stated is the derivative.
-
-    Raises
-    ------
-    TypeError
-        If autograd fails where the function itself does not.
-    ValueError
-        If the stated gradient is another one.
-    """
+    """Autograd can differentiate the function, else TypeError; a stated gradient is the derivative."""
 
     def total(t: Any) -> Any:
         return function.as_it_comes(t, rows.X, rows.y, shape=(len(rows),)) @ np.ones(len(rows))

@@ -33,22 +33,11 @@ class GaussianParameters(NamedTuple):
 
 @dataclass(frozen=True)
 class GaussianComponent(ComponentFamily):
-    """Gaussian components with a conjugate prior.
-
-    Parameters
-    ----------
-    n_features : int
-    mean_scale : float, default=2.0
-        Prior standard deviation of a mean, around zero, in units of the component's standard deviation.
-    variance_prior : tuple of two floats, default=(1.0, 1.0)
-        Shape and scale of the inverse gamma prior of a variance.
-    reference : ndarray of shape (n_features,), optional
-        Where features are measured from; it changes no result but by rounding.
-    """
+    """Gaussian components with a conjugate prior."""
 
     n_features: int
-    mean_scale: float = 2.0
-    variance_prior: tuple[float, float] = (1.0, 1.0)
+    mean_scale: float = 2.0  #: prior standard deviation of a mean, around zero, in units of its σ
+    variance_prior: tuple[float, float] = (1.0, 1.0)  #: shape and scale of an inverse gamma
     reference: np.ndarray | None = field(default=None, compare=False)
 
     @property

@@ -32,24 +32,13 @@ MERGERS = 20
 
 @dataclass(frozen=True)
 class GaussianMixture(Exchangeable, Model):
-    """Mixture of Gaussians; a concrete one states the prior of means and covariances.
-
-    Parameters
-    ----------
-    n_components, n_features : int
-    weight_concentration : float
-        Concentration of the symmetric Dirichlet prior.
-    mean_scale : float
-        Prior standard deviation of a mean in units of its component's σ.
-    variance_prior : tuple of two floats
-        Shape and scale of the inverse gamma prior of each variance.
-    """
+    """Mixture of Gaussians; a concrete one states the prior of means and covariances."""
 
     n_components: int
     n_features: int
-    weight_concentration: float = 1.0
-    mean_scale: float = 2.0
-    variance_prior: tuple[float, float] = (1.0, 1.0)
+    weight_concentration: float = 1.0  #: of the symmetric Dirichlet prior
+    mean_scale: float = 2.0  #: prior standard deviation of a mean in units of its component's σ
+    variance_prior: tuple[float, float] = (1.0, 1.0)  #: shape and scale of an inverse gamma
 
     # rounding a log-weight shifts all rows of its component alike: 20 000 · 10⁻⁷ is still nothing
     evaluation = Evaluation(fused_elements=1_000_000, single_precision_total=SINGLE_PRECISION_TOTAL)
@@ -226,13 +215,7 @@ class GaussianMixture(Exchangeable, Model):
     # -- one component: a closed form -----------------------------------------------------------------
 
     def sums(self, rows: Any) -> ExactSums:
-        """Σ of squares of [1, X] for one component, without rounding.
-
-        Raises
-        ------
-        ValueError
-            If there is more than one component.
-        """
+        """Σ of squares of [1, X] for one component, without rounding; ValueError if there are more."""
         if self.n_components != 1:
             raise ValueError("a closed form of a mixture needs n_components=1")
         return ExactSums.of_rows(rows, lambda b: np.column_stack([np.ones(len(b)), b.X]))

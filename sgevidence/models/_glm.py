@@ -1,6 +1,6 @@
 r"""Generalised linear models: y ~ family(η), η = w·x + b + offset.
 
-w_j ~ N(0, coef_scale²) and b ~ N(0, intercept_scale²), independent.  The family says what y is given the
+w_j ~ N(0, coef_scale²) and b − b₀ ~ N(0, intercept_scale²), independent.  The family says what y is given the
 linear predictor η; the link is part of it (log for counts).  A known addend of η, such as the logarithm of
 an exposure, is a column of X of a model with ``has_offset``, and the number of trials the last one.
 Parameters of the family's own, such as a dispersion, are functions of standard normals
@@ -64,6 +64,8 @@ class GLMModel(Model):
         Prior standard deviations.
     has_offset : bool
         The column of X after the features is added to η, where X has one.
+    intercept_center : float
+        b₀, from which the intercept is measured: the last coefficient of θ is b − b₀.
 
     Examples
     --------
@@ -82,6 +84,7 @@ class GLMModel(Model):
     coef_scale: float = 1.0
     intercept_scale: float = 1.0
     has_offset: bool = False
+    intercept_center: float = 0.0
 
     # several passes over arrays of (M, n) doubles: three times as fast while all of them are in the cache
     evaluation = Evaluation(block_elements=50_000)
@@ -123,6 +126,7 @@ class GLMModel(Model):
     def _inputs(self, X: np.ndarray) -> Inputs:
         n_known = X.shape[1] - self.n_features
         offset = X[:, self.n_features] if self.has_offset and n_known > self.family.has_trials else 0.0
+        offset = offset + self.intercept_center
         trials = (X[:, -1],) if self.family.has_trials else ()
         return Inputs(design_matrix(X[:, : self.n_features], self.fit_intercept), offset, trials)
 
@@ -215,7 +219,7 @@ class GLMModel(Model):
     def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
         named = {"coef": theta[:, : self.n_features]}
         if self.fit_intercept:
-            named["intercept"] = theta[:, self.n_features]
+            named["intercept"] = theta[:, self.n_features] + self.intercept_center
         own = (value[:, 0] for value in self.own_parameters(theta))
         return named | dict(zip(self.family.own, own))
 

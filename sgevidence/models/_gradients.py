@@ -79,13 +79,7 @@ def with_gradient(function: Callable, gradient: Callable, names: Sequence[str] |
 
 
 def one_at_a_time(function: Callable, single: Callable) -> Callable:
-    """function(p, *rows) for one particle, made for all M: (M, n).
-
-    Parameters
-    ----------
-    function : callable (p, *rows) -> (n,) or a number
-    single : callable (p of all, m) -> p of one
-    """
+    """function(p, *rows) for one particle, made for all M: (M, n); ``single`` takes (p of all, m)."""
 
     def of_all(p: Any, *rows: Any) -> Any:
         M = len(p if not isinstance(p, dict) else next(iter(p.values())))

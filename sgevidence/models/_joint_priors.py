@@ -132,18 +132,31 @@ class LKJ:
         -------
         ndarray of shape (M, n, n)
         """
+        L = self.factor(z)
+        return anp.matmul(L, anp.transpose(L, (0, 2, 1)))
+
+    def factor(self, z: Any) -> Any:
+        """Cholesky factors of :meth:`transform`, which do not cancel where correlations are near one.
+
+        Parameters
+        ----------
+        z : ndarray of shape (M, n(n − 1)/2)
+
+        Returns
+        -------
+        ndarray of shape (M, n, n)
+        """
         b, n = self._betas, self.n_variables
         v, w = quantile(stats.beta, z, (b, b)), quantile(stats.beta, -z, (b, b))
         partial, root = v - w, 2 * anp.sqrt(v * w)  # ρ and √(1 − ρ²)
         zero, rows, k = 0.0 * z[:, 0], [], 0
-        for i in range(n):  # rows of the Cholesky factor
+        for i in range(n):
             row, left = [], 1.0 + zero
             for _ in range(i):
                 row.append(partial[:, k] * left)
                 left, k = left * root[:, k], k + 1
             rows.append(anp.stack([*row, left, *[zero] * (n - 1 - i)], axis=1))
-        L = anp.stack(rows, axis=1)
-        return anp.matmul(L, anp.transpose(L, (0, 2, 1)))
+        return anp.stack(rows, axis=1)
 
     def resolved(self, z: np.ndarray) -> np.ndarray:
         """Where the quantiles are not rounded to another tail.

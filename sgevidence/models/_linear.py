@@ -26,29 +26,15 @@ from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 @dataclass(frozen=True)
 class LinearModel(Model):
-    """Gaussian linear regression with known or unknown noise.
-
-    Parameters
-    ----------
-    n_features : int
-    fit_intercept : bool
-    coef_scale, intercept_scale : float
-        Prior standard deviations.
-    noise_std : float or None
-        Known σ.
-    noise_prior : tuple of two floats or None
-        Shape and scale of an inverse gamma prior of σ²; None puts σ ~ half-Student-t(3, noise_scale).
-    noise_scale : float
-        Scale of σ in that prior.
-    """
+    """Gaussian linear regression with known or unknown noise; scales are prior standard deviations."""
 
     n_features: int
     fit_intercept: bool = True
     coef_scale: float = 1.0
     intercept_scale: float = 1.0
-    noise_std: float | None = None
-    noise_prior: tuple[float, float] | None = None
-    noise_scale: float = 1.0
+    noise_std: float | None = None  #: known σ
+    noise_prior: tuple[float, float] | None = None  #: inverse gamma of σ²; None: a half-Student-t(3) of σ
+    noise_scale: float = 1.0  #: of the half-Student-t
 
     @property
     def n_coef(self) -> int:

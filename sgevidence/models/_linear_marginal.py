@@ -62,19 +62,10 @@ class NoiseMarginal(NamedTuple):
 
     @classmethod
     def of(cls, features, rows, scales, prior) -> "NoiseMarginal":
-        """One pass over the rows, n d² + d³.
+        """One pass over the rows, n d² + d³; ``features`` takes a block's ``X`` to Φ (n, d).
 
-        Parameters
-        ----------
-        features : callable
-            Φ (n, d) of a block's ``X``.
-        rows : Rows
-            Rows with ``y``; a weight multiplies the log-likelihood of a row.  Without any weight the prior
-            is left.
-        scales : ndarray of shape (d,)
-            Prior standard deviations of the coefficients.
-        prior : HalfT or InverseGamma
-            Prior of σ².
+        ``scales`` (d,) are prior standard deviations of the coefficients.  A weight multiplies the
+        log-likelihood of a row; without any weight the prior is left.
         """
         d = len(scales)
         R = np.zeros((d + 1, d + 1))  # of the QR decomposition of √ω [Φ S, y], block upon block

@@ -33,18 +33,7 @@ CENTERED, CANCELS = 1e6, 1e12
 
 @dataclass(frozen=True)
 class MixtureModel(GaussianMixture):
-    """Diagonal Gaussian mixture.
-
-    Parameters
-    ----------
-    n_components, n_features : int
-    weight_concentration : float
-        Concentration of the symmetric Dirichlet prior.
-    mean_scale : float
-        Prior standard deviation of a mean in units of its component's σ.
-    variance_prior : tuple of two floats
-        Shape and scale of the inverse gamma prior of σ².
-    """
+    """Diagonal Gaussian mixture."""
 
     one_component = OneComponent
     component_family = DiagonalGaussian

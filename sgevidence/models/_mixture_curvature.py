@@ -32,16 +32,7 @@ import numpy as np
 def likelihood_derivatives(
     z: np.ndarray, mu: np.ndarray, s: np.ndarray, rows, block_elements: int
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Derivatives of Σ_r w_r log Σ_k π_k N(x_r | μ_k, e^{s_k}) at one point: (), (K, q), (K, q, K, q).
-
-    Parameters
-    ----------
-    z : ndarray of shape (K,)
-    mu, s : ndarray of shape (K, p)
-    rows : Rows
-    block_elements : int
-        Numbers of a block of Z.
-    """
+    """Derivatives of Σ_r w_r log Σ_k π_k N(x_r | μ_k, e^{s_k}) at one point: (), (K, q), (K, q, K, q)."""
     K, p = mu.shape
     q = 2 * p + 1
     log_pi = z - z.max()

@@ -23,24 +23,12 @@ Arguments = tuple[Any, tuple, Any, Any]  #: distribution, shapes, loc, scale
 
 
 class Block(NamedTuple):
-    """One named parameter.
-
-    Parameters
-    ----------
-    name : str
-    prior : object
-        A frozen distribution, a function of the parameters before this one that returns one, or an object
-        with ``shape``, ``n_coordinates`` and ``transform`` such as :class:`Dirichlet`.
-    shape : tuple of int
-        () for a scalar.
-    columns : slice
-        Its coordinates among those of z.
-    """
+    """One named parameter."""
 
     name: str
-    prior: Any
-    shape: tuple[int, ...]
-    columns: slice
+    prior: Any  #: frozen, a function of the parameters before this one, or like :class:`Dirichlet`
+    shape: tuple[int, ...]  #: () for a scalar
+    columns: slice  #: its coordinates among those of z
 
     def value(self, z: Any, before: dict[str, Any]) -> Any:
         """The parameter, (M, *shape), a scalar (M, 1)."""
@@ -116,19 +104,11 @@ class Block(NamedTuple):
 
 
 class NamedPriors:
-    """The joint prior of named parameters.
+    """The joint prior of named parameters; TypeError or ValueError names one whose prior cannot be used.
 
-    Parameters
-    ----------
-    priors : mapping of str to prior
-        Values are frozen continuous distributions of ``scipy.stats``, functions of the dictionary of
-        parameters before them that return one, objects such as :class:`Dirichlet`, or pairs of the first two
-        and a shape.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Naming the parameter whose prior cannot be used, as a discrete one.
+    Values are frozen continuous distributions of ``scipy.stats``, functions of the dictionary of parameters
+    before them that return one, objects with ``shape``, ``n_coordinates`` and ``transform`` such as
+    :class:`Dirichlet`, or pairs of the first two and a shape.
     """
 
     def __init__(self, priors: Mapping[str, Any]) -> None:
@@ -198,12 +178,7 @@ def _parsed(name: str, value: Any) -> tuple[Any, tuple[int, ...], int]:
 
 
 def _continuous(prior: Any, name: str) -> Any:
-    """A frozen continuous distribution.
-
-    Raises
-    ------
-    TypeError
-    """
+    """A frozen continuous distribution; TypeError for anything else."""
     if isinstance(prior, stats.rv_continuous):
         return prior()  # scipy.stats.norm for scipy.stats.norm()
     dist = getattr(prior, "dist", prior)

@@ -41,18 +41,10 @@ class PlainParameters:
 
 @dataclass(frozen=True)
 class PriorTransform:
-    """θ = prior_transform(u) of the unit cube, u = Φ(z), as nested samplers have it.
+    """θ = prior_transform(u) of the unit cube, u = Φ(z), as nested samplers have it."""
 
-    Parameters
-    ----------
-    function : callable (u (M, d)) -> (M, D); (d,) -> (D,) where it takes one u at a time
-    dimension : int
-        Length d of u.
-    vectorized : bool
-    """
-
-    function: Callable
-    dimension: int
+    function: Callable  #: (u (M, d)) -> (M, D); (d,) -> (D,) where it takes one u at a time
+    dimension: int  #: d, of u
     vectorized: bool
 
     def values(self, z: np.ndarray) -> np.ndarray:

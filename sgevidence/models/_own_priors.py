@@ -113,13 +113,7 @@ defvjp(from_normal, _from_normal_vjp, argnums=(0,))
 
 
 def check_prior(prior: Any, name: str, most: float) -> None:
-    """Refuse what is no continuous distribution over the values that a parameter may have.
-
-    Raises
-    ------
-    TypeError, ValueError
-        Naming the parameter.
-    """
+    """Refuse what is no continuous distribution over the values that a parameter may have."""
     if not all(hasattr(prior, method) for method in ("logpdf", "support")):
         raise TypeError(
             f"the prior of {name} must be continuous, such as scipy.stats.expon(), but is {prior!r}"

@@ -53,20 +53,9 @@ SMALL_CONSTANT = 0.1
 
 
 def prior_disagreement(theta: np.ndarray, log_density: Callable, rng: np.random.Generator) -> str | None:
-    """Evidence against ``log_density`` being the density of the draws; None if there is none.
+    """Evidence against ``log_density`` being that of the independent draws (n, d); None if there is none.
 
-    Parameters
-    ----------
-    theta : ndarray of shape (n, d)
-        Independent draws.
-    log_density : callable (m, d) -> (m,)
-        The log density they should have; nan is taken for −∞.
-    rng : numpy.random.Generator
-        For the draws of the Gaussian.
-
-    Returns
-    -------
-    str or None
+    A log density of nan is taken for −∞.  ``rng`` is for the draws of the Gaussian.
     """
 
     def log_p(points: np.ndarray) -> np.ndarray:

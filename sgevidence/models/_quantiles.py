@@ -28,7 +28,7 @@ import numpy as np
 from autograd.extend import defvjp, primitive
 from autograd.tracer import isbox
 from scipy import stats
-from scipy.special import log_ndtr, ndtr
+from scipy.special import erfcinv, erfinv, log_ndtr, ndtr
 
 #: |z| from which tails are taken for those at 37: Φ(−37) is 10⁻³⁰⁰, hardly larger than the least number.
 LARGEST_Z = 37.0
@@ -64,10 +64,29 @@ def at_normal(z: np.ndarray, shapes: tuple, dist: Any) -> np.ndarray:
     shapes = tuple(np.broadcast_to(a, z.shape) for a in shapes)
     lower, tail = z < 0, ndtr(-np.minimum(np.abs(z), LARGEST_Z))
     out = np.empty(z.shape)
-    out[lower] = dist.ppf(tail[lower], *(a[lower] for a in shapes))
-    out[~lower] = dist.isf(tail[~lower], *(a[~lower] for a in shapes))
-    start, end = dist.support(*shapes)
+    below, above = closed_form(dist, shapes) or (dist.ppf, dist.isf)
+    out[lower] = below(tail[lower], *(a[lower] for a in shapes))
+    out[~lower] = above(tail[~lower], *(a[~lower] for a in shapes))
+    start, end = dist.support(*shapes)  # nan where no distribution has such shapes
+    out = np.where(np.isnan(out), np.where(lower, start, end), out)  # scipy: lost in the tail
     return np.clip(out, np.nextafter(start, np.inf), np.nextafter(end, -np.inf))
+
+
+def closed_form(dist: Any, shapes: tuple) -> tuple[Any, Any] | None:
+    """Quantile functions of the lower and upper tail mass, where scipy inverts numerically and need not."""
+    name = getattr(dist, "name", "")
+    if name == "invgamma" and all(np.all(a == 0.5) for a in shapes):  # 1/x = half a squared normal
+        return lambda p, _: erfcinv(p) ** -2, lambda p, _: erfinv(p) ** -2
+    if name == "foldcauchy":  # tan(πF) = 2x/(1 + c² − x²)
+        return (lambda p, c: _folded_cauchy(p, c, 1.0)), (lambda p, c: _folded_cauchy(p, c, -1.0))
+    return None
+
+
+def _folded_cauchy(p: np.ndarray, c: np.ndarray, side: float) -> np.ndarray:
+    """The root for a lower (side 1) or upper (−1) tail mass of at most ½."""
+    T = np.tan(np.pi * p)
+    root = np.hypot(1.0, T * np.hypot(1.0, c))
+    return T * (1 + c**2) / (1 + root) if side > 0 else (1 + root) / T
 
 
 def slope_at_normal(z: np.ndarray, Q: np.ndarray, shapes: tuple, dist: Any) -> np.ndarray:

@@ -19,24 +19,12 @@ from ._user_function import read_only
 
 @dataclass(frozen=True)
 class RowFunction:
-    """log p(rows | z), of functions that were given by a user; picklable if they are.
+    """log p(rows | z), of functions that were given by a user; picklable if they are."""
 
-    Parameters
-    ----------
-    function : callable (p, X, y) -> (M, n), or (p) -> (M,) without rows
-    prior : NamedPriors, PlainParameters or PriorTransform
-        Function that gives p for coordinates z.
-    vectorized : bool
-        Not: the functions take one θ, and return (n,), or a number without rows.
-    gradient : "autograd", "numerical" or callable
-        The callable returns the derivatives of the function in p, (M, n, *shape) by name.
-    has_rows : bool
-    """
-
-    function: Callable
-    prior: Any
-    vectorized: bool = True
-    gradient: Any = "autograd"
+    function: Callable  #: (p, X, y) -> (M, n), or (p) -> (M,) without rows
+    prior: Any  #: gives p for coordinates z
+    vectorized: bool = True  #: False: functions take one θ, and return (n,), or a number without rows
+    gradient: Any = "autograd"  #: a callable returns the derivatives in p, (M, n, *shape) by name
     has_rows: bool = True
 
     def __post_init__(self) -> None:
@@ -93,13 +81,7 @@ class RowFunction:
 
 
 def check_arguments(function: Callable, has_rows: bool) -> None:
-    """Refuse a log likelihood that cannot take the arguments it will be given.
-
-    Raises
-    ------
-    TypeError
-        With the call that will be made.
-    """
+    """Refuse (TypeError) a log likelihood that cannot take the arguments it will be given."""
     arguments = ("p", "X", "y") if has_rows else ("p",)
     try:
         inspect.signature(function).bind(*arguments)

@@ -8,6 +8,7 @@ run over the outer axis, and all particles are one matrix product.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import autograd.numpy as anp
 import numpy as np
@@ -28,21 +29,14 @@ from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 @dataclass(frozen=True)
 class SoftmaxModel(Model):
-    """Softmax regression with Gaussian priors.
-
-    Parameters
-    ----------
-    n_features, n_classes : int
-    fit_intercept : bool
-    coef_scale, intercept_scale : float
-        Prior standard deviations.
-    """
+    """Softmax regression with Gaussian priors; scales are prior standard deviations."""
 
     n_features: int
     n_classes: int
     fit_intercept: bool = True
     coef_scale: float = 1.0
     intercept_scale: float = 1.0
+    intercept_centers: tuple[float, ...] = ()  #: b₀ₖ of each class, or (): θ has b_k − b₀ₖ
 
     evaluation = Evaluation(single_precision_total=SINGLE_PRECISION_TOTAL)
 
@@ -51,6 +45,19 @@ class SoftmaxModel(Model):
         return self.n_features + self.fit_intercept
 
     has_one_mode = is_log_concave = True
+
+    @cached_property
+    def origin(self) -> np.ndarray | None:
+        """Point that θ is measured from, (d,); None where it is zero."""
+        if not any(self.intercept_centers):
+            return None
+        W = np.zeros((self.n_classes, self.n_inputs))
+        W[:, -1] = self.intercept_centers
+        return W.ravel()
+
+    def _whole(self, theta):
+        """Coefficients measured from zero."""
+        return theta if self.origin is None else theta + self.origin
 
     @property
     def n_params(self) -> int:
@@ -80,7 +87,7 @@ class SoftmaxModel(Model):
     def _logits(self, theta, X):
         """(K, M, n)."""
         Phi = design_matrix(X, self.fit_intercept)
-        W = anp.reshape(theta, (-1, self.n_classes, self.n_inputs))
+        W = anp.reshape(self._whole(theta), (-1, self.n_classes, self.n_inputs))
         Z = anp.dot(anp.reshape(anp.transpose(W, (1, 0, 2)), (-1, self.n_inputs)), Phi.T)
         return anp.reshape(Z, (self.n_classes, -1, len(X)))
 
@@ -88,7 +95,7 @@ class SoftmaxModel(Model):
         Phi = design_matrix(rows.X, self.fit_intercept)
         if largest_term(getattr(theta, "_value", theta), Phi) > CANCELS:
             return super()._block_log_likelihood(theta, rows, tape, single_below)
-        return _fused(theta, Phi, rows.y, rows.weight, self.n_classes, tape, single_below)
+        return _fused(self._whole(theta), Phi, rows.y, rows.weight, self.n_classes, tape, single_below)
 
     def derivatives(self, theta, rows):
         """Value, gradient and Hessian at one point from one pass over the rows.
@@ -98,6 +105,7 @@ class SoftmaxModel(Model):
         A may be in single precision: the Hessian is a sum of terms of one size, value and gradient are not.
         """
         K, q = self.n_classes, self.n_inputs
+        theta = self._whole(theta)
         S, G, B = rows.fold(lambda block: self._value_gradient_and_products(theta, block), 4096)
         H = B.reshape(K, q, K, q)
         diagonal = H.sum(axis=2)  # (K, q, q)
@@ -136,12 +144,14 @@ class SoftmaxModel(Model):
         return np.concatenate(parts)
 
     def sample_rows(self, theta, X, rng):
-        W = np.reshape(theta, (-1, self.n_classes, self.n_inputs))  # one θ for all rows, or one θ a row
+        W = np.reshape(
+            self._whole(theta), (-1, self.n_classes, self.n_inputs)
+        )  # one θ for all rows, or one θ a row
         Z = np.sum(W * design_matrix(X, self.fit_intercept)[:, None, :], axis=2)  # (n, K)
         return np.argmax(Z + rng.gumbel(size=Z.shape), axis=1)
 
     def parameters(self, theta):
-        W = theta.reshape(-1, self.n_classes, self.n_inputs)
+        W = self._whole(theta).reshape(-1, self.n_classes, self.n_inputs)
         named = {"coef": W[:, :, : self.n_features]}
         return named | ({"intercept": W[:, :, -1]} if self.fit_intercept else {})
 

@@ -26,18 +26,7 @@ MAX_LOSS_NATS = 0.01
 
 @dataclass(frozen=True)
 class SphericalMixtureModel(GaussianMixture):
-    """Gaussian mixture with one variance in each component.
-
-    Parameters
-    ----------
-    n_components, n_features : int
-    weight_concentration : float
-        Concentration of the symmetric Dirichlet prior.
-    mean_scale : float
-        Prior standard deviation of a mean in units of its component's σ.
-    variance_prior : tuple of two floats
-        Shape and scale of the inverse gamma prior of σ².
-    """
+    """Gaussian mixture with one variance in each component."""
 
     one_component = OneSphericalComponent
     component_family = SphericalGaussian

@@ -59,35 +59,19 @@ class Failures:
 
 
 class UserFunction(NamedTuple):
-    """One of them.
+    """A user's function, and what messages call it."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the function in messages.
-    function : callable (theta (M, d), *rows) -> array of shape (M, ...)
-    letters : str
-        The shape of its answer in letters, for messages.
-    failures : Failures
-        Where its failures are counted.
-    words : callable (theta (d,)) -> str
-        How messages call a θ.
-    """
-
-    name: str
-    function: Callable
-    letters: str
-    failures: Failures
-    words: Callable[[np.ndarray], str] = "θ = {}".format
+    name: str  #: in messages
+    function: Callable  #: (theta (M, d), *rows) -> array of shape (M, ...)
+    letters: str  #: the shape of its answer in letters, for messages
+    failures: Failures  #: where they are counted
+    words: Callable[[np.ndarray], str] = "θ = {}".format  #: how messages call a θ
 
     def __call__(self, theta: Any, *rows: Any, shape: tuple[int, ...] = ()) -> Any:
         """Values at θ (M, d), (M, *shape), an array of their own; −∞ where the function fails.
 
-        Raises
-        ------
-        ValueError
-            If the answer has another shape, or is nan or +∞ though nothing has overflowed; if the function
-            writes into what it is given.
+        ValueError if the answer has another shape, or is nan or +∞ though nothing has overflowed; if the
+        function writes into what it is given.
         """
         value = self.as_it_comes(theta, *rows, shape=shape)
         plain = getval(value)
@@ -142,12 +126,7 @@ class UserFunction(NamedTuple):
 
 
 def check_shape(value: Any, expected: tuple[int, ...], name: str, letters: str) -> None:
-    """A wrong shape would broadcast to a wrong number.
-
-    Raises
-    ------
-    ValueError
-    """
+    """A wrong shape would broadcast to a wrong number: ValueError."""
     shape = getattr(value, "shape", None)  # autograd's tracers have one
     if shape != expected:
         got = f"a {type(value).__name__}" if shape is None else shape

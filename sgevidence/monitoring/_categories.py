@@ -131,7 +131,7 @@ class CategorySegment(BaseEstimator):
         values = f"the values of a CategorySegment are 0 to {self.n_categories - 1}: set n_categories"
         refuse_rows(X, good, first, values)
 
-    def settle(self, runs: CategoryRuns, X: np.ndarray) -> None:
+    def settle(self, runs: CategoryRuns, X: np.ndarray, y: np.ndarray | None = None) -> None:
         """Refuse: there are no units to be found.
 
         Parameters
@@ -139,6 +139,7 @@ class CategorySegment(BaseEstimator):
         runs : CategoryRuns
         X : ndarray of shape (n_samples, n_features)
             The first rows of the stream.
+        y : None
 
         Raises
         ------

@@ -137,7 +137,7 @@ class CountSegment(BaseEstimator):
         good = (X >= 0) & (X <= LARGEST_COUNT) & (X == np.floor(X))
         refuse_rows(X, good, first, "the values of a CountSegment are whole numbers from 0 to 2**53")
 
-    def settle(self, runs: CountRuns, X: np.ndarray) -> None:
+    def settle(self, runs: CountRuns, X: np.ndarray, y: np.ndarray | None = None) -> None:
         """Find the prior mean.
 
         Parameters
@@ -146,6 +146,7 @@ class CountSegment(BaseEstimator):
             Changed in place.
         X : ndarray of shape (n_samples, n_features)
             The first rows of the stream.
+        y : None
         """
         runs.d[:] = self.shape * len(X) / (X.sum(axis=0) + 0.5)
 

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 
+from ..estimators import MIN_UNIT_ROWS, holds_rows, takes_units
 from ._detection import Alarm, Detection, last_plausible, log_prior_odds_of_change
 from ._placing import place_weights, row_scores, stands_out
 from ._ratio import best_gains, joint_rows
@@ -39,9 +40,6 @@ POOR = 2.0  # standard deviations below the mean of the recent ones
 STORED = 8  # chunks of rows for finding the place
 GRACE = 2  # chunks that a run predicts before it may be dropped
 NEGLIGIBLE = math.log(1e-6)
-#: Rows that an estimator with ``standardize=True`` takes its units from, at least: ten give a standard
-#: deviation to a quarter, as the warm-up of a series does.
-MIN_UNIT_ROWS = 10
 
 
 class Chunk(NamedTuple):
@@ -100,12 +98,19 @@ class ChunkWatch:
         """Absorb one chunk, or hold its rows until there are enough to take units from."""
         held = [*self.held, Chunk(self.n_seen, X, y)]
         X, y = _together(held)
-        self.held = held if len(X) < self.min_rows else []
-        if self.held:
+        if len(X) < self.min_rows:
+            self._absorb(
+                clone(self.model), Chunk(self.n_seen, X, y)
+            )  # which refuses bad rows, and holds others
+            self.held = held
             return Watched.together([])
-        chunk = Chunk(self.n_seen, X, y)
-        self.stored = [*self.stored, chunk][-STORED:]
+        self.held = []
+        chunk, stored = Chunk(self.n_seen, X, y), self.stored
+        self.stored = [*stored, chunk][-STORED:]
         log_z = self._weigh(chunk)
+        if log_z is None:
+            self.held, self.stored = held, stored
+            return Watched.together([])
         self.log_evidence += log_z
         self.n_seen += len(X)
         start, weight, _ = self.posterior()
@@ -127,8 +132,8 @@ class ChunkWatch:
             self.runs = [_with(run, log_weight=run.log_weight - total) for run in kept]
         return Watched(np.array([log_z]), p, found)
 
-    def _weigh(self, chunk: Chunk) -> float:
-        """All runs learn the chunk, perhaps a new one begins with it; its log predictive density."""
+    def _weigh(self, chunk: Chunk) -> float | None:
+        """All runs learn the chunk, one may begin with it; its log predictive density, None without runs."""
         c = len(chunk.X)
         leader = max(self.runs, key=lambda run: run.log_weight, default=None)
         runs = []
@@ -141,17 +146,23 @@ class ChunkWatch:
         poor = leader is not None and _is_poor(runs[self.runs.index(leader)].scores)
         if leader is None or poor or chunk.first >= self.next_grid:
             earlier = self._begin_earlier(chunk, leader, runs) if poor and leader is not None else []
-            runs += [*earlier, self._begin(chunk, leader)]
-            if not poor:
+            begun = self._begin(chunk, leader)
+            runs += [run for run in (*earlier, begun) if run is not None]
+            if not runs:
+                return None
+            if begun is not None and not poor:
                 self.next_grid = 2 * max(chunk.first, c)
         log_z = float(np.logaddexp.reduce([run.log_weight for run in runs]))
         self._keep([_with(run, log_weight=run.log_weight - log_z) for run in runs])
         self.last_log_z = log_z
         return log_z
 
-    def _begin(self, chunk: Chunk, leader: EstimatorRun | None) -> EstimatorRun:
+    def _begin(self, chunk: Chunk, leader: EstimatorRun | None) -> EstimatorRun | None:
+        """A run that begins with the chunk; None if its rows have no units."""
         estimator = clone(self.model)
         log_p = self._absorb(estimator, chunk)
+        if holds_rows(estimator):
+            return None
         end = chunk.first + len(chunk.X)
         log_prior = 0.0
         if leader is not None:
@@ -168,18 +179,20 @@ class ChunkWatch:
         if latest >= before.first or self.last_start > before.first or scores[-2] > np.mean(scores[:-2]):
             return []
         run, c = self._begin(before, leader), len(chunk.X)
+        if run is None:
+            return []
         log_p = self._absorb(run.estimator, chunk)
         log_weight = run.log_weight - self.last_log_z + c * math.log1p(-self.hazard) + log_p
         return [_with(run, log_weight=log_weight, scores=[log_p / c])]
 
     def _absorb(self, estimator, chunk: Chunk) -> float:
-        """Growth of the log evidence."""
+        """Growth of the log evidence; 0 if the estimator holds the rows, which have no units yet."""
         before = getattr(estimator, "log_evidence_", 0.0)
         arguments: dict = {}
         if self.classes is not None and before == 0.0:
             arguments = {"classes": self.classes}
         estimator.partial_fit(chunk.X, chunk.y, **arguments)
-        growth = float(estimator.log_evidence_) - before
+        growth = 0.0 if holds_rows(estimator) else float(estimator.log_evidence_) - before
         if not math.isfinite(growth):
             raise ValueError(f"log_evidence_ of {estimator!r} is {before + growth} after the chunk")
         return growth
@@ -234,12 +247,14 @@ class ChunkWatch:
         if first > found.start:
             return detection
         place = max(first + cut, 1)
-        if self.n_seen - place < self.min_rows:
-            return None  # the new segment has units of its own, from its own rows
-        if place != found.start and place < self.n_seen:
+        if place >= self.n_seen:
+            return None
+        if place != found.start:
             estimator = clone(self.model)
             i = place - first
             self._absorb(estimator, Chunk(place, X[i:], None if y is None else y[i:]))
+            if holds_rows(estimator):
+                return None  # the new segment has units of its own, from its own rows
             moved = _with(found, start=place, estimator=estimator, scores=[])
             self.runs = [moved if run is found else run for run in self.runs]
             found = moved
@@ -256,12 +271,6 @@ def _together(chunks: list[Chunk]) -> tuple[np.ndarray, np.ndarray | None]:
     """Rows of several chunks."""
     X, y = [chunk.X for chunk in chunks], [chunk.y for chunk in chunks if chunk.y is not None]
     return np.concatenate(X), np.concatenate(y) if y else None
-
-
-def takes_units(model: Any) -> bool:
-    """Does the model, or one inside it, have ``standardize=True``?"""
-    parameters = model.get_params(deep=True).items()
-    return any(name.split("__")[-1] == "standardize" and bool(value) for name, value in parameters)
 
 
 def _with(run: EstimatorRun, **changes) -> EstimatorRun:

@@ -33,6 +33,19 @@ class StudentRows(NamedTuple):
         return F, F
 
 
+class StudentMixtureRows(NamedTuple):
+    """Mixtures of Student-t predictions, of one column."""
+
+    t: np.ndarray  # deviations over their scale, (rows, runs, members)
+    freedom: np.ndarray  # (rows, runs)
+    log_weight: np.ndarray  # (rows, runs, members)
+
+    def cdf(self, leaders: np.ndarray) -> Ends:
+        i = np.arange(len(leaders)), leaders
+        F = np.sum(np.exp(self.log_weight[i]) * stdtr(self.freedom[i][:, None], self.t[i]), axis=1)[:, None]
+        return F, F
+
+
 class CountRows(NamedTuple):
     """Negative binomial predictions with shape a and rate d, both (columns, rows, runs)."""
 

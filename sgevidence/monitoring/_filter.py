@@ -38,6 +38,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 BLOCK = 20  # rows between two prunings
+FARTHEST = 1e150  # of a row, and in units of a run: squares have to be numbers
 NEGLIGIBLE = math.log(1e-12)  # a run less probable than this is dropped even where there is room
 
 
@@ -61,7 +62,7 @@ class SegmentModel(Protocol):
         """Runs 0 … R − 1 learn b rows, run R + i begins with row i; log p of row i in [i, :R + i + 1]."""
         ...
 
-    def settle(self, runs: Any, X: np.ndarray) -> None:
+    def settle(self, runs: Any, X: np.ndarray, y: np.ndarray | None) -> None:
         """Find the units of measurement from the first ``warm_up`` rows; not called where that is 0."""
         ...
 
@@ -92,6 +93,13 @@ def too_extreme(row: int, x: np.ndarray) -> ValueError:
     )
 
 
+def refuse_far(X: np.ndarray, first: int) -> None:
+    """Raise :func:`too_extreme` for the first row whose squares are no numbers."""
+    far = np.flatnonzero(np.abs(X).max(axis=1, initial=0.0) > FARTHEST)
+    if len(far):
+        raise too_extreme(first + int(far[0]), X[far[0]])
+
+
 def refuse_rows(X: np.ndarray, good: np.ndarray, first: int, values: str) -> None:
     """Raise an error that names the first of the rows that are not ``good``, and what ``values`` may be."""
     bad = np.flatnonzero(~good.all(axis=1))
@@ -114,7 +122,7 @@ class RunFilter:
 
     def room(self) -> int:
         """How many rows may come before the next pruning."""
-        return BLOCK - self.n_seen % BLOCK
+        return min(BLOCK - self.n_seen % BLOCK, getattr(self.model, "max_block", BLOCK))
 
     def absorb(self, X: np.ndarray, y: np.ndarray | None) -> Block:
         """Learn at most :meth:`room` rows.
@@ -125,6 +133,8 @@ class RunFilter:
             If a row has no density in floating point; then the runs are spoilt.
         """
         b, R = len(X), self.count
+        if hasattr(self.runs, "log_weight"):  # of a model whose runs look at each other
+            self.runs.log_weight[:R] = self.log_weight[:R]
         with np.errstate(over="ignore", invalid="ignore"):  # looked at below
             log_p = self.model.absorb(self.runs, R, X, y)
             log_joint, log_Z = self._weigh(log_p)

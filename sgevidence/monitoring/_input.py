@@ -3,6 +3,19 @@
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+
+
+def refuse_model(y: Any) -> None:
+    """A model in the place of y, which many a model has no use for.
+
+    Raises
+    ------
+    TypeError
+    """
+    if isinstance(y, BaseEstimator) or (isinstance(y, type) and issubclass(y, BaseEstimator)):
+        name = y.__name__ if isinstance(y, type) else type(y).__name__
+        raise TypeError(f"y is a {name}: a model is given by its name, model={name}(...)")
 
 
 def as_table(X: Any, y: Any = None) -> Any:

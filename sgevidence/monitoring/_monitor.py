@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from .._compat import Interval, StrOptions, fit_context
-from ..estimators import all_or_nothing
+from ..estimators import all_or_nothing, refuse_unreadable
 from ..exceptions import EvidenceWarning
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes
-from ._input import as_row, as_table
+from ._input import as_row, as_table, refuse_model
 from ._record import Record
 from ._times import TimesInState, index_of, with_times
 from ._watch import RowWatch, Watched
@@ -24,9 +24,8 @@ from ._watches import make_watch
 class EvidenceMonitor(TimesInState, BaseEstimator):
     """Change points of a stream, declared as rows arrive, by the evidence of the segments between them.
 
-    The stream is cut into segments by changes that come with probability ``hazard`` at each row; within
-    a segment the rows follow ``model`` with parameters of their own.  The posterior of the last change
-    is computed exactly for conjugate models (Adams and MacKay 2007).
+    Changes come with probability ``hazard`` at each row; within a segment the rows follow ``model`` with
+    parameters of their own.  The posterior of the last change is exact for conjugate models.
 
     Parameters
     ----------
@@ -34,8 +33,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         The model of a segment.  None means :class:`~sgevidence.monitoring.SeriesSegment`: numbers in
         any units, with a level, a trend, an autoregression or a random walk.  Others with a closed form, from
         ``sgevidence.monitoring``: ``NormalSegment`` (many times faster, scaled rows), ``CategorySegment``,
-        ``CountSegment``, ``RegressionSegment`` (y given X).  Or any estimator of this package,
-        or an averager: then each call of ``partial_fit`` is one step.
+        ``CountSegment``, ``RegressionSegment`` (y given X).  Or any estimator of this package or averager:
+        each call of ``partial_fit`` is then one step.
     hazard : float, default=1/250
         Prior probability of a change at a row: one over the expected length of a segment.
     threshold : float, default=0.9
@@ -43,9 +42,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         passes it.  On a stream without changes there are at most hazard · (1 − threshold) / threshold
         false alarms a row: 1/2250 by default, and in fact 1/5000 to 1/10 000 (``false_alarm_rate_``).
     max_runs : int or None, default=None
-        Hypotheses about the last change that are followed; memory and the cost of a row are
-        proportional to it.  None means 50 in closed form, and 5 estimators.
-        The least probable one makes room for the new one.
+        Hypotheses about the last change that are followed; memory and the cost of a row are proportional to
+        it.  None means 50 in closed form, and 5 estimators.  The least probable makes room for the new one.
     reaction : {"none", "restart"} or callable, default="none"
         Reaction to a declared change.  "none" keeps all hypotheses, so that evidence and posterior
         stay exact and a false alarm can be outlived.  "restart" drops the segments that began before
@@ -60,16 +58,15 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         Index entries of these rows, such as dates, where X came with a pandas index; else their numbers.
     detections_ : list of Detection
         ``row`` at which it was declared, ``place``, ``probability``, ``log_bayes_factor`` (nats).
-    drift_detected : bool
-        Did the last update declare a change?  The name is river's.
+    drift_detected, warning_detected : bool
+        Did the last update declare a change; is one more probable than not, and not declared?  As in river.
     run_length_posterior_ : dict of str to ndarray
         ``start``, ``run_length`` and ``probability`` of each hypothesis about the present segment.
     log_evidence_ : float
         Log probability density of all rows under the segmented model, in nats, summed over all
         segmentations; after a "restart", the sum of the log predictive densities.
     log_predictive_ : ndarray
-        Log predictive density, given the rows before, of each row of the last update, or of
-        the chunk where the model is an estimator.
+        Log predictive density given the rows before, of each row of the last update, or an estimator's chunk.
     log_predictive_path_ : dict of str to ndarray
         Log predictive density along the whole stream: ``n_samples``, the rows absorbed at the end of each
         step, and ``log_predictive``, the step's sum.  When there are 4096 steps, each two become one.
@@ -77,7 +74,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         After each row of the last update, the probability of a change since the last declared one.
     false_alarm_rate_ : float
         False alarms a row to be expected without a change: a measured fraction of the bound above (1 for
-        estimators; by default 0.22 where rows have Gaussian noise about a level, 0.45 otherwise).
+        estimators; by default 0.22 where rows have Gaussian noise about a level, 4.2 where volatility is seen
+        to cluster, as that of returns does, 0.45 otherwise).
         nan when ``miscalibration_`` is not None: then there is nothing to be promised.
     miscalibration_ : {"memory", "clusters", "tails", "columns"} or None
         How the rows are seen to differ from the predictions of the segments: rows lie on the same side of
@@ -111,7 +109,6 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
     References
     ----------
     R. P. Adams, D. J. C. MacKay (2007), Bayesian Online Changepoint Detection, arXiv:0710.3742.
-
     P. Fearnhead, Z. Liu (2007), On-line inference for multiple changepoint problems, Journal of the
     Royal Statistical Society B 69, 589.
 
@@ -202,6 +199,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
             reset = reset or not hasattr(self, "_watch")
             # an estimator is copied before it learns, the arrays of a closed form are not
             watch = self._new_watch() if reset else self._copied()
+            refuse_model(y)
+            refuse_unreadable(X=X, y=y)
             index = index_of(X)
             X, y = self._validate(as_table(X, y), y, watch, reset)
             if isinstance(watch, ChunkWatch) and reset:
@@ -281,6 +280,12 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
     def drift_detected(self) -> bool:
         """Did the last update declare a change?"""
         return getattr(self, "_detected_now", False)
+
+    @property
+    def warning_detected(self) -> bool:
+        """Is a change more probable than not, and not declared yet?"""
+        seen = getattr(self, "change_probability_", np.zeros(1))
+        return not self.drift_detected and bool(seen[-1:].sum() > 0.5)
 
     @property
     def log_predictive_path_(self) -> dict[str, np.ndarray]:

@@ -116,7 +116,7 @@ class NormalSegment(BaseEstimator):
             Index of the first row in the stream.
         """
 
-    def settle(self, runs: NormalRuns, X: np.ndarray) -> None:
+    def settle(self, runs: NormalRuns, X: np.ndarray, y: np.ndarray | None = None) -> None:
         """Refuse: there are no units to be found.
 
         Parameters
@@ -124,6 +124,7 @@ class NormalSegment(BaseEstimator):
         runs : NormalRuns
         X : ndarray of shape (n_samples, n_features)
             The first rows of the stream.
+        y : None
 
         Raises
         ------

@@ -8,7 +8,8 @@ units of the warm-up.
 over the cell's width, or a run of equal rows gains without end by being a little narrower than another run.
 So each member adds the variance of a rounding error, δ²/12 (Sheppard's correction), to its prediction.  The
 width δ is taken to be the least difference between two successive rows so far; δ is common to all runs, and
-next to nothing where rows are not rounded.
+next to nothing where rows are not rounded.  Rows that mostly rest are another thing: their few steps are what
+is sought, and say nothing of the grid but that it is finer.
 """
 
 from dataclasses import dataclass
@@ -18,9 +19,16 @@ import numpy as np
 #: Differences between successive rows, relative to the rows, that are rounding errors of floats.
 FLOAT_DUST = 1e-12
 
-#: Width of the grid, in units, while all rows are the same.  With a tenth, a step of a tenth from zero is
-#: missed; from a hundredth down the changes found do not depend on the value.
-REST = 0.01
+#: Width of the grid, in units, before a row has differed from the one before.
+UNKNOWN = 0.01
+
+#: Width of the grid over the least step, or over the size of the rows, where rows rest.  With a hundredth a
+#: step from 7 to 7.01 is within a cell; from a thousandth down the changes found are the same.
+REST = 1e-4
+
+#: Share of rows that differ from the one before, up to which rows rest: noise on a grid that is no finer than
+#: itself moves every third row or more.
+RESTING = 0.1
 
 #: Scale of the logarithm of the first step after rest, over the size of the rows: a factor of 150 either way.
 ANY_SIZE = 5.0
@@ -43,6 +51,7 @@ class Past:
     smooth: np.ndarray  # mean of recent rows
     scatter: np.ndarray  # mean of their squared deviations from the mean of all
     grid: np.ndarray  # least difference between successive rows that differ, 0 while none do
+    moves: np.ndarray  # rows of these n that differ from the one before
 
     def units(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation; where rows are all the same, their size."""
@@ -66,7 +75,20 @@ class Past:
 
     def cell(self) -> np.ndarray:
         """Width of the grid on which rows are recorded; (columns,)."""
-        return np.where(self.grid > 0.0, self.grid, REST * self.units()[1])
+        grid = np.where(self.grid > 0.0, self.grid, UNKNOWN * self.units()[1])
+        return np.where(self.rests(), REST * self._step(), grid)
+
+    def least_noise(self, x: np.ndarray) -> np.ndarray:
+        """Noise of a run that begins with x where rows rest: less than their rounding; (columns,)."""
+        return 0.1 * REST * np.where(self.leaves_rest(x), np.abs(x - self.mean), self._step())
+
+    def _step(self) -> np.ndarray:
+        """The least step so far, or the size of the rows; (columns,)."""
+        return np.where(self.grid > 0.0, self.grid, self.units()[1])
+
+    def rests(self) -> np.ndarray:
+        """Do most rows repeat the one before?  (columns,) of bool."""
+        return self.moves <= RESTING * self.n
 
     def absorb(self, x: np.ndarray) -> None:
         """Take in a row."""
@@ -75,11 +97,11 @@ class Past:
         self.scatter = self.scatter + RECENT_SQUARES * (squares - self.scatter)
         self.step = x - self.last if self.seen else np.zeros_like(x)
         step = np.abs(self.step)
-        finer = (step > FLOAT_DUST * np.abs(x)) & ((step < self.grid) | (self.grid == 0.0))
-        self.grid = np.where(finer, step, self.grid)
+        moves = step > FLOAT_DUST * np.abs(x)
+        self.grid = np.where(moves & ((step < self.grid) | (self.grid == 0.0)), step, self.grid)
         self.seen, self.last = self.seen + 1, x
         if self.seen > self.n:
-            self.n += 1
+            self.n, self.moves = self.n + 1, self.moves + moves
             e = x - self.mean
             self.mean = self.mean + e / self.n
             self.squares = self.squares + e * (x - self.mean)

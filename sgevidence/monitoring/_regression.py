@@ -1,6 +1,6 @@
 r"""Rows of a segment follow a linear regression with unknown coefficients and unknown noise.
 
-The conjugate prior is :math:`\sigma^2 \sim \mathrm{InvGamma}(a, b)` and
+A member has the conjugate prior :math:`\sigma^2 \sim \mathrm{InvGamma}(a, b)` and
 :math:`w \mid \sigma^2 \sim N(0, \sigma^2 V)`.  A row (φ, y) has the predictive density
 :math:`t_{2a}(\phi^\top m, (b/a)\,q)` with
 :math:`q = 1 + \phi^\top V \phi`, and with :math:`e = y - \phi^\top m` and :math:`g = V\phi/q`
@@ -9,17 +9,29 @@ The conjugate prior is :math:`\sigma^2 \sim \mathrm{InvGamma}(a, b)` and
     m \leftarrow m + g e, \quad V \leftarrow V - g\,(V\phi)^\top, \quad
     a \leftarrow a + \tfrac12, \quad b \leftarrow b + \frac{e^2}{2q}.
 
+A run is an average of three members by their evidence, with a noise of about 1, 0.2 and 0.04 units of y
+(σ² an inverse gamma of two degrees of freedom, within a factor of three or so) and coefficients of about
+``coef_scale`` units: V has (coef_scale / noise)².  A ``noise_prior`` states the one member that there is.
+
+**Units.**  A run measures in the mean and standard deviation of y and of each column in all rows before it,
+but at least in the first ``warm_up`` rows, which are held until there are that many; in the distance of a
+column with two values.  A column that has not varied by then takes its unit when it does: its coefficient has
+met no row before.  Without an intercept nothing is centred, and units are root mean squares.
+
 Symbols
 -------
 ======  ==================  =====================================================
 here    code                meaning
 ======  ==================  =====================================================
-φ       ``phi``             features, and 1 for the intercept
+φ       ``phi``             features in units of the run, and 1 for the intercept
 m, V    ``m``, ``V``        posterior mean of w, and its covariance over σ²
 a, b    ``a``, ``b``        shape and scale of the posterior of σ²
 ======  ==================  =====================================================
+
+Arrays have the axes (run, member).
 """
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import NamedTuple
 
@@ -27,18 +39,69 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
-from ._expected import StudentRows
+from ._expected import StudentMixtureRows
+from ._filter import refuse_far
 from ._normal import LOG_2PI, check_pair, log_gamma_ratio
+
+#: Noise of the members, in units of y.
+NOISES = (1.0, 0.2, 0.04)
+#: Rows that the first units are taken from: ten give a standard deviation to a quarter.
+WARM_UP = 10
+
+
+@dataclass
+class Seen:
+    """X and y of the rows so far, side by side, as far as units need them; (columns + 1,) each."""
+
+    centred: bool
+    mean: np.ndarray
+    squares: np.ndarray  # sum of squared deviations
+    low: np.ndarray
+    high: np.ndarray
+    has_third: np.ndarray  # value beside low and high
+    n: int = 0
+    absorbed: int = 0  # fewer than n during the warm-up
+
+    @classmethod
+    def nothing(cls, n_columns: int, centred: bool) -> "Seen":
+        zero = np.zeros(n_columns)
+        return cls(centred, zero, zero, zero + np.inf, zero - np.inf, zero > 0.0)
+
+    def learn(self, x: np.ndarray) -> None:
+        """One row."""
+        self.n += 1
+        e = x - self.mean
+        self.mean = self.mean + e / self.n
+        self.squares = self.squares + e * (x - self.mean)
+        inside = (x > self.low) & (x < self.high)
+        outside = (self.low < self.high) & ((x < self.low) | (x > self.high))
+        self.has_third = self.has_third | inside | outside
+        self.low, self.high = np.minimum(self.low, x), np.maximum(self.high, x)
+
+    def units(self) -> tuple[np.ndarray, np.ndarray]:
+        """Centres and units; the unit of a column that has not varied is 0, of y it is its size."""
+        centre = self.mean if self.centred else np.zeros_like(self.mean)
+        varies = self.low < self.high if self.centred else (self.low != 0.0) | (self.high != 0.0)
+        two = np.append(self.centred & ~self.has_third[:-1], False)
+        spread = np.sqrt(self.squares / self.n + (self.mean - centre) ** 2)
+        unit = np.where(varies, np.where(two, self.high - self.low, spread), 0.0)
+        centre = np.where(varies | ~self.centred, centre, self.low)  # without rounding
+        unit[-1] = unit[-1] or abs(self.mean[-1]) or 1.0
+        return centre, unit
 
 
 class RegressionRuns(NamedTuple):
     """Posterior of every run; the leading axis is the run's slot."""
 
     a: np.ndarray  # (capacity,)
-    b: np.ndarray  # (capacity,)
-    m: np.ndarray  # (capacity, d)
-    V: np.ndarray  # (capacity, d, d)
-    expected: list[StudentRows]  # the last block
+    b: np.ndarray  # (capacity, members)
+    m: np.ndarray  # (capacity, members, d)
+    V: np.ndarray  # (capacity, members, d, d)
+    log_member: np.ndarray  # (capacity, members)
+    centre: np.ndarray  # (capacity, columns + 1), of X and y
+    unit: np.ndarray  # (capacity, columns + 1)
+    seen: Seen
+    expected: list[StudentMixtureRows]  # the last block
 
 
 class RegressionSegment(BaseEstimator):
@@ -48,10 +111,12 @@ class RegressionSegment(BaseEstimator):
     ----------
     fit_intercept : bool, default=True
     coef_scale, intercept_scale : float, default=1.0
-        Prior standard deviations, in units of the segment's noise σ: that makes the prior conjugate.
-        Scale X and y, or say how large an effect may be beside the noise.
-    noise_prior : tuple of two floats, default=(1.0, 1.0)
-        Shape and scale of the inverse gamma prior of σ².
+        Prior standard deviations: of units of y per unit of the column, and of units of y; with a
+        ``noise_prior``, of the segment's noise σ, for the numbers as given.
+    noise_prior : tuple of two floats or None, default=None
+        Shape and scale of the inverse gamma prior of σ², for the numbers as given.  None: from 1 to 0.04
+        units of y, and units are standard deviations of the rows before the segment, at least ten, which are
+        held until there are that many; so changes are the same in any units.
 
     References
     ----------
@@ -73,13 +138,11 @@ class RegressionSegment(BaseEstimator):
         "fit_intercept": ["boolean"],
         "coef_scale": [Interval(Real, 0, None, closed="neither")],
         "intercept_scale": [Interval(Real, 0, None, closed="neither")],
-        "noise_prior": [tuple, list],
+        "noise_prior": [tuple, list, None],
     }
 
     needs_y = True
     is_density = False  # of the rows of X: those are given
-    overshoot = 0.27  # measured on Gaussian rows: see docs/monitoring.md
-    warm_up = 0
 
     def __init__(
         self,
@@ -87,12 +150,22 @@ class RegressionSegment(BaseEstimator):
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
         intercept_scale: float = 1.0,
-        noise_prior: tuple[float, float] = (1.0, 1.0),
+        noise_prior: tuple[float, float] | None = None,
     ) -> None:
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
         self.noise_prior = noise_prior
+
+    @property
+    def overshoot(self) -> float:
+        """False alarms over the bound, measured on Gaussian rows: see docs/monitoring.md."""
+        return 0.08 if self.noise_prior is None else 0.27
+
+    @property
+    def warm_up(self) -> int:
+        """Rows that are held until the first units can be measured from them."""
+        return WARM_UP if self.noise_prior is None else 0
 
     def allocate(self, capacity: int, n_features: int) -> RegressionRuns:
         """Room for some runs.
@@ -110,37 +183,44 @@ class RegressionSegment(BaseEstimator):
             Arrays with the run's slot in front.
         """
         self._validate_params()
-        check_pair(self.noise_prior, "noise_prior")
-        d = n_features + self.fit_intercept
-        return RegressionRuns(
-            np.zeros(capacity), np.zeros(capacity), np.zeros((capacity, d)), np.zeros((capacity, d, d)), []
-        )
+        if self.noise_prior is not None:
+            check_pair(self.noise_prior, "noise_prior")
+        d, K = n_features + self.fit_intercept, len(self._members()[0])
+        shapes = (), (K,), (K, d), (K, d, d), (K,), (n_features + 1,), (n_features + 1,)
+        arrays = [np.zeros((capacity, *shape)) for shape in shapes]
+        return RegressionRuns._make([*arrays, Seen.nothing(n_features + 1, self.fit_intercept), []])
 
     def check(self, X: np.ndarray, first: int) -> None:
-        """Accept all rows: any numbers may come.
+        """Refuse rows whose squares are no floats, before they are held.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, n_features)
         first : int
             Index of the first row in the stream.
-        """
 
-    def settle(self, runs: RegressionRuns, X: np.ndarray) -> None:
-        """Refuse: there are no units to be found.
+        Raises
+        ------
+        ValueError
+            Where a value is beyond 1e150.
+        """
+        refuse_far(X, first)
+
+    def settle(self, runs: RegressionRuns, X: np.ndarray, y: np.ndarray | None) -> None:
+        """Find the first units from the rows of the warm-up.
 
         Parameters
         ----------
         runs : RegressionRuns
-        X : ndarray of shape (n_samples, n_features)
+        X : ndarray of shape (warm_up, n_features)
             The first rows of the stream.
-
-        Raises
-        ------
-        TypeError
-            Always.
+        y : ndarray of shape (warm_up,)
         """
-        raise TypeError("the units of a RegressionSegment are those of its prior")
+        assert y is not None
+        rows = np.column_stack([X, y])
+        refuse_far(rows, 0)
+        for row in rows:
+            runs.seen.learn(row)
 
     def absorb(self, runs: RegressionRuns, R: int, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
         """Runs 0 … R − 1 learn b rows, and run R + i begins with row i.
@@ -161,34 +241,60 @@ class RegressionSegment(BaseEstimator):
         """
         assert y is not None
         log_p = np.zeros((len(X), R + len(X)))
-        Phi = np.column_stack([X, np.ones(len(X))]) if self.fit_intercept else X
-        t, freedom = np.zeros((1, *log_p.shape)), np.ones(log_p.shape)
-        runs.expected[:] = [StudentRows(t, freedom)]
-        for i, (phi, target) in enumerate(zip(Phi, y.tolist())):
+        t = np.zeros((*log_p.shape, runs.b.shape[1]))
+        expected = StudentMixtureRows(t, np.ones(log_p.shape), np.zeros_like(t))
+        runs.expected[:] = [expected]
+        for i, row in enumerate(np.column_stack([X, y])):
             self._begin(runs, R + i)
-            log_p[i, : R + i + 1] = self._learn(runs, R + i + 1, phi, target, t[0, i], freedom[i])
+            here = i, slice(R + i + 1)
+            log_p[here] = self._learn(runs, R + i + 1, row, *(array[here] for array in expected))
+            runs.seen.absorbed += 1
+            if self.noise_prior is None and runs.seen.absorbed > runs.seen.n:
+                runs.seen.learn(row)
         return log_p
+
+    def _members(self) -> tuple[np.ndarray, float, np.ndarray]:
+        """Scales b of the members' noise, their shape a, and what coefficients are measured in, over σ."""
+        if self.noise_prior is not None:
+            a, b = self.noise_prior
+            return np.array([b]), a, np.ones(1)
+        return np.square(NOISES), 1.0, 1.0 / np.array(NOISES)
 
     def _begin(self, runs: RegressionRuns, slot: int) -> None:
-        a, b = self.noise_prior
-        runs.a[slot], runs.b[slot] = a, b
-        scale = np.full(runs.m.shape[1], self.coef_scale)
+        b, a, widths = self._members()
+        scale = np.full(runs.m.shape[2], self.coef_scale)
         if self.fit_intercept:
             scale[-1] = self.intercept_scale
-        runs.m[slot], runs.V[slot] = 0.0, np.diag(scale**2)
+        runs.a[slot], runs.b[slot], runs.m[slot] = a, b, 0.0
+        runs.V[slot] = np.diag(scale**2) * widths[:, None, None] ** 2
+        runs.log_member[slot] = -np.log(len(b))
+        runs.centre[slot], runs.unit[slot] = runs.seen.units() if self.noise_prior is None else (0.0, 1.0)
 
-    def _learn(self, runs: RegressionRuns, R: int, phi: np.ndarray, target: float, t, freedom) -> np.ndarray:
+    def _learn(self, runs: RegressionRuns, R: int, row: np.ndarray, t, freedom, weight) -> np.ndarray:
         """Log predictive density of the target under the first R runs, which then learn it; (R,)."""
-        a, b, m, V = (v[:R] for v in runs[:4])
-        Vphi = V @ phi
-        q = 1.0 + Vphi @ phi
-        e = target - m @ phi
-        step = 0.5 * e * e / q
-        t[:R], freedom[:R] = e * np.sqrt(a / (b * q)), 2.0 * a
-        log_p = log_gamma_ratio(a) - 0.5 * (LOG_2PI + np.log(b * q)) - (a + 0.5) * np.log1p(step / b)
-        g = Vphi / q[:, None]
-        m += g * e[:, None]
-        V -= g[:, :, None] * Vphi[:, None, :]
-        b += step
+        a, b, m, V, log_member, centre, unit = (v[:R] for v in runs[:7])
+        phi = row - centre
+        if not unit.all():  # columns that had not varied
+            unit[...] = np.where(unit == 0.0, np.abs(phi), unit)
+        phi /= np.where(unit > 0.0, unit, 1.0)
+        target = phi[:, -1:].copy()
+        if self.fit_intercept:
+            phi[:, -1] = 1.0
+        else:
+            phi = phi[:, :-1]
+        Vphi = np.einsum("rkij,rj->rki", V, phi)
+        q = 1.0 + np.einsum("rki,ri->rk", Vphi, phi)
+        e = target - np.einsum("rki,ri->rk", m, phi)
+        bq, shape = b * q, a[:, None]
+        step = 0.5 * e * e
+        t[...], freedom[...], weight[...] = e * np.sqrt(shape / bq), 2.0 * a, log_member
+        log_member += log_gamma_ratio(a)[:, None] - 0.5 * np.log(bq) - (shape + 0.5) * np.log1p(step / bq)
+        log_p = log_member[:, 0] if log_member.shape[1] == 1 else np.logaddexp.reduce(log_member, axis=1)
+        log_p = log_p.copy()
+        log_member -= log_p[:, None]
+        g = Vphi / q[..., None]
+        m += g * e[..., None]
+        V -= g[..., None] * Vphi[:, :, None, :]
+        b += step / q
         a += 0.5
-        return log_p
+        return log_p - (np.log(unit[:, -1]) + 0.5 * LOG_2PI)

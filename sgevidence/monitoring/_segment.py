@@ -20,11 +20,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, check_X_y
 
 from .._compat import Interval, validate_params
+from ..estimators import refuse_unreadable
 from ..exceptions import EvidenceWarning
 from ._estimators import watches_by_estimator
 from ._few_values import FewValues, complaint
 from ._filter import RunFilter
-from ._input import as_table
+from ._input import as_table, refuse_model
 from ._segmentation import Segmentation
 from ._series import SeriesSegment
 from ._times import index_of
@@ -33,7 +34,7 @@ from ._times import index_of
 @validate_params(
     {
         "X": ["array-like"],
-        "y": ["array-like", None],
+        "y": ["array-like", BaseEstimator, type, None],  # a model in its place is refused in words
         "model": [BaseEstimator, None],
         "hazard": [Interval(Real, 0, 1, closed="neither")],
         "max_runs": [Interval(Integral, 2, None, closed="left")],
@@ -64,6 +65,8 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
 
     Raises
     ------
+    TypeError
+        If a model is in the place of y.
     ValueError
         On bad input, and for a model without a closed form.
 
@@ -86,6 +89,8 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     >>> segment(series).change_points
     array([100])
     """
+    refuse_model(y)
+    refuse_unreadable(X=X, y=y)
     chosen: Any = SeriesSegment() if model is None else clone(model)
     if watches_by_estimator(chosen):
         raise ValueError(f"segment needs a segment model in closed form, got {type(chosen).__name__}")
@@ -100,7 +105,7 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
         warnings.warn(complaint(found, values.n_seen, None, chosen), EvidenceWarning, stacklevel=3)
     runs = RunFilter(chosen, hazard, max_runs, X.shape[1])
     if chosen.warm_up:
-        chosen.settle(runs.runs, X[: chosen.warm_up])
+        chosen.settle(runs.runs, X[: chosen.warm_up], None if y is None else y[: chosen.warm_up])
     posteriors, before, place = _forward(runs, X, y)
     changes = []
     while place:

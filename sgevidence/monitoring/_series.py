@@ -8,17 +8,16 @@ of the last three a tenth as probable as the others when a run begins.  Five mor
 shape (:mod:`._shape`), independent or with one of four correlations with the row before (:mod:`._copula`).
 These 145 are weighted by their evidence in the run.  Where rows may stray or have heavy tails, a member
 learns from a row by its weight w and its information κ and c.  The evidence is the product of the predictive
-densities, as for any model.  Columns are independent given the changes, which they share.
+densities, as for any model.  Columns are independent given the changes, which some of them share
+(:mod:`._partial_changes`).
 
 **Units.**  A run measures in the mean and standard deviation of all rows before it, but at least of the
 first ``warm_up`` rows, which are held until there are that many.  So the answer is the same in any
-units, nothing is used before it is there, and the evidence is conditional on the units.  The cells of rows
-of any shape are in the units of the ``warm_up`` in every run.
+units.  The cells of rows of any shape are in the units of the ``warm_up`` in every run.
 
 **The first row of a run.**  A level may be anywhere: with probability 1/10 the first row has a Cauchy density
 like a stray's, in every member, and where the row is more than ``FAR`` units out the prior of the level is
-widened to it.  A walk learns nothing from a jump.  Without these the row after a large jump would be a better
-beginning than the row of the jump itself.
+widened to it.  A walk learns nothing from a jump.
 
 Symbols
 -------
@@ -32,8 +31,6 @@ w           ``w``                weight of a row: less than 1 for an outlier
 κ, c        ``kappa``, ``c``     its information on the prediction and on σ², beside a Gaussian row's
 w e²/s²-c   ``surprise``         its mean: what rows add to b beyond their information
 ==========  ===================  =========================================================
-
-Arrays have the axes (run, column, structure, noise × tails).
 """
 
 from numbers import Integral
@@ -43,18 +40,18 @@ from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ._copula import RHO, log_copula
-from ._filter import too_extreme
+from ._filter import FARTHEST, refuse_far, too_extreme
 from ._overshoot import overshoot_of_members
+from ._partial_changes import learn_columns
 from ._series_cdf import Expected
 from ._series_runs import SeriesRuns, make_runs, spread
 from ._shape import learn_shape, normal_score
 from ._structures import STRUCTURES, design, follow, prior_of
-from ._tails import SHAPE, are_strays, from_anywhere, log_prior, under_tails
+from ._tails import SHAPE, are_tails, from_anywhere, log_prior, under_tails
 
 MODELS = (*STRUCTURES, "shape")
 NOISES = (1.0, 0.3, 0.1, 0.03)  # units
 FAR = 5.0  # units: a first row further out widens the prior of its run's level
-FARTHEST = 1e150  # of a row, and in units of a run: squares have to be numbers
 
 
 class SeriesSegment(BaseEstimator):
@@ -106,7 +103,7 @@ class SeriesSegment(BaseEstimator):
 
     needs_y = False
     is_density = True
-    max_block = 1  # rows that a monitor absorbs together
+    max_block = 1  # rows that are absorbed together: the weights of runs count from row to row
     overshoot = 0.33  # before there are rows; then see overshoot_of
 
     def __init__(self, models: tuple[str, ...] = MODELS, warm_up: int = 10) -> None:
@@ -145,11 +142,9 @@ class SeriesSegment(BaseEstimator):
         ValueError
             Where a value is beyond 1e150.
         """
-        extreme = np.flatnonzero(np.abs(X).max(axis=1) > FARTHEST)
-        if len(extreme):
-            raise too_extreme(first + int(extreme[0]), X[extreme[0]])
+        refuse_far(X, first)
 
-    def settle(self, runs: SeriesRuns, X: np.ndarray) -> None:
+    def settle(self, runs: SeriesRuns, X: np.ndarray, y: np.ndarray | None = None) -> None:
         """Find the first units from the rows of the warm-up.
 
         Parameters
@@ -157,9 +152,11 @@ class SeriesSegment(BaseEstimator):
         runs : SeriesRuns
         X : ndarray of shape (warm_up, n_features)
             The first rows of the stream.
+        y : None
         """
         past = runs.past
         past.mean, past.squares, past.n = X.mean(0), ((X - X.mean(0)) ** 2).sum(0), len(X)
+        past.moves = np.sum(np.diff(X, axis=0) != 0.0, axis=0)
         past.first = past.units()
         past.smooth, past.scatter = past.first[0], past.first[1] ** 2
 
@@ -202,17 +199,21 @@ class SeriesSegment(BaseEstimator):
         return overshoot_of_members(runs.log_member[: len(weight)], self._structures(), weight)
 
     def _begin(self, runs: SeriesRuns, slot: int, x: np.ndarray) -> None:
-        runs.age[slot] = runs.counts[slot] = 0.0
+        runs.age[slot] = runs.counts[slot] = runs.log_gain[slot] = runs.log_weight[slot] = 0.0
         runs.centre[slot], unit = runs.past.units()
         runs.unit[slot] = np.where(runs.past.leaves_rest(x), np.abs(x - runs.centre[slot]), unit)
         log_tails, names = log_prior(), self._structures()
-        variance = np.repeat(np.square(NOISES), len(log_tails))
-        runs.a[slot], runs.b[slot] = SHAPE, SHAPE * variance
+        noises, rests = np.tile(NOISES, (len(x), 1)), runs.past.rests()
+        noises[rests, -1] = np.minimum(runs.past.least_noise(x) / runs.unit[slot], NOISES[-1])[rests]
+        variance = np.repeat(np.square(noises), len(log_tails), axis=1)
+        runs.a[slot], runs.b[slot] = SHAPE, SHAPE * variance[:, None]
         runs.m1[slot] = runs.v12[slot] = runs.excess[slot] = 0.0
         prior, n_shapes = np.array([STRUCTURES[name] for name in names]), len(RHO) * ("shape" in self.models)
-        total = len(variance) * prior.sum() + n_shapes  # a shape is as probable as one of so many members
+        total = variance.shape[1] * prior.sum() + n_shapes  # a shape is as probable as one of so many members
         of_tails = np.tile(log_tails, len(NOISES)) + np.log(len(log_tails) / total)
         runs.log_member[slot] = np.log(prior)[:, None] + of_tails
+        jumps = np.isin(names, ("walk", "momentum"))[:, None] & ~are_tails("Gaussian", len(NOISES))
+        runs.log_member[slot, rests[:, None, None] & jumps] = -np.inf  # of rows that rest, a jump is a change
         runs.log_shape[slot] = -np.log(total) if n_shapes else -np.inf
         for s, name in enumerate(names):
             runs.m2[slot, :, s], runs.v11[slot, :, s], runs.v22[slot, :, s] = prior_of(name, variance)
@@ -220,7 +221,7 @@ class SeriesSegment(BaseEstimator):
 
     def _learn(self, runs: SeriesRuns, R: int, x: np.ndarray) -> np.ndarray:
         """Log predictive density of the row under the first R runs, which then learn it; (R,)."""
-        m1, m2, v11, v12, v22, determinant, a, b, excess = (v[:R] for v in runs[3:-5])
+        m1, m2, v11, v12, v22, determinant, a, b, excess = (v[:R] for v in runs[3:12])
         z = ((x - runs.centre[:R]) / runs.unit[:R])[:, :, None, None]
         if np.abs(z).max() > FARTHEST:
             raise too_extreme(runs.past.seen, x)
@@ -265,11 +266,11 @@ class SeriesSegment(BaseEstimator):
             v *= shrink
         b += 0.5 * (ge * e - surprise * b / a)
         a += 0.5 * c
-        excess[:] = np.where(follow(names) & are_strays(len(NOISES)), (1.0 - w) * e, 0.0)
+        excess[:] = np.where(follow(names) & are_tails("strays", len(NOISES)), (1.0 - w) * e, 0.0)
         if begins:  # with a jump, that is the level and no stray
             excess[-1] = 0.0
         runs.age[:R] += 1.0
-        return (log_z - np.log(runs.unit[:R])).sum(1)
+        return learn_columns(runs.log_gain[:R], runs.log_weight[:R], log_z - np.log(runs.unit[:R]))
 
     def _average(self, runs: SeriesRuns, R: int, x: np.ndarray, log_p: np.ndarray) -> np.ndarray:
         """Log density of the row in units, over the members, whose weights then learn it; (R, columns)."""

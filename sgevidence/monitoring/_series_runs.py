@@ -28,6 +28,8 @@ class SeriesRuns(NamedTuple):
     log_member: np.ndarray
     log_shape: np.ndarray  # (capacity, columns, correlations)
     counts: np.ndarray  # (capacity, columns, cells)
+    log_gain: np.ndarray  # (capacity, columns), of columns that change with the run over those that go on
+    log_weight: np.ndarray  # (capacity,), posterior of the runs, which the filter keeps up to date
     past: Past
     expected: list[Expected]  # the last row, if there was one
 
@@ -38,8 +40,9 @@ def make_runs(capacity: int, n_features: int, n_structures: int, n_members: int)
     table = np.zeros((capacity, n_features))
     none, members = np.zeros(n_features), [np.zeros(shape) for _ in range(10)]
     shapes = [np.zeros((capacity, n_features, size)) for size in (len(RHO), CELLS)]
-    past = Past(none, none, 0, 0, none, none, (none, none + 1.0), none, none + 1.0, none)
-    return SeriesRuns._make([np.zeros(capacity), table, table.copy(), *members, *shapes, past, []])
+    past = Past(none, none, 0, 0, none, none, (none, none + 1.0), none, none + 1.0, none, none)
+    arrays = [np.zeros(capacity), table, table.copy(), *members, *shapes, table.copy(), np.zeros(capacity)]
+    return SeriesRuns._make([*arrays, past, []])
 
 
 def spread(v11, v12, v22, one, u):

@@ -180,9 +180,9 @@ def from_anywhere(log_p: np.ndarray, z2: np.ndarray) -> tuple[np.ndarray, np.nda
     return log_density, np.exp(log_near - log_density)
 
 
-def are_strays(n_noises: int) -> np.ndarray:
-    """Which members have strays; (noises × tails,) of bool."""
-    return np.tile(np.array(list(TAILS)) == "strays", n_noises)
+def are_tails(kind: str, n_noises: int) -> np.ndarray:
+    """Which members have tails of this kind; (noises × tails,) of bool."""
+    return np.tile(np.array(list(TAILS)) == kind, n_noises)
 
 
 def student_t(e2: np.ndarray, a: np.ndarray | float, b: np.ndarray | float) -> np.ndarray:

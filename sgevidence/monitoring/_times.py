@@ -20,8 +20,9 @@ def index_of(X: Any) -> Any:
     -------
     pandas.Index or None
     """
-    index = X.index if hasattr(X, "iloc") else None
-    return None if type(index).__name__ == "RangeIndex" else index
+    index: Any = X.index if hasattr(X, "iloc") else None
+    is_count = type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
+    return None if is_count else index
 
 
 def with_times(

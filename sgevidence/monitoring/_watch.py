@@ -10,7 +10,7 @@ import numpy as np
 from ._calibration import CalibrationTest, doubt, leaders
 from ._detection import Alarm, Detection
 from ._few_values import FewValues, complaint
-from ._filter import BLOCK, Block, RunFilter, SegmentModel
+from ._filter import Block, RunFilter, SegmentModel
 
 
 class Watched(NamedTuple):
@@ -90,11 +90,11 @@ class RowWatch:
             self.filter = RunFilter(self.model, self.hazard, self.max_runs, X.shape[1])
             self.calibration = CalibrationTest(1 if self.model.needs_y else X.shape[1])
             if self.model.warm_up:
-                self.model.settle(self.filter.runs, X[: self.model.warm_up])
+                held = slice(self.model.warm_up)
+                self.model.settle(self.filter.runs, X[held], None if y is None else y[held])
         parts, done = [], 0
         while done < len(X):
-            room = min(self.filter.room(), getattr(self.model, "max_block", BLOCK))
-            stop = min(len(X), done + room)
+            stop = min(len(X), done + self.filter.room())
             parts.append(self._block(X[done:stop], None if y is None else y[done:stop]))
             done += len(parts[-1].log_predictive)
         return Watched.together(parts)

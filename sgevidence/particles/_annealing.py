@@ -24,24 +24,12 @@ SHRUNK = 1000.0
 def next_step(ell: np.ndarray, log_w: np.ndarray, remaining: float, target_ess: float) -> float:
     """A Δ ∈ (0, remaining], for equal ω the largest, with ESS(ω e^{Δℓ}) ≥ target_ess · M (Eq. 4.15).
 
-    Without resampling the published rule looks at the increments alone: pass ``log_w = 0``.
-    With resampling it is the weights themselves that must stay above target.
+    Without resampling the published rule looks at the increments alone: pass ``log_w = 0``. With resampling
+    it is the weights themselves that must stay above target.  ``remaining`` is 1 − λ, and the answer if the
+    target is met there; ℓ may be −inf.
 
-    Parameters
-    ----------
-    ell : ndarray of shape (M,)
-        Log-likelihoods, −inf allowed.
-    log_w : ndarray of shape (M,)
-    remaining : float
-        1 − λ.
-    target_ess : float
-        Fraction of M in (0, 1).
-
-    Returns
-    -------
-    float
-        Δ; ``remaining`` if the target is met there.  0.0 if ω is below target already, or if no Δ > 0
-        meets it because too many particles have ω = 0 or ℓ = −inf: then let those go, resample and move.
+    The answer is 0.0 if ω is below target already, or if no Δ > 0 meets it because too many particles have ω
+    = 0 or ℓ = −inf: then let those go, resample and move.
     """
     target = target_ess * len(ell)
     alive = np.isfinite(ell) & np.isfinite(log_w)
@@ -65,19 +53,9 @@ def next_step(ell: np.ndarray, log_w: np.ndarray, remaining: float, target_ess: 
 def step_bias(ell: np.ndarray, log_w: np.ndarray, delta: float) -> float:
     """Bias of log Ẑ, nats, from a Δ chosen for ESS(ω e^{Δℓ}) (that it is O(1/M): Beskos et al. 2016).
 
-    Parameters
-    ----------
-    ell : ndarray of shape (M,)
-        Log-likelihoods, −inf allowed.
-    log_w : ndarray of shape (M,)
-    delta : float
-        As :func:`next_step` chose it, positive and less than what remained.
-
-    Returns
-    -------
-    float
-        To first order in 1/M, for independent particles.  0.0 where Δ is not known to within half of itself,
-        because particles are few or ESS hardly falls there: then the first order says nothing.
+    ``delta`` is as :func:`next_step` chose it, positive and less than what remained.  To first order in 1/M,
+    for independent particles; 0.0 where Δ is not known to within half of itself, because particles are few or
+    ESS hardly falls there: then the first order says nothing.
     """
     log_u = log_w + delta * ell
     u = np.exp(log_u - np.max(log_u))

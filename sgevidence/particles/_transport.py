@@ -23,13 +23,7 @@ class AffineMap(NamedTuple):
 
     @classmethod
     def between(cls, m1: np.ndarray, P1: np.ndarray, m2: np.ndarray, P2: np.ndarray) -> "AffineMap":
-        """From N(m1, P1⁻¹) to N(m2, P2⁻¹).
-
-        Raises
-        ------
-        numpy.linalg.LinAlgError
-            If a precision is not positive definite.
-        """
+        """From N(m1, P1⁻¹) to N(m2, P2⁻¹); LinAlgError if a precision is not positive definite."""
         R1, R2 = np.linalg.cholesky(P1), np.linalg.cholesky(P2)  # P = R Rᵀ, L = R⁻ᵀ
         A = solve_triangular(R2.T, R1.T, lower=False)  # L₂ L₁⁻¹ = R₂⁻ᵀ R₁ᵀ
         log_det = np.sum(np.log(np.diag(R1))) - np.sum(np.log(np.diag(R2)))

@@ -123,12 +123,7 @@ class OnlineSampler(BaseEstimator):
 
 
 def check_history(move: Any, reservoir_size: int | None) -> None:
-    """Plain mini-batches of a sample of the history have an error that nothing shows.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Plain mini-batches of a sample of the history have an error that nothing shows."""
     if reservoir_size is not None and not move.needs_anchor:
         raise ValueError(
             f"{move!r} sees the history by plain mini-batches, and a sample of it would bias them without a "

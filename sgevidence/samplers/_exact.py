@@ -43,7 +43,8 @@ class Exact(BaseEstimator):
     Examples
     --------
     >>> from sgevidence import BayesianLinearRegression, Exact
-    >>> fitted = BayesianLinearRegression(noise_std=1.0, sampler=Exact()).fit([[0.0], [1.0]], [0.0, 1.0])
+    >>> model = BayesianLinearRegression(noise_std=1.0, sampler=Exact(), standardize=False)
+    >>> fitted = model.fit([[0.0], [1.0]], [0.0, 1.0])
     >>> round(fitted.log_evidence_, 3), fitted.log_evidence_std_
     (-2.843, 0.0)
     """
@@ -87,7 +88,8 @@ class Exact(BaseEstimator):
             ) from error
         if found is None:
             raise ValueError(f"the exact log evidence is not a number: {_largest(rows)}")
-        return answer(found.log_evidence, 0.0, found.theta, Weights.ones(len(found.theta)), rows, start)
+        std = found.log_evidence_std
+        return answer(found.log_evidence, std, found.theta, Weights.ones(len(found.theta)), rows, start)
 
 
 def _largest(rows: Rows) -> str:

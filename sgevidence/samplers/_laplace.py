@@ -38,6 +38,13 @@ SEARCH_ROWS = 1000
 #: Share of the draws that must count: a t around the only mode of a regression leaves a quarter or more, and
 #: one around one of several modes a fiftieth.
 RELIABLE = 0.05
+#: Share of the evidence in modes beside the highest that is not said.
+NEGLIGIBLE_SHARE = 0.01
+#: Squared distance of two ends of searches of one mode, in its widths, per parameter.
+SAME_MODE = 1.0
+OTHER_MODES = (
+    "modes beside the highest hold some {:.0f}% of the evidence, and only the highest is counted: use SGAIS()"
+)
 
 
 class Laplace(BaseEstimator):
@@ -53,8 +60,8 @@ class Laplace(BaseEstimator):
         is the Laplace approximation, and the standard error is the distance between the two, which
         estimates its bias, joined with the error of the importance sampling.
     n_starts : int, default=24
-        Points from which modes are sought: merged k-means solutions for mixtures, the best of 100 n_starts
-        prior draws for other models.
+        Points from which modes are sought: merged k-means solutions for mixtures; for other models prior
+        draws, one half the best of 100 n_starts, the other half as they come.
 
     Notes
     -----
@@ -72,7 +79,8 @@ class Laplace(BaseEstimator):
     *When not to use it*: for posteriors with several modes that matter, of which only the highest is
     counted, as in mixtures with more components than the data have clusters; for hundreds of parameters,
     where few of the draws count; for a model whose mode has no curvature in some direction.  An
-    ``EvidenceWarning`` is given when fewer than 50 draws count, or 5 % of them.
+    ``EvidenceWarning`` is given when fewer than 50 draws count, or 5 % of them, and when other modes that the
+    starts found hold more than 1 % of the evidence; a mode that no start finds is missing in silence.
 
     Examples
     --------
@@ -122,7 +130,8 @@ class Laplace(BaseEstimator):
         """
         self._validate_params()
         start, M = perf_counter(), self.n_particles
-        a, P, log_joint = self._of_one_mode(model, rows, rng) or self._of_many(model, rows, rng, progress)
+        alone = self._of_one_mode(model, rows, rng)
+        doubts, (a, P, log_joint) = ([], alone) if alone else self._of_many(model, rows, rng, progress)
         K = 1 if model.slots is None else len(model.slots)
         log_copies, d = lgamma(K + 1), len(a)
         half_log_det = np.sum(np.log(np.diag(np.linalg.cholesky(P))))
@@ -139,7 +148,7 @@ class Laplace(BaseEstimator):
             widths = np.diag(np.linalg.inv(P))[model.slots]
             inside = model.is_canonical(theta, (a[model.slots], widths))
             weights = weights.add(np.where(inside, 0.0, -np.inf))
-        doubts = doubts_of_few(weights, "the posterior is far from Gaussian: use SGAIS()", RELIABLE)
+        doubts += doubts_of_few(weights, "the posterior is far from Gaussian: use SGAIS()", RELIABLE)
         log_Z, std = weights.log_mean, np.sqrt(weights.relative_variance + noise_var[0])
         if not self.correct:
             log_Z, std = laplace, np.hypot(std, laplace - log_Z)
@@ -163,33 +172,65 @@ class Laplace(BaseEstimator):
 
     def _of_many(
         self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress
-    ) -> tuple[np.ndarray, np.ndarray, LogJoint]:
-        """The highest of the modes that are found."""
+    ) -> tuple[list[str], tuple[np.ndarray, np.ndarray, LogJoint]]:
+        """The highest of the modes that are found, and what the others hold."""
         target = Target(model, Likelihood(rows))
-        return *self._mode(model, rows, rng, progress), lambda theta: (target.value(theta), 0.0)
+        a, P, share = self._mode(model, rows, rng, progress)
+        doubts = [] if share < NEGLIGIBLE_SHARE else [OTHER_MODES.format(100 * share)]
+        return doubts, (a, P, lambda theta: (target.value(theta), 0.0))
 
     def _mode(
         self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The highest maximum and its precision: the best start on a sample of the rows, then on all."""
+    ) -> tuple[np.ndarray, np.ndarray, float]:
+        """The highest maximum, its precision, and the share of the other ones in the evidence.
+
+        Sought on a sample of the rows, and the best on all.
+        """
         search = Target(model, sampled(model, rows, None, SEARCH_ROWS, rng))
         if model.slots is not None:
             starts = model.starts(search.likelihood.rows, self.n_starts, rng)
         else:
             draws = model.sample_prior(rng, 100 * self.n_starts)
-            starts = draws[np.argsort(-search.value(draws))[: self.n_starts]]
+            best_draws = draws[np.argsort(-search.value(draws))[: self.n_starts]]
+            starts = best_draws.copy()
+            starts[1::2] = draws[
+                : len(starts[1::2])
+            ]  # a spike has the best draws, and need not have the mass
         found = []
         for i, start in enumerate(starts):
             progress(f"search {i} of {self.n_starts}")
-            found.append(climb(search, start)[0])
-        best = found[int(np.argmax(search.value(np.array(found))))]
+            found.append(climb(search, start))
+        values = search.value(np.array([end for end, _ in found]))
+        best = found[int(np.argmax(values))][0]
+        share = share_of_others(model, found, values)
         a, P = climb(Target(model, Likelihood(rows)), best)
         if P is None:
             raise ValueError(
                 "no maximum of the posterior with a positive definite curvature was found: there is no "
                 "Laplace approximation; use SGAIS()"
             )
-        return a, P
+        return a, P, share
+
+
+def share_of_others(
+    model: Model, found: list[tuple[np.ndarray, np.ndarray | None]], values: np.ndarray
+) -> float:
+    """Share of the modes beside the highest in the sum of Laplace's evidences, each mode once."""
+    modes: list[tuple[np.ndarray, np.ndarray, float]] = []
+    for i in np.argsort(-values):
+        end, P = found[i]
+        if P is None:
+            continue
+        if model.slots is not None and modes:
+            top, of_top, _ = modes[0]
+            reference = top[model.slots], np.diag(np.linalg.inv(of_top))[model.slots]
+            end = model.canonicalize(end[None], reference)[0]
+        if all((end - a) @ of_a @ (end - a) > SAME_MODE * len(end) for a, of_a, _ in modes):
+            modes.append((end, P, values[i] - 0.5 * np.linalg.slogdet(P)[1]))
+    if len(modes) < 2:
+        return 0.0
+    relative = np.exp([value - max(one[2] for one in modes) for *_, value in modes])
+    return float(1 - relative[0] / relative.sum())
 
 
 def climb(target: Target, a: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:

@@ -30,6 +30,9 @@ class ChunkRecord(NamedTuple):
     n_sharpened: int = 0  #: annealed answers that a bridge to a density fitted to the cloud has made sharper
     #: nats by which that bridge exceeds an annealed answer; 0 where they agree, nan where there was no bridge
     disagreement: float = np.nan
+    #: gap of two estimates of log Z(1.3)/Z(1), nats, by tempering beyond the posterior and back; nan without
+    hysteresis: float = np.nan
+    n_returned: int = 0  #: answers that are the mean of annealing from the prior and back to it
     n_renewals: int = 0  #: modes whose share of the evidence was taken from importance sampling around them
     #: nats by which a mode that no particle has found exceeds the particles' own; nan if none was sought
     missed_mode: float = np.nan
@@ -94,7 +97,7 @@ class ChunkRecord(NamedTuple):
 
 
 #: Fields that the last transition with a value says.
-LATEST = ("acceptance", "noise_to_injection", "disagreement")
+LATEST = ("acceptance", "noise_to_injection", "disagreement", "hysteresis")
 #: Fields that add up over chunks beside the counts.
 SUMS = ("log_predictive", "n_annealing_steps")
 #: Fields that add up over the transitions of a chunk.
@@ -104,6 +107,7 @@ COUNTS = (
     "n_escorts_refused",
     "n_proposals",
     "n_sharpened",
+    "n_returned",
     "n_renewals",
     "n_refused",
     "n_likelihoods",
@@ -128,12 +132,9 @@ def diagnostics(records: list[ChunkRecord]) -> dict[str, float]:
     """Summary of the records of a run; see :class:`ChunkRecord` for the meaning of each."""
     last, path = records[-1], evidence_path(records)
     out: dict[str, float] = {"n_particles": last.n_particles, "ess": last.ess}
-    out |= {
-        f"n_{k}": int(path[f"n_{k}"].sum())
-        for k in ("moves", "escorts", "escorts_refused", "proposals", "sharpened", "renewals", "refused")
-    }
+    out |= {name: int(path[name].sum()) for name in COUNTS if name not in ("n_likelihoods", "n_gradients")}
     out["missed_mode"] = missed_mode(records)
-    for name in ("acceptance", "noise_to_injection", "sample_noise", "anchor_distance"):
+    for name in ("acceptance", "noise_to_injection", "sample_noise", "anchor_distance", "hysteresis"):
         known = path[name][~np.isnan(path[name])]
         out[name] = float(known[-1]) if len(known) else np.nan
     return out

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..effects import EffectsModel, effects_answer
 from ..history import Rows
 from ..mixtures import Strata
 from ..models import Model
@@ -32,13 +33,15 @@ def crossing_of(
 def from_all_rows(model: Model, asked: Proposal, n_particles: Callable[[float], int]) -> FromProposal:
     """The transition that answers for all rows of a model at once."""
     answers = answers_of(model)
-    growth = GROWTH if answers is mixture_answer else np.inf
+    growth = GROWTH if answers in (mixture_answer, effects_answer) else np.inf
     return FromProposal(asked.first_rows, n_particles, answers, growth)
 
 
 def answers_of(model: Model) -> Answers | None:
     """The function that answers for a model; None if it has to be annealed."""
     known = proposal(model)
+    if known is None and isinstance(model, EffectsModel):
+        return effects_answer
     return mixture_answer if known is None and model.has_components else known
 
 

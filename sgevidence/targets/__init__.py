@@ -8,7 +8,9 @@ from ._folded import FoldsDoNotSuffice, folded_answer
 from ._folded_modes import folded_modes_answer
 from ._importance import importance_draws
 from ._log_concave import log_concave_answer, log_joint_of_many
+from ._nested_laplace import NestedAnswer, nested_laplace_answer
 from ._newton import concave_mode, find_mode, laplace_evidence
+from ._pareto import pareto_k
 from ._path import Path, Tempered
 from ._preconditioner import curvature_coordinates
 from ._proposals import Answers, proposal
@@ -32,6 +34,7 @@ __all__ = [
     "Estimate",
     "FoldsDoNotSuffice",
     "Likelihood",
+    "NestedAnswer",
     "Path",
     "SampleEstimate",
     "Target",
@@ -53,6 +56,8 @@ __all__ = [
     "importance",
     "importance_draws",
     "laplace_evidence",
+    "nested_laplace_answer",
+    "pareto_k",
     "proposal",
     "of_history",
     "remainder",

@@ -44,4 +44,4 @@ def exact_answer(model: Model, sums: Any, rng: np.random.Generator, size: int) -
         return None
     if not (np.isfinite(log_Z) and np.all(np.isfinite(theta))):
         return None
-    return Answer(theta, np.zeros(len(theta)), log_Z, 0.0)
+    return Answer(theta, np.zeros(len(theta)), log_Z, getattr(posterior, "log_evidence_std", 0.0))

@@ -74,17 +74,7 @@ class SeenByRows(NamedTuple):
 class AroundMode:
     """Draws around one mode, in the coordinates that rows see, and their density.
 
-    Parameters
-    ----------
-    model : Model
-    seen : SeenByRows
-    a, P : ndarray of shape (d,) and (d, d)
-        Mode and precision.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If P is not positive definite.
+    LinAlgError if the precision P is not positive definite.
     """
 
     def __init__(self, model: Model, seen: SeenByRows, a: np.ndarray, P: np.ndarray) -> None:
@@ -146,16 +136,7 @@ def _width(variance: Variance, log_scale: np.ndarray) -> np.ndarray:
 
 
 class AroundModes:
-    """f: draws around modes, each in its own labelling, and their density.
-
-    Parameters
-    ----------
-    model : Model
-    modes : sequence of (a, P)
-        Modes and precisions.
-    share : ndarray of shape (J,)
-        Of the draws.
-    """
+    """f: draws around modes (a, P), each in its own labelling, and their density; ``share`` of each mode."""
 
     def __init__(self, model: Model, modes: Sequence[tuple[np.ndarray, np.ndarray]], share: np.ndarray):
         self.model, self.share = model, share

@@ -67,17 +67,10 @@ def importance(log_q: np.ndarray) -> Estimate:
 def bridge(log_q: np.ndarray, log_p: np.ndarray, W: np.ndarray | None = None) -> Estimate:
     """The optimal bridge, for chains that are independent of each other.
 
-    Parameters
-    ----------
-    log_q : ndarray of shape (n_q,)
-        −∞, but not for all, where the posterior has no density.
-    log_p : ndarray of shape (T, C)
-        T successive draws of each of C chains; +∞, but not for all, where q has no density.
-    W : ndarray of shape (n_q,), optional
-        Normalised weights of the draws of q: they count as often as they are effective.
+    ``log_q`` (n_q,) may be −∞, but not for all, where the posterior has no density; ``log_p`` (T, C), of T
+    successive draws of each of C chains, +∞, but not for all, where q has none.  The normalised weights W
+    (n_q,) say that draws of q count as often as they are effective.
 
-    Notes
-    -----
     The error bar is that of the means of f over draws of q, and of 1 − f over chains, by the delta method.
     """
     n_p, log_w = log_p.size, np.r_[log_q, log_p.ravel()]

@@ -86,25 +86,13 @@ class Half(NamedTuple):
 def cross_fitted_bridge(
     target: Target, starts: tuple[np.ndarray, np.ndarray], size: int, most: float, rng: np.random.Generator
 ) -> Answer | None:
-    """Evidence and draws of the posterior.
+    """Evidence and ``size`` draws of the posterior on all rows.
 
-    Parameters
-    ----------
-    target : Target
-        The posterior, on all rows.
-    starts : tuple of two ndarrays of shape (C, d)
-        Two halves of a cloud, equally weighted.
-    size : int
-        Draws that are wanted.
-    most : float
-        Gradients, in particles, that the chains of each half may cost.
-    rng : numpy.random.Generator
+    ``starts`` (C, d) are two halves of a cloud, equally weighted; the chains of each half may cost ``most``
+    gradients, in particles.
 
-    Returns
-    -------
-    Answer or None
-        None where chains remember their start, where the posterior ends at a wall, where the density is
-        another one when it is asked again, or where few draws carry a bridge or the halves disagree.
+    None where chains remember their start, where the posterior ends at a wall, where the density is another
+    one when it is asked again, or where few draws carry a bridge or the halves disagree.
     """
     try:
         fits = [Fitted.to(start) for start in starts]

@@ -81,29 +81,10 @@ class FoldedTarget(NamedTuple):
 def folded_answer(
     model: Model, rows: FoldedRows, memory: Memory, rng: np.random.Generator, size: int
 ) -> tuple[Answer, Memory]:
-    """Evidence and posterior, and what the next rows need.
+    """Evidence and posterior, and what the next rows need: a sample, and the quadratic of all rows.
 
-    Parameters
-    ----------
-    model : Model
-        Log-concave, with Hessians in closed form, in coordinates that suit far columns.
-    rows : FoldedRows
-    memory : Memory
-        Empty: it says how many rows are kept.
-    rng : numpy.random.Generator
-    size : int
-        Draws that are wanted.
-
-    Returns
-    -------
-    answer : Answer
-    memory : Memory
-        A sample of the rows, and the quadratic of all of them.
-
-    Raises
-    ------
-    FoldsDoNotSuffice
-        In words that say why.
+    The model is log-concave, with Hessians in closed form, in coordinates that suit far columns.  The memory
+    comes empty: it says how many rows are kept.  :class:`FoldsDoNotSuffice` says why in words.
     """
     share = len(rows) and rows.total_weight / rows.sample.total_weight
     if condition_of_factors(model, rows.sample.scaled(share)) > MAX_CONDITION:

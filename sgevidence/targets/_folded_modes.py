@@ -70,28 +70,12 @@ def folded_modes_answer(
 ) -> tuple[Answer, Memory]:
     """Evidence and posterior of rows in parts, and what the next rows need.
 
-    Parameters
-    ----------
-    model : Model
-    rows : FoldedRows
-    starts : sequence of ndarray of shape (d,)
-        All modes that may count, of a sample of the rows and of those that are unlike the sample.
-    memory : Memory
-        Empty: it says how many rows are kept.
-    rng : numpy.random.Generator
-    size : int
-        Draws that are wanted.
+    ``starts`` are all modes that may count, of a sample of the rows and of those that are unlike the sample.
+    The memory comes empty: it says how many rows are kept; it returns with a sample of the rows, and the
+    quadratic of all of them about the best mode.
 
-    Returns
-    -------
-    answer : Answer
-    memory : Memory
-        A sample of the rows, and the quadratic of all of them about the best mode.
-
-    Raises
-    ------
-    FoldsDoNotSuffice
-        If Newton steps do not lead to a mode that may count, or the posterior is too far from Gaussians.
+    :class:`FoldsDoNotSuffice` if Newton steps do not lead to a mode that may count, or the posterior is too
+    far from Gaussians.
     """
     target = FoldedTarget(model, rows)
     modes = folded_modes(target, starts)
@@ -120,10 +104,8 @@ def folded_modes_answer(
 def folded_modes(target: FoldedTarget, starts: Sequence[np.ndarray]) -> list[FoldedMode]:
     """Modes of all rows that count, the best first.
 
-    Raises
-    ------
-    FoldsDoNotSuffice
-        If there is none, or Newton steps do not lead from a point that may count to a mode.
+    :class:`FoldsDoNotSuffice` if there is none, or Newton steps do not lead from a point that may count to a
+    mode.
     """
     model = target.model
     found = target.rows.fold(partial(_derivatives_at, model, list(starts)))

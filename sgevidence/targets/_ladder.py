@@ -79,22 +79,11 @@ class Climbed(NamedTuple):
 
 
 def climb(log_p: ValueAndGradient, start: Rung, n_chains: int, rng: np.random.Generator) -> Climbed | None:
-    """From draws of a standard normal density to a posterior.
+    """From draws of a standard normal density q to a posterior, by one chain for each rung.
 
-    Parameters
-    ----------
-    log_p : callable (M, d) -> (M,), (M, d)
-        Log posterior in the coordinates of q, over the normalising constant of q, and its gradient.
-    start : Rung
-        Draws of q.
-    n_chains : int
-        One for each rung.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    Climbed or None
-        None if chains do not forget where they start, or too few draws carry a bridge.
+    ``log_p`` is the log posterior in the coordinates of q, over the normalising constant of q, and its
+    gradient: (M, d) -> (M,), (M, d).  None if chains do not forget where they start, or too few draws carry a
+    bridge.
     """
     rungs, t, n = [start], 0.0, 0.0
     gaps: list[float] = []
@@ -176,21 +165,8 @@ def settled_chains(
 ) -> Chains | None:
     """Chains of a density that is not far from standard normal, by HMC.
 
-    Parameters
-    ----------
-    log_f : callable (C, d) -> (C,), (C, d)
-        Log density and its gradient.
-    start : ndarray of shape (C, d)
-    log_eps : float
-        First step.
-    most : float
-        Evaluations after which they are given up.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    Chains or None
-        None if they remember their start, or drift.
+    ``log_eps`` is the first step, ``most`` the evaluations after which they are given up.  None if they
+    remember their start, or drift.
     """
     phi, n_chains, here = start, len(start), log_f(start)
     n, is_new, doublings = float(n_chains), False, 0

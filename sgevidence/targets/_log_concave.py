@@ -78,23 +78,10 @@ class Gaussian(NamedTuple):
 
 
 def log_concave_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
-    """Evidence and posterior of a model whose log posterior is concave.
+    """Evidence and posterior, ``size`` draws, of a model whose log posterior is concave.
 
-    Parameters
-    ----------
-    model : Model
-        With Hessians in closed form.
-    rows : Rows
-        All of them.
-    rng : numpy.random.Generator
-    size : int
-        Draws that are wanted.
-
-    Returns
-    -------
-    Answer or None
-        None where the Gaussian at the mode is too far from the posterior, or its curvature too
-        ill-conditioned for the arithmetic.
+    Its Hessians are in closed form.  None where the Gaussian at the mode is too far from the posterior, or
+    its curvature too ill-conditioned for the arithmetic.
     """
     suited = near(model, rows.X)
     if condition_of_factors(suited, rows) > MAX_CONDITION:

@@ -23,8 +23,11 @@ from ._target import Likelihood, Target
 TOLERANCE = 1e-2
 #: Tolerance of a concave mode, where each further step squares the distance: 10⁻⁴ nats.
 CONCAVE_TOLERANCE = 1e-4
-#: Newton steps to a concave mode: a Poisson mean that starts e^k too high comes down by one factor e a step.
+#: Newton steps to a concave mode.
 MAX_CONCAVE_STEPS = 100
+#: Newton steps after which a step is doubled as long as that gains: an exponential that starts e^k too high
+#: comes down in log k steps more.  A general search ends before.
+N_PLAIN_STEPS = 30
 #: Halvings of a step of the line search: of 10¹² expected counts 40 come back to one.
 MAX_HALVINGS, MAX_CONCAVE_HALVINGS = 11, 60
 #: Rows of the first sample, and how many times as large the next is.
@@ -56,20 +59,10 @@ def find_mode(
 def concave_mode(model: Model, rows: Rows, rng: np.random.Generator, start: np.ndarray) -> Anchor | None:
     """Sums over all rows next to the one mode of a log-concave posterior.
 
-    Parameters
-    ----------
-    model : Model
-        Its Hessians should be closed forms.
-    rows : Rows
-    rng : numpy.random.Generator
-        Draws the samples that come before all rows; not used where these are few.
-    start : ndarray of shape (d,)
-
-    Returns
-    -------
-    Anchor or None
-        10⁻⁴ nats from the mode, which is one more Newton step away (:func:`~._anchoring.gaussian`).  None
-        if the search does not end, or if rounding takes the curvature's sign.
+    Hessians should be closed forms.  ``rng`` draws the samples that come before all rows; it is not used
+    where these are few.  The answer is 10⁻⁴ nats from the mode, which is one more Newton step away
+    (:func:`~._anchoring.gaussian`); None if the search does not end, or if rounding takes the curvature's
+    sign.
     """
     a, size = start, FIRST_ROWS
     while 5 * size < len(rows):
@@ -87,7 +80,9 @@ def folded_mode(target: Differentiable, start: np.ndarray) -> Anchor | None:
     Where the log posterior is not concave, the curvature at the end need not be that of a maximum.
     """
     step_of = _concave if target.model.is_log_concave else _concave_or_uphill
-    a, found = _climb(target, start, step_of, CONCAVE_TOLERANCE, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS)
+    a, found = _climb(
+        target, start, step_of, CONCAVE_TOLERANCE, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS, True
+    )
     if found is None:
         return None
     (f, g, P), (f0, g0, H0) = found, target.model.prior_derivatives(a)
@@ -97,23 +92,12 @@ def folded_mode(target: Differentiable, start: np.ndarray) -> Anchor | None:
 def laplace_evidence(model: Model, rows: Rows, start: np.ndarray) -> tuple[np.ndarray, float] | None:
     """The mode next to ``start``, the one mode of a log-concave posterior, and Laplace's evidence there.
 
-    Parameters
-    ----------
-    model : Model
-        Its Hessians should be closed forms.
-    rows : Rows
-        All of them.
-    start : ndarray of shape (d,)
-
-    Returns
-    -------
-    tuple or None
-        The mode (d,) up to 10⁻⁴ nats, and log p(D, a) + (d/2) log 2π − ½ log |P| in nats; None if there is no
-        maximum, or rounding takes the curvature's sign.
+    Hessians should be closed forms.  The mode (d,) up to 10⁻⁴ nats, and log p(D, a) + (d/2) log 2π − ½ log
+    |P| in nats; None if there is no maximum, or rounding takes the curvature's sign.
     """
     target, halvings = Target(model, Likelihood(rows)), MAX_CONCAVE_HALVINGS
     step_of = _concave if model.is_log_concave else _uphill
-    a, found = _climb(target, start, step_of, CONCAVE_TOLERANCE, MAX_CONCAVE_STEPS, halvings)
+    a, found = _climb(target, start, step_of, CONCAVE_TOLERANCE, MAX_CONCAVE_STEPS, halvings, True)
     if found is None:
         return None
     f, g, P = found
@@ -133,10 +117,11 @@ def _climb(
     tolerance: float,
     max_iterations: int,
     max_halvings: int,
+    to_the_end: bool = False,
 ) -> tuple[np.ndarray, Derivatives | None]:
-    """Where it ends, and the derivatives there; None if that is no mode."""
+    """Where it ends, and the derivatives there; None if that is no mode, or ``to_the_end`` came too late."""
     f, g, P = target.derivatives(a)
-    for _ in range(max_iterations):
+    for n_steps in range(max_iterations):
         if not (np.isfinite(f) and np.isfinite(P).all()):
             return a, None
         try:
@@ -148,6 +133,9 @@ def _climb(
         with np.errstate(all="ignore"):
             ahead = target.derivatives(a + step)  # nearly always the next point
         if ahead[0] > f + 1e-4 * (g @ step):
+            if n_steps >= N_PLAIN_STEPS:
+                step = _doubled(target, a, step, ahead[0])
+                ahead = target.derivatives(a + step)
             a, (f, g, P) = a + step, ahead
             continue
         for shorten in 0.5 ** np.arange(1.0, max_halvings + 1):
@@ -158,7 +146,15 @@ def _climb(
             return a, None
         a = a + shorten * step
         f, g, P = target.derivatives(a)
-    return a, (f, g, P)
+    return a, None if to_the_end else (f, g, P)
+
+
+def _doubled(target: Differentiable, a: np.ndarray, step: np.ndarray, value: float) -> np.ndarray:
+    """The step, doubled as long as it gains: ``value`` is that of its end."""
+    with np.errstate(all="ignore"):
+        while (further := target.value((a + 2 * step)[None])[0]) > value:
+            step, value = 2 * step, further
+    return step
 
 
 def _uphill(P: np.ndarray, g: np.ndarray, floor: float = 1e-3) -> np.ndarray:

@@ -35,19 +35,8 @@ FALSE_ALARM_NATS = 12.0
 def unlike_sample(model: Model, a: np.ndarray, rows: FoldedRows, most: int) -> tuple[np.ndarray, Rows]:
     """Rows of which a sample does not tell, at a mode (d,) of the sample: one question to each part.
 
-    Parameters
-    ----------
-    model : Model
-    a : ndarray of shape (d,)
-    rows : FoldedRows
-    most : int
-        Rows that are wanted of a part: one more shows that there are more.
-
-    Returns
-    -------
-    places : ndarray of shape (k,)
-        Numbers of the rows among all.
-    rows : Rows
+    Their numbers among all rows, (k,), and themselves.  ``most`` rows are wanted of a part: one more shows
+    that there are more.
     """
     return rows.some(partial(_below, model, a, _least_expected(model, a, rows), most + 1))
 

@@ -13,6 +13,7 @@ from ._base import (
     check_rows,
 )
 from ._commit import committed
+from ._confirm import confirmed_at_once
 from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing
 from ._escort import Escort, Escorted
@@ -61,6 +62,7 @@ __all__ = [
     "Weighed",
     "check_likelihood",
     "check_rows",
+    "confirmed_at_once",
     "covariance",
     "merged",
     "without_history",

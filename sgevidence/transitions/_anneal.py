@@ -64,34 +64,19 @@ class Annealed(NamedTuple):
 class Anneal(NamedTuple):
     """Reweight by a little, resample, move, until λ = 1; never declines.
 
-    Parameters
-    ----------
-    move : HMC, SGHMC or SGNHT
-    target_ess : float
-        ESS*, as a fraction of the particles.
-    resampling : callable or None
-        Scheme; None lets the weights accumulate, and Δ looks at the increments alone, as published.
-    n_particles : callable
-        M after rows of this total weight.
-    schedule : ndarray or None
-        λ_1, …, λ_T = 1; None chooses each so that ESS(Δ) = ESS* (Eq. 4.15).  With a schedule the cloud is
-        only resampled when its ESS is below target.
-    last_move : bool
-        Move at λ = 1 too; lazy annealing leaves that to the next rows.
-    max_steps : int
-        A chunk of 10⁶ nats takes about 500; ten times as many mean that it goes nowhere.
-    watch : callable or None
-        Called with the :class:`Rung` after each move.
+    Without ``resampling`` the weights accumulate, and Δ looks at the increments alone, as published.  With a
+    ``schedule`` λ_1, …, λ_T = 1 the cloud is only resampled when its ESS is below target; without it each λ
+    is chosen so that ESS(Δ) = ESS* (Eq. 4.15).
     """
 
     move: Any
-    target_ess: float
+    target_ess: float  #: ESS*, as a fraction of the particles
     resampling: Callable | None
-    n_particles: Callable[[float], int]
+    n_particles: Callable[[float], int]  #: M after rows of this total weight
     schedule: np.ndarray | None = None
-    last_move: bool = False
-    max_steps: int = 5000
-    watch: Callable[[Rung], Any] | None = None
+    last_move: bool = False  #: move at λ = 1 too; lazy annealing leaves that to the next rows
+    max_steps: int = 5000  #: 10⁶ nats take about 500; ten times as many mean that it goes nowhere
+    watch: Callable[[Rung], Any] | None = None  #: after each move
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         cloud, adaptation, ell = state.cloud, state.adaptation, state.ell

@@ -57,6 +57,7 @@ class Adaptation(NamedTuple):
     components: ComponentEvidence | None = None  #: of a mixture, as its proposal last knew them
     folded: float = 0.0  #: rows, by total weight, whose evidence came from sums over parts
     sharpened: float = 0.0  #: rows, by total weight, when an annealed answer was last sharpened
+    confirmed: float = 0.0  #: rows, by total weight, when an annealed answer was last tested
     spent: float = 0.0  #: gradients since then, and what likelihoods cost of them, particles × rows
     rivals: Watchlist | None = None  #: what may overtake the particles; None: nothing is known
     even: bool = False  #: a map kept the weights even: the posterior is Gaussian, fewer particles will do
@@ -166,10 +167,6 @@ def check_rows(rows: Rows, state: State, path: Path) -> None:
     """Rows that no particle can explain are refused before anything else is done with them.
 
     One particle that can explain them all is enough, and costs next to nothing.
-
-    Raises
-    ------
-    ImpossibleRowsError
     """
     best = int(np.argmax(state.all_weights.log_w))
     if np.isfinite(path.model.sum_log_likelihood(state.theta[best : best + 1], rows)[0]):
@@ -186,12 +183,7 @@ def check_rows(rows: Rows, state: State, path: Path) -> None:
 
 
 def check_likelihood(ell: np.ndarray, cloud: Cloud, path: Path) -> None:
-    """Rows that are impossible under every particle have no evidence: say which.
-
-    Raises
-    ------
-    ImpossibleRowsError
-    """
+    """Rows that are impossible under every particle have no evidence: say which."""
     possible = np.isfinite(ell) & np.isfinite(cloud.weights.log_w)
     if possible.any() and not np.any(ell == np.inf):
         return

@@ -51,17 +51,9 @@ class End(NamedTuple):
 
 
 def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.random.Generator) -> Ends:
-    """Distinct maxima of the posterior on these rows, and walls.
+    """Distinct maxima of the posterior on these rows, and walls, from particles and rivals of theirs.
 
-    Parameters
-    ----------
-    model : Model
-    rows : Rows
-        At most ``search.search_rows`` of them for the way up, all for the end.
-    state : State
-        Particles, and rivals of theirs if there are any.
-    search : ModeSearch
-    rng : numpy.random.Generator
+    At most ``search.search_rows`` of the rows are for the way up, all for the end.
     """
     on_the_way = some(rows, search.search_rows, rng)
     radius = max(search.radius, chi2.isf(OUTSIDE, model.n_params) / model.n_params)
@@ -83,13 +75,8 @@ def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.
 class Climbs:
     """Climbs on the same rows, and what they have found: ``maxima``, and points ``walls`` (d,).
 
-    Parameters
-    ----------
-    model : Model
-    rows, on_the_way : Rows
-        All, and those for the way up.
-    radius : float
-        Size of the region around a maximum, mean square in its own widths.
+    ``on_the_way`` are the rows for the way up.  ``radius`` is the size of the region around a maximum, mean
+    square in its own widths.
     """
 
     def __init__(self, model: Model, rows: Rows, on_the_way: Rows, radius: float) -> None:

@@ -21,6 +21,7 @@ from ..targets import Path
 from ._anneal import Anneal
 from ._base import Offer, State, Step, Streams, check_rows
 from ._commit import committed
+from ._confirm import confirmed, is_due
 from ._escort import Escort
 from ._from_folds import FromFolds
 from ._from_proposal import FromProposal, Proposed
@@ -37,21 +38,12 @@ from ._two_sided_escort import TwoSidedEscort
 
 
 class Crossing(NamedTuple):
-    """The ways across a chunk.
-
-    Parameters
-    ----------
-    anneal : Anneal
-    escort : Escort or None
-    mode_search : ModeSearch or None
-    from_all_rows : FromProposal or None
-        The transition that answers for all rows at once; None where it is switched off.
-    """
+    """The ways across a chunk."""
 
     anneal: Anneal
     escort: Escort | None = None
     mode_search: ModeSearch | None = None
-    from_all_rows: FromProposal | None = None
+    from_all_rows: FromProposal | None = None  #: it answers for all rows at once; None: it is switched off
 
     def __call__(
         self,
@@ -92,7 +84,8 @@ class Crossing(NamedTuple):
         state = state._replace(adaptation=state.adaptation._replace(spent=spent))
         may_sharpen = is_last and self.from_all_rows is not None and not isinstance(step.info, Proposed)
         allowed = effort(state, path) if may_sharpen else None
-        if state.pending is not None and not state.is_rivalled and offered is None and not allowed:
+        due = may_sharpen and is_due(state, path, self.anneal)
+        if state.pending is not None and not state.is_rivalled and offered is None and not (allowed or due):
             return state, infos
         step = step._replace(state=state._replace(cloud=state.seen, pending=None, ell=None))
         step = _or_offered(step, offered, infos)
@@ -103,7 +96,11 @@ class Crossing(NamedTuple):
             step = outside.renewed(step)
             infos.append(step.info)
         step = _or_offered(step, offered, infos)  # modes may know less than what they took the place of
-        if allowed and (allowed := effort(step.state, path)):  # unless these have an answer that is sharp
+        allowed = effort(step.state, path) if allowed else None  # unless these have an answer that is sharp
+        if due:
+            step, more = confirmed(step, path, rng, self.anneal, allowed)
+            infos += more
+        elif allowed:
             step = sharpened(step, path, rng, allowed)
             infos.append(step.info)
         return self._committed(step, path, rng), infos

@@ -37,21 +37,11 @@ SEARCH_ROWS, MAX_MODES = 20_000, 8
 
 
 class FromFolds(NamedTuple):
-    """The first rows of a stream, in parts.
-
-    Parameters
-    ----------
-    model : Model
-    n_particles : int
-    search : ModeSearch or None
-        None: models that need it are refused.
-    engine : callable or None
-        The cloud of a few rows of a mixture, by the engine as it is.
-    """
+    """The first rows of a stream, in parts; ``engine`` makes the cloud of a few rows of a mixture."""
 
     model: Model
     n_particles: int
-    search: ModeSearch | None = None
+    search: ModeSearch | None = None  #: None: models that need it are refused
     engine: Callable[[State, Model, Rows, Streams], Cloud | None] | None = None
 
     def applies(self) -> bool:
@@ -60,12 +50,7 @@ class FromFolds(NamedTuple):
         return known or self.search is not None
 
     def __call__(self, state: State, rows: FoldedRows, rng: Streams) -> tuple[State, list[Proposed]]:
-        """The state after the rows, and a list of what it cost.
-
-        Raises
-        ------
-        FoldsDoNotSuffice
-        """
+        """The state after the rows, and a list of what it cost; or :class:`FoldsDoNotSuffice`."""
         if not self.applies() or state.n_rows:
             raise FoldsDoNotSuffice("sums over the rows do not tell the posterior of this model")
         if self.model.has_exact_posterior:

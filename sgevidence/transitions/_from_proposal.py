@@ -83,22 +83,13 @@ class Proposed(NamedTuple):
 class FromProposal(NamedTuple):
     """Take evidence and particles from the model's proposal.
 
-    Parameters
-    ----------
-    first_rows : int
-        Rows from which it is asked.
-    n_particles : callable
-        M after rows of this total weight.
-    answers : callable or None
-        The function that answers for the model; None where there is none.
-    first_after : float, default=inf
-        Growth of the rows since it was asked, from which it is asked before particles are weighed; if finite,
-        it is asked whenever these are not carried across, too, unless it was blunt.
+    ``first_after`` is the growth of the rows since it was asked, from which it is asked before particles are
+    weighed; if finite, it is asked whenever these are not carried across, too, unless it was blunt.
     """
 
-    first_rows: int
-    n_particles: Callable[[float], int]
-    answers: Answers | None
+    first_rows: int  #: rows from which it is asked
+    n_particles: Callable[[float], int]  #: M after rows of this total weight
+    answers: Answers | None  #: the function that answers for the model; None where there is none
     first_after: float = np.inf
 
     @staticmethod
@@ -168,10 +159,7 @@ def is_blunt(found: Answer) -> bool:
 def merged(state: State, other: State, model: Model, rng: np.random.Generator) -> State:
     """The state after the rows of both, where their sums say all that a closed form asks.
 
-    Raises
-    ------
-    ValueError
-        If one of them is not in closed form, or beyond what double precision holds.
+    ValueError if one of them is not in closed form, or beyond what double precision holds.
     """
     if state.memory.statistics is None or other.memory.statistics is None:
         raise ValueError(

@@ -27,27 +27,13 @@ OUTSTANDING = 3.0
 
 
 def likelier(model: Model, rows: Rows, a: np.ndarray) -> np.ndarray:
-    """A point next to a where the likelihood alone is higher, (d,).
-
-    Parameters
-    ----------
-    model : Model
-    rows : Rows
-    a : ndarray of shape (d,)
-    """
+    """A point next to a (d,) where the likelihood alone is higher, (d,)."""
     with np.errstate(all="ignore"):
         return find_mode(Target(model, Likelihood(rows.scaled(LIKELIHOOD))), a, STEPS)[0]
 
 
 def outstanding(target: Target, a: np.ndarray, P: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The point that stands out most from the Gaussian about a maximum, if any does, (0 or 1, d).
-
-    Parameters
-    ----------
-    target : Target
-    a, P : ndarray of shape (d,) and (d, d)
-    rng : numpy.random.Generator
-    """
+    """The point that stands out most from the Gaussian about a maximum, if any does, (0 or 1, d)."""
     z = rng.standard_normal((N_DIRECTIONS, len(a)))
     width, V = np.linalg.eigh(P)
     u = (z / np.sqrt(np.maximum(width, 1e-300))) @ V.T  # P may be singular, but for rounding

@@ -55,13 +55,7 @@ class Surveyed(NamedTuple):
 
 
 class PriorSurvey(NamedTuple):
-    """Weigh the first rows at many draws of the prior.
-
-    Parameters
-    ----------
-    anneal : Anneal
-        Annealing, where too few of the draws count.
-    """
+    """Weigh the first rows at many draws of the prior; anneal where too few of the draws count."""
 
     anneal: Anneal
 
@@ -72,10 +66,7 @@ class PriorSurvey(NamedTuple):
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         """The answer of the draws; or the state with all of them and their ℓ, for annealing to start from.
 
-        Raises
-        ------
-        ImpossibleRowsError
-            If no draw can explain the rows.
+        :class:`ImpossibleRowsError` if no draw can explain the rows.
         """
         M, scheme = state.cloud.M, self.anneal.resampling
         parts, values = [state.theta], [path.increment(state.theta)]

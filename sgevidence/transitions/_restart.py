@@ -14,12 +14,7 @@ from ._prior_survey import PriorSurvey
 
 
 class Restart(NamedTuple):
-    """Anneal all rows from the prior.
-
-    Parameters
-    ----------
-    anneal : Anneal
-    """
+    """Anneal all rows from the prior."""
 
     anneal: Anneal
 

@@ -23,18 +23,10 @@ class Weighed(NamedTuple):
 
 
 class Reweight(NamedTuple):
-    """Take rows in by their weights alone, while the effective sample size stays above target.
+    """Take rows in by their weights alone, while the effective sample size stays above target."""
 
-    Parameters
-    ----------
-    target_ess : float
-        As a fraction of all particles: those that rows have ruled out count as lost.
-    for_escort : bool
-        Leave a chunk of more than half the history to the escort, which does better, without a look at it.
-    """
-
-    target_ess: float
-    for_escort: bool = True
+    target_ess: float  #: of all particles: those that rows have ruled out count as lost
+    for_escort: bool = True  #: leave a chunk of more than half the history to it, unseen: it does better
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         n, seen = path.memory.n, 0 if state.pending is None else len(state.pending)

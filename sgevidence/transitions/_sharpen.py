@@ -63,7 +63,7 @@ def cost(info: Any) -> float:
 def effort(state: State, path: Path) -> Effort | None:
     """For the cost of annealing so far; None where it is not enough, or the rows have not doubled since."""
     model = path.model
-    if not _is_annealed(model) or not path.memory.complete or path.n < 2.0 * state.adaptation.sharpened:
+    if not is_annealed(model) or not path.memory.complete or path.n < 2.0 * state.adaptation.sharpened:
         return None
     if not state.log_evidence_std > SHARP_ENOUGH:
         return None
@@ -112,6 +112,6 @@ def halves(cloud: Cloud, n_chains: int, rng: np.random.Generator) -> tuple[np.nd
     return out[0], out[1]
 
 
-def _is_annealed(model: Model) -> bool:
+def is_annealed(model: Model) -> bool:
     """Whether annealing may be what answers for it, and its parameters have names of their own."""
     return model.slots is None and not model.has_exact_posterior

@@ -31,27 +31,10 @@ def covering_modes(
     max_modes: int,
     rng: Streams,
 ) -> list[np.ndarray]:
-    """Modes (d,) of the sample and of all rows that are unlike it, the best first.
+    """Modes (d,) of the sample and of all rows that are unlike it, the best first; ``modes`` if no row is.
 
-    Parameters
-    ----------
-    model : Model
-    rows : FoldedRows
-    modes : list of ndarray of shape (d,)
-        Modes of the sample, the best first.
-    search : ModeSearch
-    max_modes : int
-    rng : Streams
-
-    Returns
-    -------
-    list of ndarray of shape (d,)
-        ``modes``, if no row is unlike the sample.
-
-    Raises
-    ------
-    FoldsDoNotSuffice
-        If there are too many such rows, or the model has no components of which some may be theirs.
+    :class:`FoldsDoNotSuffice` if there are too many such rows, or the model has no components of which some
+    may be theirs.
     """
     places, far = np.zeros(0, dtype=int), rows.sample[:0]
     for _ in range(MAX_ROUNDS):

@@ -57,7 +57,7 @@ def by_hand(y, X=None, order=1, max_order=None, trend="c"):
 
 
 def fitted(series, X=None, **params):
-    model = BayesianAutoregression(**{"random_state": 0} | params)
+    model = BayesianAutoregression(**{"random_state": 0, "standardize": False} | params)
     return model.fit(series) if X is None else model.fit(X, series)
 
 
@@ -114,7 +114,7 @@ def test_evidence_with_unknown_noise_is_an_integral_of_dense_gaussians():
 
 def cut(y, X, rng, **params):
     """Calls of one row, of few, and of more than lags give one answer, in buffers that the caller reuses."""
-    model, start = BayesianAutoregression(random_state=0, **params), 0
+    model, start = BayesianAutoregression(**{"random_state": 0, "standardize": False} | params), 0
     while start < len(y):
         size = int(rng.choice([1, 1, 2, 3, 17]))
         part = y[start : start + size].copy()
@@ -161,7 +161,7 @@ def test_predictions_after_a_cut_are_those_of_one_fit():
 
 
 def test_before_the_first_row_of_the_likelihood_the_posterior_is_the_prior():
-    model = BayesianAutoregression(3, random_state=0).partial_fit([1.0, 2.0])
+    model = BayesianAutoregression(3, random_state=0, standardize=False).partial_fit([1.0, 2.0])
     assert (model.log_evidence_, model.log_evidence_std_, model.n_samples_seen_) == (0.0, 0.0, 0)
     assert np.all(np.abs(model.coef_) < 0.1) and not model.warnings_ and model.diagnostics_["ess"] > 0
     with pytest.raises(ValueError, match="needs the 3 values before it, and only 2 have been seen"):
@@ -244,7 +244,7 @@ def ranks(seed):
     y = list(rng.standard_normal(2))
     for _ in range(9):
         y.append(b + phi @ y[:-3:-1] + sigma * rng.standard_normal())
-    model = BayesianAutoregression(2, coef_scale=0.4, random_state=seed)
+    model = BayesianAutoregression(2, coef_scale=0.4, random_state=seed, standardize=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvidenceWarning)
         model.fit(y[:7])
@@ -271,7 +271,9 @@ def test_standardised_is_the_model_of_a_standardised_series():
     Phi = Phi[:, :-1]
     center, scale = Phi.mean(axis=0), Phi.std(axis=0)
     center[:2], scale[:2] = m, s
-    plain = BayesianLinearRegression(random_state=0).fit((Phi - center) / scale, (target - m) / s)
+    plain = BayesianLinearRegression(random_state=0, standardize=False).fit(
+        (Phi - center) / scale, (target - m) / s
+    )
     assert model.log_evidence_ == pytest.approx(plain.log_evidence_ - len(target) * np.log(s), abs=1e-6)
     np.testing.assert_allclose(model.coef_[:2], plain.coef_[:2], atol=0.02)
     np.testing.assert_allclose(model.forecast(1, 7 * X[:1])[0], model.predict(7 * X[:1], y[:1])[0])
@@ -286,7 +288,9 @@ def test_orders_with_one_max_order_are_compared_searched_and_averaged():
     models = {f"order {p}": fitted(y, order=p, max_order=4) for p in range(5)}
     table = compare(models)
     assert table.index[0] == "order 2"
-    search = EvidenceSearch(BayesianAutoregression(max_order=4, random_state=0), {"order": range(5)}).fit(y)
+    search = EvidenceSearch(
+        BayesianAutoregression(max_order=4, random_state=0, standardize=False), {"order": range(5)}
+    ).fit(y)
     assert search.best_params_ == {"order": 2}
     average = EvidenceModelAverager(
         [(k, BayesianAutoregression(**m.get_params())) for k, m in models.items()]
@@ -299,7 +303,7 @@ def test_orders_with_one_max_order_are_compared_searched_and_averaged():
     assert average.predict(y[:6]).shape == average.score_samples(y[:6]).shape == (6,)
     # and with a regression of the same y, given the same rows
     Phi, target = by_hand(y, order=4)
-    plain = BayesianLinearRegression(random_state=0).fit(Phi[:, :-1], target)
+    plain = BayesianLinearRegression(random_state=0, standardize=False).fit(Phi[:, :-1], target)
     assert compare([plain, models["order 4"]]) is not None
     assert plain.log_evidence_ == pytest.approx(models["order 4"].log_evidence_, abs=1e-8)
 
@@ -309,12 +313,14 @@ def test_orders_without_one_max_order_are_refused():
     with pytest.raises(ValueError, match=r"another number of rows.*state one max_order for all orders"):
         compare([fitted(y, order=p) for p in (1, 2)])
     with pytest.raises(ValueError, match="state one max_order for all orders"):
-        EvidenceSearch(BayesianAutoregression(random_state=0), {"order": [1, 2]}).fit(y)
-    pair = [(f"order {p}", BayesianAutoregression(p)) for p in (1, 2)]
+        EvidenceSearch(BayesianAutoregression(random_state=0, standardize=False), {"order": [1, 2]}).fit(y)
+    pair = [(f"order {p}", BayesianAutoregression(p, standardize=False)) for p in (1, 2)]
     with pytest.raises(ValueError, match="state one max_order for all orders"):
         EvidenceModelAverager(pair).fit(y)
     with pytest.warns(EvidenceWarning, match="the largest order of the grid, 1, has the most evidence"):
-        EvidenceSearch(BayesianAutoregression(max_order=1, random_state=0), {"order": [0, 1]}).fit(y)
+        EvidenceSearch(
+            BayesianAutoregression(max_order=1, random_state=0, standardize=False), {"order": [0, 1]}
+        ).fit(y)
 
 
 # -- input --------------------------------------------------------------------------------------------
@@ -334,7 +340,7 @@ BAD = {
     "missing beside": (lambda: fitted(np.r_[GOOD[:29], np.nan], BESIDE), "1 rows have no value.*row 29"),
     "infinite": (lambda: fitted(np.r_[GOOD, np.inf]), "infinity"),
     "letters": (lambda: fitted(list("abcdef")), "y must be numbers"),
-    "nothing": (lambda: BayesianAutoregression().fit(), "requires y to be passed"),
+    "nothing": (lambda: BayesianAutoregression(standardize=False).fit(), "requires y to be passed"),
     "columns alone": (lambda: fitted(BESIDE), "a series has one column, got shape"),
     "no parameters": (lambda: fitted(GOOD, order=0, trend="n", noise_std=1.0), "has no parameters"),
     "noise twice": (
@@ -382,8 +388,8 @@ def test_parts_of_a_series_are_not_merged():
 
 def test_a_monitor_is_shown_another_way():
     """Runs that begin anew are given rows that the others have to explain."""
-    average = EvidenceModelAverager([("one", BayesianAutoregression())])
-    for model in (BayesianAutoregression(), average):
+    average = EvidenceModelAverager([("one", BayesianAutoregression(standardize=False))])
+    for model in (BayesianAutoregression(standardize=False), average):
         with pytest.raises(TypeError, match=r"cannot be watched.*RegressionSegment\(\)"):
             EvidenceMonitor(model).partial_fit(GOOD)
     y = np.concatenate([simulated([0.9], 150, 21), simulated([-0.9], 150, 22)])
@@ -392,7 +398,7 @@ def test_a_monitor_is_shown_another_way():
 
 
 def test_sensitivity_to_the_prior():
-    table = prior_sensitivity(BayesianAutoregression(2, random_state=0), GOOD)
+    table = prior_sensitivity(BayesianAutoregression(2, random_state=0, standardize=False), GOOD)
     assert "coef_scale * 3" in str(table)
 
 

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import itertools
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple
@@ -26,7 +27,15 @@ from estimator_cases import (
 from scipy import sparse
 from scipy.stats import norm
 
-from sgevidence import AIS, SGAIS, DivergenceError, EvidenceModelAverager, Laplace
+from sgevidence import (
+    AIS,
+    SGAIS,
+    DivergenceError,
+    EvidenceFeatureSelector,
+    EvidenceModelAverager,
+    EvidenceWarning,
+    Laplace,
+)
 from sgevidence.models import Model
 
 N = 40
@@ -121,6 +130,32 @@ def test_masked_entries(kind):
                 getattr(est, method)(masked(X, 3))
     unmasked = call(kind, X=lambda d: masked(d["X"], []))
     assert est.partial_fit(**unmasked).n_samples_seen_ == 45 + N
+
+
+@pytest.mark.parametrize("value", [None, pd.NA, pd.NaT, float("nan")], ids=["None", "NA", "NaT", "nan"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_missing_entries_among_objects(kind, value):
+    """scikit-learn looks for nan first and makes nan of None afterwards: sums then had no end."""
+
+    def holed(array):
+        out = np.asarray(array).astype(object)
+        out[3] = value
+        return out
+
+    message = "{} contains NaN or another missing value, .* in row 3"
+    names = ["X", "sample_weight"] + ["y"] * (kind in WITH_TARGETS)
+    for name, est in itertools.product(names, (estimator(kind), fitted(kind))):
+        spoil = lambda d, name=name: holed(d.get(name, np.ones(N)))  # noqa: E731
+        refused(est, ValueError, message.format(name), **call(kind, **{name: spoil}))
+    X, y = data(kind)
+    if kind in WITH_TARGETS:
+        for forms in (holed(y), holed(y).tolist(), pd.Series(holed(y))):
+            with pytest.raises(ValueError, match="y contains NaN"):
+                est.score_samples(X, forms)
+    if kind == "linear":
+        for other in (EvidenceFeatureSelector(), EvidenceModelAverager([("one", estimator(kind))])):
+            with pytest.raises(ValueError, match=message.format("y")):
+                other.fit(X, holed(y))
 
 
 class Query:
@@ -314,15 +349,20 @@ def test_an_interrupted_call_never_happened(kind, function, calls, error, monkey
     first, second = part(kind, 0, 6), part(kind, 6, 90)  # so few at first that the others need moves
 
     def begun():
-        return noisy(kind).partial_fit(*first, **first_call(kind))
+        return as_given(noisy(kind)).partial_fit(*first, **first_call(kind))
 
     est = begun()
     with monkeypatch.context() as patch:
         interrupt_after(patch, function, calls, error)
         refused(est, error, "now", X=second[0], y=second[1])
         refused(est, error, "now", "fit", X=second[0], y=second[1])
-        refused(noisy(kind), error, "now", X=first[0], y=first[1], **first_call(kind))
+        refused(as_given(noisy(kind)), error, "now", X=first[0], y=first[1], **first_call(kind))
     same_fit(est.partial_fit(*second), begun().partial_fit(*second))
+
+
+def as_given(est):
+    """With priors for numbers as given: so few rows would be held until their units are known."""
+    return est.set_params(standardize=False) if "standardize" in est.get_params() else est
 
 
 def interrupt_after(patch, function, calls, error):
@@ -358,5 +398,40 @@ def test_a_failed_first_call_does_not_use_up_the_random_state(monkeypatch):
 
 def test_divergence_of_the_published_settings_is_an_error_not_a_nan():
     X, y = data("linear")
-    est = estimator("linear", noise_std=0.5, sampler=SGAIS.paper())
+    est = estimator("linear", noise_std=0.5, sampler=SGAIS.paper(), standardize=False)
     refused(est, DivergenceError, "Standardise the columns", "fit", X=1e4 * X, y=y)
+
+
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_likelihood_that_lets_its_own_estimator_learn(method):
+    """It would wait for itself for ever; a clone may learn there."""
+    X, y = data("custom", 20)
+
+    def own(theta, X, y):
+        getattr(models[-1], method)(X, y)
+        return slope_log_likelihood(theta, X, y)
+
+    models = [slope_model(own)]
+    with pytest.raises(RuntimeError, match="this BayesianModel is learning"):
+        models[0].fit(X, y)
+    assert not hasattr(models[0], "log_evidence_")
+    models.append(slope_model())
+    models[0].fit(X, y)
+    assert np.isfinite(models[0].log_evidence_)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_that_sum_to_one_are_one_row(kind, rng):
+    """Rows may weigh little, but a sum of one is how other libraries state shares."""
+    words = "weights of 40 rows sum to 1"
+    w = rng.random(N)
+    with pytest.warns(EvidenceWarning, match=words):
+        est = estimator(kind).fit(**call(kind), sample_weight=w / w.sum())
+    assert any(words in one for one in est.warnings_)
+    for weight in (w, w / w.sum() * 1.0001, np.full(N, 0.5)):
+        assert not any(
+            words in one for one in estimator(kind).fit(**call(kind), sample_weight=weight).warnings_
+        )
+    if kind == "linear":
+        selector = EvidenceFeatureSelector().fit(**call(kind), sample_weight=w / w.sum())
+        assert any(words in one for one in selector.warnings_)

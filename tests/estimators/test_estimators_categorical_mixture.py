@@ -343,3 +343,31 @@ def test_numbers_are_another_model_than_a_density(rng):
     X = rng.integers(3, size=(40, 2))
     with pytest.raises(ValueError, match="other data"):
         compare({"levels": fitted(X), "numbers": BayesianGMM(random_state=0).fit(X)})
+
+
+@pytest.mark.parametrize("K", [2, 5])
+@pytest.mark.parametrize("form", [np.asarray, lambda X: pd.DataFrame(X, columns=["yes", "id"])])
+def test_identifiers_are_refused_before_they_cost(rng, form, K):
+    """A level for each row, or two rows: 160 kB took 1.8 GB and minutes."""
+    ids = np.char.add("id", rng.permutation(np.arange(300) // 3 * 2 + np.arange(300) % 2).astype(str))
+    X = form(np.column_stack([rng.choice(["a", "b"], 300), ids]).astype(object))
+    with pytest.raises(ValueError, match=r"column (1|'id') of X has 200 levels in 300 rows"):
+        fitted(X, K)
+    one = fitted(X)  # in closed form
+    assert np.isfinite(one.log_evidence_)
+    with pytest.raises(ValueError, match="200 levels in 300 rows"):
+        BayesianCategoricalMixture(K).partial_fit(X)
+
+
+def test_what_many_levels_cost_is_said_before(rng, monkeypatch):
+    """Also of levels that are declared for later rows, which are no identifiers."""
+
+    def stop(*args):
+        raise KeyboardInterrupt
+
+    X = rng.integers(0, 600, (400, 2))
+    model = BayesianCategoricalMixture(2, categories=[range(600)] * 2)
+    monkeypatch.setattr(SGAIS, "update", stop)
+    with pytest.warns(EvidenceWarning, match="2400 probabilities of levels take some 0.8 GB"):
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(X)

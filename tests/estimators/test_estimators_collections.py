@@ -18,6 +18,7 @@ from sgevidence import (
     BayesianModel,
     BayesianSoftmaxRegression,
     EvidenceModelAverager,
+    EvidenceSearch,
     EvidenceWarning,
     Laplace,
     ModeSearch,
@@ -89,10 +90,10 @@ def test_any_cut_gives_the_answer_of_the_array():
     y = np.array(["red", "green", "blue"])[y]
     order = np.argsort(y, kind="stable")  # parts of one class each
     X, y = X[order], y[order]
-    array = BayesianSoftmaxRegression(random_state=3).fit(X, y)
+    array = BayesianSoftmaxRegression(random_state=3, standardize=False).fit(X, y)
     answers = []
     for lengths in ([4000], [1, 0, 1499, 0, 1500, 1000], [200] * 20):
-        model = BayesianSoftmaxRegression(sampler=SAMPLER, random_state=3)
+        model = BayesianSoftmaxRegression(sampler=SAMPLER, random_state=3, standardize=False)
         model.fit(cut(X, lengths), cut(y, lengths))
         assert_agree(model, array)
         answers.append(model.log_evidence_)
@@ -105,11 +106,11 @@ def test_any_cut_gives_the_answer_of_the_array():
 def test_the_bits_are_those_of_the_array_in_the_same_parts():
     X, y = softmax_rows(12)
     lengths = [500, 0, 1500, 2000]
-    by_list = BayesianSoftmaxRegression(sampler=SAMPLER, random_state=1)
+    by_list = BayesianSoftmaxRegression(sampler=SAMPLER, random_state=1, standardize=False)
     _folding.learn_by_sums(by_list, Listed((X, y, None, None, None), lengths), X, y)
     for scheduler in ("synchronous", "threads"):
         with dask.config.set(scheduler=scheduler):
-            model = BayesianSoftmaxRegression(sampler=SAMPLER, random_state=1)
+            model = BayesianSoftmaxRegression(sampler=SAMPLER, random_state=1, standardize=False)
             model.fit(cut(X, lengths), cut(y, lengths))
         assert model.log_evidence_ == by_list.log_evidence_
         assert np.array_equal(model.particles_, by_list.particles_)
@@ -147,9 +148,9 @@ def test_offsets_trials_labels_and_weights_come_with_their_rows():
     }
     lengths = [2500, 3000, 500]
     for family, (y, known) in families.items():
-        array = BayesianGLM(family, random_state=0).fit(X, y, weight, **known)
+        array = BayesianGLM(family, random_state=0, standardize=False).fit(X, y, weight, **known)
         parts = {k: v if np.ndim(v) == 0 else cut(v, lengths) for k, v in known.items()}
-        model = BayesianGLM(family, random_state=0, sampler=SAMPLER)
+        model = BayesianGLM(family, random_state=0, sampler=SAMPLER, standardize=False)
         model.fit(cut(X, lengths), cut(y, lengths), weight, **parts)
         assert_agree(model, array)
 
@@ -160,31 +161,36 @@ def test_a_few_rows_that_alone_have_a_column_are_not_missed():
     where = np.random.default_rng(1).choice(len(X), 6, replace=False)
     rare[where] = 3.0
     X, y[where] = np.hstack([X, rare]), [0, 0, 0, 0, 0, 1]
-    array = BayesianSoftmaxRegression(random_state=0).fit(X, y)
+    array = BayesianSoftmaxRegression(random_state=0, standardize=False).fit(X, y)
     parts = cut(X, [1500] * 4), cut(y, [1500] * 4)
     for seed in range(2):
-        assert_agree(BayesianSoftmaxRegression(random_state=seed, sampler=SAMPLER).fit(*parts), array)
+        assert_agree(
+            BayesianSoftmaxRegression(random_state=seed, sampler=SAMPLER, standardize=False).fit(*parts),
+            array,
+        )
 
 
 def test_dataframes_and_files_and_a_stream_that_goes_on(tmp_path):
     X, y = softmax_rows(14, n=12_000)
     (X, new_X), (y, new_y) = np.split(X, [9000]), np.split(y, [9000])
     frame = framed(X, y)
-    array = BayesianSoftmaxRegression(random_state=0).fit(frame[["x0", "x1", "x2"]], y)
+    array = BayesianSoftmaxRegression(random_state=0, standardize=False).fit(frame[["x0", "x1", "x2"]], y)
     parts = dd.from_pandas(frame, npartitions=7)
-    model = BayesianSoftmaxRegression(random_state=0, sampler=SAMPLER)
+    model = BayesianSoftmaxRegression(random_state=0, sampler=SAMPLER, standardize=False)
     model.fit(parts[["x0", "x1", "x2"]], parts["y"])
     assert_agree(model, array)
     assert model.feature_names_in_.tolist() == ["x0", "x1", "x2"]
     unknown = parts[["x0", "x1", "x2"]].to_dask_array(), parts["y"].to_dask_array()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        again = BayesianSoftmaxRegression(random_state=0, sampler=SAMPLER).fit(*unknown)
+        again = BayesianSoftmaxRegression(random_state=0, sampler=SAMPLER, standardize=False).fit(*unknown)
     assert again.log_evidence_ == model.log_evidence_
     pytest.importorskip("pyarrow")
     frame.to_parquet(tmp_path / "rows.parquet", row_group_size=1000)
     source = RowSource(tmp_path / "rows.parquet", target="y")
-    assert_agree(BayesianSoftmaxRegression(random_state=0, sampler=SAMPLER).fit(source), array)
+    assert_agree(
+        BayesianSoftmaxRegression(random_state=0, sampler=SAMPLER, standardize=False).fit(source), array
+    )
     for one in (model, array):
         one.partial_fit(framed(new_X, new_y)[["x0", "x1", "x2"]], new_y)
     assert_agree(model, array)
@@ -236,7 +242,10 @@ def log_evidence_of_groups(one, X, label):
 
 @pytest.mark.parametrize(
     "kind, rows",
-    [(BayesianCategoricalMixture, of_words), (partial(BayesianGMM, covariance_type="full"), correlated)],
+    [
+        (BayesianCategoricalMixture, of_words),
+        (partial(BayesianGMM, covariance_type="full", standardize=False), correlated),
+    ],
 )
 def test_mixtures_of_any_family_go_on_from_sums(kind, rows):
     """Levels of which a sample has no row are known, and a stream that goes on is not doubted at once."""
@@ -297,14 +306,16 @@ def test_few_rows_are_fetched_and_have_the_digits_of_the_array():
     X, y = softmax_rows(15, n=600)
     parts = cut(X, [200, 0, 400]), cut(y, [200, 0, 400])
     for sampler in (None, Laplace(n_particles=200)):
-        model = BayesianSoftmaxRegression(random_state=0, sampler=sampler)
+        model = BayesianSoftmaxRegression(random_state=0, sampler=sampler, standardize=False)
         assert model.fit(X, y).log_evidence_ == model.fit(*parts).log_evidence_
 
 
 def test_a_stream_of_parts_is_that_of_their_arrays():
     X, y = softmax_rows(16, n=300)
-    model = BayesianSoftmaxRegression(random_state=0).partial_fit(cut(X, [100, 200]), cut(y, [100, 200]))
-    arrays = BayesianSoftmaxRegression(random_state=0).partial_fit(X[:100], y[:100])
+    model = BayesianSoftmaxRegression(random_state=0, standardize=False).partial_fit(
+        cut(X, [100, 200]), cut(y, [100, 200])
+    )
+    arrays = BayesianSoftmaxRegression(random_state=0, standardize=False).partial_fit(X[:100], y[:100])
     arrays.partial_fit(X[100:], y[100:])
     assert model.log_evidence_ == arrays.log_evidence_
 
@@ -312,7 +323,9 @@ def test_a_stream_of_parts_is_that_of_their_arrays():
 def test_errors_name_the_part_and_change_nothing():
     X, y = softmax_rows(17, n=4000)
     lengths = [1000] * 4
-    model = BayesianSoftmaxRegression(random_state=0, sampler=SAMPLER).fit(cut(X, lengths), cut(y, lengths))
+    model = BayesianSoftmaxRegression(random_state=0, sampler=SAMPLER, standardize=False).fit(
+        cut(X, lengths), cut(y, lengths)
+    )
     before = dict(vars(model))
     with pytest.raises(ValueError, match="X has 4000 rows and y 3000"):
         model.fit(cut(X, lengths), cut(y[:3000], lengths[:3]))
@@ -332,7 +345,7 @@ def test_errors_name_the_part_and_change_nothing():
         model.fit(cut(X, lengths), cut(y, lengths), cut(weight, lengths))
     assert vars(model) == before
     with pytest.raises(ValueError, match="partial_fit"):
-        BayesianSoftmaxRegression(sampler=SGAIS(reservoir_size=2000, proposal=None)).fit(
+        BayesianSoftmaxRegression(sampler=SGAIS(reservoir_size=2000, proposal=None), standardize=False).fit(
             cut(X, lengths), cut(y, lengths)
         )
 
@@ -343,7 +356,9 @@ def test_a_seed_has_its_digits_and_a_generator_goes_on():
 
     def answers(state):
         return [
-            BayesianSoftmaxRegression(random_state=state, sampler=SAMPLER).fit(*parts).log_evidence_
+            BayesianSoftmaxRegression(random_state=state, sampler=SAMPLER, standardize=False)
+            .fit(*parts)
+            .log_evidence_
             for _ in range(2)
         ]
 
@@ -357,10 +372,12 @@ def test_predictions_stay_lazy_and_have_the_digits_of_the_array():
     X, y = softmax_rows(19, n=300)
     lengths = [100, 0, 200]
     rows, frame = cut(X, lengths), dd.from_pandas(framed(X, y), npartitions=3)
-    softmax = BayesianSoftmaxRegression(random_state=0).fit(X, np.array(["a", "b", "c"])[y])
-    linear = BayesianLinearRegression(random_state=0).fit(X, X[:, 0] + y)
-    glm = BayesianGLM(random_state=0).fit(X, y, offset=0.5)
-    gmm = BayesianGMM(random_state=0).fit(framed(X, y)[["x0", "x1"]])
+    softmax = BayesianSoftmaxRegression(random_state=0, standardize=False).fit(
+        X, np.array(["a", "b", "c"])[y]
+    )
+    linear = BayesianLinearRegression(random_state=0, standardize=False).fit(X, X[:, 0] + y)
+    glm = BayesianGLM(random_state=0, standardize=False).fit(X, y, offset=0.5)
+    gmm = BayesianGMM(random_state=0, standardize=False).fit(framed(X, y)[["x0", "x1"]])
     offset = np.linspace(0.0, 1.0, 300)
     cases = [
         (softmax.predict, (X,), (rows,)),
@@ -385,7 +402,7 @@ def test_averages_and_tables_take_the_evidences_of_collections():
     frame = framed(X, y)
     parts, names = dd.from_pandas(frame, npartitions=3), ["x0", "x1", "x2"]
     models = [
-        (name, BayesianSoftmaxRegression(columns=columns, sampler=SAMPLER))
+        (name, BayesianSoftmaxRegression(columns=columns, sampler=SAMPLER, standardize=False))
         for name, columns in (("all", None), ("two", ["x0", "x1"]))
     ]
     average = EvidenceModelAverager(models, random_state=0).fit(parts[names], parts["y"])
@@ -400,5 +417,23 @@ def test_averages_and_tables_take_the_evidences_of_collections():
 
 def test_a_series_in_parts_is_read_in_its_order():
     y = np.cumsum(np.random.default_rng(21).standard_normal(300))
-    array = BayesianAutoregression(order=2, random_state=0).fit(y).log_evidence_
-    assert BayesianAutoregression(order=2, random_state=0).fit(cut(y, [100, 200])).log_evidence_ == array
+    array = BayesianAutoregression(order=2, random_state=0, standardize=False).fit(y).log_evidence_
+    assert (
+        BayesianAutoregression(order=2, random_state=0, standardize=False)
+        .fit(cut(y, [100, 200]))
+        .log_evidence_
+        == array
+    )
+
+
+def test_sizes_that_dask_does_not_know_are_named():
+    """Of the argument, where a search has to count rows, or a model its columns."""
+    X, y = softmax_rows(3, n=60)
+    X, y = da.from_array(X, chunks=(20, X.shape[1])), da.from_array(y, chunks=20)
+    some, columns = X[X[:, 0] > -9], X[:, da.from_array(np.arange(X.shape[1]) > 0)]
+    search = EvidenceSearch(BayesianSoftmaxRegression(), {"fit_intercept": [True, False]})
+    with pytest.raises(ValueError, match="X is a Dask array of parts with an unknown number of rows"):
+        search.fit(some, y)
+    for call in (BayesianSoftmaxRegression().fit, BayesianSoftmaxRegression().partial_fit):
+        with pytest.raises(ValueError, match="X is a Dask array of parts with an unknown number of columns"):
+            call(columns, y)

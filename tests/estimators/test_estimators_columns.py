@@ -100,9 +100,9 @@ def test_the_null_model_by_quadrature(columns, seed):
     rng = np.random.default_rng(seed)
     X, sampler = rng.standard_normal((60, 4)), SGAIS(n_particles=1000)
     for est, y, exact in [
-        (BayesianLinearRegression(0.5), 0.7 + 0.5 * rng.standard_normal(60), null_linear),
-        (BayesianGLM(), rng.poisson(2.0, 60), null_poisson),
-        (BayesianSoftmaxRegression(), (rng.random(60) < 0.3).astype(int), null_two_classes),
+        (BayesianLinearRegression(0.5, standardize=False), 0.7 + 0.5 * rng.standard_normal(60), null_linear),
+        (BayesianGLM(standardize=False), rng.poisson(2.0, 60), null_poisson),
+        (BayesianSoftmaxRegression(standardize=False), (rng.random(60) < 0.3).astype(int), null_two_classes),
     ]:
         est.set_params(columns=columns, sampler=sampler, random_state=seed).fit(X, y)
         assert abs(est.log_evidence_ - exact(y)) < 4 * est.log_evidence_std_ + 1e-6, est
@@ -118,7 +118,7 @@ def test_the_null_model_by_quadrature(columns, seed):
 
 
 def candidates_of(y, X):
-    known = BayesianLinearRegression(0.5, sampler=Exact())
+    known = BayesianLinearRegression(0.5, sampler=Exact(), standardize=False)
     return {str(c): known.set_params(columns=c).fit(X, y).log_evidence_ for c in ([], ["x0"], ["x0", "x1"])}
 
 
@@ -128,7 +128,8 @@ def test_candidates_that_differ_in_their_columns_need_no_pipelines():
     alone = candidates_of(y, X)
     columns = [[], ["x0"], ["x0", "x1"]]
     models = [
-        (f"m{k}", BayesianLinearRegression(0.5, columns=c, sampler=Exact())) for k, c in enumerate(columns)
+        (f"m{k}", BayesianLinearRegression(0.5, columns=c, sampler=Exact(), standardize=False))
+        for k, c in enumerate(columns)
     ]
     averager = EvidenceModelAverager(models).fit(X, y)
     np.testing.assert_array_equal(averager.log_evidences_, list(alone.values()))

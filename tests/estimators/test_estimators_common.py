@@ -162,7 +162,7 @@ def test_score_samples_averages_densities_and_log_predictive_averages_their_prod
     est = stream(kind, 0, 60)
     X, y = part(kind, 60, 90)
     rows = est._rows_to_score(X, y)
-    ell = est._model.log_likelihood(est.particles_, rows) + np.log(est.particle_weights_)[:, None]
+    ell = est._log_likelihood(est.particles_, rows) + np.log(est.particle_weights_)[:, None]
     args = (X,) if y is None else (X, y)
     np.testing.assert_allclose(est.score_samples(*args), logsumexp(ell, axis=0), rtol=1e-9, atol=1e-12)
     np.testing.assert_array_equal(est.score_samples(*args), est.score_samples(*args))  # no randomness

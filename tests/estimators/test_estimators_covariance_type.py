@@ -44,16 +44,13 @@ def test_shapes_are_those_of_scikit_learn(kind, standardize, rng):
     model = BayesianGMM(covariance_type=kind, standardize=standardize, random_state=0).fit(X)
     theirs = GaussianMixture(covariance_type=kind).fit(X)
     assert model.means_.shape == theirs.means_.shape
-    if kind == "spherical" and standardize:
-        assert model.covariances_.shape == (1, 3)  # one variance in units that differ
-    else:
-        assert model.covariances_.shape == theirs.covariances_.shape
+    assert model.covariances_.shape == theirs.covariances_.shape
 
 
 @pytest.mark.parametrize("rho", [0.3, 0.7, 0.95])
 def test_a_correlation_is_not_a_group(rho, rng):
     X = correlated(rng, rho)
-    full, diag = (BayesianGMM(covariance_type=kind).fit(X) for kind in ("full", "diag"))
+    full, diag = (BayesianGMM(covariance_type=kind, standardize=False).fit(X) for kind in ("full", "diag"))
     assert full.log_evidence_std_ == 0.0
     assert full.log_evidence_ - diag.log_evidence_ > {0.3: 5, 0.7: 100, 0.95: 80}[rho]
     np.testing.assert_allclose(full.covariances_[0], np.cov(X.T), atol=0.1)
@@ -64,7 +61,9 @@ def test_a_correlation_is_not_a_group(rho, rng):
 def test_a_stream_in_any_pieces_has_the_digits_of_one_fit(kind, n_rows, rng):
     X = rng.normal(size=(120, 3)) @ rng.normal(size=(3, 3)) + [3e5, 0, 0]
     weight = rng.integers(1, 4, 120).astype(float)
-    whole, stream = (BayesianGMM(covariance_type=kind, mean_scale=1e6, random_state=0) for _ in range(2))
+    whole, stream = (
+        BayesianGMM(covariance_type=kind, mean_scale=1e6, random_state=0, standardize=False) for _ in range(2)
+    )
     whole.fit(X, sample_weight=weight)
     buffer = np.empty((n_rows, 3))  # the caller's own, which is used again
     for start in range(0, len(X), n_rows):
@@ -73,10 +72,12 @@ def test_a_stream_in_any_pieces_has_the_digits_of_one_fit(kind, n_rows, rng):
         stream.partial_fit(part, sample_weight=weight[start : start + n_rows])
         part[:] = np.nan
     assert stream.log_evidence_ == whole.log_evidence_
-    repeated = BayesianGMM(covariance_type=kind, mean_scale=1e6, random_state=0)
+    repeated = BayesianGMM(covariance_type=kind, mean_scale=1e6, random_state=0, standardize=False)
     assert repeated.fit(np.repeat(X, weight.astype(int), axis=0)).log_evidence_ == whole.log_evidence_
     halves = [
-        BayesianGMM(covariance_type=kind, mean_scale=1e6).fit(X[h], sample_weight=weight[h])
+        BayesianGMM(covariance_type=kind, mean_scale=1e6, standardize=False).fit(
+            X[h], sample_weight=weight[h]
+        )
         for h in (slice(60), slice(60, None))
     ]
     assert merge(*halves).log_evidence_ == whole.log_evidence_
@@ -85,24 +86,26 @@ def test_a_stream_in_any_pieces_has_the_digits_of_one_fit(kind, n_rows, rng):
 @OTHERS
 def test_units_and_offsets_change_the_evidence_by_their_jacobian_only(kind, rng):
     X = np.rint(20 * rng.normal(size=(60, 2))) @ [[1, 1], [0, 1]]
+    factor = np.array([4, 4] if kind == "spherical" else [8, 2])  # one unit, or one for each column
     near, far = (
         BayesianGMM(covariance_type=kind, standardize=True, random_state=0).fit(Y)
-        for Y in (X, 1e6 + [8, 2] * X)
+        for Y in (X, 1e6 + factor * X)
     )
     assert far.log_evidence_ == pytest.approx(near.log_evidence_ - 60 * np.log(16), abs=1e-6)
-    np.testing.assert_allclose(far.means_, 1e6 + [8, 2] * near.means_, rtol=1e-9)
-    cov = near.covariances_ * (np.outer([8, 2], [8, 2]) if kind == "full" else np.array([64, 4]))
+    np.testing.assert_allclose(far.means_, 1e6 + factor * near.means_, rtol=1e-9)
+    squares = {"full": np.outer(factor, factor), "spherical": 16}
+    cov = near.covariances_ * squares.get(kind, factor**2)
     np.testing.assert_allclose(far.covariances_, cov, rtol=1e-6)
     np.testing.assert_allclose(
-        far.score_samples(1e6 + [8, 2] * X), near.score_samples(X) - np.log(16), atol=1e-6
+        far.score_samples(1e6 + factor * X), near.score_samples(X) - np.log(16), atol=1e-6
     )
 
 
 @OTHERS
 def test_predictions_are_the_posterior_predictive(kind, rng):
     X = correlated(rng, 0.7, 30)
-    model = BayesianGMM(covariance_type=kind, random_state=0).fit(X)
-    more = BayesianGMM(covariance_type=kind, random_state=0).fit(np.r_[X, [[0.3, -0.2]]])
+    model = BayesianGMM(covariance_type=kind, random_state=0, standardize=False).fit(X)
+    more = BayesianGMM(covariance_type=kind, random_state=0, standardize=False).fit(np.r_[X, [[0.3, -0.2]]])
     exact = more.log_evidence_ - model.log_evidence_
     assert model.score_samples([[0.3, -0.2]])[0] == pytest.approx(exact, abs=0.05)
     draws, labels = model.sample(4000)
@@ -114,8 +117,8 @@ def test_predictions_are_the_posterior_predictive(kind, rng):
 @OTHERS
 def test_fewer_rows_than_columns_and_copies_of_a_row(kind, rng):
     X = np.repeat(rng.normal(size=(2, 9)), 2, axis=0)
-    model = BayesianGMM(covariance_type=kind, random_state=0).fit(X)
-    parts = BayesianGMM(covariance_type=kind, random_state=0)
+    model = BayesianGMM(covariance_type=kind, random_state=0, standardize=False).fit(X)
+    parts = BayesianGMM(covariance_type=kind, random_state=0, standardize=False)
     for x in X:
         parts.partial_fit(x[None])
     assert np.isfinite(model.log_evidence_)
@@ -123,7 +126,7 @@ def test_fewer_rows_than_columns_and_copies_of_a_row(kind, rng):
 
 
 def test_impossible_rows_leave_everything_as_it_was(rng):
-    model = BayesianGMM(covariance_type="full").fit(correlated(rng, 0.5, 20))
+    model = BayesianGMM(covariance_type="full", standardize=False).fit(correlated(rng, 0.5, 20))
     before = model.log_evidence_
     for bad in (np.nan, np.inf, 1e200):
         with pytest.raises(ValueError, match=r"NaN|infinity|squares leave"):
@@ -145,12 +148,14 @@ def test_what_the_prior_draws_is_no_conflict():
     for _ in range(30):
         Sigma = np.atleast_2d(stats.invwishart.rvs(3, 2 * np.eye(2), random_state=rng))
         X = rng.multivariate_normal(rng.multivariate_normal([0, 0], 4 * Sigma), Sigma, size=50)
-        n_warned += bool(BayesianGMM(covariance_type="full").fit(X).warnings_)
+        n_warned += bool(BayesianGMM(covariance_type="full", standardize=False).fit(X).warnings_)
     assert n_warned <= 1
 
 
 def test_an_ellipse_follows_its_component(rng):
-    model = BayesianGMM(covariance_type="full", random_state=0).fit(correlated(rng, 0.9) * [2, 1])
+    model = BayesianGMM(covariance_type="full", random_state=0, standardize=False).fit(
+        correlated(rng, 0.9) * [2, 1]
+    )
     patch = MixtureDisplay.from_estimator(model, rng.normal(size=(5, 2))).ax_.patches[0]
     variances, axes = np.linalg.eigh(model.covariances_[0])
     assert patch.width / 2 == pytest.approx(variances[1] ** 0.5)
@@ -162,13 +167,16 @@ def test_an_ellipse_follows_its_component(rng):
 def test_a_grid_over_kinds_takes_the_one_that_the_rows_have(rng):
     X, rows = correlated(rng, 0.8, 100), np.arange(100)
     search = GridSearchCV(
-        BayesianGMM(random_state=0),
+        BayesianGMM(random_state=0, standardize=False),
         {"covariance_type": ["diag", "full", "spherical"]},
         scoring=evidence_scorer,
         cv=[(rows, rows)],
     ).fit(X)
     assert search.best_params_ == {"covariance_type": "full"}
-    kinds = {kind: BayesianGMM(covariance_type=kind, random_state=0) for kind in ("diag", "full")}
+    kinds = {
+        kind: BayesianGMM(covariance_type=kind, random_state=0, standardize=False)
+        for kind in ("diag", "full")
+    }
     averager = EvidenceModelAverager(list(kinds.items())).fit(X)
     assert averager.weights_[1] > 0.999
     assert "full" in str(compare({kind: model.fit(X) for kind, model in kinds.items()})).split()
@@ -178,14 +186,16 @@ def test_annealed_groups_say_that_they_were(rng):
     X = np.r_[correlated(rng, 0.9, 8) - 6, correlated(rng, 0.9, 8) + 6]
     sampler = SGAIS(n_particles=30, max_particles=30, proposal=None)
     with pytest.warns(EvidenceWarning, match="comes from particles"):
-        model = BayesianGMM(2, covariance_type="full", sampler=sampler, random_state=0).fit(X)
+        model = BayesianGMM(
+            2, covariance_type="full", sampler=sampler, random_state=0, standardize=False
+        ).fit(X)
     assert model.covariances_.shape == (2, 2, 2)
     assert model.weights_.sum() == pytest.approx(1)
 
 
 def test_other_names_are_refused():
     with pytest.raises(ValueError, match=r"covariance_type.*'tied'"):
-        BayesianGMM(covariance_type="tied").fit([[0.0], [1.0]])
+        BayesianGMM(covariance_type="tied", standardize=False).fit([[0.0], [1.0]])
 
 
 @pytest.fixture(scope="module")
@@ -196,7 +206,7 @@ def two_groups():
 
 @pytest.fixture(scope="module")
 def fitted(two_groups):
-    return BayesianGMM(2, covariance_type="full", random_state=0).fit(two_groups)
+    return BayesianGMM(2, covariance_type="full", random_state=0, standardize=False).fit(two_groups)
 
 
 def test_two_correlated_groups_are_two_components(fitted, two_groups):
@@ -204,7 +214,7 @@ def test_two_correlated_groups_are_two_components(fitted, two_groups):
     assert fitted.diagnostics_["n_proposals"] == 1
     found = fitted.component_evidence_
     assert found["log_evidence"][1] == fitted.log_evidence_ > found["log_evidence"][0] + 50
-    one = BayesianGMM(1, covariance_type="full").fit(two_groups)
+    one = BayesianGMM(1, covariance_type="full", standardize=False).fit(two_groups)
     assert found["log_evidence"][0] == pytest.approx(one.log_evidence_, abs=1e-8)
     np.testing.assert_allclose(one.component_evidence_["log_evidence"], one.log_evidence_)
     assert found["log_evidence_std"].shape == (2,)
@@ -224,14 +234,21 @@ def test_what_strata_know_of_a_stream_is_of_the_rows_they_saw(fitted, two_groups
     with pytest.raises(AttributeError, match="was last known at 120 rows, by weight, of 123"):
         stream.component_evidence_  # noqa: B018
     assert stream.log_evidence_std_ >= fitted.log_evidence_std_
-    assert not hasattr(BayesianGMM(2), "component_evidence_")
-    halves = BayesianGMM(2, random_state=0).fit(two_groups[:9].repeat(2, axis=0), sample_weight=[0.5] * 18)
+    assert not hasattr(BayesianGMM(2, standardize=False), "component_evidence_")
+    halves = BayesianGMM(2, random_state=0, standardize=False).fit(
+        two_groups[:9].repeat(2, axis=0), sample_weight=[0.5] * 18
+    )
     one, *_ = halves.component_evidence_["log_evidence"]
-    assert one == pytest.approx(BayesianGMM(1).fit(two_groups[:9]).log_evidence_, abs=1e-8)
+    assert one == pytest.approx(BayesianGMM(1, standardize=False).fit(two_groups[:9]).log_evidence_, abs=1e-8)
 
 
 def test_beyond_the_reservoir_the_reason_is_said(two_groups):
-    model = BayesianGMM(2, sampler=SGAIS(reservoir_size=20, n_particles=50, max_particles=50), random_state=0)
+    model = BayesianGMM(
+        2,
+        sampler=SGAIS(reservoir_size=20, n_particles=50, max_particles=50),
+        random_state=0,
+        standardize=False,
+    )
     with warnings.catch_warnings(action="ignore"):
         model.partial_fit(two_groups[:20]).partial_fit(two_groups[20:60]).partial_fit(two_groups[60:70])
     with pytest.raises(AttributeError, match="was last known at 60 rows, by weight, of 70"):
@@ -270,7 +287,7 @@ def test_strata_survive_a_file(fitted, two_groups, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [7, 50])
 def test_a_stream_of_groups_in_any_pieces_has_the_evidence_of_one_fit(fitted, two_groups, n_rows):
-    stream = BayesianGMM(2, covariance_type="full", random_state=3)
+    stream = BayesianGMM(2, covariance_type="full", random_state=3, standardize=False)
     for start in range(0, len(two_groups), n_rows):
         part = two_groups[start : start + n_rows].copy()
         stream.partial_fit(part)
@@ -285,8 +302,8 @@ def test_beyond_what_strata_answer_particles_carry_on_and_say_so(two_groups, mon
     rng = np.random.default_rng(5)
     X = pair(rng, 0.9, 300)
     with pytest.warns(EvidenceWarning, match="particles carry the evidence on from"):
-        carried = BayesianGMM(2, covariance_type="full", random_state=0).fit(X)
+        carried = BayesianGMM(2, covariance_type="full", random_state=0, standardize=False).fit(X)
     monkeypatch.undo()
-    whole = BayesianGMM(2, covariance_type="full", random_state=0).fit(X)
+    whole = BayesianGMM(2, covariance_type="full", random_state=0, standardize=False).fit(X)
     error = np.hypot(carried.log_evidence_std_, whole.log_evidence_std_)
     assert abs(carried.log_evidence_ - whole.log_evidence_) < 4 * error

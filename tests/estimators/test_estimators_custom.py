@@ -24,11 +24,14 @@ def test_the_linear_model_in_three_functions_is_the_built_in_one():
     custom = BayesianModel(
         log_likelihood,
         **normal_prior(2),
-        sampler=SGAIS(n_particles=30, max_particles=30, mode_search=None),  # which it has, unlike the other
+        # without what a model of one mode has not: a search for others, and a test of the annealed answer
+        sampler=SGAIS(n_particles=30, max_particles=30, mode_search=None, proposal=None),
         random_state=0,
     ).fit(X, y)
     by_trajectories = SGAIS(n_particles=30, max_particles=30, move=HMC(conditional=False), proposal=None)
-    built_in = estimator("linear", noise_std=1.0, fit_intercept=False, sampler=by_trajectories).fit(X, y)
+    built_in = estimator(
+        "linear", noise_std=1.0, fit_intercept=False, sampler=by_trajectories, standardize=False
+    ).fit(X, y)
     assert custom.log_evidence_ == pytest.approx(built_in.log_evidence_, rel=1e-6)
     assert custom.data_fingerprint_ == built_in.data_fingerprint_
     np.testing.assert_allclose(custom.score_samples(X, y), built_in.score_samples(X, y), rtol=1e-5)

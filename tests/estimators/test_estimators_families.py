@@ -79,7 +79,7 @@ def by_quadrature(family, size=None):
 
 def glm(family, **params):
     family = Bernoulli(link="probit") if family == "probit" else family
-    return BayesianGLM(**{"family": family, "random_state": 3} | params)
+    return BayesianGLM(**{"family": family, "random_state": 3} | params, standardize=False)
 
 
 def known(family):
@@ -151,7 +151,7 @@ def test_five_coefficients_by_importance_sampling(family, monkeypatch):
 
 def test_a_gaussian_is_the_linear_regression():
     """Whose evidence is exact, with an offset as with a smaller y."""
-    exact = BayesianLinearRegression().fit(x[:, None], Y["gaussian"]).log_evidence_
+    exact = BayesianLinearRegression(standardize=False).fit(x[:, None], Y["gaussian"]).log_evidence_
     for sampler in (None, Laplace()):
         est = glm("gaussian", sampler=sampler).fit(x[:, None], Y["gaussian"] + 3.0, offset=3.0)
         assert abs(est.log_evidence_ - exact) < 4 * est.log_evidence_std_
@@ -163,10 +163,14 @@ def test_two_classes_are_a_softmax_of_smaller_scales():
     for scale in (0.5, 3.0):
         one = glm("bernoulli", coef_scale=scale, intercept_scale=2.0).fit(x[:, None], Y["bernoulli"])
         small = dict(coef_scale=scale * 0.5**0.5, intercept_scale=2.0 * 0.5**0.5)
-        other = BayesianSoftmaxRegression(**small, random_state=4).fit(x[:, None], Y["bernoulli"])
+        other = BayesianSoftmaxRegression(**small, random_state=4, standardize=False).fit(
+            x[:, None], Y["bernoulli"]
+        )
         std = np.hypot(one.log_evidence_std_, other.log_evidence_std_)
         assert abs(one.log_evidence_ - other.log_evidence_) < 4 * std
-        equal = BayesianSoftmaxRegression(coef_scale=scale, intercept_scale=2.0, random_state=4)
+        equal = BayesianSoftmaxRegression(
+            coef_scale=scale, intercept_scale=2.0, random_state=4, standardize=False
+        )
         assert abs(equal.fit(x[:, None], Y["bernoulli"]).log_evidence_ - one.log_evidence_) > 4 * std
         np.testing.assert_allclose(
             one.predict_proba(x[:5, None]), other.predict_proba(x[:5, None]), atol=0.03
@@ -179,7 +183,7 @@ def test_negative_binomial_beats_poisson_where_counts_are_overdispersed(overdisp
     X = rng.standard_normal((150, 1))
     rate = np.exp(1.0 + 0.5 * X[:, 0]) * (rng.gamma(2.0, 0.5, 150) if overdispersed else 1.0)
     grid = {"family": ["poisson", "negative_binomial"]}
-    model = BayesianGLM(sampler=Laplace(), random_state=0)
+    model = BayesianGLM(sampler=Laplace(), random_state=0, standardize=False)
     search = GridSearchCV(model, grid, scoring=evidence_scorer, cv=FullData(), refit=False)
     poisson, negative = search.fit(X, rng.poisson(rate)).cv_results_["mean_test_score"]
     assert (negative - poisson > 10) if overdispersed else (0 < poisson - negative < 8)
@@ -296,7 +300,7 @@ OF_NUMBERS = ["check_regressors_no_decision_function"]
 @pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
 def test_scikit_learn_check(family, check):
     """Those in which a family makes a difference: of two classes a classifier, of counts a regressor."""
-    est = BayesianGLM(family, sampler=SGAIS(n_particles=30, max_particles=30))
+    est = BayesianGLM(family, sampler=SGAIS(n_particles=30, max_particles=30), standardize=False)
     getattr(estimator_checks, check)("BayesianGLM", est)
 
 

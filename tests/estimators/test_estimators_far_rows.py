@@ -25,7 +25,9 @@ FAR = {
 def check_exact(rng, kind, K, p, n, far, calls=None, **settings):
     """Beside the sum over all allocations."""
     X = FAR[kind](rng, n, p, far)
-    model = BayesianGMM(K, sampler=SGAIS(**settings), random_state=int(rng.integers(2**31)))
+    model = BayesianGMM(
+        K, sampler=SGAIS(**settings), random_state=int(rng.integers(2**31)), standardize=False
+    )
     for start in range(0, n, calls or n):
         model.partial_fit(X[start : start + (calls or n)])
     exact = enumerated(MixtureModel(K, p), Rows.of(X))
@@ -69,7 +71,7 @@ def test_a_far_row_of_a_softmax_regression(rng, far):
     width = np.diff(u)
     exact = logsumexp(np.logaddexp(log_f[1:], log_f[:-1]) - np.log(2) + np.log(width))
     seed = int(rng.integers(2**31))
-    found = BayesianSoftmaxRegression(fit_intercept=False, random_state=seed).fit(x, y)
+    found = BayesianSoftmaxRegression(fit_intercept=False, random_state=seed, standardize=False).fit(x, y)
     assert abs(found.log_evidence_ - exact) < 4.5 * found.log_evidence_std_
     assert found.log_evidence_std_ < 0.2
 
@@ -90,7 +92,7 @@ def test_a_value_without_a_square_is_refused(rng):
     X = rng.normal(size=(30, 2))
     X[7, 0] = 1e200
     with pytest.raises(ValueError, match=r"X has values of 1e\+200, whose squares leave"):
-        BayesianGLM(family="poisson", random_state=0).fit(X, rng.poisson(1.0, size=30))
+        BayesianGLM(family="poisson", random_state=0, standardize=False).fit(X, rng.poisson(1.0, size=30))
 
 
 def three_groups(rng, n, far):
@@ -105,7 +107,9 @@ def three_groups(rng, n, far):
 def check_three_groups(rng, n, far, **settings):
     """Three groups so many prior widths from zero."""
     X, exact = three_groups(rng, n, far)
-    model = BayesianGMM(3, sampler=SGAIS(**settings), random_state=int(rng.integers(2**31))).fit(X)
+    model = BayesianGMM(
+        3, sampler=SGAIS(**settings), random_state=int(rng.integers(2**31)), standardize=False
+    ).fit(X)
     more = model.log_evidence_ - exact  # a few rows between two groups have other allocations
     slack = 4.5 * model.log_evidence_std_ + 1e-9 * abs(exact)
     assert -slack < more < 0.05 + slack, "evidence"
@@ -128,4 +132,6 @@ def test_particles_that_cannot_move_are_said(far):
     rng = np.random.default_rng(5)
     X, y = rng.standard_normal((20, 1)) + far, rng.poisson(2.0, 20)
     with pytest.warns(EvidenceWarning, match="hardly moved"):
-        BayesianGLM(fit_intercept=False, sampler=SGAIS(proposal=None), random_state=0).fit(X, y)
+        BayesianGLM(fit_intercept=False, sampler=SGAIS(proposal=None), random_state=0, standardize=False).fit(
+            X, y
+        )

@@ -5,6 +5,7 @@ import pytest
 import sklearn
 from scipy.integrate import quad
 from scipy.optimize import minimize
+from scipy.special import logsumexp
 from scipy.stats import multivariate_t, norm, poisson
 from sklearn.base import clone
 from sklearn.metrics import r2_score
@@ -19,7 +20,9 @@ Y = RNG.poisson(EXPOSURE * np.exp(0.7 * X[:, 0]))
 
 
 def one_coefficient(**params):
-    return BayesianGLM(fit_intercept=False, sampler=SGAIS(n_particles=1000), random_state=1, **params)
+    return BayesianGLM(
+        fit_intercept=False, sampler=SGAIS(n_particles=1000), random_state=1, **params, standardize=False
+    )
 
 
 def by_quadrature(exposure):
@@ -50,6 +53,20 @@ def test_log_evidence_by_quadrature(exposure):
     check_evidence(streamed, by_quadrature(exposure))
 
 
+@pytest.mark.filterwarnings("ignore:prior and data")
+@pytest.mark.parametrize("offset", [60.0, 130.0, 300.0, 690.0])
+def test_an_offset_far_above_the_counts(rng, offset):
+    """Newton comes down from e^offset, and a search that has not ended is no mode."""
+    y = rng.poisson(2.0, 25)
+    est = BayesianGLM("poisson", standardize=False, intercept_scale=1.0, random_state=0)
+    est.fit(np.zeros((25, 1)), y, offset=offset)
+    b = np.linspace(-offset - 15, -offset + 10, 20_001)
+    log_joint = poisson.logpmf(y[:, None], np.exp(b + offset)).sum(axis=0) + norm.logpdf(b)
+    exact = logsumexp(log_joint) + np.log(b[1] - b[0])
+    assert abs(est.log_evidence_ - exact) < 4 * est.log_evidence_std_ + 1e-3
+    assert est.log_evidence_std_ < 0.05
+
+
 def test_a_lost_offset_is_seen():
     with pytest.raises(AssertionError):
         check_evidence(one_coefficient().fit(X, Y), by_quadrature(EXPOSURE))
@@ -72,7 +89,7 @@ def test_five_coefficients_by_importance_sampling(rng):
     w = np.exp(log_w - log_w.max())
     exact, error = log_w.max() + np.log(w.mean()), w.std() / w.mean() / np.sqrt(len(w))
     assert error < 0.01
-    est = BayesianGLM(sampler=SGAIS(n_particles=1000), random_state=2).fit(X, y)
+    est = BayesianGLM(sampler=SGAIS(n_particles=1000), random_state=2, standardize=False).fit(X, y)
     check_evidence(est, exact)
 
 

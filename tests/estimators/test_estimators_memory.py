@@ -38,14 +38,16 @@ def test_fit_does_not_copy_the_rows(name, tmp_path, rng):
         X = np.memmap(tmp_path / "X", np.float64, "r", shape=X.shape)
     model = ESTIMATORS[name](sampler=SGAIS(reservoir_size=1000), random_state=0)
     y = (rng.random(len(X)) < 0.3).astype(float)
-    peak = peak_of(lambda: model.fit(X, y))
-    assert peak < X.nbytes and model.n_samples_seen_ == len(X)
+    for standardize, most in ((False, 1.0), (True, 1.9)):  # in units of the data there is one copy
+        model.set_params(standardize=standardize)
+        peak = peak_of(lambda: model.fit(X, y))
+        assert peak < most * X.nbytes and model.n_samples_seen_ == len(X)
 
 
 def test_a_copy_would_be_seen(monkeypatch, rng):
     X, y = rng.standard_normal((150_000, 30)), rng.poisson(1.0, 150_000)
     monkeypatch.setattr(_glm, "joined", lambda X, *known: np.column_stack([X, np.zeros(len(X))]))
-    model = BayesianGLM(sampler=SGAIS(reservoir_size=1000), random_state=0)
+    model = BayesianGLM(sampler=SGAIS(reservoir_size=1000), random_state=0, standardize=False)
     assert peak_of(lambda: model.fit(X, y)) > X.nbytes
 
 

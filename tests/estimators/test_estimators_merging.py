@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from estimator_cases import data, estimator
 from mutants import broken
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from sgevidence import (
@@ -21,8 +22,10 @@ from sgevidence import (
     merge,
 )
 from sgevidence.estimators._input import joined_fingerprint as joined
+from sgevidence.models import ExactSums
 
 LINEAR = [dict(), dict(noise_std=0.7), dict(noise_prior=(2.0, 1.0), fit_intercept=False), dict(columns=[1])]
+STATED = dict(standardize=False)
 
 
 def rows(rng, n=60, far=0.0):
@@ -36,9 +39,10 @@ def rows(rng, n=60, far=0.0):
 def test_merged_regressions_have_the_digits_of_one(params, far, rng):
     X, y, w = rows(rng, far=far)
     parts = [slice(0, 1), slice(1, 7), slice(7, 60)]
-    models = [BayesianLinearRegression(**params).fit(X[p], y[p], w[p] + (p.start == 0)) for p in parts]
+    one = BayesianLinearRegression(**params, **STATED)
+    models = [clone(one).fit(X[p], y[p], w[p] + (p.start == 0)) for p in parts]
     w[0] += 1
-    whole = BayesianLinearRegression(**params).fit(X, y, w)
+    whole = one.fit(X, y, w)
     for order in (models[::-1], models):
         merged = merge(*order)
         assert (merged.log_evidence_, merged.log_evidence_std_) == (whole.log_evidence_, 0.0)
@@ -50,8 +54,8 @@ def test_merged_regressions_have_the_digits_of_one(params, far, rng):
 
 def test_merged_components_have_the_digits_of_one(rng):
     X, _, _ = rows(rng, far=1e6)
-    merged = merge(BayesianGMM(1).fit(X[:20]), BayesianGMM(1).fit(X[20:]))
-    whole = BayesianGMM(1).fit(X)
+    one = BayesianGMM(1, standardize=False)
+    merged, whole = merge(clone(one).fit(X[:20]), clone(one).fit(X[20:])), one.fit(X)
     assert merged.log_evidence_ == whole.log_evidence_
     assert merged.data_fingerprint_ == whole.data_fingerprint_
     assert "0.500" in str(compare({"merged": merged, "whole": whole}))
@@ -60,10 +64,10 @@ def test_merged_components_have_the_digits_of_one(rng):
 def test_a_merged_stream_goes_on_and_its_parts_are_as_they_were(rng):
     X, y, _ = rows(rng)
     a = BayesianLinearRegression(random_state=0).partial_fit(X[:20], y[:20])
-    b = BayesianLinearRegression(random_state=1).partial_fit(X[20:40], y[20:40])
+    b = BayesianLinearRegression(random_state=1, units=a.units_).partial_fit(X[20:40], y[20:40])
     before = a.log_evidence_, b.log_evidence_, a.n_samples_seen_
     merged = merge(a, b).partial_fit(X[40:], y[40:])
-    whole = BayesianLinearRegression().fit(X, y)
+    whole = BayesianLinearRegression(units=a.units_).fit(X, y)
     assert merged.log_evidence_ == whole.log_evidence_
     assert (a.log_evidence_, b.log_evidence_, a.n_samples_seen_) == before
     assert merged.evidence_path_["n_samples"].tolist() == [20, 40, 60]
@@ -111,20 +115,67 @@ def test_other_columns_are_refused_by_name(rng):
         merge(a, named[0])
 
 
-def test_units_of_other_rows_are_refused_and_those_of_the_same_are_one_prior(rng):
-    X, y, _ = rows(rng)
-    y *= 5
-    a, b, c = (BayesianLinearRegression(standardize=True) for _ in range(3))
-    a.fit(X[:20], y[:20]), b.fit(X[20:], y[20:])
-    for pair in ((a, b), (b, a)):
-        with pytest.raises(ValueError, match="whose units differ"):
-            merge(*pair)
+@pytest.mark.parametrize("params", LINEAR, ids=str)
+def test_parts_are_stated_in_the_units_of_the_first(params, rng):
+    """One fit in these units has the evidence of all, in any cut, wherever columns and y lie."""
+    X, y, w = rows(rng, n=90, far=1e9)
+    X, y = X * [1e-6, 1.0], 1e5 * y - 1e8
+    w += 1
+    parts = [slice(0, 12), slice(12, 40), slice(40, 90)]
+    models = [BayesianLinearRegression(**params).fit(X[p], y[p], w[p]) for p in parts]
+    for order in (models, models[::-1]):
+        whole = BayesianLinearRegression(**params, units=order[0].units_).fit(X, y, w)
+        merged = merge(*order)
+        assert merged.log_evidence_ == pytest.approx(whole.log_evidence_, rel=1e-14, abs=1e-7)
+        np.testing.assert_array_equal(merged.units_.scale, order[0].units_.scale)
+        error = whole.coef_std_ * np.sqrt(2 / len(whole.particles_))
+        assert np.all(abs(merged.coef_ - whole.coef_) < 5 * error)
+        more = merged.partial_fit(X[:3], y[:3]).log_evidence_
+        assert more == pytest.approx(whole.partial_fit(X[:3], y[:3]).log_evidence_, rel=1e-14, abs=1e-7)
+    stated = BayesianLinearRegression(**params, **STATED).fit(X, y)
     with pytest.raises(ValueError, match="differ in standardize"):
-        merge(a, BayesianLinearRegression().fit(X, y))
-    b.fit(X[:20], y[:20]).partial_fit(X[20:], y[20:])  # its first rows are those of a, and count twice
-    c.fit(X[:20], y[:20]).partial_fit(X, y)
-    assert merge(a, b).log_evidence_ == pytest.approx(c.log_evidence_, abs=1e-9)
-    assert merge(a, b).coef_ == pytest.approx(c.coef_, abs=0.5)
+        merge(models[0], stated)
+
+
+@pytest.mark.parametrize("kind", ["diag", "full", "spherical"])
+def test_parts_of_a_component_are_stated_in_the_units_of_the_first(kind, rng):
+    X = rng.standard_normal((70, 2)) * [1e-3, 5.0] + [0.0, 1e4]
+    X[40:] = 2 * X[40:] - X[0]
+    one, other = (BayesianGMM(1, covariance_type=kind).fit(part) for part in (X[:30], X[30:]))
+    whole = BayesianGMM(1, covariance_type=kind, units=one.units_).fit(X)
+    assert merge(one, other).log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-9)
+
+
+def test_a_shift_that_is_forgotten_is_seen(rng, monkeypatch):
+    right = "mixed + mixed.T + S[0, 0] * np.multiply.outer(d, d)"
+    for wrong in ("mixed + mixed.T", "mixed + S[0, 0] * np.multiply.outer(d, d)"):
+        monkeypatch.setattr(ExactSums, "affine", broken(ExactSums.affine, right, wrong))
+        with pytest.raises(AssertionError):
+            test_parts_are_stated_in_the_units_of_the_first({}, rng)
+
+
+def test_a_column_that_is_constant_in_the_first(rng):
+    X, y, _ = rows(rng, n=60)
+    X[:20, 0] = 7.0
+    a, b = (BayesianLinearRegression().fit(X[p], y[p]) for p in (slice(20), slice(20, 60)))
+    merged = merge(a, b)
+    assert merged.units_.scale[0] == b.units_.scale[0] and merged.units_.center[0] == 7.0
+    whole = BayesianLinearRegression(units=merged.units_).fit(X, y)
+    assert merged.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-9)
+    X[20:, 0] = 9.0  # two constants
+    two = merge(a, BayesianLinearRegression().fit(X[20:], y[20:]))
+    assert two.units_.scale[0] == 2.0
+    whole = BayesianLinearRegression(units=two.units_).fit(X, y)
+    assert two.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-9)
+    assert a.units_.scale[0] == 1.0
+
+
+def test_parts_that_leave_the_units_of_the_first_are_told(rng):
+    X, y, _ = rows(rng)
+    a = BayesianLinearRegression().fit(X[:20], y[:20])
+    with pytest.warns(EvidenceWarning, match="left the units.*column 1"):
+        merged = merge(a, BayesianLinearRegression().fit(X[20:] + np.array([0, 900]), y[20:]))
+    assert any("left the units" in words for words in merged.warnings_)
 
 
 def test_what_has_no_exact_sums_is_refused(rng):

@@ -137,7 +137,7 @@ def test_gaussian_noise_has_a_closed_form(far):
     rng = np.random.default_rng([SEED, 4])
     X = rng.standard_normal((50, 3)) + far
     y = 0.3 * (X[:, 0] - far) + rng.standard_normal(50)
-    exact = EvidenceFeatureSelector(standardize=False).fit(X, y)
+    exact = EvidenceFeatureSelector().fit(X, y)
     selector = EvidenceFeatureSelector(estimator=BayesianGLM("gaussian", sampler=QUICK), random_state=0).fit(
         X, y
     )

@@ -18,7 +18,8 @@ from sgevidence import (
     Exact,
     compare,
 )
-from sgevidence.feature_selection import _g_prior, _posterior
+from sgevidence.feature_selection import _posterior
+from sgevidence.models import GPrior
 
 #: Nothing here is tuned to a seed: any other will do.
 SEED = 20261126
@@ -29,6 +30,16 @@ PUBLISHED = dict(M=0.8535720, So=0.2737083, Ed=0.9746605, Po1=0.6651553, Po2=0.4
 PUBLISHED |= {"M.F": 0.2049659, "Pop": 0.3696150, "NW": 0.6944069, "U1": 0.2525834, "U2": 0.6149388}
 PUBLISHED |= dict(GDP=0.3601179, Ineq=0.9965359, Prob=0.8991841, Time=0.3717976)
 LOG_MARGINALS = [23.65111, 23.5909572, 23.2000822, 23.130999, 23.0164741]
+
+#: rating, complaints, learning of S. Chatterjee and B. Price's attitude data, from R's datasets.
+ATTITUDE = np.array(
+    """
+    43 51 39 63 64 54 71 70 69 61 63 47 81 78 66 43 55 44 58 67 56 71 75 55 72 82 67 67 61 47 64 53
+    58 67 60 39 69 62 42 68 83 45 77 77 72 81 90 72 74 85 69 65 60 75 65 70 57 50 58 54 50 40 34 64
+    61 62 53 66 50 40 37 58 63 54 48 66 77 63 78 75 74 48 57 45 85 85 71 82 82 59
+    """.split(),
+    dtype=float,
+).reshape(-1, 3)
 
 
 def crime():
@@ -65,7 +76,11 @@ def test_a_published_table_is_reproduced(monkeypatch):
     found = selector(size_prior="uniform").fit(X, y)
     np.testing.assert_allclose(found.inclusion_probabilities_, published, atol=0.01)
     # the published numbers are Laplace's, 0.2 nats from the integral; with these all digits agree
-    monkeypatch.setattr(_g_prior, "log_bayes_factor", by_laplace)
+
+    def laplace(prior, rest, k, nu):
+        return by_laplace(rest, k, nu, prior.scale)
+
+    monkeypatch.setattr(GPrior, "log_bayes_factors", laplace)
     found = selector(size_prior="uniform").fit(X, y)
     np.testing.assert_allclose(found.inclusion_probabilities_, published, atol=1e-6)
     np.testing.assert_allclose(found.models_["log_evidence"][:5], LOG_MARGINALS, atol=1e-5)
@@ -98,13 +113,81 @@ def test_bayes_factors_are_integrals_over_g(seed):
     n = float(np.exp(rng.uniform(np.log(3.0), np.log(1e6))).round())
     k = int(min(rng.integers(1, 21), n - 2))
     rest = np.append(rng.uniform(size=4), 10 ** -rng.uniform(0.0, 10.0, 4))
-    found = _g_prior.log_bayes_factor(rest, k, n - 1, n)
+    found = GPrior("inverse-gamma", n).log_bayes_factors(rest, k, n - 1)
     expected = [by_quadrature(r, k, n - 1, n) for r in rest]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-7)
 
 
 def test_a_saturated_model_says_nothing():
-    assert _g_prior.log_bayes_factor(np.array([1e-17]), 9, 9.0, 10.0)[0] == pytest.approx(0.0, abs=1e-6)
+    assert GPrior("inverse-gamma", 10.0).log_bayes_factor(1e-17, 9, 9.0)[0] == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["inverse-gamma", "hyper-g"])
+def test_priors_of_g_are_densities(kind):
+    for scale in (3.0, 0.02, 1e6) if kind == "inverse-gamma" else (3.0, 4.0):
+        u = np.linspace(-60, 120, 200_001)
+        f = np.exp(GPrior(kind, scale).log_density(u))
+        assert np.trapezoid(f, u) == pytest.approx(1.0, abs=1e-8)
+
+
+def brute_g(prior, rest, k, nu):
+    """Given g, and by quadrature over log g."""
+
+    def given(u):
+        g = np.exp(u)
+        return 0.5 * (nu - k) * np.log1p(g) - 0.5 * nu * np.log1p(rest * g)
+
+    if prior.kind == "fixed":
+        return given(np.log(prior.scale))
+    u = np.linspace(-60, 160, 400_001)
+    return logsumexp(given(u) + prior.log_density(u)) + np.log(u[1] - u[0])
+
+
+@pytest.mark.parametrize("coef_prior", ["g", "hyper-g", "unit-information", "bric"])
+def test_one_subset_under_each_g_prior(coef_prior):
+    """Each against the textbook formula; BRIC with more columns than √n and with fewer."""
+    for n, p in ((12, 5), (60, 3)):
+        X, y = problem(n, p, 14, offset=3.0)
+        rscale = 0.4 if coef_prior == "g" else 1.0
+        found = selector(coef_prior=coef_prior, rscale=rscale).fit(X, y)
+        prior = {
+            "g": GPrior("inverse-gamma", 0.16 * n),
+            "hyper-g": GPrior("hyper-g", 3.0),
+            "unit-information": GPrior("fixed", n),
+            "bric": GPrior("fixed", max(n, p**2)),
+        }[coef_prior]
+        Z, z = X - X.mean(axis=0), y - y.mean()
+        for row in found.models_.itertuples():
+            if columns := list(row.columns):
+                ols = np.linalg.lstsq(Z[:, columns], z, rcond=None)[0]
+                rest = np.sum((z - Z[:, columns] @ ols) ** 2) / (z @ z)
+                expected = brute_g(prior, rest, len(columns), n - 1)
+                assert row.log_evidence == pytest.approx(expected, abs=1e-7)
+        assert found.evidence_is_relative_ and np.isfinite(found.predict(X)).all()
+
+
+def test_regressions_of_bayesfactor():
+    """regressionBF(rating ~ complaints + learning, attitude) of R's BayesFactor 0.9.12-4.4."""
+    X, y = ATTITUDE[:, 1:], ATTITUDE[:, 0]
+    for rscale, both, complaints, learning in (
+        ("medium", 12.241787, 12.943090, 4.638537),
+        (np.sqrt(0.5), 12.661955, 13.440809, 4.811959),
+    ):
+        table = selector(rscale=rscale).fit(X, y).models_
+        known = {row.columns: row.log_evidence for row in table.itertuples()}
+        assert known[0,] == pytest.approx(complaints, abs=1e-3)
+        assert known[1,] == pytest.approx(learning, abs=1e-3)
+        assert known[0, 1] == pytest.approx(both, abs=1e-3)
+
+
+@pytest.mark.parametrize("params", [dict(rscale=0.0), dict(rscale="large"), dict(rscale=-1.0)])
+def test_scales_that_are_none(params):
+    X, y = problem(20, 2, 12)
+    with pytest.raises(ValueError, match="rscale must be a positive number or one of"):
+        selector(**params).fit(X, y)
+    for coef_prior in ("independent", "bric"):
+        with pytest.raises(ValueError, match=f'coef_prior="{coef_prior}" has no use for rscale'):
+            selector(coef_prior=coef_prior, rscale=0.5).fit(X, y)
 
 
 # -- subsets ------------------------------------------------------------------------------------------
@@ -254,9 +337,9 @@ def test_a_rank_that_is_not_counted_is_seen(monkeypatch):
     X, y = problem(40, 4, 2)
     _, _, inclusion = brute_force(X, y)
     wrong = broken(
-        _g_prior.log_bayes_factor, "integrand(rest[part], k, nu, n)", "integrand(rest[part], 1, nu, n)"
+        GPrior.log_bayes_factors, "self.log_terms(rest[part], k, nu)", "self.log_terms(rest[part], 1, nu)"
     )
-    monkeypatch.setattr(_g_prior, "log_bayes_factor", wrong)
+    monkeypatch.setattr(GPrior, "log_bayes_factors", wrong)
     assert np.abs(selector().fit(X, y).inclusion_probabilities_ - inclusion).max() > 1e-3
 
 

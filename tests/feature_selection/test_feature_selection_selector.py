@@ -10,12 +10,20 @@ import pytest
 from mutants import broken
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sgevidence.feature_selection._average as _average
-from sgevidence import BayesianLinearRegression, EvidenceFeatureSelector, Exact, compare
+from sgevidence import (
+    BayesianGLM,
+    BayesianLinearRegression,
+    EvidenceFeatureSelector,
+    EvidenceWarning,
+    Exact,
+    compare,
+)
 
 
 @pytest.fixture
@@ -34,15 +42,87 @@ def answers(selector):
 @pytest.mark.parametrize("offset", [0.0, 1e8])
 def test_a_stream_equals_one_fit(rows, offset):
     X, y = rows[0] + offset, rows[1]
-    stream, buffer = EvidenceFeatureSelector(), np.empty((30, 5))
+    given = EvidenceFeatureSelector(units=EvidenceFeatureSelector().fit(X[::2], y[::2]).units_)
+    stream, buffer = clone(given), np.empty((30, 5))
     for start in (0, 1, 30, 60):  # chunks of one row and of many, in a buffer that is filled again
         stop = {0: 1, 1: 30}.get(start, start + 30)
         part = buffer[: stop - start]
         part[:] = X[start:stop]
         stream.partial_fit(part, y[start:stop])
-    whole = EvidenceFeatureSelector().fit(X, y)
+    whole = given.fit(X, y)
     np.testing.assert_allclose(answers(stream), answers(whole), rtol=0, atol=1e-8)
     assert stream.n_samples_seen_ == 90 and stream.data_fingerprint_ == whole.data_fingerprint_
+
+
+@pytest.mark.parametrize("first", [1, 2, 9])
+def test_a_small_first_call_is_held(rows, first):
+    """Units are those of the held rows and of the call that ends the holding."""
+    X, y = rows[0] * [1.0, 1e3, 1.0, 1e-3, 1.0] + 1e4, 1e4 + rows[1]
+    stream, buffer = EvidenceFeatureSelector(), np.empty((first, 5))
+    buffer[:] = X[:first]
+    stream.partial_fit(buffer, y[:first])
+    buffer[:] = np.nan  # the caller uses it again
+    assert stream.n_samples_seen_ == first and not hasattr(stream, "log_evidence_")
+    for ask in (lambda: stream.log_evidence_, lambda: stream.predict(X), lambda: stream.transform(X)):
+        with pytest.raises(NotFittedError, match=f"holds {first} rows"):
+            ask()
+    stream = pickle.loads(pickle.dumps(stream)).partial_fit(X[first:40], y[first:40])
+    once = EvidenceFeatureSelector().partial_fit(X[:40], y[:40])
+    np.testing.assert_array_equal(answers(stream), answers(once))
+    assert stream.data_fingerprint_ == once.data_fingerprint_ and stream.n_samples_seen_ == 40
+    with pytest.raises(ValueError, match="fewer than two distinct"):
+        EvidenceFeatureSelector().fit(X[:first], np.full(first, 3.0))
+
+
+def test_a_constant_y_is_held_until_it_varies(rows):
+    X, y = rows
+    stream = EvidenceFeatureSelector().partial_fit(X[:20], np.full(20, y[0]))
+    assert not hasattr(stream, "log_evidence_")
+    whole = EvidenceFeatureSelector().fit(X, np.r_[np.full(20, y[0]), y[20:]])
+    np.testing.assert_array_equal(answers(stream.partial_fit(X[20:], y[20:])), answers(whole))
+
+
+def test_a_late_column_gets_its_unit_when_it_varies(rows):
+    X, y = rows
+    X = X * 1e3
+    X[:30, 1] = 5.0
+    stream = EvidenceFeatureSelector().partial_fit(X[:30], y[:30])
+    assert stream.units_.scale[1] == 1.0 and stream.units_.waits.tolist() == [False, True] + [False] * 3
+    stream.partial_fit(X[30:], y[30:])
+    assert stream.units_.scale[1] == pytest.approx(X[:, 1].std()) and not stream.units_.waits.any()
+    given = EvidenceFeatureSelector(units=stream.units_).fit(X, y)
+    np.testing.assert_allclose(answers(stream), answers(given), rtol=1e-9)
+
+
+def test_a_stream_that_leaves_its_units_is_told(rows):
+    X, y = rows
+    stream = EvidenceFeatureSelector().partial_fit(X, y)
+    with pytest.warns(EvidenceWarning, match="left the units.*column 2"):
+        stream.partial_fit(np.tile(X + np.array([0, 0, 300, 0, 0]), (3, 1)), np.tile(y, 3))
+    assert any("left the units" in words for words in stream.warnings_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", EvidenceWarning)
+        stream.partial_fit(X + np.array([0, 0, 300, 0, 0]), y)  # once
+    y = y.copy()
+    y[7] = 1e6
+    with pytest.warns(EvidenceWarning, match="made by few rows"):
+        EvidenceFeatureSelector().fit(X, y)
+
+
+def test_what_is_stated_beside_standardize(rows):
+    X, y = rows
+    units = BayesianLinearRegression().fit(X, y).units_
+    given, own = EvidenceFeatureSelector(units=units).fit(X, y), EvidenceFeatureSelector().fit(X, y)
+    np.testing.assert_allclose(answers(given), answers(own), rtol=1e-9)
+    with pytest.raises(ValueError, match="leave out one"):
+        EvidenceFeatureSelector(units=units, standardize=False).fit(X, y)
+    with pytest.raises(ValueError, match="no use for units"):
+        EvidenceFeatureSelector(units=units, coef_prior="g").fit(X, y)
+    counts = EvidenceFeatureSelector(estimator=BayesianGLM("poisson"), random_state=0)
+    counts.fit(X[:, :2], np.arange(90) % 3)
+    assert BayesianGLM("poisson", units=counts.units_, random_state=0).fit(X[:, :2], np.arange(90) % 3)
+    with pytest.raises(ValueError, match="no use for standardize"):
+        clone(counts).set_params(standardize=False).fit(X[:, :2], np.arange(90) % 3)
 
 
 def test_subsets_are_weighed_when_asked_for(rows, monkeypatch):
@@ -74,7 +154,7 @@ def test_one_subset_predicts_as_the_regression(rows):
 
 def test_predictions_are_averages_over_subsets(rows):
     X, y = rows
-    selector = EvidenceFeatureSelector(noise_std=0.7, coef_scale=2.0).fit(X, y)
+    selector = EvidenceFeatureSelector(noise_std=0.7, coef_scale=2.0, standardize=False).fit(X, y)
     mean, second = np.zeros(4), np.zeros(4)
     new = X[:4] * 2 + 1
     for row in selector.models_.itertuples():
@@ -103,8 +183,8 @@ def test_predictions_without_the_subsets_disagreement_are_seen(rows, monkeypatch
 def test_far_columns_predict_as_near_ones(rows):
     X, y = rows
     y = y - y.mean()
-    near = EvidenceFeatureSelector(intercept_scale=1e10).fit(X, y)
-    far = EvidenceFeatureSelector(intercept_scale=1e10).fit(X + 2.0**27, y)
+    stated = EvidenceFeatureSelector(intercept_scale=1e10, standardize=False)
+    near, far = clone(stated).fit(X, y), clone(stated).fit(X + 2.0**27, y)
     for one, other in zip(near.predict(X, return_std=True), far.predict(X + 2.0**27, return_std=True)):
         np.testing.assert_allclose(one, other, atol=1e-4)
 
@@ -186,3 +266,29 @@ def test_no_warning_in_the_ordinary_case(rows):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         EvidenceFeatureSelector().fit(*rows).predict(rows[0], return_std=True)
+
+
+@pytest.mark.parametrize("value", [0.0, -3.3, 2.0, 1e6])
+@pytest.mark.parametrize("coef_prior, words", [("independent", "prior and data"), ("g", "y is constant")])
+def test_a_constant_y_is_no_answer_in_silence(rng, value, coef_prior, words):
+    """Rounding, or nothing, decides: the linear regression says so, too."""
+    selector = EvidenceFeatureSelector(coef_prior=coef_prior, standardize=False)
+    selector.fit(rng.standard_normal((30, 3)), np.full(30, value))
+    with pytest.warns(EvidenceWarning, match=words):
+        selector.log_evidence_  # noqa: B018
+
+
+@pytest.mark.parametrize("factor", [1e-90, 1e-200, 1e-300, 1e-310])
+def test_a_column_in_a_tiny_unit_has_no_say(rng, factor):
+    """Its coefficient's prior does not reach: the evidence is that of the other columns."""
+    X = rng.standard_normal((40, 3))
+    y = X[:, 0] + rng.standard_normal(40)
+    model = EvidenceFeatureSelector(size_prior="uniform", standardize=False)
+    others = clone(model).fit(X[:, [0, 2]], y)
+    tiny = clone(model).fit(X * [1.0, factor, 1.0], y)
+    assert tiny.log_evidence_ == pytest.approx(others.log_evidence_, abs=1e-9)
+    expected = [*others.inclusion_probabilities_, 0.5]
+    np.testing.assert_allclose(tiny.inclusion_probabilities_[[0, 2, 1]], expected, atol=1e-9)
+    scale_free = clone(model).set_params(coef_prior="g")
+    scaled = clone(scale_free).fit(X * [1.0, factor, 1.0], y)
+    assert scaled.log_evidence_ == pytest.approx(scale_free.fit(X, y).log_evidence_, abs=1e-6)

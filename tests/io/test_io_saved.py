@@ -10,7 +10,8 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from estimator_cases import KINDS, data, first_call, noisy, part, same_fit
+from estimator_cases import KINDS, data, estimator, first_call, noisy, part, same_fit
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -62,10 +63,10 @@ SLOW = ("gmm", "custom")  # go one way: what differs is in the state, not in the
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stream_goes_on_bit_for_bit(kind, tmp_path):
-    one = noisy(kind).partial_fit(*part(kind, 0, 8), **first_call(kind))
+    one = noisy(kind).partial_fit(*part(kind, 0, 12), **first_call(kind))
     ways = WAYS[:1] if kind in SLOW else WAYS
     others = [way(one, tmp_path, FUNCTIONS if kind == "custom" else ()) for way in ways]
-    for start, stop in ((8, 9), (9, 16)):
+    for start, stop in ((12, 13), (13, 20)):
         one.partial_fit(*part(kind, start, stop))
         for other in others:
             other.partial_fit(*part(kind, start, stop))
@@ -73,9 +74,26 @@ def test_a_stream_goes_on_bit_for_bit(kind, tmp_path):
             assert other.evidence_path_.keys() == one.evidence_path_.keys()
 
 
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "custom"])
+def test_rows_that_are_held_are_in_the_file(kind, tmp_path):
+    """And units, as a value of their own, in an estimator that is given some."""
+    one = noisy(kind).partial_fit(*part(kind, 0, 4), **first_call(kind))
+    for way in WAYS:
+        other = way(one, tmp_path)
+        with pytest.raises(NotFittedError, match="holds 4 rows"):
+            other.log_evidence_  # noqa: B018
+    stop = 12 if kind in SLOW else 40
+    one.partial_fit(*part(kind, 4, stop))
+    same_fit(one, other.partial_fit(*part(kind, 4, stop)))
+    given = estimator(kind, units=one.units_)
+    again = through_save(given, tmp_path)
+    np.testing.assert_array_equal(again.units.scale, one.units_.scale)
+    same_fit(given.fit(*part(kind, 0, 12)), again.fit(*part(kind, 0, 12)))
+
+
 def test_closed_forms_and_fits_of_all_rows_at_once(tmp_path):
     X, y = data("linear", 10)
-    one = BayesianLinearRegression(random_state=0).partial_fit(X[:5], y[:5])
+    one = BayesianLinearRegression(random_state=0).partial_fit(X[:5], y[:5])  # held
     other = through_save(one, tmp_path)
     same_fit(one.partial_fit(X[5:], y[5:]), other.partial_fit(X[5:], y[5:]))
     one = BayesianLinearRegression(noise_std=0.5, sampler=PriorSampling(), random_state=0).fit(X, y)
@@ -222,7 +240,7 @@ class CountedCalls:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_stream_that_is_killed_anywhere_ends_with_the_digits_of_one_that_is_not(tmp_path, rng):
-    X, y = data("linear", 9)
+    X, y = data("linear", 14)  # of which nine are held
     with CountedCalls() as calls:
         whole = stream(tmp_path / "whole.sge", X, y)
     path, n_kills = tmp_path / "killed.sge", 0
@@ -238,6 +256,24 @@ def test_a_stream_that_is_killed_anywhere_ends_with_the_digits_of_one_that_is_no
         n_kills += os.WIFSIGNALED(os.waitpid(child, 0)[1])
     assert n_kills > 0
     same_fit(load(path), whole)
+    save(load(path), path)  # what a killed process has left behind is gone after the next call
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["killed.sge", "whole.sge"]
+
+
+def test_the_part_of_another_process_is_left_alone(file, tmp_path):
+    """Its lock says that it is being written; one without a lock will not be finished."""
+    fcntl = pytest.importorskip("fcntl")
+    path, written, left, other = (
+        tmp_path / name
+        for name in ("one.sge", ".one.sge.0a0a.part", ".one.sge.0b0b.part", ".two.sge.0c0c.part")
+    )
+    for each in (written, left, other):
+        each.write_bytes(b"half")
+    with open(written, "rb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        save(BayesianGMM(2), path)
+    assert written.exists() and other.exists() and not left.exists()
+    assert load(path).n_components == 2
 
 
 def test_mlflow_goes_on_with_types_that_are_trusted_or_with_cloudpickle(tmp_path):

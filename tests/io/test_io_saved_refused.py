@@ -3,10 +3,13 @@
 import hashlib
 import io
 import json
+import os
 import pickle
 import re
 import sys
+import tracemalloc
 import zipfile
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -88,6 +91,74 @@ def test_other_versions_are_named(file, tmp_path):
     old = {"version": "0.0.1", "fields": {"sgevidence.history._memory.Gone": ["anchor"]}}
     refused(forged(file, path, old), "0.0.1, whose Gone")
     assert load(forged(file, path, {"version": "0.0.1"})).log_evidence_ == load(file).log_evidence_
+
+
+def test_what_is_no_file_is_left_alone(tmp_path):
+    """A pipe, a folder, a device, and links to them: replacing them is what no one can have meant."""
+    pipe, folder, device = tmp_path / "pipe", tmp_path / "folder", Path(os.devnull)
+    os.mkfifo(pipe)
+    folder.mkdir()
+    for there in (pipe, folder, device):
+        link = tmp_path / f"to_{there.name}"
+        link.symlink_to(there)
+        for path in (there, link):
+            before = path.stat()
+            with pytest.raises(ValueError, match=f"{path.name} is a .*: give the path of a file"):
+                save(BayesianGMM(2), path)
+            refused(path, "give the path of a file")
+            assert path.stat().st_ino == before.st_ino and path.stat().st_mode == before.st_mode
+    assert sorted(p.name for p in tmp_path.iterdir()) == [
+        "folder", "pipe", "to_folder", "to_null", "to_pipe"
+    ]  # fmt: skip
+
+
+FORGED = {
+    "no JSON": b"{",
+    "no text": b"\xff\xfe",
+    "deep": b"[" * 100_000,
+    "a list": b"[]",
+    "null": b"null",
+    "no version": b'{"fields": {}}',
+    "no fields": b'{"version": "0.0.1"}',
+    "a number": b'{"version": 1, "fields": {}}',
+    "fields are a list": b'{"version": "0.0.1", "fields": ["a"]}',
+    "an endless version": b'{"version": "%s", "fields": {}}' % (b"9" * 5000),
+    "fields are a number": b'{"version": "0.0.1", "fields": 3}',
+}
+
+
+@pytest.mark.parametrize("line", FORGED.values(), ids=FORGED)
+def test_forged_headers_are_named(file, tmp_path, line):
+    archive = file.read_bytes().split(b"\n", 3)[3]
+    path, body = tmp_path / "forged.sge", line + b"\n" + archive
+    path.write_bytes(b"sgevidence-state 1\n" + hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+    refused(path, "has no header of sgevidence.save")
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "sgevidence.", "sgevidence..io", "sgevidence.io.\0", "sgevidence.x.Y"]
+)
+def test_forged_names_of_classes_are_named(file, tmp_path, name):
+    path = forged(file, tmp_path / "forged.sge", {"version": "0.0.1", "fields": {name: ["a"]}})
+    refused(path, "holds other fields")
+
+
+def test_a_state_number_without_end(file, tmp_path):
+    path = tmp_path / "long.sge"
+    path.write_bytes(b"sgevidence-state " + b"1" * 10_000 + b"\n" + file.read_bytes().partition(b"\n")[2])
+    refused(path, "was not written by")
+
+
+def test_an_archive_that_would_grow_is_not_unpacked(file, tmp_path):
+    """It is refused by what it says of itself: nothing is unpacked."""
+    grows = io.BytesIO()
+    with zipfile.ZipFile(grows, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("schema.json", b" " * 30_000_000)
+    path = forged(file, tmp_path / "grows.sge", archive=grows.getvalue())
+    tracemalloc.start()
+    refused(path, "would unpack .* bytes to 30,000,000")
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    tracemalloc.stop()
 
 
 class Harmful(BaseEstimator):

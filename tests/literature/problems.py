@@ -94,7 +94,7 @@ def pima_rows(*columns: str):
 def pima_model(tau: float, **parameters):
     """θ ~ N(0, I/τ) for the difference of two classes' coefficients, each of half that variance."""
     scale = 1 / sqrt(2 * tau)
-    return BayesianSoftmaxRegression(coef_scale=scale, intercept_scale=scale, **parameters)
+    return BayesianSoftmaxRegression(coef_scale=scale, intercept_scale=scale, standardize=False, **parameters)
 
 
 # -- galaxies: a mixture of normals -------------------------------------------------------------------------

@@ -9,7 +9,9 @@ from enumeration import partitions
 from mutants import broken
 from scipy import stats
 from scipy.special import gammaln
+from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
 
+from sgevidence import BayesianGMM
 from sgevidence.mixtures import (
     Strata,
     _evidence,
@@ -274,3 +276,9 @@ def test_full_covariances_of_few_rows_are_doubted():
 def test_refusals(n_components, X):
     with pytest.raises(ValueError):
         mixture_evidence(DiagonalGaussian(1), X, n_components)
+
+
+@pytest.mark.slow
+def test_rows_in_another_order_or_repeated_have_the_same_digits():
+    """scikit-learn's check, at the defaults, where the allocation is not certain."""
+    check_sample_weight_equivalence_on_dense_data("gmm", BayesianGMM(2))

@@ -1,5 +1,7 @@
 """Evidence under other priors: by fits, and by weights of draws at hand."""
 
+import warnings
+
 import numpy as np
 import pytest
 from estimator_cases import slope_model
@@ -12,6 +14,7 @@ from sgevidence import (
     BayesianGMM,
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
+    EvidenceWarning,
     Exact,
     Laplace,
     prior_sensitivity,
@@ -68,15 +71,36 @@ def test_far_columns_have_coordinates_that_depend_on_the_prior():
     rng = np.random.default_rng(0)
     X = 1e7 + rng.standard_normal((60, 1))
     y = rng.poisson(2.0, 60)
-    fit = BayesianGLM(intercept_scale=2.0, sampler=Laplace(), random_state=0).fit(X, y)
+    fit = BayesianGLM(intercept_scale=2.0, sampler=Laplace(), random_state=0, standardize=False).fit(X, y)
     assert hasattr(fit._model, "to_plain")
     found = reweight_prior(fit, intercept_scale=3.0)
-    again = BayesianGLM(intercept_scale=3.0, sampler=Laplace(), random_state=0).fit(X, y)
+    again = BayesianGLM(intercept_scale=3.0, sampler=Laplace(), random_state=0, standardize=False).fit(X, y)
     assert abs(found.log_evidence - again.log_evidence_) < 0.02 + 4 * found.log_evidence_std
 
 
+def test_units_are_held_fixed_and_an_offset_is_known():
+    """The prior of a default fit is in units of its rows; None is the scale that was used."""
+    rng = np.random.default_rng(1)
+    X, exposure = rng.standard_normal((80, 2)) * [1e3, 1.0] + [0.0, 290.0], rng.normal(5.0, 1.0, 80)
+    y = rng.poisson(np.exp(0.4e-3 * X[:, 0] + exposure - 5))
+    fit = BayesianGLM(random_state=0).fit(X, y, offset=exposure)
+    found = reweight_prior(fit, coef_scale=1.5)
+    again = BayesianGLM(random_state=0, coef_scale=1.5).fit(X, y, offset=exposure)
+    assert abs(found.log_evidence - again.log_evidence_) < 0.02 + 4 * found.log_evidence_std
+    table = prior_sensitivity(BayesianGLM(random_state=0), X, y)
+    for sign, scale in (("/", 2.5 / 3), ("*", 7.5)):
+        stated = BayesianGLM(random_state=0, intercept_scale=scale).fit(X, y)
+        known = table["log_evidence"][table.index.index(f"intercept_scale {sign} 3")]
+        assert abs(known - stated.log_evidence_) < 0.05
+
+
 def test_draws_that_do_not_cover_are_not_believed():
-    assert not reweight_prior(line().fit(*diabetes()), coef_scale=0.01).is_reliable
+    fit = line().fit(*diabetes())
+    with pytest.warns(EvidenceWarning, match="draws count under coef_scale=0.01, too few"):
+        assert not reweight_prior(fit, coef_scale=0.01).is_reliable
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert reweight_prior(fit, coef_scale=0.9).is_reliable
 
 
 def test_the_table_has_the_evidence_of_each_prior():
@@ -98,13 +122,14 @@ def test_the_table_has_the_evidence_of_each_prior():
 
 def test_the_table_reweights_where_an_evidence_has_an_error():
     X, y = load_iris(return_X_y=True)
-    est = BayesianSoftmaxRegression(standardize=True, random_state=0)
+    est, stated = BayesianSoftmaxRegression(random_state=0), {"coef_scale": 1.0, "intercept_scale": 2.5}
     table = prior_sensitivity(est, X[::3, :2], y[::3], factor=1.5)
     reweighted = ~np.isnan(table["ess"])
     assert reweighted.any() and max(map(len, repr(table).splitlines())) <= 80
     for k in np.flatnonzero(reweighted):
         name, sign, _ = table.index[k].split()
-        other = clone(est).set_params(**{name: 1.5 if sign == "*" else 1 / 1.5}).fit(X[::3, :2], y[::3])
+        scale = stated[name] * (1.5 if sign == "*" else 1 / 1.5)
+        other = clone(est).set_params(**{name: scale}).fit(X[::3, :2], y[::3])
         error = np.hypot(table["log_evidence_std"][k], other.log_evidence_std_)
         assert abs(table["log_evidence"][k] - other.log_evidence_) < 4 * error
         mean, std = other.coef_[0, 0], other.coef_std_[0, 0]

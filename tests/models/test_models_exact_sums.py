@@ -61,3 +61,12 @@ MUTANTS = [
 def test_power(rng, weights, right, wrong):
     with pytest.raises(AssertionError):
         check(rng, weights, classmethod(broken(ExactSums.of.__func__, right, wrong)).__get__(None, ExactSums))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_what_is_not_finite_has_no_sum(value):
+    """Slices of it would never end."""
+    v, w = np.ones((5, 2)), np.ones(5)
+    v[3, 1] = value
+    with pytest.raises(ValueError, match="not finite"):
+        ExactSums.of(v, w)

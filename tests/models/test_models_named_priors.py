@@ -37,6 +37,8 @@ DISTRIBUTIONS = [
     stats.halflogistic(),
     stats.halfnorm(scale=2),
     stats.hypsecant(),
+    stats.foldcauchy(1.3),
+    stats.invgamma(0.5, scale=3),
     stats.invgamma(1),
     stats.invgauss(0.15),
     stats.invweibull(10.6),
@@ -164,6 +166,32 @@ def test_ends_of_the_support_are_never_reached_and_not_resolved():
         "r": [True, False],
         "x": [False, False],
     }
+
+
+@pytest.mark.parametrize("dist", [stats.invgamma(0.5), stats.foldcauchy(0.0), stats.foldcauchy(4.0)])
+def test_closed_forms_are_the_quantiles_of_scipy(dist):
+    """In both tails, and at the median."""
+    z = np.r_[-6.0, -2.0, -1e-9, 0.0, 1e-9, 1.0, 6.0]
+    found = _quantiles.at_normal(z, dist.args, dist.dist)
+    np.testing.assert_allclose(
+        np.where(z < 0, dist.cdf(found), dist.sf(found)), stats.norm.sf(abs(z)), rtol=1e-6
+    )
+    assert dist.args == (4.0,) or np.allclose(found[1:6], dist.ppf(stats.norm.cdf(z[1:6])), rtol=1e-6)
+
+
+def test_a_quantile_that_scipy_loses_is_the_border():
+    """As of beta(3, 3) beyond 22 standard deviations, beside a wide prior; wrong shapes are still refused."""
+    priors = NamedPriors({"rho": stats.beta(3, 3, loc=-1, scale=2), "x": stats.norm(0, 100)})
+    z = np.array([[-30.0, 0.0], [30.0, 0.0], [0.3, 40.0]])
+    with np.errstate(all="ignore"):
+        rho = priors.named(z)["rho"]
+        assert rho.tolist()[:2] == [-1.0, pytest.approx(1.0)] and abs(rho[2]) < 1
+        assert priors.unresolved(z)["rho"].tolist() == [True, True, False]
+        gradient = value_and_grad(lambda t: priors.natural(t)["rho"][:, 0], z)[1]
+    assert np.isfinite(gradient).all()
+    mixed = NamedPriors({"a": stats.norm(), "x": lambda p: stats.beta(p["a"], 3)})
+    with pytest.raises(ValueError, match="not defined for all its shapes"):
+        mixed.natural(np.array([[1.0, 0.0], [-1.0, 0.0]]))
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def fed(model, X, y=None):
     """A filter that has seen rows, and a run that it follows."""
     watching = RunFilter(model, 1 / 50, 30, X.shape[1])
     if model.warm_up:
-        model.settle(watching.runs, X[: model.warm_up])
+        model.settle(watching.runs, X[: model.warm_up], None if y is None else y[: model.warm_up])
     for i in range(len(X)):
         watching.absorb(X[i : i + 1], None if y is None else y[i : i + 1])
         watching.prune()
@@ -72,9 +72,11 @@ def test_classes_and_counts_have_the_sum_of_their_probabilities(rng):
 
 def check_continuous(rng, names):
     x = rng.normal(size=(33, 1))
+    target = 0.7 * x[:, 0] + rng.normal(size=33)
     cases = {
         "normal": (NormalSegment(), x, None),
-        "regression": (RegressionSegment(), x, 0.7 * x[:, 0] + rng.normal(size=33)),
+        "regression": (RegressionSegment(), x, target),
+        "one noise": (RegressionSegment(noise_prior=(1.0, 1.0)), x, target),
         "series": (SeriesSegment(), np.round(10.0 + autoregression(rng, 33, 0.7), 6)[:, None], None),
     }
     for model, X, y in (cases[name] for name in names):
@@ -89,7 +91,7 @@ def check_continuous(rng, names):
 
 
 def test_numbers_have_the_integral_of_their_density(rng):
-    check_continuous(rng, ("normal", "regression", "series"))
+    check_continuous(rng, ("normal", "regression", "one noise", "series"))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from mutants import broken
 from scipy.stats import norm
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LinearRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -27,7 +27,10 @@ FAST = SGAIS(n_particles=30, max_particles=30)
 
 
 def gmm():
-    return BayesianGMM(1, sampler=SGAIS(n_particles=300, max_particles=300), random_state=0)
+    """With the prior of a NormalSegment."""
+    return BayesianGMM(
+        1, standardize=False, sampler=SGAIS(n_particles=300, max_particles=300), random_state=0
+    )
 
 
 def linear():
@@ -259,13 +262,28 @@ def test_rows_of_dicts(rng):
         monitor.update({"a": 1.0})
 
 
+def test_a_change_is_warned_of_before_it_is_declared(rng):
+    series = np.append(rng.normal(size=100), rng.normal(size=60) + 1.0)
+    monitor, warned, probable = EvidenceMonitor(NormalSegment()), [], []
+    assert not monitor.warning_detected
+    for i, x in enumerate(series):
+        monitor.update(x)
+        assert not (monitor.warning_detected and monitor.drift_detected)
+        warned += [i] * monitor.warning_detected
+        probable += [i] * bool(monitor.change_probability_[-1] > 0.5)
+    declared = [d.row for d in monitor.detections_]
+    assert warned == [i for i in probable if i not in declared]
+    assert any(100 <= i < declared[-1] for i in warned)
+
+
 @pytest.mark.filterwarnings("ignore:column 0 has only 2 different values")  # half of them are wrong
-def test_in_a_pipeline_of_river(rng):
+@pytest.mark.parametrize("train_in_background", [False, True])
+def test_in_a_pipeline_of_river(rng, train_in_background):
     drift = pytest.importorskip("river.drift")
     from river.naive_bayes import GaussianNB
 
     model = drift.DriftRetrainingClassifier(
-        GaussianNB(), EvidenceMonitor(NormalSegment()), train_in_background=False
+        GaussianNB(), EvidenceMonitor(NormalSegment()), train_in_background=train_in_background
     )
     right = []
     for i in range(600):
@@ -276,15 +294,18 @@ def test_in_a_pipeline_of_river(rng):
     assert np.mean(right[-100:]) > 0.8
 
 
+@pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("model", [linear(), averager()], ids=["estimator", "averager"])
-def test_rows_may_come_one_at_a_time(model, rng):
-    """Also the first; it raised a math domain error."""
+def test_rows_may_come_one_at_a_time(model, standardize, rng):
+    """Also the first; it raised a math domain error.  Units are of ten rows."""
+    given = {name: standardize for name in model.get_params() if name.split("__")[-1] == "standardize"}
+    model = clone(model).set_params(**given)
     X, y = regression_stream(rng, n=15, change=10)
     monitor = EvidenceMonitor(model)
     for x, target in zip(X, y):
         monitor.update(x, target)
     assert monitor.n_samples_seen_ == 15 and np.isfinite(monitor.log_evidence_)
-    assert monitor.log_predictive_path_["n_samples"].tolist() == list(range(1, 16))
+    assert monitor.log_predictive_path_["n_samples"].tolist() == ([10] if standardize else list(range(1, 16)))
 
 
 def test_a_few_rows_that_agree_do_not_stand_out():

@@ -5,8 +5,15 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from sgevidence import EvidenceMonitor
-from sgevidence.monitoring import EvidenceDetector, NormalSegment, RegressionSegment, segment
+from sgevidence import BayesianGMM, EvidenceMonitor
+from sgevidence.monitoring import (
+    CountSegment,
+    EvidenceDetector,
+    NormalSegment,
+    RegressionSegment,
+    SeriesSegment,
+    segment,
+)
 
 
 @pytest.fixture
@@ -35,6 +42,42 @@ def test_a_flat_row_of_many_columns_and_a_flat_x_with_y_are_refused(rng):
         monitor.partial_fit(rng.normal(size=3))
     with pytest.raises(ValueError, match="1D array"):
         EvidenceMonitor(RegressionSegment()).fit(rng.normal(size=20), rng.normal(size=20))
+
+
+def test_what_is_missing_is_refused(series):
+    """Not the number under a mask, nor a choke on pandas.NA."""
+    hidden = np.ma.masked_greater(series.to_numpy(), 7.0)
+    objects = series.astype(object)
+    objects.iloc[5] = pd.NA
+    for call in (EvidenceMonitor(MODEL).fit, EvidenceMonitor(MODEL).partial_fit, segment):
+        with pytest.raises(ValueError, match="X is a masked array"):
+            call(hidden)
+        with pytest.raises(ValueError, match="X contains NaN or another missing value, <NA> in row 5"):
+            call(objects)
+        with pytest.raises(ValueError, match="y is a masked array"):
+            call(np.ones((240, 2)), hidden)
+
+
+@pytest.mark.parametrize(
+    "model", [CountSegment(), NormalSegment(), CountSegment, SeriesSegment(), BayesianGMM(2)]
+)
+def test_a_model_in_the_place_of_y_is_refused(rng, model):
+    """It was ignored, and the default model took counts for numbers."""
+    X = rng.poisson(3.0, (50, 1))
+    for call in (segment, EvidenceMonitor().fit, EvidenceMonitor().partial_fit):
+        with pytest.raises(TypeError, match=r"y is a (\w+): a model is given by its name, model=\1"):
+            call(X, model)
+
+
+@pytest.mark.parametrize("start, step", [(1000, 1), (0, 5), (-40, 2), (0, 1)])
+def test_a_range_that_does_not_count_rows_is_an_index(series, start, step):
+    numbered = series.set_axis(pd.RangeIndex(start, start + 240 * step, step))
+    found = segment(numbered, model=MODEL)
+    assert found.change_times == [start + step * int(row) for row in found.change_points]
+    monitor = EvidenceMonitor(MODEL)
+    for i in range(0, 240, 37):
+        monitor.partial_fit(numbered.iloc[i : i + 37])
+    assert monitor.change_times_ == [start + step * int(row) for row in monitor.change_points_]
 
 
 @pytest.mark.parametrize("size", [1, 37, 240])

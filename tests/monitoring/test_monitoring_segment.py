@@ -52,7 +52,7 @@ def test_regression(rng):
     X = rng.normal(size=(8, 1))
     y = np.where(np.arange(8) < 4, 2.0, -2.0) * X[:, 0] + 0.1 * rng.normal(size=8)
     log_Z, _, p, best = enumerate_segmentations(8, 0.1, lambda s, t: regression_evidence(X[s:t], y[s:t]))
-    found = segment(X, y, RegressionSegment(), hazard=0.1)
+    found = segment(X, y, RegressionSegment(noise_prior=(1.0, 1.0)), hazard=0.1)
     np.testing.assert_allclose((found.log_evidence, *found.probability), (log_Z, *p), atol=1e-8)
     np.testing.assert_array_equal(found.change_points, best)
 

@@ -148,7 +148,7 @@ def check_against_enumeration(X, models):
 
     @functools.cache  # the same segments are asked for again and again
     def evidence(s, e):
-        return sum(segment_evidence(x, s, e, warm_up, models) for x in X.T)
+        return segment_evidence(X[:, 0], s, e, warm_up, models)
 
     log_Z, last, _, _ = enumerate_segmentations(n, hazard, evidence)
     monitor = EvidenceMonitor(SeriesSegment(models, warm_up), hazard=hazard, threshold=1 - 1e-12)
@@ -159,8 +159,8 @@ def check_against_enumeration(X, models):
     np.testing.assert_allclose(posterior["probability"], last[posterior["start"]], rtol=1e-6, atol=1e-10)
 
 
-def example(rng, n=7, columns=2):
-    X = rng.normal(size=(n, columns))
+def example(rng, n=7):
+    X = rng.normal(size=(n, 1))
     X[4:] += 5.0
     return 3.0 + 20.0 * X
 
@@ -168,8 +168,7 @@ def example(rng, n=7, columns=2):
 @pytest.mark.parametrize("models", [_series.MODELS, *((name,) for name in _series.MODELS)])
 def test_evidence_and_posterior_are_those_of_all_segmentations(models, rng):
     # evidence() is asked for the same segments again and again: few rows for the whole family
-    n, columns = (6, 1) if len(models) > 1 else (7, 2 if models == ("level",) else 1)
-    check_against_enumeration(example(rng, n, columns), models)
+    check_against_enumeration(example(rng, 6 if len(models) > 1 else 7), models)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +199,7 @@ def test_evidence_and_posterior_are_those_of_all_segmentations(models, rng):
         ("v *= shrink", "pass"),
         ("w, kappa, c, surprise = learnt", "w, kappa, c, surprise = learnt; c = w"),
         ("ge * e - surprise * b / a", "ge * e"),
-        ("(log_z - np.log(runs.unit[:R])).sum(1)", "log_z.sum(1)"),
+        ("log_z - np.log(runs.unit[:R])", "log_z"),
         (
             "e, scale = np.where(follows, z, e), np.where(follows, 2.0, scale)",
             "pass",

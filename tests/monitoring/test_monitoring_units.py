@@ -7,6 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sgevidence import SGAIS, BayesianLinearRegression, EvidenceModelAverager, EvidenceMonitor
+from sgevidence.estimators import takes_units
 from sgevidence.monitoring import _estimators
 
 FAST = SGAIS(n_particles=30, max_particles=30)
@@ -58,7 +59,7 @@ def test_a_change_at_the_last_row_of_a_chunk(rng):
 
 @pytest.mark.filterwarnings("ignore:prior and data contradict")
 def test_power_one_row_has_no_units(rng, monkeypatch):
-    wrong = broken(_estimators.ChunkWatch._place, "self.n_seen - place < self.min_rows", "False")
+    wrong = broken(_estimators.ChunkWatch._place, "holds_rows(estimator)", "False")
     monkeypatch.setattr(_estimators.ChunkWatch, "_place", wrong)
     with pytest.raises((AssertionError, ValueError)):
         check_last_row(rng)
@@ -77,5 +78,25 @@ def test_rows_are_held_until_they_have_units(rng):
 
 def test_models_inside_are_asked(rng):
     pipeline = make_pipeline(FunctionTransformer(), linear())
-    assert _estimators.takes_units(EvidenceModelAverager([("one", pipeline)]))
-    assert not _estimators.takes_units(EvidenceModelAverager([("one", BayesianLinearRegression())]))
+    assert takes_units(EvidenceModelAverager([("one", pipeline)]))
+    stated = BayesianLinearRegression(standardize=False)
+    assert not takes_units(EvidenceModelAverager([("one", stated)]))
+    given = linear().set_params(units=linear().fit(*stream(rng, 30, 30, 1.0)).units_)
+    assert not takes_units(make_pipeline(FunctionTransformer(), given))
+
+
+def test_rows_are_held_while_y_is_constant(rng):
+    """At the beginning of the stream, and of a segment."""
+    X, y = stream(rng, 120, 120, 1.0)
+    y[:40], y[80:] = 3.0, 7.0
+    average = EvidenceModelAverager([("one", linear()), ("stated", linear().set_params(standardize=False))])
+    for model in (linear(), average):
+        monitor = EvidenceMonitor(model, hazard=1 / 50)
+        for i in range(0, 120, 20):
+            monitor.partial_fit(X[i : i + 20], y[i : i + 20])
+            assert monitor.n_samples_seen_ == i + 20
+        assert monitor.log_predictive_path_["n_samples"].tolist() == [60, 80, 100, 120]
+        first = EvidenceMonitor(model, hazard=1 / 50).partial_fit(X[:60], y[:60])
+        assert monitor.log_predictive_path_["log_predictive"][0] == pytest.approx(
+            first.log_evidence_, abs=0.5
+        )

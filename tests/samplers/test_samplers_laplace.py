@@ -3,6 +3,7 @@
 import runpy
 from pathlib import Path
 
+import autograd.numpy as anp
 import numpy as np
 import pytest
 from mutants import broken
@@ -145,3 +146,48 @@ def test_several_modes_are_reported(rng):
     model, rows = problem("G_petal_K4")
     with pytest.warns(EvidenceWarning, match="of 5000 draws count"):
         Laplace().run(model, rows, rng)
+
+
+def mixture_likelihood(parts):
+    """A mixture of Gaussians in θ (M, d) as the likelihood of one row: share, centre, width."""
+
+    def log_likelihood(theta, X, y):
+        d = theta.shape[1]
+        terms = [
+            anp.log(share)
+            - 0.5 * anp.sum((theta - centre) ** 2, axis=1) / width**2
+            - d * anp.log(width * np.sqrt(2 * np.pi))
+            for share, centre, width in parts
+        ]
+        top = anp.max(anp.array(terms), axis=0)
+        return (top + anp.log(sum(anp.exp(one - top) for one in terms)))[:, None]
+
+    return log_likelihood
+
+
+WIDE = 5.0
+SEVERAL = {
+    "two modes": [(0.5, -2.0, 0.3), (0.5, 2.0, 0.3)],
+    "unequal modes": [(0.8, -2.0, 0.5), (0.2, 2.0, 0.5)],
+    "a spike in a slab": [(0.3, 1.0, 0.05), (0.7, -1.5, 0.8)],
+}
+
+
+@pytest.mark.parametrize("d", [1, 2])
+@pytest.mark.parametrize("parts", SEVERAL.values(), ids=SEVERAL)
+def test_several_modes_are_no_answer_in_silence(parts, d):
+    """The highest alone is log 2 too low, or more, at an error of 0.003."""
+
+    def sample_prior(rng, size):
+        return rng.uniform(-WIDE, WIDE, (size, d))
+
+    def log_prior(theta):
+        return anp.where(anp.all(anp.abs(theta) < WIDE, axis=1), -d * np.log(2 * WIDE), -np.inf)
+
+    exact = -d * np.log(2 * WIDE)  # nearly all of the likelihood is inside
+    for seed in range(4):
+        rng = np.random.default_rng([seed, 48])
+        model = CustomModel(sample_prior, log_prior, mixture_likelihood(parts), d)
+        result = Laplace().run(model, Rows.of(np.zeros((1, 1)), np.zeros(1)), rng)
+        is_right = abs(result.log_evidence - exact) < 4 * result.log_evidence_std + 0.01
+        assert is_right or any("modes beside the highest" in words for words in result.warnings)

@@ -10,8 +10,9 @@ from sgevidence import SGAIS, BayesianModel, EvidenceWarning
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
 from sgevidence.particles import Cloud, Genealogy
-from sgevidence.targets import Answer, Path
+from sgevidence.targets import Answer, NestedAnswer, Path
 from sgevidence.transitions import Adaptation, Proposal, State, Step, Streams
+from sgevidence.transitions import _confirm as confirm
 from sgevidence.transitions import _sharpen as module
 
 #: Gamma(A, B) priors of three rates.
@@ -74,6 +75,7 @@ def test_a_disagreement_is_warned_of(monkeypatch):
 
     monkeypatch.setattr(module, "cross_fitted_bridge", higher)
     monkeypatch.setattr(module, "SHARP_ENOUGH", 0.0)
+    monkeypatch.setattr(confirm, "nested_laplace_answer", lambda *_: NestedAnswer(None, 0.0, 0.0, 0.0))
     with pytest.warns(EvidenceWarning, match="nats higher, more than four standard errors"):
         model, log_Z = fitted(1)
     assert model.diagnostics_["n_sharpened"] == 0 and abs(model.log_evidence_ - log_Z) < 0.5

@@ -1,0 +1,83 @@
+r"""The evidence of Gaussian y: effects in closed form, hyperparameters by quasi-random points.
+
+The points are the same for the same sums, whatever seed the sampler has: the answer is a function of the
+rows, as a closed form is, with a standard error of a few thousandths of a nat.
+
+Symbols: ``z`` = hyperparameters (M, k), ``M`` = points.
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from ..particles import Weights, systematic
+from ._gaussian import BATCH_ELEMENTS, Conditional, LevelSums, conditional, draws
+from ._integral import Integral, integrate
+from ._layout import Layout
+from ._trust import check
+
+#: Points of the integral, and draws from the prior of which the best starts the way to the mode.
+N_POINTS, N_STARTS = 1024, 32
+#: Seed of the scrambled sequences.
+SEED = 20_260
+
+
+class GaussianPosterior:
+    """Evidence and draws, given the sums of all rows.
+
+    ``sigma`` gives the noise (M,) of the hyperparameters z (M, k), of which the family's are the last.
+    """
+
+    def __init__(
+        self, layout: Layout, sums: LevelSums, n_own: int, sigma: Callable[[np.ndarray], np.ndarray]
+    ) -> None:
+        self.layout, self.sums, self.n_own, self.sigma = layout, sums, n_own, sigma
+
+    @cached_property
+    def integral(self) -> Integral:
+        """Over the hyperparameters; ArithmeticError where it cannot be trusted."""
+        rng, k = np.random.default_rng(SEED), self.layout.n_hyperparameters + self.n_own
+        starts = rng.standard_normal((N_STARTS, k))
+        start = starts[np.argmax(self.log_density(starts))]
+        return check(integrate(self.log_density, start, rng, N_POINTS))
+
+    @property
+    def log_evidence(self) -> float:
+        return self.integral.log_Z
+
+    @property
+    def log_evidence_std(self) -> float:
+        return self.integral.std
+
+    def log_density(self, z: np.ndarray) -> np.ndarray:
+        """log p(y, z), (M,)."""
+        log_prior = -0.5 * np.sum(z**2 + np.log(2 * np.pi), axis=1)
+        parts = np.array_split(z, max(1, -(-len(z) // self._batch)))
+        return log_prior + np.concatenate([self._log_p(part) for part in parts])
+
+    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Draws of θ, (size, d)."""
+        chosen = rng.permutation(systematic(Weights(self.integral.log_w).W, rng, size))
+        out = []
+        for z in np.array_split(self.integral.x[chosen], max(1, -(-size // self._batch))):
+            effects = draws(self.layout, self._conditional(z), rng)
+            out.append(np.concatenate([effects, z], axis=1))
+        return np.concatenate(out)
+
+    def _log_p(self, z: np.ndarray) -> np.ndarray:
+        """log p(y | z); −∞ where rounding takes a variance's sign, far from all that counts."""
+        try:
+            return self._conditional(z).log_p
+        except np.linalg.LinAlgError:
+            return (
+                np.array([-np.inf]) if len(z) == 1 else np.concatenate([self._log_p(one[None]) for one in z])
+            )
+
+    def _conditional(self, z: np.ndarray) -> Conditional:
+        return conditional(self.layout, self.sums, self.layout.factors(z), self.sigma(z))
+
+    @property
+    def _batch(self) -> int:
+        r = self.sums.rest.shape[1]
+        return max(1, BATCH_ELEMENTS // max(self.sums.between.size + r * r, 1))

@@ -1,0 +1,192 @@
+r"""From the columns of a user to those of a layout, in two steps.
+
+1. :class:`Columns` reads frames and arrays: numbers (n, p) of all columns with a linear effect, and the
+   number of each row's level in every column of levels.
+2. :class:`Coding` takes these numbers in the units of the model and adds contrasts, products and curves, with
+   the means that the first rows have fixed.
+
+A linear effect belongs to every column that no ``Factor`` or ``Group`` names, also if a slope, a curve or a
+product is made of it.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._columns import Levels, column_names, numbers
+from ._factor import Factor, contrasts
+from ._group import Group
+from ._interaction import Interaction, products
+from ._layout import Block, Layout
+from ._smooth import Curve, Smooth
+
+Term = Group | Factor | Smooth | Interaction
+
+
+class Columns(NamedTuple):
+    """Reader of X: columns of numbers, then those of levels."""
+
+    linear: tuple  #: names
+    levels: tuple[Levels, ...]
+    new: tuple[bool, ...]  #: whether each of them may have others
+
+    @classmethod
+    def of(cls, X: Any, terms: Sequence[Term], columns: Sequence | None = None) -> "Columns":
+        """A reader for the first rows; ``columns`` are linear effects, by default all that are not of levels.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For what is not a term, and for columns that X does not have.
+        """
+        for term in terms:
+            check(term)
+        factors = {part.column: part for term in terms for part in parts(term) if isinstance(part, Factor)}
+        groups = {term.column: term for term in terms if isinstance(term, Group)}
+        named = {name for key in [*factors, *groups] for name in (key if isinstance(key, tuple) else (key,))}
+        asked = [name for name in column_names(X) if name not in named]
+        linear = list(asked if columns is None else columns)
+        for term in terms:
+            linear += [name for name in numeric(term) if name not in linear]
+        levels = [
+            Levels.of(X, name, getattr(t, "categories", None)) for name, t in (factors | groups).items()
+        ]
+        new = [name in groups and name not in factors for name in factors | groups]
+        return cls(tuple(linear), tuple(levels), tuple(new))
+
+    def read(self, X: Any) -> np.ndarray:
+        """Numbers and codes, (n, p + number of columns of levels)."""
+        found = [numbers(X, name) for name in self.linear]
+        found += [levels.codes(X, new) for levels, new in zip(self.levels, self.new)]
+        return np.column_stack(found) if found else np.zeros((len(X), 0))
+
+    def grown(self, X: Any) -> "Columns":
+        """A reader that also knows the new levels of groups in more rows."""
+        levels = tuple(one.grown(X) if new else one for one, new in zip(self.levels, self.new))
+        return self if levels == self.levels else self._replace(levels=levels)
+
+    def place(self, name: Any) -> int:
+        """Place of a column of levels among those that are read."""
+        return len(self.linear) + [levels.name for levels in self.levels].index(name)
+
+
+class Coding(NamedTuple):
+    """Columns of a layout, fixed by the first rows."""
+
+    columns: Columns
+    terms: tuple
+    layout: Layout
+    ratios: np.ndarray  #: prior scale of each contrast and product in that of coefficients: columns have it
+    means: dict[str, np.ndarray]  #: of contrasts and products
+    curves: dict[str, Curve]
+    intercept: bool
+
+    @classmethod
+    def of(
+        cls,
+        columns: Columns,
+        terms: Sequence[Term],
+        X: np.ndarray,
+        weight: np.ndarray,
+        scales: tuple[float, float | None],
+        centred: bool,
+    ) -> "Coding":
+        """The coding of the first rows: columns that were read, the numbers in the units of the model.
+
+        ``scales`` are those of coefficients and intercept, None without one.
+        """
+        coef_scale, intercept_scale = scales
+        p, means, curves, blocks, ratios = len(columns.linear), {}, {}, [], []
+        plain = cls(
+            columns, tuple(terms), Layout(np.zeros(0), ()), np.ones(0), {}, {}, intercept_scale is not None
+        )
+        for term in terms:
+            if isinstance(term, Factor | Interaction):
+                Z = plain.fixed(term, X)
+                means[term.name] = weight @ Z / weight.sum() if centred else np.zeros(Z.shape[1])
+                scale = np.prod([getattr(part, "scale", coef_scale) for part in parts(term)])
+                ratios += [scale / coef_scale] * Z.shape[1]
+        for term in terms:
+            if isinstance(term, Smooth):
+                curves[term.name] = Curve.of(X[:, columns.linear.index(term.column)], weight, term)
+                blocks.append(Block(1, term.n_basis - 2, term.scale, common=True))
+            elif isinstance(term, Group):
+                n_levels = len(columns.levels[columns.place(term.column) - p].number)
+                q = 1 + len(term.slopes)
+                blocks.append(Block(n_levels, q, term.scale, term.correlated and q > 1))
+        prior = [coef_scale] * (p + len(ratios)) + [intercept_scale] * plain.intercept
+        layout = Layout(np.array(prior, dtype=float), tuple(blocks))
+        return plain._replace(layout=layout, ratios=np.array(ratios), means=means, curves=curves)
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether sums by level have room for more levels: of one group, which is eliminated."""
+        return sum(block.n_levels > 1 for block in self.layout.blocks) == 1 == sum(self.columns.new)
+
+    def grown(self, columns: Columns) -> "Coding":
+        """The coding with more levels of its group."""
+        n_levels = max(len(one.number) for one, new in zip(columns.levels, columns.new) if new)
+        blocks = tuple(
+            block._replace(n_levels=n_levels) if block.n_levels > 1 else block for block in self.layout.blocks
+        )
+        return self._replace(columns=columns, layout=self.layout._replace(blocks=blocks))
+
+    def fixed(self, term: Any, X: np.ndarray) -> np.ndarray:
+        """Columns of a factor, or of a product, not centred."""
+        if isinstance(term, Interaction):
+            return products(*(self.fixed(part, X) for part in parts(term)))
+        if not isinstance(term, Factor):
+            j = self.columns.linear.index(term)
+            return X[:, j : j + 1]
+        place = self.columns.place(term.column)
+        n_levels = len(self.columns.levels[place - len(self.columns.linear)].number)
+        return contrasts(n_levels)[X[:, place].astype(np.int64)]
+
+    def encoded(self, X: np.ndarray) -> np.ndarray:
+        """Columns of the layout, then what follows those that were read."""
+        n_read = len(self.columns.linear) + len(self.columns.levels)
+        fixed, blocks, one = [np.zeros((len(X), 0))], [], np.ones((len(X), 1))
+        for term in self.terms:
+            if isinstance(term, Factor | Interaction):
+                fixed.append(self.fixed(term, X) - self.means[term.name])
+            elif isinstance(term, Smooth):
+                curve = self.curves[term.name].columns(X[:, self.columns.linear.index(term.column)])
+                blocks += [curve, 0.0 * one]
+            else:
+                slopes = [X[:, self.columns.linear.index(name), None] for name in term.slopes]
+                blocks += [one, *slopes, X[:, self.columns.place(term.column), None]]
+        constant = [one] if self.intercept and self.layout.blocks else []  # other models add it themselves
+        scaled = np.concatenate(fixed, axis=1) * self.ratios
+        linear = X[:, : len(self.columns.linear)]
+        return np.concatenate([linear, scaled, *constant, *blocks, X[:, n_read:]], axis=1)
+
+
+def parts(term: Any) -> tuple:
+    """Factors and columns that a fixed term is made of."""
+    return tuple(term) if isinstance(term, Interaction) else (term,)
+
+
+def numeric(term: Term) -> list:
+    """Columns of numbers that a term needs, which have a linear effect."""
+    if isinstance(term, Interaction):
+        return [part for part in term if not isinstance(part, Factor)]
+    if isinstance(term, Smooth):
+        return [term.column]
+    return list(term.slopes) if isinstance(term, Group) else []
+
+
+def check(term: Any) -> None:
+    """Refuse what is not a term, or has a scale or a number that cannot be."""
+    if not isinstance(term, Term):
+        raise TypeError(f"terms are Group, Factor, Smooth and Interaction, got {term!r}")
+    for part in parts(term):
+        scale = getattr(part, "scale", 1.0)
+        if not (np.isreal(scale) and 0 < scale < np.inf):
+            raise ValueError(f"the scale of a term must be a positive number, got {scale!r}")
+    if isinstance(term, Smooth) and term.n_basis < DEGREES_OF_A_CURVE:
+        raise ValueError(f"n_basis must be at least {DEGREES_OF_A_CURVE}, got {term.n_basis!r}")
+
+
+#: Least number of splines of a curve: two dimensions are the line.
+DEGREES_OF_A_CURVE = 5

@@ -1,0 +1,115 @@
+"""Columns of a data frame or an array, by name or by number, and the levels in them."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+#: Functions of columns that a formula may name.
+TRANSFORMS = {"log": np.log, "sqrt": np.sqrt}
+
+
+class Transformed(NamedTuple):
+    """A function of a column, as ``log(x)``."""
+
+    function: str
+    column: Any
+
+    def __str__(self) -> str:
+        return f"{self.function}({self.column})"
+
+
+def column_names(X: Any) -> list[Any]:
+    """Names of a frame's columns, numbers of an array's."""
+    return list(X.columns) if hasattr(X, "columns") else list(range(np.shape(X)[1]))
+
+
+def column(X: Any, name: Any) -> np.ndarray:
+    """One column of a frame or an array, (n,).
+
+    Raises
+    ------
+    ValueError
+        If X does not have it.
+    """
+    names = column_names(X)
+    if name not in names:
+        raise ValueError(f"X has no column {name!r}, which a term names: its columns are {names[:20]}")
+    return np.asarray(X[name]) if hasattr(X, "columns") else np.asarray(X)[:, name]
+
+
+def numbers(X: Any, name: Any) -> np.ndarray:
+    """A column of finite numbers.
+
+    Raises
+    ------
+    ValueError
+        Naming the column.
+    """
+    transform = TRANSFORMS[name.function] if isinstance(name, Transformed) else np.asarray
+    found = column(X, getattr(name, "column", name))
+    try:
+        found = found.astype(np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"column {name!r} is not of numbers: Factor({name!r}) or Group({name!r}) take levels"
+        ) from None
+    with np.errstate(all="ignore"):
+        found = transform(found)
+    if not np.isfinite(found).all():
+        raise ValueError(f"column '{name}' has values that are missing or infinite")
+    return found
+
+
+class Levels(NamedTuple):
+    """The levels of a column, and their numbers."""
+
+    name: Any
+    number: dict[Any, int]
+
+    @classmethod
+    def of(cls, X: Any, name: Any, categories: Any = None) -> "Levels":
+        """Levels of the first rows in their order, or as given."""
+        found = levels_in(X, name) if categories is None else list(categories)
+        if categories is None:
+            found = sorted(set(found), key=lambda level: (str(type(level)), level))
+        return cls(name, {level: k for k, level in enumerate(found)})
+
+    def grown(self, X: Any) -> "Levels":
+        """These levels, and those of more rows after them."""
+        new = dict.fromkeys(level for level in levels_in(X, self.name) if level not in self.number)
+        if not new:
+            return self
+        return Levels(self.name, self.number | {level: len(self.number) + k for k, level in enumerate(new)})
+
+    def codes(self, X: Any, new: bool) -> np.ndarray:
+        """Numbers of the levels of rows, (n,); ``new`` ones are −1, −2, …, or refused by name.
+
+        Raises
+        ------
+        ValueError
+            Naming a level that is not known.
+        """
+        values = levels_in(X, self.name)
+        unknown: dict[Any, int] = {}
+        codes = np.empty(len(values))
+        for i, level in enumerate(values):
+            known = self.number.get(level)
+            if known is None and not new:
+                raise ValueError(
+                    f"column {self.name!r} has the level {level!r}, which is none of "
+                    f"{list(self.number)[:20]}: give all of them as categories="
+                )
+            codes[i] = unknown.setdefault(level, -1 - len(unknown)) if known is None else known
+        return codes
+
+
+def levels_in(X: Any, name: Any) -> list[Any]:
+    """Values of a column as hashable Python objects; missing ones are refused."""
+    if isinstance(name, tuple):  # levels within levels
+        return list(zip(*(levels_in(X, part) for part in name)))
+    values = column(X, name).tolist()
+    if any(value is None or value != value for value in values):
+        raise ValueError(
+            f"column {name!r} has missing values, which are no level: fill them, or drop the rows"
+        )
+    return values

@@ -1,0 +1,223 @@
+r"""The evidence with crossed terms and curves: a Gaussian at the mode *given the hyperparameters*.
+
+At each z Newton's method finds the mode of (b, v), a Gaussian regression with weights h = −∂²log p/∂η² and
+targets η + score/h at every step.  Its Laplace approximation leads to the first q(z); then z is drawn, and
+
+* the columns ρ that are not of the largest grouping term from their Gaussian given z,
+* the effects of the largest term are integrated level by level by quadrature, given ρ and z,
+
+so that the mean weight is the evidence, whatever the Gaussian misses,
+
+    p(y) = E_q[ p(y | ρ, z) N(ρ; 0, I) N(z; 0, I) / (q(ρ | z) q(z)) ].
+
+One Gaussian for all z would not do: the widths of effects are what z says.
+
+Symbols
+-------
+======  =============  ==========================================================
+math    code           meaning
+======  =============  ==========================================================
+z       ``z``          hyperparameters, (M, k)
+ρ       ``rest``       columns but those of the largest term, (M, r)
+h, s    ``h, score``   curvature and score of each row, with its weight, (M, n)
+======  =============  ==========================================================
+"""
+
+import numpy as np
+
+from ..particles import Weights, systematic
+from ..targets import Answer
+from ._gaussian import BATCH_ELEMENTS, Conditional, LevelSums, conditional, in_order, scaled, solutions
+from ._integral import integrate
+from ._model import EffectsModel
+from ._quadrature import level_draws, log_integrals
+from ._rows import OrderedRows
+from ._trust import check
+
+#: Points of the integral: each has draws of ρ, too, so that more are needed than for quadrature alone.
+N_POINTS = 512
+#: Newton steps to a mode, halvings of one, and nats that the last of them gained: for derivatives of
+#: Laplace's approximation, and for draws.
+MAX_STEPS, MAX_HALVINGS, TOLERANCE, DRAWN_TOLERANCE = 50, 12, 1e-6, 1e-2
+#: Rows × draws × columns of one batch.
+BATCH = 2_000_000
+
+
+class ConditionalGaussian:
+    """Modes given hyperparameters, for batches of them."""
+
+    def __init__(self, model: EffectsModel, rows: OrderedRows) -> None:
+        self.model, self.rows, self.layout = model, rows, model.layout
+        self.at = model.layout.largest
+        r, (G, q) = rows.R.shape[1], (len(rows.starts), rows.W.shape[1])
+        self.start = np.zeros(r), np.zeros((G, q))
+        elements = len(rows.y) * (r + q) + r * r + G * q * r
+        self.batch = max(1, min(BATCH // elements, BATCH_ELEMENTS // (r * r + 1)))
+        self.n_evaluations = 0
+
+    # -- the linear predictor ---------------------------------------------------------------------
+
+    def factors(self, z: np.ndarray) -> tuple[np.ndarray, list]:
+        """Λ of the largest term, or ones without one; blocks and Λ of the others."""
+        all_factors = self.layout.factors(z)
+        others = [(b, f) for t, (b, f) in enumerate(zip(self.layout.blocks, all_factors)) if t != self.at]
+        return np.ones((len(z), 1, 1)) if self.at is None else all_factors[self.at], others
+
+    def rest_of_eta(self, rest: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Offset and the columns that are not of the largest term, (M, n)."""
+        return self.coefficients(rest, z) @ self.rows.R.T + self.rows.offset
+
+    def coefficients(self, rest: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """ρ in the units of its columns, (M, r): Λ v is v times the transpose."""
+        _, others = self.factors(z)
+        turned = [(block, factor.swapaxes(1, 2)) for block, factor in others]
+        return scaled(rest[:, None], self.layout.scales, turned)[:, 0]
+
+    def eta(self, rest: np.ndarray, v: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """(M, n)."""
+        eta = self.rest_of_eta(rest, z)
+        if self.at is None:
+            return eta
+        return eta + self.rows.of_effects(self.rows.columns(self.factors(z)[0]), v)
+
+    def log_joint(self, rest: np.ndarray, v: np.ndarray, z: np.ndarray, own: list) -> np.ndarray:
+        """log p(y | ρ, v, z) − ½|ρ|² − ½|v|², (M,)."""
+        squares = np.sum(rest**2, axis=1) + np.sum(v**2, axis=(1, 2))
+        return np.sum(self.rows.log_likelihood(self.eta(rest, v, z), own), axis=1) - 0.5 * squares
+
+    # -- modes ----------------------------------------------------------------------------------
+
+    def modes(
+        self, z: np.ndarray, tolerance: float = TOLERANCE
+    ) -> tuple[np.ndarray, np.ndarray, Conditional, np.ndarray]:
+        """ρ (M, r), v (M, G, q), the Gaussian there, and log joint (M,)."""
+        own, M = self.model.own_of(z), len(z)
+        rest, v = (np.broadcast_to(part, (M, *part.shape)) for part in self.start)
+        value = self.log_joint(rest, v, z, own)
+        for _ in range(MAX_STEPS):
+            found = self.newton(rest, v, z, own)
+            to_rest, to_v = solutions(found, 0.0, 0.0)
+            d_rest, d_v, step = to_rest - rest, to_v - v, np.ones(M)
+            for _ in range(MAX_HALVINGS):
+                new = rest + step[:, None] * d_rest, v + step[:, None, None] * d_v
+                ahead = self.log_joint(*new, z, own)
+                worse = ~(ahead >= value - 1e-9 * np.abs(value))
+                if not worse.any():
+                    break
+                step = np.where(worse, 0.5 * step, step)
+            with np.errstate(invalid="ignore"):
+                gained, (rest, v), value = np.max(ahead - value), new, ahead
+            if gained < tolerance and not worse.any():
+                break
+        return rest, v, self.newton(rest, v, z, own), value
+
+    def newton(self, rest: np.ndarray, v: np.ndarray, z: np.ndarray, own: list) -> Conditional:
+        """The Gaussian of a step from here: that of weights h and targets η + s/h."""
+        eta, rows = self.eta(rest, v, z), self.rows
+        score, h = rows.derivatives(eta, own)
+        target = h * (eta - rows.offset) + score
+        R, W, M, G = rows.R, rows.W, len(z), len(rows.starts)
+        A = np.matmul(R.T * h[:, None], R)
+        y_rest = target @ R
+        if self.at is None:
+            levels, between, y_levels = (
+                np.zeros((M, 0, 1, 1)),
+                np.zeros((M, 0, 1, R.shape[1])),
+                np.zeros((M, 0, 1)),
+            )
+        else:
+            hW = h[..., None] * W
+            levels = rows.by_level(hW[..., None] * W[:, None, :])
+            y_levels = rows.by_level(target[..., None] * W)
+            between = np.empty((M, G, W.shape[1], R.shape[1]))
+            for j in range(W.shape[1]):
+                between[:, :, j] = rows.by_level(hW[..., j, None] * R)
+        sums = LevelSums(A, levels, between, y_rest, y_levels, 0.0, 0.0)
+        return conditional(self.layout, sums, self.layout.factors(z), np.ones(M))
+
+    def remember(self, z: np.ndarray) -> None:
+        """Start from the mode at z (k,) from here on."""
+        rest, v, *_ = self.modes(z[None])
+        self.start = rest[0], v[0]
+
+    # -- densities ------------------------------------------------------------------------------
+
+    def laplace(self, z: np.ndarray) -> np.ndarray:
+        """Laplace's approximation of log p(y, z), (M,)."""
+        return self._in_batches(self._laplace, z)
+
+    def log_weight(self, x: np.ndarray) -> np.ndarray:
+        """log p(y, ρ, z) − log q(ρ | z) of x = (z, standard normals) (M, k + r)."""
+        return self._in_batches(self._log_weight, x)
+
+    def _in_batches(self, function, x: np.ndarray) -> np.ndarray:
+        self.n_evaluations += len(x)
+        return np.concatenate([function(part) for part in np.array_split(x, -(-len(x) // self.batch))])
+
+    def _laplace(self, z: np.ndarray) -> np.ndarray:
+        try:
+            *_, found, value = self.modes(z)
+        except np.linalg.LinAlgError:
+            return (
+                np.array([-np.inf])
+                if len(z) == 1
+                else np.concatenate([self._laplace(one[None]) for one in z])
+            )
+        return value - found.log_det + log_normal(z)
+
+    def _log_weight(self, x: np.ndarray) -> np.ndarray:
+        z, normals = self._split(x)
+        try:
+            v, found, rest, _ = self._drawn(z, normals)
+        except np.linalg.LinAlgError:
+            return (
+                np.array([-np.inf])
+                if len(x) == 1
+                else np.concatenate([self._log_weight(one[None]) for one in x])
+            )
+        log_q = log_normal(normals) + np.sum(np.log(np.diagonal(found.C, axis1=1, axis2=2)), axis=1)
+        own, offset = self.model.own_of(z), self.rest_of_eta(rest, z)
+        if self.at is None:
+            log_p = np.sum(self.rows.log_likelihood(offset, own), axis=1)
+        else:
+            log_p = log_integrals(self.rows, offset, self.factors(z)[0], own, v)
+        return log_p + log_normal(rest) + log_normal(z) - log_q
+
+    def _drawn(self, z: np.ndarray, normals: np.ndarray) -> tuple:
+        """Modes of v, the Gaussian, and ρ drawn from it by standard normals."""
+        _, v, found, _ = self.modes(z, DRAWN_TOLERANCE)
+        return v, found, solutions(found, normals, 0.0)[0], z
+
+    def _split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        k = x.shape[1] - self.rows.R.shape[1]
+        return x[:, :k], x[:, k:]
+
+    def draws(self, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """θ of points, with draws of the effects of the largest term, (M, d)."""
+        out = []
+        for part in np.array_split(x, -(-len(x) // self.batch)):
+            z, normals = self._split(part)
+            v, _, rest, _ = self._drawn(z, normals)
+            levels = np.zeros((len(part), 0))
+            if self.at is not None:
+                known = self.rows, self.rest_of_eta(rest, z), self.factors(z)[0], self.model.own_of(z)
+                levels = level_draws(*known, v, rng)
+            out.append(np.concatenate([in_order(self.layout, rest, levels), z], axis=1))
+        return np.concatenate(out)
+
+
+def log_normal(x: np.ndarray) -> np.ndarray:
+    """log N(x; 0, I), (M,)."""
+    return -0.5 * np.sum(x**2 + np.log(2 * np.pi), axis=1)
+
+
+def conditional_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int) -> Answer:
+    """Evidence and draws; ArithmeticError where the points do not suffice."""
+    f = ConditionalGaussian(model, rows)
+    start = np.full(model.layout.n_hyperparameters + model.n_own, -0.5)
+    f.remember(start)
+    found = integrate(f.log_weight, start, rng, N_POINTS, f.laplace, rows.R.shape[1])
+    found = check(found)
+    chosen = rng.permutation(systematic(Weights(found.log_w).W, rng, size))
+    cost = float(f.n_evaluations * len(rows.y))
+    return Answer(f.draws(found.x[chosen], rng), np.zeros(size), found.log_Z, found.std, cost)

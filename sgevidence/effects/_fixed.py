@@ -1,0 +1,36 @@
+"""Regressions whose terms have no scale to infer: contrasts and products are columns like others.
+
+So a factor of two levels has the evidence of its 0/1 column, to the last digit.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..models import GLMModel, LinearModel
+
+
+def parted(named: dict[str, np.ndarray], n_linear: int) -> dict[str, np.ndarray]:
+    """Coefficients of columns, and those of contrasts and products."""
+    coef = named["coef"]
+    return named | {"coef": coef[:, :n_linear], "fixed_effects": coef[:, n_linear:]}
+
+
+@dataclass(frozen=True)
+class LinearModelWithTerms(LinearModel):
+    """A linear regression of which the first columns are those of the user."""
+
+    n_linear: int = 0
+
+    def parameters(self, theta):
+        return parted(super().parameters(theta), self.n_linear)
+
+
+@dataclass(frozen=True)
+class GLMWithTerms(GLMModel):
+    """A GLM of which the first columns are those of the user."""
+
+    n_linear: int = 0
+
+    def parameters(self, theta):
+        return parted(super().parameters(theta), self.n_linear)

@@ -1,0 +1,134 @@
+"""Formulas as lme4, brms and bambi write them, turned into linear effects and terms.
+
+``formulae`` parses them; of its tree the operators are taken, and the functions below.  Nothing is evaluated.
+
+    y ~ x + region        linear effect of numbers, Factor of strings and categories
+    x * region, x:region  Interaction, with and without its main effects
+    (1 + days | subject)  Group("subject", by="days");  (1 | g / h) groups and groups within them
+    s(age), s(age, k=8)   Smooth;   C(year) Factor of numbers;   log(x), sqrt(x) transformed columns
+"""
+
+from typing import Any, NamedTuple
+
+from ._columns import TRANSFORMS, Transformed, column
+from ._factor import Factor
+from ._group import Group
+from ._interaction import Interaction
+from ._smooth import Smooth
+
+#: Functions that a formula may call.
+FUNCTIONS = ("s", "C", *TRANSFORMS)
+
+
+class Formula(NamedTuple):
+    """A formula, resolved for the columns of a frame."""
+
+    response: str
+    linear: tuple  #: columns of numbers
+    terms: tuple
+    intercept: bool
+    columns: tuple[str, ...]  #: all columns of the right-hand side
+
+
+def response_of(text: str) -> str:
+    """The column on the left."""
+    return _name(_parsed(text).response.term.components[0], "the response")
+
+
+def resolved(text: str, X: Any) -> Formula:
+    """The formula for a frame, whose columns of strings and categories become factors.
+
+    Raises
+    ------
+    ImportError
+        Without ``formulae``.
+    ValueError
+        For what cannot be parsed, or is none of the functions above.
+    """
+    tree = _parsed(text)
+    linear: list[Any] = []
+    terms: list[Any] = []
+    groups: dict[Any, list[Any]] = {}
+    used: list[Any] = []
+    intercept = False
+    for term in tree.terms:
+        kind = type(term).__name__
+        if kind == "Intercept":
+            intercept = True
+        elif kind == "GroupSpecificTerm":
+            names = tuple(_name(part, "a group") for part in term.factor.components)
+            key = names[0] if len(names) == 1 else names
+            effect = None if type(term.expr).__name__ == "Intercept" else _numeric(term.expr, X)
+            groups.setdefault(key, []).append(effect)
+            used += [*names, *([] if effect is None else [effect])]
+        else:
+            parts = [_part(part, X) for part in term.components]
+            used += [getattr(part, "column", part) for part in parts]
+            if len(parts) == 1 and not isinstance(parts[0], Factor | Smooth):
+                linear.append(parts[0])
+            elif len(parts) == 1:
+                terms.append(parts[0])
+            elif len(parts) == 2 and not any(isinstance(part, Smooth) for part in parts):
+                terms.append(Interaction(*parts))
+            else:
+                raise ValueError(f"{text!r}: interactions are of two columns or factors, not {term}")
+    for key, effects in groups.items():
+        if None not in effects:
+            raise ValueError(f"{text!r}: slopes of {key!r} come with intercepts, (1 + … | {key})")
+        slopes = tuple(effect for effect in effects if effect is not None)
+        terms.append(Group(key, by=slopes or None))
+    columns = dict.fromkeys(str(getattr(name, "column", name)) for name in used)
+    return Formula(response_of(text), tuple(linear), tuple(terms), intercept, tuple(columns))
+
+
+def _parsed(text: str) -> Any:
+    try:
+        from formulae import model_description
+        from formulae.parser import ParseError
+        from formulae.scanner import ScanError
+    except ImportError as error:
+        raise ImportError("formula= needs formulae: pip install sgevidence[formula]") from error
+    if "||" in text:
+        raise ValueError(f"{text!r}: for || give terms=[Group(..., by=..., correlated=False)]")
+    try:
+        tree = model_description(text)
+    except (ParseError, ScanError) as error:
+        raise ValueError(f"the formula {text!r} cannot be read: {error}") from error
+    if tree.response is None:
+        raise ValueError(f"the formula {text!r} has no response: write y ~ …")
+    return tree
+
+
+def _part(part: Any, X: Any) -> Any:
+    """A column, a factor or a curve."""
+    if type(part).__name__ == "Variable":
+        name = _name(part, "a column")
+        return name if column(X, name).dtype.kind in "fiub" else Factor(name)
+    call = part.call
+    if call.callee not in FUNCTIONS:
+        raise ValueError(f"{part.name} is none of the functions of a formula, {', '.join(FUNCTIONS)}")
+    if len(call.args) != 1 or not hasattr(call.args[0], "name"):
+        raise ValueError(f"{part.name}: the argument must be the name of a column")
+    name = call.args[0].name
+    options = {key: getattr(value, "value", value) for key, value in call.kwargs.items()}
+    if call.callee == "s":
+        if options.keys() - {"k"}:
+            raise ValueError(f"{part.name}: s() has the option k, its number of splines")
+        return Smooth(name, int(options.get("k", 10)))
+    if options:
+        raise ValueError(f"{part.name}: {call.callee}() has no options")
+    return Factor(name) if call.callee == "C" else Transformed(call.callee, name)
+
+
+def _numeric(term: Any, X: Any) -> Any:
+    """The column of a slope."""
+    parts = [_part(part, X) for part in term.components]
+    if len(parts) != 1 or isinstance(parts[0], Factor | Smooth):
+        raise ValueError(f"slopes of a group are of columns of numbers, not of {term}")
+    return parts[0]
+
+
+def _name(part: Any, what: str) -> str:
+    if type(part).__name__ != "Variable":
+        raise ValueError(f"{what} must be a column as it is, not {part}")
+    return part.name

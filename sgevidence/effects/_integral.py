@@ -1,0 +1,204 @@
+r"""The integral of a density of few dimensions, by quasi-random points around its mode.
+
+    Z = ∫ f(x) dx = mean of f(x)/q(x) over points of q,
+
+q a mixture of Student-t densities at the mode (:mod:`._proposal`).  Where few of the points are effective, q
+is fitted to them and new points are drawn.  The points are scrambled Sobol sequences, several of them, whose
+spread is the error bar (Owen 1997).
+
+Symbols
+-------
+=======  ================  =====================================================
+x, k     ``x, k``          points (M, k), dimensions
+q        ``q``             where points are drawn
+R        ``N_SEQUENCES``   independent sequences
+=======  ================  =====================================================
+
+References
+----------
+J. Geweke (1989), Bayesian inference in econometric models using Monte Carlo integration, Econometrica 57;
+A. B. Owen (1997), Scrambled net variance for integrals of smooth functions, Annals of Statistics 25.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..particles import Weights, log_sum_exp
+from ..targets import pareto_k
+from ._proposal import MAX_WIDTH, Density, Proposal
+
+#: Scrambled sequences: the standard deviation of 16 is known to a sixth.
+N_SEQUENCES = 16
+#: Share of effective points from which q is kept, and fits of q at most.
+EFFECTIVE_SHARE, MAX_FITS = 0.6, 6
+#: Fits after which so many effective points will do, and times as many points of the last fit.
+FIRST_FITS, WANTED, MORE = 2, 300.0, 4
+#: Points for each dimension that are effective when q is fitted, if need be by flattened weights.
+MIN_EFFECTIVE_EACH = 10
+#: Most Pareto k (Vehtari et al. 2024); share of the largest weight over 1 − k up to which k does not matter.
+MAX_PARETO_K, MAX_TAIL_SHARE = 0.7, 0.05
+#: Share of a width by which derivatives are taken.
+STEP = 0.3
+#: Step of gradients; largest change of a coordinate in one step to the mode, and shares of it that are tried.
+GRADIENT_STEP, MAX_STEP, LENGTHS = 1e-4, 2.0, np.array([2.0, 1.0, 0.4, 0.1, 0.01])
+#: Steps to the mode, and twice the nats that the last of them promises.
+MAX_CLIMB, MIN_GAIN = 200, 1e-3
+
+
+class Integral(NamedTuple):
+    """log Z in nats, points and their weights, and why it should not be trusted."""
+
+    log_Z: float
+    std: float
+    x: np.ndarray  #: (M, k)
+    log_w: np.ndarray  #: (M,)
+    ess: float
+
+
+def integrate(
+    log_f: Density,
+    start: np.ndarray,
+    rng: np.random.Generator,
+    n_points: int,
+    search: Density | None = None,
+    n_normals: int = 0,
+) -> Integral | None:
+    """∫ f, where f has one mode that counts.
+
+    Parameters
+    ----------
+    log_f : callable
+        Of points (M, k), (M,); a prior N(0, I) is in it.
+    start : ndarray of shape (k,)
+    rng : numpy.random.Generator
+    n_points : int
+        Points of each fit of q, a multiple of :data:`N_SEQUENCES`; the estimate is made of the last ones.
+    search : callable, optional
+        A cheaper density of x near f, whose mode and widths make the first q.
+    n_normals : int, default=0
+        Standard normals beside x of which f is a function, too: then points are (M, k + n_normals), and Z is
+        the mean over them.
+
+    Returns
+    -------
+    Integral or None
+        None where there is no maximum.
+    """
+    q = at_mode(log_f if search is None else search, start)
+    return None if q is None else importance_by_sequences(log_f, q, rng, n_points, n_normals)
+
+
+def importance_by_sequences(
+    log_f: Density, q: Proposal, rng: np.random.Generator, n_points: int, n_normals: int = 0
+) -> Integral:
+    """Sequences of q, which is fitted again while few of the points are effective."""
+    k, shift, width = len(q.parts[0].centre), np.zeros(n_normals), np.ones(n_normals)
+    for fit in range(MAX_FITS + 1):
+        n = n_points // N_SEQUENCES * (MORE if fit == MAX_FITS else 1)
+        x = np.concatenate([q.points(rng, n) for _ in range(N_SEQUENCES)])
+        standard = rng.standard_normal((len(x), n_normals))
+        normals = shift + width * standard
+        x = np.concatenate([x, normals], axis=1)
+        log_ratio = 0.5 * np.sum(standard**2 - normals**2, axis=1) + np.sum(np.log(width))
+        log_w = log_f(x) + log_ratio - q.log_density(x[:, :k])
+        log_w = np.where(np.isnan(log_w), -np.inf, log_w)
+        weights = Weights(log_w)
+        wanted = EFFECTIVE_SHARE * len(x) if fit < FIRST_FITS else min(WANTED, EFFECTIVE_SHARE * len(x))
+        if fit == MAX_FITS or (weights.ess > wanted and not is_heavy(log_w)):
+            break
+        tempered = flattened(log_w, MIN_EFFECTIVE_EACH * k)
+        q = Proposal.fitted(x[:, :k], tempered, rng)
+        shift, width = fitted_normals(normals, tempered)
+    means = log_sum_exp(log_w.reshape(N_SEQUENCES, -1), axis=1)
+    shares = np.exp(means - means.max())
+    std = float(np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
+    return Integral(weights.log_mean, std, x, log_w, weights.ess)
+
+
+def is_heavy(log_w: np.ndarray) -> bool:
+    """Whether the weights have a tail beyond the largest of them in which much of Z may be."""
+    k = pareto_k(log_w)
+    return k > MAX_PARETO_K and Weights(log_w).W.max() > MAX_TAIL_SHARE * (1 - min(k, 0.9))
+
+
+def flattened(log_w: np.ndarray, ess: float) -> Weights:
+    """The weights, or their largest power of which this many points are effective: q is fitted in steps."""
+    low, high = 0.0, 1.0
+    if Weights(log_w).ess >= ess:
+        return Weights(log_w)
+    finite = np.maximum(log_w, np.max(log_w) - 700.0)
+    for _ in range(30):
+        power = 0.5 * (low + high)
+        low, high = (power, high) if Weights(power * finite).ess >= ess else (low, power)
+    return Weights(low * finite)
+
+
+def fitted_normals(x: np.ndarray, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+    """Means and widths of weighted normals where they differ from 0 and 1 by more than their noise."""
+    error = 1 / np.sqrt(weights.ess)
+    mean = weights.W @ x
+    shift = np.where(np.abs(mean) > 2 * error, mean, 0.0)
+    var = weights.W @ (x - shift) ** 2
+    return shift, np.sqrt(np.where(np.abs(var - 1) > 4 * error, np.clip(var, 0.5, 2.0), 1.0))
+
+
+def at_mode(log_f: Density, start: np.ndarray) -> Proposal | None:
+    """q at the maximum of log f, by batches of points around the best so far."""
+    k = len(start)
+    mode, f0, inverse = climb(log_f, start)
+    if not np.isfinite(f0):
+        return None
+    h = STEP * np.clip(np.sqrt(np.diag(inverse)), 1e-4, 1.0)
+    drop = f0 - log_f(mode + np.concatenate([np.diag(h), -np.diag(h)])).reshape(2, k).mean(axis=0)
+    h = h * np.clip(STEP / np.sqrt(2 * np.maximum(drop, 1e-10)), 0.03, 30.0)  # where log f falls by STEP²/2
+    H = curvature(log_f, mode, f0, np.minimum(h, STEP * MAX_WIDTH))
+    if not np.isfinite(H).all():
+        return None
+    return Proposal.around(log_f, mode, f0, H)
+
+
+def climb(log_f: Density, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+    """Mode, value and inverse curvature by BFGS; of steps of several lengths at once the best is taken.
+
+    A point without a density is not a fault: the step is shortened.
+    """
+    k, eye = len(x), np.eye(len(x))
+
+    def gradient(x: np.ndarray) -> np.ndarray:
+        found = log_f(x + GRADIENT_STEP * np.concatenate([eye, -eye]))
+        return np.nan_to_num((found[:k] - found[k:]) / (2 * GRADIENT_STEP), posinf=0.0, neginf=0.0)
+
+    f, g = float(log_f(x[None])[0]), gradient(x)
+    H = eye / max(1.0, float(np.linalg.norm(g)))
+    for _ in range(MAX_CLIMB):
+        step = H @ g
+        if step @ g < MIN_GAIN:
+            break
+        step = step * min(1.0, MAX_STEP / np.max(np.abs(step)))
+        values = np.nan_to_num(log_f(x + LENGTHS[:, None] * step), nan=-np.inf, neginf=-np.inf)
+        best = int(np.argmax(values))
+        if not values[best] > f:
+            if np.array_equal(H, eye * H[0, 0]):
+                break
+            H = eye / max(1.0, float(np.linalg.norm(g)))  # the curvature that was learnt misleads
+            continue
+        s = LENGTHS[best] * step
+        x, f, before = x + s, float(values[best]), g
+        g = gradient(x)
+        y = before - g
+        if (sy := s @ y) > 1e-10:
+            A = eye - np.outer(s, y) / sy
+            H = A @ H @ A.T + np.outer(s, s) / sy
+    return x, f, H
+
+
+def curvature(log_f: Density, x: np.ndarray, f0: float, h: np.ndarray) -> np.ndarray:
+    """−∇∇ log f by central differences, (k, k)."""
+    k, E = len(x), np.diag(h)
+    i, j = np.triu_indices(k, 1)
+    f = log_f(x + np.concatenate([E, -E, E[i] + E[j], -E[i] - E[j]]))
+    up, down, both, neither = f[:k], f[k : 2 * k], f[2 * k : 2 * k + len(i)], f[2 * k + len(i) :]
+    H = np.diag((2 * f0 - up - down) / h**2)
+    H[i, j] = (2 * (-f0) + up[i] + up[j] + down[i] + down[j] - both - neither) / (2 * h[i] * h[j])
+    return H + np.triu(H, 1).T

@@ -1,0 +1,136 @@
+r"""The parameters of a model with effects, all of them standard normal before the rows are seen.
+
+    η = Φ S b + Σ_t Σ_j W_tj (Λ_t v_t)_{g_t j} + offset,        Λ_t Λ_tᵀ = D(τ_t) R_t D(τ_t),
+
+    θ = (b, v, z) ~ N(0, I),        τ = F⁻¹(Φ(z)) of a half-Student-t(3),    R_t ~ LKJ(2).
+
+Effects are never written as u = Λ v with a density of their own: at τ = 0 that density has no limit, and here
+the rows say nothing of v, which is an ordinary case.
+
+Symbols
+-------
+=======  ============  ==================================================================
+math     code          meaning
+=======  ============  ==================================================================
+Φ, S, b  ``scales``    fixed columns (n, p), their prior standard deviations, coefficients
+t        ``blocks``    terms with a scale of their own
+g_t      ``code``      level of each row, (n,), below zero where it is not known
+W_t      ``W``         what the effects of a level multiply, (n, q): 1, or 1 and days
+Λ_t      ``factor``    lower triangular, (M, q, q)
+z        ``z``         hyperparameters of all terms, then those of the family, (M, k)
+=======  ============  ==================================================================
+"""
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import autograd.numpy as anp
+import numpy as np
+
+from ..models import LKJ, HalfStudentT, from_normal
+
+#: Concentration of the prior of correlations between the effects of a level: 2 takes mass from ±1.
+CONCENTRATION = 2.0
+
+
+class Block(NamedTuple):
+    """The effects of one term: ``n_levels`` of ``n_effects`` each."""
+
+    n_levels: int
+    n_effects: int
+    scale: float = 1.0  #: of the half-t of each τ, in units of η
+    correlated: bool = False
+    common: bool = False  #: one τ for all effects, as of a curve
+
+    @property
+    def size(self) -> int:
+        return self.n_levels * self.n_effects
+
+    @property
+    def n_scales(self) -> int:
+        return 1 if self.common else self.n_effects
+
+    @property
+    def n_hyperparameters(self) -> int:
+        q = self.n_effects
+        return self.n_scales + (q * (q - 1) // 2 if self.correlated else 0)
+
+    def deviations(self, z: Any) -> Any:
+        """τ of each effect, (M, q), in ``autograd.numpy``."""
+        tau = from_normal(z[:, : self.n_scales], HalfStudentT(self.scale))
+        return tau * np.ones(self.n_effects) if self.common else tau
+
+    def correlation_factor(self, z: Any) -> Any:
+        """Cholesky factor of R, (M, q, q) or (q, q)."""
+        if not self.correlated or self.n_effects == 1:
+            return np.eye(self.n_effects)
+        return LKJ(self.n_effects, CONCENTRATION).factor(z[:, self.n_scales :])
+
+    def correlations(self, z: np.ndarray) -> np.ndarray:
+        """Correlations of a level's effects, (M, q (q − 1) / 2), none if they are independent."""
+        if not self.correlated or self.n_effects == 1:
+            return np.zeros((len(z), 0))
+        L = self.correlation_factor(z)
+        rows, columns = np.tril_indices(self.n_effects, -1)
+        return (L @ L.swapaxes(1, 2))[:, rows, columns]
+
+    def factor(self, z: Any) -> Any:
+        """Λ of hyperparameters (M, n_hyperparameters), (M, q, q)."""
+        return self.deviations(z)[:, :, None] * self.correlation_factor(z)
+
+
+class Layout(NamedTuple):
+    """Where everything is: in θ, and in the columns of encoded rows [Φ | W_1, g_1 | W_2, g_2 | …]."""
+
+    scales: np.ndarray  #: S, (p,)
+    blocks: tuple[Block, ...]
+
+    @property
+    def n_fixed(self) -> int:
+        return len(self.scales)
+
+    @property
+    def n_effects(self) -> int:
+        return sum(block.size for block in self.blocks)
+
+    @property
+    def n_hyperparameters(self) -> int:
+        """Hyperparameters of the terms."""
+        return sum(block.n_hyperparameters for block in self.blocks)
+
+    @property
+    def n_columns(self) -> int:
+        return self.n_fixed + sum(block.n_effects + 1 for block in self.blocks)
+
+    def inputs(self, X: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+        """W (n, q) and the levels (n,) of each term."""
+        found, at = [], self.n_fixed
+        for block in self.blocks:
+            W, code = X[:, at : at + block.n_effects], X[:, at + block.n_effects]
+            found.append((W, code.astype(np.int64)))
+            at += block.n_effects + 1
+        return found
+
+    def split(self, theta: Any) -> tuple[Any, list[Any], Any]:
+        """b (M, p), v of each term (M, L, q), and all of z (M, k)."""
+        at, effects = self.n_fixed, []
+        for block in self.blocks:
+            shape = (len(theta), block.n_levels, block.n_effects)
+            effects.append(anp.reshape(theta[:, at : at + block.size], shape))
+            at += block.size
+        return theta[:, : self.n_fixed], effects, theta[:, at:]
+
+    def hyperparameters(self, z: Any) -> list[Any]:
+        """The part of z that each term has, then that of the family."""
+        cuts = np.cumsum([0, *(block.n_hyperparameters for block in self.blocks)])
+        return [*(z[:, a:b] for a, b in pairwise(cuts)), z[:, cuts[-1] :]]
+
+    def factors(self, z: Any) -> list[Any]:
+        """Λ of each term, (M, q, q)."""
+        return [block.factor(part) for block, part in zip(self.blocks, self.hyperparameters(z))]
+
+    @property
+    def largest(self) -> int | None:
+        """The term with most levels, which is integrated level by level; None if none has several."""
+        levels = [block.n_levels for block in self.blocks]
+        return int(np.argmax(levels)) if max(levels, default=1) > 1 else None

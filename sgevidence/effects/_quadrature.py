@@ -1,0 +1,131 @@
+r"""The effects of one term integrated level by level, by adaptive Gauss–Hermite quadrature.
+
+Given the rest of η the levels are independent, and each has a few effects v ~ N(0, I):
+
+    log ∫ Π_{r: g_r = g} p(y_r | o_r + U_r·v) N(v; 0, I) dv
+        ≈ log Σ_k ω_k exp(½|z_k|²) p(y_g, v̂ + C⁻ᵀ z_k) − log |C|,
+
+z_k, ω_k the nodes and weights of the normal density, v̂ the mode and C Cᵀ the curvature there, so that few
+nodes are enough (Pinheiro and Bates 1995).  Where the rows say nothing of v, as at τ = 0, two are.
+
+Symbols
+-------
+=====  ============  ====================================================
+o      ``offset``    the rest of η, (M, n)
+U      ``U``         W Λ, (M, n, q)
+v̂, C   ``v, C``      (M, G, q), (M, G, q, q)
+z, ω   ``nodes``     (K, q), (K,)
+=====  ============  ====================================================
+"""
+
+from functools import cache
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from ._rows import OrderedRows
+
+#: Nodes of each dimension for one, two, three and four effects a level.
+N_NODES = (15, 9, 7, 5)
+#: Newton steps, the change of η in one of them, and the change of v at which they end: nodes around a point
+#: near the mode serve as well.
+MAX_STEPS, MAX_CHANGE, TOLERANCE = 60, 3.0, 0.02
+#: Candidates of a draw of each level's effects, and their width in that of the curvature.
+N_CANDIDATES, WIDER = 8, 1.1
+
+
+@cache
+def grid(n_effects: int, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes (K, q) and log weights + ½|z|² (K,)."""
+    z, w = np.polynomial.hermite_e.hermegauss(n_nodes)
+    nodes = np.array(list(product(z, repeat=n_effects)))
+    log_w = np.sum(list(product(np.log(w), repeat=n_effects)), axis=1)
+    return nodes, log_w + 0.5 * np.sum(nodes**2, axis=1)
+
+
+class LevelModes(NamedTuple):
+    """Mode and Cholesky factor of the curvature of each level."""
+
+    v: np.ndarray
+    C: np.ndarray
+    U: np.ndarray
+
+
+def level_modes(
+    rows: OrderedRows, offset: np.ndarray, factor: np.ndarray, own: list[np.ndarray], start: np.ndarray
+) -> LevelModes:
+    """By Newton steps from ``start``, (G, q) or (M, G, q), all levels at once."""
+    U = rows.columns(factor)
+    v = np.broadcast_to(start, (len(offset), *start.shape[-2:])).copy()
+    eye = np.eye(U.shape[2])
+    for step_number in range(MAX_STEPS + 1):
+        score, h = rows.derivatives(offset + rows.of_effects(U, v), own)
+        H = rows.by_level((h[..., None] * U)[..., None] * U[..., None, :]) + eye
+        C = np.linalg.cholesky(H)
+        if step_number == MAX_STEPS:
+            break
+        grad = rows.by_level(score[..., None] * U) - v
+        step = np.linalg.solve(H, grad[..., None])[..., 0] if U.shape[2] > 1 else grad / H[..., 0]
+        change = np.maximum.reduceat(np.abs(rows.of_effects(U, step)), rows.starts, axis=1)
+        v += step * np.minimum(1.0, MAX_CHANGE / np.maximum(change, 1e-300))[..., None]
+        if np.max(np.abs(step)) < TOLERANCE:
+            break
+    return LevelModes(v, C, U)
+
+
+def log_integrals(
+    rows: OrderedRows,
+    offset: np.ndarray,
+    factor: np.ndarray,
+    own: list[np.ndarray],
+    start: np.ndarray,
+    n_nodes: int | None = None,
+) -> np.ndarray:
+    """log p(y | rest of η, Λ), the sum over levels, (M,)."""
+    at = level_modes(rows, offset, factor, own, start)
+    q = at.v.shape[2]
+    nodes, log_w = grid(q, n_nodes or N_NODES[q - 1])
+    spread = np.linalg.inv(at.C).swapaxes(-1, -2) if q > 1 else 1 / at.C
+    values = np.empty((len(nodes), *at.v.shape[:2]))
+    for k, z in enumerate(nodes):
+        v = at.v + spread @ z
+        joint = rows.by_level(rows.log_likelihood(offset + rows.of_effects(at.U, v), own))
+        values[k] = joint - 0.5 * np.sum(v * v, axis=2) + log_w[k]
+    top = values.max(axis=0)
+    log_det = np.sum(np.log(np.diagonal(at.C, axis1=-2, axis2=-1)), axis=2)
+    with np.errstate(all="ignore"):
+        found = top + np.log(np.sum(np.exp(values - top), axis=0)) - log_det
+    return np.sum(found - 0.5 * q * np.log(2 * np.pi), axis=1)
+
+
+def level_draws(
+    rows: OrderedRows,
+    offset: np.ndarray,
+    factor: np.ndarray,
+    own: list[np.ndarray],
+    start: np.ndarray,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """A draw of all levels' effects given the rest, (M, L, q), levels without rows from the prior.
+
+    Each is one of :data:`N_CANDIDATES`, by weight, of the Gaussian at its mode and of the prior, which has
+    the tail where the rows say only that an effect is large.
+    """
+    at = level_modes(rows, offset, factor, own, start)
+    M, G, q = at.v.shape
+    best, chosen = np.full((M, G), -np.inf), at.v
+    log_det = np.sum(np.log(np.diagonal(at.C, axis1=-2, axis2=-1) / WIDER), axis=2)
+    for candidate in range(N_CANDIDATES):
+        v = rng.standard_normal((M, G, q))
+        if candidate % 4:
+            v = at.v + WIDER * np.linalg.solve(at.C.swapaxes(-1, -2), v[..., None])[..., 0]
+        z = (at.C.swapaxes(-1, -2) @ (v - at.v)[..., None])[..., 0] / WIDER
+        log_prior = -0.5 * np.sum(v * v, axis=2)
+        log_q = np.logaddexp(np.log(3) + log_det - 0.5 * np.sum(z * z, axis=2), log_prior)
+        log_w = rows.by_level(rows.log_likelihood(offset + rows.of_effects(at.U, v), own)) + log_prior - log_q
+        key = log_w + rng.gumbel(size=(M, G))  # the largest of these is a draw by weight
+        chosen, best = np.where((key > best)[..., None], v, chosen), np.maximum(best, key)
+    out = rng.standard_normal((M, rows.n_levels, q))
+    out[:, rows.level] = chosen
+    return out

@@ -1,0 +1,80 @@
+"""Units of columns of numbers, and what terms make of columns in units: what ``Units`` is to other models.
+
+Rows that are read have columns of numbers, numbers of levels, then offset and trials.  The model sees the
+columns of a layout in the place of the first two.
+"""
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..effects import Coding, divisors, fixed_effects, group_effects
+from ..history import Rows
+from ._units import Units
+
+
+class CodedUnits(NamedTuple):
+    """Units, then the coding of terms in these units."""
+
+    units: Units
+    coding: Coding
+    log_unit: float  #: and what else is asked of units
+    scale: np.ndarray
+    spread: np.ndarray | None
+    kind: str
+    y_scale: float
+    intercept_center: Any
+
+    @classmethod
+    def of(cls, units: Units, coding: Coding) -> "CodedUnits":
+        same = {name: getattr(units, name) for name in cls._fields[2:]}
+        return cls(units, coding, **same)
+
+    def with_late_columns(self, rows: Rows, weight_before: float, centred: bool) -> "CodedUnits":
+        """Columns that did not vary in the first rows keep the unit that they have: terms are made of it."""
+        return self
+
+    def X(self, X: np.ndarray) -> np.ndarray:
+        """Columns of the layout, then offset and trials."""
+        return self.coding.encoded(in_units(self.units, X, len(self.coding.columns.levels)))
+
+    def rows(self, rows: Rows) -> Rows:
+        """Rows as the model sees them."""
+        n_levels = len(self.coding.columns.levels)
+        found = self.units.rows(without_levels(rows, len(self.scale), n_levels))
+        return replace(found, X=self.X(rows.X))
+
+    def restored_rows(self, rows: Rows) -> Rows:
+        """Columns of numbers of rows of the model in the data's units."""
+        X = self.units.restored_X(rows.X[:, : len(self.scale)])
+        return replace(rows, X=X, y=None if rows.y is None else self.restored_y(rows.y))
+
+    def restored_y(self, y: np.ndarray) -> np.ndarray:
+        return self.units.restored_y(y)
+
+    def restored(self, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Named parameters; effects and their standard deviations in the unit of y."""
+        out, coding = self.units.restored(named), self.coding
+        effects, stds = group_effects(coding)
+        units: dict[str, Any] = {"fixed_effects": (fixed_effects(coding), coding.ratios)}
+        units |= {"effects": (effects, 1.0), "effect_stds": (stds, 1.0)}
+        for name in named.keys() & units.keys():
+            labels, ratio = units[name]
+            out[name] = named[name] * (self.y_scale * ratio / divisors(coding, labels, self.scale))
+        return out
+
+    def restored_path(self, path: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return self.units.restored_path(path)
+
+
+def without_levels(rows: Rows, p: int, n_levels: int) -> Rows:
+    """Rows without the numbers of levels."""
+    return replace(rows, X=np.concatenate([rows.X[:, :p], rows.X[:, p + n_levels :]], axis=1))
+
+
+def in_units(units: Units, X: np.ndarray, n_levels: int) -> np.ndarray:
+    """Rows that are read, their numbers in units."""
+    p = len(units.scale)
+    found = units.X(np.concatenate([X[:, :p], X[:, p + n_levels :]], axis=1))
+    return np.concatenate([found[:, :p], X[:, p : p + n_levels], found[:, p:]], axis=1)

@@ -1,0 +1,156 @@
+"""Mean, standard deviation and number of values of columns, from one pass over rows or parts of rows.
+
+z = (x − x₀) / s₀ is measured from reference rows, so that sums of z and z² lose no digits.  Both moments are
+rounded to a part of 2²⁶ of the standard deviation: any numbers next to them are units as good, and these do
+not depend on the order of rows, on how they are cut, or on whether a row comes twice or counts twice.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..history import Rows
+
+#: Rows in a block, and rows that say where columns are about.
+BLOCK_ROWS, REFERENCE_ROWS = 8192, 1000
+#: Binary digits of the units.
+BITS = 26
+#: Reference units within which mean and standard deviation must lie for sums to have their digits.
+MAX_REFERENCE_ERROR = 1e3
+#: Standard deviation in terms of the quartiles' (q₃ − q₁) / 1.349 from which few rows make it, and rows
+#: looked at.
+MAX_SD_OVER_IQR, QUARTILE_ROWS = 5.0, 100_000
+
+
+class Sums(NamedTuple):
+    """Sums of a block of rows; parts add up."""
+
+    weight: float
+    z: np.ndarray  #: (q,)
+    squares: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    has_two: np.ndarray  #: no value but low and high
+
+    def plus(self, other: "Sums") -> "Sums":
+        """Sums of both."""
+        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        has_two = self.has_two & other.has_two
+        for value in (self.low, self.high, other.low, other.high):
+            has_two = has_two & ((value == low) | (value == high))
+        return Sums(
+            self.weight + other.weight, self.z + other.z, self.squares + other.squares, low, high, has_two
+        )
+
+
+class Moments(NamedTuple):
+    """Means of columns (0 if they are not centred) and standard deviations (then root mean squares)."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    varies: np.ndarray
+    has_two: np.ndarray  #: two values, and no more
+
+    def units(self) -> tuple[np.ndarray, np.ndarray]:
+        """Centre and unit: the distance of two values, the standard deviation of more, 1 of a constant."""
+        unit = np.where(self.has_two, self.high - self.low, self.sd)
+        return self.mean, np.where(self.varies, unit, 1.0)
+
+    @property
+    def spread(self) -> np.ndarray:
+        """Standard deviation in units: 1; nan of two values, 0 of a constant."""
+        return np.where(self.has_two, np.nan, np.where(self.varies, 1.0, 0.0))
+
+    @staticmethod
+    def wild(rows: Rows, p: int, with_y: bool, spread: np.ndarray | None) -> tuple[int, list[int]] | None:
+        """The first column of rows in units whose unit a few rows make, and these rows."""
+        stride = max(1, -(-len(rows) // QUARTILE_ROWS))
+        for j in range(p + with_y):
+            z = rows.X[:, j] if j < p else rows.y
+            assert z is not None
+            q1, q3 = np.percentile(z[::stride], [25, 75])
+            if (j < p and spread is not None and not spread[j] > 0) or not q3 > q1:
+                continue
+            own = 1.0 if j == p or spread is None else float(spread[j])
+            if own > MAX_SD_OVER_IQR * (q3 - q1) / 1.349:
+                far = np.abs(z - (q1 + q3) / 2)
+                order = np.argsort(-far, kind="stable")[:5]
+                return j, np.sort(order[far[order] > far[order[0]] / 3]).tolist()
+        return None
+
+
+def moments(
+    rows: Rows,
+    columns: Callable[[Rows], np.ndarray],
+    centred: bool,
+    fold: Callable[[Callable[[Rows], Any]], Any] | None,
+) -> Moments:
+    """Moments of columns of rows; with a ``fold`` of those that it goes over, of which ``rows`` are some."""
+    stride = max(1, -(-len(rows) // REFERENCE_ROWS))
+    some = columns(rows.take(np.arange(0, len(rows), stride)))
+    x0, s0 = np.zeros(some.shape[1]), np.ones(some.shape[1])
+    if some.shape[1]:
+        size = np.abs(some).max(axis=0)
+        size = np.where(size > 0, size, 1.0)
+        x0 = np.mean(some / size, axis=0) * size if centred else x0
+        s0 = np.sqrt(np.mean(((some - x0) / size) ** 2, axis=0)) * size
+        s0 = np.where(s0 > 0, s0, size)
+    for _ in range(3):  # once, but where the reference rows are unlike the others
+        part = BlockSums(columns, x0, s0)
+        sums = rows.fold(part, BLOCK_ROWS) if fold is None else fold(part)
+        found, is_near = _moments(sums, x0, s0, centred)
+        if is_near:
+            break
+        half = sums.high / 2 - sums.low / 2
+        x0 = np.where(centred, sums.low + half, 0.0)
+        s0 = np.where(half > 0, half, np.where(sums.high != 0, np.abs(sums.high), 1.0))
+        s0 = (
+            s0
+            if centred
+            else np.maximum(np.maximum(np.abs(sums.low), np.abs(sums.high)), np.finfo(float).tiny)
+        )
+    return found
+
+
+class BlockSums:
+    """Sums of a block of rows, as a function that travels."""
+
+    def __init__(self, columns: Callable[[Rows], np.ndarray], x0: np.ndarray, s0: np.ndarray) -> None:
+        self.columns, self.x0, self.s0 = columns, x0, s0
+
+    def __call__(self, rows: Rows) -> Sums:
+        X = self.columns(rows)
+        low, high = X.min(axis=0), X.max(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = (X - self.x0) / self.s0
+            w = rows.weight
+            squares = w @ Z**2
+        return Sums(float(np.sum(w)), w @ Z, squares, low, high, np.all((X == low) | (X == high), axis=0))
+
+
+def _moments(sums: Sums, x0: np.ndarray, s0: np.ndarray, centred: bool) -> tuple[Moments, bool]:
+    with np.errstate(over="ignore", invalid="ignore"):
+        z = sums.z / sums.weight if centred else np.zeros(len(x0))
+        sd_z = np.sqrt(np.maximum(sums.squares / sums.weight - z**2, 0.0))
+        varies = (sums.low != sums.high) if centred else (sums.low != 0) | (sums.high != 0)
+        is_near = bool(
+            np.all(
+                ~varies | (np.abs(z) < MAX_REFERENCE_ERROR * sd_z) & (sd_z < MAX_REFERENCE_ERROR) & (sd_z > 0)
+            )
+        )
+        sd = rounded(sd_z * s0, sd_z * s0)
+        mean = rounded(x0 + z * s0, sd)
+    varies &= sd > 0
+    mean = np.where(varies, mean, sums.low) if centred else mean
+    has_two = sums.has_two & varies & (sums.low != sums.high) & centred
+    return Moments(mean, np.where(varies, sd, 1.0), sums.low, sums.high, varies, has_two), is_near
+
+
+def rounded(x: np.ndarray, sd: np.ndarray) -> np.ndarray:
+    """To a part of 2²⁶ of the power of two below the standard deviation; nothing where there is none."""
+    exponent = np.frexp(sd)[1] - BITS
+    whole = np.round(np.ldexp(x, -exponent))
+    return np.where((sd > 0) & np.isfinite(whole), np.ldexp(whole, exponent), x)

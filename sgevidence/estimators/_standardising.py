@@ -1,0 +1,201 @@
+"""Units of a stream: taken from its first rows, held until there are some, and watched."""
+
+import copy
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from ..exceptions import EvidenceWarning
+from ..history import Rows
+from ._input import refuse_extreme
+from ._unit_watch import LEFT_UNITS, UnitWatch, wild
+from ._units import MIN_ROWS, MOST_HELD, Fold, Units, UnitsUnknown
+
+
+class Learnt:
+    """An attribute that an estimator has when it has learnt; before, the error says why it has none."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        if estimator is None:
+            return self
+        estimator._must_have_learnt(self.name)
+        raise AttributeError(f"{type(estimator).__name__} has no {self.name}")
+
+
+class Standardising(BaseEstimator):
+    """Whatever has ``standardize`` and ``units=``: estimators, and the selection of columns."""
+
+    standardize: bool = False  #: of those that have the parameter
+    units: Units | None = None  #: of those that have the parameter
+    n_features_in_: int
+    n_samples_seen_: int
+    _held: Rows | None = None  #: rows of a stream that are too few to know their units
+    _units: Units | None = None  #: of the rows that the model sees; None: as they are given
+    _units_of_call: Units | None = None  #: of all rows of a first call that an average cuts into chunks
+    _watch: UnitWatch
+    _doubts: list[str] = []  #: of the model and the rows; replaced, never changed in place
+    _weight_seen: float  #: sum of the weights of the rows
+
+    # -- what a concrete class defines ------------------------------------------------------------
+
+    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
+        """Units of the first rows, or of those that are folded."""
+        raise TypeError(f"{type(self).__name__} does not standardise")
+
+    def _known_units(self, units: Units) -> Units:
+        """Units of another estimator, for the columns of this one."""
+        return units.selected(range(self.n_features_in_), self._kind)
+
+    @property
+    def _kind(self) -> str:
+        """Kind of y that units are for."""
+        raise TypeError(f"{type(self).__name__} does not standardise")
+
+    def _column_names(self) -> list[str]:
+        """Names of the columns that the model uses."""
+        names = getattr(self, "feature_names_in_", [f"column {j}" for j in range(self.n_features_in_)])
+        return [str(names[j]) for j in getattr(self, "columns_", range(len(names)))]
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
+        """Validated rows of positive weight."""
+        raise TypeError(f"{type(self).__name__} does not say what its rows are")
+
+    # -- taken, held and watched ------------------------------------------------------------------
+
+    def _said(self, priors: str) -> list[str]:
+        """Priors in a line, with the units that they are stated in."""
+        where = "numbers as given" if self._units is None else "units of the rows, units_"
+        return [f"priors ({where}): {priors}"]
+
+    def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
+        """Units of the first rows; False where these are held, because they are too few to have some.
+
+        With a ``fold`` they are units of those that it goes over, of which ``rows`` are a sample.  ValueError
+        if they have none and cannot wait.
+        """
+        self._units = None
+        if self.units is not None:
+            if not self.standardize:
+                raise ValueError("units= are those of standardize=True: leave out one of the two")
+            if not isinstance(self.units, Units):
+                raise TypeError("units must be units_ of a fitted estimator, or None")
+            self._units = self._known_units(self.units)
+        elif self.standardize:
+            self._units = self._units_of_call
+        if not self.standardize or self._units is not None:
+            return True
+        missing = None
+        try:
+            units = self._units_of(rows, fold)
+        except UnitsUnknown as error:
+            missing = error
+        if may_wait and (missing is not None or len(rows) < MIN_ROWS):
+            if len(rows) >= MOST_HELD:
+                raise UnitsUnknown(f"{len(rows)} rows were held until their units are known: {missing}")
+            self._held = rows.copy()
+            self.n_samples_seen_, self._weight_seen = len(rows), rows.total_weight
+            return False
+        if missing is not None:
+            raise missing
+        columns = tuple(int(j) for j in self.columns_) if hasattr(self, "columns_") else None
+        self._units = units._replace(columns=columns)
+        return True
+
+    def _read_units(self, X: Any, y: Any, sample_weight: Any, classes: Any, may_wait: bool) -> Units | None:
+        """Units of the rows held and of these, of which nothing is learnt; None where there are none yet."""
+        reader, reset = copy.copy(self), self._is_first_call()
+        reader._doubts = []
+        with warnings.catch_warnings():  # learning says so again
+            warnings.simplefilter("ignore", EvidenceWarning)
+            rows = reader._rows(X, y, sample_weight, reset, classes)
+            reader._take_units(rows if self._held is None else self._held.join(rows), may_wait)
+        return reader._units
+
+    def _watch_units(self, rows: Rows, starts: bool) -> None:
+        """Doubts of units: that a few rows have made, and that a stream has left."""
+        assert self._units is not None
+        if (
+            starts
+            and self.units is None
+            and (words := wild(rows, self._units, self._column_names)) is not None
+        ):
+            self._doubt(words, stacklevel=7)
+        self._watch = self._watch.with_rows(rows, self._units)
+        if any(words.startswith(LEFT_UNITS) for words in self._doubts):
+            return
+        if (words := self._watch.doubt(self._units, self._column_names)) is not None:
+            self._doubt(words, stacklevel=7)
+
+    def _doubt(self, words: str, stacklevel: int) -> None:
+        """Warn of the model or the rows, now and in ``warnings_``; ``stacklevel`` as if it warned itself."""
+        self._doubts = list(dict.fromkeys([*self._doubts, words]))
+        warnings.warn(words, EvidenceWarning, stacklevel=stacklevel + 1)
+
+    @property
+    def units_(self) -> Units:
+        """Units of columns and y in which the priors are stated, for ``units=`` of another estimator."""
+        self._must_have_learnt("units_")
+        if self._units is None:
+            raise AttributeError(
+                "there are no units_ with standardize=False: priors are for numbers as given"
+            )
+        return self._units
+
+    @property
+    def _log_unit(self) -> float:
+        """Logarithm of the unit of a row's density, nats."""
+        return 0.0 if self._units is None else self._units.log_unit
+
+    def _refuse_extreme(self, **arrays: np.ndarray) -> None:
+        """Standardised numbers are judged in their units."""
+        if not self.standardize:
+            refuse_extreme(**arrays)
+
+    def _is_first_call(self) -> bool:
+        return self._held is None and not self.__sklearn_is_fitted__()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "log_evidence_" in vars(self)
+
+    def _must_be_fitted(self) -> None:
+        """Predictions, draws and scores need what rows have taught."""
+        if self._held is not None:
+            raise self._still_held("a prediction")
+        check_is_fitted(self)
+
+    def _still_held(self, name: str) -> NotFittedError:
+        """The error of rows that are too few."""
+        return NotFittedError(
+            f"this {type(self).__name__} holds {self.n_samples_seen_} rows, too few to know their units, "
+            f"and {name} follows when more have come: call partial_fit until there are {MIN_ROWS} rows among "
+            "which y varies, give units=, or state standardize=False"
+        )
+
+    def _must_have_learnt(self, name: str) -> None:
+        """An attribute that is computed exists, as the others do, only after fit."""
+        if self._held is not None:
+            raise self._still_held(name)
+        if self._is_first_call():
+            raise AttributeError(f"{type(self).__name__} has no {name} before it is fitted")
+
+
+def takes_units(model: Any) -> bool:
+    """Does the model, or one inside it, take its units from its first rows?"""
+    parameters = model.get_params(deep=True)
+    return any(
+        value and parameters.get(f"{name.removesuffix('standardize')}units") is None
+        for name, value in parameters.items()
+        if name.split("__")[-1] == "standardize"
+    )
+
+
+def holds_rows(estimator: Any) -> bool:
+    """Does the estimator wait for more rows, to know their units?"""
+    return getattr(estimator, "_held", None) is not None

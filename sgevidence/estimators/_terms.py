@@ -1,0 +1,177 @@
+"""Linear predictors with terms: groups, factors, curves and products beside linear effects."""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length, validate_data
+
+from .._compat import check_y
+from ..effects import (
+    Coding,
+    Columns,
+    EffectsModel,
+    Formula,
+    GLMWithTerms,
+    Known,
+    LinearModelWithTerms,
+    RootInverseGamma,
+    fixed_effects,
+    group_effects,
+    levels_of_factors,
+    resolved,
+    response_of,
+)
+from ..history import Rows
+from ..models import Gaussian, HalfStudentT, LinearModel
+from ..tables import Table
+from ._coded_units import CodedUnits, in_units, without_levels
+from ._input import column_indices
+from ._known import WithKnown
+from ._units import Units
+
+
+def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
+    """Columns of numbers with a linear effect, then numbers of levels; ``columns_`` are the former."""
+    terms, columns = model.terms, model.columns
+    if model.formula is not None:
+        if not hasattr(X, "columns"):
+            raise TypeError("formula= names columns: give a data frame")
+        if reset:
+            model._formula = formula_of(model, X)
+        X = X[[name for name in X.columns if name in model._formula.columns]]
+        terms, columns = model._formula.terms, list(model._formula.linear)
+    validate_data(model, X, reset=reset, skip_check_array=True)
+    X = X if hasattr(X, "columns") else np.asarray(X)
+    if reset:
+        names: list[Any] = list(X.columns) if hasattr(X, "columns") else list(range(X.shape[1]))
+        if model.formula is None and columns is not None:
+            columns = [names[j] for j in column_indices(columns, len(names), names)]
+        model._read = Columns.of(X, terms, columns)
+        numbers = [names.index(getattr(name, "column", name)) for name in model._read.linear]
+        model.columns_ = np.array(numbers, dtype=int)
+    return model._read.read(X)
+
+
+def formula_of(model: Any, X: Any) -> Formula:
+    """The formula of an estimator for the columns of X; ValueError if other parameters say something else."""
+    for name in ("terms", "columns"):
+        if getattr(model, name) is not None:
+            raise ValueError(f"formula= and {name}= are given, but the formula says which columns there are")
+    found = resolved(model.formula, X)
+    if found.intercept != model.fit_intercept:
+        raise ValueError(
+            f"formula={model.formula!r} has {'an' if found.intercept else 'no'} intercept: give "
+            f"fit_intercept={found.intercept}"
+        )
+    return found
+
+
+def read_pair(model: Any, X: Any, y: Any, reset: bool, y_numeric: bool = True) -> tuple[np.ndarray, Any]:
+    """As :func:`read_columns`, and y."""
+    read = read_columns(model, X, reset)
+    if y is None:
+        raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
+    y = check_y(y, y_numeric=y_numeric, estimator=model) if y_numeric else np.asarray(y)
+    check_consistent_length(read, y)
+    return read, y
+
+
+def coded(model: Any, rows: Rows, units: Units | None, kind: str) -> CodedUnits:
+    """Units and coding of the first rows; numbers as they are given have units of one."""
+    p, centred = len(model.columns_), units is not None and model.fit_intercept
+    if units is None:
+        units = Units(np.zeros(p), np.ones(p), 0.0, 1.0, 0.0, kind=kind)
+    X = in_units(units, rows.X, len(model._read.levels))
+    terms: Sequence = model.terms if model.formula is None else model._formula.terms
+    scales = model.coef_scale, model._intercept_scale if model.fit_intercept else None
+    return CodedUnits.of(units, Coding.of(model._read, terms, X, rows.weight, scales, centred))
+
+
+def plain_rows(model: Any, rows: Rows) -> Rows:
+    """Rows without the numbers of levels, of which units are taken."""
+    return without_levels(rows, len(model.columns_), len(model._read.levels))
+
+
+def effects_model(model: Any, plain: Any, has_offset: bool) -> Any:
+    """The model of a coding, made of the plain one, which gets more columns where no scale is inferred."""
+    coding, p = model._units.coding, len(model.columns_)
+    if not coding.layout.blocks:
+        kind = LinearModelWithTerms if isinstance(plain, LinearModel) else GLMWithTerms
+        shared = {field.name: getattr(plain, field.name) for field in fields(plain)}
+        return kind(**shared | {"n_features": p + len(coding.ratios), "n_linear": p})
+    return EffectsModel(
+        n_features=p,
+        family=gaussian_family(plain) if isinstance(plain, LinearModel) else plain.family,
+        fit_intercept=plain.fit_intercept,
+        coef_scale=plain.coef_scale,
+        intercept_scale=plain.intercept_scale,
+        has_offset=has_offset,
+        intercept_center=getattr(plain, "intercept_center", 0.0),
+        layout=coding.layout,
+    )
+
+
+def learn_new_levels(model: Any, X: Any) -> None:
+    """Room for levels that no row had: sums by level take more of them, particles (ValueError) do not."""
+    X = X.X if isinstance(X, WithKnown) else X
+    read = model._read.grown(X if hasattr(X, "columns") else np.asarray(X))
+    if read is model._read:
+        return
+    if model._units is not None:
+        coding = model._units.coding
+        if not (model._model.has_exact_posterior and coding.may_grow):
+            before = {levels.name: levels for levels in model._read.levels}
+            name = next(one.name for one in read.levels if one != before[one.name])
+            raise ValueError(
+                f"column {name!r} has levels that were not in the first call; a stream learns new ones of "
+                "Gaussian y with a single group only: give rows of all levels first, or call fit"
+            )
+        model._units = model._units._replace(coding=coding.grown(read))
+        model._model = replace(model._model, layout=model._units.coding.layout)
+    model._read = read
+
+
+def effects_table(model: Any) -> Table:
+    """Posterior mean and standard deviation of every level's effect, in the data's units."""
+    coding, named, W = model._units.coding, model._parameters(model.particles_), model.particle_weights_
+    found = levels_of_factors(coding, named["fixed_effects"]) if "fixed_effects" in named else []
+    if "effects" in named:
+        found += list(zip(group_effects(coding)[0], named["effects"].T))
+    found = [(effect, values) for effect, values in found if not effect.term.startswith("s(")]
+    mean = np.array([W @ values for _, values in found])
+    sd = np.sqrt([W @ (values - m) ** 2 for (_, values), m in zip(found, mean)])
+    names = {"term": [e.term for e, _ in found], "level": [e.level for e, _ in found]}
+    return Table(names | {"mean": mean, "sd": sd}, [effect.label for effect, _ in found])
+
+
+def target_in(model: Any, X: Any, y: Any) -> Any:
+    """y, or the response of the formula in the frame X."""
+    frame = X.X if isinstance(X, WithKnown) else X
+    if y is not None or model.formula is None or not hasattr(frame, "columns"):
+        return y
+    name = response_of(model.formula)
+    if name not in list(frame.columns):
+        raise ValueError(f"X has no column {name!r}, the response of formula={model.formula!r}: give y")
+    return np.asarray(frame[name])
+
+
+def place_names(model: Any) -> dict[str, list[str]]:
+    """Labels along the axes of the parameters of terms."""
+    coding = model._units.coding
+    effects, stds = group_effects(coding)
+    return {
+        "contrast": [effect.label for effect in fixed_effects(coding)],
+        "effect": [effect.label for effect in effects],
+        "term": [effect.label for effect in stds],
+    }
+
+
+def gaussian_family(linear_model: Any) -> Gaussian:
+    """The noise of a linear regression, as a family has it."""
+    if linear_model.noise_std is not None:
+        return Gaussian(noise_std=Known(linear_model.noise_std))
+    if linear_model.noise_prior is not None:
+        return Gaussian(noise_std=RootInverseGamma(*linear_model.noise_prior))
+    return Gaussian(noise_std=HalfStudentT(linear_model.noise_scale))

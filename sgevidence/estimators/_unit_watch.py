@@ -1,0 +1,75 @@
+"""The watch over units: whether a few rows have made them, and whether a stream has left them."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ..history import Rows
+from ._moments import BLOCK_ROWS, Moments
+from ._units import Units
+
+#: Units by which a stream's mean, and factor by which its standard deviation, may leave those of the first
+#: call.
+MAX_SHIFT, MAX_FACTOR = 3.0, 3.0
+#: How the warning begins that a stream has left its units.
+LEFT_UNITS = "the rows have left the units"
+
+
+class UnitWatch(NamedTuple):
+    """Sums over a stream in the units of its first call, by which it is seen to leave them."""
+
+    weight: float
+    sums: np.ndarray  #: (p,), with y (p + 1,)
+    squares: np.ndarray
+
+    @classmethod
+    def none(cls) -> "UnitWatch":
+        """Before the first row."""
+        return cls(0.0, np.zeros(1), np.zeros(1))
+
+    def with_rows(self, rows: Rows, units: Units) -> "UnitWatch":
+        """These and more rows, which are in the units."""
+        part = partial(_watched, len(units.scale), units.kind == "numbers")
+        weight, sums, squares = rows.fold(part, BLOCK_ROWS)
+        return UnitWatch(self.weight + weight, self.sums + sums, self.squares + squares)
+
+    def doubt(self, units: Units, names: Callable[[], Sequence[str]]) -> str | None:
+        """Words on the first column that has left its unit; None if none has."""
+        if not self.weight > 0 or units.spread is None:
+            return None
+        mean = self.sums / self.weight
+        sd = np.sqrt(np.maximum(self.squares / self.weight - mean**2, 0.0))
+        spread = np.append(units.spread, 1.0)[: len(mean)]
+        most = MAX_FACTOR * np.where(np.isnan(spread), 1.0, spread)
+        left = (np.abs(mean) > MAX_SHIFT) | (spread > 0) & ((sd > most) | (sd < spread / MAX_FACTOR))
+        if not left.any():
+            return None
+        j = int(np.argmax(left))
+        return (
+            f"{LEFT_UNITS} of the first call, in which the priors are stated: "
+            f"{[*names(), 'y'][j]} has its mean {mean[j]:.3g} units from there, and a standard deviation of "
+            f"{sd[j]:.3g} units; give units= of an estimator that was fitted to rows like all of these"
+        )
+
+
+def wild(rows: Rows, units: Units, names: Callable[[], Sequence[str]]) -> str | None:
+    """Words on a column, or y, of rows in units, whose unit is made by a few of them."""
+    found = Moments.wild(rows, len(units.scale), units.kind == "numbers", units.spread)
+    if found is None:
+        return None
+    j, places = found
+    return (
+        f"the unit of {[*names(), 'y'][j]} is made by few rows, {places} of those given: its standard "
+        "deviation is more than five times what its quartiles say, so that the priors are wide for all other "
+        "rows; look at these rows, or give units="
+    )
+
+
+def _watched(n_columns: int, with_y: bool, rows: Rows) -> tuple[float, np.ndarray, np.ndarray]:
+    Z = rows.X[:, :n_columns]
+    if with_y:
+        assert rows.y is not None
+        Z = np.column_stack([Z, rows.y])
+    return float(np.sum(rows.weight)), rows.weight @ Z, rows.weight @ Z**2

@@ -1,0 +1,175 @@
+"""The result of a test: a Bayes factor with its error, which prints a sentence and takes more rows."""
+
+import math
+from textwrap import fill
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from ..model_selection import in_words
+from ..tables import WIDTH, with_errors
+
+#: Nats up to which a Bayes factor is written without an exponent of its own.
+WRITTEN_OUT = 13.0
+
+
+class Test(Protocol):
+    """Data, as far as the Bayes factor depends on them, and a prior."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def n_samples(self) -> int: ...
+
+    @property
+    def statistics(self) -> dict[str, float]: ...
+
+    @property
+    def hypotheses(self) -> tuple[str, str]:
+        """Alternative and null, as what follows "if"."""
+
+    @property
+    def prior(self) -> str: ...
+
+    def log_bayes_factor(self) -> tuple[float, float]:
+        """The alternative against the null, and the error, nats."""
+
+    def with_rows(self, *rows: Any) -> Self: ...
+
+    def with_rscale(self, rscale: Any) -> Self: ...
+
+
+class BayesFactorResult:
+    """A Bayes factor of an alternative against a null hypothesis.
+
+    Parameters
+    ----------
+    test : object
+        Data, as far as the Bayes factor depends on them, and the prior.
+    before : tuple, default=()
+        Entries of ``path`` before these data.
+
+    Attributes
+    ----------
+    log_bayes_factor : float
+        log p(data | alternative) − log p(data | null), nats: positive speaks for the alternative.
+    log_bayes_factor_std : float
+        Its numerical error, nats; 0 where the answer is a closed form.
+    bayes_factor : float
+        The ratio itself; it may overflow to infinity.
+    rscale : float or None
+        Scale of the prior.
+    n_samples : int
+        Rows, or counts, so far.
+    statistics : dict of str to float
+        Classical statistics that the Bayes factor depends on, such as ``t`` and ``df``.
+    path : dict of str to ndarray
+        ``n_samples``, ``log_bayes_factor``, ``log_bayes_factor_std`` after the first call and after each
+        :meth:`update`.
+
+    See Also
+    --------
+    sgevidence.displays.BayesFactorDisplay : Draws it over ``rscale``, or over the rows.
+
+    Examples
+    --------
+    >>> from sgevidence.hypothesis_tests import ttest
+    >>> result = ttest([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8])
+    >>> result = result.update([0.0, 2.0])
+    >>> result.path["n_samples"].tolist()
+    [8, 10]
+    """
+
+    def __init__(self, test: Test, before: tuple[tuple[int, float, float], ...] = ()):
+        self._test = test
+        self.log_bayes_factor, self.log_bayes_factor_std = test.log_bayes_factor()
+        self.n_samples, self.statistics = test.n_samples, test.statistics
+        self._entries = (*before, (self.n_samples, self.log_bayes_factor, self.log_bayes_factor_std))
+
+    @property
+    def bayes_factor(self) -> float:
+        """The ratio p(data | alternative) / p(data | null)."""
+        with np.errstate(over="ignore"):
+            return float(np.exp(self.log_bayes_factor))
+
+    @property
+    def rscale(self) -> float | None:
+        """Scale of the prior; None: a prior without one."""
+        return getattr(self._test, "rscale", None)
+
+    @property
+    def path(self) -> dict[str, np.ndarray]:
+        """Bayes factors after each call, by the number of rows."""
+        columns = zip(*self._entries)
+        names = ("n_samples", "log_bayes_factor", "log_bayes_factor_std")
+        return {name: np.array(values) for name, values in zip(names, columns)}
+
+    def update(self, *rows: Any) -> "BayesFactorResult":
+        """The result of the rows so far and more of them; this one stays as it is.
+
+        Parameters
+        ----------
+        *rows : array-like
+            As the test takes its data: x, or x and y, successes and trials, or a table of counts.
+
+        Returns
+        -------
+        BayesFactorResult
+
+        Notes
+        -----
+        A Bayes factor may be looked at after each row, and collecting may stop when it says enough, without
+        any correction.  Only sums are kept, so that an update costs the same after any number of rows.
+        """
+        return BayesFactorResult(self._test.with_rows(*rows), self._entries)
+
+    def with_rscale(self, rscale: Any) -> "BayesFactorResult":
+        """The result of the same rows under another scale of the prior.
+
+        Parameters
+        ----------
+        rscale : float or str
+            As the test takes it.
+
+        Returns
+        -------
+        BayesFactorResult
+
+        Raises
+        ------
+        TypeError
+            If the prior has no such scale: that of a contingency table.
+        """
+        return BayesFactorResult(self._test.with_rscale(rscale))
+
+    def __repr__(self) -> str:
+        value, (alternative, null) = self.log_bayes_factor, self._test.hypotheses
+        error = with_errors(np.array([value]), np.array([self.log_bayes_factor_std]))[0].strip()
+        shown = ", ".join(f"{name} = {number:.4g}" for name, number in self.statistics.items())
+        first, second = (alternative, null) if value >= 0 else (null, alternative)
+        return "\n".join(
+            [
+                f"{self._test.name}: {shown}",
+                f"Bayes factor {ratio(value)} (log: {error}); {self._test.prior}",
+                fill(
+                    f"The data are {ratio(abs(value))} times as probable if {first} as if {second}: "
+                    f"{_strength(value)}.",
+                    WIDTH,
+                ),
+            ]
+        )
+
+
+def ratio(log_factor: float) -> str:
+    """A Bayes factor with three digits, however large it is."""
+    if abs(log_factor) < WRITTEN_OUT:
+        return f"{math.exp(log_factor):.3g}"
+    exponent, rest = divmod(log_factor / math.log(10), 1)
+    mantissa = f"{10**rest:.1f}"
+    return f"1.0e{exponent + 1:+03.0f}" if mantissa == "10.0" else f"{mantissa}e{exponent:+03.0f}"
+
+
+def _strength(log_factor: float) -> str:
+    words = in_words(log_factor)
+    return words if words.startswith("not") else f"{words} evidence"

@@ -1,0 +1,250 @@
+"""Terms and formulas given to the estimators."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from effects_by_hand import gaussian_by_hand
+from sklearn.base import clone
+
+from sgevidence import (
+    BayesianGLM,
+    BayesianLinearRegression,
+    EvidenceSearch,
+    Factor,
+    Group,
+    Interaction,
+    Smooth,
+)
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    n, g = 90, np.repeat(np.arange(9), 10)
+    days = np.tile(np.arange(10.0), 9) + 7
+    dose = rng.integers(0, 2, n)
+    y = (
+        20
+        + 3 * rng.standard_normal(9)[g]
+        + (1 + 0.5 * rng.standard_normal(9))[g] * days
+        + rng.standard_normal(n)
+    )
+    found = {
+        "days": days,
+        "subject": np.array([f"s{k}" for k in g]),
+        "dose": dose,
+        "arm": np.where(dose == 1, "drug", "control"),
+        "site": rng.choice(["north", "south", "west"], n),
+        "z": rng.gamma(2.0, 1.0, n),
+        "y": y,
+    }
+    return pd.DataFrame(found)
+
+
+def fitted(frame, terms, columns, estimator=None, y="y", **parameters):
+    estimator = BayesianLinearRegression(random_state=0) if estimator is None else estimator
+    model = clone(estimator).set_params(terms=terms, **parameters)
+    return model.fit(frame[columns], frame[y])
+
+
+def test_the_evidence_of_groups_is_that_of_dense_covariances(frame):
+    """Columns and y are brought to their units by hand."""
+    part = frame.iloc[::4]
+    model = fitted(part, [Group("subject")], ["days", "subject"])
+    x, y = ((part[name] - part[name].mean()) / part[name].std(ddof=0) for name in ("days", "y"))
+    code = pd.factorize(part["subject"], sort=True)[0]
+    X = np.column_stack([x, np.ones(len(x)), np.ones(len(x)), code])
+    reference, error = gaussian_by_hand(model._model.layout, X, y.to_numpy())
+    reference -= len(y) * np.log(part["y"].std(ddof=0))
+    assert abs(model.log_evidence_ - reference) < 4 * np.hypot(error, model.log_evidence_std_)
+
+
+@pytest.mark.parametrize("estimator", [BayesianLinearRegression(), BayesianGLM("bernoulli", random_state=0)])
+def test_a_factor_of_two_levels_is_its_0_1_column(frame, estimator):
+    y = "y" if isinstance(estimator, BayesianLinearRegression) else "dose"
+    second = frame["z"] > 1.5
+    both = frame.assign(a=second.astype(int), b=np.where(second, "yes", "no"))
+    column = fitted(both, None, ["days", "a"], estimator, y)
+    factor = fitted(both, [Factor("b")], ["days", "b"], estimator, y)
+    assert factor.log_evidence_ == pytest.approx(column.log_evidence_, abs=1e-8)
+    effects = factor.effects_["mean"]
+    assert effects.sum() == pytest.approx(0, abs=1e-9)
+    assert effects[1] - effects[0] == pytest.approx(column.coef_[1], abs=0.2 * column.coef_std_[1])
+
+
+def test_the_order_of_levels_is_nothing(frame):
+    one = fitted(frame, [Factor("site")], ["days", "site"])
+    other = fitted(frame, [Factor("site", categories=["west", "north", "south"])], ["days", "site"])
+    assert one.log_evidence_ == pytest.approx(other.log_evidence_, abs=1e-8)
+
+
+TERMS = [
+    Group("subject", by="days"),
+    Interaction("days", "z"),
+    Interaction("z", Factor("site")),
+    Smooth("z", n_basis=6),
+]
+
+
+def test_units_and_origins_of_columns_and_y_are_nothing(frame):
+    columns = ["days", "z", "subject", "site"]
+    model = fitted(frame, TERMS, columns)
+    other = frame.assign(days=24 * frame["days"] - 4000, z=0.01 * frame["z"] + 9, y=1000 * frame["y"] + 5)
+    moved = fitted(other, TERMS, columns)
+    assert moved.log_evidence_ + len(frame) * np.log(1000) == pytest.approx(model.log_evidence_, abs=1e-6)
+    assert moved.coef_[0] == pytest.approx(model.coef_[0] * 1000 / 24, rel=1e-6)
+    stds = [m.posterior_samples()["effect_stds"].mean(axis=0) for m in (model, moved)]
+    assert stds[1][:2] == pytest.approx(stds[0][:2] * [1000, 1000 / 24], rel=1e-6)
+
+
+def test_a_stream_is_exact(frame):
+    whole = fitted(frame, [Group("subject", by="days")], ["days", "subject"])
+    part = clone(whole).set_params(units=whole.units_)
+    for start in range(3):
+        rows = frame.iloc[start::3]
+        part.partial_fit(rows[["days", "subject"]], rows["y"])
+    assert part.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-6)
+
+
+def test_a_stream_learns_new_levels(frame):
+    whole = fitted(frame, [Group("subject", by="days")], ["days", "subject"])
+    part = clone(whole).set_params(units=whole.units_)
+    for start in range(0, 90, 30):  # three subjects at a time
+        rows = frame.iloc[start : start + 30]
+        part.partial_fit(rows[["days", "subject"]], rows["y"])
+    assert part.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-6)
+    assert list(part.effects_["level"]) == list(whole.effects_["level"])
+
+
+def test_new_levels_without_sums_by_level_are_refused(frame):
+    columns = ["days", "subject", "dose"]
+    model = fitted(frame, [Group("subject")], columns[:2], BayesianGLM("bernoulli", random_state=0), "dose")
+    before = model.log_evidence_
+    with pytest.raises(ValueError, match="not in the first call"):
+        model.partial_fit(frame.assign(subject="new")[columns[:2]], frame["dose"])
+    assert model.log_evidence_ == before
+    model.partial_fit(frame[columns[:2]], frame["dose"])
+
+
+def test_predictions_of_known_and_new_levels(frame):
+    model = fitted(frame, [Group("subject")], ["days", "subject"])
+    rows = frame[["days", "subject"]].iloc[[0, 0, 0]].assign(subject=["s0", "new", "other"])
+    mean, std = model.predict(rows, return_std=True)
+    assert std[1] > 1.5 * std[0]
+    between = model.posterior_samples()["effect_stds"].mean()
+    assert std[1] == pytest.approx(np.hypot(between, model.noise_std_), rel=0.3)
+    effect = model.effects_["mean"][model.effects_.index.index("1 | subject[s0]")]
+    assert mean[0] - mean[1] == pytest.approx(effect, abs=0.5)
+    assert model.score_samples(rows, frame["y"][:3]).shape == (3,)
+    assert model.sample_y(rows, 2, random_state=0).shape == (3, 2)
+
+
+def test_a_new_level_of_a_factor_is_refused_by_name(frame):
+    model = fitted(frame, [Factor("site")], ["days", "site"])
+    with pytest.raises(ValueError, match="'east'"):
+        model.predict(frame[["days", "site"]].assign(site="east"))
+
+
+def test_an_array_has_columns_by_number(frame):
+    code = pd.factorize(frame["subject"])[0]
+    X = np.column_stack([frame["days"], code])
+    model = BayesianLinearRegression(terms=[Group(1)], random_state=0).fit(X, frame["y"])
+    named = fitted(frame, [Group("subject")], ["days", "subject"])
+    assert model.log_evidence_ == pytest.approx(named.log_evidence_, abs=1e-8)
+
+
+def test_offsets_and_weights(frame):
+    """An offset is y moved; a weight of two is a row twice."""
+    X, y = frame[["subject"]], frame["y"].to_numpy() / 5 - 6
+    offset = 0.1 * frame["days"].to_numpy()
+    model = BayesianGLM("gaussian", terms=[Group("subject")], standardize=False)
+    moved = clone(model).fit(X, y - offset)
+    assert clone(model).fit(X, y, offset=offset).log_evidence_ == pytest.approx(moved.log_evidence_, abs=1e-8)
+    counts = frame["dose"]
+    model = BayesianGLM("poisson", terms=[Group("subject")], random_state=0, standardize=False)
+    heavy = clone(model).fit(X, counts, sample_weight=np.where(np.arange(90) < 20, 2.0, 1.0))
+    twice = clone(model).fit(pd.concat([X, X[:20]]), np.r_[counts, counts[:20]])
+    assert heavy.log_evidence_ == pytest.approx(twice.log_evidence_, abs=0.1)
+
+
+def test_known_and_conjugate_noise(frame):
+    """Other priors of σ, of subjects that do not differ, against the closed form of a model without terms."""
+    x = frame[["days"]]
+    frame = frame.assign(y=frame["days"] + np.random.default_rng(1).standard_normal(90))
+    for noise in ({"noise_std": 3.0}, {"noise_prior": (2.0, 1.0)}, {"noise_scale": 0.3}):
+        plain = BayesianLinearRegression(**noise).fit(x, frame["y"])
+        nearly = fitted(frame, [Group("subject", scale=1e-6)], ["days", "subject"], **noise)
+        assert abs(nearly.log_evidence_ - plain.log_evidence_) < 0.05
+
+
+@pytest.mark.parametrize(
+    "formula, terms, columns",
+    [
+        ("y ~ days + (1 | subject)", [Group("subject")], ["days", "subject"]),
+        ("y ~ days + (1 + days | subject)", [Group("subject", by="days")], ["days", "subject"]),
+        ("y ~ days * site", [Factor("site"), Interaction("days", Factor("site"))], ["days", "site"]),
+        ("y ~ s(z, k=6)", [Smooth("z", n_basis=6)], ["z"]),
+        ("y ~ (1 | site/arm)", [Group("site"), Group(("site", "arm"))], ["site", "arm"]),
+    ],
+)
+def test_a_formula_is_its_terms(frame, formula, terms, columns):
+    by_formula = BayesianLinearRegression(formula=formula, random_state=0).fit(frame)
+    by_terms = fitted(frame, terms, columns)
+    assert by_formula.log_evidence_ == pytest.approx(by_terms.log_evidence_, abs=1e-8)
+    assert sorted(by_formula.feature_names_in_) == sorted(columns)
+    rows = frame.drop(columns="y")[:5]
+    assert np.allclose(by_formula.predict(rows), by_terms.predict(rows[columns]))
+
+
+@pytest.mark.parametrize(
+    "formula, words",
+    [
+        ("y ~ (1 + days || subject)", "correlated=False"),
+        ("y ~ exp(days)", "none of the functions"),
+        ("days", "no response"),
+        ("y ~ 0 + days", "fit_intercept=False"),
+        ("y ~ (0 + days | subject)", "come with intercepts"),
+        ("y ~ nothing", "'nothing'"),
+        ("y ~ (days", "cannot be read"),
+    ],
+)
+def test_a_formula_that_says_nothing_is_refused(frame, formula, words):
+    with pytest.raises(ValueError, match=words):
+        BayesianLinearRegression(formula=formula).fit(frame)
+
+
+def test_formulas_are_a_grid(frame):
+    formulas = ["y ~ days", "y ~ days + (1 | subject)", "y ~ days + (1 + days | subject)"]
+    model = BayesianLinearRegression(random_state=0)
+    search = EvidenceSearch(model, {"formula": formulas}).fit(frame, frame["y"])
+    assert search.best_params_ == {"formula": formulas[2]}
+
+
+@pytest.mark.parametrize(
+    "terms, words",
+    [
+        ([Group("nobody")], "'nobody'"),
+        ([Smooth("site")], "not of numbers"),
+        ([Smooth("dose")], "fewer than three values"),
+        ([Smooth("z", n_basis=3)], "n_basis"),
+        ([Group("subject", scale=-1.0)], "positive"),
+        ([Factor("arm", categories=["drug"])], "'control'"),
+    ],
+)
+def test_terms_that_cannot_be_are_refused(frame, terms, words):
+    with pytest.raises(ValueError, match=words):
+        fitted(frame, terms, sorted({"days", str(terms[0].column)} & set(frame.columns)))
+
+
+def test_missing_levels_are_refused(frame):
+    part = frame.assign(subject=frame["subject"].where(frame["days"] > 8))
+    with pytest.raises(ValueError, match="missing"):
+        fitted(part, [Group("subject")], ["days", "subject"])
+
+
+def test_classes_with_groups(frame):
+    model = BayesianGLM("bernoulli", formula="arm ~ days + (1 | subject)", random_state=0).fit(frame)
+    assert set(model.predict(frame)) <= {"drug", "control"}
+    assert model.predict_proba(frame[:4]).shape == (4, 2)
+    assert 0 < model.log_evidence_std_ < 0.05
+    assert "effect_stds[1 | subject]" in model.summary().to_string()

@@ -1,0 +1,114 @@
+"""Posteriors whose widths change along a coordinate, against quadrature: hierarchies, funnels, horseshoes."""
+
+import warnings
+
+import autograd.numpy as anp
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+
+from sgevidence import AIS, BayesianModel
+
+LOG_2PI = np.log(2 * np.pi)
+
+
+def nodes(low, high, n):
+    x, w = np.polynomial.legendre.leggauss(n)
+    return low + (high - low) * (x + 1) / 2, np.log(w * (high - low) / 2)
+
+
+def normal(x, m, s):
+    return -0.5 * ((x - m) / s) ** 2 - np.log(s) - 0.5 * LOG_2PI
+
+
+def groups(seed, n=6):
+    """Effects under a uniform prior, their density in the likelihood; μ and τ by quadrature."""
+    rng = np.random.default_rng(seed)
+    se = rng.uniform(1, 5, n)
+    y = rng.normal(3, np.hypot(se, rng.uniform(0.5, 3)))
+
+    def log_likelihood(p):
+        away = -0.5 * ((y - p["th"]) / se) ** 2 - 0.5 * ((p["th"] - p["mu"]) / p["tau"]) ** 2
+        return anp.sum(away - anp.log(2 * np.pi * se * p["tau"]), axis=1)
+
+    priors = {"mu": stats.norm(0, 5), "tau": stats.halfnorm(0, 5), "th": (stats.uniform(-100, 200), n)}
+    mu, w_mu = nodes(-30, 30, 300)
+    t, w_t = nodes(-16, 4, 600)
+    joint = stats.norm(0, 5).logpdf(mu) + (stats.halfnorm(0, 5).logpdf(np.exp(t)) + t + w_t)[:, None] + w_mu
+    joint = joint + sum(normal(y[j], mu, np.hypot(se[j], np.exp(t))[:, None]) for j in range(n))
+    return log_likelihood, priors, logsumexp(joint) - n * np.log(200)  # θ is never near ±100
+
+
+def funnel(seed, d=5):
+    def log_likelihood(p):
+        v, x = p["v"][:, 0], p["x"]
+        of_x = -0.5 * anp.sum(x**2, axis=1) * anp.exp(-v) - 0.5 * (d - 1) * (v + LOG_2PI)
+        return of_x - 0.5 * (v / 3) ** 2 - np.log(3) - 0.5 * LOG_2PI
+
+    v, w = nodes(-9, 9, 500)
+    inside = np.log(2 * stats.norm.cdf(60 / np.exp(v / 2)) - 1)
+    exact = logsumexp(w + normal(v, 0, 3) + (d - 1) * inside) - np.log(18) - (d - 1) * np.log(120)
+    return log_likelihood, {"v": stats.uniform(-9, 18), "x": (stats.uniform(-60, 120), d - 1)}, exact
+
+
+def horseshoe(seed, n=4):
+    """y_j ~ N(β_j, 1), β_j ~ N(0, λ_j τ) in the likelihood, λ and τ half-Cauchy."""
+    rng = np.random.default_rng(seed)
+    y = np.r_[rng.normal(0, 6, 1), np.zeros(n - 1)] + rng.standard_normal(n)
+
+    def log_likelihood(p):
+        s = p["lam"] * p["tau"]
+        return anp.sum(-0.5 * (y - p["b"]) ** 2 - 0.5 * (p["b"] / s) ** 2 - anp.log(s) - LOG_2PI, axis=1)
+
+    half = stats.halfcauchy()
+    priors = {"tau": half, "lam": (half, n), "b": (stats.uniform(-30, 60), n)}
+    t, w_t = nodes(-14, 14, 300)
+    u, w_u = nodes(-16, 16, 500)
+    each = half.logpdf(np.exp(u)) + u + w_u
+    s = np.exp(t[:, None] + u)
+    v = 1 / (1 + s**-2.0)
+    total = half.logpdf(np.exp(t)) + t + w_t
+    for y_j in y:
+        inside = stats.norm.cdf(30, y_j * v, v**0.5) - stats.norm.cdf(-30, y_j * v, v**0.5)
+        total = total + logsumexp(each + normal(y_j, 0, np.hypot(s, 1)) + np.log(inside / 60), axis=1)
+    return log_likelihood, priors, logsumexp(total)
+
+
+KINDS = {"groups": groups, "funnel": funnel, "horseshoe": horseshoe}
+
+
+def fitted(kind, seed, sampler=None):
+    log_likelihood, priors, exact = KINDS[kind](seed)
+    model = BayesianModel(log_likelihood, priors, sampler=sampler, random_state=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return model.fit(), exact
+
+
+def check(models):
+    """No silent error beyond four bars, none beyond a nat; hardly any is warned of."""
+    quiet = [(m.log_evidence_ - exact, m.log_evidence_std_) for m, exact in models if not m.warnings_]
+    assert len(quiet) >= len(models) - max(1, len(models) // 4)
+    errors, bars = np.array(quiet).T
+    assert np.all(abs(errors) < 4 * bars) and np.all(bars < 1) and abs(errors.mean()) < 0.3
+
+
+def test_effects_by_hand_and_their_scale(seed):
+    model, exact = fitted("groups", seed)
+    assert abs(model.log_evidence_ - exact) < 4 * model.log_evidence_std_ < 0.4
+    tau = model.posterior_samples()["tau"]
+    assert np.quantile(tau, 0.05) < 1.0  # the neck is among the draws
+    assert model.diagnostics_["hysteresis"] == model.evidence_path_["hysteresis"][-1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_posteriors_whose_widths_change_are_right_or_doubted(kind, seed):
+    check([fitted(kind, seed + i) for i in range(8)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["groups", "funnel"])
+def test_annealed_importance_sampling_is_tested_as_well(kind, seed):
+    check([fitted(kind, seed + i, AIS()) for i in range(4)])
