@@ -28,6 +28,8 @@ from ._base import Offer, State, Step, Streams
 
 #: Standard error of the log evidence, nats, from which particles that are carried along may know more.
 BLUNT = 0.3
+#: Parameters from which they do not: annealing hundreds of them takes minutes and ends nats lower.
+MANY_PARAMETERS = 80
 
 
 class Proposal(BaseEstimator):
@@ -127,7 +129,7 @@ class FromProposal(NamedTuple):
             adaptation = adaptation if self.first_after == np.inf else state.adaptation
             return Step(state._replace(adaptation=adaptation), Proposed(), crossed=False)
         info, cloud = Proposed(1, found.n_likelihoods, found.n_gradients), without_history(found)
-        if state.n_rows and is_blunt(found):
+        if state.n_rows and path.model.n_params < MANY_PARAMETERS and is_blunt(found):
             offered = Offer(cloud, found.components)
             return Step(state._replace(adaptation=adaptation), info, crossed=False, offered=offered)
         adaptation = adaptation._replace(components=found.components)

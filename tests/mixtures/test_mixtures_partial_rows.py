@@ -79,7 +79,7 @@ def test_one_heavy_row(K, n, heavy, rng):
     exact = np.logaddexp.reduce(np.sum(gammaln(1 + T[..., -1]) + family.log_evidence(T), axis=0))
     exact += gammaln(K) - gammaln(K + weight.sum())
     found = mixture_evidence(family, X, K, rng=rng, weight=weight, n_draws=2)
-    assert abs(found.log_evidence[-1] - exact) < 4.5 * found.log_evidence_std[-1] + 1e-12 * abs(exact)
+    assert abs(found.log_evidence[-1] - exact) < 4.5 * found.log_evidence_std[-1] + 1e-11 * abs(exact)
     assert found.log_evidence_std[-1] < 0.05
 
 
