@@ -91,22 +91,26 @@ def test_refusals_say_why(model, rows, words, rng):
 
 def test_estimators_take_it():
     X = few_rows(6).X
-    model = BayesianGMM(3, sampler=MixtureEvidence(200), random_state=0).fit(X)
+    model = BayesianGMM(3, sampler=MixtureEvidence(200), random_state=0, standardize=False).fit(X)
     exact = enumerated(MixtureModel(3, 2), Rows.of(X))
     assert model.log_evidence_ == pytest.approx(exact, abs=1e-8) and model.warnings_ == []
     assert model.component_evidence_["log_evidence"][-1] == model.log_evidence_
     assert model.n_components_in_use_proba_.sum() == pytest.approx(1)
     assert model.diagnostics_["n_strata"] == 3 and not hasattr(model, "partial_fit")
-    again = BayesianGMM(3, sampler=UntilPrecise(0.1, sampler=MixtureEvidence(200)), random_state=0).fit(X)
+    again = BayesianGMM(
+        3, sampler=UntilPrecise(0.1, sampler=MixtureEvidence(200)), random_state=0, standardize=False
+    ).fit(X)
     assert again.log_evidence_ == pytest.approx(exact, abs=1e-8)
     with pytest.raises(ValueError, match="no components"):
-        BayesianLinearRegression(sampler=MixtureEvidence()).fit(X, X[:, 0])
+        BayesianLinearRegression(sampler=MixtureEvidence(), standardize=False).fit(X, X[:, 0])
 
 
 @pytest.mark.parametrize("covariance_type", ["diag", "full"])
 def test_a_doubt_is_given_once(covariance_type, monkeypatch):
     monkeypatch.setattr(_evidence, "doubt_of", lambda *_: ("searches differ", 1.0))
-    model = BayesianGMM(2, covariance_type=covariance_type, sampler=MixtureEvidence(20), random_state=0)
+    model = BayesianGMM(
+        2, covariance_type=covariance_type, sampler=MixtureEvidence(20), random_state=0, standardize=False
+    )
     with pytest.warns(EvidenceWarning, match="searches differ") as given:
         model.fit(few_rows(6).X)
     assert model.warnings_ == ["searches differ"] and len(given) == 1

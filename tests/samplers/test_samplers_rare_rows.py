@@ -53,7 +53,7 @@ def fitted(rng, seed, reservoir_size, size, n=30_000):
     X, y = rare_column(rng, n)
     sampler = SGAIS(proposal=None, reservoir_size=reservoir_size)
     model = BayesianSoftmaxRegression(
-        coef_scale=SCALE, intercept_scale=SCALE, sampler=sampler, random_state=seed
+        coef_scale=SCALE, intercept_scale=SCALE, sampler=sampler, random_state=seed, standardize=False
     )
     for i in range(0, n, size):
         model.partial_fit(X[i : i + size], y[i : i + size], classes=[0, 1])
