@@ -112,7 +112,12 @@ class Nested(NamedTuple):
 
 
 def nested_laplace_answer(
-    target: Target, cloud: np.ndarray, size: int, most: float, rng: np.random.Generator
+    target: Target,
+    cloud: np.ndarray,
+    size: int,
+    most: float,
+    rng: np.random.Generator,
+    least: float = MIN_THIRD,
 ) -> NestedAnswer:
     """An answer from a cloud near the posterior, and what it took.
 
@@ -127,6 +132,8 @@ def nested_laplace_answer(
     most : float
         Gradients, in particles, after which nothing more is begun.
     rng : numpy.random.Generator
+    least : float, optional
+        Third derivative, in local widths, of a posterior that is not Gaussian enough for others.
 
     Returns
     -------
@@ -135,7 +142,7 @@ def nested_laplace_answer(
     log_p, best = Counted(target), None
     with np.errstate(all="ignore"):
         try:
-            best = _best(log_p, cloud, most, rng)
+            best = _best(log_p, cloud, most, rng, least)
         except np.linalg.LinAlgError:
             pass
         is_good = best is not None and best.share > MIN_SHARE
@@ -149,7 +156,9 @@ def nested_laplace_answer(
     return NestedAnswer(answer, log_p.third, *cost)
 
 
-def _best(log_p: Counted, cloud: np.ndarray, most: float, rng: np.random.Generator) -> Nested | None:
+def _best(
+    log_p: Counted, cloud: np.ndarray, most: float, rng: np.random.Generator, least: float
+) -> Nested | None:
     """The draws of the best density that was found."""
     best: Nested | None = None
     d = cloud.shape[1]
@@ -159,7 +168,7 @@ def _best(log_p: Counted, cloud: np.ndarray, most: float, rng: np.random.Generat
         some = cloud[rng.choice(len(cloud), N_THIRD, replace=False)]
         order, left = by_influence(third_derivatives(log_p.value_and_grad, some, cloud.std(axis=0)))
         log_p.third = max(log_p.third, float(left[0]))
-        if not left[0] > MIN_THIRD:
+        if not left[0] > least:
             return best
         sizes = {1} | {max(1, int(np.argmax(np.append(left, 0.0) < t))) for t in LEFT}
         for k in sorted(size for size in sizes if size <= min(MAX_HYPERPARAMETERS, d - 1)):
