@@ -87,8 +87,9 @@ def confirmed(
         if not is_sharp:  # a Student t density may agree with a cloud that has lost a neck
             step, info, _ = _by_density(step, path, rng, for_nested, NOT_GAUSSIAN)
             infos.append(info)
-            is_sharp = info.n_sharpened > 0
-        if allowed and not is_sharp:
+            if info.n_sharpened:
+                return step._replace(info=info), infos
+        if allowed:
             step = sharpened(step, path, rng, allowed)
             infos.append(step.info)
             is_sharp = step.info.n_sharpened > 0
