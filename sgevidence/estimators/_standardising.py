@@ -26,7 +26,7 @@ def warn_caller(words: str) -> None:
     level, frame = 2, sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
         level, frame = level + 1, frame.f_back  # type: ignore[assignment]
-    warnings.warn(words, EvidenceWarning, stacklevel=level - 1)
+    warnings.warn(words, EvidenceWarning, stacklevel=level)
 
 
 class Learnt:

@@ -112,16 +112,22 @@ class Nested(NamedTuple):
 
 
 def nested_laplace_answer(
-    target: Target, cloud: np.ndarray, size: int, most: float, rng: np.random.Generator
+    target: Target,
+    cloud: np.ndarray,
+    size: int,
+    most: float,
+    rng: np.random.Generator,
+    least: float = MIN_THIRD,
 ) -> NestedAnswer:
     """An answer from a cloud near the posterior, and what it took.
 
-    ``size`` draws; nothing more is begun after ``most`` gradients, in particles.
+    ``size`` draws; nothing more is begun after ``most`` gradients, in particles.  ``least`` is the third
+    derivative, in local widths, of a posterior that is not Gaussian enough for others.
     """
     log_p, best = Counted(target), None
     with np.errstate(all="ignore"):
         try:
-            best = _best(log_p, cloud, most, rng)
+            best = _best(log_p, cloud, most, rng, least)
         except np.linalg.LinAlgError:
             pass
         is_good = best is not None and best.share > MIN_SHARE
@@ -135,7 +141,9 @@ def nested_laplace_answer(
     return NestedAnswer(answer, log_p.third, *cost)
 
 
-def _best(log_p: Counted, cloud: np.ndarray, most: float, rng: np.random.Generator) -> Nested | None:
+def _best(
+    log_p: Counted, cloud: np.ndarray, most: float, rng: np.random.Generator, least: float
+) -> Nested | None:
     """The draws of the best density that was found."""
     best: Nested | None = None
     d = cloud.shape[1]
@@ -145,7 +153,7 @@ def _best(log_p: Counted, cloud: np.ndarray, most: float, rng: np.random.Generat
         some = cloud[rng.choice(len(cloud), N_THIRD, replace=False)]
         order, left = by_influence(third_derivatives(log_p.value_and_grad, some, cloud.std(axis=0)))
         log_p.third = max(log_p.third, float(left[0]))
-        if not left[0] > MIN_THIRD:
+        if not left[0] > least:
             return best
         sizes = {1} | {max(1, int(np.argmax(np.append(left, 0.0) < t))) for t in LEFT}
         for k in sorted(size for size in sizes if size <= min(MAX_HYPERPARAMETERS, d - 1)):

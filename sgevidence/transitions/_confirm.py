@@ -35,7 +35,9 @@ AFFORDABLE_LEGS, AFFORDABLE_NESTED, AFFORDABLE_VALUES = 7.5e4, 4e5, 1e7
 #: Gradients of each particle on all rows from which an answer is an annealed one: a survey of the prior costs
 #: 8, the shortest annealing 30.
 MIN_SPENT = 15.0
-#: Third derivative of log p, in local widths, from which a posterior is one in which particles may lag though
+#: Third derivative of log p, in local widths, from which there is anything to find.
+MIN_THIRD = 0.05
+#: Third derivative from which a posterior is one in which particles may lag though
 #: they close the loop.
 NOT_GAUSSIAN = 0.5
 
@@ -82,13 +84,18 @@ def confirmed(
     step = step._replace(state=state)
     if not legs.lags:
         is_sharp = state.cloud.log_evidence_std <= SHARP_ENOUGH
+        if not is_sharp:  # a Student t density may agree with a cloud that has lost a neck
+            step, info, _ = _by_density(step, path, rng, for_nested, NOT_GAUSSIAN)
+            infos.append(info)
+            if info.n_sharpened:
+                return step._replace(info=info), infos
         if allowed:
             step = sharpened(step, path, rng, allowed)
             infos.append(step.info)
             is_sharp = step.info.n_sharpened > 0
         if is_sharp:
             return step, infos
-    step, info, third = _by_density(step, path, rng, for_nested)
+    step, info, third = _by_density(step, path, rng, for_nested, MIN_THIRD)
     infos.append(info)
     if not info.n_sharpened and (legs.lags or third > NOT_GAUSSIAN):
         back = way_back(anneal, legs, whole, rng)
@@ -112,12 +119,14 @@ def confirmed_at_once(step: Step, path: Path, rng: Streams, anneal: Anneal) -> t
     return confirmed(step._replace(state=spent), path, rng, anneal, effort(spent, path))
 
 
-def _by_density(step: Step, path: Path, rng: Streams, most: float) -> tuple[Step, Confirmed, float]:
+def _by_density(
+    step: Step, path: Path, rng: Streams, most: float, least: float
+) -> tuple[Step, Confirmed, float]:
     """The step with the answer of a density, or as it is; and how far the posterior is from Gaussian."""
     state, n_rows = step.state, path.n_at_hand
     cloud, target = state.cloud, Target(path.model, Likelihood(path.all_rows))
     theta = cloud.theta[systematic(cloud.W, rng.resampling, cloud.M)]
-    nested = nested_laplace_answer(target, theta, cloud.M, most, rng.noise)
+    nested = nested_laplace_answer(target, theta, cloud.M, most, rng.noise, least)
     found, third = nested.answer, nested.third
     info = Confirmed(n_likelihoods=nested.n_likelihoods * n_rows, n_gradients=nested.n_gradients * n_rows)
     if found is None:
