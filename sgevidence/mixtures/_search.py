@@ -35,7 +35,9 @@ APART = 3.0
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
 NEGLIGIBLE = 12.0
 #: Rounds in which neither half finds a score better by so many nats, nor than the other: they go no further.
-LEAST_ROUNDS, STILL = 2, 0.5
+#: After two rounds one half in ten had missed an eighth of the evidence (K = 3 on five groups), after four
+#: one in fifty.
+LEAST_ROUNDS, STILL = 4, 0.5
 #: Searches of either half at most, and searches of all that must have met the best score, where rows are
 #: tied more: there one search in three may meet it.
 MOST_SEARCHES, ENOUGH, ENOUGH_TIED = 3, 2, 3
