@@ -150,7 +150,7 @@ def _best(
     if d < 2 or N_THIRD * (d + 1) ** 2 > most:
         return None
     for _ in range(PASSES):
-        some = cloud[rng.choice(len(cloud), N_THIRD, replace=False)]
+        some = cloud[rng.choice(len(cloud), min(N_THIRD, len(cloud)), replace=False)]
         order, left = by_influence(third_derivatives(log_p.value_and_grad, some, cloud.std(axis=0)))
         log_p.third = max(log_p.third, float(left[0]))
         if not left[0] > least:
