@@ -137,8 +137,8 @@ def ttest(
     null : float, default=0.0
         Mean, or difference of the means of x and y, under the null hypothesis.
     rscale : float or {"medium", "wide", "ultrawide"}, default="medium"
-        Scale r of the Cauchy prior of the effect size δ = (μ − null)/σ: half of the prior lies within r of 0.  The
-        words are those of the R package BayesFactor: √2/2 (its default), 1, √2.
+        Scale r of the Cauchy prior of the effect size δ = (μ − null)/σ: half of the prior lies within r of
+        0.  The words are those of the R package BayesFactor: √2/2 (its default), 1, √2.
 
     Returns
     -------
