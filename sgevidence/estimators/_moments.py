@@ -1,7 +1,7 @@
 """Mean, standard deviation and number of values of columns, from one pass over rows or parts of rows.
 
 z = (x − x₀) / s₀ is measured from reference rows, so that sums of z and z² lose no digits.  Both moments are
-rounded to a part of 2²⁶ of the standard deviation: any numbers next to them are units as good, and these do
+rounded to a part of 2³² of the standard deviation: any numbers next to them are units as good, and these do
 not depend on the order of rows, on how they are cut, or on whether a row comes twice or counts twice.
 """
 
@@ -15,7 +15,7 @@ from ..history import Rows
 #: Rows in a block, and rows that say where columns are about.
 BLOCK_ROWS, REFERENCE_ROWS = 8192, 1000
 #: Binary digits of the units.
-BITS = 26
+BITS = 32
 #: Reference units within which mean and standard deviation must lie for sums to have their digits.
 MAX_REFERENCE_ERROR = 1e3
 #: Standard deviation in terms of the quartiles' (q₃ − q₁) / 1.349 from which few rows make it, and rows
@@ -150,7 +150,7 @@ def _moments(sums: Sums, x0: np.ndarray, s0: np.ndarray, centred: bool) -> tuple
 
 
 def rounded(x: np.ndarray, sd: np.ndarray) -> np.ndarray:
-    """To a part of 2²⁶ of the power of two below the standard deviation; nothing where there is none."""
+    """To a part of 2³² of the power of two below the standard deviation; nothing where there is none."""
     exponent = np.frexp(sd)[1] - BITS
     whole = np.round(np.ldexp(x, -exponent))
     return np.where((sd > 0) & np.isfinite(whole), np.ldexp(whole, exponent), x)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Self
 
-from sklearn.base import RegressorMixin
+from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -27,7 +27,7 @@ def _keeps_sums(self: "EvidenceFeatureSelector") -> bool:
 
 @documented
 class EvidenceFeatureSelector(
-    SubsetLearning, SubsetPredictions, SubsetReports, SelectorMixin, RegressorMixin
+    SubsetLearning, SubsetPredictions, SubsetReports, SelectorMixin, RegressorMixin, BaseEstimator
 ):
     """Selects columns of a regression by the evidence of all subsets, and predicts with their average.
 
