@@ -161,8 +161,6 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     _parameter_constraints: dict = {
         **EvidenceEstimator._parameter_constraints,
         "columns": ["array-like", None],
-        "terms": [list, tuple, None],
-        "formula": [str, None],
         "fit_intercept": ["boolean"],
         "coef_scale": [Interval(Real, 0, None, closed="neither")],
         "intercept_scale": [Interval(Real, 0, None, closed="neither"), None],

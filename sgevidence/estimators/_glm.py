@@ -18,7 +18,7 @@ from ._input import refuse_unreadable
 from ._known import joined, with_known
 from ._labels import label_indices, two_labels
 from ._stream import learns_online
-from ._terms import effects_model
+from ._terms import TERM_CONSTRAINTS, effects_model
 from ._units import Units
 
 
@@ -55,8 +55,7 @@ class BayesianGLM(GLMPredictions):
         effects of the columns that no group and no factor names.  Columns of levels may be strings.
     formula : str or None, default=None
         Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
-        Columns of strings are factors, and ``fit(frame)`` finds y.  It needs ``formulae``
-        (``pip install sgevidence[formula]``).
+        Columns of strings are factors, and ``fit(frame)`` finds y.  The extra ``formula`` has its parser.
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
         Prior standard deviation of a coefficient.
@@ -116,6 +115,7 @@ class BayesianGLM(GLMPredictions):
 
     _parameter_constraints: dict = {
         **LinearPredictor._parameter_constraints,
+        **TERM_CONSTRAINTS,
         "family": [StrOptions(set(FAMILIES)), Family],
     }
 

@@ -16,7 +16,7 @@ from ._documentation import documented
 from ._given import at_once
 from ._input import check_prior_pair
 from ._lazy import by_parts
-from ._terms import effects_model
+from ._terms import TERM_CONSTRAINTS, effects_model
 from ._units import Fold, Units
 
 #: Parameters that state the noise; at most one of them may be given.
@@ -105,6 +105,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
 
     _parameter_constraints: dict = {
         **LinearPredictor._parameter_constraints,
+        **TERM_CONSTRAINTS,
         "noise_std": [Interval(Real, 0, None, closed="neither"), None],
         "noise_prior": [tuple, list, None],
         "noise_scale": [Interval(Real, 0, None, closed="neither"), None],

@@ -34,6 +34,9 @@ from ._input import column_indices
 from ._known import WithKnown
 from ._units import Units
 
+#: Constraints of the parameters ``terms`` and ``formula``.
+TERM_CONSTRAINTS: dict[str, list] = {"terms": [list, tuple, None], "formula": [str, None]}
+
 
 def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
     """Columns of numbers with a linear effect, then numbers of levels; ``columns_`` are the former."""

