@@ -147,9 +147,10 @@ def test_parts_of_a_component_are_stated_in_the_units_of_the_first(kind, rng):
 
 
 def test_a_shift_that_is_forgotten_is_seen(rng, monkeypatch):
-    right = "mixed + mixed.T + S[0, 0] * np.multiply.outer(d, d)"
-    for wrong in ("mixed + mixed.T", "mixed + S[0, 0] * np.multiply.outer(d, d)"):
-        monkeypatch.setattr(ExactSums, "affine", broken(ExactSums.affine, right, wrong))
+    scaled, square = "S * np.multiply.outer(r, r) + mixed", "S[0, 0] * np.multiply.outer(d, d)"
+    right, affine = f"{scaled} + mixed.T + {square}", ExactSums.affine
+    for wrong in (f"{scaled} + mixed.T", f"{scaled} + {square}"):
+        monkeypatch.setattr(ExactSums, "affine", broken(affine, right, wrong))
         with pytest.raises(AssertionError):
             test_parts_are_stated_in_the_units_of_the_first({}, rng)
 
