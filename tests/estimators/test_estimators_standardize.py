@@ -105,7 +105,7 @@ def test_so_is_that_of_a_mixture_of_several_components():
     "function, right, wrong",
     [
         ("restored_path", "path['log_evidence'] - ...", "path['log_evidence'] + ..."),
-        ("X", "... / self.scale", "... * self.scale"),
+        ("X", "... - self.center", "... + self.center"),
     ],
 )
 def test_broken_units_are_seen(monkeypatch, kind, function, right, wrong):
@@ -119,8 +119,8 @@ def test_a_jacobian_of_the_wrong_sign_or_none_is_seen(monkeypatch, kind, name):
     right = getattr(Units, name)
     for sign in (-1.0, 0.0):
 
-        def wrong(*args, sign=sign):
-            found = right(*args)
+        def wrong(*args, sign=sign, **more):
+            found = right(*args, **more)
             return found._replace(log_unit=sign * found.log_unit)
 
         monkeypatch.setattr(Units, name, wrong)

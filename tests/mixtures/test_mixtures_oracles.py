@@ -217,7 +217,7 @@ def unspread(seed=9007):
 @pytest.mark.parametrize("seed", range(3))
 def test_chains_that_spread_slowly(seed):
     """Six runs of annealing alone and three chains of 1536 sweeps have -2844.56 ± 0.04."""
-    fitted = BayesianGMM(3, random_state=seed).fit(unspread())
+    fitted = BayesianGMM(3, random_state=seed, standardize=False).fit(unspread())
     assert abs(fitted.log_evidence_ + 2844.56) < 4 * fitted.log_evidence_std_ < 1.2
 
 

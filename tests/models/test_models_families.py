@@ -98,7 +98,7 @@ MUTANTS = [
     (Gamma, "log_density", "gammaln(k)", "k", check_density, "gamma"),
     (ZeroInflatedPoisson, "curvature", "1 - mean * (1 - q)", "1 - q", check_derivatives, "zero_inflated"),
     (Binomial, "log_density", "trials - y + 1", "trials - y + 2", check_density, "binomial"),
-    (Binomial, "score", "(trials - y) * ...", "...", check_derivatives, "binomial"),
+    (Binomial, "score", "trials * expit(eta)", "expit(eta)", check_derivatives, "binomial"),
 ]
 
 
