@@ -195,7 +195,8 @@ def test_rows_wait_no_longer_when_a_rival_has_caught_up(rng):
             "state._replace(pending=None, ell=None)",
         ),
         (
-            "state.pending is not None and not state.is_rivalled and offered is None and not (allowed or due)",
+            "state.pending is not None and not state.is_rivalled and offered is None and "
+            "not (allowed or due)",
             "state.pending is not None and offered is None and not (allowed or due)",
         ),
     ],
