@@ -115,7 +115,9 @@ def _add(whole: EvidenceEstimator, other: EvidenceEstimator) -> None:
         at = range(1, len(sums.exponents))
         first, second = (np.array([float(sums.value(i and j, j)) for j in at]) for i in (0, 1))
         whole._watch = UnitWatch(whole._weight_seen, first, second)
-        if (words := whole._watch.doubt(whole._units, whole._column_names)) is not None:
+        if (
+            words := whole._watch.doubt(whole._units, whole._column_names, whole.units is not None)
+        ) is not None:
             whole._doubt(words)
 
 

@@ -143,7 +143,7 @@ class Standardising(BaseEstimator):
         self._watch = self._watch.with_rows(rows, self._units)
         if any(words.startswith(LEFT_UNITS) for words in self._doubts):
             return
-        if (words := self._watch.doubt(self._units, self._column_names)) is not None:
+        if (words := self._watch.doubt(self._units, self._column_names, self.units is not None)) is not None:
             self._doubt(words)
 
     def _doubt(self, words: str) -> None:

@@ -35,15 +35,17 @@ class UnitWatch(NamedTuple):
         weight, sums, squares = rows.fold(part, BLOCK_ROWS)
         return UnitWatch(self.weight + weight, self.sums + sums, self.squares + squares)
 
-    def doubt(self, units: Units, names: Callable[[], Sequence[str]]) -> str | None:
-        """Words on the first column that has left its unit; None if none has."""
+    def doubt(self, units: Units, names: Callable[[], Sequence[str]], are_given: bool) -> str | None:
+        """Words on the first column that has left its unit; given ones may be of rows that come yet."""
         if not self.weight > 0 or units.spread is None:
             return None
         mean = self.sums / self.weight
         sd = np.sqrt(np.maximum(self.squares / self.weight - mean**2, 0.0))
         spread = np.append(units.spread, 1.0)[: len(mean)]
         most = MAX_FACTOR * np.where(np.isnan(spread), 1.0, spread)
-        left = (np.abs(mean) > MAX_SHIFT) | (spread > 0) & ((sd > most) | (sd < spread / MAX_FACTOR))
+        left = (np.abs(mean) > MAX_SHIFT) | (sd > most) & (spread != 0)  # a column that waits has none
+        if not are_given:
+            left |= sd < spread / MAX_FACTOR
         if not left.any():
             return None
         j = int(np.argmax(left))

@@ -1,6 +1,7 @@
 """``standardize=True``: the evidence of the data as given under a prior in the units of the first rows."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from sgevidence import (
     EvidenceFeatureSelector,
     EvidenceModelAverager,
     EvidenceSearch,
+    EvidenceWarning,
     Exact,
     FullData,
     bidirectional_error,
@@ -400,3 +402,26 @@ def test_a_weight_of_two_is_a_row_twice(kind):
     other = make(kind, standardize=True).fit(X[twice], None if y is None else y[twice])._units
     for mine, theirs in zip(one, other):
         np.testing.assert_array_equal(mine, theirs)
+
+
+def test_units_that_are_given_may_be_of_rows_that_come_yet(rng):
+    """Three groups in their order leave the units of ten rows, and not those of all."""
+    X = np.repeat([0.0, 30.0, 60.0], 40)[:, None] + rng.standard_normal((120, 1))
+    whole = BayesianGMM(1).fit(X)
+    stream, other = BayesianGMM(1, units=whole.units_), BayesianGMM(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for start in range(0, 120, 10):
+            stream.partial_fit(X[start : start + 10])
+    assert stream.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-8)
+    with pytest.warns(EvidenceWarning, match=r"column 0 has its mean .* units="):
+        for start in range(0, 120, 10):
+            other.partial_fit(X[start : start + 10])
+
+
+def test_a_column_of_two_values_may_leave_its_unit(rng):
+    X = rng.integers(0, 2, size=(60, 1)).astype(float)
+    y = rng.standard_normal(60)
+    model = BayesianLinearRegression().partial_fit(X[:30], y[:30])
+    with pytest.warns(EvidenceWarning, match="column 0 has its mean"):
+        model.partial_fit(20.0 * X[30:] - 10.0, y[30:])
