@@ -410,7 +410,7 @@ def test_units_that_are_given_may_be_of_rows_that_come_yet(rng):
     whole = BayesianGMM(1).fit(X)
     stream, other = BayesianGMM(1, units=whole.units_), BayesianGMM(1)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.filterwarnings("error", message="the rows have left")
         for start in range(0, 120, 10):
             stream.partial_fit(X[start : start + 10])
     assert stream.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-8)
