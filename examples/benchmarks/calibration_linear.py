@@ -123,7 +123,7 @@ def cell(
         d,
         n,
         partial(rows, n=n, d=d, **how),
-        partial(BayesianLinearRegression, noise_std, sampler=sampler),
+        partial(BayesianLinearRegression, noise_std, sampler=sampler, standardize=False),
         lambda data, rng: linear(data.X, data.y, noise_std),
         calls,
         difficulty,

@@ -125,7 +125,7 @@ def cell(
         d,
         n,
         partial(make, n=n),
-        partial(BayesianGMM, K, sampler=sampler),
+        partial(BayesianGMM, K, sampler=sampler, standardize=False),
         lambda data, rng: one_gaussian(data.X) if K == 1 else reference(data.X, K, rng, **work),
         calls,
         difficulty,
