@@ -19,7 +19,7 @@ from sgevidence import (
     EvidenceSearch,
     Laplace,
 )
-from sgevidence.estimators import _glm, _intercepts, _moments
+from sgevidence.estimators import _glm_predictions, _intercepts, _moments
 
 #: Powers of ten of units, and units by which origins move, at most.
 POWERS, ORIGINS = 6.0, 1e6
@@ -325,7 +325,7 @@ def test_a_forgotten_exposure_is_seen(rng, monkeypatch):
     wrong = broken(
         _intercepts.intercept_center, "np.log(total + family.half_a_count) - np.log(exposure) - top", "0.0"
     )
-    monkeypatch.setattr(_glm, "intercept_center", wrong)
+    monkeypatch.setattr(_glm_predictions, "intercept_center", wrong)
     with pytest.raises(AssertionError):
         check(CASES["poisson"], rng)
 
