@@ -296,7 +296,7 @@ def without_center(column):
     return units
 
 
-#: Of all columns, so that their numbers are those of X.
+#: Candidates have all columns, so that column numbers are those of X.
 ALL = {
     "linear": CASES["linear"]._replace(answers=fitted(BayesianLinearRegression())),
     "softmax": CASES["softmax"]._replace(answers=fitted(BayesianSoftmaxRegression(random_state=0))),

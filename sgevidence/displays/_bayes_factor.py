@@ -64,7 +64,7 @@ class BayesFactorDisplay:
         Parameters
         ----------
         result : BayesFactorResult
-            Of a test whose prior has an ``rscale``.
+            Result of a test whose prior has an ``rscale``.
         rscales : array-like of shape (n,), optional
             By default from a tenth of the result's own to five times it.
         ax : matplotlib Axes, optional

@@ -69,7 +69,7 @@ def integrate(
     Parameters
     ----------
     log_f : callable
-        Of points (M, k), (M,); a prior N(0, I) is in it.
+        Log density of points (M, k), (M,), with the prior N(0, I).
     start : ndarray of shape (k,)
     rng : numpy.random.Generator
     n_points : int

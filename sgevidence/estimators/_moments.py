@@ -18,9 +18,6 @@ BLOCK_ROWS, REFERENCE_ROWS = 8192, 1000
 BITS = 32
 #: Reference units within which mean and standard deviation must lie for sums to have their digits.
 MAX_REFERENCE_ERROR = 1e3
-#: Standard deviation in terms of the quartiles' (q₃ − q₁) / 1.349 from which few rows make it, and rows
-#: looked at.
-MAX_SD_OVER_IQR, QUARTILE_ROWS = 5.0, 100_000
 
 
 class Sums(NamedTuple):
@@ -63,23 +60,6 @@ class Moments(NamedTuple):
     def spread(self) -> np.ndarray:
         """Standard deviation in units: 1; nan of two values, 0 of a constant."""
         return np.where(self.has_two, np.nan, np.where(self.varies, 1.0, 0.0))
-
-    @staticmethod
-    def wild(rows: Rows, p: int, with_y: bool, spread: np.ndarray | None) -> tuple[int, list[int]] | None:
-        """The first column of rows in units whose unit a few rows make, and these rows."""
-        stride = max(1, -(-len(rows) // QUARTILE_ROWS))
-        for j in range(p + with_y):
-            z = rows.X[:, j] if j < p else rows.y
-            assert z is not None
-            q1, q3 = np.percentile(z[::stride], [25, 75])
-            if (j < p and spread is not None and not spread[j] > 0) or not q3 > q1:
-                continue
-            own = 1.0 if j == p or spread is None else float(spread[j])
-            if own > MAX_SD_OVER_IQR * (q3 - q1) / 1.349:
-                far = np.abs(z - (q1 + q3) / 2)
-                order = np.argsort(-far, kind="stable")[:5]
-                return j, np.sort(order[far[order] > far[order[0]] / 3]).tolist()
-        return None
 
 
 def moments(

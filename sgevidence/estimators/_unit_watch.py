@@ -7,12 +7,15 @@ from typing import NamedTuple
 import numpy as np
 
 from ..history import Rows
-from ._moments import BLOCK_ROWS, Moments
+from ._moments import BLOCK_ROWS
 from ._units import Units
 
 #: Units by which a stream's mean, and factor by which its standard deviation, may leave those of the first
 #: call.
 MAX_SHIFT, MAX_FACTOR = 3.0, 3.0
+#: Standard deviation in terms of the quartiles' (q₃ − q₁) / 1.349 from which few rows make it, and rows
+#: looked at.
+MAX_SD_OVER_IQR, QUARTILE_ROWS = 5.0, 100_000
 #: How the warning begins that a stream has left its units.
 LEFT_UNITS = "the rows have left the units"
 
@@ -58,7 +61,7 @@ class UnitWatch(NamedTuple):
 
 def wild(rows: Rows, units: Units, names: Callable[[], Sequence[str]]) -> str | None:
     """Words on a column, or y, of rows in units, whose unit is made by a few of them."""
-    found = Moments.wild(rows, len(units.scale), units.kind == "numbers", units.spread)
+    found = _rows_that_make_a_unit(rows, len(units.scale), units.kind == "numbers", units.spread)
     if found is None:
         return None
     j, places = found
@@ -75,3 +78,22 @@ def _watched(n_columns: int, with_y: bool, rows: Rows) -> tuple[float, np.ndarra
         assert rows.y is not None
         Z = np.column_stack([Z, rows.y])
     return float(np.sum(rows.weight)), rows.weight @ Z, rows.weight @ Z**2
+
+
+def _rows_that_make_a_unit(
+    rows: Rows, p: int, with_y: bool, spread: np.ndarray | None
+) -> tuple[int, list[int]] | None:
+    """The first column of rows in units whose unit a few rows make, and these rows."""
+    stride = max(1, -(-len(rows) // QUARTILE_ROWS))
+    for j in range(p + with_y):
+        z = rows.X[:, j] if j < p else rows.y
+        assert z is not None
+        q1, q3 = np.percentile(z[::stride], [25, 75])
+        if (j < p and spread is not None and not spread[j] > 0) or not q3 > q1:
+            continue
+        own = 1.0 if j == p or spread is None else float(spread[j])
+        if own > MAX_SD_OVER_IQR * (q3 - q1) / 1.349:
+            far = np.abs(z - (q1 + q3) / 2)
+            order = np.argsort(-far, kind="stable")[:5]
+            return j, np.sort(order[far[order] > far[order[0]] / 3]).tolist()
+    return None

@@ -110,7 +110,7 @@ def contingency(table: Any, *, fixed: str = "total", concentration: float = 1.0)
     Returns
     -------
     BayesFactorResult
-        Of dependence against independence; a closed form.
+        Log Bayes factor, nats, of dependence against independence, in closed form.
 
     Raises
     ------

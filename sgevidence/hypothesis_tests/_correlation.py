@@ -112,7 +112,7 @@ def correlation(x: Any, y: Any, *, rscale: float | str = "medium") -> BayesFacto
     Returns
     -------
     BayesFactorResult
-        Of a correlation against none.
+        Log Bayes factor, nats, of a correlation against none.
 
     Raises
     ------

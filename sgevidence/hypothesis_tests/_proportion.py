@@ -77,7 +77,7 @@ def proportion(
     Returns
     -------
     BayesFactorResult
-        Of another probability against this one.
+        Log Bayes factor, nats, of another probability against this one.
 
     Raises
     ------

@@ -143,7 +143,7 @@ def ttest(
     Returns
     -------
     BayesFactorResult
-        Of a difference against none.
+        Log Bayes factor, nats, of a difference against none.
 
     Raises
     ------

@@ -129,7 +129,7 @@ def nested_laplace_answer(
         try:
             best = _best(log_p, cloud, most, rng, least)
         except np.linalg.LinAlgError:
-            pass
+            pass  # no density: the answer is declined below
         is_good = best is not None and best.share > MIN_SHARE
         if best is not None and (not is_good or _is_elsewhere(log_p, best, cloud, rng)):
             best = None

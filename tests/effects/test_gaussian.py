@@ -31,7 +31,7 @@ def test_the_evidence_to_a_hundredth(kind):
 
 
 def test_a_wrong_correlation_would_be_seen():
-    """The same rows with independent effects have another evidence, by more than the tolerance."""
+    """Independent effects give these rows another evidence, by more than the tolerance."""
     layout = Layout(np.ones(2), (Block(12, 2, correlated=True),))
     rng = np.random.default_rng(0)
     x, g = rng.standard_normal(120), np.repeat(np.arange(12), 10)

@@ -427,7 +427,7 @@ def test_a_series_in_parts_is_read_in_its_order():
 
 
 def test_sizes_that_dask_does_not_know_are_named():
-    """Of the argument, where a search has to count rows, or a model its columns."""
+    """The error names the argument: a search has to count rows, and a model its columns."""
     X, y = softmax_rows(3, n=60)
     X, y = da.from_array(X, chunks=(20, X.shape[1])), da.from_array(y, chunks=20)
     some, columns = X[X[:, 0] > -9], X[:, da.from_array(np.arange(X.shape[1]) > 0)]

@@ -19,7 +19,7 @@ def some_rows(family, rng, n=7):
 
 
 def in_parts(X, parts=(0.2, 0.3, 0.5)):
-    """The same rows, each in parts that count as much in all."""
+    """Rows cut into parts whose weights add up to one."""
     return np.repeat(X, len(parts), axis=0), np.tile(parts, len(X))
 
 
