@@ -249,8 +249,8 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         records = thinned(records + new)
         self._stream, self._result = Stream(rng, state, records), None
         self._report(state, state.all_weights.W)
-        for complaint in sampler.complaints(new):
-            warn_caller(complaint)
+        for doubt in sampler.doubts(state, self._model, new):
+            warn_caller(str(doubt))
 
     def _report(self, answer: Any, weights: np.ndarray) -> None:
         unit = 0.0 if self._units is None else self._log_unit * self._weight_seen

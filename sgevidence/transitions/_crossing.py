@@ -95,8 +95,8 @@ class Crossing(NamedTuple):
             offered = asked.state.offered or state.offered
             step = asked if asked.crossed else step._replace(state=state._replace(offered=offered))
         state = step.state.foreseen(before, path)
-        spent = state.adaptation.tests.spent + sum(map(cost, infos))
-        state = state._replace(adaptation=state.adaptation.tested(spent=spent))
+        spent = state.adaptation.checks.spent + sum(map(cost, infos))
+        state = state._replace(adaptation=state.adaptation.checked(spent=spent))
         may_test = is_last and self.from_all_rows is not None and state.answered.n != path.n
         allowed = effort(state, path) if may_test else None
         due = may_test and is_due(state, path, self.anneal)
