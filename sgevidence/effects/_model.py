@@ -34,7 +34,7 @@ class EffectsModel(GLMModel):
     layout: Layout = NO_TERMS
 
     has_one_mode = True
-    is_log_concave = False
+    is_log_concave = expects_one_mode = False
 
     @property
     def n_coefficients(self) -> int:

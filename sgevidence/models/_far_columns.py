@@ -106,6 +106,10 @@ class FarColumns(Model):
     def has_one_mode(self) -> bool:  # type: ignore[override]
         return self.plain.has_one_mode
 
+    @property
+    def expects_one_mode(self) -> bool:  # type: ignore[override]
+        return self.plain.expects_one_mode
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "evaluation", self.plain.evaluation)
 

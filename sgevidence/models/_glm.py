@@ -86,6 +86,7 @@ class GLMModel(Model):
     has_offset: bool = False
     intercept_center: float = 0.0
 
+    expects_one_mode = True
     # several passes over arrays of (M, n) doubles: three times as fast while all of them are in the cache
     evaluation = Evaluation(block_elements=50_000)
 

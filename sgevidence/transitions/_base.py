@@ -54,6 +54,7 @@ class Adaptation(NamedTuple):
     #: reservoir grows; nan where none was used
     sample_noise: float = np.nan
     proposed: float = 0.0  #: rows, by total weight, when the model's proposal was last asked
+    declined: str = ""  #: why it had no answer then
     components: ComponentEvidence | None = None  #: of a mixture, as its proposal last knew them
     folded: float = 0.0  #: rows, by total weight, whose evidence came from sums over parts
     sharpened: float = 0.0  #: rows, by total weight, when an annealed answer was last sharpened
