@@ -240,6 +240,14 @@ class FarColumns(Model):
         """Predictive standard deviation of counts, (n,)."""
         return self.centred.predictive_std(self._coefficients(theta), W, self._X(X))
 
+    def predictive_survival(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray, t: Any) -> np.ndarray:
+        """P(time > t), (n,)."""
+        return self.centred.predictive_survival(self._coefficients(theta), W, self._X(X), t)
+
+    def predictive_median(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Predictive median of times, (n,)."""
+        return self.centred.predictive_median(self._coefficients(theta), W, self._X(X))
+
     def log_probabilities(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Log probabilities of classes, (K, M, n)."""
         return self.centred.log_probabilities(self._coefficients(theta), self._X(X))
