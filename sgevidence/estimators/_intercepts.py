@@ -1,6 +1,7 @@
 r"""Where an intercept is measured from: the link of the mean, which a change of the unit of exposure moves
 along.
 
+    times:     b₀ = log Σ w t e^(−o) / (Σ w event + ½)
     log link:  b₀ = log (Σ w y + ½) / Σ w e^o          logit, probit:  Σ w m p(b₀ + o) = N (s + ½) / (N + 1)
     softmax:   b₀ₖ = log (n_k + ½) / (n + K/2)
 
@@ -22,7 +23,7 @@ from scipy.optimize import brentq
 from scipy.special import logit, ndtri
 
 from ..history import Rows
-from ..models import Family
+from ..models import Family, Times
 from ._moments import BLOCK_ROWS
 
 #: Prior standard deviation of the intercept about the link of the mean, where a link has no unit: at 1 a
@@ -36,6 +37,10 @@ def intercept_center(family: Family, rows: Rows, has_offset: bool, fold: Fold | 
     """b₀ of a family of numbers or counts."""
     fold = partial(_folded, rows) if fold is None else fold
     at = -1 - family.has_known if has_offset else None
+    if isinstance(family, Times):
+        longest = 0.0 if at is None else float(np.max(-rows.X[:, at]))
+        total, n_events = fold(partial(_times, at, longest))
+        return float(np.log(total) + longest - np.log(n_events + 0.5))
     if family.link == "log":
         top = 0.0 if at is None else float(np.max(rows.X[:, at]))
         total, exposure = fold(partial(_log_sums, at, top))
@@ -75,6 +80,12 @@ def _log_sums(at: int | None, top: float, rows: Rows) -> np.ndarray:
     assert rows.y is not None
     exposure = np.ones(len(rows)) if at is None else np.exp(rows.X[:, at] - top)
     return np.array([rows.weight @ rows.y, rows.weight @ exposure])
+
+
+def _times(at: int | None, longest: float, rows: Rows) -> np.ndarray:
+    assert rows.y is not None
+    pace = np.ones(len(rows)) if at is None else np.exp(-rows.X[:, at] - longest)
+    return np.array([rows.weight @ (rows.y * pace), rows.weight @ rows.X[:, -1]])
 
 
 def _successes(has_known: bool, rows: Rows) -> np.ndarray:

@@ -113,7 +113,5 @@ def halves_by_weight(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draws by weight of the even and of the odd draws, (C, d) each."""
     parts = [slice(0, None, 2), slice(1, None, 2)]
-    first, second = (
-        theta[part][systematic(Weights(weights.log_w[part]).W, rng, N_CHAINS)] for part in parts
-    )
+    first, second = (theta[part][systematic(Weights(weights.log_w[part]).W, rng, N_CHAINS)] for part in parts)
     return first, second
