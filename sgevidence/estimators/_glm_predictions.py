@@ -187,14 +187,12 @@ class GLMPredictions(RegressorMixin, GLMRows):
         ndarray of shape (n_samples, n_times)
             One at time zero, and falling along the rows.
         """
-        times = check_array(
-            times, dtype=np.float64, ensure_2d=False, ensure_min_samples=0, input_name="times"
-        )
+        times = check_array(times, dtype=np.float64, ensure_2d=False, input_name="times")
         if times.ndim != 1 or np.any(times < 0):
             raise ValueError("times must be a list of numbers from zero")
         X, cloud = self._validate_X(with_known(X, offset)), (self.particles_, self.particle_weights_)
         columns = [self._model.predictive_survival(*cloud, X, t) if t > 0 else np.ones(len(X)) for t in times]
-        return np.column_stack(columns) if columns else np.empty((len(X), 0))
+        return np.column_stack(columns)
 
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: Any = None, offset: Any = None, trials: Any = None

@@ -1,4 +1,4 @@
-"""Columns beside X that are known: the offset of a linear predictor, the trials of a binomial, the event of a time.
+"""Columns beside X that are known: offset of a linear predictor, trials of a binomial, event of a time.
 
 They travel with X to where all of it is validated, and are columns of the model's X then.
 """

@@ -36,8 +36,8 @@ FAR = 1e6
 class Ordinal(Family):
     """Levels in their order, y = 0 … K − 1: P(y ≤ k) = 1 / (1 + e^(η − c_k)).
 
-    The probabilities of the levels where η = 0 are uniform, Dirichlet(1), and thresholds c_k take the place of
-    the intercept.
+    The probabilities of the levels where η = 0 are uniform, Dirichlet(1), and thresholds c_k take the place
+    of the intercept.
 
     Parameters
     ----------

@@ -2,9 +2,10 @@ r"""Families of times of which some are censored: the event has not come up to t
 
     log t = η + σ ε,    log p(t, event) = event · log f(t) + (1 − event) · log S(t),
 
-with ε the logarithm of a unit exponential (Weibull, exponential) or a standard normal (log-normal): accelerated
-failure times.  Each method has ``event`` (n,) after y, 1 where t is the time of the event and 0 where it is
-censored on the right; predictions, simulations and entropies are those of times that are waited for.
+with ε the logarithm of a unit exponential (Weibull, exponential) or a standard normal (log-normal):
+accelerated failure times.  Each method has ``event`` (n,) after y, 1 where t is the time of the event and 0
+where it is censored on the right; predictions, simulations and entropies are those of times that are waited
+for.
 
 Symbols: ``u`` = (log t − η)/σ, ``event``, ``sigma`` = σ.
 

@@ -3,7 +3,8 @@ r"""Counts with more zeros than their law has, or fewer: zero-inflated laws, and
     zero-inflated    p(y) = π [y = 0] + (1 − π) law(y | η)
     hurdle           p(0) = π,    p(y) = (1 − π) law(y | η) / (1 − law(0 | η))   where y > 0
 
-Symbols: ``share`` = π, ``q`` = probability that a zero is one of the law's, ``tau`` = mean of a positive count.
+Symbols: ``share`` = π, ``q`` = probability that a zero is one of the law's, ``tau`` = mean of a count that is
+positive.
 """
 
 from dataclasses import dataclass
@@ -105,7 +106,7 @@ class ZeroInflatedNegativeBinomial(ZeroInflated):
 
 @dataclass(frozen=True)
 class HurdlePoisson(Counts):
-    """Counts that are zero with probability π; those that are not have a Poisson law of rate e^η without zero.
+    """Counts that are zero with probability π; the others have a Poisson law of rate e^η without zero.
 
     Parameters
     ----------

@@ -30,8 +30,8 @@ from ._target import Likelihood, Target
 N_DRAWS, N_DRAWS_PER_PARAMETER, SHARP_NATS, MAX_PARETO_K = 4000, 200, 0.012, 0.6
 #: Degrees of freedom of q: tails of a posterior with few parameters, and of as many more with more of them.
 MIN_DEGREES = 6.0
-#: Draws of the prior from which the mode is sought, too, on so many rows, and widths of the posterior of these
-#: that ends may be apart.
+#: Draws of the prior from which the mode is sought, too, on so many rows at most, and distance of their ends
+#: from it, in posterior widths per √d.
 N_STARTS, SEARCH_ROWS, MAX_APART = 3, 2000, 1.0
 #: Effective draws from which chains may start, chains of each half, and gradients of each of them.
 MIN_EFFECTIVE, N_CHAINS, GRADIENTS_PER_CHAIN = 50.0, 250, 200.0
