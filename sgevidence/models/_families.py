@@ -19,8 +19,8 @@ class Family:
 
     A family is a frozen dataclass.  Its fields that are named in ``own`` are the priors of parameters beside
     η.  After y its methods take the ``known`` column (n,) if there is one, then the values of these
-    parameters, (M, 1) each: ``more`` below.  ``score`` and ``curvature`` are closed forms; derivatives by its own
-    parameters come from ``log_density``, in ``autograd.numpy``.
+    parameters, (M, 1) each: ``more`` below.  ``score`` and ``curvature`` are closed forms; derivatives by its
+    own parameters come from ``log_density``, in ``autograd.numpy``.
     """
 
     #: Names of the fields that are priors of its own parameters, and the largest value that each may have.

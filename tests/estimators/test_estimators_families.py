@@ -115,7 +115,8 @@ def by_quadrature(family, size=None):
     priors = PRIORS.get(family, [])
     size = size or (40 if len(priors) == 2 else 120)
     w = np.linspace(-2.5, 3.5, size)
-    is_share = [family in SHARES and k == len(priors) - 1 or family == "ordinal" for k in range(len(priors))]
+    n_shares = len(priors) if family == "ordinal" else int(family in SHARES)
+    is_share = np.arange(len(priors)) >= len(priors) - n_shares
     log_own = [np.linspace(-9, -1e-9 if one else 6, size) for one in is_share]
     grids = np.meshgrid(w, *log_own, indexing="ij")
     w, own = grids[0].ravel(), [np.exp(g.ravel()) for g in grids[1:]]
