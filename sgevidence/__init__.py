@@ -16,6 +16,7 @@ from .displays import (
     PredictiveCheckDisplay,
     RunDisplay,
     SurpriseDisplay,
+    SurvivalDisplay,
     WeightsDisplay,
 )
 from .effects import Factor, Group, Interaction, Smooth
@@ -98,6 +99,7 @@ __all__ = [
     "PredictiveCheckDisplay",
     "RunDisplay",
     "SurpriseDisplay",
+    "SurvivalDisplay",
     "MixtureDisplay",
     "CoefficientsDisplay",
     "WeightsDisplay",

@@ -10,6 +10,7 @@ from ._predictive_check import PredictiveCheckDisplay
 from ._probabilities import ModelProbabilitiesDisplay
 from ._run import RunDisplay
 from ._surprise import SurpriseDisplay
+from ._survival import SurvivalDisplay
 from ._weights import WeightsDisplay
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "PredictiveCheckDisplay",
     "RunDisplay",
     "SurpriseDisplay",
+    "SurvivalDisplay",
     "MixtureDisplay",
     "CoefficientsDisplay",
     "WeightsDisplay",

@@ -5,6 +5,7 @@ from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._categorical_mixture import BayesianCategoricalMixture
 from ._collections import is_dask, names_of, refuse_unknown_sizes
+from ._concordance import concordance, has_times
 from ._custom import BayesianModel
 from ._dimensions import dimensions, places, scalar_names
 from ._documentation import documented
@@ -58,6 +59,7 @@ __all__ = [
     "at_once",
     "bounds",
     "column_indices",
+    "concordance",
     "dimensions",
     "error_covariance",
     "Fold",
@@ -65,6 +67,7 @@ __all__ = [
     "fingerprint",
     "generator",
     "is_dask",
+    "has_times",
     "heading",
     "holds_rows",
     "takes_units",

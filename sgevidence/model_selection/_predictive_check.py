@@ -34,6 +34,7 @@ def predictive_check(
     sample_weight: Any = None,
     offset: Any = None,
     trials: Any = None,
+    event: Any = None,
     random_state: Any = None,
 ) -> PredictiveCheck:
     """Compare observed rows with rows that a fitted model replicates.
@@ -68,8 +69,8 @@ def predictive_check(
         Probability of the interval of the replicates.
     sample_weight : array-like of shape (n_samples,), optional
         Whole numbers: a row is replicated as often as it counts.
-    offset, trials : float or array-like of shape (n_samples,), optional
-        As :meth:`BayesianGLM.fit` has them.
+    offset, trials, event : float or array-like of shape (n_samples,), optional
+        As :meth:`BayesianGLM.fit` has them.  Times that are censored have no replicates.
     random_state : int, RandomState instance or None, default=None
 
     Returns
@@ -116,7 +117,7 @@ def predictive_check(
     ['variance', 'zeros', 'maximum', 'dispersion']
     """
     q, rng = bounds(level), generator(random_state)
-    known = {"offset": offset, "trials": trials}
+    known = {"offset": offset, "trials": trials, "event": event}
     models, weights = _models(estimator)
     parts = [Replicator.of(model, X, y, known, sample_weight) for model in models]
     chosen = _chosen(statistics, _common(parts), parts[0].decoded, all(part.has_order for part in parts))
