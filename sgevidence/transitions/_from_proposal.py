@@ -36,8 +36,9 @@ class Proposal(BaseEstimator):
     """Take evidence and posterior from a density that covers it, where the model knows one.
 
     Linear regressions and mixtures of one component are exact, in streams, too: their standard error is 0.
-    Softmax and Poisson regressions answer from the Gaussian at their mode, by importance sampling or by a
-    bridge, to hundredths of a nat; where it is too far from the posterior they are annealed.  The evidence of
+    Softmax and other regressions answer from a Gaussian or Student t at their mode, by importance sampling or
+    by a bridge, to hundredths of a nat; where it is too far from the posterior they are annealed, and
+    ``verbose=True`` says why.  The evidence of
     a mixture of several components comes from strata of the components in use, as by
     :class:`MixtureEvidence`.  Other models are annealed, and while all rows are at hand the
     answer is sharpened: the two halves of the cloud are each bridged to a Student t density that is fitted to
@@ -78,6 +79,7 @@ class Proposed(NamedTuple):
     n_proposals: int = 0
     n_likelihoods: float = 0.0
     n_gradients: float = 0.0
+    declined: str = ""  #: why there was none
 
 
 class FromProposal(NamedTuple):
@@ -125,9 +127,10 @@ class FromProposal(NamedTuple):
             return self._in_closed_form(state, path, rng, M)
         found = answers(path.model, path.all_rows, rng.noise, M)
         adaptation = state.adaptation._replace(asked=path.n)
-        if found is None:  # which costs nothing where strata would take too long
+        if not isinstance(found, Answer):  # which costs nothing where strata would take too long
             adaptation = adaptation if self.first_after == np.inf else state.adaptation
-            return Step(state._replace(adaptation=adaptation), Proposed(), crossed=False)
+            info = Proposed(declined=found.words if isinstance(found, Declined) else "")
+            return Step(state._replace(adaptation=adaptation), info, crossed=False)
         info, cloud = Proposed(1, found.n_likelihoods, found.n_gradients), without_history(found)
         answered = Answered(path.n, found.components)
         if state.n_rows and path.model.n_params < MANY_PARAMETERS and is_blunt(found):
