@@ -23,7 +23,7 @@ from ..exceptions import ImpossibleRowsError
 from ..history import Rows
 from ..models import Model
 from ..particles import Cloud, Genealogy, Weights
-from ..targets import Answer, Answers, Path, exact_answer
+from ..targets import Answer, Answers, Declined, Path, exact_answer
 from ._base import Answered, Offer, State, Step, Streams
 
 #: Standard error of the log evidence, nats, from which particles that are carried along may know more.
