@@ -74,7 +74,7 @@ def levels_in(y: np.ndarray) -> np.ndarray:
 
 def categories_of(y: Any) -> Any:
     """Categories of an ordered pandas categorical, from the lowest to the highest; None of anything else."""
-    dtype = getattr(y, "dtype", None)
+    dtype: Any = getattr(y, "dtype", None)
     return dtype.categories.to_numpy() if getattr(dtype, "ordered", False) else None
 
 

@@ -158,7 +158,8 @@ class SensitivityTable(Table):
         }
         for name in self.columns[len(EVIDENCE) :]:
             more = shown | {name: [f"{value:.3g}" for value in self[name]]}
-            if max(map(len, Table(more, self.index).to_string().splitlines())) > WIDTH:
+            lines = Table(more, self.index).to_string().splitlines()
+            if len(lines) > len(self) + 1 or max(map(len, lines)) > WIDTH:
                 break
             shown = more
         return Table(shown, self.index).to_string()
