@@ -18,14 +18,14 @@ from ..targets import (
     FoldsDoNotSuffice,
     Likelihood,
     Target,
-    exact_answer,
     find_mode,
     folded_answer,
     folded_modes_answer,
 )
+from ._answer_cloud import exact_cloud, without_history
 from ._base import State, Streams
 from ._climbs import climbed
-from ._from_proposal import Proposed, without_history
+from ._from_proposal import Proposed
 from ._mode_search import ModeSearch, each_once, some
 from ._unlike_rows import covering_modes
 
@@ -99,7 +99,7 @@ class FromFolds(NamedTuple):
 
     def _in_closed_form(self, state: State, rows: FoldedRows, rng: Streams) -> tuple[State, list[Proposed]]:
         sums = rows.fold(self.model.sums)
-        exact = exact_answer(self.model, sums, rng.noise, self.n_particles)
-        if exact is None:
+        cloud = exact_cloud(self.model, sums, rng.noise, self.n_particles)
+        if cloud is None:
             raise FoldsDoNotSuffice("the rows have sums beyond what double precision holds: rescale them")
-        return State(without_history(exact), state.memory.summed(rows, sums), state.adaptation), [Proposed(1)]
+        return State(cloud, state.memory.summed(rows, sums), state.adaptation), [Proposed(1)]
