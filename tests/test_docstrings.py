@@ -45,7 +45,8 @@ def public_names():
             for attribute, member in inspect.getmembers_static(obj) if inspect.isclass(obj) else ():
                 function = getattr(member, "fget", None) or getattr(member, "__func__", member)
                 ours = (getattr(function, "__module__", None) or "").startswith("sgevidence")
-                if callable(function) and ours and not attribute.startswith("_"):
+                inherits = not getattr(function, "__doc__", None) and inspect.getdoc(getattr(obj, attribute))
+                if callable(function) and ours and not attribute.startswith("_") and not inherits:
                     yield f"{module.__name__}.{name}.{attribute}"
 
 

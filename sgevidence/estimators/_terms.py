@@ -91,7 +91,7 @@ def coded(model: Any, rows: Rows, units: Units | None, kind: str) -> CodedUnits:
         units = Units(np.zeros(p), np.ones(p), 0.0, 1.0, 0.0, kind=kind)
     X = in_units(units, rows.X, len(model._read.levels))
     terms: Sequence = model.terms if model.formula is None else model._formula.terms
-    scales = model.coef_scale, model._intercept_scale if model.fit_intercept else None
+    scales = model.coef_scale, model._intercept_scale if model._fits_intercept else None
     return CodedUnits.of(units, Coding.of(model._read, terms, X, rows.weight, scales, centred))
 
 
