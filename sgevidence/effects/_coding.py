@@ -18,6 +18,7 @@ from ._columns import Levels, column_names, numbers
 from ._factor import Factor, contrasts
 from ._group import Group
 from ._interaction import Interaction, products
+from ._jzs import RelativeLayout, in_noise, is_covariate, jzs_blocks
 from ._layout import Block, Layout
 from ._smooth import Curve, Smooth
 
@@ -91,6 +92,7 @@ class Coding(NamedTuple):
         weight: np.ndarray,
         scales: tuple[float, float | None],
         centred: bool,
+        jzs: bool = False,
     ) -> "Coding":
         """The coding of the first rows: columns that were read, the numbers in the units of the model.
 
@@ -105,8 +107,8 @@ class Coding(NamedTuple):
             if isinstance(term, Factor | Interaction):
                 Z = plain.fixed(term, X)
                 means[term.name] = weight @ Z / weight.sum() if centred else np.zeros(Z.shape[1])
-                scale = np.prod([getattr(part, "scale", coef_scale) for part in parts(term)])
-                ratios += [scale / coef_scale] * Z.shape[1]
+                scale = np.prod([getattr(part, "prior_scale", coef_scale) for part in parts(term)])
+                ratios += [1.0 if jzs else scale / coef_scale] * Z.shape[1]
         for term in terms:
             if isinstance(term, Smooth):
                 curves[term.name] = Curve.of(X[:, columns.linear.index(term.column)], weight, term)
@@ -115,6 +117,16 @@ class Coding(NamedTuple):
                 n_levels = len(columns.levels[columns.place(term.column) - p].number)
                 q = 1 + len(term.slopes)
                 blocks.append(Block(n_levels, q, term.scale, term.correlated and q > 1))
+        if jzs:
+            covariates = [plain.fixed(term, X) for term in terms if is_covariate(term)]
+            factors = [
+                (term, len(means[term.name]))
+                for term in terms
+                if term.name in means and not is_covariate(term)
+            ]
+            own = jzs_blocks(np.column_stack([X[:, :p], *covariates]), weight, factors)
+            layout = RelativeLayout(np.ones(int(plain.intercept)), own + tuple(map(in_noise, blocks)))
+            return plain._replace(layout=layout, ratios=np.array(ratios), means=means, curves=curves)
         prior = [coef_scale] * (p + len(ratios)) + [intercept_scale] * plain.intercept
         layout = Layout(np.array(prior, dtype=float), tuple(blocks))
         return plain._replace(layout=layout, ratios=np.array(ratios), means=means, curves=curves)
@@ -157,8 +169,14 @@ class Coding(NamedTuple):
                 slopes = [X[:, self.columns.linear.index(name), None] for name in term.slopes]
                 blocks += [one, *slopes, X[:, self.columns.place(term.column), None]]
         constant = [one] if self.intercept and self.layout.blocks else []  # other models add it themselves
-        scaled = np.concatenate(fixed, axis=1) * self.ratios
         linear = X[:, : len(self.columns.linear)]
+        if isinstance(self.layout, RelativeLayout):
+            named = list(zip((term for term in self.terms if term.name in self.means), fixed[1:]))
+            own = [np.column_stack([linear, *(Z for term, Z in named if is_covariate(term))])]
+            own += [Z for term, Z in named if not is_covariate(term)]
+            own = [part for Z in own if Z.shape[1] for part in (Z, 0.0 * one)]
+            return np.concatenate([one[:, : self.layout.n_fixed], *own, *blocks, X[:, n_read:]], axis=1)
+        scaled = np.concatenate(fixed, axis=1) * self.ratios
         return np.concatenate([linear, scaled, *constant, *blocks, X[:, n_read:]], axis=1)
 
 
@@ -181,8 +199,8 @@ def check(term: Any) -> None:
     if not isinstance(term, Term):
         raise TypeError(f"terms are Group, Factor, Smooth and Interaction, got {term!r}")
     for part in parts(term):
-        scale = getattr(part, "scale", 1.0)
-        if not (np.isreal(scale) and 0 < scale < np.inf):
+        scale = getattr(part, "scale", None)
+        if scale is not None and not (np.isreal(scale) and 0 < scale < np.inf):
             raise ValueError(f"the scale of a term must be a positive number, got {scale!r}")
     if isinstance(term, Smooth) and term.n_basis < DEGREES_OF_A_CURVE:
         raise ValueError(f"n_basis must be at least {DEGREES_OF_A_CURVE}, got {term.n_basis!r}")

@@ -1,6 +1,7 @@
 """Estimators of y given X: fit, scores of pairs, simulated targets; coefficients, if there are some."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
 
@@ -155,6 +156,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     columns: Any
     terms: Sequence | None = None  #: of those that have the parameter
     formula: str | None = None  #: of those that have the parameter
+    evidence_is_relative_ = False  #: to a null model
     columns_: np.ndarray
     intercept_scale: float | None
 
@@ -194,7 +196,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     @property
     def _has_terms(self) -> bool:
         """Whether columns are those of terms, or of a formula."""
-        return bool(self.terms) or self.formula is not None
+        return bool(self.terms) or self.formula is not None or self.evidence_is_relative_
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None) -> Self:
         y = target_in(self, X, y)
@@ -245,6 +247,8 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         return found.units if isinstance(found, CodedUnits) else found
 
     def _watch_units(self, rows: Rows, starts: bool) -> None:
+        if self.evidence_is_relative_:  # a constant comes before the columns
+            rows = replace(rows, X=rows.X[:, self._model.layout.n_fixed :])
         if self.standardize:
             super()._watch_units(rows, starts)
 
