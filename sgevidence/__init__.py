@@ -9,12 +9,14 @@ from .bridging import BridgeEvidence, bridge_evidence
 from .displays import (
     CoefficientsDisplay,
     ComparisonDisplay,
+    EffectsDisplay,
     EvidenceDisplay,
     InclusionProbabilitiesDisplay,
     MixtureDisplay,
     ModelProbabilitiesDisplay,
     PredictiveCheckDisplay,
     RunDisplay,
+    SmoothDisplay,
     SurpriseDisplay,
     WeightsDisplay,
 )
@@ -100,6 +102,8 @@ __all__ = [
     "SurpriseDisplay",
     "MixtureDisplay",
     "CoefficientsDisplay",
+    "EffectsDisplay",
+    "SmoothDisplay",
     "WeightsDisplay",
     "InclusionProbabilitiesDisplay",
     "to_arviz",

@@ -1,7 +1,7 @@
 """Effects of groups, factors and curves: Gaussian given a few hyperparameters."""
 
 from ._answer import effects_answer
-from ._coding import Coding, Columns
+from ._coding import CODE, Coding, Columns
 from ._factor import Factor, contrasts
 from ._fixed import GLMWithTerms, LinearModelWithTerms
 from ._formula import Formula, resolved, response_of
@@ -17,6 +17,7 @@ from ._smooth import Smooth
 
 __all__ = [
     "GROUP_SCALE",
+    "CODE",
     "Block",
     "Coding",
     "Columns",

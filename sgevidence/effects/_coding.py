@@ -22,6 +22,9 @@ from ._jzs import RelativeLayout, in_noise, is_covariate, jzs_blocks
 from ._layout import Block, Layout
 from ._smooth import Curve, Smooth
 
+#: Name of a column of numbers of levels.
+CODE = "code"
+
 Term = Group | Factor | Smooth | Interaction
 
 
@@ -154,6 +157,23 @@ class Coding(NamedTuple):
         place = self.columns.place(term.column)
         n_levels = len(self.columns.levels[place - len(self.columns.linear)].number)
         return contrasts(n_levels)[X[:, place].astype(np.int64)]
+
+    @property
+    def column_terms(self) -> list[str]:
+        """Term of each column of the layout; none of the constant, :data:`CODE` of numbers of levels."""
+        linear = [str(name) for name in self.columns.linear]
+        fixed = [(t, [t.name] * len(self.means[t.name])) for t in self.terms if t.name in self.means]
+        blocks: list[str] = []
+        for term in self.terms:
+            if isinstance(term, Smooth | Group):
+                size = term.n_basis - 2 if isinstance(term, Smooth) else 1 + len(term.slopes)
+                blocks += [term.name] * size + [CODE]
+        if not isinstance(self.layout, RelativeLayout):
+            constant = [""] * (self.intercept and bool(self.layout.blocks))
+            return linear + [name for _, names in fixed for name in names] + constant + blocks
+        own = [linear + [name for t, names in fixed if is_covariate(t) for name in names]]
+        own += [names for t, names in fixed if not is_covariate(t)]
+        return [""] * self.layout.n_fixed + [n for names in own if names for n in [*names, CODE]] + blocks
 
     def encoded(self, X: np.ndarray) -> np.ndarray:
         """Columns of the layout, then what follows those that were read."""

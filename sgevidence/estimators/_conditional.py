@@ -15,6 +15,7 @@ from ..tables import Table
 from ._base import EvidenceEstimator
 from ._coded_units import CodedUnits
 from ._coefficients import LinearCoefficients
+from ._effects import effects_table, variance_shares
 from ._given import at_once
 from ._input import check_count, column_indices, generator
 from ._intercepts import LINK_SCALE
@@ -22,7 +23,6 @@ from ._lazy import by_parts
 from ._stream import learns_online
 from ._terms import (
     coded,
-    effects_table,
     learn_new_levels,
     place_names,
     plain_rows,
@@ -228,6 +228,28 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         if not self._has_terms:
             raise AttributeError("effects_ are those of terms, and this model has none")
         return effects_table(self)
+
+    def variance_shares(self, X: Any) -> Table:
+        """How much of the variance of these rows each term explains.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Table
+            One row per column and term, and one of the noise where y is Gaussian: posterior mean ``share``
+            and its 90 % interval, ``5%`` and ``95%``.  Variances are those of the parts of the linear
+            predictor over the rows, of one draw at a time, and their sum is one; what two parts share is
+            counted for neither.
+
+        Raises
+        ------
+        AttributeError
+            If the model has neither groups nor curves.
+        """
+        return variance_shares(self, self._validate_X(X))
 
     def _said(self, priors: str) -> list[str]:
         return super()._said(priors + prior_words(self) if self._has_terms else priors)

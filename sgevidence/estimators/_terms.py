@@ -25,14 +25,12 @@ from ..effects import (
     fixed_effects,
     group_effects,
     is_covariate,
-    levels_of_factors,
     resolved,
     response_of,
     scale_of,
 )
 from ..history import Rows
 from ..models import Gaussian, HalfStudentT, LinearModel
-from ..tables import Table
 from ._coded_units import CodedUnits, in_units, without_levels
 from ._input import column_indices
 from ._known import WithKnown
@@ -153,19 +151,6 @@ def learn_new_levels(model: Any, X: Any) -> None:
         model._units = model._units._replace(coding=coding.grown(read))
         model._model = replace(model._model, layout=model._units.coding.layout)
     model._read = read
-
-
-def effects_table(model: Any) -> Table:
-    """Posterior mean and standard deviation of every level's effect, in the data's units."""
-    coding, named, W = model._units.coding, model._parameters(model.particles_), model.particle_weights_
-    found = levels_of_factors(coding, named["fixed_effects"]) if "fixed_effects" in named else []
-    if "effects" in named:
-        found += list(zip(group_effects(coding)[0], named["effects"].T))
-    found = [(effect, values) for effect, values in found if not effect.term.startswith("s(")]
-    mean = np.array([W @ values for _, values in found])
-    sd = np.sqrt([W @ (values - m) ** 2 for (_, values), m in zip(found, mean)])
-    names = {"term": [e.term for e, _ in found], "level": [e.level for e, _ in found]}
-    return Table(names | {"mean": mean, "sd": sd}, [effect.label for effect, _ in found])
 
 
 def target_in(model: Any, X: Any, y: Any) -> Any:
