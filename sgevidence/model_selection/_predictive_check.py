@@ -153,7 +153,7 @@ def replicated_check(
 
 
 def _labels(by: Any, X: Any, sample_weight: Any, part: Replicator) -> np.ndarray:
-    """Labels of the replicated rows; ValueError if they are not one for each row of numbers or two classes."""
+    """Labels of the replicated rows; ValueError if they do not fit, or y has no means."""
     if part.observed.ndim > 1 or len(getattr(part.model, "classes_", ())) > 2:
         raise ValueError("by= compares means of y, which densities and more than two classes do not have")
     if np.ndim(by) == 0:

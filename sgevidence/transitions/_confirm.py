@@ -126,7 +126,7 @@ def _by_density(
     state, n_rows = step.state, path.n_at_hand
     cloud, target = state.cloud, Target(path.model, Likelihood(path.all_rows))
     theta = cloud.theta[systematic(cloud.W, rng.resampling, cloud.M)]
-    nested = nested_laplace_answer(target, theta, cloud.M, most, rng.noise, least)
+    nested = nested_laplace_answer(target, theta, cloud.M, most, rng.noise, least, path.model.hyperparameters)
     found, third = nested.answer, nested.third
     info = Confirmed(n_likelihoods=nested.n_likelihoods * n_rows, n_gradients=nested.n_gradients * n_rows)
     if found is None:
