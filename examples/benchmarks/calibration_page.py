@@ -49,7 +49,7 @@ thirty seeds (of the engine of 26 November 2026 thirty for linear and Poisson re
 models, ten for softmax, five for mixtures); with so few a true error bar, too, is beyond the bars in one
 cell of forty or so. Fits whose reference is not sound do not count: in the cells of groups that overlap in
 many columns that is half of them, for which there are other values
-([experiments](experiments.md#groups-that-are-as-good-as-one)).
+([notes](notes/experiments.md#groups-that-are-as-good-as-one)).
 
     cd examples/benchmarks; export OMP_NUM_THREADS=1
     python calibration.py --output calibration.jsonl --references calibration.jsonl.gz

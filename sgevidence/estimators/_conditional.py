@@ -194,6 +194,10 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         return self._used(super()._columns_of(X))
 
     @property
+    def _fits_intercept(self) -> bool:
+        return bool(self.fit_intercept)  # type: ignore[attr-defined]
+
+    @property
     def _has_terms(self) -> bool:
         """Whether columns are those of terms, or of a formula."""
         return bool(self.terms) or self.formula is not None or self.evidence_is_relative_

@@ -110,7 +110,7 @@ class MixtureEstimator(DensityEstimator):
     def _components_of_run(self) -> ComponentEvidence | None:
         """Evidences that the sampler has met on its way, of the rows at that time."""
         state = None if self._stream is None else self._stream.state
-        return getattr(getattr(state, "adaptation", self._result), "components", None)
+        return getattr(self._result if state is None else state, "components", None)
 
     def fit_predict(self, X: Any, y: None = None, sample_weight: Any = None) -> np.ndarray:
         """:meth:`fit`, then :meth:`predict` of the same rows.

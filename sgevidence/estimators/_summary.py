@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tables import ROUNDING, Table, shortened, to_digits, with_errors
+from ..tables import ROUNDING, Table, to_digits, with_errors
 from ._dimensions import scalar_names
 
 
@@ -45,8 +45,7 @@ class ParameterTable(Table):
             name: [to_digits(v, sd) if name in scaled else plain(name, v) for v, sd in zip(column, stds)]
             for name, column in values.items()
         }
-        taken = sum(2 + max(map(len, [name, *column])) for name, column in cells.items())
-        return Table(cells, shortened(self.index, taken))
+        return Table(cells, self.index)
 
     def to_string(self) -> str:
         """The table as text, with its heading and notes.

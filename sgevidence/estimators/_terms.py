@@ -92,7 +92,7 @@ def coded(model: Any, rows: Rows, units: Units | None, kind: str) -> CodedUnits:
     if units is None:
         units = Units(np.zeros(p), np.ones(p), 0.0, 1.0, 0.0, kind=kind)
     X = in_units(units, rows.X, len(model._read.levels))
-    scales = model.coef_scale, model._intercept_scale if model.fit_intercept else None
+    scales = model.coef_scale, model._intercept_scale if model._fits_intercept else None
     coding = Coding.of(
         model._read, terms_of(model), X, rows.weight, scales, centred, model.evidence_is_relative_
     )

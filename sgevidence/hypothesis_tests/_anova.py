@@ -31,6 +31,8 @@ class AnovaTable(Table):
         ``log_bayes_factor`` and ``log_bayes_factor_std``, nats.
     index : sequence of str
         Terms of each model.
+    index_name : str, default=""
+        Heading of the terms.
     """
 
     def __repr__(self) -> str:

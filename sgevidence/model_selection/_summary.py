@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tables import Table, shortened, with_errors
+from ..tables import Table, with_errors
 
 #: Standard errors of a difference below which the errors leave open which of two models has more evidence.
 CLEAR_STDS = 2.0
@@ -28,7 +28,7 @@ class Summarised:
         if not is_comparison(self):
             return super().__repr__()
         table, notes = summary(self)
-        return "\n".join([table.to_string(), *notes])
+        return "\n".join([_by_parameters(table, self).to_string(), *notes])
 
     def _repr_html_(self) -> str:
         if not is_comparison(self):
@@ -61,10 +61,23 @@ def summary(table: Any) -> tuple[Table, list[str]]:
     doubts = [", ".join(filter(None, [word, "misfit" * bool(m)])) for word, m in zip(doubts, misfits)]
     if any(doubts):
         cells["doubt"] = doubts
-    taken = sum(2 + max(map(len, [name, *column])) for name, column in cells.items())
-    names = shortened([str(name) for name in table.index], taken)
+    names = [str(name) for name in table.index]
     notes = [meaning for word, meaning in DOUBTS.items() if any(word in words for words in doubts)]
     return Table(cells, names), [*notes, NONE_FITS] if all(misfits) else notes
+
+
+def _by_parameters(summary: Table, table: Any) -> Table:
+    """The summary with a column for each parameter that varies, where a line has room for all."""
+    names = list(table.columns)
+    varying = names[1 : names.index("log_evidence")]
+    if not varying:
+        return summary
+    columns = [[name, *map(str, table[name])] for name in varying]
+    widths = [max(map(len, column)) for column in columns]
+    head, *rows = ("  ".join(map(str.ljust, cells, widths)).rstrip() for cells in zip(*columns))
+    shown = Table({name: summary[name] for name in summary.columns}, rows, head)
+    fits = len(shown.to_string().splitlines()) == len(rows) + 1
+    return shown if fits or len(varying) == 1 else summary
 
 
 def _doubt(difference: float, difference_std: float, warnings: str) -> str:

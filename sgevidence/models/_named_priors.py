@@ -127,7 +127,7 @@ class NamedPriors:
 
     @cached_property
     def hyperparameters(self) -> np.ndarray | None:
-        """Columns of all parameters but those that are normal given others before them; None without these."""
+        """Columns of all parameters but those that are normal given others; None without these."""
         before: dict[str, Any] = {}
         hyper, z = np.ones(self.dimension, dtype=bool), np.zeros((1, self.dimension))
         for block in self.blocks:

@@ -126,8 +126,8 @@ def nested_laplace_answer(
     """An answer from a cloud near the posterior, and what it took.
 
     ``size`` draws; nothing more is begun after ``most`` gradients, in particles.  ``least`` is the third
-    derivative, in local widths, of a posterior that is not Gaussian enough for others.  ``stated`` are columns
-    of ψ that the prior names.
+    derivative, in local widths, of a posterior that is not Gaussian enough for others.  ``stated`` are
+    columns of ψ that the prior names.
     """
     log_p, best = Counted(target), None
     with np.errstate(all="ignore"):

@@ -23,7 +23,7 @@ from ..targets import (
     folded_answer,
     folded_modes_answer,
 )
-from ._base import State, Streams
+from ._base import Answered, State, Streams
 from ._climbs import climbed
 from ._from_proposal import Proposed, without_history
 from ._mode_search import ModeSearch, each_once, some
@@ -64,9 +64,10 @@ class FromFolds(NamedTuple):
             found, memory = folded_modes_answer(
                 self.model, rows, starts, state.memory, rng.noise, self.n_particles
             )
-        adaptation = state.adaptation._replace(proposed=rows.total_weight, folded=rows.total_weight)
+        n = rows.total_weight
+        adaptation = state.adaptation._replace(asked=n)
         info = Proposed(1, found.n_likelihoods, found.n_gradients)
-        return State(without_history(found), memory, adaptation), [info]
+        return State(without_history(found), memory, adaptation, answered=Answered(n)), [info]
 
     def modes(self, state: State, sample: Rows, rng: Streams) -> list[np.ndarray]:
         """Points (d,) at all modes of the sample that may count for all rows."""
@@ -102,4 +103,7 @@ class FromFolds(NamedTuple):
         exact = exact_answer(self.model, sums, rng.noise, self.n_particles)
         if exact is None:
             raise FoldsDoNotSuffice("the rows have sums beyond what double precision holds: rescale them")
-        return State(without_history(exact), state.memory.summed(rows, sums), state.adaptation), [Proposed(1)]
+        memory = state.memory.summed(rows, sums)
+        return state._replace(cloud=without_history(exact), memory=memory, answered=Answered(memory.n)), [
+            Proposed(1)
+        ]
