@@ -255,7 +255,8 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
             warn_caller(complaint)
 
     def _report(self, answer: Any) -> None:
-        unit = 0.0 if self._units is None else self._log_unit * self._weight_seen
+        is_relative = getattr(self, "evidence_is_relative_", False)  # to a null model: units cancel
+        unit = 0.0 if self._units is None or is_relative else self._log_unit * self._weight_seen
         self.log_evidence_ = answer.log_evidence - unit
         self.log_evidence_std_ = answer.log_evidence_std
 
