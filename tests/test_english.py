@@ -12,7 +12,7 @@ import sgevidence.kernels
 import sgevidence.monitoring
 
 ROOT = Path(__file__).parents[1]
-LABORATORY = {"algorithm", "experiments"}  # notes of the team, not public text
+LABORATORY = {"algorithm"}  # for those who read the code
 PAGES = [
     ROOT / "README.md",
     *(page for page in sorted(ROOT.glob("docs/*.md")) if page.stem not in LABORATORY),

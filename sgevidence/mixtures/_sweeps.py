@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from ..models import ComponentFamily
+from ..models import ComponentFamily, log_gamma_draws
 from ._allocation_draws import sample_allocations, statistics
 from ._occupied import log_likelihood_in_use
 
@@ -147,7 +147,6 @@ class Problem(NamedTuple):
 
 def log_dirichlet(shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Logarithms of Dirichlet variates with these shapes along the first axis."""
-    # Gamma(a) = Gamma(a + 1) U^(1/a), exact in log space for small a
-    g = np.log(rng.gamma(shape + 1)) + np.log1p(-rng.random(shape.shape)) / shape
+    g = log_gamma_draws(shape, rng)
     top = g.max(axis=0)
     return g - top - np.log(np.exp(g - top).sum(axis=0))

@@ -191,6 +191,12 @@ class SGAIS(Parts, OnlineSampler):
             proposal=None,
         )
 
+    @property
+    def takes_folded_rows(self) -> bool:
+        """Whether ``update`` takes rows that nobody holds, of which sums are asked."""
+        kept = None not in (self.proposal, self.reservoir_size, self.resampling)
+        return kept and self.chunk_size is None
+
     def _init(self, model: Model, rng: np.random.Generator) -> State:
         size = self.reservoir_size
         memory = Memory.empty(size, None if size is None else 10 * size)

@@ -45,6 +45,12 @@ class Answer(NamedTuple):
     doubts: tuple[Doubt, ...] = ()
 
 
+class Declined(NamedTuple):
+    """A density that does not cover the posterior."""
+
+    words: str  #: why
+
+
 def exact_answer(model: Model, sums: Any, rng: np.random.Generator, size: int) -> Answer | None:
     """Closed form, from the model's sums over rows; None where these are too large for the arithmetic."""
     try:
