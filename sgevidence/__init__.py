@@ -18,6 +18,7 @@ from .displays import (
     RunDisplay,
     SmoothDisplay,
     SurpriseDisplay,
+    SurvivalDisplay,
     WeightsDisplay,
 )
 from .effects import Factor, Group, Interaction, Smooth
@@ -100,6 +101,7 @@ __all__ = [
     "PredictiveCheckDisplay",
     "RunDisplay",
     "SurpriseDisplay",
+    "SurvivalDisplay",
     "MixtureDisplay",
     "CoefficientsDisplay",
     "EffectsDisplay",

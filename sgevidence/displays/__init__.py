@@ -12,6 +12,7 @@ from ._probabilities import ModelProbabilitiesDisplay
 from ._run import RunDisplay
 from ._smooth import SmoothDisplay
 from ._surprise import SurpriseDisplay
+from ._survival import SurvivalDisplay
 from ._weights import WeightsDisplay
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "PredictiveCheckDisplay",
     "RunDisplay",
     "SurpriseDisplay",
+    "SurvivalDisplay",
     "MixtureDisplay",
     "CoefficientsDisplay",
     "WeightsDisplay",

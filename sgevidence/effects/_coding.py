@@ -128,8 +128,8 @@ class Coding(NamedTuple):
                 if term.name in means and not is_covariate(term)
             ]
             own = jzs_blocks(np.column_stack([X[:, :p], *covariates]), weight, factors)
-            layout = RelativeLayout(np.ones(int(plain.intercept)), own + tuple(map(in_noise, blocks)))
-            return plain._replace(layout=layout, ratios=np.array(ratios), means=means, curves=curves)
+            relative = RelativeLayout(np.ones(int(plain.intercept)), own + tuple(map(in_noise, blocks)))
+            return plain._replace(layout=relative, ratios=np.array(ratios), means=means, curves=curves)
         prior = [coef_scale] * (p + len(ratios)) + [intercept_scale] * plain.intercept
         layout = Layout(np.array(prior, dtype=float), tuple(blocks))
         return plain._replace(layout=layout, ratios=np.array(ratios), means=means, curves=curves)

@@ -5,6 +5,7 @@ from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._categorical_mixture import BayesianCategoricalMixture
 from ._collections import is_dask, names_of, refuse_unknown_sizes
+from ._concordance import concordance, has_times
 from ._custom import BayesianModel
 from ._dimensions import dimensions, places, scalar_names
 from ._documentation import documented
@@ -62,6 +63,7 @@ __all__ = [
     "at_once",
     "bounds",
     "column_indices",
+    "concordance",
     "dimensions",
     "error_covariance",
     "Fold",
@@ -69,6 +71,7 @@ __all__ = [
     "fingerprint",
     "generator",
     "is_dask",
+    "has_times",
     "heading",
     "holds_rows",
     "takes_units",

@@ -59,7 +59,8 @@ def curves(model: Any) -> list[CurveDraws]:
     found = []
     for term in terms:
         j, curve = coding.columns.linear.index(term.column), coding.curves[term.name]
-        x = np.linspace(*curve.range, N_POINTS)
+        low, high = curve.range
+        x = np.linspace(low, high, N_POINTS)
         u = named["effects"][some][:, [k for k, label in enumerate(labels) if label == term.name]]
         f = named["coef"][some, j, None] * units.scale[j] * x + u @ curve.columns(x).T
         x = units.center[j] + units.scale[j] * x

@@ -34,6 +34,7 @@ def predictive_check(
     sample_weight: Any = None,
     offset: Any = None,
     trials: Any = None,
+    event: Any = None,
     by: Any = None,
     random_state: Any = None,
 ) -> PredictiveCheck:
@@ -69,8 +70,8 @@ def predictive_check(
         Probability of the interval of the replicates.
     sample_weight : array-like of shape (n_samples,), optional
         Whole numbers: a row is replicated as often as it counts.
-    offset, trials : float or array-like of shape (n_samples,), optional
-        As :meth:`BayesianGLM.fit` has them.
+    offset, trials, event : float or array-like of shape (n_samples,), optional
+        As :meth:`BayesianGLM.fit` has them.  Times that are censored have no replicates.
     by : str, int or array-like of shape (n_samples,), optional
         A column of X, or labels of the rows: means of y in these groups, and the standard deviation of the
         means, are statistics, too.  Of more than 20 groups only the lowest and the highest mean are.
@@ -120,7 +121,7 @@ def predictive_check(
     ['variance', 'zeros', 'maximum', 'dispersion']
     """
     q, rng = bounds(level), generator(random_state)
-    known = {"offset": offset, "trials": trials}
+    known = {"offset": offset, "trials": trials, "event": event}
     models, weights = _models(estimator)
     parts = [Replicator.of(model, X, y, known, sample_weight) for model in models]
     chosen = _chosen(statistics, _common(parts), parts[0].decoded, all(part.has_order for part in parts))

@@ -49,6 +49,8 @@ class Replicator(NamedTuple):
         if given := [name for name, value in known.items() if value is not None]:
             if not model._takes_known:
                 raise TypeError(f"{type(model).__name__} has no {' and no '.join(given)}")
+        if known.get("event") is not None and not np.all(known["event"]):
+            raise TypeError("censored times have no replicates: their clocks are not in the model")
         rows = model._rows_to_score(with_known(X, **known) if model._takes_known else X, y)
         if rows.y is None and not isinstance(model, DensityMixin):
             raise TypeError("a model of one's own replicates y given X: give y")

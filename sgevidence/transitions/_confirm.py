@@ -21,8 +21,8 @@ from ..models import Model
 from ..particles import systematic
 from ..targets import Likelihood, Path, Target, nested_laplace_answer
 from ._anneal import Anneal
+from ._answer_cloud import without_history
 from ._base import State, Step, Streams
-from ._from_proposal import without_history
 from ._hysteresis import bracketed, from_prior, hysteresis, way_back
 from ._sharpen import DISAGREE, SHARP_ENOUGH, Effort, Tested, cost, effort, is_annealed, sharpened
 

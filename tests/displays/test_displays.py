@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 import sgevidence
 from sgevidence import (
     SGAIS,
+    BayesianGLM,
     BayesianLinearRegression,
     CoefficientsDisplay,
     ComparisonDisplay,
@@ -30,6 +31,7 @@ from sgevidence import (
     Smooth,
     SmoothDisplay,
     SurpriseDisplay,
+    SurvivalDisplay,
     WeightsDisplay,
     compare,
 )
@@ -102,6 +104,11 @@ def fake(log_Z, std=0.1, path=()):
     )
 
 
+def regression_of_times():
+    X, t = np.repeat([[0.0], [1.0]], 6, axis=0), np.arange(1.0, 13.0)
+    return BayesianGLM("exponential", random_state=0).fit(X, t), X, t
+
+
 def band(ax, k=0):
     """Vertices of the k-th band."""
     return ax.collections[k].get_paths()[0].vertices
@@ -118,6 +125,7 @@ def test_every_display_has_a_name_of_its_own_and_an_axis(averager, linear, with_
         MixtureDisplay.from_estimator(averager.named_estimators_["K=2"], X),
         CoefficientsDisplay.from_estimator(linear),
         WeightsDisplay.from_estimator(averager),
+        SurvivalDisplay.from_estimator(*regression_of_times()),
         PredictiveCheckDisplay.from_estimator(linear, *data("linear"), random_state=0, n_draws=300),
         InclusionProbabilitiesDisplay.from_estimator(EvidenceFeatureSelector().fit(*data("linear"))),
         EffectsDisplay.from_estimator(with_terms),
