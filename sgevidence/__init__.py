@@ -9,13 +9,16 @@ from .bridging import BridgeEvidence, bridge_evidence
 from .displays import (
     CoefficientsDisplay,
     ComparisonDisplay,
+    EffectsDisplay,
     EvidenceDisplay,
     InclusionProbabilitiesDisplay,
     MixtureDisplay,
     ModelProbabilitiesDisplay,
     PredictiveCheckDisplay,
     RunDisplay,
+    SmoothDisplay,
     SurpriseDisplay,
+    SurvivalDisplay,
     WeightsDisplay,
 )
 from .effects import Factor, Group, Interaction, Smooth
@@ -98,8 +101,11 @@ __all__ = [
     "PredictiveCheckDisplay",
     "RunDisplay",
     "SurpriseDisplay",
+    "SurvivalDisplay",
     "MixtureDisplay",
     "CoefficientsDisplay",
+    "EffectsDisplay",
+    "SmoothDisplay",
     "WeightsDisplay",
     "InclusionProbabilitiesDisplay",
     "to_arviz",

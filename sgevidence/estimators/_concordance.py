@@ -13,6 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from ..models import Times
+
+
+def has_times(model: Any) -> bool:
+    """Whether it is a regression of times."""
+    return isinstance(getattr(model, "_family", None), Times)
+
 
 def concordance(y: np.ndarray, predicted: np.ndarray, event: Any, sample_weight: Any = None) -> float:
     """C of times (n,) and predicted times (n,); ``event`` None: all times are of events.

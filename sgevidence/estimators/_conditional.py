@@ -1,6 +1,7 @@
 """Estimators of y given X: fit, scores of pairs, simulated targets; coefficients, if there are some."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Real
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from ..tables import Table
 from ._base import EvidenceEstimator
 from ._coded_units import CodedUnits
 from ._coefficients import LinearCoefficients
+from ._effects import effects_table, variance_shares
 from ._given import at_once
 from ._input import check_count, column_indices, generator
 from ._intercepts import LINK_SCALE
@@ -21,7 +23,6 @@ from ._lazy import by_parts
 from ._stream import learns_online
 from ._terms import (
     coded,
-    effects_table,
     learn_new_levels,
     place_names,
     plain_rows,
@@ -155,6 +156,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     columns: Any
     terms: Sequence | None = None  #: of those that have the parameter
     formula: str | None = None  #: of those that have the parameter
+    evidence_is_relative_ = False  #: to a null model
     columns_: np.ndarray
     intercept_scale: float | None
 
@@ -198,7 +200,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     @property
     def _has_terms(self) -> bool:
         """Whether columns are those of terms, or of a formula."""
-        return bool(self.terms) or self.formula is not None
+        return bool(self.terms) or self.formula is not None or self.evidence_is_relative_
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None) -> Self:
         y = target_in(self, X, y)
@@ -231,6 +233,28 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
             raise AttributeError("effects_ are those of terms, and this model has none")
         return effects_table(self)
 
+    def variance_shares(self, X: Any) -> Table:
+        """How much of the variance of these rows each term explains.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Table
+            One row per column and term, and one of the noise where y is Gaussian: posterior mean ``share``
+            and its 90 % interval, ``5%`` and ``95%``.  Variances are those of the parts of the linear
+            predictor over the rows, of one draw at a time, and their sum is one; what two parts share is
+            counted for neither.
+
+        Raises
+        ------
+        AttributeError
+            If the model has neither groups nor curves.
+        """
+        return variance_shares(self, self._validate_X(X))
+
     def _said(self, priors: str) -> list[str]:
         return super()._said(priors + prior_words(self) if self._has_terms else priors)
 
@@ -249,6 +273,8 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         return found.units if isinstance(found, CodedUnits) else found
 
     def _watch_units(self, rows: Rows, starts: bool) -> None:
+        if self.evidence_is_relative_:  # a constant comes before the columns
+            rows = replace(rows, X=rows.X[:, self._model.layout.n_fixed :])
         if self.standardize:
             super()._watch_units(rows, starts)
 

@@ -9,8 +9,8 @@ from sklearn.utils import ClassifierTags, check_array
 from sklearn.utils.metaestimators import available_if
 
 from ..history import Rows
-from ..models import Ordinal, Times
-from ._concordance import concordance
+from ..models import Ordinal
+from ._concordance import concordance, has_times
 from ._given import at_once
 from ._glm_rows import GLMRows
 from ._known import with_known
@@ -19,10 +19,6 @@ from ._lazy import by_parts
 
 def _has_classes(estimator: Any) -> bool:
     return estimator._is_classifier
-
-
-def _has_times(estimator: Any) -> bool:
-    return isinstance(estimator._family, Times)
 
 
 class GLMPredictions(RegressorMixin, GLMRows):
@@ -56,7 +52,7 @@ class GLMPredictions(RegressorMixin, GLMRows):
             return self.classes_[np.argmax(self.predict_log_proba(known), axis=1)]
         X, cloud = self._validate_X(known), (self.particles_, self.particle_weights_)
         model = self._model
-        of_rows = model.predictive_median if _has_times(self) else model.predictive_mean
+        of_rows = model.predictive_median if has_times(self) else model.predictive_mean
         mean = self._decode(of_rows(*cloud, X))
         return (mean, self._unit_of_y * self._model.predictive_std(*cloud, X)) if return_std else mean
 
@@ -124,7 +120,7 @@ class GLMPredictions(RegressorMixin, GLMRows):
         known, y, sample_weight = at_once(self, with_known(X, offset, trials, event), y, sample_weight)
         if self._is_classifier:
             return float(accuracy_score(y, self.predict(known), sample_weight=sample_weight))
-        if _has_times(self):
+        if has_times(self):
             return concordance(np.asarray(y, float), self.predict(known), known.event, sample_weight)
         return super().score(known, y, sample_weight)
 
@@ -171,7 +167,7 @@ class GLMPredictions(RegressorMixin, GLMRows):
         """
         return super().log_predictive(with_known(X, offset, trials, event), y)
 
-    @available_if(_has_times)
+    @available_if(has_times)
     def predict_survival(self, X: Any, times: Any, offset: Any = None) -> np.ndarray:
         """Posterior predictive probability that an event comes later than each of some times.
 

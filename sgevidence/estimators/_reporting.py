@@ -11,7 +11,7 @@ from ..particles import log_sum_exp, spread
 from ..samplers import EvidenceResult, diagnostics, evidence_path
 from ._dimensions import DIMENSIONS
 from ._documentation import described
-from ._standardising import Learnt, Standardising
+from ._standardising import Drawn, Learnt, Standardising
 from ._stream import Stream
 from ._summary import ParameterTable, parameter_table
 
@@ -24,8 +24,8 @@ class PosteriorReports(Standardising):
 
     log_evidence_: Any = Learnt()
     log_evidence_std_: Any = Learnt()
-    particles_: Any = Learnt()
-    particle_weights_: Any = Learnt()
+    particles_: Any = Drawn(lambda result: result.theta, lambda state: state.theta)
+    particle_weights_: Any = Drawn(lambda result: result.weights, lambda state: state.all_weights.W)
     _model: Model
     _stream: Stream | None
     _result: EvidenceResult | None

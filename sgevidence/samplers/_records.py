@@ -69,7 +69,7 @@ class ChunkRecord(NamedTuple):
             sample_noise=after.adaptation.sample_noise,
             n_alike=after.adaptation.alike,
             declined=next((info.declined for info in infos if getattr(info, "declined", "")), ""),
-            anchor_distance=after.memory.anchor_distance(after.seen.mean),
+            anchor_distance=_anchor_distance(after),
             missed_mode=max(words("missed_mode"), default=np.nan),
             **{name: (words(name) or [np.nan])[-1] for name in LATEST},
             **{name: sum(words(name)) for name in COUNTS},
@@ -97,6 +97,10 @@ class ChunkRecord(NamedTuple):
             **{name: known(name) for name in LATEST},
             **more,
         )
+
+
+def _anchor_distance(state: State) -> float:
+    return np.nan if state.memory.anchor is None else state.memory.anchor_distance(state.seen.mean)
 
 
 #: Fields that the last transition with a value says.

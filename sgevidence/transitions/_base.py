@@ -26,6 +26,7 @@ from ..history import Anchor, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Weights
 from ..targets import ComponentEvidence, Path
+from ._answer_cloud import ExactCloud
 from ._watchlist import Watchlist
 
 
@@ -93,7 +94,7 @@ class Offer(NamedTuple):
 class State(NamedTuple):
     """Everything the next rows need; a value, never changed in place."""
 
-    cloud: Cloud
+    cloud: Cloud  #: an :class:`ExactCloud` where sums over the rows say all
     memory: Memory
     adaptation: Adaptation = Adaptation()
     pending: Rows | None = None  #: rows that weigh on the cloud already, but are not in the memory yet
@@ -165,8 +166,15 @@ class State(NamedTuple):
     @property
     def log_evidence_std(self) -> float:
         """Its standard error, nats."""
+        seen, memory = self.seen, self.memory
+        doubt_var = 0.0 if memory.anchor is None else memory.doubt_var(seen.theta, seen.W)
+        return float(np.hypot(seen.log_evidence_std, doubt_var**0.5))
+
+    @property
+    def nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Points and weights whose means are those of the posterior: particles, or a quadrature."""
         seen = self.seen
-        return float(np.hypot(seen.log_evidence_std, self.memory.doubt_var(seen.theta, seen.W) ** 0.5))
+        return seen.nodes if isinstance(seen, ExactCloud) else (seen.theta, seen.W)
 
 
 class Step(NamedTuple):

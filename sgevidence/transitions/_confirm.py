@@ -21,8 +21,8 @@ from ..models import Model
 from ..particles import systematic
 from ..targets import Likelihood, Path, Target, nested_laplace_answer
 from ._anneal import Anneal
+from ._answer_cloud import without_history
 from ._base import State, Step, Streams
-from ._from_proposal import without_history
 from ._hysteresis import bracketed, from_prior, hysteresis, way_back
 from ._sharpen import DISAGREE, SHARP_ENOUGH, Effort, Tested, cost, effort, is_annealed, sharpened
 
@@ -103,7 +103,7 @@ def _by_density(step: Step, path: Path, rng: Streams, most: float, least: float)
     state, n_rows = step.state, path.n_at_hand
     cloud, target = state.cloud, Target(path.model, Likelihood(path.all_rows))
     theta = cloud.theta[systematic(cloud.W, rng.resampling, cloud.M)]
-    nested = nested_laplace_answer(target, theta, cloud.M, most, rng.noise, least)
+    nested = nested_laplace_answer(target, theta, cloud.M, most, rng.noise, least, path.model.hyperparameters)
     info = Tested(n_likelihoods=nested.n_likelihoods * n_rows, n_gradients=nested.n_gradients * n_rows)
     found, is_taken = nested.answer, False
     if found is not None:

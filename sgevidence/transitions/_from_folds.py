@@ -18,14 +18,14 @@ from ..targets import (
     FoldsDoNotSuffice,
     Likelihood,
     Target,
-    exact_answer,
     find_mode,
     folded_answer,
     folded_modes_answer,
 )
+from ._answer_cloud import exact_cloud, without_history
 from ._base import Answered, State, Streams
 from ._climbs import climbed
-from ._from_proposal import Proposed, without_history
+from ._from_proposal import Proposed
 from ._mode_search import ModeSearch, each_once, some
 from ._unlike_rows import covering_modes
 
@@ -100,10 +100,8 @@ class FromFolds(NamedTuple):
 
     def _in_closed_form(self, state: State, rows: FoldedRows, rng: Streams) -> tuple[State, list[Proposed]]:
         sums = rows.fold(self.model.sums)
-        exact = exact_answer(self.model, sums, rng.noise, self.n_particles)
-        if exact is None:
+        cloud = exact_cloud(self.model, sums, rng.noise, self.n_particles)
+        if cloud is None:
             raise FoldsDoNotSuffice("the rows have sums beyond what double precision holds: rescale them")
         memory = state.memory.summed(rows, sums)
-        return state._replace(cloud=without_history(exact), memory=memory, answered=Answered(memory.n)), [
-            Proposed(1)
-        ]
+        return state._replace(cloud=cloud, memory=memory, answered=Answered(memory.n)), [Proposed(1)]

@@ -18,8 +18,8 @@ import numpy as np
 from ..models import Model
 from ..particles import Cloud, Weights, systematic
 from ..targets import Likelihood, Path, Target, cross_fitted_bridge
+from ._answer_cloud import without_history
 from ._base import State, Step, Streams
-from ._from_proposal import without_history
 
 #: Part of what was spent since it was last done that it may cost, in gradients.
 MAX_COST = 0.5
