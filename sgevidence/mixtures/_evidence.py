@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from ..models import ComponentFamily
+from ..models import ComponentFamily, log_dirichlet
 from ..particles import systematic
 from ._doubts import doubt_of
 from ._exact import exact_strata
@@ -38,7 +38,7 @@ from ._limits import MOST_COMPONENTS, copies, most_rows
 from ._occupied import sample_in_use
 from ._partial_rows import partial_answers
 from ._stratum import Stratum, covariance_of, single, stratum
-from ._sweeps import Problem, log_dirichlet
+from ._sweeps import Problem
 
 #: Nats below the sum at which a stratum ends the walk, if ENDING of them are and they fall.
 NEGLIGIBLE, ENDING = 6.0, 2
@@ -75,15 +75,16 @@ class Strata(NamedTuple):
 
     def posterior(self, m: int, n_draws: int, rng: np.random.Generator) -> MixturePosterior:
         """Evidences of 1 … m components, m ≤ K, and draws at m.  Those of several m share their errors."""
-        log_Z, covariance, in_use, tail = combined(self.problem, self.visited, self.n_components)
+        log_Z, covariance, in_use, _ = combined(self.problem, self.visited, self.n_components)
+        family, X = self.problem.family, self.problem.X
         used, share = self.visited[:m], in_use[m - 1, :m]
         if self.partial is None:
-            doubt, nats = doubt_of(self.problem, used, share, tail[m - 1])
+            doubt, nats = doubt_of(family, X, used, share)
             log_weights, components = _draws(self.problem, used, share, m, n_draws, rng)
         else:
             log_Z, covariance = _combined_partial(self.problem, self.partial)
             last = self.partial[m - 1]
-            doubt, nats = doubt_of(self.problem, [*used, last], np.r_[share[: len(used)], 1.0], 0.0)
+            doubt, nats = doubt_of(family, X, [*used, last], np.r_[share[: len(used)], 1.0])
             log_weights, components = _partial_draws(self.problem, last, n_draws, rng)
         return MixturePosterior(
             log_evidence=log_Z[:m],

@@ -14,10 +14,12 @@ from ._families import Family, Gamma, Gaussian, StudentT
 from ._far_columns import FarColumns, near
 from ._full_gaussian import FullGaussian
 from ._full_mixture import FullMixtureModel
+from ._forward import filtered, sample_states
 from ._g_priors import GPrior
 from ._gaussian_component import GaussianParameters
 from ._gaussian_mixture import GaussianMixture
 from ._glm import FAMILIES, GLMModel
+from ._hidden_markov import HiddenMarkovModel, log_dirichlet
 from ._joint_priors import LKJ, Dirichlet
 from ._linear import LinearModel
 from ._mixture import MixtureModel
@@ -25,6 +27,7 @@ from ._named_priors import NamedPriors
 from ._other_priors import PlainParameters, PriorTransform
 from ._own_priors import HalfStudentT, from_normal
 from ._permanents import log_permanent
+from ._poisson_component import PoissonGamma
 from ._row_function import RowFunction, standard_log_density, standard_normals
 from ._rscale import RSCALES, rscale_of
 from ._softmax import SoftmaxModel
@@ -57,6 +60,7 @@ __all__ = [
     "GaussianMixture",
     "GaussianParameters",
     "HalfStudentT",
+    "HiddenMarkovModel",
     "LinearModel",
     "MixtureModel",
     "Model",
@@ -64,6 +68,7 @@ __all__ = [
     "NegativeBinomial",
     "PlainParameters",
     "Poisson",
+    "PoissonGamma",
     "PriorTransform",
     "RSCALES",
     "RowFunction",
@@ -77,10 +82,13 @@ __all__ = [
     "condition_of_factors",
     "dimension_of",
     "far_columns",
+    "filtered",
     "from_normal",
+    "log_dirichlet",
     "log_permanent",
     "near",
     "rscale_of",
+    "sample_states",
     "standard_log_density",
     "standard_normals",
     "value_and_grad",
