@@ -18,7 +18,7 @@ from scipy.sparse.csgraph import connected_components
 from ..particles import log_sum_exp, systematic
 from ..targets import Estimate, bridge, importance
 from ._proposal import weighed
-from ._law import Law
+from ._sweeps import Problem
 
 #: Allocations that each lineage gives to q, and draws that it gives to the bridge.
 KEPT, LENGTH = 3, 4
@@ -70,14 +70,15 @@ class Stage(NamedTuple):
 
 
 def by_basin(
-    problem: Law, k: int, z: np.ndarray, forget: int, between: int, rng: np.random.Generator
+    problem: Problem, k: int, z: np.ndarray, forget: int, between: int, rng: np.random.Generator
 ) -> Stage:
     """Lineages from z (L, n) go on, are sorted into basins, and each of these is bridged.
 
     They are swept ``forget`` times before they tell anything, and ``between`` times between what they tell.
     """
     L, T = len(z), problem.statistics(z, k)
-    problem = problem.decided(T)
+    # decided once for the whole run: a kernel that is chosen by where chains are would not keep the posterior
+    problem = problem._replace(is_tight=bool(np.any(T[..., -1] < problem.family.least_rows)))
     z, T, c = problem.swept(z, T, None, forget, rng)
     z, T, c, kept, _ = _followed(problem, z, T, c, KEPT, between, rng)
     z, T, c = problem.swept(z, T, c, max(forget // 2, 1), rng)
@@ -120,7 +121,7 @@ def _estimate(log_q: np.ndarray, log_p: np.ndarray) -> Estimate | None:
 
 
 def _followed(
-    problem: Law,
+    problem: Problem,
     z: np.ndarray,
     T: np.ndarray,
     c: np.ndarray,

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..models import ComponentFamily
 from ._stratum import Stratum
+from ._sweeps import Problem
 
 #: Nats of the log evidence that a doubt is worth a sentence from.
 WORTH = 0.4
@@ -22,17 +22,13 @@ MATTERS = 0.1
 
 
 def doubt_of(
-    family: ComponentFamily,
-    X: np.ndarray,
-    strata: Sequence[Stratum],
-    share: np.ndarray,
-    what: str = "components in use",
+    problem: Problem, strata: Sequence[Stratum], share: np.ndarray, tail: float
 ) -> tuple[str | None, float]:
-    """The largest doubt of strata of so many of ``what``, with their shares, of rows X, and its nats."""
+    """The largest doubt of all, with p(k | x, K) and the share of strata that were not visited."""
     doubts: list[tuple[float, str]] = []
     for one, p in zip(strata, share):
         nats = float(np.log1p(p * np.expm1(min(one.halves_gap, 500.0))))
-        where = f"with {one.k} {what}"
+        where = f"with {one.k} components in use"
         if nats > WORTH:
             doubts.append((nats, f"independent searches {where} differ by {one.halves_gap:.1f} nats"))
         if one.n_met < 2 and p > MATTERS:
@@ -40,14 +36,14 @@ def doubt_of(
         if one.effective < FEW and p > MATTERS:
             nats = float(-np.log(max(one.effective, 1e-3)))  # as many more chains might have met as much
             doubts.append((nats, f"only {one.effective:.0%} of the chains {where} are effective"))
-    n, least = len(X), family.least_rows
+    n, least = len(problem.F), problem.family.least_rows
     small = [one.k for one, p in zip(strata, share) if one.k * least > n and one.std > 0 and p > POSSIBLE]
     if small:
         words = (
-            f"{n} rows in {small[0]} {what} or more are so few that the best allocations may be missed"
+            f"{n} rows in {small[0]} components or more are so few that the best allocations may be missed"
         )
         doubts.append((UNKNOWN, words))
-    rounding = family.rounding(X)
+    rounding = problem.family.rounding(problem.X)
     if rounding > ROUNDING:
         doubts.append(
             (rounding, "some columns lie so far out that their squares are rounded: centre and scale them")

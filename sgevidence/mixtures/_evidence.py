@@ -75,16 +75,15 @@ class Strata(NamedTuple):
 
     def posterior(self, m: int, n_draws: int, rng: np.random.Generator) -> MixturePosterior:
         """Evidences of 1 … m components, m ≤ K, and draws at m.  Those of several m share their errors."""
-        log_Z, covariance, in_use, _ = combined(self.problem, self.visited, self.n_components)
-        family, X = self.problem.family, self.problem.X
+        log_Z, covariance, in_use, tail = combined(self.problem, self.visited, self.n_components)
         used, share = self.visited[:m], in_use[m - 1, :m]
         if self.partial is None:
-            doubt, nats = doubt_of(family, X, used, share)
+            doubt, nats = doubt_of(self.problem, used, share, tail[m - 1])
             log_weights, components = _draws(self.problem, used, share, m, n_draws, rng)
         else:
             log_Z, covariance = _combined_partial(self.problem, self.partial)
             last = self.partial[m - 1]
-            doubt, nats = doubt_of(family, X, [*used, last], np.r_[share[: len(used)], 1.0])
+            doubt, nats = doubt_of(self.problem, [*used, last], np.r_[share[: len(used)], 1.0], 0.0)
             log_weights, components = _partial_draws(self.problem, last, n_draws, rng)
         return MixturePosterior(
             log_evidence=log_Z[:m],

@@ -23,7 +23,20 @@ import numpy as np
 
 from ..particles import log_sum_exp
 from ._allocation_draws import BLOCK, counted_once, sample_allocations, statistics
-from ._stratum import LINEAGES, Stratum, single, with_empty_ones
+from ._basins import by_basin, going_on
+from ._stratum import (
+    APART,
+    BETWEEN,
+    FORGET,
+    LINEAGES,
+    MOVED,
+    STAGES,
+    Stratum,
+    combined_halves,
+    halves_gap,
+    is_well,
+    single,
+)
 from ._sweeps import Problem
 
 #: Lineages of each half, and how many start in each stratum that holds more than this share.
@@ -84,7 +97,16 @@ def _answer(
     rngs: list[np.random.Generator],
 ) -> Stratum:
     z = [_starts(strata, share, half, rng) for half, rng in enumerate(rngs)]
-    return with_empty_ones(problem, K, z, rngs)
+    n_sweeps, answer, moved = 0, np.nan, 0.0
+    for i in range(STAGES):
+        stages = [by_basin(problem, K, one, FORGET * 2**i, BETWEEN * 2**i, rng) for one, rng in zip(z, rngs)]
+        n_sweeps += sum(one.n_sweeps for one in stages)
+        before, answer = answer, combined_halves(stages)
+        moved = 0.0 if i == 0 else MOVED * abs(answer - before)
+        if max(halves_gap(stages), moved) <= APART and all(is_well(one, i == 0) for one in stages):
+            break
+        z = [going_on(one, len(half), rng) for one, half, rng in zip(stages, z, rngs)]
+    return Stratum.of(K, stages, moved, halves_gap(stages), 2, z, n_sweeps * len(problem.F))
 
 
 def _starts(strata: Sequence[Stratum], share: np.ndarray, half: int, rng: np.random.Generator) -> np.ndarray:

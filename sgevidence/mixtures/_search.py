@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._law import Law
 from ._merge_split import rearranged, split_off
-from ._occupied import SURE
+from ._occupied import SURE, log_likelihood_in_use
 from ._starts import is_tied, least_alike, starts
+from ._sweeps import Problem
 
 #: Chains that start from splits, and from clusters; their sweeps, judged in the second half of them.
 SPLITS, CLUSTERS, SWEEPS = 16, 16, 8
@@ -59,7 +59,7 @@ class Found(NamedTuple):
 
 
 def searched(
-    problem: Law, k: int, fewer: Sequence[np.ndarray], rngs: list[np.random.Generator]
+    problem: Problem, k: int, fewer: Sequence[np.ndarray], rngs: list[np.random.Generator]
 ) -> list[list[Found]]:
     """Independent searches of either half, until the best score of either is met by the other.
 
@@ -87,7 +87,7 @@ def n_met(halves: list[list[Found]]) -> int:
     return sum(score > max(best) - APART for score in best)
 
 
-def search(problem: Law, k: int, fewer: np.ndarray, rng: np.random.Generator) -> Found:
+def search(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator) -> Found:
     """Allocations of k components, all in use, from those of one component fewer, (S, n)."""
     found = started(problem, k, fewer, rng)
     for _ in range(ROUNDS):
@@ -95,7 +95,7 @@ def search(problem: Law, k: int, fewer: np.ndarray, rng: np.random.Generator) ->
     return found
 
 
-def started(problem: Law, k: int, fewer: np.ndarray, rng: np.random.Generator) -> Found:
+def started(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator) -> Found:
     """Chains from splits of allocations of one component fewer, and from clusters."""
     X = problem.points
     z = np.resize(rng.permutation(fewer), (SPLITS, len(X))).astype(np.int16)
@@ -105,7 +105,7 @@ def started(problem: Law, k: int, fewer: np.ndarray, rng: np.random.Generator) -
     return Found(*_worth(z, scores), SWEEPS * len(z), z, scores)
 
 
-def advanced(problem: Law, k: int, found: Found, rng: np.random.Generator) -> Found:
+def advanced(problem: Problem, k: int, found: Found, rng: np.random.Generator) -> Found:
     """After one round more."""
     last = found.last[np.argsort(-found.last_scores)[:STAY]]
     z = np.concatenate([found.z[:STAY], last, least_alike(found.z, k, STAY)])
@@ -150,7 +150,7 @@ def filled(z: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _heats(
-    problem: Law, z: np.ndarray, k: int, rng: np.random.Generator
+    problem: Problem, z: np.ndarray, k: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """The best SCORED chains when some have been swept on, best first, and their scores."""
     z, score = filled(z, k, rng), np.zeros(len(z))
@@ -162,7 +162,7 @@ def _heats(
 
 
 def _swept(
-    problem: Law, z: np.ndarray, k: int, n_sweeps: int, rng: np.random.Generator
+    problem: Problem, z: np.ndarray, k: int, n_sweeps: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """(z after so many sweeps, mean score in the second half), (S, n) and (S,)."""
     T, score = problem.statistics(z, k), np.zeros(len(z))
@@ -173,6 +173,6 @@ def _swept(
             one = problem.log_joint(T) - log_p
             weak = np.flatnonzero(T[..., -1].min(axis=0) < SURE)
             if len(weak):
-                one[weak] += problem.log_in_use(c[:, weak])
+                one[weak] += log_likelihood_in_use(c[:, weak], problem.F)[1]
             score += np.maximum(one, LOST)
     return z, score / (n_sweeps - n_sweeps // 2)

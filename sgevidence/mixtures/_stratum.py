@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ._basins import Stage, by_basin, going_on
-from ._law import Law
 from ._occupancy import occupancy
 from ._search import chosen, filled, n_met, pooled, searched
 from ._sweeps import Problem
@@ -149,25 +148,6 @@ def stratum(
     std = max(moved, gap / 2 if is_shared else 0.0)
     z = [going_on(one, size // 2, rng) for one, rng in zip(stages, rngs)]
     return Stratum.of(k, stages, std, gap, n_met, z, float(n_sweeps * len(problem.F)))
-
-
-def with_empty_ones(
-    problem: Law, K: int, z: list[np.ndarray], rngs: list[np.random.Generator], n_met: int = 2, spent: int = 0
-) -> Stratum:
-    """The sum over all allocations to K components, some of them empty, from where both halves start.
-
-    ``spent`` are sweeps of the search that has found z.
-    """
-    answer, moved, n = np.nan, 0.0, z[0].shape[1]
-    for i in range(STAGES):
-        stages = [by_basin(problem, K, one, FORGET * 2**i, BETWEEN * 2**i, rng) for one, rng in zip(z, rngs)]
-        spent += sum(one.n_sweeps for one in stages)
-        before, answer = answer, combined_halves(stages)
-        moved = 0.0 if i == 0 else MOVED * abs(answer - before)
-        if max(halves_gap(stages), moved) <= APART and all(is_well(one, i == 0) for one in stages):
-            break
-        z = [going_on(one, len(half), rng) for one, half, rng in zip(stages, z, rngs)]
-    return Stratum.of(K, stages, moved, halves_gap(stages), n_met, z, float(spent * n))
 
 
 def _by_occupancy(

@@ -64,20 +64,9 @@ class Problem(NamedTuple):
         """log p(x | θ) P(all in use | θ, x) of points, (M,), nats."""
         return np.add(*log_likelihood_in_use(c, self.F))
 
-    def log_in_use(self, c: np.ndarray) -> np.ndarray:
-        """log P(all in use | θ, x) of points, (M,)."""
-        return log_likelihood_in_use(c, self.F)[1]
-
     def log_sum_over_labels(self, c: np.ndarray, T: np.ndarray, log_p: np.ndarray) -> np.ndarray:
         """log Σ_π p(x, π z | θ) + log_p of points and allocations, (M, S)."""
         return log_sum_over_labels(c, T, log_p)
-
-    def decided(self, T: np.ndarray) -> "Problem":
-        """The problem whose sweeps suit chains with these statistics, for the whole of a run.
-
-        A kernel that is chosen by where chains are at the time would not keep the posterior.
-        """
-        return self._replace(is_tight=bool(np.any(T[..., -1] < self.family.least_rows)))
 
     def log_joint(self, T: np.ndarray) -> np.ndarray:
         """log Π_j [Γ(a + n_j)/Γ(a)] p(x_j) of S allocations, (S,), nats."""
