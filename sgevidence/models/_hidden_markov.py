@@ -144,6 +144,14 @@ class HiddenMarkovModel(Exchangeable, Model):
         c = self.coefficients(theta)
         return filtered(self.log_emissions(c, self.features(rows.X)), self.dynamics(c), rows.y > 0, before)
 
+    def last_filter(self, theta: np.ndarray, rows: Any) -> np.ndarray:
+        """p(z_n | y, θ) of the last row, (K, M)."""
+        if not len(rows):
+            return np.full((self.n_states, len(theta)), 1 / self.n_states)
+        size = self.block_size(len(rows))
+        parts = [theta[start : start + size] for start in range(0, len(theta), size)]
+        return np.concatenate([self.filtered(part, rows)[0][-1] for part in parts], axis=1)
+
     def smoothed(self, theta: np.ndarray, rows: Any) -> np.ndarray:
         """p(z_t | all rows, θ), (n, K, M)."""
         alpha, _ = self.filtered(theta, rows)
@@ -177,6 +185,13 @@ class HiddenMarkovModel(Exchangeable, Model):
             edges = first if begins or t == 0 else below[z[:, t - 1], :, m].T
             z[:, t] = np.sum(rng.random(len(theta)) * edges[-1] >= edges[:-1], axis=0)
         return z
+
+    def sample_rows(self, theta, n_rows, rng):
+        """One sequence of n rows: (rows (n, p), states (n,)), given one θ for all."""
+        theta, starts = np.atleast_2d(theta), np.arange(n_rows) == 0
+        z = self.sample_states(theta, starts, rng)[0]
+        c = self.coefficients(theta)[:, 0, self.n_states + 1 :]
+        return self.emission.sample_rows(self.emission.parameters(c[z]), rng), z
 
     # -- labels -----------------------------------------------------------------------------------
 

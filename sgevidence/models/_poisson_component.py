@@ -76,6 +76,9 @@ class PoissonGamma(ComponentFamily):
     def parameters(self, c):
         return PoissonParameters(np.exp(c[..., :-2]))
 
+    def sample_rows(self, parameters, rng):
+        return rng.poisson(parameters.rates).astype(float)
+
     def log_prior(self, parameters):
         a, b = self.rate_prior[0], self.rates_of_prior
         log_p = a * np.log(b) - lgamma(a) + (a - 1) * np.log(parameters.rates) - b * parameters.rates
