@@ -1,4 +1,4 @@
-"""What a fitted hidden Markov model says of sequences: states, densities, and sequences of its own."""
+"""Predictions of a fitted hidden Markov model: states, densities of rows, and sequences of its own."""
 
 from typing import Any
 
@@ -102,7 +102,8 @@ class StatePredictions(DensityEstimator):
             0 of rows without an observation.  Parameters are those of the rows seen.
         """
         rows = self._sequences(X, lengths)
-        log_W, found, size = self._log_weights(), np.full(len(rows), -np.inf), self._model.block_size(len(rows))
+        log_W, size = self._log_weights(), self._model.block_size(len(rows))
+        found = np.full(len(rows), -np.inf)
         for start in range(0, len(log_W), size):
             part = slice(start, start + size)
             _, log_p = self._model.filtered(self.particles_[part], rows)
@@ -189,7 +190,7 @@ class StatePredictions(DensityEstimator):
     def _average_of(self, rows: Rows, function: Any) -> np.ndarray:
         """Posterior mean of probabilities (n, K, M) that a function of θ and rows gives, (n, K)."""
         theta = self._model.canonicalize(self.particles_)
-        size, out = self._model.block_size(len(rows)), 0.0
+        size, out = self._model.block_size(len(rows)), np.zeros((len(rows), self._model.n_states))
         for start in range(0, len(theta), size):
             part = slice(start, start + size)
             out = out + function(theta[part], rows) @ self.particle_weights_[part]

@@ -31,8 +31,8 @@ MOST_STATES = 6
 MOST_SEQUENCES = 20_000
 #: Rows · states² up to which there is an evidence, in some minutes.
 MOST_NUMBERS = 4_000_000
-#: Draws of q for each of its conditionals, and successive draws of each chain.
-DRAWS, LENGTH = 4, 4
+#: Conditionals of q at most, draws of q for each of them, and successive draws of each chain.
+MOST_CONDITIONALS, DRAWS, LENGTH = 300, 4, 4
 #: Share of the draws and chains that carry a bridge which is trusted.
 WELL = 0.2
 #: Standard errors by which halves may differ, and nats beside these.
@@ -78,12 +78,13 @@ def hidden_state_evidence(
     halves = [walked(problem, one) for one in rngs]
     length = max(LENGTH, -(-n_draws // sum(half.c.shape[1] for half in halves)))
     chains = [_followed(problem, half.c, length, one) for half, one in zip(halves, rngs)]
-    T = [one[0][:, : half.c.shape[1]] for one, half in zip(chains, halves)]
+    size = min(halves[0].c.shape[1], MOST_CONDITIONALS)
+    T = [one[:, :size] for one, _ in chains]
     bridges = [
-        _bridged(problem, T_other, c, half.c.shape[1], one)
-        for (_, c), half, T_other, one in zip(chains, halves, reversed(T), rngs)
+        _bridged(problem, T_other, c.reshape(len(c), length, -1, c.shape[2])[:, :LENGTH, :size], one)
+        for (_, c), T_other, one in zip(chains, reversed(T), rngs)
     ]
-    log_Z, std, gap, effective, doubt = _combined(halves, bridges)
+    log_Z, std, gap, effective, doubt = _combined(halves, bridges, size)
     T_all, c_all = (np.concatenate([one[i] for one in chains], axis=1) for i in (0, 1))
     chosen = np.linspace(0, c_all.shape[1] - 1, n_draws).astype(int)
     spent = sum(half.n_likelihoods for half in halves) + len(rows) * c_all.shape[1] * (2 + DRAWS)
@@ -103,23 +104,21 @@ def _followed(
     return np.concatenate(T, axis=1), np.concatenate(points, axis=1)
 
 
-def _bridged(
-    problem: HiddenStates, T: np.ndarray, chains: np.ndarray, size: int, rng: np.random.Generator
-) -> Estimate:
-    """The bridge between conditionals given T and ``size`` chains, of which it takes LENGTH draws each."""
+def _bridged(problem: HiddenStates, T: np.ndarray, chains: np.ndarray, rng: np.random.Generator) -> Estimate:
+    """The bridge between conditionals given T and successive draws of chains (K, length, C, D)."""
     draws = problem.draw(np.repeat(T, DRAWS, axis=1), rng)
     log_q, _ = weighed(problem, draws, T)
-    log_p, _ = weighed(problem, chains[:, : LENGTH * size], T)
+    K, length, C, D = chains.shape
+    log_p, _ = weighed(problem, chains.reshape(K, -1, D), T)
     log_p = np.maximum(log_p, log_p.max() - 1e4)
-    return bridge(log_q, log_p.reshape(-1, size))
+    return bridge(log_q, log_p.reshape(length, C))
 
 
 def _combined(
-    halves: list[Walked], bridges: list[Estimate]
+    halves: list[Walked], bridges: list[Estimate], size: int
 ) -> tuple[float, float, float, float, str | None]:
     """log Z and its standard error, what halves differ by, the share that carries bridges, and a doubt."""
     log_Z, std, half_gap = cross_fitted(*bridges)
-    size = halves[0].c.shape[1]
     effective = min(min(one.n_effective for one in bridges) / size, 1.0)
     by_mean = np.array([half.log_Z for half in halves])
     gap = float(np.ptp(by_mean))

@@ -22,7 +22,7 @@ import numpy as np
 
 from ..history import Rows
 from ..models import HiddenMarkovModel, filtered, sample_states
-from ._allocation_draws import statistics
+from ._allocation_draws import statistics as sums_of_rows
 
 
 class HiddenStates(NamedTuple):
@@ -34,22 +34,22 @@ class HiddenStates(NamedTuple):
 
     @classmethod
     def of(cls, model: HiddenMarkovModel, rows: Rows) -> "HiddenStates":
-        """Of rows whose y says where sequences start."""
+        """From rows whose y says where sequences start."""
         assert rows.y is not None
         return cls(model, rows.y > 0, model.features(rows.X))
 
     def first(self, n: int) -> "HiddenStates":
-        """Of the first n rows."""
+        """The first n rows."""
         return self._replace(starts=self.starts[:n], F=self.F[:n])
 
     def statistics(self, z: np.ndarray) -> np.ndarray:
         """T of sequences of states, (K, S, D): transitions, first states, rows."""
-        (S, n), K = z.shape, self.model.n_states
+        S, K = len(z), self.model.n_states
         follows = np.flatnonzero(~self.starts)
         code = (np.arange(S)[:, None] * K + z[:, follows - 1]) * K + z[:, follows]
         N = np.bincount(code.ravel(), minlength=S * K * K).reshape(S, K, K).transpose(1, 0, 2)
         first = np.sum(z[:, self.starts] == np.arange(K)[:, None, None], axis=2)
-        return np.concatenate([N, first[..., None], statistics(z, self.F, K)], axis=2)
+        return np.concatenate([N, first[..., None], sums_of_rows(z, self.F, K)], axis=2)
 
     def draw(self, T: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """One c ~ p(θ | x, z) of each sequence of states, (K, S, D)."""

@@ -12,9 +12,9 @@ from ._evaluation import value_and_grad
 from ._exact_sums import ExactSums
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._far_columns import FarColumns, near
+from ._forward import filtered, sample_states
 from ._full_gaussian import FullGaussian
 from ._full_mixture import FullMixtureModel
-from ._forward import filtered, sample_states
 from ._g_priors import GPrior
 from ._gaussian_component import GaussianParameters
 from ._gaussian_mixture import GaussianMixture

@@ -1,6 +1,7 @@
 r"""The forward algorithm of hidden Markov models, for many parameters at once, and what follows from it.
 
-    α_t(j) = p(z_t = j | y_1..t) ∝ e_t(j) Σ_i α_{t−1}(i) A_ij,    p(y_t | y_<t) = Σ_j e_t(j) Σ_i α_{t−1}(i) A_ij,
+    α_t(j) = p(z_t = j | y_1..t) ∝ e_t(j) Σ_i α_{t−1}(i) A_ij,
+    p(y_t | y_<t) = Σ_j e_t(j) Σ_i α_{t−1}(i) A_ij,
 
 and where a sequence starts the sum is the initial distribution.  Backward sampling draws z_T ~ α_T and then
 p(z_t = i | z_{t+1} = j, y) ∝ α_t(i) A_ij (Chib 1996).  A pass is a loop over time in Python, so that the few
@@ -97,28 +98,38 @@ def sample_states(
     L = -(-n // G)
     rest = G * L - n  # steps without a row at the end
     e = np.concatenate([e, np.ones((rest, K, M))]).reshape(G, L, K, M).transpose(1, 2, 0, 3)
-    e, s = np.ascontiguousarray(e), np.r_[starts, np.zeros(rest, dtype=bool)].reshape(G, L).T
-    A, initial, first = A[:, :, None], initial[:, None], np.full((K, G, M), 1 / K)
-    W = _transfers(e, A, initial, s) if G > 1 else None
-    if W is not None:
-        for g in range(G - 1):
-            after = np.sum(first[:, g, None] * W[:, :, g], axis=0)
-            first[:, g + 1] = after / after.sum(axis=0)
-    alpha, _ = _forward(e, A, initial, s, first)
-    z = np.empty((L, G, M), dtype=np.intp)
-    z[-1, -1] = _drawn(alpha[-1, :, -1], rng)
-    m = np.arange(M)
-    for g in range(G - 2, -1, -1):
-        assert W is not None
-        z[-1, g] = _drawn(alpha[-1, :, g] * W[:, z[-1, g + 1], g + 1, m], rng)
-    A, cut = A[:, :, 0], s.any(axis=1)
+    e = np.ascontiguousarray(e)
+    s = np.concatenate([starts, np.zeros(rest, dtype=bool)]).reshape(G, L).T
+    A, initial, before = A[:, :, None], initial[:, None], np.full((K, G, M), 1 / K)
+    z, m = np.empty((L, G, M), dtype=np.intp), np.arange(M)
+    if G > 1:
+        z[-1] = _ends(_transfers(e, A, initial, s), rng)
+        before[:, 1:] = z[-1, :-1] == np.arange(K)[:, None, None]
+    alpha, _ = _forward(e, A, initial, s, before)
+    if G == 1:
+        z[-1] = _drawn(alpha[-1], rng)
+    A, cut = A[:, :, 0], set(np.flatnonzero(s.any(axis=1)).tolist())
     for t in range(L - 2, -1, -1):
         to_next = A[:, z[t + 1], m]
-        if cut[t + 1]:
+        if t + 1 in cut:
             to_next[:, s[t + 1]] = 1.0
         z[t] = _drawn(alpha[t] * to_next, rng)
     states = z.transpose(2, 1, 0).reshape(M, G * L)[:, :n]
     return states.astype(np.int16)
+
+
+def _ends(W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """States at the ends of G segments (G, M), by their transfer matrices (K, K, G, M)."""
+    K, _, G, M = W.shape
+    alpha, z, before = np.empty((G, K, M)), np.empty((G, M), dtype=np.intp), np.full((K, M), 1 / K)
+    for g in range(G):
+        alpha[g] = np.sum(before[:, None] * W[:, :, g], axis=0)
+        alpha[g] /= alpha[g].sum(axis=0)
+        before = alpha[g]
+    z[-1] = _drawn(alpha[-1], rng)
+    for g in range(G - 2, -1, -1):
+        z[g] = _drawn(alpha[g] * W[:, z[g + 1], g + 1, np.arange(M)], rng)
+    return z
 
 
 def _forward(
@@ -126,7 +137,7 @@ def _forward(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Filter and p(y_t | y_<t), for e (L, K, ..., G, M), or (L, K, M) with starts (L, 1)."""
     alpha, total = np.empty((len(e), *before.shape)), np.empty((len(e), *before.shape[1:]))
-    begins, all_begin = starts.any(axis=1), starts.all(axis=1)
+    begins, all_begin = np.any(starts, axis=1).tolist(), np.all(starts, axis=1).tolist()
     product = np.empty(np.broadcast_shapes(before[:, None].shape, A.shape))
     for t in range(len(e)):
         a = alpha[t]

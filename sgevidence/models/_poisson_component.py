@@ -2,7 +2,8 @@ r"""Components of independent counts: Poisson columns with gamma rates.
 
     λ_j ~ Gamma(a, rate b_j),    x_j | λ_j ~ Poisson(λ_j),    F(x) = [x, Σ_j log x_j!, 1].
 
-Symbols: ``a`` = prior shape, ``b`` = prior rates (p,), ``S`` = sums of counts (..., p), ``N`` = rows (..., 1).
+Symbols: ``a`` = prior shape, ``b`` = prior rates (p,), ``S`` = sums of counts (..., p), ``N`` = rows
+(..., 1).
 """
 
 from dataclasses import dataclass
