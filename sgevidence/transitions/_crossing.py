@@ -19,7 +19,7 @@ from ..targets import TOO_NOISY, Path, anchored_at_mode
 from ._anneal import Anneal
 from ._base import Offer, State, Step, Streams, Transition, check_rows
 from ._confirm import confirmed, is_due
-from ._escort import Escort
+from ._escort import Escort, MapEscort
 from ._from_folds import FromFolds
 from ._from_proposal import FromProposal
 from ._missed_modes import MissedModes
@@ -54,7 +54,7 @@ class Crossing(NamedTuple):
         """Transitions that may carry the cloud across the chunk, in the order in which they are tried."""
         anneal, search, asked = self.anneal, self.mode_search, self.from_all_rows
         survey = PriorSurvey(anneal)
-        escort = None if self.escort is None else TwoSidedEscort(anneal, self.escort)
+        escort = None if self.escort is None else TwoSidedEscort(anneal, MapEscort(self.escort))
         first = asked is not None and asked.comes_first(state, path)
         modes = None
         if search is not None and modes_are_due(search, path):
