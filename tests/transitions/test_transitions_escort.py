@@ -80,7 +80,9 @@ def test_single_precision_is_enough(rng, model):
 def test_whole_history_in_blocks(rng, model, monkeypatch):
     """A history larger than the first sample is summed block by block until nothing is left out."""
     search_on(monkeypatch, 400)
-    step = check_increment(Problem(model, rng), rng, MapEscort(Escort(first_rows=100, whole_rows=1, max_noise=1e-300)))
+    step = check_increment(
+        Problem(model, rng), rng, MapEscort(Escort(first_rows=100, whole_rows=1, max_noise=1e-300))
+    )
     assert step.noise_var == 0.0
 
 
