@@ -65,7 +65,8 @@ class PosteriorReports(Standardising):
         if self._result is not None:
             return [*self._doubts, *self._result.warnings]
         assert self._stream is not None
-        return [*self._doubts, *self._sampler().complaints(self._stream.records)]
+        _, state, records = self._stream
+        return [*self._doubts, *map(str, self._sampler().doubts(state, self._model, records))]
 
     def posterior_samples(self) -> dict[str, np.ndarray]:
         """Equally weighted draws from the posterior.
