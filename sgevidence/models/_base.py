@@ -90,16 +90,11 @@ class Model(ABC):
     #: The log posterior is concave in θ, and Hessians are closed forms.
     is_log_concave: bool = False
 
-<<<<<<< HEAD
     #: Columns given which the prior of the others is normal, where the prior says so.
     hyperparameters: np.ndarray | None = None
 
-    #: The posterior of most rows has one mode, which is held against climbs from elsewhere.
-    expects_one_mode: bool = False
-=======
     #: Climbs from elsewhere that must all end at one mode before it counts as the only one; 0: no such model.
     n_mode_checks: int = 0
->>>>>>> families
 
     @property
     def slots(self) -> np.ndarray | None:

@@ -69,7 +69,7 @@ class HiddenStateEvidence(OnlineSampler, BaseEstimator):
         all_rows = state.rows.join(rows) if state.n_rows else rows.copy()
         if why := why_no_evidence(model, len(all_rows)):
             raise ValueError(f"there is no evidence of this hidden Markov model: {why}")
-        carried = self._weighed(state, model, rows, all_rows) if state.n_rows else None
+        carried = state if not len(rows) else self._weighed(state, model, rows, all_rows)
         if carried is None:
             progress(f"particles of {model.n_states} states along {len(all_rows)} rows")
             state, spent = self._answered(model, all_rows, rng)
@@ -93,7 +93,7 @@ class HiddenStateEvidence(OnlineSampler, BaseEstimator):
         self, state: SequenceState, model: HiddenMarkovModel, rows: Rows, all_rows: Rows
     ) -> SequenceState | None:
         """The state with its draws weighed by the rows; None where too few of them count."""
-        if model.n_states == 1:
+        if model.n_states == 1 or not state.n_rows:
             return None
         alpha, log_p = model.filtered(state.theta, rows, state.alpha)
         weights = state.all_weights.add(log_p.sum(axis=0))
@@ -104,7 +104,7 @@ class HiddenStateEvidence(OnlineSampler, BaseEstimator):
         return state._replace(
             rows=all_rows,
             all_weights=weights,
-            alpha=alpha[-1] if len(rows) else state.alpha,
+            alpha=alpha[-1],
             log_evidence=state.log_evidence + gain,
             log_evidence_std=float(np.sqrt(max(var, state.log_evidence_std**2))),
         )
