@@ -37,6 +37,6 @@ for y in ("mpg", "litres"):
 figure, panels = plt.subplots(1, 2, figsize=(8.4, 3.6), layout="constrained")
 for y, ax in zip(("mpg", "litres"), panels):
     SmoothDisplay.from_estimator(models[f"{y} ~ s(weight)"], ax=ax)
-    ax.plot(frame["weight"], frame[y] - models[f"{y} ~ s(weight)"].intercept_, ".", color="0.4")
+    ax.plot(frame["weight"], frame[y] - frame[y].mean(), ".", color="0.4")
     ax.set_title(y)
 plt.show()
