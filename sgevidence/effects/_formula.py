@@ -38,15 +38,7 @@ def response_of(text: str) -> str:
 
 
 def resolved(text: str, X: Any) -> Formula:
-    """The formula for a frame, whose columns of strings and categories become factors.
-
-    Raises
-    ------
-    ImportError
-        Without ``formulae``.
-    ValueError
-        For what cannot be parsed, or is none of the functions above.
-    """
+    """The formula for a frame, whose columns of strings become factors; ValueError for what it cannot say."""
     tree = parsed(text)
     linear: list[Any] = []
     terms: list[Any] = []
