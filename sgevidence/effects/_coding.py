@@ -37,13 +37,7 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, X: Any, terms: Sequence[Term], columns: Sequence | None = None) -> "Columns":
-        """A reader for the first rows; ``columns`` are linear effects, by default all that are not of levels.
-
-        Raises
-        ------
-        ValueError, TypeError
-            For what is not a term, and for columns that X does not have.
-        """
+        """A reader for the first rows; ``columns`` are linear effects, by default all but levels."""
         for term in terms:
             check(term)
         factors = {part.column: part for term in terms for part in parts(term) if isinstance(part, Factor)}

@@ -48,7 +48,7 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
             raise TypeError("formula= names columns: give a data frame")
         if reset:
             model._formula = formula_of(model, X)
-        X = X[[name for name in X.columns if name in model._formula.columns]]
+        X = X[[name for name in model._formula.columns if name in X.columns]]
         terms, columns = model._formula.terms, list(model._formula.linear)
     validate_data(model, X, reset=reset, skip_check_array=True)
     X = X if hasattr(X, "columns") else np.asarray(X)
