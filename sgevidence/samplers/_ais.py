@@ -30,7 +30,8 @@ from ..particles import RESAMPLING, Cloud
 from ..targets import Path
 from ..transitions import HMC, SGHMC, Anneal, Rung, State, Streams, confirmed_at_once
 from ._base import SILENT, EvidenceResult, Parts, Progress
-from ._once import doubts_of_few
+from ._once import doubts_of_few, doubts_of_lineages
+from ._other_modes import doubts_of_missed_modes
 from ._progress import rung_of
 from ._records import ChunkRecord
 
@@ -171,7 +172,11 @@ class AIS(Parts):
             step, more = confirmed_at_once(step, path, streams, anneal)
             infos += more
         advice = "raise n_particles, or use resampling='systematic'"
+        cloud = step.state.cloud
         doubts = doubts_of_few(step.state.all_weights, "raise n_particles" if self.resampling else advice)
+        doubts += doubts_of_lineages(1 / max(cloud.genealogy.variance(cloud.W), 1e-300), "n_particles")
+        found = cloud.log_evidence, cloud.log_evidence_std
+        doubts += doubts_of_missed_modes(model, rows, cloud.theta, cloud.W, *found, rng)
         record = ChunkRecord.of(before, step.state, infos)
         record = record._replace(n_samples=len(rows), total_weight=rows.total_weight)
         return EvidenceResult.of(step.state, [record], start).doubted(doubts)

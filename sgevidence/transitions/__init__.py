@@ -12,6 +12,7 @@ from ._base import (
     check_likelihood,
     check_rows,
 )
+from ._climbs import peaks
 from ._commit import committed
 from ._confirm import confirmed_at_once
 from ._constrained import ConstrainedMoves, covariance
@@ -65,6 +66,7 @@ __all__ = [
     "confirmed_at_once",
     "covariance",
     "merged",
+    "peaks",
     "without_history",
     "committed",
 ]
