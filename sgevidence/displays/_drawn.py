@@ -29,15 +29,12 @@ def drawn(display: type, estimator: Any, *attributes: str) -> Any:
 
 def feature_names(estimator: Any, model: Any, size: int) -> list[str]:
     """Columns that the model uses; those of a pipeline have the names that the steps before it give them."""
-    if (
-        isinstance(estimator, Pipeline)
-        and len(estimator) > 1
-        and not any(hasattr(model, name) for name in ("feature_names_in_", "coef_names_"))
-    ):
+    is_named = any(hasattr(model, name) for name in ("feature_names_in_", "coef_names_"))
+    if isinstance(estimator, Pipeline) and not is_named:
         try:
             names = estimator[:-1].get_feature_names_out()
         except (AttributeError, ValueError):  # a step that does not name its columns
-            names = []
-        if len(names) == model.n_features_in_:
+            names = None
+        if names is not None and len(names) == model.n_features_in_:
             return [str(names[j]) for j in getattr(model, "columns_", range(size))]
     return [str(name) for name in places(model, "feature", size)]
