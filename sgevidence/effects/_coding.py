@@ -118,7 +118,7 @@ class Coding(NamedTuple):
                 blocks.append(Block(1, term.n_basis - 2, term.scale, common=True))
             elif isinstance(term, Group):
                 n_levels = len(columns.levels[columns.place(term.column) - p].number)
-                q = 1 + len(term.slopes)
+                q = len(term.effects)
                 blocks.append(Block(n_levels, q, term.scale, term.correlated and q > 1))
         if jzs:
             covariates = [plain.fixed(term, X) for term in terms if is_covariate(term)]
@@ -166,7 +166,7 @@ class Coding(NamedTuple):
         blocks: list[str] = []
         for term in self.terms:
             if isinstance(term, Smooth | Group):
-                size = term.n_basis - 2 if isinstance(term, Smooth) else 1 + len(term.slopes)
+                size = term.n_basis - 2 if isinstance(term, Smooth) else len(term.effects)
                 blocks += [term.name] * size + [CODE]
         if not isinstance(self.layout, RelativeLayout):
             constant = [""] * (self.intercept and bool(self.layout.blocks))
@@ -187,7 +187,7 @@ class Coding(NamedTuple):
                 blocks += [curve, 0.0 * one]
             else:
                 slopes = [X[:, self.columns.linear.index(name), None] for name in term.slopes]
-                blocks += [one, *slopes, X[:, self.columns.place(term.column), None]]
+                blocks += [*[one] * term.intercept, *slopes, X[:, self.columns.place(term.column), None]]
         constant = [one] if self.intercept and self.layout.blocks else []  # other models add it themselves
         linear = X[:, : len(self.columns.linear)]
         if isinstance(self.layout, RelativeLayout):
@@ -222,6 +222,8 @@ def check(term: Any) -> None:
         scale = getattr(part, "scale", None)
         if scale is not None and not (np.isreal(scale) and 0 < scale < np.inf):
             raise ValueError(f"the scale of a term must be a positive number, got {scale!r}")
+    if isinstance(term, Group) and not term.effects:
+        raise ValueError(f"Group({term.column!r}, intercept=False) has no effects: give by=")
     if isinstance(term, Smooth) and term.n_basis < DEGREES_OF_A_CURVE:
         raise ValueError(f"n_basis must be at least {DEGREES_OF_A_CURVE}, got {term.n_basis!r}")
 

@@ -14,6 +14,7 @@ from ._every_k import error_covariance, one_walk, one_walk_of_clones
 from ._given import at_once
 from ._glm import BayesianGLM
 from ._gmm import BayesianGMM
+from ._hmm import BayesianHMM
 from ._input import (
     column_indices,
     fingerprint,
@@ -43,6 +44,7 @@ __all__ = [
     "BayesianCategoricalMixture",
     "BayesianGLM",
     "BayesianGMM",
+    "BayesianHMM",
     "BayesianLinearRegression",
     "BayesianModel",
     "BayesianSoftmaxRegression",

@@ -19,7 +19,7 @@ DIMENSIONS = {
     "effect_stds": ("term",),
 }
 #: Axes by whose places a table is grouped.
-GROUPS = ("class", "component")
+GROUPS = ("class", "component", "state")
 
 
 def dimensions(model: Any, name: str, n: int) -> tuple[str, ...]:

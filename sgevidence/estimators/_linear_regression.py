@@ -11,11 +11,11 @@ from ..effects import EffectsModel
 from ..history import Rows
 from ..models import LinearModel
 from ._coefficients import KnownOrUnknownNoise
-from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._given import at_once
 from ._input import check_prior_pair
 from ._lazy import by_parts
+from ._linear_predictor import LinearPredictor
 from ._terms import TERM_CONSTRAINTS, effects_model
 from ._units import Fold, Units
 

@@ -74,7 +74,7 @@ def predictive_check(
         As :meth:`BayesianGLM.fit` has them.  Times that are censored have no replicates.
     by : str, int or array-like of shape (n_samples,), optional
         A column of X, or labels of the rows: means of y in these groups, and the standard deviation of the
-        means, are statistics, too.  Of more than 20 groups only the lowest and the highest mean are.
+        means, are statistics, too.  Among more than 20 groups only the lowest and the highest mean are.
     random_state : int, RandomState instance or None, default=None
 
     Returns

@@ -56,7 +56,7 @@ class Replicator(NamedTuple):
             raise TypeError("a model of one's own replicates y given X: give y")
         copies = copies_of(weight, len(rows))
         X, y = np.repeat(rows.X, copies, axis=0), None if rows.y is None else np.repeat(rows.y, copies)
-        if y is None:
+        if isinstance(model, DensityMixin):
             observed = X if model._units is None else model._units.restored_X(X)
         else:
             observed = y.astype(np.intp) if hasattr(model, "classes_") else model._decode(y)

@@ -12,12 +12,14 @@ from ._evaluation import value_and_grad
 from ._exact_sums import ExactSums
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._far_columns import FarColumns, near
+from ._forward import filtered, sample_states
 from ._full_gaussian import FullGaussian
 from ._full_mixture import FullMixtureModel
 from ._g_priors import GPrior
 from ._gaussian_component import GaussianParameters
 from ._gaussian_mixture import GaussianMixture
 from ._glm import FAMILIES, GLMModel
+from ._hidden_markov import HiddenMarkovModel, log_dirichlet
 from ._joint_priors import LKJ, Dirichlet
 from ._linear import LinearModel
 from ._mixture import MixtureModel
@@ -26,6 +28,7 @@ from ._ordinal_family import Ordinal
 from ._other_priors import PlainParameters, PriorTransform
 from ._own_priors import HalfStudentT, from_normal
 from ._permanents import log_permanent
+from ._poisson_component import PoissonGamma
 from ._proportion_family import Beta
 from ._row_function import RowFunction, standard_log_density, standard_normals
 from ._rscale import RSCALES, rscale_of
@@ -64,6 +67,7 @@ __all__ = [
     "GaussianParameters",
     "HalfStudentT",
     "HurdlePoisson",
+    "HiddenMarkovModel",
     "LinearModel",
     "LogNormal",
     "MixtureModel",
@@ -73,6 +77,7 @@ __all__ = [
     "Ordinal",
     "PlainParameters",
     "Poisson",
+    "PoissonGamma",
     "PriorTransform",
     "RSCALES",
     "RowFunction",
@@ -89,10 +94,13 @@ __all__ = [
     "condition_of_factors",
     "dimension_of",
     "far_columns",
+    "filtered",
     "from_normal",
+    "log_dirichlet",
     "log_permanent",
     "near",
     "rscale_of",
+    "sample_states",
     "standard_log_density",
     "standard_normals",
     "value_and_grad",

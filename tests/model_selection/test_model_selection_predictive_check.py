@@ -59,7 +59,7 @@ def true_rows(kind, seed):
         X = means[label] + np.sqrt(variance[label]) * rng.standard_normal((n, 2))
         return BayesianGMM(2, random_state=seed).fit(X), X, None, known
     model = GLMModel(2, family := FAMILIES[kind], **SCALES)
-    if family.has_trials:
+    if family.known == "trials":
         known = {"trials": rng.integers(1, 12, n)}
     y = model.sample_rows(model.sample_prior(rng, 1), np.column_stack([X, *known.values()]), rng)
     fit = BayesianGLM(kind, sampler=None if family.is_log_concave else FAST, random_state=seed, **SCALES)
