@@ -46,7 +46,7 @@ print(best.effects_.round(0).to_string())
 EffectsDisplay.from_estimator(best, term="species")
 
 # %%
-# Does the best model fit at all?  And what would two penguins weigh, and how surely, from their other columns?
+# Does the best model fit at all?  And what would two penguins weigh, from their other columns?
 
 print(predictive_check(best, penguins, penguins["body_mass_g"], random_state=0))
 print(best.predict(penguins.drop(columns="body_mass_g").iloc[[0, 200]], return_std=True))
