@@ -26,9 +26,7 @@ def pyplot(display: object) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError(
-            f"{type(display).__name__} needs matplotlib: pip install 'sgevidence[plot]'"
-        ) from error
+        raise ImportError(f"{type(display).__name__} needs matplotlib: pip install matplotlib") from error
     return plt
 
 

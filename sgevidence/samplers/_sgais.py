@@ -63,7 +63,8 @@ class SGAIS(Parts, OnlineSampler):
     Parameters
     ----------
     n_particles : int, default=100
-        Number of particles after many rows, four times as many while they are annealed.  The standard error of the log evidence falls as 1/√M.
+        Number of particles after many rows, four times as many while they are annealed.
+        The standard error of the log evidence falls as 1/√M.
     max_particles : int or None, default=None
         Number of particles for the first rows, from which most of the error comes.  None: 2000 for
         regressions and custom models, 16 000/d between 400 and 1000 for mixtures with K <= 2, otherwise
