@@ -1,4 +1,4 @@
-"""Logarithms of gamma variates, of shapes so small that the variates underflow."""
+"""Logarithms of gamma and Dirichlet variates, of shapes so small that the variates underflow."""
 
 from typing import Any
 

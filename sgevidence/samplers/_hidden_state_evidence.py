@@ -49,6 +49,7 @@ class HiddenStateEvidence(OnlineSampler):
     _parameter_constraints: dict = {}
 
     def _init(self, model: Any, rng: np.random.Generator) -> SequenceState:
+        """Draws of the prior."""
         theta, K = model.sample_prior(rng, DRAWS), model.n_states
         p = model.emission.n_features
         nothing = Rows(np.empty((0, p)), np.empty(0), np.empty(0))
@@ -56,19 +57,14 @@ class HiddenStateEvidence(OnlineSampler):
         return SequenceState(nothing, theta, Weights.ones(DRAWS), alpha, 0.0, 0.0, np.eye(K)[0])
 
     def _update(
-        self,
-        state: SequenceState,
-        model: Any,
-        rows: Rows,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, state: SequenceState, model: Any, rows: Rows, rng: np.random.Generator, progress: Progress
     ) -> tuple[SequenceState, list[ChunkRecord]]:
         """Absorb rows, the first of which continues the last sequence unless y says that it starts one."""
         before = state
         all_rows = state.rows.join(rows) if state.n_rows else rows.copy()
         if why := why_no_evidence(model, len(all_rows)):
             raise ValueError(f"there is no evidence of this hidden Markov model: {why}")
-        carried = self._weighed(state, model, rows, all_rows) if state.n_rows else None
+        carried = state if not len(rows) else self._weighed(state, model, rows, all_rows)
         if carried is None:
             progress(f"particles of {model.n_states} states along {len(all_rows)} rows")
             state, spent = self._answered(model, all_rows, rng)
@@ -95,7 +91,7 @@ class HiddenStateEvidence(OnlineSampler):
         self, state: SequenceState, model: HiddenMarkovModel, rows: Rows, all_rows: Rows
     ) -> SequenceState | None:
         """The state with its draws weighed by the rows; None where too few of them count."""
-        if model.n_states == 1:
+        if model.n_states == 1 or not state.n_rows:
             return None
         alpha, log_p = model.filtered(state.theta, rows, state.alpha)
         weights = state.all_weights.add(log_p.sum(axis=0))
@@ -106,7 +102,7 @@ class HiddenStateEvidence(OnlineSampler):
         return state._replace(
             rows=all_rows,
             all_weights=weights,
-            alpha=alpha[-1] if len(rows) else state.alpha,
+            alpha=alpha[-1],
             log_evidence=state.log_evidence + gain,
             log_evidence_std=float(np.sqrt(max(var, state.log_evidence_std**2))),
         )
