@@ -79,26 +79,9 @@ class Crossing(NamedTuple):
 
         ``is_last`` says that the rows of the call end with the chunk.
         """
-        (ways, looks), infos = self.plan(state, path, rng), []
-        if not isinstance(ways[0], PriorSurvey):  # which knows more points that may explain the rows
-            check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
-        state = state._replace(adaptation=state.adaptation._replace(sample_noise=np.nan, map_is=""))
-        before = state
-        for way in ways:
-            step = way(state, path, rng)
-            state = step.state
-            infos.append(step.info)
-            if step.crossed:
-                break
-            path = path.with_leverage(state.cloud.some(N_DRAWS))
-        if self.from_all_rows is not None and self.from_all_rows.knows_more(state, path):
-            asked = self.from_all_rows(before, path, rng)
-            infos.append(asked.info)
-            offered = asked.state.offered or state.offered
-            step = asked if asked.crossed else step._replace(state=state._replace(offered=offered))
-        state = step.state.foreseen(before, path)
-        spent = state.adaptation.checks.spent + sum(map(cost, infos))
-        state = state._replace(adaptation=state.adaptation.checked(spent=spent))
+        ways, looks = self.plan(state, path, rng)
+        step, path, infos = self.across(ways, state, path, rng)
+        state = step.state
         may_test = is_last and self.from_all_rows is not None and state.answered.n != path.n
         allowed = effort(state, path) if may_test else None
         due = may_test and is_due(state, path, self.anneal)
@@ -119,6 +102,32 @@ class Crossing(NamedTuple):
             step = sharpened(step, path, rng, allowed)
         infos += [step.info] if due or allowed else []
         return self._committed(step, path, rng), infos
+
+    def across(
+        self, ways: list[Transition], state: State, path: Path, rng: Streams
+    ) -> tuple[Step, Path, list[Any]]:
+        """The step of the first way that crosses, the path with what was learnt of it, and all infos."""
+        infos = []
+        if not isinstance(ways[0], PriorSurvey):  # which knows more points that may explain the rows
+            check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
+        state = state._replace(adaptation=state.adaptation._replace(sample_noise=np.nan, map_is=""))
+        before = state
+        for way in ways:
+            step = way(state, path, rng)
+            state = step.state
+            infos.append(step.info)
+            if step.crossed:
+                break
+            path = path.with_leverage(state.cloud.some(N_DRAWS))
+        if self.from_all_rows is not None and self.from_all_rows.knows_more(state, path):
+            asked = self.from_all_rows(before, path, rng)
+            infos.append(asked.info)
+            offered = asked.state.offered or state.offered
+            step = asked if asked.crossed else step._replace(state=state._replace(offered=offered))
+        state = step.state.foreseen(before, path)
+        spent = state.adaptation.checks.spent + sum(map(cost, infos))
+        state = state._replace(adaptation=state.adaptation.checked(spent=spent))
+        return step._replace(state=state), path, infos
 
     def at_once(
         self, state: State, model: Model, rows: Rows | FoldedRows, rng: Streams
