@@ -31,7 +31,7 @@ from ._mode_search import SAME, Mode, ModeSearch, some
 #: Draws of the prior, and particles, that are looked at; how many are climbed from.
 N_TRIED, N_CLIMBED = 1000, 6
 #: Outposts, and how far they are apart, as a part of the width of the prior.
-N_OUTPOSTS, APART = 24, 0.1
+N_OUTPOSTS, OUTPOST_GAP_WIDTHS = 24, 0.1
 #: Mass of a Gaussian that the region around a maximum leaves outside.
 OUTSIDE = 1e-4
 #: Rows that count so many times are nearly all likelihood; Newton steps that are taken on it.
@@ -161,12 +161,14 @@ def peaks(theta: np.ndarray, value: np.ndarray, n: int = N_CLIMBED) -> np.ndarra
 
 
 def _outposts(theta: np.ndarray, value: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The best points that are APART from each other, and how far below the best they are."""
+    """The best points that are apart from each other, and how far below the best they are."""
     widths, left = theta / (np.std(prior, axis=0) + 1e-300), np.argsort(-value)
     kept: list[int] = []
     while len(left) and len(kept) < N_OUTPOSTS:
         kept.append(int(left[0]))
-        left = left[np.sum((widths[left] - widths[kept[-1]]) ** 2, axis=1) > APART**2 * theta.shape[1]]
+        left = left[
+            np.sum((widths[left] - widths[kept[-1]]) ** 2, axis=1) > OUTPOST_GAP_WIDTHS**2 * theta.shape[1]
+        ]
     return theta[kept], value.max(initial=-np.inf) - value[kept]
 
 

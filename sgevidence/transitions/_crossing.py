@@ -32,7 +32,7 @@ from ._two_sided_escort import Rejuvenate, TwoSidedEscort
 
 #: Standard errors, and nats, by which what is offered must exceed what particles claim; or how much larger
 #: their error bar must be.
-SIGNIFICANT, CLEAR, BLUNTER = 3.0, 0.5, 3.0
+MIN_OFFER_STD, MIN_OFFER_NATS, MIN_STD_RATIO = 3.0, 0.5, 3.0
 
 
 class Plan(NamedTuple):
@@ -169,8 +169,8 @@ def is_better(offered: Offer, cloud: Cloud) -> bool:
     too little.
     """
     std = np.hypot(offered.cloud.log_evidence_std, cloud.log_evidence_std)
-    exceeds = offered.cloud.log_evidence - cloud.log_evidence > max(SIGNIFICANT * std, CLEAR)
-    return bool(exceeds or cloud.log_evidence_std > BLUNTER * offered.cloud.log_evidence_std)
+    exceeds = offered.cloud.log_evidence - cloud.log_evidence > max(MIN_OFFER_STD * std, MIN_OFFER_NATS)
+    return bool(exceeds or cloud.log_evidence_std > MIN_STD_RATIO * offered.cloud.log_evidence_std)
 
 
 def _or_offered(step: Step, offered: Offer | None, infos: list[Any]) -> Step:

@@ -27,7 +27,7 @@ from ._base import Moved, State, Step, Streams
 
 #: Nats of excess where one particle is all of it, of which a standard error knows nothing: whatever the
 #: weights, a mean exceeds what it estimates by so much once in a thousand times at most (Markov).
-SURE = 7.0
+MAX_CHANCE_NATS = 7.0
 
 
 class Carried(NamedTuple):
@@ -159,11 +159,13 @@ class MapCheck(NamedTuple):
 
     def is_too_much(self, max_excess: float) -> bool:
         """More than ``max_excess`` standard errors, and than one particle may make of it."""
-        return self.ess > 0.0 and self.excess > max(max_excess * self.std, SURE / self.ess)
+        return self.ess > 0.0 and self.excess > max(max_excess * self.std, MAX_CHANCE_NATS / self.ess)
 
     def may_be_chance(self, max_excess: float) -> bool:
         """Whether it is not more than both of them together, nor than is ever seen."""
-        return self.ess > 0.0 and self.excess < min(max_excess * self.std + SURE / self.ess, SURE)
+        return self.ess > 0.0 and self.excess < min(
+            max_excess * self.std + MAX_CHANCE_NATS / self.ess, MAX_CHANCE_NATS
+        )
 
 
 class MapEscort(NamedTuple):

@@ -44,7 +44,7 @@ MAX_UNLIKE_ROWS = 500
 #: Times that rows are fetched: others may be far from all modes that were found with the first.
 MAX_ROUNDS = 3
 #: Rows of the sample by which modes are sought.
-SEARCH_ROWS = 2000
+UNLIKE_SEARCH_ROWS = 2000
 
 
 def covering_modes(
@@ -95,7 +95,7 @@ def _modes_with(
     def with_far(sample: Rows) -> Rows:
         return sample.scaled(weight / sample.total_weight).join(far)
 
-    few = with_far(some(others, SEARCH_ROWS, rng.rows))
+    few = with_far(some(others, UNLIKE_SEARCH_ROWS, rng.rows))
     wide = wider(search, search_rows=len(few), compare_rows=len(few), max_modes=search.max_climbs)
     starts = [mode.a for mode in find_modes(wide, model, few, rng.rows)]
     regrouped = np.concatenate([_regrouped(model, a, few, len(far)) for a in modes])
