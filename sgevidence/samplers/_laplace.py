@@ -9,10 +9,8 @@ labellings of each mode), ``M`` = importance draws, ``theta`` (M, d).
 from collections.abc import Callable
 from math import lgamma
 from numbers import Integral
-from time import perf_counter
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ..history import Rows
@@ -26,7 +24,7 @@ from ..targets import (
     importance_draws,
     log_joint_of_many,
 )
-from ._base import SILENT, EvidenceResult, Progress
+from ._base import EvidenceResult, Progress, Sampler
 from ._once import answer, doubts_of_few
 from ._other_modes import NEGLIGIBLE_SHARE, climb, each_mode, ends_of_climbs
 
@@ -40,7 +38,7 @@ OTHER_MODES = (
 )
 
 
-class Laplace(BaseEstimator):
+class Laplace(Sampler):
     """A Gaussian at the highest mode, corrected by importance sampling from a t around it.
 
     Parameters
@@ -62,6 +60,8 @@ class Laplace(BaseEstimator):
     mixtures count K! times, once for each labelling; draws that cross into another labelling are left out,
     so that no labelling counts twice.  The weighted draws are the posterior draws of the result.  With
     ``correct=False`` they are the same.
+
+    ``diagnostics["laplace"]`` of the result is the approximation without correction, in nats.
 
     *Source*: standard; see D. J. C. MacKay (2003), Information Theory, Inference, and Learning Algorithms,
     ch. 27 and 29.
@@ -99,30 +99,10 @@ class Laplace(BaseEstimator):
         self.correct = correct
         self.n_starts = n_starts
 
-    def run(
-        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    def _run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress, start: float
     ) -> EvidenceResult:
-        """Log evidence of all rows.
-
-        Parameters
-        ----------
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-
-        Returns
-        -------
-        EvidenceResult
-            ``diagnostics["laplace"]`` is the approximation without correction, in nats.
-
-        Raises
-        ------
-        ValueError
-            If no maximum with a curvature is found.
-        """
-        self._validate_params()
-        start, M = perf_counter(), self.n_particles
+        M = self.n_particles
         alone = self._of_one_mode(model, rows, rng)
         doubts, (a, P, log_joint) = ([], alone) if alone else self._of_many(model, rows, rng, progress)
         K = 1 if model.slots is None else len(model.slots)
@@ -146,7 +126,7 @@ class Laplace(BaseEstimator):
         if not self.correct:
             log_Z, std = laplace, np.hypot(std, laplace - log_Z)
         result = answer(log_Z, std, theta, weights, rows, start, n_likelihoods=M * len(rows))
-        return result._replace(diagnostics=result.diagnostics | {"laplace": laplace}).doubted(doubts)
+        return result._replace(diagnostics=result.diagnostics | {"laplace": laplace}).doubted(doubts, model)
 
     @staticmethod
     def _of_one_mode(

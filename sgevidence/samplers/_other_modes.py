@@ -104,7 +104,8 @@ def doubts_of_missed_modes(
     """Whether modes that climbs find hold evidence that the draws, and their error bar, do not have."""
     if model.has_one_mode or model.slots is not None:
         return []
-    missed, whole, known = 0.0, Target(model, Likelihood(rows)), []
+    missed, whole = 0.0, Target(model, Likelihood(rows))
+    known: list[tuple[np.ndarray, np.ndarray]] = []
     with np.errstate(all="ignore"):
         found, values = ends_of_climbs(model, rows, N_STARTS, rng)
         modes = [climb(whole, a) for a, _, _ in each_mode(model, found, values)]
