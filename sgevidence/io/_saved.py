@@ -140,8 +140,8 @@ def load(path: str | os.PathLike, trusted: Sequence[str] = ()) -> Any:
         estimator.get_params()
     except AttributeError as error:  # a parameter that there was not yet
         raise SavedFileError(
-            f"{path} was written by {PACKAGE} {header['version']}, whose {type(estimator).__name__} has other "
-            f"parameters: read the file with that version, or fit again ({error})"
+            f"{path} was written by {PACKAGE} {header['version']}, whose {type(estimator).__name__} has "
+            f"other parameters: read the file with that version, or fit again ({error})"
         ) from error
     return estimator
 
