@@ -97,6 +97,8 @@ def test_wrong_draws_are_seen(right, wrong, rng, monkeypatch):
 
 
 def test_a_filter_that_does_not_start_anew_is_seen(rng, monkeypatch):
-    monkeypatch.setattr(_forward, "_forward", broken(_forward._forward, "a[...] = initial", "a[...] = before"))
+    monkeypatch.setattr(
+        _forward, "_forward", broken(_forward._forward, "a[...] = initial", "a[...] = before")
+    )
     with pytest.raises(AssertionError):
         check_passes(rng)
