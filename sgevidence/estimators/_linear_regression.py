@@ -210,7 +210,8 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
 
     def _sampler(self) -> Any:
         found = super()._sampler()
-        if self.evidence_is_relative_ and not isinstance(found, SGAIS | Exact):
+        is_closed = isinstance(found, Exact) or (isinstance(found, SGAIS) and found.proposal is not None)
+        if self.evidence_is_relative_ and not is_closed:
             raise TypeError(
                 "prior='jzs' is improper, and has a closed form: leave sampler= as it is, or Exact()"
             )

@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 
 from sgevidence import (
     AIS,
+    SGAIS,
     BayesianLinearRegression,
     Exact,
     Factor,
@@ -156,7 +157,7 @@ def test_anova_with_subjects():
 
 
 def test_samplers_that_ask_for_a_prior_are_refused():
-    for sampler in (AIS(n_particles=20), NestedSampling(), HarmonicMean()):
+    for sampler in (AIS(n_particles=20), NestedSampling(), HarmonicMean(), SGAIS(proposal=None)):
         with pytest.raises(TypeError, match="improper"):
             jzs("seconds ~ shape", HAYS, sampler=sampler)
     exact, default = (jzs("seconds ~ shape", HAYS, sampler=sampler) for sampler in (Exact(), None))
