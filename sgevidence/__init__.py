@@ -15,6 +15,7 @@ from .displays import (
     ModelProbabilitiesDisplay,
     PredictiveCheckDisplay,
     RunDisplay,
+    StatesDisplay,
     SurpriseDisplay,
     WeightsDisplay,
 )
@@ -99,6 +100,7 @@ __all__ = [
     "ModelProbabilitiesDisplay",
     "PredictiveCheckDisplay",
     "RunDisplay",
+    "StatesDisplay",
     "SurpriseDisplay",
     "MixtureDisplay",
     "CoefficientsDisplay",

@@ -9,6 +9,7 @@ from ._mixture import MixtureDisplay
 from ._predictive_check import PredictiveCheckDisplay
 from ._probabilities import ModelProbabilitiesDisplay
 from ._run import RunDisplay
+from ._states import StatesDisplay
 from ._surprise import SurpriseDisplay
 from ._weights import WeightsDisplay
 
@@ -19,6 +20,7 @@ __all__ = [
     "ModelProbabilitiesDisplay",
     "PredictiveCheckDisplay",
     "RunDisplay",
+    "StatesDisplay",
     "SurpriseDisplay",
     "MixtureDisplay",
     "CoefficientsDisplay",
