@@ -9,17 +9,20 @@ from .bridging import BridgeEvidence, bridge_evidence
 from .displays import (
     CoefficientsDisplay,
     ComparisonDisplay,
+    EffectsDisplay,
     EvidenceDisplay,
     InclusionProbabilitiesDisplay,
     MixtureDisplay,
     ModelProbabilitiesDisplay,
     PredictiveCheckDisplay,
     RunDisplay,
+    SmoothDisplay,
     StatesDisplay,
     SurpriseDisplay,
+    SurvivalDisplay,
     WeightsDisplay,
 )
-from .effects import Factor, Group, Interaction, Smooth
+from .effects import Factor, Group, Interaction, Smooth, sub_formulas
 from .estimators import (
     BayesianAutoregression,
     BayesianCategoricalMixture,
@@ -80,6 +83,7 @@ __all__ = [
     "Factor",
     "Smooth",
     "Interaction",
+    "sub_formulas",
     "Dirichlet",
     "LKJ",
     "EvidenceModelAverager",
@@ -102,8 +106,11 @@ __all__ = [
     "RunDisplay",
     "StatesDisplay",
     "SurpriseDisplay",
+    "SurvivalDisplay",
     "MixtureDisplay",
     "CoefficientsDisplay",
+    "EffectsDisplay",
+    "SmoothDisplay",
     "WeightsDisplay",
     "InclusionProbabilitiesDisplay",
     "to_arviz",
