@@ -98,7 +98,7 @@ def _followed(
     """T and the points given these, of successive sweeps of chains, (K, length · C, D) each."""
     T, points = [], []
     for _ in range(length):
-        T.append(problem.allocate(c, rng))
+        T.append(problem.allocate(c, rng)[0])
         c = problem.draw(T[-1], rng)
         points.append(c)
     return np.concatenate(T, axis=1), np.concatenate(points, axis=1)
