@@ -74,7 +74,7 @@ html_sidebars = {"index": []}  # the home page has no neighbours
 
 
 LINK = re.compile(r"\[`?([^\]`]+)`?\]\(\.\./([^)#]+)\)")  # [text](../file), out of docs/
-NOTE = re.compile(r"\[([^\]]+)\]\(notes/[^)]+\)")  # what was measured and tried, for those who work on the code
+NOTE = re.compile(r"\[([^\]]+)\]\(notes/[^)]+\)")  # for those who work on the code
 SOURCES = DOCS / "generated" / "source"
 
 

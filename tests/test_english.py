@@ -108,12 +108,6 @@ def test_questions_and_headings_are_not(text):
     assert not any(faults(p) for p in paragraphs_of_page(text))
 
 
-def test_pages_can_be_read_at_one_sitting():
-    """The table of error bars and the changelog may be longer, as may the laboratory's notes."""
-    long = {page.name: n for page in PAGES if (n := len(page.read_text(encoding="utf-8").split())) > 3000}
-    assert set(long) <= {"trust.md", "changelog.md"}, long
-
-
 PACKAGE = Path(sgevidence.__file__).parent
 OPENS_PRIVATELY = re.compile(r'^\s*(?:r?"""|#: )(?:What|Of|So many|So much|Those|The same|As is)\b', re.M)
 

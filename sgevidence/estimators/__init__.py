@@ -9,10 +9,12 @@ from ._concordance import concordance, has_times
 from ._custom import BayesianModel
 from ._dimensions import dimensions, places, scalar_names
 from ._documentation import documented
+from ._effects import CurveDraws, curves, level_effects
 from ._every_k import error_covariance, one_walk, one_walk_of_clones
 from ._given import at_once
 from ._glm import BayesianGLM
 from ._gmm import BayesianGMM
+from ._hmm import BayesianHMM
 from ._input import (
     column_indices,
     fingerprint,
@@ -42,6 +44,7 @@ __all__ = [
     "BayesianCategoricalMixture",
     "BayesianGLM",
     "BayesianGMM",
+    "BayesianHMM",
     "BayesianLinearRegression",
     "BayesianModel",
     "BayesianSoftmaxRegression",
@@ -52,6 +55,9 @@ __all__ = [
     "Standardising",
     "Units",
     "UnitWatch",
+    "CurveDraws",
+    "curves",
+    "level_effects",
     "FitTasks",
     "fit_tasks",
     "task_of",

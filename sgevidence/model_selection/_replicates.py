@@ -21,6 +21,7 @@ from ._discrepancies import (
     of_classes,
     of_columns,
     of_levels,
+    of_series,
     of_values,
 )
 
@@ -54,10 +55,11 @@ class Replicator(NamedTuple):
         rows = model._rows_to_score(with_known(X, **known) if model._takes_known else X, y)
         if rows.y is None and not isinstance(model, DensityMixin):
             raise TypeError("a model of one's own replicates y given X: give y")
-        copies = _copies(weight, len(rows))
+        copies = copies_of(weight, len(rows))
         X, y = np.repeat(rows.X, copies, axis=0), None if rows.y is None else np.repeat(rows.y, copies)
-        if y is None:
+        if isinstance(model, DensityMixin):
             observed = X if model._units is None else model._units.restored_X(X)
+            observed = observed[~np.all(np.isnan(observed), axis=1)]
         else:
             observed = y.astype(np.intp) if hasattr(model, "classes_") else model._decode(y)
         return cls(model, X, observed, bool(np.all(copies <= 1)) and not is_sorted(observed))
@@ -84,7 +86,9 @@ class Replicator(NamedTuple):
         model, y = self.model, self.observed
         if y.ndim == 2:
             names = [str(name) for name in places(model, "feature", y.shape[1])]
-            return of_levels(names) if hasattr(model, "categories_") else of_columns(names)
+            has_levels = hasattr(model, "categories_")
+            found = of_levels(names) if has_levels else of_columns(names)
+            return [*found, *of_series(names, has_levels)] if model._is_series else found
         if hasattr(model, "classes_"):
             return [*of_classes(model.classes_), AUTOCORRELATION]
         family = getattr(model, "_family", None)
@@ -100,7 +104,7 @@ def is_sorted(y: np.ndarray) -> bool:
     return y.ndim == 1 and bool(np.all(y[1:] >= y[:-1]) or np.all(y[1:] <= y[:-1]))
 
 
-def _copies(weight: Any, n: int) -> np.ndarray:
+def copies_of(weight: Any, n: int) -> np.ndarray:
     """How often each row stands there, (n,)."""
     if weight is None:
         return np.ones(n, dtype=int)

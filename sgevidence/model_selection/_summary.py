@@ -1,11 +1,10 @@
 """A comparison in eighty columns: what is read first of the table, as text and as HTML."""
 
-from html import escape
 from typing import Any
 
 import numpy as np
 
-from ..tables import Table, with_errors
+from ..tables import Summarised, Table, with_errors
 
 #: Standard errors of a difference below which the errors leave open which of two models has more evidence.
 CLEAR_STDS = 2.0
@@ -21,29 +20,21 @@ DOUBTS = {
 NONE_FITS = "None of the models fits the rows: the best is the best of wrong models."
 
 
-class Summarised:
-    """Prints as a summary while it has the columns of a comparison; any part of it prints as usual."""
+class Comparison(Summarised):
+    """The summary of a comparison."""
 
-    def __repr__(self) -> str:
-        if not is_comparison(self):
-            return super().__repr__()
+    columns: Any
+    index: Any
+
+    def _summary(self, as_text: bool) -> tuple[Table, list[str]] | None:
+        if not set(COLUMNS) <= set(self.columns) or not len(self.index):
+            return None
         table, notes = summary(self)
-        return "\n".join([_by_parameters(table, self).to_string(), *notes])
-
-    def _repr_html_(self) -> str:
-        if not is_comparison(self):
-            return super()._repr_html_()  # type: ignore[misc, no-any-return]
-        table, notes = summary(self)
-        return table._repr_html_() + "".join(f"<p>{escape(note)}</p>" for note in notes)
+        return (_by_parameters(table, self) if as_text else table), notes
 
 
-class ComparisonTable(Summarised, Table):
+class ComparisonTable(Comparison, Table):  # type: ignore[misc]
     """A comparison where pandas is not installed."""
-
-
-def is_comparison(table: Any) -> bool:
-    """Whether nothing that a summary needs has been taken away."""
-    return set(COLUMNS) <= set(table.columns) and len(table.index) > 0
 
 
 def summary(table: Any) -> tuple[Table, list[str]]:

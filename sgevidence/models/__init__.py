@@ -13,20 +13,24 @@ from ._exact_sums import ExactSums
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._family_names import FAMILIES
 from ._far_columns import FarColumns, near
+from ._forward import filtered, sample_states
 from ._full_gaussian import FullGaussian
 from ._full_mixture import FullMixtureModel
 from ._g_priors import GPrior
 from ._gaussian_component import GaussianParameters
 from ._gaussian_mixture import GaussianMixture
 from ._glm import GLMModel
+from ._hidden_markov import HiddenMarkovModel
 from ._joint_priors import LKJ, Dirichlet
 from ._linear import LinearModel
+from ._log_gamma import log_dirichlet, log_gamma_draws
 from ._mixture import MixtureModel
 from ._named_priors import NamedPriors
 from ._ordinal_family import Ordinal
 from ._other_priors import PlainParameters, PriorTransform
 from ._own_priors import HalfStudentT, from_normal
 from ._permanents import log_permanent
+from ._poisson_component import PoissonGamma
 from ._proportion_family import Beta
 from ._row_function import RowFunction, standard_log_density, standard_normals
 from ._rscale import RSCALES, rscale_of
@@ -65,6 +69,7 @@ __all__ = [
     "GaussianParameters",
     "HalfStudentT",
     "HurdlePoisson",
+    "HiddenMarkovModel",
     "LinearModel",
     "LogNormal",
     "MixtureModel",
@@ -74,6 +79,7 @@ __all__ = [
     "Ordinal",
     "PlainParameters",
     "Poisson",
+    "PoissonGamma",
     "PriorTransform",
     "RSCALES",
     "RowFunction",
@@ -90,10 +96,14 @@ __all__ = [
     "condition_of_factors",
     "dimension_of",
     "far_columns",
+    "filtered",
     "from_normal",
+    "log_dirichlet",
+    "log_gamma_draws",
     "log_permanent",
     "near",
     "rscale_of",
+    "sample_states",
     "standard_log_density",
     "standard_normals",
     "value_and_grad",

@@ -1,4 +1,4 @@
-"""What the filter asks of a segment model: room for runs, and the rows' densities under them."""
+"""Contract of a segment model with the filter: room for runs, and densities of rows under them."""
 
 from typing import Any
 

@@ -9,11 +9,9 @@ labellings of each mode), ``M`` = importance draws, ``theta`` (M, d).
 from collections.abc import Callable
 from math import lgamma
 from numbers import Integral
-from time import perf_counter
 
 import numpy as np
 from scipy.optimize import minimize
-from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ..history import Rows
@@ -28,7 +26,7 @@ from ..targets import (
     log_joint_of_many,
     sampled,
 )
-from ._base import SILENT, EvidenceResult, Progress
+from ._base import EvidenceResult, Progress, Sampler
 from ._once import answer, doubts_of_few
 
 #: log p(rows, θ) of a cloud, and the variance of what it is off by.
@@ -47,7 +45,7 @@ OTHER_MODES = (
 )
 
 
-class Laplace(BaseEstimator):
+class Laplace(Sampler):
     """A Gaussian at the highest mode, corrected by importance sampling from a t around it.
 
     Parameters
@@ -69,6 +67,8 @@ class Laplace(BaseEstimator):
     mixtures count K! times, once for each labelling; draws that cross into another labelling are left out,
     so that no labelling counts twice.  The weighted draws are the posterior draws of the result.  With
     ``correct=False`` they are the same.
+
+    ``diagnostics["laplace"]`` of the result is the approximation without correction, in nats.
 
     *Source*: standard; see D. J. C. MacKay (2003), Information Theory, Inference, and Learning Algorithms,
     ch. 27 and 29.
@@ -106,30 +106,10 @@ class Laplace(BaseEstimator):
         self.correct = correct
         self.n_starts = n_starts
 
-    def run(
-        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    def _run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress, start: float
     ) -> EvidenceResult:
-        """Log evidence of all rows.
-
-        Parameters
-        ----------
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-
-        Returns
-        -------
-        EvidenceResult
-            ``diagnostics["laplace"]`` is the approximation without correction, in nats.
-
-        Raises
-        ------
-        ValueError
-            If no maximum with a curvature is found.
-        """
-        self._validate_params()
-        start, M = perf_counter(), self.n_particles
+        M = self.n_particles
         alone = self._of_one_mode(model, rows, rng)
         doubts, (a, P, log_joint) = ([], alone) if alone else self._of_many(model, rows, rng, progress)
         K = 1 if model.slots is None else len(model.slots)
@@ -153,7 +133,7 @@ class Laplace(BaseEstimator):
         if not self.correct:
             log_Z, std = laplace, np.hypot(std, laplace - log_Z)
         result = answer(log_Z, std, theta, weights, rows, start, n_likelihoods=M * len(rows))
-        return result._replace(diagnostics=result.diagnostics | {"laplace": laplace}).doubted(doubts)
+        return result._replace(diagnostics=result.diagnostics | {"laplace": laplace}).doubted(doubts, model)
 
     @staticmethod
     def _of_one_mode(

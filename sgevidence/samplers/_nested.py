@@ -6,24 +6,22 @@ in their place.
 """
 
 from numbers import Integral, Real
-from time import perf_counter
 
 import numpy as np
 from scipy.stats import kstest
-from sklearn.base import BaseEstimator
 
 from .._compat import Interval, StrOptions
 from ..history import Rows
 from ..models import Model, value_and_grad
 from ..particles import Weights
 from ..transitions import ConstrainedMoves
-from ._base import SILENT, EvidenceResult, Progress
+from ._base import EvidenceResult, Progress, Sampler
 from ._nested_doubts import FEW_FOUNDERS, doubts
 from ._once import answer, thinned_draws
 from ._shells import descend, evidence, founders
 
 
-class NestedSampling(BaseEstimator):
+class NestedSampling(Sampler):
     """Nested sampling (thesis Alg. 5) with exact constrained moves.
 
     Parameters
@@ -63,6 +61,8 @@ class NestedSampling(BaseEstimator):
     effective number of independent draws that the points of the posterior descend from.  Its reciprocal is
     the least variance that is reported.  An ``EvidenceWarning`` is given if one of the last four says that
     the draws are wrong.
+
+    *Draws* of the result are the dead and the live points, a systematic sample of 5000 if there are more.
 
     *Several modes*: before each block of steps, walkers try to change modes by proposals from a density of
     the other live points; one step in five is shortened for narrow modes.  A draw that did not change modes,
@@ -146,33 +146,10 @@ class NestedSampling(BaseEstimator):
         """
         return cls(n_live=2, n_replaced=1, learning_rate=1e-3, stopping="term")
 
-    def run(
-        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    def _run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress, start: float
     ) -> EvidenceResult:
-        """Log evidence of all rows.
-
-        Parameters
-        ----------
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-
-        Returns
-        -------
-        EvidenceResult
-            Its draws are the dead and the live points, a systematic sample of 5000 if there are more.
-
-        Raises
-        ------
-        ValueError
-            If the rows are impossible under every draw from the prior, or if ``n_replaced`` is not below
-            ``n_live``.
-        DivergenceError
-            If the posterior is more than 2000 nats inside the prior: such a run would not end.
-        """
-        self._validate_params()
-        start, M, k = perf_counter(), self.n_live, self.n_replaced or self.n_live // 2
+        M, k = self.n_live, self.n_replaced or self.n_live // 2
         if k >= M:
             raise ValueError(
                 f"n_replaced={k} must be below n_live={M}: new points start from those that stay"
@@ -216,5 +193,5 @@ class NestedSampling(BaseEstimator):
             memory=float(np.mean(moves.memory)),
         )
         return result._replace(diagnostics=result.diagnostics | more).doubted(
-            doubts(ranks, moves, n_founders if few else np.inf)
+            doubts(ranks, moves, n_founders if few else np.inf), model
         )

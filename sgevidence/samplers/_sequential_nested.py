@@ -28,7 +28,7 @@ from ..models import Model
 from ..particles import Weights, log_sum_exp, systematic
 from ..targets import Likelihood, Path, Target
 from ..transitions import HMC, ConstrainedMoves, covariance
-from ._base import SILENT, OnlineSampler, Progress
+from ._base import OnlineSampler, Progress
 from ._records import ChunkRecord
 from ._schedule import pieces
 from ._shells import descend, evidence, founders
@@ -147,50 +147,18 @@ class SequentialNestedSampling(OnlineSampler):
         self.momentum_decay = momentum_decay
         self.tolerance = tolerance
 
-    def init(self, model: Model, rng: np.random.Generator) -> SequentialNestedState:
-        """M draws from the prior.
-
-        Parameters
-        ----------
-        model : Model
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        SequentialNestedState
-        """
-        self._validate_params()
+    def _init(self, model: Model, rng: np.random.Generator) -> SequentialNestedState:
         return SequentialNestedState(model.sample_prior(rng, self.n_live), 0.0, 0.0, Reservoir(None))
 
-    def update(
+    def _update(
         self,
         state: SequentialNestedState,
         model: Model,
         rows: Rows,
         rng: np.random.Generator,
-        progress: Progress = SILENT,
+        progress: Progress,
     ) -> tuple[SequentialNestedState, list[ChunkRecord]]:
-        """Absorb rows, chunk by chunk.
-
-        Parameters
-        ----------
-        state : SequentialNestedState
-            Not changed.
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-
-        Returns
-        -------
-        state : SequentialNestedState
-        records : list of ChunkRecord
-
-        Raises
-        ------
-        ValueError
-            If rows are impossible under every live point.
-        """
+        """Absorb rows, chunk by chunk."""
         self._validate_params()
         records = []
         for chunk in pieces(rows, state.history.n, self.chunk_size, True, rng):

@@ -1,6 +1,7 @@
 """How a cloud crosses from one posterior to the next, and how particles move on the way."""
 
 from ._anneal import Anneal, Annealed, Rung
+from ._answer_cloud import without_history
 from ._base import (
     Adaptation,
     Answered,
@@ -18,7 +19,7 @@ from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing, committed
 from ._escort import Escort, Escorted
 from ._from_folds import FromFolds
-from ._from_proposal import FromProposal, Proposal, Proposed, merged, without_history
+from ._from_proposal import FromProposal, Proposal, Proposed, merged
 from ._hmc import HMC, ExactMoves
 from ._mini_batches import StochasticGradientMoves
 from ._mode_search import Mode, ModeSearch

@@ -12,16 +12,18 @@ import numpy as np
 
 from ..history import Rows
 from ..kernels import (
+    FORGOTTEN,
+    REPEATS,
     Coordinates,
     LocalDensity,
     ValueAndGradient,
     independence,
+    largest_correlation,
     random_walk,
     reflected_langevin,
     reflected_sghmc,
 )
 from ..models import Model
-from ._autocorrelation import FORGOTTEN, REPEATS, largest_correlation
 
 #: Share of steps made: of the reflected dynamics, and of random-walk proposals.
 TARGET_ACCEPTANCE = dict(reflection=0.8, random_walk=0.25)

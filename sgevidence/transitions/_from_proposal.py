@@ -22,8 +22,8 @@ from .._compat import Interval
 from ..exceptions import ImpossibleRowsError
 from ..history import Rows
 from ..models import Model
-from ..particles import Cloud, Genealogy, Weights
-from ..targets import Answer, Answers, Declined, Path, exact_answer
+from ..targets import Answer, Answers, Declined, Path
+from ._answer_cloud import exact_cloud, without_history
 from ._base import Answered, Offer, State, Step, Streams
 
 #: Standard error of the log evidence, nats, from which particles that are carried along may know more.
@@ -132,7 +132,7 @@ class FromProposal(NamedTuple):
             info = Proposed(declined=found.words if isinstance(found, Declined) else "")
             return Step(state._replace(adaptation=adaptation), info, crossed=False)
         info, cloud = Proposed(1, found.n_likelihoods, found.n_gradients), without_history(found)
-        answered = Answered(path.n, found.components)
+        answered = Answered(path.n, found.components, found.doubts)
         if state.n_rows and path.model.n_params < MANY_PARAMETERS and is_blunt(found):
             offered = Offer(cloud, path.n_rows, answered)
             return Step(state._replace(adaptation=adaptation, offered=offered), info, crossed=False)
@@ -146,19 +146,16 @@ class FromProposal(NamedTuple):
         if past is None and path.memory.n_rows:  # rows that were annealed, since they had no answer
             past = path.model.sums(path.memory.sample)
         sums = sums if past is None else past.plus(sums)
-        found = exact_answer(path.model, sums, rng.noise, M)
-        if found is None:  # beyond what double precision holds, which particles could not do better
+        cloud = exact_cloud(path.model, sums, rng.noise, M)
+        if cloud is None:  # beyond what double precision holds, which particles could not do better
             raise ImpossibleRowsError(path.chunk.take(largest(path.chunk)), path.memory.n_rows)
         memory = path.memory.summed(path.chunk, sums)
-        state = State(without_history(found), memory, state.adaptation, answered=Answered(path.n))
-        return Step(state, Proposed(1))
+        return Step(State(cloud, memory, state.adaptation, answered=Answered(path.n)), Proposed(1))
 
 
 def is_blunt(found: Answer) -> bool:
     """Whether the evidence of a mixture is in doubt, or so uncertain that particles may know more."""
-    if found.components is None:
-        return False
-    return found.log_evidence_std >= BLUNT or found.components.doubt is not None
+    return found.components is not None and (found.log_evidence_std >= BLUNT or bool(found.doubts))
 
 
 def merged(state: State, other: State, model: Model, rng: np.random.Generator) -> State:
@@ -172,22 +169,13 @@ def merged(state: State, other: State, model: Model, rng: np.random.Generator) -
             "SGAIS() with its proposal keeps exact sums"
         )
     memory = state.memory.plus(other.memory)
-    found = exact_answer(model, memory.statistics, rng, max(state.cloud.M, other.cloud.M))
-    if found is None:
+    cloud = exact_cloud(model, memory.statistics, rng, max(state.cloud.M, other.cloud.M))
+    if cloud is None:
         raise ValueError("the rows of both together have sums beyond what double precision holds")
-    return State(without_history(found), memory, state.adaptation, answered=Answered(memory.n))
+    return State(cloud, memory, state.adaptation, answered=Answered(memory.n))
 
 
 def largest(rows: Rows) -> np.ndarray:
     """Index of the row with the largest value, (1,)."""
     values = rows.X if rows.y is None else np.column_stack([rows.X, rows.y])
     return np.argmax(np.abs(values).max(axis=1, initial=0.0), keepdims=True)
-
-
-def without_history(found: Answer) -> Cloud:
-    """The cloud of an answer: its error is shared by all particles, but for what their weights say."""
-    weights = Weights(found.log_w)
-    weights = weights.add(-weights.log_mean)
-    genealogy = Genealogy.planted(weights.M)
-    rest = found.log_evidence_std**2 - genealogy.variance(weights.W)
-    return Cloud(found.theta, weights, found.log_evidence, genealogy, max(rest, 0.0))

@@ -48,6 +48,22 @@ MPG = numbers(
     21.5 15.5 15.2 13.3 19.2 27.3 26 30.4 15.8 19.7 15 21.4
     """
 )
+HP = numbers(
+    """
+    110 110 93 110 175 105 245 62 95 123 123 180 180 180 205 215 230 66 52 65 97 150 150 245 175 66
+    91 113 264 175 335 109
+    """
+)
+CYL = numbers("6 6 4 6 8 6 8 4 4 6 6 8 8 8 8 8 8 4 4 4 4 8 8 8 8 4 4 4 8 6 8 4")
+#: Seconds of twelve people for a puzzle, round or square, in one colour or several (Hays 1994).
+PUZZLES = numbers(
+    """
+    49 47 46 47 48 47 41 46 43 47 46 45 48 46 47 45 49 44 44 45 42 45 45 40 49 46 47 45 49 45 41 43
+    44 46 45 40 45 43 44 45 48 46 40 45 40 45 47 40
+    """
+)
+SOLVER = np.tile(np.arange(12), 4)
+SHAPE, COLOUR = np.tile(np.repeat(["round", "square"], 12), 2), np.repeat(["one", "several"], 24)
 #: Hair (black, brown, red, blond) and eyes (brown, blue, hazel, green) of students (Snee 1974).
 HAIR_EYE = [[68, 20, 15, 5], [119, 84, 54, 29], [26, 17, 14, 14], [7, 94, 10, 16]]
 #: Choices of a doll by race of doll and child (Hraba and Grant 1970).
