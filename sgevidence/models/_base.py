@@ -90,6 +90,9 @@ class Model(ABC):
     #: The log posterior is concave in θ, and Hessians are closed forms.
     is_log_concave: bool = False
 
+    #: Whether the prior of its coordinates is a standard normal.
+    has_normal_coordinates: bool = False
+
     @property
     def slots(self) -> np.ndarray | None:
         """(K, q) indices of the parameters of K exchangeable components, or None (:class:`Exchangeable`)."""

@@ -11,6 +11,7 @@ import numpy as np
 from ..history import Rows
 from ..models import Model
 from ._answer import Answer, exact_answer
+from ._cubature import MAX_PARAMETERS, cubature_answer
 from ._log_concave import log_concave_answer
 
 #: ``(model, rows, rng, size)``: an answer with about ``size`` draws, or None where it knows none.
@@ -21,4 +22,7 @@ def proposal(model: Model) -> Answers | None:
     """The function that answers for such a model; None if it has to be annealed."""
     if model.has_exact_posterior:
         return lambda model, rows, rng, size: exact_answer(model, model.sums(rows), rng, size)
-    return log_concave_answer if model.is_log_concave else None
+    if model.is_log_concave:
+        return log_concave_answer
+    is_small = model.has_normal_coordinates and model.n_params <= MAX_PARAMETERS
+    return cubature_answer if is_small else None
