@@ -2,6 +2,7 @@
 
 from ._answer import effects_answer
 from ._coding import Coding, Columns
+from ._columns import column_names
 from ._factor import Factor
 from ._fixed import GLMWithTerms, LinearModelWithTerms
 from ._formula import Formula, resolved, response_of
@@ -28,6 +29,7 @@ __all__ = [
     "LinearModelWithTerms",
     "RootInverseGamma",
     "Smooth",
+    "column_names",
     "divisors",
     "effects_answer",
     "fixed_effects",

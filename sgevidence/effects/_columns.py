@@ -19,7 +19,9 @@ class Transformed(NamedTuple):
 
 
 def column_names(X: Any) -> list[Any]:
-    """Names of a frame's columns, numbers of an array's."""
+    """Names of a frame's or a table's columns, numbers of an array's."""
+    if hasattr(X, "column_names"):  # pyarrow
+        return list(X.column_names)
     return list(X.columns) if hasattr(X, "columns") else list(range(np.shape(X)[1]))
 
 
@@ -49,14 +51,18 @@ def numbers(X: Any, name: Any) -> np.ndarray:
     found = column(X, getattr(name, "column", name))
     try:
         found = found.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
         raise ValueError(
-            f"column {name!r} is not of numbers: Factor({name!r}) or Group({name!r}) take levels"
+            f"column {name!r} is not of numbers, {error}: Factor({name!r}) or Group({name!r}) take levels"
         ) from None
     with np.errstate(all="ignore"):
         found = transform(found)
-    if not np.isfinite(found).all():
-        raise ValueError(f"column '{name}' has values that are missing or infinite")
+    if not (is_finite := np.isfinite(found)).all():
+        row, others = int(np.argmin(is_finite)), int(np.sum(~is_finite)) - 1
+        raise ValueError(
+            f"column '{name}' has values that are missing or infinite: {found[row]} in row {row}, counted from "
+            f"0, and {others} after it"
+        )
     return found
 
 
@@ -108,8 +114,10 @@ def levels_in(X: Any, name: Any) -> list[Any]:
     if isinstance(name, tuple):  # levels within levels
         return list(zip(*(levels_in(X, part) for part in name)))
     values = column(X, name).tolist()
-    if any(value is None or value != value for value in values):
-        raise ValueError(
-            f"column {name!r} has missing values, which are no level: fill them, or drop the rows"
-        )
+    for row, value in enumerate(values):
+        if value is None or type(value).__name__ == "NAType" or value != value:
+            raise ValueError(
+                f"column {name!r} has missing values, the first in row {row}, which are no level: fill them, or "
+                "drop the rows"
+            )
     return values

@@ -2,6 +2,7 @@
 
 from ._autoregression import BayesianAutoregression
 from ._base import EvidenceEstimator
+from ._bad_cells import bad_cell, cells_named, validated
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._categorical_mixture import BayesianCategoricalMixture
 from ._collections import is_dask, names_of, refuse_unknown_sizes
@@ -29,6 +30,7 @@ from ._softmax_regression import BayesianSoftmaxRegression
 from ._sources import RowSource
 from ._standardising import Learnt, Standardising, holds_rows, takes_units
 from ._summary import ParameterTable, bounds, heading, percent, warned, weighted_quantiles
+from ._text_files import ROW_NAMES
 from ._transaction import all_or_nothing
 from ._unit_watch import UnitWatch
 from ._units import MIN_ROWS as MIN_UNIT_ROWS
@@ -37,6 +39,7 @@ from ._units import Fold, Units
 __all__ = [
     "CONFLICT",
     "MIN_UNIT_ROWS",
+    "ROW_NAMES",
     "BayesianAutoregression",
     "BayesianCategoricalMixture",
     "BayesianGLM",
@@ -56,6 +59,8 @@ __all__ = [
     "task_of",
     "all_or_nothing",
     "at_once",
+    "bad_cell",
+    "cells_named",
     "bounds",
     "column_indices",
     "dimensions",
@@ -80,6 +85,7 @@ __all__ = [
     "refuse_unknown_sizes",
     "refuse_unreadable",
     "scalar_names",
+    "validated",
     "settings",
     "settings_of_all",
     "one_walk",

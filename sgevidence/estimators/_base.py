@@ -11,13 +11,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils.validation import validate_data
 
 from .._compat import HasMethods, check_sample_weight
 from ..exceptions import DivergenceError, ImpossibleRowsError
 from ..history import Rows, workers
 from ..models import Model, far_columns
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
+from ._bad_cells import validated
 from ._callbacks import fit_tasks
 from ._folding import learn_by_sums
 from ._given import arrays_of, at_once, collection_in
@@ -81,7 +81,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         """Validated X and y (None for densities), labels as they came."""
-        X = validate_data(self, X, reset=reset, dtype=np.float64, order="C")
+        X = validated(self, X, reset=reset, order="C")
         self._refuse_extreme(X=X)
         return X, None
 
@@ -278,6 +278,6 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _columns_of(self, X: Any) -> np.ndarray:
         """Validated columns that the model uses."""
         refuse_unreadable(takes_missing=self._takes_missing, X=X)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validated(self, X, reset=False)
         self._refuse_extreme(X=X)
         return X

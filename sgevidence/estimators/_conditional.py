@@ -6,11 +6,11 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import validate_data
 
 from .._compat import Interval, fit_context
 from ..history import Rows
 from ..tables import Table
+from ._bad_cells import validated
 from ._base import EvidenceEstimator
 from ._coded_units import CodedUnits
 from ._coefficients import LinearCoefficients
@@ -172,7 +172,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         """The columns of X that the model uses, and y; scikit-learn's checks see all columns."""
         if self._has_terms:
             return read_pair(self, X, y, reset, **checks)
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", **checks)
+        X, y = validated(self, X, y, reset=reset, order="C", **checks)
         if checks.get("y_numeric") and y.dtype.kind not in "fiub":
             raise ValueError(f"y must be numbers, got {y.dtype.name}, such as {y[0]!r}")
         self._refuse_extreme(X=X, y=np.asarray(y))

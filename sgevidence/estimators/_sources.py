@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._file_columns import as_numbers, files_of, may_go_on, pyarrow, read_numbers
+from ._file_columns import as_numbers, as_target, decoded, files_of, pyarrow, read_numbers
+from ._standardising import warn_caller
+from ._text_files import TextFormat, row_names
 
 #: Rows of a call of ``partial_fit``, however files and row groups cut them: 8 MB for ten columns.
 BATCH = 100_000
@@ -17,13 +19,14 @@ FORMATS = {
     ".feather": "ipc",
     ".ipc": "ipc",
     ".csv": "csv",
+    ".tsv": "csv",
 }
 
 
 class Part(NamedTuple):
     """Rows that have been read."""
 
-    X: Any  #: pyarrow.Table of float64, whose names are those of the features
+    X: Any  #: pyarrow.Table of float64, and of levels of factors, whose names are those of the features
     y: np.ndarray | None
     sample_weight: np.ndarray | None
     offset: np.ndarray | None
@@ -40,12 +43,13 @@ class RowSource:
     ----------
     source : path, list of paths or pyarrow.dataset.Dataset
         A file, or a folder of files of one format, which are read in the order of their names: ``.parquet``,
-        ``.arrow``, ``.feather`` or ``.csv`` with names in the first line.  A data set is
-        read as it is, without a filter.
+        ``.arrow``, ``.feather``, ``.csv`` or ``.tsv`` with names in the first line.  A data set is read as it
+        is, without a filter.
     target : str, optional
         Column of y: numbers, or labels of any kind for a classifier.
     columns : list of str, optional
-        Columns of X, in this order.  None: all but the others, in the order of the file.
+        Columns of X, in this order.  None: all but the others, in the order of the file, and but a first
+        column that numbers or names the rows, ``rownames`` or one without a name, which is said.
     sample_weight, offset : str, optional
         Columns of the weights, and of the offset of a :class:`~sgevidence.BayesianGLM`.
     dropna : bool, default=False
@@ -53,11 +57,21 @@ class RowSource:
         a row is an error that names file, column and row.
     trials : str, optional
         Column of the trials of a binomial :class:`~sgevidence.BayesianGLM`.
+    factors : list of str, default=()
+        Columns of X whose values are levels, text or numbers, for ``terms=[Factor(name)]`` of the estimator.
+    sep : str, optional
+        What separates columns of text files; None: a tab in files ``.tsv``, else a comma.
+    decimal, thousands : str, default="." and None
+        What text files write before decimals, and between thousands.
+    encoding : str, default="utf-8"
+        Encoding of text files.
 
     Attributes
     ----------
     n_dropped : int
         Rows that the last reading has left out.
+    left_out : list of str
+        The column that numbers or names the rows, once they have been read.
 
     Raises
     ------
@@ -99,6 +113,11 @@ class RowSource:
         offset: str | None = None,
         dropna: bool = False,
         trials: str | None = None,
+        factors: Sequence[str] = (),
+        sep: str | None = None,
+        decimal: str = ".",
+        thousands: str | None = None,
+        encoding: str = "utf-8",
     ) -> None:
         pyarrow()
         self.source = source
@@ -108,16 +127,20 @@ class RowSource:
         self.offset = offset
         self.trials = trials
         self.dropna = dropna
-        self.n_dropped = 0
+        self.factors = list(factors)
+        self.sep, self.decimal, self.thousands, self.encoding = sep, decimal, thousands, encoding
+        self.n_dropped, self.left_out = 0, []
         others = [name for name in (target, sample_weight, offset, trials) if name is not None]
-        named = [*(self.columns or []), *others]
+        named = [*(self.columns or self.factors), *others]
         if twice := sorted({name for name in named if named.count(name) > 1}):
             raise ValueError(f"columns {twice} have two roles: each has one")
+        if self.columns is not None and (lost := [name for name in self.factors if name not in self.columns]):
+            raise ValueError(f"factors {lost} are not among columns={self.columns}")
 
     def __repr__(self) -> str:
-        names = ("target", "columns", "sample_weight", "offset", "trials", "dropna")
+        names = ("target", "columns", "sample_weight", "offset", "trials", "dropna", "factors", "sep")
         given = [
-            f", {name}={value!r}" for name in names if (value := getattr(self, name)) not in (None, False)
+            f", {name}={value!r}" for name in names if (value := getattr(self, name)) not in (None, False, [])
         ]
         return f"RowSource({self.source!r}{''.join(given)})"
 
@@ -168,7 +191,7 @@ class RowSource:
         if self.columns is not None:
             return self.columns
         others = (self.target, self.sample_weight, self.offset, self.trials)
-        return [name for name in names if name not in others]
+        return [name for name in names if name not in (*others, *self.left_out)]
 
     def _part(self, tables: list[Any], only_X: bool) -> Part:
         table = pyarrow().concat_tables(tables, promote_options="permissive")  # whole numbers and fractions
@@ -183,6 +206,9 @@ class RowSource:
         pa, self.n_dropped, n_files = pyarrow(), 0, 0
         dataset, unread = self._dataset()
         names = dataset.schema.names
+        if self.columns is None and not self.left_out and (found := row_names(dataset)):
+            self.left_out = found
+            warn_caller(f"column {found[0]!r} numbers or names the rows and is left out: name it in columns= to use it")
         roles, features = self._roles(only_X), self._features(names)
         wanted = [*features, *roles]
         for fragment in dataset.get_fragments():
@@ -191,26 +217,28 @@ class RowSource:
             try:
                 present = fragment.physical_schema.names
                 if lost := [name for name in wanted if name not in present]:
-                    raise ValueError(f"no column {lost[0]!r}: its columns are {present}")
+                    raise ValueError(f"no column {lost[0]!r}: its columns are {present}{_sep_words(present)}")
                 options = _one_at_a_time(fragment)
                 for batch in fragment.to_batches(columns=wanted, schema=dataset.schema, **options):
                     table = pa.Table.from_batches([batch])
                     yield self._whole(table, roles, unread, n_rows)
                     n_rows += len(table)
             except (pa.ArrowException, ValueError, TypeError, OSError) as error:
-                raise ValueError(f"{path}: {error}") from error
+                numbers = [name for name in wanted if name not in (self.target, *self.factors)]
+                is_text = unread is not None and isinstance(error, pa.ArrowInvalid)
+                words = self._text.first_text(path, numbers) if is_text else None
+                raise ValueError(f"{path}: {words or error}") from error
         if not n_files:
             raise ValueError(f"{self.source} has no files")
         empty = dataset.schema.empty_table().select(wanted)
         yield self._whole(empty, roles, unread, 0)  # for columns without rows
 
-    def _dataset(self) -> tuple[Any, str | None]:
-        """The data set of a path, and the name of a column that has numbers as they are written.
+    @property
+    def _text(self) -> TextFormat:
+        return TextFormat(self.sep, self.decimal, self.thousands, self.encoding)
 
-        Columns of numbers of CSV files are float64 throughout.  A target that begins with whole numbers may
-        go on with fractions, or be labels, of which no digit must be lost.
-        """
-        import pyarrow.csv as csv
+    def _dataset(self) -> tuple[Any, set[str] | None]:
+        """The data set of a path; of text the columns that have numbers as they are written, else None."""
         import pyarrow.dataset as ds
 
         if isinstance(self.source, ds.Dataset):
@@ -222,37 +250,35 @@ class RowSource:
                 f"{self.source}: files must be of one format, with an ending in {sorted(FORMATS)}, got "
                 f"{sorted({file.suffix for file in files})}; or give a pyarrow.dataset.Dataset"
             )
-        paths, form, unread = [str(file) for file in files], formats.pop(), None
+        paths = [str(file) for file in files]
         try:
-            dataset = ds.dataset(paths, format=form)
-            if form == "csv":
-                numbers = {name: pyarrow().float64() for name in dataset.schema.names if name != self.target}
-                types = {name: t for name, t in numbers.items() if self._is_used(name)}
-                if self.target in dataset.schema.names and may_go_on(dataset.schema.field(self.target).type):
-                    unread = self.target
-                    types[unread] = pyarrow().string()
-                options = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
-                dataset = ds.dataset(paths, format=ds.CsvFileFormat(convert_options=options))
-        except (pyarrow().ArrowException, OSError) as error:
+            if formats == {"csv"}:
+                known = [self.sample_weight, self.offset, self.trials]
+                used = None if self.columns is None else {*self.columns, *known}
+                return self._text.dataset(paths, used, self.target, self.factors)
+            return ds.dataset(paths, format=formats.pop()), None
+        except (pyarrow().ArrowException, OSError, ValueError) as error:
             raise ValueError(f"{self.source}: {error}") from error
-        return dataset, unread
 
-    def _is_used(self, name: str) -> bool:
-        return self.columns is None or name in (*self.columns, self.sample_weight, self.offset, self.trials)
-
-    def _whole(self, table: Any, roles: dict[str, str], unread: str | None, first: int) -> Any:
+    def _whole(self, table: Any, roles: dict[str, str], unread: set[str] | None, first: int) -> Any:
         """The table with numbers as float64, without rows in which something is missing."""
         missing = np.zeros(len(table), dtype=bool)
         for k, name in enumerate(table.column_names):
-            column = read_numbers(table.column(k), name) if name == unread else table.column(k)
-            column = as_numbers(column, name, is_target=roles.get(name) == "target")
+            column, is_target = table.column(k), roles.get(name) == "target"
+            if unread and name in unread:
+                column = read_numbers(column, name, self._text, first, is_target)
+            if name in self.factors:
+                column = decoded(column)
+            else:
+                column = (as_target if is_target else as_numbers)(column, name, first)
             table = table.set_column(k, name, column)
             gaps = column.is_null(nan_is_null=True).to_numpy()
             if gaps.any() and not self.dropna:
                 row, others = first + int(np.argmax(gaps)), int(gaps.sum()) - 1
+                more = f", and in {others} more" if others else ""
                 raise ValueError(
-                    f"column {name!r} has no value in row {row}, counted from 0, and in {others} after it: "
-                    "fill it, or leave such rows out by dropna=True"
+                    f"column {name!r} has no value in row {row}, counted from 0{more}: fill it, or leave such "
+                    "rows out by dropna=True"
                 )
             missing |= gaps
         self.n_dropped += int(missing.sum())
@@ -270,3 +296,9 @@ def _one_at_a_time(fragment: Any) -> dict[str, Any]:
     if isinstance(fragment, ds.ParquetFileFragment):
         options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(pre_buffer=False)
     return options
+
+
+def _sep_words(names: Sequence[str]) -> str:
+    """A hint where the first line has become one name."""
+    found = [sep for sep in (";", "\t", "|") if len(names) == 1 and sep in names[0]]
+    return f"; give sep={found[0]!r}" if found else ""

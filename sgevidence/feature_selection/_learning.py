@@ -4,7 +4,6 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from .._compat import check_sample_weight
 from ..estimators import (
@@ -21,6 +20,7 @@ from ..estimators import (
     refuse_extreme,
     refuse_unreadable,
     settings,
+    validated,
 )
 from ..exceptions import EvidenceWarning
 from ..history import Rows
@@ -151,7 +151,7 @@ class SubsetLearning(Standardising):
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any = None) -> Rows:
         refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True)
+        X, y = validated(self, X, y, reset=reset, y_numeric=True)
         if y.dtype.kind not in "fiub":
             raise ValueError(f"y must be numbers, got {y.dtype.name}, such as {y[0]!r}")
         y = y.astype(np.float64, copy=False)

@@ -7,7 +7,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from ..estimators import Standardising, refuse_extreme, refuse_unreadable
+from ..estimators import Standardising, refuse_extreme, refuse_unreadable, validated
 
 
 def _selects_for_classes(self: Any) -> bool:
@@ -110,7 +110,7 @@ class SubsetPredictions(Standardising):
         if self._settings["estimator"] is None:
             if known:
                 raise ValueError(f"a linear regression takes no {' and no '.join(known)}: see estimator=")
-            X = validate_data(self, X, reset=False, dtype=np.float64)
+            X = validated(self, X, reset=False)
         else:
             validate_data(self, X, reset=False, skip_check_array=True)
         return self._average("predict"), X

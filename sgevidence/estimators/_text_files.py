@@ -1,0 +1,122 @@
+"""Text files of rows: how numbers are written in them, the column that numbers rows, and the cell that is text."""
+
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._file_columns import may_go_on, pyarrow
+
+#: Names of a first column that numbers or names the rows, in lower case: R and pandas write it.
+ROW_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "...1")
+#: Rows that must count by one.
+COUNTED_ROWS = 1000
+
+
+class TextFormat(NamedTuple):
+    """How a file of text separates columns and writes numbers."""
+
+    sep: str | None = None  #: None: a tab in files .tsv, else a comma
+    decimal: str = "."
+    thousands: str | None = None
+    encoding: str = "utf-8"
+
+    def dataset(
+        self, paths: Sequence[str], columns: Collection[str] | None, target: str | None, factors: Sequence[str]
+    ) -> tuple[Any, set[str]]:
+        """The files as a data set, and its columns that have numbers as they are written.
+
+        Columns of numbers are float64 throughout; None: all but target and factors.  A target that begins with
+        whole numbers may go on with fractions, or be labels, of which no digit must be lost.
+        """
+        pa = pyarrow()
+        found = self._opened(paths, {})
+        names = found.schema.names
+        skipped = {target, *factors, *row_names(found)} if columns is None else {target, *factors}
+        numbers = [name for name in names if name not in skipped and (columns is None or name in columns)]
+        unread = set(numbers if self.thousands else ())
+        if target in names and may_go_on(found.schema.field(target).type):
+            unread.add(target)
+        types = {name: pa.string() if name in unread else pa.float64() for name in {*numbers, *unread}}
+        try:
+            return self._opened(paths, types), unread
+        except pa.ArrowInvalid as error:
+            raise ValueError(self.first_text(paths[0], numbers) or str(error)) from None
+
+    def first_text(self, path: str, numbers: Sequence[str]) -> str | None:
+        """Words on the first cell of columns of numbers that is none; None if there is no such cell."""
+        import pyarrow.compute as pc
+
+        n_before = 0
+        present = [name for name in numbers if name in self._opened([path], {}).schema.names]
+        as_text = self._opened([path], dict.fromkeys(present, pyarrow().string()))
+        for batch in as_text.to_batches(columns=present, use_threads=False):
+            for name, column in zip(present, batch.columns):
+                text = pc.utf8_trim_whitespace(column)
+                try:
+                    self.numbers(text)
+                except pyarrow().ArrowInvalid:
+                    row = next(i for i, cell in enumerate(text) if not self.is_number(cell))
+                    return self.text_words(name, text[row].as_py(), n_before + row)
+            n_before += len(batch)
+        return None
+
+    def numbers(self, text: Any) -> Any:
+        """A column of text as whole numbers, to the last digit, or else as float64; ArrowInvalid if it is none."""
+        import pyarrow.compute as pc
+
+        pa = pyarrow()
+        if self.thousands:
+            text = pc.replace_substring(text, self.thousands, "")
+        if self.decimal != ".":
+            text = pc.replace_substring(text, self.decimal, ".")
+        try:
+            return text.cast(pa.int64())
+        except pa.ArrowInvalid:
+            return text.cast(pa.float64())
+
+    @staticmethod
+    def text_words(name: str, value: Any, row: int) -> str:
+        """Words on a cell that is no number."""
+        return (
+            f"column {name!r} has text, {value!r} in row {row} counted from 0, and must be numbers: leave it out "
+            f"of columns=, or take its levels as a factor, factors=[{name!r}]"
+        )
+
+    def is_number(self, cell: Any) -> bool:
+        """Is a cell of text one, or missing?"""
+        try:
+            self.numbers(pyarrow().array([cell.as_py()], pyarrow().string()))
+        except pyarrow().ArrowInvalid:
+            return False
+        return True
+
+    def _opened(self, paths: Sequence[str], types: dict[str, Any]) -> Any:
+        import pyarrow.csv as csv
+        import pyarrow.dataset as ds
+
+        tabs = all(path.endswith(".tsv") for path in paths)
+        convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True, decimal_point=self.decimal)
+        parse = csv.ParseOptions(delimiter=self.sep or ("\t" if tabs else ","))
+        read = csv.ReadOptions(encoding=self.encoding)
+        form = ds.CsvFileFormat(parse_options=parse, convert_options=convert, read_options=read)
+        found = ds.dataset(list(paths), format=form)
+        for field in found.schema:
+            if str(field.type) == "binary":
+                raise ValueError(f"column {field.name!r} is not {self.encoding}: give encoding=, as 'latin-1'")
+        return found
+
+
+def row_names(dataset: Any) -> list[str]:
+    """The first column, if its name and its first rows say that it numbers or names the rows."""
+    import pyarrow.types as kinds
+
+    names = dataset.schema.names
+    if not names or names[0].strip().lower() not in ROW_NAMES:
+        return []
+    column = dataset.head(COUNTED_ROWS, columns=names[:1]).column(0)
+    if kinds.is_string(column.type):
+        return names[:1]
+    is_count = kinds.is_integer(column.type) and not column.null_count
+    return names[:1] if is_count and np.all(np.diff(column.to_numpy()) == 1) else []
+
