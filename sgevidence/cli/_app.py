@@ -44,6 +44,7 @@ TYPED = {
     r"factors=\['(.*?)'\]": r"--factor \1",
     r"sep='\\t'": "--sep '\\t'",
     r"sep='(.)'": r"--sep '\1'",
+    r"(decimal|thousands)='(.)'": r"--\1 \2",
     r"encoding=, as 'latin-1'": "--encoding latin-1",
     r"standardize=False": "--no-standardize",
 }
@@ -51,9 +52,11 @@ TYPED = {
 
 @contextmanager
 def errors_in_words() -> Iterator[None]:
-    """One line on standard error, and the exit code 1."""
+    """One line on standard error, and the exit code 1; warnings are lines there, too."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda words, *_: typer.echo(f"warning: {as_typed(str(words))}", err=True)
+            yield
     except UnicodeDecodeError as error:
         typer.echo(f"error: the text is not {error.encoding}: give --encoding, as latin-1", err=True)
         raise typer.Exit(1) from None

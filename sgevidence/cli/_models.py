@@ -58,7 +58,7 @@ def regressions(
             if factors:
                 used = factors if names is None else [one for one in factors if one in names]
                 linear = None if names is None else [one for one in names if one not in factors]
-                params |= dict(columns=linear, terms=[Factor(one) for one in used])
+                params |= dict(columns=linear, terms=[Factor(one) for one in used])  # [] leaves text unread
             models[words] = regression(name, params, rows)
     return models
 

@@ -194,7 +194,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     @property
     def _has_terms(self) -> bool:
         """Whether columns are those of terms, or of a formula."""
-        return bool(self.terms) or self.formula is not None
+        return self.terms is not None or self.formula is not None
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None) -> Self:
         y = target_in(self, X, y)

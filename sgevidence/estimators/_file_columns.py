@@ -92,7 +92,7 @@ def read_numbers(column: Any, name: str, form: Any, first: int, is_target: bool)
     try:
         return form.numbers(text)
     except pa.ArrowInvalid:
-        row = next(i for i, cell in enumerate(text) if not form.is_number(cell))
+        row = form.first_text_row(text)
         value, row = text[row].as_py(), first + row
     if is_target:
         words = f"column {name!r} begins with numbers and goes on with text"

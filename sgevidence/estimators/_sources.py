@@ -7,7 +7,7 @@ import numpy as np
 
 from ._file_columns import as_numbers, as_target, decoded, files_of, pyarrow, read_numbers
 from ._standardising import warn_caller
-from ._text_files import TextFormat, row_names
+from ._text_files import TextFormat, row_names, sep_words
 
 #: Rows of a call of ``partial_fit``, however files and row groups cut them: 8 MB for ten columns.
 BATCH = 100_000
@@ -217,7 +217,7 @@ class RowSource:
             try:
                 present = fragment.physical_schema.names
                 if lost := [name for name in wanted if name not in present]:
-                    raise ValueError(f"no column {lost[0]!r}: its columns are {present}{_sep_words(present)}")
+                    raise ValueError(f"no column {lost[0]!r}: its columns are {present}{sep_words(present)}")
                 options = _one_at_a_time(fragment)
                 for batch in fragment.to_batches(columns=wanted, schema=dataset.schema, **options):
                     table = pa.Table.from_batches([batch])
@@ -297,8 +297,3 @@ def _one_at_a_time(fragment: Any) -> dict[str, Any]:
         options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(pre_buffer=False)
     return options
 
-
-def _sep_words(names: Sequence[str]) -> str:
-    """A hint where the first line has become one name."""
-    found = [sep for sep in (";", "\t", "|") if len(names) == 1 and sep in names[0]]
-    return f"; give sep={found[0]!r}" if found else ""

@@ -1,6 +1,8 @@
 """Text files of rows: how numbers are written in them, the column that numbers rows, and the cell that is text."""
 
+import re
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,8 +32,13 @@ class TextFormat(NamedTuple):
         whole numbers may go on with fractions, or be labels, of which no digit must be lost.
         """
         pa = pyarrow()
-        found = self._opened(paths, {})
-        names = found.schema.names
+        try:
+            found = self._opened(paths, {})
+            names = found.schema.names
+        except UnicodeDecodeError:
+            raise ValueError(f"the text is not {self.encoding}: give encoding=, as 'latin-1'") from None
+        except pa.ArrowInvalid as error:
+            raise ValueError(self._parse_words(paths[0], str(error))) from None
         skipped = {target, *factors, *row_names(found)} if columns is None else {target, *factors}
         numbers = [name for name in names if name not in skipped and (columns is None or name in columns)]
         unread = set(numbers if self.thousands else ())
@@ -56,7 +63,7 @@ class TextFormat(NamedTuple):
                 try:
                     self.numbers(text)
                 except pyarrow().ArrowInvalid:
-                    row = next(i for i, cell in enumerate(text) if not self.is_number(cell))
+                    row = self.first_text_row(text)
                     return self.text_words(name, text[row].as_py(), n_before + row)
             n_before += len(batch)
         return None
@@ -78,18 +85,36 @@ class TextFormat(NamedTuple):
     @staticmethod
     def text_words(name: str, value: Any, row: int) -> str:
         """Words on a cell that is no number."""
+        kind, more = "text", ""
+        if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d*)?", value):
+            more = "give thousands=',', "
+        elif re.fullmatch(r"-?\d+,\d+", value):
+            more = "give decimal=',', "
+        elif is_date(value):
+            kind, more = "dates", "give numbers, such as the days since the first, "
         return (
-            f"column {name!r} has text, {value!r} in row {row} counted from 0, and must be numbers: leave it out "
-            f"of columns=, or take its levels as a factor, factors=[{name!r}]"
+            f"column {name!r} has {kind}, {value!r} in row {row} counted from 0, and must be numbers: {more}leave "
+            f"it out of columns=, or take its levels as a factor, factors=[{name!r}]"
         )
 
-    def is_number(self, cell: Any) -> bool:
-        """Is a cell of text one, or missing?"""
-        try:
-            self.numbers(pyarrow().array([cell.as_py()], pyarrow().string()))
-        except pyarrow().ArrowInvalid:
-            return False
-        return True
+    def first_text_row(self, text: Any) -> int:
+        """The first row of a column of text that is no number, if there is one."""
+        low, high = 0, len(text)
+        while high - low > 1:
+            half = (low + high) // 2
+            try:
+                self.numbers(text.slice(low, half - low))
+                low = half
+            except pyarrow().ArrowInvalid:
+                high = half
+        return low
+
+    def _parse_words(self, path: str, words: str) -> str:
+        """Words on a file that is no table, without those on how it was opened."""
+        with open(path, encoding=self.encoding, errors="replace") as file:
+            header = file.readline(1000).strip()
+        found = re.search(r"CSV parse error: (Row #\d+: Expected \d+ columns, got \d+)", words)
+        return (found[1] if found else words) + sep_words([header], self.sep)
 
     def _opened(self, paths: Sequence[str], types: dict[str, Any]) -> Any:
         import pyarrow.csv as csv
@@ -101,10 +126,25 @@ class TextFormat(NamedTuple):
         read = csv.ReadOptions(encoding=self.encoding)
         form = ds.CsvFileFormat(parse_options=parse, convert_options=convert, read_options=read)
         found = ds.dataset(list(paths), format=form)
-        for field in found.schema:
+        for field in found.schema:  # decoded here, if not before
             if str(field.type) == "binary":
                 raise ValueError(f"column {field.name!r} is not {self.encoding}: give encoding=, as 'latin-1'")
         return found
+
+
+def sep_words(names: Sequence[str], sep: str | None = None) -> str:
+    """A hint where the first line has become one name."""
+    found = [one for one in (";", "\t", "|") if len(names) == 1 and one in names[0] and one != sep]
+    return f"; give sep={found[0]!r}" if found else ""
+
+
+def is_date(text: str) -> bool:
+    """Is it a date, or a date and a time?"""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def row_names(dataset: Any) -> list[str]:
