@@ -13,27 +13,34 @@ from ._levels import missing_in
 def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
     """scikit-learn's ``validate_data`` with numbers of double precision; errors name the column and the row."""
     numbers = {"y": y[0]} if y and checks.get("y_numeric") else {}
-    with cells_named("terms" in estimator.get_params(deep=False), X=X, **numbers):
+    takes_missing = checks.get("ensure_all_finite") == "allow-nan"
+    with cells_named("terms" in estimator.get_params(deep=False), takes_missing, X=X, **numbers):
         return validate_data(estimator, X, *y, dtype=np.float64, **checks)
 
 
 @contextmanager
-def cells_named(takes_factors: bool = False, **arrays: Any) -> Iterator[None]:
+def cells_named(
+    takes_factors: bool = False, takes_missing: bool = False, **arrays: Any
+) -> Iterator[None]:
     """Errors of numbers that a library reads as errors of their first bad cell, if there is one."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        found = (bad_cell(name, array, takes_factors) for name, array in arrays.items() if array is not None)
+        given = {name: array for name, array in arrays.items() if array is not None}
+        found = (bad_cell(name, array, takes_factors, takes_missing) for name, array in given.items())
         if (words := next(filter(None, found), None)) is None:
             raise
         raise (TypeError if isinstance(error, TypeError) else ValueError)(words) from None
 
 
-def bad_cell(name: str, array: Any, takes_factors: bool = False) -> str | None:
+def bad_cell(
+    name: str, array: Any, takes_factors: bool = False, takes_missing: bool = False
+) -> str | None:
     """Words on the first cell, column by column, that is no finite number, and the remedy; None if all are."""
     for label, values in columns_of(array):
+        is_missing = missing_in(values)
         for is_bad, words in (
-            (missing_in(values), "{} contains NaN in {}{}: leave those rows out, or fill them"),
+            (is_missing & (not takes_missing), "{} contains NaN in {}{}: leave those rows out, or fill them"),
             (infinite_in(values), "{} contains infinity in {}{}"),
         ):
             if (rows := np.flatnonzero(is_bad)).size:
@@ -42,6 +49,8 @@ def bad_cell(name: str, array: Any, takes_factors: bool = False) -> str | None:
         if values.dtype.kind in "fiubc":
             continue
         for row, value in enumerate(values.tolist()):
+            if is_missing[row]:
+                continue
             if hasattr(value, "isoformat"):
                 return dates_in(name, place(label, row), value)
             try:

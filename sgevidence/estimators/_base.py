@@ -42,7 +42,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     verbose: Any
     n_jobs: int | None = None  #: of those that have the parameter
     _takes_known = False  # an offset, or trials
-    _takes_missing = False  # levels of X
+    _takes_missing = False  # levels of X, or cells
     n_samples_seen_: int
     _settings: dict[str, Any]  #: parameters of the first call
     data_fingerprint_: int
@@ -81,9 +81,14 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         """Validated X and y (None for densities), labels as they came."""
-        X = validated(self, X, reset=reset, order="C")
+        X = validated(self, X, reset=reset, order="C", ensure_all_finite=self._finite)
         self._refuse_extreme(X=X)
         return X, None
+
+    @property
+    def _finite(self) -> Any:
+        """What scikit-learn is asked to refuse."""
+        return "allow-nan" if self._takes_missing else True
 
     def _encode_X(self, X: np.ndarray, reset: bool) -> np.ndarray:
         """Rows as the model wants them, those of weight zero left out; levels become codes here."""
@@ -278,6 +283,6 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _columns_of(self, X: Any) -> np.ndarray:
         """Validated columns that the model uses."""
         refuse_unreadable(takes_missing=self._takes_missing, X=X)
-        X = validated(self, X, reset=False)
+        X = validated(self, X, reset=False, ensure_all_finite=self._finite)
         self._refuse_extreme(X=X)
         return X

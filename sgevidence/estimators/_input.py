@@ -68,9 +68,9 @@ def refuse_extreme(**arrays: np.ndarray | None) -> None:
     """Numbers whose squares, over a small variance, leave the floating-point numbers."""
     for name, array in arrays.items():
         if array is not None and array.dtype.kind == "f" and array.size:
-            largest = max(-float(array.min()), float(array.max()))
+            largest = max(-float(np.fmin.reduce(array, axis=None)), float(np.fmax.reduce(array, axis=None)))
             if largest > LARGEST:
-                row, *column = np.unravel_index(np.argmax(np.abs(array)), array.shape)
+                row, *column = np.unravel_index(np.nanargmax(np.abs(array)), array.shape)
                 where = place("".join(f"column {j}" for j in column), int(row))
                 raise ValueError(
                     f"{name} has values of {largest:.0e}, in {where}, whose squares leave the floating-point "
