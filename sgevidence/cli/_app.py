@@ -139,7 +139,8 @@ def compare(
             print_selection(fitted_selector(read(source), family, standardize, seed), as_json)
             return print_dropped(source)
         counts = [] if mixture is None else component_counts(mixture)
-        rows = read(source, whole=checkpoint is None)
+        takes_gaps = mixture is not None and covariance != "full"
+        rows = read(source, checkpoint is None, takes_gaps)
         if mixture is not None:
             models = densities(counts, rows, columns, factors, covariance, standardize, seed)
         else:
@@ -151,11 +152,11 @@ def compare(
             draw_comparison(fitted, plot)
 
 
-def read(source: RowSource, whole: bool = True) -> Any:
+def read(source: RowSource, whole: bool = True, keep_missing: bool = False) -> Any:
     """All rows, or the first batch; what is left out is said."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvidenceWarning)
-        found = source.read() if whole else next(source.batches())
+        found = source.read(keep_missing=keep_missing) if whole else next(source.batches(keep_missing))
     for name in source.left_out:
         words = "numbers or names the rows and is left out: --features names those to be used"
         typer.echo(f"column {name!r} {words}", err=True)

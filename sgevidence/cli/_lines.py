@@ -41,6 +41,10 @@ class LineFormat(NamedTuple):
         return self._replace(sep=found) if self.sep is None and self.columns else self
 
 
+#: All columns of numbers.
+PLAIN = LineFormat()
+
+
 def bounded_lines(stream: Any, name: str) -> Iterator[str]:
     """Lines of a stream; ValueError of one that is too long to be a row."""
     number = 0
@@ -54,13 +58,13 @@ def bounded_lines(stream: Any, name: str) -> Iterator[str]:
 def rows_of_lines(
     lines: Iterable[str],
     name: str,
-    form: LineFormat = LineFormat(),
+    form: LineFormat = PLAIN,
     say: Callable[[str], Any] = lambda words: None,
 ) -> Iterator[list[float]]:
     """Numbers of the columns that are read; a first line of words is a header.
 
-    A first column that numbers or names the rows is left out, and said.  ValueError names file, line and column
-    of what is no number, or of a row of another length.
+    A first column that numbers or names the rows is left out, and said.  ValueError names file, line and
+    column of what is no number, or of a row of another length.
     """
     header: list[str] | None = None
     width: int | None = None
@@ -84,7 +88,11 @@ def rows_of_lines(
             if value is None:
                 column = repr(header[k]) if header is not None and len(header) == width else k + 1
                 words = f"{name}, line {number}, column {column}: {cells[k]!r} is no finite number"
-                raise ValueError(words if form.columns or width == 1 else f"{words}; columns that are, are named by --column")
+                raise ValueError(
+                    words
+                    if form.columns or width == 1
+                    else f"{words}; columns that are, are named by --column"
+                )
         yield [value for value in row if value is not None]
 
 
@@ -101,10 +109,14 @@ def columns_read(
         elif column.isdecimal() and 1 <= int(column) <= width:
             found.append(int(column) - 1)
         else:
-            raise ValueError(f"{name} has no column {column!r}: its columns are {header or list(range(1, width + 1))}")
+            raise ValueError(
+                f"{name} has no column {column!r}: its columns are {header or list(range(1, width + 1))}"
+            )
     if wanted:
         return found
     if header is not None and len(header) == width > 1 and header[0].lower() in ROW_NAMES:
-        say(f"column {header[0]!r} numbers or names the rows and is left out: --column names those to be read")
+        say(
+            f"column {header[0]!r} numbers or names the rows and is left out: --column names those to be read"
+        )
         return list(range(1, width))
     return list(range(width))

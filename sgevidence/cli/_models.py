@@ -70,7 +70,9 @@ def regression(name: str, params: dict, rows: Any) -> tuple[Any, tuple[str, ...]
         return BayesianGLM(name, **params), ("sample_weight", "offset", "trials")
     for known in ("offset", "trials"):
         if getattr(rows, known) is not None:
-            raise ValueError(f"{name} has no {known}: give --family of a generalised linear model, as poisson")
+            raise ValueError(
+                f"{name} has no {known}: give --family of a generalised linear model, as poisson"
+            )
     if name == "softmax" and "terms" in params:
         raise ValueError("softmax has no factors: give --family bernoulli for two classes")
     return makers[name](**params), ("sample_weight",)

@@ -60,8 +60,8 @@ def numbers(X: Any, name: Any) -> np.ndarray:
     if not (is_finite := np.isfinite(found)).all():
         row, others = int(np.argmin(is_finite)), int(np.sum(~is_finite)) - 1
         raise ValueError(
-            f"column '{name}' has values that are missing or infinite: {found[row]} in row {row}, counted from "
-            f"0, and {others} after it"
+            f"column '{name}' has values that are missing or infinite: {found[row]} in row {row}, counted "
+            f"from 0, and {others} more"
         )
     return found
 
@@ -117,7 +117,7 @@ def levels_in(X: Any, name: Any) -> list[Any]:
     for row, value in enumerate(values):
         if value is None or type(value).__name__ == "NAType" or value != value:
             raise ValueError(
-                f"column {name!r} has missing values, the first in row {row}, which are no level: fill them, or "
-                "drop the rows"
+                f"column {name!r} has missing values, the first in row {row}, which are no level: fill "
+                "them, or drop the rows"
             )
     return values

@@ -1,8 +1,8 @@
 """The scikit-learn face: fit, partial_fit, predict, log_evidence_."""
 
 from ._autoregression import BayesianAutoregression
-from ._base import EvidenceEstimator
 from ._bad_cells import bad_cell, cells_named, validated
+from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._categorical_mixture import BayesianCategoricalMixture
 from ._collections import is_dask, names_of, refuse_unknown_sizes

@@ -1,4 +1,4 @@
-"""The first cell of a table that is no finite number, by its column and row, in the place of a library's words."""
+"""The first cell of a table that is no finite number, by its column and row."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +11,7 @@ from ._levels import missing_in
 
 
 def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
-    """scikit-learn's ``validate_data`` with numbers of double precision; errors name the column and the row."""
+    """scikit-learn's ``validate_data`` with float64; errors name the column and the row."""
     numbers = {"y": y[0]} if y and checks.get("y_numeric") else {}
     takes_missing = checks.get("ensure_all_finite") == "allow-nan"
     with cells_named("terms" in estimator.get_params(deep=False), takes_missing, X=X, **numbers):
@@ -19,9 +19,7 @@ def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
 
 
 @contextmanager
-def cells_named(
-    takes_factors: bool = False, takes_missing: bool = False, **arrays: Any
-) -> Iterator[None]:
+def cells_named(takes_factors: bool = False, takes_missing: bool = False, **arrays: Any) -> Iterator[None]:
     """Errors of numbers that a library reads as errors of their first bad cell, if there is one."""
     try:
         yield
@@ -33,10 +31,8 @@ def cells_named(
         raise (TypeError if isinstance(error, TypeError) else ValueError)(words) from None
 
 
-def bad_cell(
-    name: str, array: Any, takes_factors: bool = False, takes_missing: bool = False
-) -> str | None:
-    """Words on the first cell, column by column, that is no finite number, and the remedy; None if all are."""
+def bad_cell(name: str, array: Any, takes_factors: bool = False, takes_missing: bool = False) -> str | None:
+    """Words on the first cell, column by column, that is no finite number; None if all are."""
     for label, values in columns_of(array):
         is_missing = missing_in(values)
         for is_bad, words in (
@@ -71,8 +67,8 @@ def place(label: str, row: int) -> str:
 def dates_in(name: str, where: str, value: Any) -> str:
     """Words on a column of dates or durations."""
     return (
-        f"{name} has dates or durations, {value} in {where}, whose numbers depend on their unit: give numbers, "
-        "such as the days since the first"
+        f"{name} has dates or durations, {value} in {where}, whose numbers depend on their unit: give "
+        "numbers, such as the days since the first"
     )
 
 

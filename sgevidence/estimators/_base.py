@@ -87,7 +87,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     @property
     def _finite(self) -> Any:
-        """What scikit-learn is asked to refuse."""
+        """``ensure_all_finite`` of scikit-learn's checks."""
         return "allow-nan" if self._takes_missing else True
 
     def _encode_X(self, X: np.ndarray, reset: bool) -> np.ndarray:

@@ -32,7 +32,10 @@ def files_of(source: Any) -> list[Path]:
 
 
 def as_numbers(column: Any, name: str, first: int) -> Any:
-    """The column as float64, nothing in it infinite.  Errors name the column and a row; ``first`` rows are before."""
+    """The column as float64, nothing in it infinite.
+
+    Errors name the column and a row, before which ``first`` rows of the file are.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.types as kinds
@@ -44,7 +47,8 @@ def as_numbers(column: Any, name: str, first: int) -> Any:
         value = f", {column[0].as_py()!r} in row {first} counted from 0," if len(column) else ""
         raise TypeError(
             f"column {name!r} has type {kind}{value} and must be numbers: leave it out of columns=, take its "
-            f"levels as a factor, factors=[{name!r}], or give numbers, for dates such as the days since the first"
+            f"levels as a factor, factors=[{name!r}], or give numbers, for dates such as the days since the "
+            "first"
         )
     column = column.cast(pa.float64(), safe=False)
     infinite = pc.is_inf(column).fill_null(False).to_numpy()
@@ -98,3 +102,16 @@ def read_numbers(column: Any, name: str, form: Any, first: int, is_target: bool)
         words = f"column {name!r} begins with numbers and goes on with text"
         raise ValueError(f"{words}: {value!r} in row {row}, counted from 0")
     raise ValueError(form.text_words(name, value, row))
+
+
+def one_at_a_time(fragment: Any) -> dict[str, Any]:
+    """Options of pyarrow with which a file's rows pass through memory and do not stay there.
+
+    Its defaults read 16 batches ahead, and keep a whole Parquet file in a buffer until its last row.
+    """
+    import pyarrow.dataset as ds
+
+    options: dict[str, Any] = {"use_threads": False, "batch_readahead": 1}
+    if isinstance(fragment, ds.ParquetFileFragment):
+        options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(pre_buffer=False)
+    return options

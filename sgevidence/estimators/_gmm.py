@@ -74,10 +74,10 @@ class BayesianGMM(MixtureEstimator):
 
     Notes
     -----
-    Cells that are missing (nan) are left out of the density of their row, which is right where they are missing
-    at random: given the cells that are there, whether another is missing says nothing.  Diagonal and spherical
-    components take them, in ``fit``, ``partial_fit``, scores and ``predict``; units are those of the cells that
-    are there.
+    Cells that are missing (nan) are left out of the density of their row, which is right where they are
+    missing at random: given the cells that are there, whether another is missing says nothing.  Diagonal and
+    spherical components take them, in ``fit``, ``partial_fit``, scores and ``predict``; units are those of
+    the cells that are there.
 
     Components are exchangeable, so that labels of different fits, and of single ``particles_``, may
     differ.  A scaler in front, in a pipeline, changes log p(X) by a Jacobian, and is not needed: units are
@@ -197,7 +197,9 @@ class BayesianGMM(MixtureEstimator):
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
         if fold is None and (empty := np.flatnonzero(np.isnan(rows.X).all(axis=0))).size:
             name = self._column_names()[empty[0]]
-            raise UnitsUnknown(f"{name} has no value in the rows of the first call, and so no unit: leave it out")
+            raise UnitsUnknown(
+                f"{name} has no value in the rows of the first call, and so no unit: leave it out"
+            )
         return Units.of_density(rows, self.covariance_type == "spherical", fold)
 
     @property
@@ -209,12 +211,12 @@ class BayesianGMM(MixtureEstimator):
         return np.where(np.isnan(rows.X), np.nan, rows.X)
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GaussianMixture:
-        takes_units = self._takes_missing and self._units is not None
+        scale = None if self._units is None or not self._takes_missing else self._units.scale
         return MODELS[self.covariance_type](
             n_components=check_count(self.n_components, "n_components"),
             n_features=X.shape[1],
             weight_concentration=self.weight_concentration,
             mean_scale=self.mean_scale,
             variance_prior=check_prior_pair(self.variance_prior, "variance_prior"),
-            cell_log_units=tuple(np.log(self._units.scale).tolist()) if takes_units else (),
+            cell_log_units=() if scale is None else tuple(np.log(scale).tolist()),
         )

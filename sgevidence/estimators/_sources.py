@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._file_columns import as_numbers, as_target, decoded, files_of, pyarrow, read_numbers
+from ._file_columns import as_numbers, as_target, decoded, files_of, one_at_a_time, pyarrow, read_numbers
 from ._standardising import warn_caller
 from ._text_files import TextFormat, row_names, sep_words
 
@@ -54,15 +54,17 @@ class RowSource:
         Columns of the weights, and of the offset of a :class:`~sgevidence.BayesianGLM`.
     dropna : bool, default=False
         Leave out rows in which a value is missing (null or nan) and count them in ``n_dropped``.  False: such
-        a row is an error that names file, column and row.
+        a row is an error that names file, column and row, unless the estimator takes cells that are missing.
     trials : str, optional
         Column of the trials of a binomial :class:`~sgevidence.BayesianGLM`.
     factors : list of str, default=()
         Columns of X whose values are levels, text or numbers, for ``terms=[Factor(name)]`` of the estimator.
     sep : str, optional
-        What separates columns of text files; None: a tab in files ``.tsv``, else a comma.
-    decimal, thousands : str, default="." and None
-        What text files write before decimals, and between thousands.
+        Separator of the columns of text files; None: a tab in files ``.tsv``, else a comma.
+    decimal : str, default="."
+        Decimal separator of text files.
+    thousands : str, optional
+        Separator of thousands in text files.
     encoding : str, default="utf-8"
         Encoding of text files.
 
@@ -129,7 +131,8 @@ class RowSource:
         self.dropna = dropna
         self.factors = list(factors)
         self.sep, self.decimal, self.thousands, self.encoding = sep, decimal, thousands, encoding
-        self.n_dropped, self.left_out = 0, []
+        self.n_dropped = 0
+        self.left_out: list[str] = []
         others = [name for name in (target, sample_weight, offset, trials) if name is not None]
         named = [*(self.columns or self.factors), *others]
         if twice := sorted({name for name in named if named.count(name) > 1}):
@@ -144,30 +147,36 @@ class RowSource:
         ]
         return f"RowSource({self.source!r}{''.join(given)})"
 
-    def read(self, only_X: bool = False) -> Part:
+    def read(self, only_X: bool = False, keep_missing: bool = False) -> Part:
         """All rows.
 
         Parameters
         ----------
         only_X : bool, default=False
             Do not read target and weights.
+        keep_missing : bool, default=False
+            Cells of X that are missing are nan, for an estimator that takes them.
 
         Returns
         -------
         Part
             ``X`` (pyarrow.Table), ``y``, ``sample_weight``, ``offset``, ``trials``.
         """
-        return self._part(list(self._tables(only_X)), only_X)
+        return self._part(list(self._tables(only_X, keep_missing)), only_X)
 
-    def batches(self) -> Iterator[Part]:
+    def batches(self, keep_missing: bool = False) -> Iterator[Part]:
         """The rows, 100 000 at a time.
+
+        Parameters
+        ----------
+        keep_missing : bool, default=False
 
         Yields
         ------
         Part
         """
         waiting, n, none = [], 0, True
-        for table in self._tables(False):
+        for table in self._tables(False, keep_missing):
             waiting.append(table)
             n += len(table)
             while n >= BATCH:
@@ -190,8 +199,8 @@ class RowSource:
         """Columns of X."""
         if self.columns is not None:
             return self.columns
-        others = (self.target, self.sample_weight, self.offset, self.trials)
-        return [name for name in names if name not in (*others, *self.left_out)]
+        others = (self.target, self.sample_weight, self.offset, self.trials, *self.left_out)
+        return [name for name in names if name not in others]
 
     def _part(self, tables: list[Any], only_X: bool) -> Part:
         table = pyarrow().concat_tables(tables, promote_options="permissive")  # whole numbers and fractions
@@ -201,14 +210,15 @@ class RowSource:
 
     # -- reading ----------------------------------------------------------------------------------
 
-    def _tables(self, only_X: bool) -> Iterator[Any]:
+    def _tables(self, only_X: bool, keep_missing: bool) -> Iterator[Any]:
         """Whole rows of the columns that are needed, file by file."""
         pa, self.n_dropped, n_files = pyarrow(), 0, 0
         dataset, unread = self._dataset()
         names = dataset.schema.names
         if self.columns is None and not self.left_out and (found := row_names(dataset)):
             self.left_out = found
-            warn_caller(f"column {found[0]!r} numbers or names the rows and is left out: name it in columns= to use it")
+            words = f"column {found[0]!r} numbers or names the rows and is left out"
+            warn_caller(f"{words}: name it in columns= to use it")
         roles, features = self._roles(only_X), self._features(names)
         wanted = [*features, *roles]
         for fragment in dataset.get_fragments():
@@ -218,10 +228,10 @@ class RowSource:
                 present = fragment.physical_schema.names
                 if lost := [name for name in wanted if name not in present]:
                     raise ValueError(f"no column {lost[0]!r}: its columns are {present}{sep_words(present)}")
-                options = _one_at_a_time(fragment)
+                options = one_at_a_time(fragment)
                 for batch in fragment.to_batches(columns=wanted, schema=dataset.schema, **options):
                     table = pa.Table.from_batches([batch])
-                    yield self._whole(table, roles, unread, n_rows)
+                    yield self._whole(table, roles, unread, n_rows, keep_missing)
                     n_rows += len(table)
             except (pa.ArrowException, ValueError, TypeError, OSError) as error:
                 numbers = [name for name in wanted if name not in (self.target, *self.factors)]
@@ -231,7 +241,7 @@ class RowSource:
         if not n_files:
             raise ValueError(f"{self.source} has no files")
         empty = dataset.schema.empty_table().select(wanted)
-        yield self._whole(empty, roles, unread, 0)  # for columns without rows
+        yield self._whole(empty, roles, unread, 0, keep_missing)  # for columns without rows
 
     @property
     def _text(self) -> TextFormat:
@@ -253,14 +263,16 @@ class RowSource:
         paths = [str(file) for file in files]
         try:
             if formats == {"csv"}:
-                known = [self.sample_weight, self.offset, self.trials]
+                known = [name for name in (self.sample_weight, self.offset, self.trials) if name is not None]
                 used = None if self.columns is None else {*self.columns, *known}
                 return self._text.dataset(paths, used, self.target, self.factors)
             return ds.dataset(paths, format=formats.pop()), None
         except (pyarrow().ArrowException, OSError, ValueError) as error:
             raise ValueError(f"{self.source}: {error}") from error
 
-    def _whole(self, table: Any, roles: dict[str, str], unread: set[str] | None, first: int) -> Any:
+    def _whole(
+        self, table: Any, roles: dict[str, str], unread: set[str] | None, first: int, keep_missing: bool
+    ) -> Any:
         """The table with numbers as float64, without rows in which something is missing."""
         missing = np.zeros(len(table), dtype=bool)
         for k, name in enumerate(table.column_names):
@@ -272,28 +284,17 @@ class RowSource:
             else:
                 column = (as_target if is_target else as_numbers)(column, name, first)
             table = table.set_column(k, name, column)
+            if keep_missing and name not in roles and not self.dropna and name not in self.factors:
+                table = table.set_column(k, name, column.fill_null(np.nan))
+                continue
             gaps = column.is_null(nan_is_null=True).to_numpy()
             if gaps.any() and not self.dropna:
                 row, others = first + int(np.argmax(gaps)), int(gaps.sum()) - 1
                 more = f", and in {others} more" if others else ""
                 raise ValueError(
-                    f"column {name!r} has no value in row {row}, counted from 0{more}: fill it, or leave such "
-                    "rows out by dropna=True"
+                    f"column {name!r} has no value in row {row}, counted from 0{more}: fill it, or leave "
+                    "such rows out by dropna=True"
                 )
             missing |= gaps
         self.n_dropped += int(missing.sum())
         return table.filter(pyarrow().array(~missing)) if missing.any() else table
-
-
-def _one_at_a_time(fragment: Any) -> dict[str, Any]:
-    """Options of pyarrow with which a file's rows pass through memory and do not stay there.
-
-    Its defaults read 16 batches ahead, and keep a whole Parquet file in a buffer until its last row.
-    """
-    import pyarrow.dataset as ds
-
-    options: dict[str, Any] = {"use_threads": False, "batch_readahead": 1}
-    if isinstance(fragment, ds.ParquetFileFragment):
-        options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(pre_buffer=False)
-    return options
-

@@ -1,4 +1,4 @@
-"""Text files of rows: how numbers are written in them, the column that numbers rows, and the cell that is text."""
+"""Text files of rows: how they write numbers, the column that numbers rows, and a cell that is text."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -24,12 +24,16 @@ class TextFormat(NamedTuple):
     encoding: str = "utf-8"
 
     def dataset(
-        self, paths: Sequence[str], columns: Collection[str] | None, target: str | None, factors: Sequence[str]
+        self,
+        paths: Sequence[str],
+        columns: Collection[str] | None,
+        target: str | None,
+        factors: Sequence[str],
     ) -> tuple[Any, set[str]]:
         """The files as a data set, and its columns that have numbers as they are written.
 
-        Columns of numbers are float64 throughout; None: all but target and factors.  A target that begins with
-        whole numbers may go on with fractions, or be labels, of which no digit must be lost.
+        Columns of numbers are float64 throughout; None: all but target and factors.  A target that begins
+        with whole numbers may go on with fractions, or be labels, of which no digit must be lost.
         """
         pa = pyarrow()
         try:
@@ -69,7 +73,7 @@ class TextFormat(NamedTuple):
         return None
 
     def numbers(self, text: Any) -> Any:
-        """A column of text as whole numbers, to the last digit, or else as float64; ArrowInvalid if it is none."""
+        """A column of text as whole numbers, to the last digit, or else as float64, or ArrowInvalid."""
         import pyarrow.compute as pc
 
         pa = pyarrow()
@@ -93,8 +97,8 @@ class TextFormat(NamedTuple):
         elif is_date(value):
             kind, more = "dates", "give numbers, such as the days since the first, "
         return (
-            f"column {name!r} has {kind}, {value!r} in row {row} counted from 0, and must be numbers: {more}leave "
-            f"it out of columns=, or take its levels as a factor, factors=[{name!r}]"
+            f"column {name!r} has {kind}, {value!r} in row {row} counted from 0, and must be numbers: {more}"
+            f"leave it out of columns=, or take its levels as a factor, factors=[{name!r}]"
         )
 
     def first_text_row(self, text: Any) -> int:
@@ -128,7 +132,9 @@ class TextFormat(NamedTuple):
         found = ds.dataset(list(paths), format=form)
         for field in found.schema:  # decoded here, if not before
             if str(field.type) == "binary":
-                raise ValueError(f"column {field.name!r} is not {self.encoding}: give encoding=, as 'latin-1'")
+                raise ValueError(
+                    f"column {field.name!r} is not {self.encoding}: give encoding=, as 'latin-1'"
+                )
         return found
 
 
@@ -159,4 +165,3 @@ def row_names(dataset: Any) -> list[str]:
         return names[:1]
     is_count = kinds.is_integer(column.type) and not column.null_count
     return names[:1] if is_count and np.all(np.diff(column.to_numpy()) == 1) else []
-

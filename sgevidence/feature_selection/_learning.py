@@ -25,6 +25,7 @@ from ..estimators import (
 from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..models import rscale_of
+from ..samplers import Progress
 from ._fits import posterior_by_fits
 from ._regressions import Regressions
 from ._reports import Weighed
@@ -50,6 +51,7 @@ class SubsetLearning(Standardising):
     size_prior: str
     fit_intercept: bool
     random_state: Any
+    verbose: Any
     _settings: dict[str, Any]  #: parameters of the first call
     _units_of_estimator: Units | None
 
@@ -124,7 +126,11 @@ class SubsetLearning(Standardising):
                 "without an intercept the null model has no parameters: give always= a column, or the "
                 "estimator fit_intercept=True"
             )
-        found = posterior_by_fits(regressions, self._always, self._groups, self.size_prior, rng)
+        progress = Progress(type(self).__name__, self.verbose)
+        found = posterior_by_fits(regressions, self._always, self._groups, self.size_prior, rng, progress)
+        progress.done(
+            f"{len(found.columns)} best subsets, log evidence {found.total:.2f} ± {found.total_std:.2f}"
+        )
         average = found.averaged
         self.n_samples_seen_ = average.models[0].n_samples_seen_
         self.data_fingerprint_ = average.models[0].data_fingerprint_

@@ -20,10 +20,11 @@ from ..estimators import (
     warned,
 )
 from ..exceptions import EvidenceWarning
-from ..model_selection import Table
 from ..models import LinearModel
+from ..samplers import Progress
 from ._average import Average
 from ._posterior import LISTED, Posterior, posterior
+from ._subset_table import SubsetTable
 
 #: Inclusion probability from which on a column is selected: the median probability model.
 SELECTED = 0.5
@@ -77,10 +78,10 @@ class SubsetReports(Standardising):
         }
         index = [", ".join(map(str, one)) or "null" for one in subsets]
         if find_spec("pandas") is None:
-            return Table(table, index)
-        from pandas import DataFrame, Index
+            return SubsetTable(table, index)
+        from ._frame import subset_frame
 
-        return DataFrame(table, index=Index(index, name="model"))
+        return subset_frame(table, index)
 
     @property
     def log_evidence_(self) -> float:
@@ -200,7 +201,8 @@ class SubsetReports(Standardising):
             size_prior = self._settings["size_prior"]
             prior, rscale = self._settings["coef_prior"], self._settings["rscale"]
             args = self._sums, self._model, self._always, self._groups, size_prior, rng
-            found = posterior(*args, prior, rscale)
+            progress = Progress(type(self).__name__, getattr(self, "verbose", False))
+            found = posterior(*args, prior, rscale, progress)
             normalised = looks_normalised(self.n_samples_seen_, self._sums.total_weight)
             more = [words for words in (self._prior_conflict(), normalised) if words is not None]
             found = found._replace(doubts=[*found.doubts, *more])

@@ -137,7 +137,7 @@ def largest_correlation(rows: RowsAndTheta) -> float:
 
 
 def correlations(X: np.ndarray) -> np.ndarray:
-    """Correlations of columns, (d, d); 0 where one is constant, and cells that are missing are at the mean."""
+    """Correlations of columns, (d, d); 0 where one is constant; missing cells are at the mean."""
     there = ~np.isnan(X)
     c = np.where(there, X, 0.0)
     c = np.where(there, c - c.sum(axis=0) / np.maximum(there.sum(axis=0), 1), 0.0)

@@ -4,7 +4,8 @@ r"""Gaussian components with diagonal covariances: the family of the thesis (§5
 
 and [x², x, is there, 1] where cells are missing.
 
-Symbols: see ``_gaussian_component.py``; ``b_n``, ``beta_n`` = posterior shape (..., 1 or p) and scale (..., p).
+Symbols: see ``_gaussian_component.py``; ``b_n``, ``beta_n`` = posterior shape (..., 1 or p) and scale (...,
+p).
 """
 
 from dataclasses import dataclass
@@ -71,9 +72,13 @@ class DiagonalGaussian(GaussianComponent):
         return np.sum(log_p, axis=-1)
 
     def _posterior(self, T):
-        """N, κ + N (..., 1 or p), posterior mean from the origin (..., p), shape and scale of the variances."""
+        """N, κ + N (..., 1 or p), posterior mean from the origin (..., p), shape and scale of variances."""
         p, (b, beta) = self.n_features, self.variance_prior
-        second, first, N = T[..., :p], T[..., p : 2 * p], T[..., 2 * p : -1] if self.has_gaps else T[..., 2 * p :]
+        second, first, N = (
+            T[..., :p],
+            T[..., p : 2 * p],
+            T[..., 2 * p : -1] if self.has_gaps else T[..., 2 * p :],
+        )
         kappa_n, posterior_mean, mean, from_prior = self._means(first, N)
         scatter = np.maximum(second - first * mean, 0.0)
         beta_n = beta + 0.5 * (scatter + self.kappa * N / kappa_n * from_prior**2)

@@ -4,8 +4,8 @@ Squares of columns that lie far from zero would cancel, so features are those of
 each column.  The prior has its means at zero, which is −o there; x − o is exact to the last digit.
 
 Cells that are missing at random, nan, are left out of a row's density: where each variance has columns of its
-own, features count the cells of each column, N_j, in the place of rows.  The density of a row is per the units
-of all its columns, so that a missing cell adds the logarithm u_j of its unit.
+own, features count the cells of each column, N_j, in the place of rows.  The density of a row is per the
+units of all its columns, so that a missing cell adds the logarithm u_j of its unit.
 
 Symbols
 -------

@@ -39,7 +39,7 @@ class GaussianMixture(Exchangeable, Model):
     weight_concentration: float = 1.0  #: of the symmetric Dirichlet prior
     mean_scale: float = 2.0  #: prior standard deviation of a mean in units of its component's σ
     variance_prior: tuple[float, float] = (1.0, 1.0)  #: shape and scale of an inverse gamma
-    cell_log_units: tuple[float, ...] = ()  #: what a missing cell, nan, adds to the log density of its row
+    cell_log_units: tuple[float, ...] = ()  #: that a missing cell, nan, adds to its row's log density
 
     # rounding a log-weight shifts all rows of its component alike: 20 000 · 10⁻⁷ is still nothing
     evaluation = Evaluation(fused_elements=1_000_000, single_precision_total=SINGLE_PRECISION_TOTAL)
@@ -136,7 +136,7 @@ class GaussianMixture(Exchangeable, Model):
         )
 
     def of_gaps(self, gaps: np.ndarray) -> np.ndarray:
-        """What missing cells (n, p) add to the log density of rows, (n,)."""
+        """Log density that missing cells (n, p) add to rows, (n,)."""
         return gaps @ self.family.cell_units
 
     def from_components(

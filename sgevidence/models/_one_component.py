@@ -4,8 +4,8 @@ Normal–inverse-gamma in each column, with κ = 1/mean_scale²:
 
     a_n = a + n/2,    b_n = b + ½ [Σ ω (x − x̄)² + κ n/(κ + n) x̄²],    μ | σ² ~ N(n x̄/(κ + n), σ²/(κ + n)).
 
-Symbols: ``mean`` = posterior mean of μ, ``a, b`` = a_n and b_n, ``kappa`` = κ, ``n`` = Σ ω, or of the cells of
-each column that are there, (p,).
+Symbols: ``mean`` = posterior mean of μ, ``a, b`` = a_n and b_n, ``kappa`` = κ, ``n`` = Σ ω, or of the cells
+of each column that are there, (p,).
 """
 
 from fractions import Fraction
@@ -47,8 +47,8 @@ class OneComponent(NamedTuple):
         n = [sums.value(0, j + p) for j in range(1, p + 1)]
         means = [sums.value(0, j) / n_j if n_j else Fraction(0) for j, n_j in enumerate(n, start=1)]
         scatter = [sums.value(j, j) - n_j * m**2 for j, (n_j, m) in enumerate(zip(n, means), start=1)]
-        arrays = (np.array(values, dtype=float) for values in (n, means, scatter))
-        return cls._from(model, *arrays, float(sums.value(0, 0)))
+        counts, mean, squares = (np.array(values, dtype=float) for values in (n, means, scatter))
+        return cls._from(model, counts, mean, squares, float(sums.value(0, 0)))
 
     @classmethod
     def rounded(cls, model: Any, rows: Any) -> "OneComponent":

@@ -61,7 +61,9 @@ class SphericalGaussian(GaussianComponent):
 
     def parameters(self, c):
         variance = -0.5 / c[..., 0]
-        return GaussianParameters(self.origin + variance[..., None] * c[..., 1 : self.n_features + 1], variance)
+        return GaussianParameters(
+            self.origin + variance[..., None] * c[..., 1 : self.n_features + 1], variance
+        )
 
     def log_prior(self, parameters):
         (b, beta), (mu, variance), kappa = self.variance_prior, parameters, self.kappa
@@ -70,7 +72,7 @@ class SphericalGaussian(GaussianComponent):
         return log_p - 0.5 * (kappa * square / variance + self.n_features * width)
 
     def _posterior(self, T):
-        """N, κ + N (..., 1 or p), posterior mean from the origin (..., p), shape and scale of σ², (..., 1)."""
+        """N, κ + N (..., 1 or p), posterior mean from the origin (..., p), shape and scale of σ²."""
         p, (b, beta) = self.n_features, self.variance_prior
         second, first = T[..., :1], T[..., 1 : p + 1]
         N = T[..., p + 1 : -1] if self.has_gaps else T[..., p + 1 :]

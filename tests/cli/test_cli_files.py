@@ -1,7 +1,7 @@
-"""Files as they lie about: text, dates, missing values, separators, row numbers, and what the commands say of them.
+"""Files as they lie about: text, dates, missing values, separators and row numbers.
 
-The tables are the first rows of files in public repositories: palmerpenguins (allisonhorst/palmerpenguins), titanic
-(mwaskom/seaborn-data), AirPassengers (selva86/datasets), and swiss as R's write.csv writes it.
+The tables are the first rows of files in public repositories: palmerpenguins (allisonhorst/palmerpenguins),
+titanic (mwaskom/seaborn-data), AirPassengers (selva86/datasets), and swiss as R's write.csv writes it.
 """
 
 import json
@@ -63,7 +63,12 @@ def run(tmp_path, monkeypatch):
     from sgevidence.cli._app import app
 
     monkeypatch.chdir(tmp_path)
-    for name, text in (("penguins", PENGUINS), ("titanic", TITANIC), ("passengers", PASSENGERS), ("swiss", SWISS)):
+    for name, text in (
+        ("penguins", PENGUINS),
+        ("titanic", TITANIC),
+        ("passengers", PASSENGERS),
+        ("swiss", SWISS),
+    ):
         (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
     (tmp_path / "german.csv").write_text(GERMAN, encoding="latin-1")
     (tmp_path / "swiss.tsv").write_text(SWISS.replace(",", "\t"), encoding="utf-8")
@@ -74,16 +79,31 @@ def run(tmp_path, monkeypatch):
     "words, message",
     [
         ("penguins.csv --target body_mass_g", r"'species' has text, 'Adelie' in row 0 .*--factor species$"),
-        ("penguins.csv --target body_mass_g --features bill_depth_mm", r"'bill_depth_mm' has no value in row 3.*--dropna$"),
-        ("titanic.csv --target survived --features age", r"column 'age' has no value in row 5, counted from 0: fill"),
+        (
+            "penguins.csv --target body_mass_g --features bill_depth_mm",
+            r"'bill_depth_mm' has no value in row 3.*--dropna$",
+        ),
+        (
+            "titanic.csv --target survived --features age",
+            r"column 'age' has no value in row 5, counted from 0: fill",
+        ),
         ("titanic.csv --target survived --features deck --dropna", r"column 'deck' has text, 'C' in row 1 "),
-        ("passengers.csv --target value", r"'date' has dates, '1949-01-01' in row 0 .*give numbers, .* --features,"),
+        (
+            "passengers.csv --target value",
+            r"'date' has dates, '1949-01-01' in row 0 .*give numbers, .* --features,",
+        ),
         ("german.csv --target Alter --sep ;", r"not utf-8: give --encoding latin-1$"),
         ("german.csv --target Alter --encoding latin-1", r"Expected 1 columns, got 3; give --sep ';'$"),
-        ("german.csv --target Alter --encoding latin-1 --sep ;", r"'Größe' has text, '1,75' in row 0 .*--decimal ,"),
+        (
+            "german.csv --target Alter --encoding latin-1 --sep ;",
+            r"'Größe' has text, '1,75' in row 0 .*--decimal ,",
+        ),
         ("penguins.csv --mixture 1-999999999 --features body_mass_g", "100 components at most"),
         ("penguins.csv --mixture 2 --features body_mass_g,sex --factor sex --dropna", "no factors"),
-        ("penguins.csv --target sex --features body_mass_g,island --factor island --dropna", "softmax has no factors"),
+        (
+            "penguins.csv --target sex --features body_mass_g,island --factor island --dropna",
+            "softmax has no factors",
+        ),
         ("penguins.csv --target body_mass_g --select --factor sex", "takes no --factor"),
         ("penguins.csv --target body_mass_g --features island --factor sex --dropna", "'island' has text"),
         ("no_such.csv --target y", "there is no file"),
@@ -95,7 +115,16 @@ def test_what_is_in_the_way_is_named(run, words, message):
 
 
 def test_text_as_factors(run):
-    words = ["compare", "penguins.csv", "--target", "body_mass_g", "--dropna", "--factor", "species", "--json"]
+    words = [
+        "compare",
+        "penguins.csv",
+        "--target",
+        "body_mass_g",
+        "--dropna",
+        "--factor",
+        "species",
+        "--json",
+    ]
     out = run(*words, "--features", "bill_depth_mm", "--features", "bill_depth_mm,species")
     assert out.exit_code == 0, out.output
     found = {row["model"]: row["log_evidence"] for row in json.loads(out.stdout)}
@@ -144,9 +173,13 @@ def test_counted_rows_are_no_column_unless_named(tmp_path):
 
 def test_trials(run, tmp_path):
     (tmp_path / "shots.csv").write_text("hits,shots,distance\n5,9,1\n3,8,2\n2,9,3\n1,7,4\n0,6,5\n")
-    out = run("compare", "shots.csv", "--target", "hits", "--trials", "shots", "--family", "binomial", "--json")
+    out = run(
+        "compare", "shots.csv", "--target", "hits", "--trials", "shots", "--family", "binomial", "--json"
+    )
     assert out.exit_code == 0, out.output
-    assert "linear has no trials" in run("compare", "shots.csv", "--target", "hits", "--trials", "shots").stderr
+    assert (
+        "linear has no trials" in run("compare", "shots.csv", "--target", "hits", "--trials", "shots").stderr
+    )
 
 
 def test_text_late_in_a_file_is_found(tmp_path):
@@ -208,3 +241,30 @@ def test_a_comparison_of_mixtures_is_that_of_the_library(run):
     rows = RowSource("penguins.csv", columns=["body_mass_g"], dropna=True)
     table = compare({"K=1": BayesianGMM(1, random_state=0).fit(rows.read().X)})
     assert json.loads(out.stdout)[0]["log_evidence"] == table["log_evidence"].iloc[0]
+
+
+def test_mixtures_take_cells_that_are_missing(run, tmp_path):
+    words = (
+        "compare",
+        "penguins.csv",
+        "--mixture",
+        "1,2",
+        "--features",
+        "bill_length_mm,body_mass_g",
+        "--json",
+    )
+    out = run(*words)
+    assert out.exit_code == 0, out.output
+    X = RowSource("penguins.csv", columns=["bill_length_mm", "body_mass_g"])
+    one = BayesianGMM(1, random_state=0).fit(X)
+    found = {row["model"]: row["log_evidence"] for row in json.loads(out.stdout)}
+    assert found["K=1"] == pytest.approx(one.log_evidence_, abs=1e-9)
+    assert (
+        np.isnan(X.read(keep_missing=True).X.to_pandas().to_numpy()).sum() == 2 and one.n_samples_seen_ == 13
+    )
+    with pytest.raises(ValueError, match="has no value in row 3"):
+        BayesianGMM(covariance_type="full").fit(X)
+    again = run(*words, "--checkpoint", tmp_path / "models")
+    assert again.exit_code == 0, again.output
+    assert "no value in row 3" in run(*words, "--covariance", "full").stderr
+    assert run(*words, "--dropna").stdout != out.stdout

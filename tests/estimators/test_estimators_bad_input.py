@@ -75,12 +75,20 @@ OF_TARGETS = {
     "inf in y": ("y contains infinity", dict(y=lambda d: spoilt(d["y"], np.inf))),
     "too few targets": ("inconsistent numbers of samples", dict(y=lambda d: d["y"][1:])),
 }
-CASES = [(kind, *case) for kind in KINDS for case in EVERY_KIND.values()] + [
-    (kind, *case) for kind in WITH_TARGETS for case in OF_TARGETS.values()
-]
-CASE_IDS = [f"{kind}-{name}" for kind in KINDS for name in EVERY_KIND] + [
-    f"{kind}-{name}" for kind in WITH_TARGETS for name in OF_TARGETS
-]
+#: Mixtures take cells that are missing.
+TAKES_GAPS = {"gmm"}
+CASES = [
+    (kind, *case)
+    for kind in KINDS
+    for name, case in EVERY_KIND.items()
+    if not (kind in TAKES_GAPS and name == "nan in X")
+] + [(kind, *case) for kind in WITH_TARGETS for case in OF_TARGETS.values()]
+CASE_IDS = [
+    f"{kind}-{name}"
+    for kind in KINDS
+    for name in EVERY_KIND
+    if not (kind in TAKES_GAPS and name == "nan in X")
+] + [f"{kind}-{name}" for kind in WITH_TARGETS for name in OF_TARGETS]
 
 
 @functools.cache
@@ -143,7 +151,7 @@ def test_missing_entries_among_objects(kind, value):
         return out
 
     message = "{} contains NaN or another missing value, .* in row 3"
-    names = ["X", "sample_weight"] + ["y"] * (kind in WITH_TARGETS)
+    names = ["X"] * (kind not in TAKES_GAPS) + ["sample_weight"] + ["y"] * (kind in WITH_TARGETS)
     for name, est in itertools.product(names, (estimator(kind), fitted(kind))):
         spoil = lambda d, name=name: holed(d.get(name, np.ones(N)))  # noqa: E731
         refused(est, ValueError, message.format(name), **call(kind, **{name: spoil}))
@@ -440,12 +448,21 @@ def test_weights_that_sum_to_one_are_one_row(kind, rng):
 NAMED = pd.DataFrame({"size": [1.0, 2.0, 3.0], "age": [4.0, 5.0, 7.0]})
 BAD_CELLS = [
     (lambda X: X.assign(age=["4", "five", "6"]), r"to float: 'five', in row 1 of column 'age' of X"),
-    (lambda X: X.assign(age=[4.0, np.nan, np.nan]), r"X contains NaN in row 1 of column 'age', and in 1 more"),
+    (
+        lambda X: X.assign(age=[4.0, np.nan, np.nan]),
+        r"X contains NaN in row 1 of column 'age', and in 1 more",
+    ),
     (lambda X: X.assign(age=[4.0, 5.0, -np.inf]), r"X contains infinity in row 2 of column 'age'"),
     (lambda X: X.assign(age=pd.array([4, None, 6], "Int64")), r"NaN.* in row 1 of column 'age'"),
     (lambda X: X.assign(age=pd.to_datetime(["2020-01-01"] * 3)), r"2020-01-01.* in row 0 of column 'age'"),
-    (lambda X: X.assign(age=[4, pd.Timestamp("2020-01-02"), 6]), r"dates.* 2020-01-02.* row 1 of column 'age'"),
-    (lambda X: X.assign(age=pd.Categorical(["a", "b", "a"])), r"to float: 'a', in row 0 of column 'age' of X"),
+    (
+        lambda X: X.assign(age=[4, pd.Timestamp("2020-01-02"), 6]),
+        r"dates.* 2020-01-02.* row 1 of column 'age'",
+    ),
+    (
+        lambda X: X.assign(age=pd.Categorical(["a", "b", "a"])),
+        r"to float: 'a', in row 0 of column 'age' of X",
+    ),
     (lambda X: X.to_numpy() * [[1], [1], [np.nan]], r"X contains NaN in row 2 of column 0"),
     (lambda X: [[1.0, 2.0], [1.0, "x"], [1.0, 3.0]], r"to float: 'x', in row 1 of column 1 of X"),
 ]
@@ -455,6 +472,8 @@ BAD_CELLS = [
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_bad_cell_is_named(kind, change, message):
     """The column and the first row, in fit, partial_fit and scores."""
+    if kind in TAKES_GAPS and "NaN" in message:
+        return
     y = [0.0, 1.0, 2.0] if kind in WITH_TARGETS else None
     stated = as_given(estimator(kind))
     for method in ("fit", "partial_fit"):

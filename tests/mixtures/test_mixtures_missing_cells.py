@@ -15,7 +15,13 @@ from sklearn.utils import get_tags
 from sgevidence import BayesianGMM, BayesianLinearRegression, load, predictive_check, save
 from sgevidence.history import Rows
 from sgevidence.mixtures import _evidence
-from sgevidence.models import DiagonalGaussian, MixtureModel, SphericalGaussian, SphericalMixtureModel, value_and_grad
+from sgevidence.models import (
+    DiagonalGaussian,
+    MixtureModel,
+    SphericalGaussian,
+    SphericalMixtureModel,
+    value_and_grad,
+)
 from sgevidence.models import _natural_variances as natural
 from sgevidence.models._one_component import OneComponent
 from sgevidence.samplers._ways import mixture_answer
