@@ -6,13 +6,16 @@ from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._categorical_mixture import BayesianCategoricalMixture
 from ._collections import is_dask, names_of, refuse_unknown_sizes
+from ._concordance import concordance, has_times
 from ._custom import BayesianModel
 from ._dimensions import dimensions, places, scalar_names
 from ._documentation import documented
+from ._effects import CurveDraws, curves, level_effects
 from ._every_k import error_covariance, one_walk, one_walk_of_clones
 from ._given import at_once
 from ._glm import BayesianGLM
 from ._gmm import BayesianGMM
+from ._hmm import BayesianHMM
 from ._input import (
     column_indices,
     fingerprint,
@@ -30,7 +33,7 @@ from ._softmax_regression import BayesianSoftmaxRegression
 from ._sources import RowSource
 from ._standardising import Learnt, Standardising, holds_rows, takes_units
 from ._summary import ParameterTable, bounds, heading, percent, warned, weighted_quantiles
-from ._text_files import ROW_NAMES
+from ._text_files import ROW_NAMES, TextFormat
 from ._transaction import all_or_nothing
 from ._unit_watch import UnitWatch
 from ._units import MIN_ROWS as MIN_UNIT_ROWS
@@ -44,6 +47,7 @@ __all__ = [
     "BayesianCategoricalMixture",
     "BayesianGLM",
     "BayesianGMM",
+    "BayesianHMM",
     "BayesianLinearRegression",
     "BayesianModel",
     "BayesianSoftmaxRegression",
@@ -52,8 +56,12 @@ __all__ = [
     "RowSource",
     "Learnt",
     "Standardising",
+    "TextFormat",
     "Units",
     "UnitWatch",
+    "CurveDraws",
+    "curves",
+    "level_effects",
     "FitTasks",
     "fit_tasks",
     "task_of",
@@ -63,6 +71,7 @@ __all__ = [
     "cells_named",
     "bounds",
     "column_indices",
+    "concordance",
     "dimensions",
     "error_covariance",
     "Fold",
@@ -70,6 +79,7 @@ __all__ = [
     "fingerprint",
     "generator",
     "is_dask",
+    "has_times",
     "heading",
     "holds_rows",
     "takes_units",

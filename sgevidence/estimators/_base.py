@@ -17,6 +17,7 @@ from ..exceptions import DivergenceError, ImpossibleRowsError
 from ..history import Rows, workers
 from ..models import Model, far_columns
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
+from ..transitions import State
 from ._bad_cells import validated
 from ._callbacks import fit_tasks
 from ._folding import learn_by_sums
@@ -185,8 +186,9 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _prior_conflict(self, rows: Rows) -> str | None:
         """Parts of the posterior, or of these rows, that contradict the prior."""
-        cloud = self.particles_, self.particle_weights_
-        return prior_conflict(self._model, *cloud, rows, self._units is not None)
+        state = None if self._stream is None else self._stream.state
+        theta, W = state.nodes if isinstance(state, State) else (self.particles_, self.particle_weights_)
+        return prior_conflict(self._model, theta, W, rows, self._units is not None)
 
     @property
     def _is_centred(self) -> bool:
@@ -236,7 +238,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """All rows at once."""
         result: EvidenceResult = sampler.run(self._model, rows, generator(self.random_state), progress)
         self._stream, self._result = None, result
-        self._report(result, result.weights)
+        self._report(result)
         progress.done(
             f"{len(rows)} rows, log evidence {self.log_evidence_:.2f} "
             f"± {result.log_evidence_std:.2f} nats, {result.wall_time:.1f} s"
@@ -253,16 +255,15 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         state, new = sampler.update(state, self._model, rows, rng, progress)
         records = thinned(records + new)
         self._stream, self._result = Stream(rng, state, records), None
-        self._report(state, state.all_weights.W)
+        self._report(state)
         for complaint in sampler.complaints(new):
             warn_caller(complaint)
 
-    def _report(self, answer: Any, weights: np.ndarray) -> None:
-        unit = 0.0 if self._units is None else self._log_unit * self._weight_seen
+    def _report(self, answer: Any) -> None:
+        is_relative = getattr(self, "evidence_is_relative_", False)  # to a null model: units cancel
+        unit = 0.0 if self._units is None or is_relative else self._log_unit * self._weight_seen
         self.log_evidence_ = answer.log_evidence - unit
         self.log_evidence_std_ = answer.log_evidence_std
-        self.particles_ = answer.theta
-        self.particle_weights_ = weights
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         """Validated rows in the form that the model was fitted on."""

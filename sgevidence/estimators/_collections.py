@@ -10,8 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..history import ADDED_AT_ONCE, add_all, add_in_order
+from ._file_columns import Part
 from ._known import WithKnown
-from ._sources import BATCH, Part, RowSource
+from ._sources import BATCH, RowSource
 
 #: A function of the number of a part and of its rows.
 OfPart = Callable[[int, Part], Any]
@@ -202,9 +203,7 @@ def collection_of(
     known = X if isinstance(X, WithKnown) else WithKnown(X, None)
     if not is_dask(known.X):
         return None
-    return DaskCollection(
-        X=known.X, y=y, sample_weight=sample_weight, offset=known.offset, trials=known.trials
-    )
+    return DaskCollection(X=known.X, y=y, sample_weight=sample_weight, **known.given)
 
 
 def together(parts: Sequence[Part]) -> Part:

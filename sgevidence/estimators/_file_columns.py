@@ -2,9 +2,20 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+
+class Part(NamedTuple):
+    """Rows that have been read."""
+
+    X: Any  #: pyarrow.Table of float64, and of levels of factors, whose names are those of the features
+    y: np.ndarray | None
+    sample_weight: np.ndarray | None
+    offset: np.ndarray | None
+    trials: np.ndarray | None
+    event: np.ndarray | None
 
 
 def pyarrow() -> Any:
@@ -70,11 +81,21 @@ def as_target(column: Any, name: str, first: int) -> Any:
     return as_numbers(column, name, first) if is_fraction else column
 
 
-def decoded(column: Any) -> Any:
+def decoded(column: Any, name: str = "", first: int = 0) -> Any:
     """The values of a dictionary, as categories of a data frame are written."""
     import pyarrow.types as kinds
 
     return column.cast(column.type.value_type) if kinds.is_dictionary(column.type) else column
+
+
+def gap_words(name: str, gaps: np.ndarray, first: int) -> str:
+    """Words on a column that has no value in some rows, before which ``first`` rows of the file are."""
+    row, others = first + int(np.argmax(gaps)), int(gaps.sum()) - 1
+    more = f", and in {others} more" if others else ""
+    return (
+        f"column {name!r} has no value in row {row}, counted from 0{more}: fill it, or leave such rows out "
+        "by dropna=True"
+    )
 
 
 def may_go_on(kind: Any) -> bool:

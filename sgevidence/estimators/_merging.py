@@ -109,7 +109,7 @@ def _add(whole: EvidenceEstimator, other: EvidenceEstimator) -> None:
     whole.data_fingerprint_ = joined_fingerprint(whole.data_fingerprint_, other.data_fingerprint_, n_bytes)
     whole.n_samples_seen_ += other.n_samples_seen_
     whole._weight_seen += other._weight_seen
-    whole._report(state, state.all_weights.W)
+    whole._report(state)
     if whole._units is not None:
         sums = state.memory.statistics
         at = range(1, len(sums.exponents))

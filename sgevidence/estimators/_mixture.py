@@ -110,7 +110,7 @@ class MixtureEstimator(DensityEstimator):
     def _components_of_run(self) -> ComponentEvidence | None:
         """Evidences that the sampler has met on its way, of the rows at that time."""
         state = None if self._stream is None else self._stream.state
-        return getattr(getattr(state, "adaptation", self._result), "components", None)
+        return getattr(self._result if state is None else state, "components", None)
 
     def fit_predict(self, X: Any, y: None = None, sample_weight: Any = None) -> np.ndarray:
         """:meth:`fit`, then :meth:`predict` of the same rows.
@@ -200,10 +200,10 @@ class MixtureEstimator(DensityEstimator):
         return self._posterior_mean_and_std(name)[0]
 
 
-def unclear_labels(confusion: np.ndarray) -> list[str]:
-    """A sentence that two components may be one another, from the probabilities (K, K) of an exchange."""
+def unclear_labels(confusion: np.ndarray, of: str = "components") -> list[str]:
+    """A sentence that two of them may be one another, from the probabilities (K, K) of an exchange."""
     pairs = [f"{k} and {j}" for k, j in np.argwhere(np.triu(confusion >= CONFUSED))]
     if not pairs:
         return []
     words = ", ".join(pairs[:3]) + (", and others" if len(pairs) > 3 else "")
-    return [f"labels: the posterior hardly tells apart components {words}; ignore their numbers."]
+    return [f"labels: the posterior hardly tells apart {of} {words}; ignore their numbers."]

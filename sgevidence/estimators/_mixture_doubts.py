@@ -21,10 +21,9 @@ def doubt_of_run(model: Any, result: EvidenceResult) -> str | None:
 
 def doubt_of_stream(model: Any, state: Any) -> str | None:
     """Doubts of a stream whose sampler asks strata where it can, by its state after the last rows."""
-    adaptation = getattr(state, "adaptation", None)
-    found, n = getattr(adaptation, "components", None), getattr(adaptation, "folded", 0.0)
+    found, n = getattr(state, "answered", (0.0, None))[1], getattr(state, "answered", (0.0, None))[0]
     if found is not None:
-        n, way = found.n, "strata of the components in use"
+        way = "strata of the components in use"
     elif n:
         way = "sums over all rows"
     else:

@@ -11,7 +11,7 @@ from ..particles import log_sum_exp, spread
 from ..samplers import EvidenceResult, diagnostics, evidence_path
 from ._dimensions import DIMENSIONS
 from ._documentation import described
-from ._standardising import Learnt, Standardising
+from ._standardising import Drawn, Learnt, Standardising
 from ._stream import Stream
 from ._summary import ParameterTable, parameter_table
 
@@ -24,8 +24,8 @@ class PosteriorReports(Standardising):
 
     log_evidence_: Any = Learnt()
     log_evidence_std_: Any = Learnt()
-    particles_: Any = Learnt()
-    particle_weights_: Any = Learnt()
+    particles_: Any = Drawn(lambda result: result.theta, lambda state: state.theta)
+    particle_weights_: Any = Drawn(lambda result: result.weights, lambda state: state.all_weights.W)
     _model: Model
     _stream: Stream | None
     _result: EvidenceResult | None
@@ -112,6 +112,10 @@ class PosteriorReports(Standardising):
         """A line above the table on the priors and their units."""
         return []
 
+    def _summarised(self, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The parameters of the summary, (M, ...) each, from all named ones."""
+        return named
+
     def _summary_notes(self) -> list[str]:
         """Sentences below the table of parameters."""
         return []
@@ -161,8 +165,11 @@ class PosteriorReports(Standardising):
             return np.log(self.particle_weights_)
 
     def _posterior_mean_and_std(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Draws of a named parameter, exchangeable components in common slots."""
-        values = self._parameters(self.particles_)[name]
+        """Moments of a named parameter, exchangeable components in common slots."""
+        return self._mean_and_std(self._parameters(self.particles_)[name])
+
+    def _mean_and_std(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Moments of a function of the particles, (M, ...)."""
         mean = np.tensordot(self.particle_weights_, values, axes=1)
         deviation = values - mean  # brought to one by powers of two, so that no square overflows
         exponent = np.frexp(np.abs(deviation).max(axis=0))[1]

@@ -102,7 +102,7 @@ class SeriesEstimator(EvidenceEstimator):
             W = state.all_weights.W
             nothing = ChunkRecord(0, 0.0, 0.0, 0.0, 0, float(len(W)), np.zeros(0), len(W), total_weight=0.0)
             self._stream, self._result = Stream(rng, state, [nothing]), None
-            self._report(state, W)
+            self._report(state)
             self.log_evidence_std_ = 0.0
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> LinearModel:

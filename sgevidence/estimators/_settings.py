@@ -4,11 +4,13 @@ A sampler's state, the model inside it and the evidence so far all belong to the
 call.  With others the next rows would give the evidence of neither model.
 """
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
 from ..samplers import SGAIS
 
@@ -30,7 +32,7 @@ def _default_parameters() -> dict[str, Any]:
 def settings(estimator: Any) -> dict[str, Any]:
     """Values of all parameters by name, of those that are objects the class; None as sampler is SGAIS()."""
     found: dict[str, Any] = {}
-    for name, value in estimator.get_params(deep=True).items():
+    for name, value in _parameters(estimator):
         *_, last = name.split("__")
         if last == "sampler" and value is None:
             value = default_sampler()
@@ -38,6 +40,23 @@ def settings(estimator: Any) -> dict[str, Any]:
         if last not in FREE:
             found[name] = _value(value)
     return found
+
+
+def _parameters(estimator: Any) -> Iterator[tuple[str, Any]]:
+    """Names and values of ``get_params(deep=True)``; the signature of a class is looked at once."""
+    if type(estimator).get_params is not BaseEstimator.get_params:  # of pipelines, which add their steps
+        yield from estimator.get_params(deep=True).items()
+        return
+    for name in _names(type(estimator)):  # type: ignore[arg-type]
+        value = getattr(estimator, name)
+        yield name, value
+        if hasattr(value, "get_params") and not isinstance(value, type):
+            yield from ((f"{name}__{key}", part) for key, part in value.get_params(deep=True).items())
+
+
+@cache
+def _names(cls: type) -> list[str]:
+    return sorted(inspect.signature(cls).parameters)
 
 
 def settings_of_all(models: Iterable[tuple[str, Any]]) -> dict[str, Any]:

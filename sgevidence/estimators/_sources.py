@@ -1,36 +1,29 @@
 """Rows in files, in the place of X: which columns are what; a row that is not whole is refused by name."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ._file_columns import as_numbers, as_target, decoded, files_of, one_at_a_time, pyarrow, read_numbers
+from ._file_columns import (
+    Part,
+    as_numbers,
+    as_target,
+    decoded,
+    files_of,
+    gap_words,
+    one_at_a_time,
+    pyarrow,
+    read_numbers,
+)
 from ._standardising import warn_caller
 from ._text_files import TextFormat, row_names, sep_words
 
 #: Rows of a call of ``partial_fit``, however files and row groups cut them: 8 MB for ten columns.
 BATCH = 100_000
 #: Formats of pyarrow by the ending of a file's name.
-FORMATS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "ipc",
-    ".feather": "ipc",
-    ".ipc": "ipc",
-    ".csv": "csv",
-    ".tsv": "csv",
-}
-
-
-class Part(NamedTuple):
-    """Rows that have been read."""
-
-    X: Any  #: pyarrow.Table of float64, and of levels of factors, whose names are those of the features
-    y: np.ndarray | None
-    sample_weight: np.ndarray | None
-    offset: np.ndarray | None
-    trials: np.ndarray | None
+FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv"}
+FORMATS |= dict.fromkeys([".arrow", ".feather", ".ipc"], "ipc")
 
 
 class RowSource:
@@ -55,8 +48,8 @@ class RowSource:
     dropna : bool, default=False
         Leave out rows in which a value is missing (null or nan) and count them in ``n_dropped``.  False: such
         a row is an error that names file, column and row, unless the estimator takes cells that are missing.
-    trials : str, optional
-        Column of the trials of a binomial :class:`~sgevidence.BayesianGLM`.
+    trials, event : str, optional
+        Columns of the trials of a binomial :class:`~sgevidence.BayesianGLM`, and of the event of times.
     factors : list of str, default=()
         Columns of X whose values are levels, text or numbers, for ``terms=[Factor(name)]`` of the estimator.
     sep : str, optional
@@ -115,6 +108,7 @@ class RowSource:
         offset: str | None = None,
         dropna: bool = False,
         trials: str | None = None,
+        event: str | None = None,
         factors: Sequence[str] = (),
         sep: str | None = None,
         decimal: str = ".",
@@ -128,12 +122,13 @@ class RowSource:
         self.sample_weight = sample_weight
         self.offset = offset
         self.trials = trials
+        self.event = event
         self.dropna = dropna
         self.factors = list(factors)
         self.sep, self.decimal, self.thousands, self.encoding = sep, decimal, thousands, encoding
         self.n_dropped = 0
         self.left_out: list[str] = []
-        others = [name for name in (target, sample_weight, offset, trials) if name is not None]
+        others = [name for name in (target, sample_weight, offset, trials, event) if name is not None]
         named = [*(self.columns or self.factors), *others]
         if twice := sorted({name for name in named if named.count(name) > 1}):
             raise ValueError(f"columns {twice} have two roles: each has one")
@@ -141,7 +136,17 @@ class RowSource:
             raise ValueError(f"factors {lost} are not among columns={self.columns}")
 
     def __repr__(self) -> str:
-        names = ("target", "columns", "sample_weight", "offset", "trials", "dropna", "factors", "sep")
+        names = (
+            "target",
+            "columns",
+            "sample_weight",
+            "offset",
+            "trials",
+            "event",
+            "dropna",
+            "factors",
+            "sep",
+        )
         given = [
             f", {name}={value!r}" for name in names if (value := getattr(self, name)) not in (None, False, [])
         ]
@@ -160,7 +165,7 @@ class RowSource:
         Returns
         -------
         Part
-            ``X`` (pyarrow.Table), ``y``, ``sample_weight``, ``offset``, ``trials``.
+            ``X`` (pyarrow.Table), ``y``, ``sample_weight``, ``offset``, ``trials``, ``event``.
         """
         return self._part(list(self._tables(only_X, keep_missing)), only_X)
 
@@ -190,7 +195,7 @@ class RowSource:
 
     def _roles(self, only_X: bool) -> dict[str, str]:
         """Columns to read beside X, with what they are."""
-        roles = {"offset": self.offset, "trials": self.trials}
+        roles = {"offset": self.offset, "trials": self.trials, "event": self.event}
         if not only_X:
             roles |= {"target": self.target, "sample_weight": self.sample_weight}
         return {name: role for role, name in roles.items() if name is not None}
@@ -199,14 +204,14 @@ class RowSource:
         """Columns of X."""
         if self.columns is not None:
             return self.columns
-        others = (self.target, self.sample_weight, self.offset, self.trials, *self.left_out)
+        others = (*self._roles(False), *self.left_out)
         return [name for name in names if name not in others]
 
     def _part(self, tables: list[Any], only_X: bool) -> Part:
         table = pyarrow().concat_tables(tables, promote_options="permissive")  # whole numbers and fractions
         by_role = {role: table.column(name).to_numpy() for name, role in self._roles(only_X).items()}
         X = table.select(self._features(table.column_names))
-        return Part(X, *map(by_role.get, ("target", "sample_weight", "offset", "trials")))
+        return Part(X, *map(by_role.get, ("target", "sample_weight", "offset", "trials", "event")))
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -263,8 +268,7 @@ class RowSource:
         paths = [str(file) for file in files]
         try:
             if formats == {"csv"}:
-                known = [name for name in (self.sample_weight, self.offset, self.trials) if name is not None]
-                used = None if self.columns is None else {*self.columns, *known}
+                used = None if self.columns is None else {*self.columns, *self._roles(False)}
                 return self._text.dataset(paths, used, self.target, self.factors)
             return ds.dataset(paths, format=formats.pop()), None
         except (pyarrow().ArrowException, OSError, ValueError) as error:
@@ -279,22 +283,14 @@ class RowSource:
             column, is_target = table.column(k), roles.get(name) == "target"
             if unread and name in unread:
                 column = read_numbers(column, name, self._text, first, is_target)
-            if name in self.factors:
-                column = decoded(column)
-            else:
-                column = (as_target if is_target else as_numbers)(column, name, first)
-            table = table.set_column(k, name, column)
-            if keep_missing and name not in roles and not self.dropna and name not in self.factors:
-                table = table.set_column(k, name, column.fill_null(np.nan))
-                continue
+            read = decoded if name in self.factors else as_target if is_target else as_numbers
+            column = read(column, name, first)
             gaps = column.is_null(nan_is_null=True).to_numpy()
+            if keep_missing and name not in (*roles, *self.factors) and not self.dropna:
+                column, gaps = column.fill_null(np.nan), np.zeros_like(gaps)
             if gaps.any() and not self.dropna:
-                row, others = first + int(np.argmax(gaps)), int(gaps.sum()) - 1
-                more = f", and in {others} more" if others else ""
-                raise ValueError(
-                    f"column {name!r} has no value in row {row}, counted from 0{more}: fill it, or leave "
-                    "such rows out by dropna=True"
-                )
+                raise ValueError(gap_words(name, gaps, first))
+            table = table.set_column(k, name, column)
             missing |= gaps
         self.n_dropped += int(missing.sum())
         return table.filter(pyarrow().array(~missing)) if missing.any() else table

@@ -3,6 +3,7 @@
 import copy
 import sys
 import warnings
+from collections.abc import Callable
 from textwrap import fill
 from typing import Any
 
@@ -40,6 +41,21 @@ class Learnt:
             return self
         estimator._must_have_learnt(self.name)
         raise AttributeError(f"{type(estimator).__name__} has no {self.name}")
+
+
+class Drawn(Learnt):
+    """An attribute that is read from the sampler's answer, or from a stream's state."""
+
+    def __init__(self, of_result: Callable[[Any], Any], of_state: Callable[[Any], Any]) -> None:
+        self.of_result, self.of_state = of_result, of_state
+
+    def __get__(self, estimator: Any, owner: type | None = None) -> Any:
+        if estimator is None:
+            return self
+        estimator._must_have_learnt(self.name)
+        if estimator._result is not None:
+            return self.of_result(estimator._result)
+        return self.of_state(estimator._stream.state)
 
 
 class Standardising(BaseEstimator):

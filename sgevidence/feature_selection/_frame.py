@@ -1,21 +1,15 @@
-"""Subsets as a DataFrame: imported only where pandas is installed."""
+"""The best subsets as a DataFrame: imported only where pandas is installed."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pandas import DataFrame, Index
+from pandas import DataFrame
 
-from ._subset_table import Summarised
+from ._table import Subsets
 
 
-class SubsetFrame(Summarised, DataFrame):
-    """A DataFrame that prints its subsets; parts of it and what is computed from it are plain DataFrames."""
+class SubsetFrame(Subsets, DataFrame):
+    """A DataFrame that prints as a summary, as its first rows do."""
 
     @property
     def _constructor(self) -> Any:
-        return DataFrame
-
-
-def subset_frame(columns: Mapping[str, Any], index: Sequence[str]) -> DataFrame:
-    """The table of a selector."""
-    return SubsetFrame(columns, index=Index(index, name="model"))
+        return SubsetFrame

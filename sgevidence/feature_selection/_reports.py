@@ -24,7 +24,7 @@ from ..models import LinearModel
 from ..samplers import Progress
 from ._average import Average
 from ._posterior import LISTED, Posterior, posterior
-from ._subset_table import SubsetTable
+from ._table import SubsetTable
 
 #: Inclusion probability from which on a column is selected: the median probability model.
 SELECTED = 0.5
@@ -62,7 +62,11 @@ class SubsetReports(Standardising):
 
     @property
     def models_(self) -> Any:
-        """The best subsets, at most 100, as a table."""
+        """The best subsets, at most 100, as a table that prints log evidences and probabilities.
+
+        Its columns are ``columns``, ``size``, ``log_evidence``, ``log_evidence_std``, ``log_prior`` and
+        ``probability``.
+        """
         found = self._posterior("models_")
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         subsets = [tuple(names[j] for j in one) for one in found.columns[:LISTED]]
@@ -79,9 +83,11 @@ class SubsetReports(Standardising):
         index = [", ".join(map(str, one)) or "null" for one in subsets]
         if find_spec("pandas") is None:
             return SubsetTable(table, index)
-        from ._frame import subset_frame
+        from pandas import Index
 
-        return subset_frame(table, index)
+        from ._frame import SubsetFrame
+
+        return SubsetFrame(table, index=Index(index, name="model"))
 
     @property
     def log_evidence_(self) -> float:

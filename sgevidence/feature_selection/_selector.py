@@ -232,7 +232,15 @@ class EvidenceFeatureSelector(
         self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, trials: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        trials: Any = None,
+        event: Any = None,
+    ) -> Self:
         """Forget what was seen and learn from these rows.
 
         Parameters
@@ -245,6 +253,8 @@ class EvidenceFeatureSelector(
             Added to the linear predictor of a :class:`BayesianGLM`.
         trials : int or array-like of shape (n_samples,), optional
             The family ``"binomial"`` needs them.
+        event : bool or array-like of shape (n_samples,), optional
+            False where a time is censored.
 
         Returns
         -------
@@ -255,7 +265,7 @@ class EvidenceFeatureSelector(
         ValueError
             On bad input; nothing has changed then.
         """
-        known = given_of(offset, trials)
+        known = given_of(offset, trials, event)
         return self._learn(X, y, sample_weight, reset=True, known=known)
 
     @available_if(_keeps_sums)

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from ..models import ComponentFamily
+from ..models import ComponentFamily, log_dirichlet
 from ..particles import systematic
 from ._doubts import doubt_of
 from ._exact import exact_strata
@@ -38,7 +38,7 @@ from ._limits import MOST_COMPONENTS, copies, most_rows
 from ._occupied import sample_in_use
 from ._partial_rows import partial_answers
 from ._stratum import Stratum, covariance_of, single, stratum
-from ._sweeps import Problem, log_dirichlet
+from ._sweeps import Problem
 
 #: Nats below the sum at which a stratum ends the walk, if ENDING of them are and they fall.
 NEGLIGIBLE, ENDING = 6.0, 2

@@ -18,6 +18,8 @@ import numpy as np
 
 #: Groups of rows of like probability.
 N_GROUPS = 10
+#: Levels of groups to which each has its mean in the table; beyond, only the extremes are there.
+NAMED_LEVELS = 20
 #: Columns to which each pair of them has its correlation in the table; beyond, only the largest is there.
 PAIRED_COLUMNS = 4
 
@@ -109,6 +111,24 @@ def of_classes(classes: Any) -> list[Statistic]:
 
     chosen = list(enumerate(classes))[int(len(classes) == 2) :]
     return [*(Statistic(f"share of {c}", share(k)) for k, c in chosen), CALIBRATION]
+
+
+def of_groups(labels: np.ndarray) -> list[Statistic]:
+    """Means of y in groups of rows, (n,), and how much they differ."""
+    levels, codes = np.unique(labels, return_inverse=True)
+    counts = np.bincount(codes)
+
+    def means(rows: RowsAndTheta) -> np.ndarray:
+        return np.bincount(codes, rows.y) / counts
+
+    def mean_of(k: int) -> Callable[[RowsAndTheta], float]:
+        return lambda rows: float(means(rows)[k])
+
+    spread = Statistic("sd of group means", lambda rows: float(np.std(means(rows))))
+    if len(levels) <= NAMED_LEVELS:
+        return [spread, *(Statistic(f"mean[{level}]", mean_of(k)) for k, level in enumerate(levels))]
+    lowest = Statistic("lowest group mean", lambda rows: float(np.min(means(rows))))
+    return [spread, lowest, Statistic("highest group mean", lambda rows: float(np.max(means(rows))))]
 
 
 def of_columns(names: list[str]) -> list[Statistic]:

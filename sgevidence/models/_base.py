@@ -90,6 +90,12 @@ class Model(ABC):
     #: The log posterior is concave in θ, and Hessians are closed forms.
     is_log_concave: bool = False
 
+    #: Columns given which the prior of the others is normal, where the prior says so.
+    hyperparameters: np.ndarray | None = None
+
+    #: The posterior of most rows has one mode, which is held against climbs from elsewhere.
+    expects_one_mode: bool = False
+
     @property
     def slots(self) -> np.ndarray | None:
         """(K, q) indices of the parameters of K exchangeable components, or None (:class:`Exchangeable`)."""

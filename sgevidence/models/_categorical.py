@@ -79,6 +79,11 @@ class Categorical(ComponentFamily):
     def parameters(self, c):
         return CategoricalParameters(c[..., :-1])
 
+    def sample_rows(self, parameters, rng):
+        noisy = parameters.log_probabilities + rng.gumbel(size=parameters.log_probabilities.shape)
+        parts = np.split(noisy, self._starts[1:], axis=-1)
+        return np.column_stack([np.argmax(part, axis=-1) for part in parts]).astype(float)
+
     def log_prior(self, parameters):
         alpha, L = self.concentration, np.array(self.n_levels)
         constant = np.sum(gammaln(L * alpha)) - L.sum() * lgamma(alpha)

@@ -65,6 +65,10 @@ class DiagonalGaussian(GaussianComponent):
         variance = -0.5 / c[..., :p]
         return GaussianParameters(self.origin + variance * c[..., p : 2 * p], variance)
 
+    def sample_rows(self, parameters, rng):
+        means, variances = parameters
+        return means + np.sqrt(variances) * rng.standard_normal(means.shape)
+
     def log_prior(self, parameters):
         (b, beta), (mu, variance), kappa = self.variance_prior, parameters, self.kappa
         log_p = b * np.log(beta) - lgamma(b) - (b + 1) * np.log(variance) - beta / variance

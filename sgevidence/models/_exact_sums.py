@@ -59,6 +59,8 @@ class ExactSums(NamedTuple):
         q = v.shape[1]
         if not len(v):
             return cls(np.zeros((q, q), dtype=int).astype(object), np.zeros(q, dtype=int), 0)
+        if len(v) == 1:
+            return cls._of_row(v[0], w[0])
         equal = bool(np.all(w == w[0]))
         bits = BITS if equal else WEIGHTED_BITS
         top, weight_top = _exponents(v), _exponents(w[:, None])
@@ -86,6 +88,15 @@ class ExactSums(NamedTuple):
             return cls(integers * int(mantissa * 2.0**53), top - bits, int(exponent) - 53 - bits * last)
         return cls(integers, top - bits, int(weight_top[0]) - bits * (last + 1))
 
+    @classmethod
+    def _of_row(cls, v: np.ndarray, w: float) -> "ExactSums":
+        """Products of the mantissas of one row, without slices."""
+        _exponents(v[None])  # which refuses what is not finite
+        mantissas, exponents = np.frexp(np.append(v, w))
+        whole = np.ldexp(mantissas, 53).astype(np.int64).astype(object)
+        products = np.multiply.outer(whole[:-1], whole[:-1]) * whole[-1]
+        return cls(products, exponents[:-1].astype(int) - 53, int(exponents[-1]) - 53)
+
     def plus(self, other: "ExactSums") -> "ExactSums":
         """Sums over both sets of rows; columns that follow in one set only are ones in the other."""
         if len(self.exponents) != len(other.exponents):
@@ -112,7 +123,8 @@ class ExactSums(NamedTuple):
 
     def _at(self, exponents: np.ndarray, unit: int) -> np.ndarray:
         more = self.exponents - exponents
-        return self.integers * _powers(more[:, None] + more + (self.unit - unit))
+        bits = more[:, None] + more + (self.unit - unit)
+        return self.integers << bits.astype(object) if bits.any() else self.integers
 
     def value(self, i: int, j: int) -> Fraction:
         """One of the sums."""
@@ -131,11 +143,6 @@ def _dyadic(x: Fraction) -> Fraction:
         return x
     more = MAP_BITS - x.numerator.bit_length() + x.denominator.bit_length()
     return Fraction(round(x * Fraction(2) ** more)) / Fraction(2) ** more
-
-
-def _powers(exponents: np.ndarray) -> np.ndarray:
-    """2^e of non-negative exponents, as integers of Python."""
-    return np.array([1 << int(e) for e in exponents.ravel()], dtype=object).reshape(exponents.shape)
 
 
 def _exponents(v: np.ndarray) -> np.ndarray:

@@ -106,6 +106,10 @@ class FarColumns(Model):
     def has_one_mode(self) -> bool:  # type: ignore[override]
         return self.plain.has_one_mode
 
+    @property
+    def expects_one_mode(self) -> bool:  # type: ignore[override]
+        return self.plain.expects_one_mode
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "evaluation", self.plain.evaluation)
 
@@ -235,6 +239,14 @@ class FarColumns(Model):
     def predictive_std(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Predictive standard deviation of counts, (n,)."""
         return self.centred.predictive_std(self._coefficients(theta), W, self._X(X))
+
+    def predictive_survival(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray, t: Any) -> np.ndarray:
+        """P(time > t), (n,)."""
+        return self.centred.predictive_survival(self._coefficients(theta), W, self._X(X), t)
+
+    def predictive_median(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Predictive median of times, (n,)."""
+        return self.centred.predictive_median(self._coefficients(theta), W, self._X(X))
 
     def log_probabilities(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Log probabilities of classes, (K, M, n)."""

@@ -119,7 +119,7 @@ class LinearModel(Model):
         """The posterior in closed form; with σ unknown one quadrature over log σ² is left."""
         moments = Moments(sums, self.scales, bool(self.fit_intercept))
         if self.noise_std is not None:
-            return KnownNoise.of(moments, self.noise_std)
+            return KnownNoise(moments, self.noise_std)
         return UnknownNoise(moments, self.prior_of_noise)
 
     has_exact_posterior = True

@@ -16,7 +16,9 @@ then tells it for all smaller v, without differences:
     ρ²(v)/v = ρ²/v₀ + (v₀ − v) Σ_{μ>0} γ²/(μ (μ + v)).
 """
 
+from collections.abc import Iterator
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
+from math import ldexp
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +28,10 @@ from ._exact_sums import ExactSums, rank
 
 #: Decimal digits beyond those that cancel.
 DIGITS = 30
+#: Distance in s of the points v₀.
+SPACING = 8.0
+#: Binary digits of a sum that are looked at when it is rounded to double precision.
+ROUNDED_BITS = 64
 #: Context of logarithms whose result is rounded to double precision.
 LOGARITHM = Context(prec=25, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
@@ -145,6 +151,24 @@ class Moments(NamedTuple):
         r = rank(M[:, :-1])
         return r if rank(M) == r else None
 
+    def rounded(self) -> np.ndarray:
+        """[[K, g], [gᵀ, q]] in double precision, with infinities where it does not hold them."""
+        sums, columns = self.sums, self._columns()
+        d = len(columns)
+        exponents = [int(sums.exponents[j]) for j in columns]
+        out = np.empty((d, d))
+        try:
+            for i, a in enumerate(columns):
+                for j, b in enumerate(columns[: i + 1]):
+                    value = int(sums.integers[a, b])
+                    more = max(value.bit_length() - ROUNDED_BITS, 0)
+                    exponent = more + exponents[i] + exponents[j] + sums.unit
+                    out[i, j] = out[j, i] = ldexp(value >> more, exponent)
+        except OverflowError:
+            return np.full((d, d), np.inf)
+        scales = np.append(self.scales, 1.0)
+        return out * np.multiply.outer(scales, scales)
+
     def _matrix(self) -> np.ndarray:
         """[[K, g], [gᵀ, q]] in the precision of the context."""
         sums, columns = self.sums, self._columns()
@@ -153,3 +177,42 @@ class Moments(NamedTuple):
         M = sums.integers[np.ix_(columns, columns)]
         M = np.array([Decimal(int(value)) for value in M.ravel()], dtype=object).reshape(M.shape)
         return M * (np.multiply.outer(factors, factors) * Decimal(2) ** sums.unit)
+
+
+class Factors:
+    """The curve over s = log v from factors at points v₀ of a coarse grid, made where they are needed."""
+
+    def __init__(self, moments: Moments) -> None:
+        self.moments = moments
+        self._known: dict[int, Factor] = {}
+        self._last: int | None = None  #: of the factor that tells the curve at all smaller v
+
+    def log_likelihood(self, s: np.ndarray, n: float) -> np.ndarray:
+        """log p(y | v = e^s), (m,)."""
+        out = np.empty(len(s))
+        for factor, which in self.at(s):
+            out[which] = factor.log_likelihood(s[which], n)
+        return out
+
+    def draws(self, s: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """One draw of w | y, v = e^s for each s, (m, d)."""
+        out = np.empty((len(s), len(self.moments.scales)))
+        for factor, which in self.at(s):
+            out[which] = factor.draws(np.exp(s[which]), rng, self.moments.scales)
+        return out
+
+    def at(self, s: np.ndarray) -> Iterator[tuple[Factor, np.ndarray]]:
+        """Factors at the points v₀ next to s, from above, and which s they are for."""
+        k = np.rint(s / SPACING).astype(int)
+        for one in np.unique(k)[::-1].tolist():
+            if self._last is None or one >= self._last:
+                yield self._factor(one), k == one
+            else:
+                yield self._known[self._last], k <= one
+                return
+
+    def _factor(self, k: int) -> Factor:
+        if k not in self._known:
+            factor = Factor.of(self.moments, Decimal(float(np.exp(k * SPACING)))).last_of(self.moments)
+            self._known[k], self._last = factor, k if factor.is_last else self._last
+        return self._known[k]

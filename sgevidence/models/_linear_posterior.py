@@ -4,9 +4,10 @@ With y_r ~ N(w·φ_r, v), counted ω_r times, and w ~ N(0, S²), let K = S Φᵀ
 
     log p(y | v) = −½ [n log 2πv + log |K + v| − d log v + ρ²/v],      K + v = RᵀR,   Rᵀc = g,   ρ² = q − c·c.
 
-K, g and q are known without rounding, and the integral over w is exact at some v₀, from which the curve over
-s = log v follows beside them (:mod:`._linear_factor`).  The curve is analytic for |Im s| < π, so the
-trapezoid rule converges geometrically (Trefethen and Weideman 2014).
+K, g and q are known without rounding.  The curve over s = log v comes from the eigenvalues of K, in double
+precision (:mod:`._linear_spectrum`), where the bound of its rounding is next to nothing, and else from some
+v₀ at which the integral over w is exact (:mod:`._linear_factor`), as draws always do.  It is analytic for
+|Im s| < π, so the trapezoid rule converges geometrically (Trefethen and Weideman 2014).
 
 Symbols
 -------
@@ -18,18 +19,17 @@ R, c     ``R, c``       pivoted Cholesky factor of K + v₀, and of (g, q)
 =======  =============  ==========================================================
 """
 
-from collections.abc import Iterator
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
-from functools import cache
-from typing import NamedTuple
+from functools import cache, cached_property
 
 import numpy as np
 
-from ._linear_factor import DIGITS, LOGARITHM, Factor, Moments
+from ._linear_factor import DIGITS, LOGARITHM, Factor, Factors, Moments
+from ._linear_spectrum import Spectrum
 from ._noise_prior import HalfT, InverseGamma
 
-#: Distance in s of the points v₀, and step of the grid on which the curve is first looked at.
-APART, COARSE = 8.0, 0.1
+#: Steps in s of the grid on which the curve is first looked at, and by which that grid grows.
+COARSE, GROWTH = 0.1, 8.0
 #: Nats below the maximum at which the density of s is nothing: e⁻⁶⁰ is below rounding.
 NOTHING = 60.0
 #: Nodes at first, and how often they are doubled at most; change at which they are enough, nats.
@@ -38,31 +38,47 @@ NODES, DOUBLINGS, TOLERANCE = 128, 12, 1e-11
 ENOUGH = 20
 #: Cells of the distribution function that log σ² is drawn from, right to 10⁻⁵.
 CELLS = 4096
+#: Rounding that double precision may have, nats: of the log evidence for each row and nat; of the curve.
+ROUNDING, ROUNDING_OF_CURVE = 1e-12, 1e-2
 
 
-class KnownNoise(NamedTuple):
+class KnownNoise:
     """The posterior where σ is given."""
 
-    factor: Factor
-    moments: Moments
+    def __init__(self, moments: Moments, noise_std: float) -> None:
+        self.moments, self.noise_std = moments, noise_std
+        s = np.array([2 * np.log(noise_std)])
+        self.spectrum = Spectrum.of(moments)
+        if self.spectrum is not None:
+            self.log_evidence = float(self.spectrum.log_likelihood(s, moments.n)[0])
+            error = float(self.spectrum.rounding(s)[0])
+        if self.spectrum is None or not error <= ROUNDING * (1 + moments.n + abs(self.log_evidence)):
+            self.spectrum, self.log_evidence = None, self._of_factor()
 
-    @classmethod
-    def of(cls, moments: Moments, noise_std: float) -> "KnownNoise":
+    @cached_property
+    def _factor(self) -> Factor:
         with localcontext(Context(prec=2 * DIGITS)):
-            v = Decimal(float(noise_std)) ** 2
-        return cls(Factor.of(moments, v), moments)
+            v = Decimal(float(self.noise_std)) ** 2
+        return Factor.of(self.moments, v)
 
-    @property
-    def log_evidence(self) -> float:
-        """log p(y), nats."""
-        s = np.array([2 * np.log(self.factor.v) / 2])
-        d = len(self.factor.mu)
-        n_log = self.moments.n * (np.log(2 * np.pi) + s[0])
-        return float(-0.5 * (n_log + self.factor.log_det - d * s[0] + self.factor.rest))
+    def _of_factor(self) -> float:
+        factor, d = self._factor, len(self.moments.scales)
+        s = np.log(factor.v)
+        n_log = self.moments.n * (np.log(2 * np.pi) + s)
+        return float(-0.5 * (n_log + factor.log_det - d * s + factor.rest))
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Independent draws of w, (size, d)."""
-        return self.factor.draws(np.full(size, self.factor.v), rng, self.moments.scales)
+        factor = self._factor
+        return factor.draws(np.full(size, factor.v), rng, self.moments.scales)
+
+    @cached_property
+    def nodes(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """θ and weights by which posterior means are sums; None where double precision does not tell them."""
+        if self.spectrum is None:
+            return None
+        s = np.array([2 * np.log(self.noise_std)])
+        return self.spectrum.means(s, self.moments.scales), np.ones(1)
 
 
 class UnknownNoise:
@@ -70,11 +86,14 @@ class UnknownNoise:
 
     def __init__(self, moments: Moments, prior: InverseGamma | HalfT) -> None:
         self.moments, self.prior = moments, prior
-        self._factors: dict[int, Factor] = {}
-        self._last: int | None = None  #: of the factor that tells the curve at all smaller v
-        self.n = moments.n
-        self.support = self._support()
-        self.highest, self.log_evidence = self._integral()
+        self.n, self.factors = moments.n, Factors(moments)
+        self.curve: Spectrum | Factors = self.factors
+        self.spectrum = Spectrum.of(moments)
+        if self.spectrum is None or not self._answers_in_double_precision(self.spectrum):
+            self.spectrum, self.curve = None, self.factors
+            self.support = self._support()
+            if not self._integrate():
+                raise ArithmeticError(f"the integral over the noise of {self.n:g} rows does not converge")
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Independent draws of (w, log σ²), (size, d + 1): by inversion, then the Gaussian given σ²."""
@@ -87,48 +106,47 @@ class UnknownNoise:
         # the share t of the cell with left·t + (right − left) t²/2 = u/2
         t = u / (left + np.sqrt(np.maximum(left**2 + u * (right - left), 0.0)))
         s = s[cell] + t * (s[cell + 1] - s[cell])
-        out = np.empty((size, len(self.moments.scales) + 1))
-        out[:, -1] = s
-        for factor, which in self._factors_at(s):
-            out[which, :-1] = factor.draws(np.exp(s[which]), rng, self.moments.scales)
-        return out
+        return np.column_stack([self.factors.draws(s, rng), s])
 
     def log_joint(self, s: np.ndarray) -> np.ndarray:
         """log p(y, s), nats, (m,)."""
-        out = np.asarray(self.prior.log_density(s), dtype=float)
-        for factor, which in self._factors_at(s):
-            out[which] += factor.log_likelihood(s[which], self.n)
-        return out
+        return np.asarray(self.prior.log_density(s), dtype=float) + self.curve.log_likelihood(s, self.n)
 
-    def _factors_at(self, s: np.ndarray) -> Iterator[tuple[Factor, np.ndarray]]:
-        """Factors at the points v₀ next to s, from above, and which s they are for."""
-        k = np.rint(s / APART).astype(int)
-        for one in np.unique(k)[::-1].tolist():
-            if self._last is None or one >= self._last:
-                yield self._factor(one), k == one
-            else:
-                yield self._factors[self._last], k <= one
-                return
+    @cached_property
+    def nodes(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """θ and weights by which posterior means are sums; None where double precision does not tell them."""
+        if self.spectrum is None:
+            return None
+        s, weight = self._quadrature
+        return np.column_stack([self.spectrum.means(s, self.moments.scales), s]), weight
 
-    def _factor(self, k: int) -> Factor:
-        if k not in self._factors:
-            factor = Factor.of(self.moments, Decimal(float(np.exp(k * APART)))).last_of(self.moments)
-            self._factors[k], self._last = factor, k if factor.is_last else self._last
-        return self._factors[k]
+    def _answers_in_double_precision(self, spectrum: Spectrum) -> bool:
+        """Integrate over its curve; False where its rounding counts."""
+        self.curve = spectrum
+        self.support = self._support()
+        if not spectrum.rounding(np.array(self.support[:1]))[0] <= ROUNDING_OF_CURVE:
+            return False
+        if not self._integrate():
+            return False
+        s, weight = self._quadrature
+        return bool(weight @ spectrum.rounding(s) <= ROUNDING * (1 + self.n + abs(self.log_evidence)))
 
-    def _integral(self) -> tuple[float, float]:
-        """The largest log p(y, s) that was met, and the log of the integral."""
+    def _integrate(self) -> bool:
+        """Set the log of the integral and the nodes that it is a sum over; False if it does not converge."""
         lo, hi = self.support
         last, cells = np.inf, NODES
         for _ in range(DOUBLINGS):
             s, weight = self._nodes(lo, hi, cells)
             log_p = self.log_joint(s)
-            top = log_p.max()
-            log_Z = float(top + np.log(np.sum(np.exp(log_p - top) * weight)))
-            if abs(log_Z - last) < TOLERANCE * (1 + 0.1 * abs(log_Z)):
-                return float(top), log_Z
-            last, cells = log_Z, 2 * cells
-        raise ArithmeticError(f"the integral over the noise variance of {self.n:g} rows does not converge")
+            self.highest = float(log_p.max())
+            p = np.exp(log_p - self.highest) * weight
+            total = np.sum(p)
+            self.log_evidence = float(self.highest + np.log(total))
+            if abs(self.log_evidence - last) < TOLERANCE * (1 + 0.1 * abs(self.log_evidence)):
+                self._quadrature = s, p / total
+                return True
+            last, cells = self.log_evidence, 2 * cells
+        return False
 
     def _nodes(self, lo: float, hi: float, cells: int) -> tuple[np.ndarray, np.ndarray]:
         """Nodes and weights: the trapezoid rule, or Gauss–Legendre where the prior ends first."""
@@ -142,17 +160,14 @@ class UnknownNoise:
 
         Looked at from the prior's s to that of the squares of y, and on from there while it counts.
         """
-        with localcontext(Context(prec=DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)):
-            q = self.moments._matrix()[-1, -1]
-            of_y = float((q / Decimal(max(self.n, 1e-300))).ln(LOGARITHM)) if q > 0 else self.prior.center
-        ends = sorted([self.prior.center, of_y])
+        ends = sorted([self.prior.center, self._log_mean_square()])
         s = np.arange(max(ends[0] - 1, self.prior.least), ends[1] + 1 + COARSE, COARSE)
         f = self.log_joint(s)
         while f[0] > f.max() - NOTHING and s[0] > self.prior.least:
-            more = np.arange(max(s[0] - APART, self.prior.least), s[0] - COARSE / 2, COARSE)
+            more = np.arange(max(s[0] - GROWTH, self.prior.least), s[0] - COARSE / 2, COARSE)
             s, f = np.r_[more, s], np.r_[self.log_joint(more), f]
         while f[-1] > f.max() - NOTHING:
-            more = np.arange(s[-1] + COARSE, s[-1] + APART, COARSE)
+            more = np.arange(s[-1] + COARSE, s[-1] + GROWTH, COARSE)
             s, f = np.r_[s, more], np.r_[f, self.log_joint(more)]
         while True:
             high = np.flatnonzero(f > f.max() - NOTHING)
@@ -162,6 +177,14 @@ class UnknownNoise:
             # a peak of many rows is narrower than the grid: again, where all is within a few steps
             s = np.linspace(s[first], s[last], 20 * ENOUGH + 1)
             f = self.log_joint(s)
+
+    def _log_mean_square(self) -> float:
+        """log q/n, or the prior's s where y is zero."""
+        if self.spectrum is not None and self.spectrum.q > 0:
+            return float(np.log(self.spectrum.q) - np.log(max(self.n, 1e-300)))
+        with localcontext(Context(prec=DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)):
+            q = self.moments._matrix()[-1, -1]
+            return float((q / Decimal(max(self.n, 1e-300))).ln(LOGARITHM)) if q > 0 else self.prior.center
 
 
 @cache

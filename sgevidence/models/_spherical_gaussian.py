@@ -65,6 +65,10 @@ class SphericalGaussian(GaussianComponent):
             self.origin + variance[..., None] * c[..., 1 : self.n_features + 1], variance
         )
 
+    def sample_rows(self, parameters, rng):
+        means, variances = parameters
+        return means + np.sqrt(variances)[:, None] * rng.standard_normal(means.shape)
+
     def log_prior(self, parameters):
         (b, beta), (mu, variance), kappa = self.variance_prior, parameters, self.kappa
         log_p = b * np.log(beta) - lgamma(b) - (b + 1) * np.log(variance) - beta / variance

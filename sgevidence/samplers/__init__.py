@@ -4,6 +4,7 @@ from ._ais import AIS
 from ._base import SILENT, EvidenceResult, Progress
 from ._exact import Exact
 from ._harmonic import HarmonicMean
+from ._hidden_state_evidence import HiddenStateEvidence
 from ._laplace import Laplace
 from ._mixture_evidence import MixtureEvidence
 from ._nested import NestedSampling
@@ -26,6 +27,7 @@ __all__ = [
     "SequentialNestedSampling",
     "PriorSampling",
     "HarmonicMean",
+    "HiddenStateEvidence",
     "Laplace",
     "Exact",
     "MixtureEvidence",

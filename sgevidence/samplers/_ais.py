@@ -168,8 +168,8 @@ class AIS(Parts):
         step = anneal(before, path, streams)
         infos = [step.info]
         if self.schedule == "adaptive":
-            step, more = confirmed_at_once(step, path, streams, anneal)
-            infos += more
+            tested = confirmed_at_once(step, path, streams, anneal)
+            step, infos = (step, infos) if tested is None else (tested, [*infos, tested.info])
         advice = "raise n_particles, or use resampling='systematic'"
         doubts = doubts_of_few(step.state.all_weights, "raise n_particles" if self.resampling else advice)
         record = ChunkRecord.of(before, step.state, infos)

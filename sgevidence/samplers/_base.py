@@ -53,7 +53,7 @@ class EvidenceResult(NamedTuple):
             n_gradients=float(sum(r.n_gradients for r in records)),
             wall_time=perf_counter() - start,
             diagnostics=diagnostics(records) | more,
-            components=getattr(getattr(state, "adaptation", None), "components", None),
+            components=getattr(state, "components", None),
         )
 
     def doubted(self, doubts: Sequence[str]) -> Self:

@@ -27,6 +27,7 @@ class ChunkRecord(NamedTuple):
     #: spread over particles of the error of a sub-sample of the history, nats; nan without
     sample_noise: float = np.nan
     n_proposals: int = 0  #: answers of a density that covers the posterior, in the place of annealing
+    declined: str = ""  #: why such a density had no answer, where it was asked
     n_sharpened: int = 0  #: annealed answers that a bridge to a density fitted to the cloud has made sharper
     #: nats by which that bridge exceeds an annealed answer; 0 where they agree, nan where there was no bridge
     disagreement: float = np.nan
@@ -67,16 +68,18 @@ class ChunkRecord(NamedTuple):
             total_weight=after.n,
             sample_noise=after.adaptation.sample_noise,
             n_alike=after.adaptation.alike,
-            anchor_distance=after.memory.anchor_distance(after.seen.mean),
+            declined=next((info.declined for info in infos if getattr(info, "declined", "")), ""),
+            anchor_distance=_anchor_distance(after),
             missed_mode=max(words("missed_mode"), default=np.nan),
             **{name: (words(name) or [np.nan])[-1] for name in LATEST},
             **{name: sum(words(name)) for name in COUNTS},
         )
 
     def __str__(self) -> str:
+        why = f" ({self.declined})" if self.declined and self.n_annealing_steps else ""
         return (
             f"{self.n_samples} rows, log evidence {self.log_evidence:.2f} "
-            f"± {self.log_evidence_std:.2f} nats, {self.n_annealing_steps} annealing steps"
+            f"± {self.log_evidence_std:.2f} nats, {self.n_annealing_steps} annealing steps{why}"
         )
 
     def after(self, earlier: "ChunkRecord") -> "ChunkRecord":
@@ -94,6 +97,10 @@ class ChunkRecord(NamedTuple):
             **{name: known(name) for name in LATEST},
             **more,
         )
+
+
+def _anchor_distance(state: State) -> float:
+    return np.nan if state.memory.anchor is None else state.memory.anchor_distance(state.seen.mean)
 
 
 #: Fields that the last transition with a value says.

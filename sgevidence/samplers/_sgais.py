@@ -254,9 +254,9 @@ class SGAIS(Parts, OnlineSampler):
             self.move, self.target_ess, scheme, M, last_move=scheme is None, watch=rung_of(progress)
         )
         crossing = crossing_of(model, anneal, self.escort, self.mode_search, self.proposal)
-        offered, n_rows = None, state.n_rows + len(rows)
+        n_rows = state.n_rows + len(rows)
         if self.chunk_size is None:
-            state, infos, offered = crossing.at_once(state, model, rows, rng)
+            state, infos = crossing.at_once(state, model, rows, rng)
             if infos:
                 yield self._thinned(state, model, rng), infos
                 return
@@ -265,13 +265,13 @@ class SGAIS(Parts, OnlineSampler):
         shuffle = self.chunk_size is None
         for piece in pieces(rows, state.n, self.chunk_size, shuffle, rng.rows, progress.expect):
             path, is_last = state.path(model, piece), state.n_rows + len(piece) == n_rows
-            state, infos = crossing(state, path, rng, offered if is_last else None, is_last)
+            state, infos = crossing(state, path, rng, is_last)
             state = self._thinned(state, model, rng)
             yield state, infos
 
     def _thinned(self, state: State, model: Model, rng: Streams) -> State:
         """The state without particles that are not needed any more."""
-        M = self._particles(model, state.n, state.adaptation.even)
+        M = self._particles(model, state.n, state.adaptation.map_is == "even")
         if self.resampling is None or state.pending is not None or 2 * M > state.cloud.M:
             return state
         # of nearly equal weights: no duplicates to move apart

@@ -79,7 +79,7 @@ def begun(
     if not n:
         return state, [], rows
     order = rng.rows.permutation(len(rows))
-    state, infos, _ = crossing.at_once(state, model, rows.take(np.sort(order[:n])), rng)
+    state, infos = crossing.at_once(state, model, rows.take(np.sort(order[:n])), rng)
     return state, infos, rows.take(np.sort(order[n:])) if infos else rows
 
 

@@ -34,6 +34,12 @@ class Answer(NamedTuple):
     components: ComponentEvidence | None = None  #: of a mixture, where the answer knows them
 
 
+class Declined(NamedTuple):
+    """A density that does not cover the posterior."""
+
+    words: str  #: why
+
+
 def exact_answer(model: Model, sums: Any, rng: np.random.Generator, size: int) -> Answer | None:
     """Closed form, from the model's sums over rows; None where these are too large for the arithmetic."""
     try:

@@ -10,15 +10,18 @@ import numpy as np
 
 from ..history import Rows
 from ..models import Model
-from ._answer import Answer, exact_answer
+from ._answer import Answer, Declined, exact_answer
 from ._log_concave import log_concave_answer
+from ._one_mode import one_mode_answer
 
-#: ``(model, rows, rng, size)``: an answer with about ``size`` draws, or None where it knows none.
-Answers = Callable[[Model, Rows, np.random.Generator, int], Answer | None]
+#: ``(model, rows, rng, size)``: an answer with about ``size`` draws, or why not, None without words.
+Answers = Callable[[Model, Rows, np.random.Generator, int], Answer | Declined | None]
 
 
 def proposal(model: Model) -> Answers | None:
     """The function that answers for such a model; None if it has to be annealed."""
     if model.has_exact_posterior:
         return lambda model, rows, rng, size: exact_answer(model, model.sums(rows), rng, size)
-    return log_concave_answer if model.is_log_concave else None
+    if model.is_log_concave:
+        return log_concave_answer
+    return one_mode_answer if model.expects_one_mode else None

@@ -1,8 +1,10 @@
 """How a cloud crosses from one posterior to the next, and how particles move on the way."""
 
 from ._anneal import Anneal, Annealed, Rung
+from ._answer_cloud import without_history
 from ._base import (
     Adaptation,
+    Answered,
     Moved,
     Offer,
     State,
@@ -12,27 +14,26 @@ from ._base import (
     check_likelihood,
     check_rows,
 )
-from ._commit import committed
 from ._confirm import confirmed_at_once
 from ._constrained import ConstrainedMoves, covariance
-from ._crossing import Crossing
+from ._crossing import Crossing, committed
 from ._escort import Escort, Escorted
 from ._from_folds import FromFolds
-from ._from_proposal import FromProposal, Proposal, Proposed, merged, without_history
+from ._from_proposal import FromProposal, Proposal, Proposed, merged
 from ._hmc import HMC, ExactMoves
 from ._mini_batches import StochasticGradientMoves
 from ._mode_search import Mode, ModeSearch
 from ._modes import ModeImportance, Renewed
-from ._rejuvenate import Rejuvenate
 from ._reweight import Reweight, Weighed
 from ._sghmc import SGHMC, SGNHT
-from ._two_sided_escort import TwoSidedEscort
+from ._two_sided_escort import Rejuvenate, TwoSidedEscort
 
 __all__ = [
     "HMC",
     "SGHMC",
     "SGNHT",
     "Anneal",
+    "Answered",
     "Annealed",
     "TwoSidedEscort",
     "ConstrainedMoves",

@@ -164,11 +164,10 @@ class Escort(BaseEstimator):
         left = None if lost else self._map_check(state, path, carried, weights, rng.rows)
         if left is None or left.is_too_much(self.max_excess):
             if left is not None and left.may_be_chance(self.max_excess):
-                state = state._replace(adaptation=state.adaptation._replace(disputed=True))
+                state = state._replace(adaptation=state.adaptation._replace(map_is="disputed"))
             return Step(state, Escorted(n_escorts_refused=1, n_likelihoods=cost), crossed=False)
-        adaptation = state.adaptation._replace(
-            sample_noise=carried.spread, even=weights.ess >= EVEN * cloud.weights.ess
-        )
+        is_even = weights.ess >= EVEN * cloud.weights.ess
+        adaptation = state.adaptation._replace(sample_noise=carried.spread, map_is="even" if is_even else "")
         cloud = cloud._replace(
             theta=np.where(inside[:, None], carried.theta, cloud.theta),
             weights=weights,

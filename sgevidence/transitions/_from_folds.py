@@ -18,14 +18,14 @@ from ..targets import (
     FoldsDoNotSuffice,
     Likelihood,
     Target,
-    exact_answer,
     find_mode,
     folded_answer,
     folded_modes_answer,
 )
-from ._base import State, Streams
+from ._answer_cloud import exact_cloud, without_history
+from ._base import Answered, State, Streams
 from ._climbs import climbed
-from ._from_proposal import Proposed, without_history
+from ._from_proposal import Proposed
 from ._mode_search import ModeSearch, each_once, some
 from ._unlike_rows import covering_modes
 
@@ -64,9 +64,10 @@ class FromFolds(NamedTuple):
             found, memory = folded_modes_answer(
                 self.model, rows, starts, state.memory, rng.noise, self.n_particles
             )
-        adaptation = state.adaptation._replace(proposed=rows.total_weight, folded=rows.total_weight)
+        n = rows.total_weight
+        adaptation = state.adaptation._replace(asked=n)
         info = Proposed(1, found.n_likelihoods, found.n_gradients)
-        return State(without_history(found), memory, adaptation), [info]
+        return State(without_history(found), memory, adaptation, answered=Answered(n)), [info]
 
     def modes(self, state: State, sample: Rows, rng: Streams) -> list[np.ndarray]:
         """Points (d,) at all modes of the sample that may count for all rows."""
@@ -99,7 +100,8 @@ class FromFolds(NamedTuple):
 
     def _in_closed_form(self, state: State, rows: FoldedRows, rng: Streams) -> tuple[State, list[Proposed]]:
         sums = rows.fold(self.model.sums)
-        exact = exact_answer(self.model, sums, rng.noise, self.n_particles)
-        if exact is None:
+        cloud = exact_cloud(self.model, sums, rng.noise, self.n_particles)
+        if cloud is None:
             raise FoldsDoNotSuffice("the rows have sums beyond what double precision holds: rescale them")
-        return State(without_history(exact), state.memory.summed(rows, sums), state.adaptation), [Proposed(1)]
+        memory = state.memory.summed(rows, sums)
+        return state._replace(cloud=cloud, memory=memory, answered=Answered(memory.n)), [Proposed(1)]

@@ -22,9 +22,9 @@ from .._compat import Interval
 from ..exceptions import ImpossibleRowsError
 from ..history import Rows
 from ..models import Model
-from ..particles import Cloud, Genealogy, Weights
-from ..targets import Answer, Answers, Path, exact_answer
-from ._base import Offer, State, Step, Streams
+from ..targets import Answer, Answers, Declined, Path
+from ._answer_cloud import exact_cloud, without_history
+from ._base import Answered, Offer, State, Step, Streams
 
 #: Standard error of the log evidence, nats, from which particles that are carried along may know more.
 BLUNT = 0.3
@@ -36,8 +36,9 @@ class Proposal(BaseEstimator):
     """Take evidence and posterior from a density that covers it, where the model knows one.
 
     Linear regressions and mixtures of one component are exact, in streams, too: their standard error is 0.
-    Softmax and Poisson regressions answer from the Gaussian at their mode, by importance sampling or by a
-    bridge, to hundredths of a nat; where it is too far from the posterior they are annealed.  The evidence of
+    Softmax and other regressions answer from a Gaussian or Student t at their mode, by importance sampling or
+    by a bridge, to hundredths of a nat; where it is too far from the posterior they are annealed, and
+    ``verbose=True`` says why.  The evidence of
     a mixture of several components comes from strata of the components in use, as by
     :class:`MixtureEvidence`.  Other models are annealed, and while all rows are at hand the
     answer is sharpened: the two halves of the cloud are each bridged to a Student t density that is fitted to
@@ -78,6 +79,7 @@ class Proposed(NamedTuple):
     n_proposals: int = 0
     n_likelihoods: float = 0.0
     n_gradients: float = 0.0
+    declined: str = ""  #: why there was none
 
 
 class FromProposal(NamedTuple):
@@ -101,8 +103,8 @@ class FromProposal(NamedTuple):
         """To rows all of which are at hand, if they have grown since it had no answer, or was blunt."""
         if path.n < self.first_rows or not path.memory.complete or self.answers is None:
             return False
-        asked, known = state.adaptation.proposed, state.adaptation.components
-        has_answered = known is not None and known.n >= asked
+        asked = state.adaptation.asked
+        has_answered = state.components is not None and state.answered.n >= asked
         always = self.is_closed_form(path.model) or (self.first_after < np.inf and has_answered)
         return always or path.n >= min(self.first_after, 2.0) * asked
 
@@ -110,12 +112,12 @@ class FromProposal(NamedTuple):
         """Whether it is asked before particles are weighed."""
         if self.is_closed_form(path.model):
             return True
-        return self.first_after < np.inf and path.n >= self.first_after * state.adaptation.proposed
+        return self.first_after < np.inf and path.n >= self.first_after * state.adaptation.asked
 
     def knows_more(self, state: State, path: Path) -> bool:
         """Whether it should be asked of rows that particles have just crossed and know little of."""
         poor = self.first_after < np.inf and state.log_evidence_std > BLUNT
-        return poor and state.adaptation.proposed < path.n and self.applies(state, path)
+        return poor and state.adaptation.asked < path.n and self.applies(state, path)
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         answers, M = self.answers, self.n_particles(path.n)
@@ -124,16 +126,18 @@ class FromProposal(NamedTuple):
         if self.is_closed_form(path.model):
             return self._in_closed_form(state, path, rng, M)
         found = answers(path.model, path.all_rows, rng.noise, M)
-        adaptation = state.adaptation._replace(proposed=path.n)
-        if found is None:  # which costs nothing where strata would take too long
+        adaptation = state.adaptation._replace(asked=path.n)
+        if not isinstance(found, Answer):  # which costs nothing where strata would take too long
             adaptation = adaptation if self.first_after == np.inf else state.adaptation
-            return Step(state._replace(adaptation=adaptation), Proposed(), crossed=False)
+            info = Proposed(declined=found.words if isinstance(found, Declined) else "")
+            return Step(state._replace(adaptation=adaptation), info, crossed=False)
         info, cloud = Proposed(1, found.n_likelihoods, found.n_gradients), without_history(found)
+        answered = Answered(path.n, found.components)
         if state.n_rows and path.model.n_params < MANY_PARAMETERS and is_blunt(found):
-            offered = Offer(cloud, found.components)
-            return Step(state._replace(adaptation=adaptation), info, crossed=False, offered=offered)
-        adaptation = adaptation._replace(components=found.components)
-        return Step(state._replace(cloud=cloud, adaptation=adaptation, pending=None, ell=None), info)
+            offered = Offer(cloud, path.n_rows, answered)
+            return Step(state._replace(adaptation=adaptation, offered=offered), info, crossed=False)
+        state = state._replace(cloud=cloud, adaptation=adaptation, pending=None, ell=None, answered=answered)
+        return Step(state, info)
 
     @staticmethod
     def _in_closed_form(state: State, path: Path, rng: Streams, M: int) -> Step:
@@ -142,11 +146,11 @@ class FromProposal(NamedTuple):
         if past is None and path.memory.n_rows:  # rows that were annealed, since they had no answer
             past = path.model.sums(path.memory.sample)
         sums = sums if past is None else past.plus(sums)
-        found = exact_answer(path.model, sums, rng.noise, M)
-        if found is None:  # beyond what double precision holds, which particles could not do better
+        cloud = exact_cloud(path.model, sums, rng.noise, M)
+        if cloud is None:  # beyond what double precision holds, which particles could not do better
             raise ImpossibleRowsError(path.chunk.take(largest(path.chunk)), path.memory.n_rows)
         memory = path.memory.summed(path.chunk, sums)
-        return Step(State(without_history(found), memory, state.adaptation), Proposed(1))
+        return Step(State(cloud, memory, state.adaptation, answered=Answered(path.n)), Proposed(1))
 
 
 def is_blunt(found: Answer) -> bool:
@@ -167,22 +171,13 @@ def merged(state: State, other: State, model: Model, rng: np.random.Generator) -
             "SGAIS() with its proposal keeps exact sums"
         )
     memory = state.memory.plus(other.memory)
-    found = exact_answer(model, memory.statistics, rng, max(state.cloud.M, other.cloud.M))
-    if found is None:
+    cloud = exact_cloud(model, memory.statistics, rng, max(state.cloud.M, other.cloud.M))
+    if cloud is None:
         raise ValueError("the rows of both together have sums beyond what double precision holds")
-    return State(without_history(found), memory, state.adaptation)
+    return State(cloud, memory, state.adaptation, answered=Answered(memory.n))
 
 
 def largest(rows: Rows) -> np.ndarray:
     """Index of the row with the largest value, (1,)."""
     values = rows.X if rows.y is None else np.column_stack([rows.X, rows.y])
     return np.argmax(np.abs(values).max(axis=1, initial=0.0), keepdims=True)
-
-
-def without_history(found: Answer) -> Cloud:
-    """The cloud of an answer: its error is shared by all particles, but for what their weights say."""
-    weights = Weights(found.log_w)
-    weights = weights.add(-weights.log_mean)
-    genealogy = Genealogy.planted(weights.M)
-    rest = found.log_evidence_std**2 - genealogy.variance(weights.W)
-    return Cloud(found.theta, weights, found.log_evidence, genealogy, max(rest, 0.0))

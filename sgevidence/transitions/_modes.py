@@ -64,11 +64,6 @@ class Renewed(NamedTuple):
         )
 
 
-def is_renewed(step: Step) -> bool:
-    """Whether its cloud is from outside."""
-    return isinstance(step.info, Renewed) and step.info.n_renewals > 0
-
-
 class ModeImportance:
     """The modes of one path, sought when asked for: a transition before annealing, a repair after it."""
 
@@ -106,7 +101,8 @@ class ModeImportance:
         near = [mode.near(path.model, cloud.theta) for mode in modes]
         if not modes or np.mean(np.any(near, axis=0)) < 1 - self.search.max_outside:
             return Step(state, self._info(), crossed=False)
-        return Step(state._replace(cloud=cloud, ell=None), self._info(n_renewals=len(modes)))
+        info = self._info(n_renewals=len(modes))
+        return Step(state._replace(cloud=cloud, ell=None), info, is_from_outside=True)
 
     def renewed(self, step: Step) -> Step:
         """After annealing or an escort: modes from outside, or reported as missed where rows are gone."""
@@ -121,7 +117,8 @@ class ModeImportance:
                 anchor = None if planted else anchor
                 n_renewals += 1
         state = step.state._replace(cloud=cloud)
-        return step._replace(state=state, info=self._info(n_renewals=n_renewals), anchor=anchor)
+        info = self._info(n_renewals=n_renewals)
+        return Step(state, info, anchor=anchor, is_from_outside=n_renewals > 0)
 
     def _info(self, **words: Any) -> Renewed:
         spent, self.n_likelihoods = self.n_likelihoods, 0.0

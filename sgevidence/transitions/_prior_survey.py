@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..history import Memory
 from ..particles import Cloud, Weights, ess, siblings
 from ..targets import Path
 from ._anneal import Anneal
@@ -95,3 +96,23 @@ class PriorSurvey(NamedTuple):
         annealed = ess(ell) < self.anneal.target_ess * M
         affordable = max(SHARE * EVALUATIONS * M if annealed else 0.0, AFFORDABLE / n_rows)
         return int(min(N_SURVEYED, affordable, MAX_NUMBERS / path.model.n_params))
+
+
+class Restart(NamedTuple):
+    """All rows at hand once more from the prior, where the cloud has lost its way."""
+
+    anneal: Anneal
+
+    def __call__(self, state: State, path: Path, rng: Streams) -> Step:
+        """A cloud that knows nothing of the one before; declines where rows are gone."""
+        if not path.memory.complete:
+            return Step(state, crossed=False)
+        theta = path.model.sample_prior(rng.noise, self.anneal.n_particles(0.0))
+        afresh = State(Cloud.planted(theta), Memory.empty())
+        again = Path(path.model, afresh.memory, path.all_rows)
+        step = PriorSurvey(self.anneal)(afresh, again, rng)
+        if not step.crossed:
+            step = self.anneal(step.state, again, rng)
+        learnt = step.state.adaptation
+        adaptation = state.adaptation._replace(log_eps=learnt.log_eps, alike=learnt.alike, map_is="")
+        return Step(state._replace(cloud=step.state.cloud, adaptation=adaptation), step.info)

@@ -13,17 +13,25 @@ from sklearn.pipeline import make_pipeline
 import sgevidence
 from sgevidence import (
     SGAIS,
+    BayesianGLM,
+    BayesianLinearRegression,
     CoefficientsDisplay,
     ComparisonDisplay,
+    EffectsDisplay,
     EvidenceDisplay,
     EvidenceFeatureSelector,
     EvidenceModelAverager,
+    Factor,
+    Group,
     InclusionProbabilitiesDisplay,
     MixtureDisplay,
     ModelProbabilitiesDisplay,
     PredictiveCheckDisplay,
     RunDisplay,
+    Smooth,
+    SmoothDisplay,
     SurpriseDisplay,
+    SurvivalDisplay,
     WeightsDisplay,
     compare,
 )
@@ -48,6 +56,45 @@ def linear():
     return estimator("linear").fit(*data("linear"))
 
 
+@pytest.fixture(scope="module")
+def with_terms():
+    """Groups whose numbers are their effects, and the curve x² less its mean."""
+    rng = np.random.default_rng(0)
+    group, x = rng.integers(0, 6, 300), rng.uniform(10, 14, 300)
+    y = 2.0 * group + (x - 12) ** 2 + 0.1 * rng.standard_normal(300)
+    model = BayesianLinearRegression(terms=[Group(1), Smooth(0), Factor(2)], random_state=0)
+    return model.fit(np.column_stack([x, group, rng.integers(0, 2, 300)]), y)
+
+
+def test_levels_are_sorted_by_their_effects(with_terms):
+    display = EffectsDisplay.from_estimator(with_terms, term="1 | 1")
+    assert [float(label.get_text()) for label in display.ax_.get_yticklabels()] == [5, 4, 3, 2, 1, 0]
+    assert np.ptp(display.draws.mean(axis=0)) == pytest.approx(10, abs=0.1)
+    assert EffectsDisplay.from_estimator(with_terms).draws.shape[1] == 2
+    with pytest.raises(ValueError, match="no term 'x'"):
+        EffectsDisplay.from_estimator(with_terms, term="x")
+
+
+def test_a_curve_stands_on_the_axis_of_the_data(with_terms, linear):
+    display = SmoothDisplay.from_estimator(with_terms)
+    mean, truth = display.draws.mean(axis=0), (display.x - 12) ** 2
+    assert display.x[0] == pytest.approx(10, abs=0.1) and display.x[-1] == pytest.approx(14, abs=0.1)
+    assert np.std(mean - truth) < 0.05
+    with pytest.raises(ValueError, match="no curve"):
+        SmoothDisplay.from_estimator(linear)
+
+
+def test_shares_of_the_variance(with_terms):
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.uniform(10, 14, 3000), rng.integers(0, 6, 3000), rng.integers(0, 2, 3000)])
+    shares = with_terms.variance_shares(X)
+    found = dict(zip(shares.index, shares["share"]))
+    total = 4 * 35 / 12 + 16 * 4 / 45 + 0.01
+    assert found["1 | 1"] == pytest.approx(4 * 35 / 12 / total, rel=0.05)
+    assert found["s(0)"] == pytest.approx(16 * 4 / 45 / total, rel=0.1)
+    assert found["noise"] == pytest.approx(0.01 / total, rel=0.2) and found["2"] < 0.001
+
+
 def fake(log_Z, std=0.1, path=()):
     n, z, s = (np.array(column, dtype=float) for column in zip(*path)) if path else (np.zeros(0),) * 3
     return SimpleNamespace(
@@ -57,12 +104,17 @@ def fake(log_Z, std=0.1, path=()):
     )
 
 
+def regression_of_times():
+    X, t = np.repeat([[0.0], [1.0]], 6, axis=0), np.arange(1.0, 13.0)
+    return BayesianGLM("exponential", random_state=0).fit(X, t), X, t
+
+
 def band(ax, k=0):
     """Vertices of the k-th band."""
     return ax.collections[k].get_paths()[0].vertices
 
 
-def test_every_display_has_a_name_of_its_own_and_an_axis(averager, linear):
+def test_every_display_has_a_name_of_its_own_and_an_axis(averager, linear, with_terms):
     X, _ = data("gmm", n=120)
     drawn = [
         EvidenceDisplay.from_estimator(linear),
@@ -73,8 +125,11 @@ def test_every_display_has_a_name_of_its_own_and_an_axis(averager, linear):
         MixtureDisplay.from_estimator(averager.named_estimators_["K=2"], X),
         CoefficientsDisplay.from_estimator(linear),
         WeightsDisplay.from_estimator(averager),
+        SurvivalDisplay.from_estimator(*regression_of_times()),
         PredictiveCheckDisplay.from_estimator(linear, *data("linear"), random_state=0, n_draws=300),
         InclusionProbabilitiesDisplay.from_estimator(EvidenceFeatureSelector().fit(*data("linear"))),
+        EffectsDisplay.from_estimator(with_terms),
+        SmoothDisplay.from_estimator(with_terms),
     ]
     assert {type(d).__name__ for d in drawn} == {n for n in sgevidence.__all__ if n.endswith("Display")}
     for display in drawn:

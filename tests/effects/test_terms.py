@@ -47,13 +47,15 @@ def fitted(frame, terms, columns, estimator=None, y="y", **parameters):
     return model.fit(frame[columns], frame[y])
 
 
-def test_the_evidence_of_groups_is_that_of_dense_covariances(frame):
+@pytest.mark.parametrize("slopes_only", [False, True])
+def test_the_evidence_of_groups_is_that_of_dense_covariances(frame, slopes_only):
     """Columns and y are brought to their units by hand."""
     part = frame.iloc[::4]
-    model = fitted(part, [Group("subject")], ["days", "subject"])
+    term = Group("subject", by="days", intercept=False) if slopes_only else Group("subject")
+    model = fitted(part, [term], ["days", "subject"])
     x, y = ((part[name] - part[name].mean()) / part[name].std(ddof=0) for name in ("days", "y"))
     code = pd.factorize(part["subject"], sort=True)[0]
-    X = np.column_stack([x, np.ones(len(x)), np.ones(len(x)), code])
+    X = np.column_stack([x, np.ones(len(x)), x if slopes_only else np.ones(len(x)), code])
     reference, error = gaussian_by_hand(model._model.layout, X, y.to_numpy())
     reference -= len(y) * np.log(part["y"].std(ddof=0))
     assert abs(model.log_evidence_ - reference) < 4 * np.hypot(error, model.log_evidence_std_)
@@ -182,6 +184,12 @@ def test_known_and_conjugate_noise(frame):
     [
         ("y ~ days + (1 | subject)", [Group("subject")], ["days", "subject"]),
         ("y ~ days + (1 + days | subject)", [Group("subject", by="days")], ["days", "subject"]),
+        ("y ~ (0 + days | subject)", [Group("subject", by="days", intercept=False)], ["days", "subject"]),
+        (
+            "y ~ (1 | subject) + (0 + days | subject)",
+            [Group("subject", by="days", correlated=False)],
+            ["days", "subject"],
+        ),
         ("y ~ days * site", [Factor("site"), Interaction("days", Factor("site"))], ["days", "site"]),
         ("y ~ s(z, k=6)", [Smooth("z", n_basis=6)], ["z"]),
         ("y ~ (1 | site/arm)", [Group("site"), Group(("site", "arm"))], ["site", "arm"]),
@@ -203,7 +211,8 @@ def test_a_formula_is_its_terms(frame, formula, terms, columns):
         ("y ~ exp(days)", "none of the functions"),
         ("days", "no response"),
         ("y ~ 0 + days", "fit_intercept=False"),
-        ("y ~ (0 + days | subject)", "come with intercepts"),
+        ("y ~ (1 + days | subject) + (0 + z | subject)", "one term for each effect"),
+        ("y ~ (days - 1 | subject)", "cannot be read"),
         ("y ~ nothing", "'nothing'"),
         ("y ~ (days", "cannot be read"),
     ],
@@ -224,6 +233,7 @@ def test_formulas_are_a_grid(frame):
     "terms, words",
     [
         ([Group("nobody")], "'nobody'"),
+        ([Group("subject", intercept=False)], "no effects"),
         ([Smooth("site")], "not of numbers"),
         ([Smooth("dose")], "fewer than three values"),
         ([Smooth("z", n_basis=3)], "n_basis"),

@@ -1,6 +1,7 @@
 """Sums without rounding, against fractions."""
 
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 import pytest
@@ -26,7 +27,8 @@ WEIGHTS = {
 def check(rng, weights, of=ExactSums.of):
     v, w = values(rng), WEIGHTS[weights](rng)
     cut = of(v[:11], w[:11]).plus(of(v[:0], w[:0])).plus(of(v[11:], w[11:]))
-    for sums in (of(v, w), cut):
+    by_rows = reduce(ExactSums.plus, [of(v[r : r + 1], w[r : r + 1]) for r in range(30)])
+    for sums in (of(v, w), cut, by_rows):
         for i in range(6):
             for j in range(6):
                 expected = sum(Fraction(w[r]) * Fraction(v[r, i]) * Fraction(v[r, j]) for r in range(30))
@@ -63,10 +65,20 @@ def test_power(rng, weights, right, wrong):
         check(rng, weights, classmethod(broken(ExactSums.of.__func__, right, wrong)).__get__(None, ExactSums))
 
 
+def test_a_broken_sum_of_one_row_is_caught(rng, monkeypatch):
+    mutant = broken(
+        ExactSums._of_row.__func__, "exponents[:-1].astype(int) - 53", "exponents[:-1].astype(int) - 52"
+    )
+    monkeypatch.setattr(ExactSums, "_of_row", classmethod(mutant))
+    with pytest.raises(AssertionError):
+        check(rng, "fractions")
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_what_is_not_finite_has_no_sum(value):
     """Slices of it would never end."""
     v, w = np.ones((5, 2)), np.ones(5)
     v[3, 1] = value
-    with pytest.raises(ValueError, match="not finite"):
-        ExactSums.of(v, w)
+    for rows in (slice(None), slice(3, 4)):
+        with pytest.raises(ValueError, match="not finite"):
+            ExactSums.of(v[rows], w[rows])

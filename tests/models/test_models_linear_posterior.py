@@ -16,6 +16,7 @@ from sgevidence.history import Rows
 from sgevidence.models import LinearModel
 from sgevidence.models._linear_factor import Factor, Moments
 from sgevidence.models._linear_posterior import UnknownNoise
+from sgevidence.models._linear_spectrum import Spectrum
 from sgevidence.models._regression import design_matrix
 
 
@@ -75,11 +76,81 @@ def by_quadrature(model, rows):
     return value.max() + np.log(mass[-1]), interpolate.CubicSpline(s, mass / mass[-1])
 
 
+@pytest.fixture
+def in_decimal(monkeypatch):
+    """Without the short cut of double precision."""
+    monkeypatch.setattr(Spectrum, "of", classmethod(lambda cls, moments: None))
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_evidence_is_the_integral_over_the_noise(case):
     model, rows = CASES[case]
     expected, _ = by_quadrature(model, rows)
     assert model.exact_log_evidence(rows) == pytest.approx(expected, abs=1e-6, rel=1e-12)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_decimal_arithmetic_says_so_too(in_decimal, case):
+    test_evidence_is_the_integral_over_the_noise(case)
+
+
+def designs_of_any_size(rng):
+    """Rows and priors: plain, far from zero, in many units, nearly collinear, hardly any noise."""
+    for k in range(45):
+        n, d = int(10 ** rng.uniform(0.3, 3)), int(rng.integers(1, 12))
+        X = rng.standard_normal((n, d))
+        X = [
+            X,
+            X + 10 ** rng.uniform(-2, 6),
+            X * 10 ** rng.uniform(-4, 4, d),
+            np.column_stack([X, X[:, :1] + 10 ** rng.uniform(-9, 0) * rng.standard_normal((n, 1))]),
+        ][k % 4]
+        y = X @ rng.standard_normal(X.shape[1]) + 10 ** rng.uniform(-6, 1) * rng.standard_normal(n)
+        prior = [{}, dict(noise_std=10 ** rng.uniform(-3, 1)), dict(noise_prior=(1.0, 1.0))][k % 3]
+        model = LinearModel(X.shape[1], **prior)
+        yield model, model.sums(Rows.of(X, y))
+
+
+def check_double_precision(rng):
+    """Where it answers, its digits are those of decimal arithmetic, and its nodes have the means of draws."""
+    n_answered = 0
+    for model, sums in designs_of_any_size(rng):
+        fast = model.posterior(sums)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(Spectrum, "of", classmethod(lambda cls, moments: None))
+            exact = model.posterior(sums)
+        assert exact.nodes is None
+        least = 1 + exact.moments.n + abs(exact.log_evidence)
+        assert abs(fast.log_evidence - exact.log_evidence) <= 1e-12 * least
+        if fast.nodes is None:
+            continue
+        n_answered += 1
+        theta, W = fast.nodes
+        draws = [one.sample(np.random.default_rng(5), 2000) for one in (fast, exact)]
+        np.testing.assert_allclose(*draws, rtol=1e-9, atol=1e-11 * np.abs(draws[0]).max())
+        sd = draws[0].std(axis=0) / 2000**0.5
+        assert np.all(np.abs(W @ theta - draws[0].mean(axis=0)) < 5 * sd + 1e-12 * np.abs(theta).max())
+    return n_answered
+
+
+def test_double_precision_has_the_digits_of_decimal_arithmetic(rng):
+    assert 5 < check_double_precision(rng) < 40  # which is neither never nor always
+
+
+@pytest.mark.parametrize(
+    "name, right, wrong",
+    [
+        ("log_likelihood", "self.gamma**2 @ (...)", "self.gamma @ (...)"),
+        ("log_likelihood", "n * (... + ...) + log_ratio + rest / v", "n * (... + ...) + rest / v"),
+        ("rounding", "0.5 * np.finfo(float).eps * ...", "1e-30 * ..."),
+        ("rounding", "c * self.q + ... + ...", "0.0"),
+        ("means", "self.lam + np.exp(s)[:, None]", "self.lam + s[:, None]"),
+    ],
+)
+def test_broken_double_precision_is_caught(rng, monkeypatch, name, right, wrong):
+    monkeypatch.setattr(Spectrum, name, broken(getattr(Spectrum, name), right, wrong))
+    with pytest.raises((AssertionError, ArithmeticError)):
+        check_double_precision(rng)
 
 
 def test_evidence_is_the_sum_over_a_grid_of_all_parameters():
@@ -197,13 +268,13 @@ def check_below(rng, cases):
         model = LinearModel(X.shape[1], noise_prior=(1.0, 1e-30))
         sums = model.sums(Rows.of(X, y))
         posterior = model.posterior(sums)
-        posterior.log_joint(np.array([-8.0, -16.0]))
+        posterior.factors.log_likelihood(np.array([-8.0, -16.0]), posterior.n)
         s = np.array([-9.0, -21.5, -47.0])
         exact = [Factor.of(posterior.moments, Decimal(float(np.exp(one)))) for one in s]
         exact = np.r_[[one.log_likelihood(s[k : k + 1], posterior.n)[0] for k, one in enumerate(exact)]]
-        curve = posterior.log_joint(s) - posterior.prior.log_density(s)
+        curve = posterior.factors.log_likelihood(s, posterior.n)
         np.testing.assert_allclose(curve, exact, rtol=1e-9, atol=1e-7)
-        found.append(posterior._last is not None)
+        found.append(posterior.factors._last is not None)
     return found
 
 
@@ -249,7 +320,7 @@ def test_broken_tails_are_caught(rng, monkeypatch, name, right, wrong):
         (Factor, "draws", "self.gamma / r", "self.gamma"),
     ],
 )
-def test_power(rng, monkeypatch, where, name, right, wrong):
+def test_power(rng, in_decimal, monkeypatch, where, name, right, wrong):
     monkeypatch.setattr(where, name, broken(getattr(where, name), right, wrong))
     check = {
         "log_likelihood": lambda: test_evidence_is_the_integral_over_the_noise("n < d"),

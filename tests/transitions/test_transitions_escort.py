@@ -209,7 +209,7 @@ def test_it_crosses_and_says_so(crossing):
     step = ESCORT(state, path, streams)
     assert step.crossed and step.info.n_escorts == 1 and step.info.ess == step.state.cloud.weights.ess
     assert step.info.n_likelihoods == 2 * 500 * len(path.chunk)
-    assert step.state.adaptation.even and step.state.ell is None and step.anchor is not None
+    assert step.state.adaptation.map_is == "even" and step.state.ell is None and step.anchor is not None
     np.testing.assert_array_equal(state.theta, crossing[1].theta)
 
 

@@ -1,0 +1,87 @@
+"""Clouds of answers: particles that a density which covers the posterior gives, in the place of moved ones.
+
+A posterior in closed form is drawn from when its particles are looked at, which those of a stream of single
+rows seldom are.
+
+Symbols: ``theta`` = independent draws (M, d).
+"""
+
+from copy import deepcopy
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..models import Model
+from ..particles import Cloud, Genealogy, Weights
+from ..targets import Answer, exact_answer
+
+
+@dataclass(frozen=True)
+class ExactCloud:
+    """Particles of unit weight from a posterior in closed form; a value, never changed in place."""
+
+    model: Model
+    sums: Any  #: of the model
+    rng: np.random.Generator  #: of the draws, which takes no step
+    M: int
+    log_evidence: float  #: nats
+
+    log_evidence_std = 0.0
+
+    @cached_property
+    def posterior(self) -> Any:
+        """The posterior in closed form."""
+        return self.model.posterior(self.sums)
+
+    @cached_property
+    def theta(self) -> np.ndarray:
+        """Particles, (M, d)."""
+        with np.errstate(all="ignore"):
+            return self.posterior.sample(deepcopy(self.rng), self.M)
+
+    @property
+    def nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Points and weights of which means are those of the posterior, without a draw."""
+        return self.posterior.nodes
+
+    @property
+    def weights(self) -> Weights:
+        return Weights.ones(self.M)
+
+    @property
+    def W(self) -> np.ndarray:
+        return self.weights.W
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without anything that can be computed again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def exact_cloud(model: Model, sums: Any, rng: np.random.Generator, size: int) -> Cloud | None:
+    """The posterior in closed form, from the model's sums over rows.
+
+    None where these are too large for the arithmetic.  Draws may wait where double precision is known to do.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            posterior = model.posterior(sums)
+            nodes = getattr(posterior, "nodes", None)
+    except (np.linalg.LinAlgError, ArithmeticError, ValueError):
+        return None
+    if nodes is None or not (np.isfinite(posterior.log_evidence) and np.isfinite(nodes[0]).all()):
+        found = exact_answer(model, sums, rng, size)
+        return None if found is None else without_history(found)
+    cloud = ExactCloud(model, sums, rng, size, float(posterior.log_evidence))
+    vars(cloud)["posterior"] = posterior
+    return cloud  # type: ignore[return-value]  # it has all that the state of a closed form is asked for
+
+
+def without_history(found: Answer) -> Cloud:
+    """The cloud of an answer: its error is shared by all particles, but for what their weights say."""
+    weights = Weights(found.log_w)
+    weights = weights.add(-weights.log_mean)
+    genealogy = Genealogy.planted(weights.M)
+    rest = found.log_evidence_std**2 - genealogy.variance(weights.W)
+    return Cloud(found.theta, weights, found.log_evidence, genealogy, max(rest, 0.0))

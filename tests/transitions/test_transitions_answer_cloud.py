@@ -1,0 +1,85 @@
+"""Particles of a closed form are drawn when they are looked at, with the digits of an answer at once."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from mutants import broken
+
+from sgevidence import BayesianLinearRegression, load, save
+from sgevidence.history import Rows
+from sgevidence.models import LinearModel
+from sgevidence.models._linear_factor import Moments
+from sgevidence.models._linear_posterior import UnknownNoise
+from sgevidence.targets import exact_answer
+from sgevidence.transitions._answer_cloud import ExactCloud, exact_cloud
+
+
+def sums_of(model, n=40, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, model.n_features))
+    return model.sums(Rows.of(X, X.sum(axis=1) + rng.standard_normal(n)))
+
+
+def never(*args, **kwargs):
+    raise AssertionError("this is too expensive for every row")
+
+
+def check_draws(model):
+    sums = sums_of(model)
+    cloud = exact_cloud(model, sums, np.random.default_rng(3), 500)
+    eager = exact_answer(model, sums, np.random.default_rng(3), 500)
+    assert isinstance(cloud, ExactCloud) and cloud.log_evidence == eager.log_evidence
+    np.testing.assert_array_equal(cloud.theta, eager.theta)
+    np.testing.assert_array_equal(cloud.W, np.full(500, 1 / 500))
+    theta, W = cloud.nodes
+    sd = eager.theta.std(axis=0) / 500**0.5
+    assert np.all(np.abs(W @ theta - eager.theta.mean(axis=0)) < 5 * sd + 1e-12)
+    for again in (copy.deepcopy(cloud), pickle.loads(pickle.dumps(cloud))):
+        assert set(vars(again)) == {"model", "sums", "rng", "M", "log_evidence"}
+        np.testing.assert_array_equal(again.theta, cloud.theta)
+
+
+@pytest.mark.parametrize("noise_std", [None, 0.7])
+def test_draws_are_those_of_the_answer(noise_std):
+    check_draws(LinearModel(3, noise_std=noise_std))
+
+
+def test_a_generator_that_takes_steps_is_caught(monkeypatch):
+    mutant = broken(ExactCloud.__dict__["theta"].func, "deepcopy(self.rng)", "self.rng")
+    monkeypatch.setattr(ExactCloud, "theta", property(mutant))
+    with pytest.raises(AssertionError):
+        check_draws(LinearModel(3))
+
+
+def test_a_stream_of_rows_draws_nothing_and_knows_its_evidence(rng, monkeypatch, tmp_path):
+    X = rng.standard_normal((60, 4))
+    y = X.sum(axis=1) + rng.standard_normal(60)
+    whole = BayesianLinearRegression(random_state=0).fit(X, y)
+    stream = BayesianLinearRegression(random_state=0, units=whole.units_)
+    with monkeypatch.context() as patch:
+        patch.setattr(UnknownNoise, "sample", never)
+        patch.setattr(Moments, "cholesky", never)
+        stream.partial_fit(X[:30], y[:30])
+        for r in range(30, 60):
+            stream.partial_fit(X[r : r + 1], y[r : r + 1])
+        assert stream.log_evidence_ == whole.log_evidence_
+        path = stream.evidence_path_
+        assert len(path["log_evidence"]) == 31 and path["log_predictive"].sum() == pytest.approx(
+            whole.log_evidence_
+        )
+    save(stream, tmp_path / "model.sge")
+    again = load(tmp_path / "model.sge")
+    np.testing.assert_array_equal(again.particles_, stream.particles_)
+    np.testing.assert_array_equal(copy.deepcopy(stream).coef_, stream.coef_)
+    for model in (again, stream):
+        model.partial_fit(X[:1], y[:1])
+    np.testing.assert_array_equal(again.particles_, stream.particles_)
+
+
+def test_rows_that_double_precision_does_not_hold_are_drawn_at_once(rng):
+    model = LinearModel(2)
+    X = 1e12 + rng.standard_normal((20, 2))
+    cloud = exact_cloud(model, model.sums(Rows.of(X, X[:, 0])), rng, 50)
+    assert not isinstance(cloud, ExactCloud) and cloud.theta.shape == (50, 4)
