@@ -47,8 +47,8 @@ class FrameRows(NamedTuple):
         if lost := sorted(used - set(frame.columns)):
             raise ValueError(f"{data} has no column {lost[0]!r}: its columns are {list(frame.columns)[:20]}")
         kept = frame.dropna(subset=sorted(used)) if dropna else frame
-        columns = (None if name is None else kept[name].to_numpy() for name in asked)
-        return cls(kept.drop(columns=known), None, *columns, len(frame) - len(kept))
+        weight, addend, n = (None if name is None else kept[name].to_numpy() for name in asked)
+        return cls(kept.drop(columns=known), None, weight, addend, n, len(frame) - len(kept))
 
 
 def read_frame(data: str, text: TextFormat) -> Any:

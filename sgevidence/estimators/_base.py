@@ -87,6 +87,11 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         return X, None
 
     @property
+    def _reads(self) -> dict[str, bool]:
+        """Options of :func:`refuse_unreadable`."""
+        return {"takes_missing": self._takes_missing}
+
+    @property
     def _finite(self) -> Any:
         """``ensure_all_finite`` of scikit-learn's checks."""
         return "allow-nan" if self._takes_missing else True
@@ -213,7 +218,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
         Samplers copy what they keep, and a user's functions are given views that cannot be written to.
         """
-        refuse_unreadable(takes_missing=self._takes_missing, X=X, y=y, sample_weight=sample_weight)
+        refuse_unreadable(**self._reads, X=X, y=y, sample_weight=sample_weight)
         X, y = self._validate(X, y, reset)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         refuse_extreme(sample_weight=weight)
@@ -269,7 +274,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """Validated rows in the form that the model was fitted on."""
         self._must_be_fitted()
         X, y, _ = at_once(self, X, y)
-        refuse_unreadable(takes_missing=self._takes_missing, X=X, y=y)
+        refuse_unreadable(**self._reads, X=X, y=y)
         X, y = self._validate(X, y, False)
         rows = Rows.of(self._encode_X(X, False), self._encode(y, False, None))
         return rows if self._units is None else self._units.rows(rows)
@@ -283,7 +288,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _columns_of(self, X: Any) -> np.ndarray:
         """Validated columns that the model uses."""
-        refuse_unreadable(takes_missing=self._takes_missing, X=X)
+        refuse_unreadable(**self._reads, X=X)
         X = validated(self, X, reset=False, ensure_all_finite=self._finite)
         self._refuse_extreme(X=X)
         return X

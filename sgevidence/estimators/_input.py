@@ -20,14 +20,16 @@ MIN_NORMALISED_ROWS, NORMALISED = 10, 1e-9
 LARGEST = 1e100
 
 
-def refuse_unreadable(*, takes_missing: bool = False, **arrays: Any) -> None:
+def refuse_unreadable(*, takes_missing: bool = False, by_name: bool = False, **arrays: Any) -> None:
     """Rows that are not there: scikit-learn would use what is under a mask, and choke on a query.
 
-    X, and only X, may have missing values where they are levels, or a transformer fills them.  ValueError or
-    TypeError names the array, the column, the row, and what to do.
+    X, and only X, may have missing values where they are levels, or a transformer fills them, and anything in
+    columns that no term names, where columns are read ``by_name``.  ValueError or TypeError names the array,
+    the column, the row, and what to do.
     """
     for name, array in arrays.items():
-        if any(getattr(dtype, "kind", "") in ("M", "m") for dtype in _dtypes(array)):
+        is_named = by_name and name == "X" and hasattr(array, "columns")
+        if not is_named and any(getattr(dtype, "kind", "") in ("M", "m") for dtype in _dtypes(array)):
             label, values = next(one for one in columns_of(array) if one[1].dtype.kind in "Mm")
             raise TypeError(dates_in(name, place(label, 0), values[0] if len(values) else "all"))
         if hasattr(array, "collect") and not hasattr(array, "__array__"):  # as polars.LazyFrame
@@ -39,7 +41,7 @@ def refuse_unreadable(*, takes_missing: bool = False, **arrays: Any) -> None:
                 f"{name} is a masked array with masked entries, which have no place in a likelihood: drop "
                 f"those rows, or fill them with {name}.filled(...)"
             )
-        if not (takes_missing and name == "X"):
+        if not (is_named or (takes_missing and name == "X")):
             _refuse_missing(name, array)
 
 

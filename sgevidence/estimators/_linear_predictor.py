@@ -84,6 +84,11 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         """Whether columns are those of terms, or of a formula."""
         return self.terms is not None or self.formula is not None or self.evidence_is_relative_
 
+    @property
+    def _reads(self) -> dict[str, bool]:
+        """Columns that are read by name are checked where they are read."""
+        return super()._reads | {"by_name": self._has_terms}
+
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None) -> Self:
         y = target_in(self, X, y)
         return super()._learn(X, y, sample_weight, reset=reset, classes=classes)

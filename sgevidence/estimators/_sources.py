@@ -241,8 +241,8 @@ class RowSource:
             except (pa.ArrowException, ValueError, TypeError, OSError) as error:
                 numbers = [name for name in wanted if name not in (self.target, *self.factors)]
                 is_text = unread is not None and isinstance(error, pa.ArrowInvalid)
-                words = self._text.first_text(path, numbers) if is_text else None
-                raise ValueError(f"{path}: {words or error}") from error
+                found_text = self._text.first_text(path, numbers) if is_text else None
+                raise ValueError(f"{path}: {found_text or error}") from error
         if not n_files:
             raise ValueError(f"{self.source} has no files")
         empty = dataset.schema.empty_table().select(wanted)

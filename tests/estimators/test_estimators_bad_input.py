@@ -30,12 +30,15 @@ from scipy.stats import norm
 from sgevidence import (
     AIS,
     SGAIS,
+    BayesianGLM,
+    BayesianLinearRegression,
     DivergenceError,
     EvidenceFeatureSelector,
     EvidenceModelAverager,
     EvidenceWarning,
     Laplace,
 )
+from sgevidence.effects import Factor, Smooth
 from sgevidence.models import Model
 
 N = 40
@@ -491,3 +494,23 @@ def test_bad_targets_are_named():
                 est.fit(NAMED, np.array(y))
     with pytest.raises(ValueError, match=r"X has values of 1e\+200, in row 1 of column 1"):
         as_given(estimator("linear")).fit(NAMED.assign(age=[4.0, 1e200, 3.0]), [0.0, 1.0, 2.0])
+
+
+def test_columns_that_no_term_names_may_hold_anything():
+    """Those that are named are checked one by one."""
+    more = {"day": pd.to_datetime(["2020-01-01"] * 4), "note": ["a", None, "b", "c"]}
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 5.0], "town": ["a", "b", "a", "b"], **more})
+    y = [1.0, 2.0, 3.0, 3.5]
+    for make in (BayesianLinearRegression, BayesianGLM):
+        alone = make(terms=[Factor("town")], columns=["x"]).fit(frame[["x", "town"]], np.round(y))
+        model = make(terms=[Factor("town")], columns=["x"]).fit(frame, np.round(y))
+        assert abs(model.log_evidence_ - alone.log_evidence_) < 0.1
+        assert np.isfinite(model.predict(frame)).all()
+        for term, words in (
+            (Smooth("day"), "column 'day' has dates or durations, 2020-01-01.* in row 0"),
+            (Factor("note"), "column 'note' has missing values, the first in row 1"),
+        ):
+            with pytest.raises((TypeError, ValueError), match=words):
+                make(terms=[term], columns=["x"]).fit(frame, np.round(y))
+        with pytest.raises(ValueError, match=r"column 'town' is not of numbers, could not convert .* 'a'"):
+            make(terms=[Factor("note")], columns=["town"]).fit(frame.fillna("c"), np.round(y))
