@@ -78,9 +78,8 @@ CoefficientsDisplay.from_estimator(linear)
 
 DATA = Path(__file__).parent / "data"
 drivers = pd.read_csv(DATA / "sleepstudy.csv")
-people = BayesianLinearRegression(formula="reaction ~ days + (1 + days | subject)", random_state=0).fit(
-    drivers
-)
+slopes = "reaction ~ days + (1 + days | subject)"
+people = BayesianLinearRegression(formula=slopes, random_state=0).fit(drivers)
 EffectsDisplay.from_estimator(people, term="days | subject")
 SmoothDisplay.from_estimator(
     BayesianLinearRegression(formula="reaction ~ s(days)", random_state=0).fit(drivers)
@@ -95,8 +94,8 @@ SurvivalDisplay.from_estimator(weibull, children, weeks, event=relapse, groups=c
 # %%
 # How the run went
 # ----------------
-# Particles, effective sample size and moves along the run: look at them when an error bar is large.  Here is a
-# regression that is annealed although its evidence is known exactly.
+# Particles, effective sample size and moves along the run: look at them when an error bar is large.  Here
+# is a regression that is annealed although its evidence is known exactly.
 
 annealed = BayesianLinearRegression(sampler=SGAIS(proposal=None), random_state=0).fit(X, y)
 RunDisplay.from_estimator(annealed)
