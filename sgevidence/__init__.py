@@ -21,7 +21,7 @@ from .displays import (
     SurvivalDisplay,
     WeightsDisplay,
 )
-from .effects import Factor, Group, Interaction, Smooth
+from .effects import Factor, Group, Interaction, Smooth, sub_formulas
 from .estimators import (
     BayesianAutoregression,
     BayesianCategoricalMixture,
@@ -82,6 +82,7 @@ __all__ = [
     "Factor",
     "Smooth",
     "Interaction",
+    "sub_formulas",
     "Dirichlet",
     "LKJ",
     "EvidenceModelAverager",

@@ -44,7 +44,7 @@ from ..transitions import (
     Streams,
     check_rows,
 )
-from ._base import SILENT, OnlineSampler, Parts, Progress, check_history
+from ._base import OnlineSampler, Parts, Progress, check_history
 from ._progress import rung_of
 from ._records import ChunkRecord
 from ._schedule import particles, pieces
@@ -189,49 +189,21 @@ class SGAIS(Parts, OnlineSampler):
             proposal=None,
         )
 
-    def init(self, model: Model, rng: np.random.Generator) -> State:
-        """M particles from the prior with unit weights (Alg. 8, lines 1 and 2).
+    @property
+    def takes_folded_rows(self) -> bool:
+        """Whether ``update`` takes rows that nobody holds, of which sums are asked."""
+        kept = None not in (self.proposal, self.reservoir_size, self.resampling)
+        return kept and self.chunk_size is None
 
-        Parameters
-        ----------
-        model : Model
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        State
-        """
-        self._validate_params()
+    def _init(self, model: Model, rng: np.random.Generator) -> State:
         size = self.reservoir_size
         memory = Memory.empty(size, None if size is None else 10 * size)
         return State(Cloud.planted(model.sample_prior(rng, self._particles(model, 0.0))), memory)
 
-    def update(
-        self, state: State, model: Model, rows: Any, rng: np.random.Generator, progress: Progress = SILENT
+    def _update(
+        self, state: State, model: Model, rows: Any, rng: np.random.Generator, progress: Progress
     ) -> tuple[State, list[ChunkRecord]]:
-        """Absorb rows, chunk by chunk (Alg. 8, line 3).
-
-        Parameters
-        ----------
-        state : State
-            Not changed.
-        model : Model
-        rows : Rows or, of a new state, FoldedRows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-
-        Returns
-        -------
-        state : State
-        records : list of ChunkRecord
-
-        Raises
-        ------
-        ImpossibleRowsError
-            If rows are impossible under all particles.
-        DivergenceError
-            If the particles leave the finite numbers, or annealing gets nowhere.
-        """
+        """Absorb rows, chunk by chunk (Alg. 8, line 3)."""
         check_history(self.move, self.reservoir_size)  # the rest was looked at by init
         streams, records, before = Streams.spawned(rng), [], state
         try:
