@@ -99,7 +99,7 @@ class Ordinal(Family):
         return square - self.mean(eta, *c) ** 2
 
     def probabilities(self, eta: Any, *c: Any) -> list[Any]:
-        """Those of all levels."""
+        """Probability of each level."""
         return [np.exp(self.log_density(eta, float(k), *c)) for k in range(self.n_levels)]
 
     def entropy(self, eta, *c):
