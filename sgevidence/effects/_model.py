@@ -34,7 +34,8 @@ class EffectsModel(GLMModel):
     layout: Layout = NO_TERMS
 
     has_one_mode = True
-    is_log_concave = expects_one_mode = False
+    is_log_concave = False
+    n_mode_checks = 0
 
     @property
     def n_coefficients(self) -> int:

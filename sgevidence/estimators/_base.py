@@ -251,8 +251,8 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         records = thinned(records + new)
         self._stream, self._result = Stream(rng, state, records), None
         self._report(state)
-        for complaint in sampler.complaints(new):
-            warn_caller(complaint)
+        for doubt in sampler.doubts(state, self._model, new):
+            warn_caller(str(doubt))
 
     def _report(self, answer: Any) -> None:
         is_relative = getattr(self, "evidence_is_relative_", False)  # to a null model: units cancel

@@ -115,11 +115,6 @@ class EmissionRows(StatePredictions):
             return super()._as_given(X)
         return decoded(X.astype(int), self.categories_)
 
-    def _with_gaps(self, new: np.ndarray, X: np.ndarray) -> np.ndarray:
-        if self.emission != "categorical":
-            return super()._with_gaps(new, X)
-        return np.where(np.isnan(X) | (X < 0), X, new)
-
     # -- units and priors -----------------------------------------------------------------------
 
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:

@@ -138,7 +138,7 @@ def _combined(
 def _summed(problem: HiddenStates, rng: np.random.Generator, n_draws: int) -> HiddenStatePosterior:
     """The sum over all sequences of states, of which one state has one."""
     model, K, n = problem.model, problem.model.n_states, len(problem.F)
-    T = problem.statistics(np.array(list(product(range(K), repeat=n)), dtype=np.int16).reshape(-1, n))
+    T = problem.statistics(np.array(list(product(range(K), repeat=n)), dtype=np.int16).reshape(K**n, n))
     log_p = problem.log_joint(T)
     log_Z = float(np.logaddexp.reduce(log_p))
     p = np.exp(log_p - log_Z)

@@ -29,7 +29,7 @@ from ..particles import Weights, systematic
 from ._hidden_states import HiddenStates
 
 #: Particles at most and at least, and particles × rows between these.
-MOST, LEAST, AT_ONCE = 1000, 100, 250_000
+MOST, LEAST, AT_ONCE = 500, 100, 250_000
 #: Share of effective particles below which they are drawn anew, and sweeps that they move by then.
 SHARE, SWEEPS = 0.5, 2
 #: Rows that are weighed at a time: so many, or this share of those before.

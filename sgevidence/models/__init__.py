@@ -19,9 +19,10 @@ from ._g_priors import GPrior
 from ._gaussian_component import GaussianParameters
 from ._gaussian_mixture import GaussianMixture
 from ._glm import FAMILIES, GLMModel
-from ._hidden_markov import HiddenMarkovModel, log_dirichlet
+from ._hidden_markov import HiddenMarkovModel
 from ._joint_priors import LKJ, Dirichlet
 from ._linear import LinearModel
+from ._log_gamma import log_dirichlet, log_gamma_draws
 from ._mixture import MixtureModel
 from ._named_priors import NamedPriors
 from ._ordinal_family import Ordinal
@@ -97,6 +98,7 @@ __all__ = [
     "filtered",
     "from_normal",
     "log_dirichlet",
+    "log_gamma_draws",
     "log_permanent",
     "near",
     "rscale_of",

@@ -22,6 +22,7 @@ from ._base import Model
 from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson
 from ._evaluation import Evaluation, value_and_grad
 from ._families import Family, Gamma, Gaussian, StudentT
+from ._few_rows import fits_of_few
 from ._ordinal_family import Ordinal
 from ._proportion_family import Beta
 from ._regression import design_matrix, gaussian_log_density, prior_scales
@@ -100,7 +101,6 @@ class GLMModel(Model):
     has_offset: bool = False
     intercept_center: float = 0.0
 
-    expects_one_mode = True
     # several passes over arrays of (M, n) doubles: three times as fast while all of them are in the cache
     evaluation = Evaluation(block_elements=50_000)
 
@@ -111,6 +111,10 @@ class GLMModel(Model):
     @property
     def has_one_mode(self) -> bool:  # type: ignore[override]
         return self.family.is_log_concave
+
+    @property
+    def n_mode_checks(self) -> int:  # type: ignore[override]
+        return self.family.n_mode_checks
 
     @property
     def n_coefficients(self) -> int:
@@ -137,6 +141,14 @@ class GLMModel(Model):
 
     def log_prior(self, theta: Any) -> Any:
         return gaussian_log_density(theta, self.scales)
+
+    def starts(self, rows: Any, n_starts: int, rng: np.random.Generator) -> np.ndarray:
+        """Draws from the prior, of which Student-t noise takes every second through a few of the rows."""
+        starts = self.sample_prior(rng, n_starts)
+        if isinstance(self.family, StudentT):
+            Phi, offset, _ = self._inputs(rows.X)
+            starts[::2] = fits_of_few(Phi, rows.y - offset, self.scales, self.family, len(starts[::2]), rng)
+        return starts
 
     def _inputs(self, X: np.ndarray) -> Inputs:
         n_known = X.shape[1] - self.n_features

@@ -60,9 +60,7 @@ def answer_from(strata: Strata, model: Model, rows: Rows, rng: np.random.Generat
     """Evidence and ``size`` draws of a mixture with at most as many components as the strata go up to."""
     found = strata.posterior(model.n_components, size, rng)  # type: ignore[attr-defined]
     theta = model.from_components(found.log_weights, found.components, rng)  # type: ignore[attr-defined]
-    components = ComponentEvidence(
-        rows.total_weight, found.log_evidence, found.covariance, found.in_use[-1], found.doubt
-    )
+    components = ComponentEvidence(rows.total_weight, found.log_evidence, found.covariance, found.in_use[-1])
     return Answer(
         theta,
         np.zeros(size),
@@ -70,6 +68,7 @@ def answer_from(strata: Strata, model: Model, rows: Rows, rng: np.random.Generat
         float(found.log_evidence_std[-1]),
         found.n_likelihoods,
         components=components,
+        doubts=() if found.doubt is None else (found.doubt,),
     )
 
 

@@ -1,7 +1,7 @@
 """Targets of the particles: tempered posteriors, modes, widths, and the knowledge in a sample of the rows."""
 
 from ._anchoring import STRAY, anchored_at_mode, gaussian
-from ._answer import Answer, ComponentEvidence, Declined, exact_answer
+from ._answer import Answer, ComponentEvidence, Declined, Doubt, exact_answer
 from ._bridge import Estimate, bridge, cross_fitted, importance
 from ._cross_fitted_bridge import cross_fitted_bridge
 from ._folded import FoldsDoNotSuffice, folded_answer
@@ -32,6 +32,7 @@ __all__ = [
     "Answers",
     "ComponentEvidence",
     "Declined",
+    "Doubt",
     "Estimate",
     "FoldsDoNotSuffice",
     "Likelihood",

@@ -24,4 +24,4 @@ def proposal(model: Model) -> Answers | None:
         return lambda model, rows, rng, size: exact_answer(model, model.sums(rows), rng, size)
     if model.is_log_concave:
         return log_concave_answer
-    return one_mode_answer if model.expects_one_mode else None
+    return one_mode_answer if model.n_mode_checks else None

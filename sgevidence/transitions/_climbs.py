@@ -61,7 +61,7 @@ def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.
     prior = model.starts(rows, N_TRIED, rng)
     theta, value = _possible(climbs.few, np.concatenate([prior, state.cloud.some(N_TRIED)]))
     known = () if state.adaptation.rivals is None else state.adaptation.rivals.foremost
-    ends = [climbs.up(start) for start in (*_peaks(theta, value), *known)]
+    ends = [climbs.up(start) for start in (*peaks(theta, value), *known)]
     at = np.array(climbs.walls).reshape(-1, model.n_params)
     # what they hide hides nothing more, or a rugged posterior is climbed for ever
     for start in [point for end in ends if end is not None for point in climbs.hidden(end, rng)]:
@@ -136,14 +136,14 @@ def _possible(target: Target, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return theta, value[np.isfinite(value)][first]
 
 
-def _peaks(theta: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Points that are better than all points next to them, the best first."""
+def peaks(theta: np.ndarray, value: np.ndarray, n: int = N_CLIMBED) -> np.ndarray:
+    """At most n points that are better than all points next to them, the best first."""
     if not len(theta):
         return theta
     widths = theta / (np.std(theta, axis=0) + 1e-300)
     neighbours = cKDTree(widths).query(widths, min(2 * theta.shape[1] + 8, len(theta)))[1]
-    peaks = np.flatnonzero(value >= value[neighbours.reshape(len(theta), -1)].max(axis=1))
-    return theta[peaks[np.argsort(-value[peaks])][:N_CLIMBED]]
+    highest = np.flatnonzero(value >= value[neighbours.reshape(len(theta), -1)].max(axis=1))
+    return theta[highest[np.argsort(-value[highest])][:n]]
 
 
 def _outposts(theta: np.ndarray, value: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

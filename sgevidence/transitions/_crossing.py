@@ -23,7 +23,7 @@ from ._escort import Escort
 from ._from_folds import FromFolds
 from ._from_proposal import FromProposal
 from ._missed_modes import MissedModes
-from ._mode_search import ModeSearch
+from ._mode_search import ModeSearch, modes_are_due
 from ._modes import ModeImportance, Renewed
 from ._prior_survey import PriorSurvey, Restart
 from ._reweight import Reweight
@@ -56,7 +56,9 @@ class Crossing(NamedTuple):
         survey = PriorSurvey(anneal)
         escort = None if self.escort is None else TwoSidedEscort(anneal, self.escort)
         first = asked is not None and asked.comes_first(state, path)
-        modes = ModeImportance(search, path, rng) if search is not None and search.is_due(path) else None
+        modes = None
+        if search is not None and modes_are_due(search, path):
+            modes = ModeImportance(search, path, rng)
         ways = [
             survey if search is not None and survey.applies(state, path) else None,
             asked if first else None,
@@ -95,8 +97,8 @@ class Crossing(NamedTuple):
             offered = asked.state.offered or state.offered
             step = asked if asked.crossed else step._replace(state=state._replace(offered=offered))
         state = step.state.foreseen(before, path)
-        spent = state.adaptation.tests.spent + sum(map(cost, infos))
-        state = state._replace(adaptation=state.adaptation.tested(spent=spent))
+        spent = state.adaptation.checks.spent + sum(map(cost, infos))
+        state = state._replace(adaptation=state.adaptation.checked(spent=spent))
         may_test = is_last and self.from_all_rows is not None and state.answered.n != path.n
         allowed = effort(state, path) if may_test else None
         due = may_test and is_due(state, path, self.anneal)

@@ -132,7 +132,7 @@ class FromProposal(NamedTuple):
             info = Proposed(declined=found.words if isinstance(found, Declined) else "")
             return Step(state._replace(adaptation=adaptation), info, crossed=False)
         info, cloud = Proposed(1, found.n_likelihoods, found.n_gradients), without_history(found)
-        answered = Answered(path.n, found.components)
+        answered = Answered(path.n, found.components, found.doubts)
         if state.n_rows and path.model.n_params < MANY_PARAMETERS and is_blunt(found):
             offered = Offer(cloud, path.n_rows, answered)
             return Step(state._replace(adaptation=adaptation, offered=offered), info, crossed=False)
@@ -155,9 +155,7 @@ class FromProposal(NamedTuple):
 
 def is_blunt(found: Answer) -> bool:
     """Whether the evidence of a mixture is in doubt, or so uncertain that particles may know more."""
-    if found.components is None:
-        return False
-    return found.log_evidence_std >= BLUNT or found.components.doubt is not None
+    return found.components is not None and (found.log_evidence_std >= BLUNT or bool(found.doubts))
 
 
 def merged(state: State, other: State, model: Model, rng: np.random.Generator) -> State:

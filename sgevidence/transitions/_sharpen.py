@@ -38,7 +38,7 @@ DISAGREE = 4.0
 
 
 class Tested(NamedTuple):
-    """Tests of an annealed answer, and what has taken its place."""
+    """Checks of an annealed answer, and what has taken its place."""
 
     n_sharpened: int = 0  #: a density has answered
     #: nats by which a density exceeds an annealed answer that it does not agree with; 0 where they agree,
@@ -72,11 +72,11 @@ def cost(info: Any) -> float:
 def effort(state: State, path: Path) -> Effort | None:
     """For the cost of annealing so far; None where it is not enough, or the rows have not doubled since."""
     model = path.model
-    if not is_annealed(model) or not path.memory.complete or path.n < 2.0 * state.adaptation.tests.sharpened:
+    if not is_annealed(model) or not path.memory.complete or path.n < 2.0 * state.adaptation.checks.sharpened:
         return None
     if not state.log_evidence_std > SHARP_ENOUGH:
         return None
-    affordable = MAX_COST * state.adaptation.tests.spent / (2 * max(path.n_at_hand, 1))  # in each half
+    affordable = MAX_COST * state.adaptation.checks.spent / (2 * max(path.n_at_hand, 1))  # in each half
     for_particles = -(-state.cloud.M // (2 * DRAWS_PER_CHAIN))
     least = max(MIN_CHAINS, MIN_CHAINS_PER_PARAMETER * model.n_params, for_particles)
     n_chains = int(min(max(affordable / ENOUGH_GRADIENTS, least), MAX_CHAINS))
@@ -88,7 +88,7 @@ def effort(state: State, path: Path) -> Effort | None:
 def sharpened(step: Step, path: Path, rng: Streams, allowed: Effort) -> Step:
     """The step, crossed where the bridge has answered; else as it is, with what the bridge says of it."""
     state = step.state
-    state = state._replace(adaptation=state.adaptation.tested(sharpened=path.n, spent=0.0))
+    state = state._replace(adaptation=state.adaptation.checked(sharpened=path.n, spent=0.0))
     step, starts = (
         step._replace(state=state, crossed=False),
         halves(state.cloud, allowed.n_chains, rng.resampling),

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..history import FoldedRows, Rows
 from ..models import Model
-from ..targets import FoldsDoNotSuffice, Likelihood, Target, find_mode, unlike_sample
+from ..targets import FoldsDoNotSuffice, Likelihood, Target, unlike_sample
 from ._base import Streams
-from ._mode_search import ModeSearch, each_once, some
+from ._mode_search import ModeSearch, find_modes, maxima_from, some, wider
 
 #: Rows that may be unlike the sample; more are a kind of rows that a larger sample should tell of.
 MAX_UNLIKE_ROWS = 500
@@ -72,18 +72,13 @@ def _modes_with(
         return sample.scaled(weight / sample.total_weight).join(far)
 
     few = with_far(some(others, SEARCH_ROWS, rng.rows))
-    wide = ModeSearch(**search.get_params()).set_params(
-        search_rows=len(few), compare_rows=len(few), negligible=np.inf, max_modes=search.max_climbs
-    )
-    starts = [mode.a for mode in wide.find(model, few, rng.rows)]
+    wide = wider(search, search_rows=len(few), compare_rows=len(few), max_modes=search.max_climbs)
+    starts = [mode.a for mode in find_modes(wide, model, few, rng.rows)]
     regrouped = np.concatenate([_regrouped(model, a, few, len(far)) for a in modes])
     order = np.argsort(-Target(model, Likelihood(few)).value(regrouped))[: search.n_starts]
     ends = [*starts, *regrouped[order]]
     for sample in (few, with_far(others)):
-        target = Target(model, Likelihood(sample))
-        climbs = [(a, P) for a, P in (find_mode(target, a) for a in ends) if P is not None]
-        value = target.value(np.array([a for a, _ in climbs]).reshape(-1, model.n_params))
-        ends = each_once(model, [climbs[i] for i in np.argsort(-value)])[: 2 * search.max_climbs]
+        ends = maxima_from(Target(model, Likelihood(sample)), ends)[: 2 * search.max_climbs]
     return ends
 
 

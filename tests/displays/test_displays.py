@@ -7,8 +7,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from estimator_cases import data, estimator
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import sgevidence
 from sgevidence import (
@@ -154,7 +156,7 @@ def test_matplotlib_is_asked_for_when_something_is_drawn(linear, monkeypatch):
     """That the package does without: ``test_import_is_silent``."""
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     for draw in (EvidenceDisplay.from_estimator, RunDisplay.from_estimator):
-        with pytest.raises(ImportError, match=r"Display needs matplotlib: pip install 'sgevidence\[plot\]'"):
+        with pytest.raises(ImportError, match=r"Display needs matplotlib: pip install matplotlib"):
             draw(linear)
 
 
@@ -181,6 +183,7 @@ def test_relative_evidence_has_the_error_of_the_difference():
     assert np.ptp(band(ax, 1)[:, 1]) == 0
     assert ax.get_ylim()[0] == -FAR and "minus that of good" in ax.get_ylabel()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["poor (−100.0)", "good"]
+    assert ax.get_legend().get_title().get_text() == "model (nats at the end)"
     absolute = EvidenceDisplay.from_estimators(models).ax_
     assert absolute.lines[0].get_ydata()[-1] == -112 and absolute.get_ylim()[0] < -112
 
@@ -190,6 +193,15 @@ def test_an_averagers_models_are_drawn_where_they_have_seen_the_same_rows(averag
     assert 100 in averager.estimators_[0].evidence_path_["n_samples"]
     for line in EvidenceDisplay.from_estimators(averager, relative=True).ax_.lines:
         assert line.get_xdata().tolist() == [0, 30, 60, 90, 120]
+
+
+def test_errors_that_cannot_be_seen_are_said():
+    for std, words in ((0.001, "± 2 standard errors, thinner than the lines"), (3.0, "± 2 standard errors")):
+        models = {"a": fake(-12.0, std, [(10, -5.0, std)]), "b": fake(-14.0, std, [(10, -14.0, std)])}
+        (note,) = (t.get_text() for t in EvidenceDisplay.from_estimators(models).ax_.texts)
+        assert note == words
+        shorter = "shorter than the marks" in ComparisonDisplay.from_estimators(models).ax_.get_xlabel()
+        assert shorter == (std == 0.001)
 
 
 def test_lines_differ_without_colour():
@@ -316,6 +328,25 @@ def test_coefficients_and_their_intervals(kind):
     classes = [] if kind == "linear" else ["0", "1", "2"]
     legend = ax.get_legend()
     assert [t.get_text() for t in legend.get_texts()] == classes if classes else legend is None
+
+
+def test_coefficients_have_the_names_that_a_pipeline_gives_and_their_class():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = pandas.DataFrame(rng.standard_normal((80, 3)), columns=["age", "dose", "weight"])
+    y = np.where(X["dose"] + rng.logistic(size=80) > 0, "sick", "healthy")
+    chosen = ColumnTransformer([("scaled", StandardScaler(), ["weight", "dose"])])
+    model = BayesianGLM("bernoulli", columns=[1], random_state=0)
+    ax = CoefficientsDisplay.from_estimator(make_pipeline(chosen, model).fit(X, y)).ax_
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["scaled__dose"]
+    assert ax.get_xlabel().startswith("coefficient of class sick (")
+    selector = make_pipeline(chosen, EvidenceFeatureSelector()).fit(X, X["dose"] + rng.standard_normal(80))
+    names = [
+        t.get_text() for t in InclusionProbabilitiesDisplay.from_estimator(selector).ax_.get_yticklabels()
+    ]
+    assert names == ["scaled__weight", "scaled__dose"]
+    unnamed = make_pipeline(FunctionTransformer(np.asarray), model).fit(X, y)
+    assert CoefficientsDisplay.from_estimator(unnamed).ax_.get_yticklabels()[0].get_text() == "x1"
 
 
 def test_coefficients_need_coefficients(averager):

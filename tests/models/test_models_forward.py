@@ -90,6 +90,8 @@ def test_draws_of_states_in_segments(lanes, shortest, rng, monkeypatch):
     ],
 )
 def test_wrong_draws_are_seen(right, wrong, rng, monkeypatch):
+    monkeypatch.setattr(_forward, "LANES", 10**9)  # before the mutant copies it
+    monkeypatch.setattr(_forward, "SHORTEST", 3)
     monkeypatch.setitem(globals(), "sample_states", broken(sample_states, right, wrong))
     with pytest.raises(AssertionError):
         for _ in range(4):
@@ -97,8 +99,7 @@ def test_wrong_draws_are_seen(right, wrong, rng, monkeypatch):
 
 
 def test_a_filter_that_does_not_start_anew_is_seen(rng, monkeypatch):
-    monkeypatch.setattr(
-        _forward, "_forward", broken(_forward._forward, "a[...] = initial", "a[...] = before")
-    )
+    wrong = broken(filtered, "starts[:, None]", "(np.arange(len(starts)) == 0)[:, None]")
+    monkeypatch.setitem(globals(), "filtered", wrong)
     with pytest.raises(AssertionError):
         check_passes(rng)
