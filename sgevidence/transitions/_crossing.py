@@ -49,6 +49,7 @@ class Crossing(NamedTuple):
     escort: Escort | None = None
     mode_search: ModeSearch | None = None
     from_all_rows: FromProposal | None = None  #: it answers for all rows at once; None: it is switched off
+    anchors_early: bool = True  #: also while the reservoir has all rows
 
     def plan(self, state: State, path: Path, rng: Streams) -> Plan:
         """Transitions that may carry the cloud across the chunk, in the order in which they are tried."""
@@ -159,7 +160,10 @@ class Crossing(NamedTuple):
     def _committed(self, step: Step, path: Path, rng: Streams) -> State:
         if step.state.memory.statistics is not None:  # the chunk is in them
             return step.state
-        return committed(step, path, rng, self.escort is not None or self.anneal.move.needs_anchor)
+        capacity = path.memory.reservoir.capacity
+        is_kept = not self.anchors_early and (capacity is None or path.n_rows <= capacity)
+        needs_anchor = self.escort is not None or self.anneal.move.needs_anchor
+        return committed(step, path, rng, needs_anchor and not is_kept)
 
 
 def is_better(offered: Offer, cloud: Cloud) -> bool:
