@@ -45,7 +45,7 @@ def read_frame(data: str) -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise ImportError("--formula needs pandas and formulae: pip install 'sgevidence[formula]'") from error
+        raise ImportError("--formula needs pandas and formulae: pip install pandas formulae") from error
     readers = {".csv": pandas.read_csv, ".parquet": pandas.read_parquet}
     readers |= dict.fromkeys([".arrow", ".feather"], pandas.read_feather)
     suffix = Path(data).suffix

@@ -91,7 +91,7 @@ def parsed(text: str) -> Any:
         from formulae.parser import ParseError
         from formulae.scanner import ScanError
     except ImportError as error:
-        raise ImportError("formula= needs formulae: pip install sgevidence[formula]") from error
+        raise ImportError("formula= needs formulae: pip install formulae") from error
     if "||" in text:
         raise ValueError(f"{text!r}: for || give terms=[Group(..., by=..., correlated=False)]")
     try:

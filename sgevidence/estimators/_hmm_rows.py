@@ -147,12 +147,6 @@ class EmissionRows(StatePredictions):
     def _prior_conflict(self, rows: Rows) -> None:
         """States are not compared with their prior, of which some of them may consist."""
 
-    def _update(self, sampler: Any, rows: Rows, reset: bool, progress: Any) -> None:
-        super()._update(sampler, rows, reset, progress)
-        assert self._stream is not None
-        if (doubt := self._stream.state.doubt) is not None:
-            self._doubt(doubt)
-
     def _emission_family(self, X: np.ndarray) -> ComponentFamily:
         """The family of the rows of a state, whose features lose no digits on these."""
         p, known = X.shape[1], X[~np.all(np.isnan(X), axis=1)]

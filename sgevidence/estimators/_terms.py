@@ -57,8 +57,10 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
         if model.formula is None and columns is not None:
             columns = [names[j] for j in column_indices(columns, len(names), names)]
         model._read = Columns.of(X, terms, columns)
+        values = model._read.read(X)  # refuses columns that X does not have
         numbers = [names.index(getattr(name, "column", name)) for name in model._read.linear]
         model.columns_ = np.array(numbers, dtype=int)
+        return values
     return model._read.read(X)
 
 

@@ -47,8 +47,8 @@ class EvidenceFeatureSelector(
     always : array-like, default=()
         Names or indices of columns that are in every model.
     groups : sequence of array-likes or None, default=None
-        Names or indices of columns that go in together, as those of one factor.  A column in no group goes in
-        alone; None: all do.
+        Names or indices of columns that enter a model together, such as those of one factor.  A column that
+        is in none of the groups enters alone; None: every column enters alone.
     coef_prior : {"independent", "g", "hyper-g", "unit-information", "bric"}, default="independent"
         "independent": each coefficient has the prior of :class:`BayesianLinearRegression`.  The others are
         g-priors, Gaussian or a mixture of Gaussians in the shape of the columns' own covariance, with flat

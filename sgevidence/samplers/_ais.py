@@ -29,7 +29,8 @@ from ..particles import RESAMPLING, Cloud
 from ..targets import Path
 from ..transitions import HMC, SGHMC, Anneal, Rung, State, Streams, confirmed_at_once
 from ._base import EvidenceResult, Parts, Progress, Sampler
-from ._once import doubts_of_few
+from ._once import doubts_of_few, doubts_of_lineages
+from ._other_modes import doubts_of_missed_modes
 from ._progress import rung_of
 from ._records import ChunkRecord
 
@@ -149,7 +150,11 @@ class AIS(Parts, Sampler):
             tested = confirmed_at_once(step, path, streams, anneal)
             step, infos = (step, infos) if tested is None else (tested, [*infos, tested.info])
         advice = "raise n_particles, or use resampling='systematic'"
+        cloud = step.state.cloud
         doubts = doubts_of_few(step.state.all_weights, "raise n_particles" if self.resampling else advice)
+        doubts += doubts_of_lineages(1 / max(cloud.genealogy.variance(cloud.W), 1e-300), "n_particles")
+        found = cloud.log_evidence, cloud.log_evidence_std
+        doubts += doubts_of_missed_modes(model, rows, cloud.theta, cloud.W, *found, rng)
         record = ChunkRecord.of(before, step.state, infos)
         record = record._replace(n_samples=len(rows), total_weight=rows.total_weight)
         return EvidenceResult.of(step.state, [record], start).doubted(doubts, model)

@@ -7,16 +7,16 @@ algorithm, p(y_t | y_<t, θ), which needs the filter of the last row only.
 Symbols: ``theta`` = draws (M, d), ``alpha`` = their filters of the last row (K, M).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..history import Rows
 from ..mixtures import hidden_state_evidence, why_no_evidence
 from ..models import HiddenMarkovModel
 from ..particles import Weights
-from ._base import SILENT, OnlineSampler, Progress
+from ..targets import Doubt
+from ._base import OnlineSampler, Progress
 from ._records import ChunkRecord
 
 #: Draws of the posterior.
@@ -35,7 +35,7 @@ class SequenceState(NamedTuple):
     log_evidence: float
     log_evidence_std: float
     in_use: np.ndarray  #: p(1 … K states have rows), when all rows were last answered for
-    doubt: str | None = None
+    doubt: Doubt | None = None
 
     @property
     def n_rows(self) -> int:
@@ -43,12 +43,12 @@ class SequenceState(NamedTuple):
         return len(self.rows)
 
 
-class HiddenStateEvidence(OnlineSampler, BaseEstimator):
+class HiddenStateEvidence(OnlineSampler):
     """Two halves of particles, Gibbs sweeps and a bridge, for hidden Markov models."""
 
     _parameter_constraints: dict = {}
 
-    def init(self, model: HiddenMarkovModel, rng: np.random.Generator) -> SequenceState:
+    def _init(self, model: Any, rng: np.random.Generator) -> SequenceState:
         """Draws of the prior."""
         theta, K = model.sample_prior(rng, DRAWS), model.n_states
         p = model.emission.n_features
@@ -56,13 +56,8 @@ class HiddenStateEvidence(OnlineSampler, BaseEstimator):
         alpha = np.full((K, DRAWS), 1 / K)
         return SequenceState(nothing, theta, Weights.ones(DRAWS), alpha, 0.0, 0.0, np.eye(K)[0])
 
-    def update(
-        self,
-        state: SequenceState,
-        model: HiddenMarkovModel,
-        rows: Rows,
-        rng: np.random.Generator,
-        progress: Progress = SILENT,
+    def _update(
+        self, state: SequenceState, model: Any, rows: Rows, rng: np.random.Generator, progress: Progress
     ) -> tuple[SequenceState, list[ChunkRecord]]:
         """Absorb rows, the first of which continues the last sequence unless y says that it starts one."""
         before = state
@@ -88,6 +83,9 @@ class HiddenStateEvidence(OnlineSampler, BaseEstimator):
         )
         progress.chunk(record, before.n_rows)
         return state, [record]
+
+    def _own_doubts(self, state: SequenceState, records: list[ChunkRecord]) -> list[Doubt]:
+        return [] if state.doubt is None else [state.doubt]
 
     def _weighed(
         self, state: SequenceState, model: HiddenMarkovModel, rows: Rows, all_rows: Rows

@@ -31,7 +31,7 @@ from ..transitions import HMC, ConstrainedMoves, covariance
 from ._base import OnlineSampler, Progress
 from ._records import ChunkRecord
 from ._schedule import pieces
-from ._shells import descend, evidence, founders
+from ._shells import bottleneck, descend, evidence, founders
 
 
 class SequentialNestedState(NamedTuple):
@@ -207,7 +207,7 @@ class SequentialNestedSampling(OnlineSampler):
             totals.append((shell.ell, shell.log_w, shell.n_live, shell.founder))
         ell, log_w, n_live, founder = (np.concatenate(part) for part in zip(*totals))
         log_Z, var, _ = evidence(ell, log_w, n_live)
-        var = max(var, 1 / founders(ell + log_w, founder))
+        var += bottleneck(founders(ell + log_w, founder), M, len(totals) - 1)
         kept, log_eps, n_gradients = self._moved(
             model.canonicalize(kept), Path(model, Memory(state.history), chunk), state.log_eps, rng
         )

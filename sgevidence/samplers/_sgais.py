@@ -63,10 +63,10 @@ class SGAIS(Parts, OnlineSampler):
     Parameters
     ----------
     n_particles : int, default=100
-        M once the rows are many and escorts carry the cloud; four times as many while it has to be
-        annealed.  The standard error of the log evidence falls as 1/√M.
+        Number of particles after many rows, four times as many while they are annealed.
+        The standard error of the log evidence falls as 1/√M.
     max_particles : int or None, default=None
-        M for the first rows, which are cheap and where the variance comes from.  None: 2000 for
+        Number of particles for the first rows, from which most of the error comes.  None: 2000 for
         regressions and custom models, 16 000/d between 400 and 1000 for mixtures with K <= 2, otherwise
         16 d K between 1500 and 3000; less in proportion if ``n_particles`` is below 100.
     target_ess : float, default=0.5
@@ -79,13 +79,11 @@ class SGAIS(Parts, OnlineSampler):
         With None the weights accumulate, as published: the number of particles is constant, every
         annealing step is followed by a move, and ``escort``, ``mode_search`` and ``proposal`` must be None.
     reservoir_size : int or None, default=100000
-        Rows of the past to keep, a uniform sample once there are more; None keeps all.  Until it is full
-        nothing is approximated.  Beside it are kept, up to a twentieth of it, rows that a sample would
-        miss, as those few that alone have a column.  A hundred thousand rows pin down overlapping mixtures
-        and take megabytes.  If its noise spreads the particles by more than half a nat it grows, to ten
-        times as many.  At least 16: its noise is read from so many parts.  A linear regression and a
-        mixture of one component need no sample: sums without rounding stand for all rows
-        (:meth:`Model.sums`).
+        Number of past rows that are kept, a uniform sample of all; None keeps all.  Until it is full nothing
+        is approximated.  Rows of high leverage, such as the only ten in which a column is not zero, are kept
+        beside the sample, at most a twentieth of its size.  A sample whose noise spreads the particles by
+        more than half a nat grows, up to ten times.  At least 16, since the noise is measured on 16 parts.
+        Linear regressions and mixtures of one component need no sample (:meth:`Model.sums`).
     move : HMC, SGHMC or SGNHT, default=HMC()
         How particles move between annealing steps.
     escort : Escort or None, default=Escort()

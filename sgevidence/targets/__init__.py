@@ -23,7 +23,6 @@ from ._sampling_error import (
     surrogate_spread,
 )
 from ._target import Likelihood, Target, of_history, sampled
-from ._unlike_sample import unlike_sample
 
 __all__ = [
     "STRAY",
@@ -66,5 +65,4 @@ __all__ = [
     "sampled",
     "rows_enough",
     "surrogate_spread",
-    "unlike_sample",
 ]

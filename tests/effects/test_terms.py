@@ -267,10 +267,18 @@ def test_formulas_are_a_grid(frame):
         ([Smooth("z", n_basis=3)], "n_basis"),
         ([Group("subject", scale=-1.0)], "positive"),
         ([Factor("arm", categories=["drug"])], "'control'"),
+        ([Factor("arm", categories=0)], "categories must be"),
+        ([Factor("arm", categories="drug")], "categories must be"),
+        ([Factor("arm", scale=(1, -1))], "positive"),
+        ([Factor("arm", scale=[])], "positive"),
+        ([Group("subject", correlated="x")], "correlated must be"),
+        ([Group("subject", by=-1)], "no column -1"),
+        ([Smooth("z", n_basis=(1,))], "n_basis"),
+        ([Smooth("z", n_basis=7.5)], "n_basis"),
     ],
 )
 def test_terms_that_cannot_be_are_refused(frame, terms, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((ValueError, TypeError), match=words):
         fitted(frame, terms, sorted({"days", str(terms[0].column)} & set(frame.columns)))
 
 
