@@ -76,7 +76,8 @@ def modes_of(model: Model, rows: Rows, a: np.ndarray, rng: np.random.Generator) 
 
     LinAlgError if the first climb does not end at a maximum.
     """
-    target, modes = Target(model, Likelihood(rows)), []
+    target = Target(model, Likelihood(rows))
+    modes: list[Mode] = []
     with np.errstate(all="ignore"):
         for start in [a, *model.starts(rows, model.n_mode_checks, rng)]:
             end = folded_mode(target, start)
@@ -107,7 +108,7 @@ def _around_all(
             for q, n in zip(around, np.bincount(chosen, minlength=K))
         ]
     )
-    log_q = log_sum_exp([np.log(p) + q.logpdf(theta) for p, q in zip(share, around)], axis=0)
+    log_q = log_sum_exp(np.array([np.log(p) + q.logpdf(theta) for p, q in zip(share, around)]), axis=0)
     log_w = model.log_joint(theta, rows) - log_q
     found = importance(log_w)
     if not found.std < SHARP_NATS * 2 or not pareto_k(log_w) < MAX_PARETO_K:
