@@ -6,6 +6,7 @@ from mutants import broken
 from scipy import stats
 from scipy.special import logsumexp
 
+from sgevidence import SGAIS, BayesianGLM
 from sgevidence.history import Rows
 from sgevidence.models import FarColumns, Gamma, GLMModel, NegativeBinomial, StudentT, Weibull
 from sgevidence.models._few_rows import fits_of_few
@@ -161,3 +162,12 @@ def test_a_posterior_that_is_far_from_its_mode_is_bridged():
         assert (
             isinstance(found, Declined) or abs(found.log_evidence - exact) < 4 * found.log_evidence_std + 0.01
         )
+
+
+def test_the_line_of_progress_says_why_it_is_annealed(monkeypatch, capsys):
+    monkeypatch.setattr(_one_mode, "_answer", lambda *arguments: Declined("because of a test"))
+    _, rows = skewed(Gamma(), 12)
+    BayesianGLM("gamma", sampler=SGAIS(30, max_particles=30), verbose=True, random_state=0).fit(
+        rows.X, rows.y
+    )
+    assert "annealing steps (because of a test)" in capsys.readouterr().out
