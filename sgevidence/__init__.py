@@ -35,7 +35,7 @@ from .estimators import (
     RowSource,
     merge,
 )
-from .exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError, SavedFileError
+from .exceptions import CallLimitError, DivergenceError, EvidenceWarning, ImpossibleRowsError, SavedFileError
 from .feature_selection import EvidenceFeatureSelector
 from .io import load, save, to_arviz
 from .model_selection import (
@@ -141,6 +141,7 @@ __all__ = [
     "Exact",
     "UntilPrecise",
     "DivergenceError",
+    "CallLimitError",
     "EvidenceWarning",
     "ImpossibleRowsError",
     "SavedFileError",
