@@ -79,7 +79,6 @@ class Proposed(NamedTuple):
     n_proposals: int = 0
     n_likelihoods: float = 0.0
     n_gradients: float = 0.0
-    declined: str = ""  #: why there was none
 
 
 class FromProposal(NamedTuple):
@@ -126,11 +125,11 @@ class FromProposal(NamedTuple):
         if self.is_closed_form(path.model):
             return self._in_closed_form(state, path, rng, M)
         found = answers(path.model, path.all_rows, rng.noise, M)
-        adaptation = state.adaptation._replace(asked=path.n)
+        words = found.words if isinstance(found, Declined) else ""
+        adaptation = state.adaptation._replace(asked=path.n, declined=words)
         if not isinstance(found, Answer):  # which costs nothing where strata would take too long
             adaptation = adaptation if self.first_after == np.inf else state.adaptation
-            info = Proposed(declined=found.words if isinstance(found, Declined) else "")
-            return Step(state._replace(adaptation=adaptation), info, crossed=False)
+            return Step(state._replace(adaptation=adaptation), Proposed(), crossed=False)
         info, cloud = Proposed(1, found.n_likelihoods, found.n_gradients), without_history(found)
         answered = Answered(path.n, found.components, found.doubts)
         if state.n_rows and path.model.n_params < MANY_PARAMETERS and is_blunt(found):
