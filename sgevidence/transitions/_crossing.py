@@ -79,6 +79,9 @@ class Crossing(NamedTuple):
             offered = asked.offered or offered
             if asked.crossed:
                 step, state = asked, asked.state
+            elif path.model.has_one_mode:  # it declines such rows until they have doubled
+                proposed = asked.state.adaptation.proposed
+                state = state._replace(adaptation=state.adaptation._replace(proposed=proposed))
         state = _still_alike(state.foreseen(before, path), path)
         spent = state.adaptation.spent + sum(map(cost, infos))
         state = state._replace(adaptation=state.adaptation._replace(spent=spent))
