@@ -22,7 +22,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
-exclude_patterns = ["_build", "auto_examples/*.ipynb", "auto_examples/*.py"]
+exclude_patterns = ["_build", "notes", "auto_examples/*.ipynb", "auto_examples/*.py"]
 templates_path = ["_templates"]
 
 # pages: the same files are read on code hosts, so that they stay plain Markdown
@@ -70,11 +70,11 @@ html_theme_options = {
     "pygments_light_style": "default",
     "footer_end": [],
 }
-# the API has a sidebar, pages without neighbours have none
-html_sidebars = {page.stem: [] for page in DOCS.glob("*.md") if page.stem != "api"} | {"auto_examples/*": []}
+html_sidebars = {"index": []}  # the home page has no neighbours
 
 
 LINK = re.compile(r"\[`?([^\]`]+)`?\]\(\.\./([^)#]+)\)")  # [text](../file), out of docs/
+NOTE = re.compile(r"\[([^\]]+)\]\(notes/[^)]+\)")  # for those who work on the code
 SOURCES = DOCS / "generated" / "source"
 
 
@@ -100,7 +100,7 @@ def site_links(app, docname, source):
             return f"[{text}](generated/source/{target.replace('/', '-')}.rst)"
         return f"`{text}`"
 
-    source[0] = LINK.sub(here, source[0])
+    source[0] = NOTE.sub(r"\1", LINK.sub(here, source[0]))
 
 
 def only_ours(app, what, name, obj, skip, options):

@@ -133,7 +133,7 @@ for found in monitor.detections_:
 # %%
 # Where to go
 # -----------
-# * `The user guide <../user_guide.html>`_: which model, which sampler, how to read the error bar, and
-#   when evidence misleads: it depends on priors, also where predictions do not.
+# * `The guide <../guide.html>`_: one page for each job, with what it prints and how to read it.
+# * `When evidence misleads <../misleading.html>`_: it depends on priors, also where predictions do not.
 # * `The other examples <index.html>`_: real data, counts with an exposure, a model of your own.
 # * `The algorithm <../algorithm.html>`_, beside the published one.

@@ -45,7 +45,8 @@ def public_names():
             for attribute, member in inspect.getmembers_static(obj) if inspect.isclass(obj) else ():
                 function = getattr(member, "fget", None) or getattr(member, "__func__", member)
                 ours = (getattr(function, "__module__", None) or "").startswith("sgevidence")
-                if callable(function) and ours and not attribute.startswith("_"):
+                inherits = not getattr(function, "__doc__", None) and inspect.getdoc(getattr(obj, attribute))
+                if callable(function) and ours and not attribute.startswith("_") and not inherits:
                     yield f"{module.__name__}.{name}.{attribute}"
 
 
@@ -66,26 +67,20 @@ def test_doctests(module):
     assert failed == 0
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
-        "README.md",
-        pytest.param("docs/user_guide.md", marks=pytest.mark.slow),
-        pytest.param("docs/comparing.md", marks=pytest.mark.slow),
-        pytest.param("docs/reading.md", marks=pytest.mark.slow),
-        pytest.param("docs/own_model.md", marks=pytest.mark.slow),
-        pytest.param("docs/mixtures.md", marks=pytest.mark.slow),
-        pytest.param("docs/effects.md", marks=pytest.mark.slow),
-        pytest.param("docs/misleading.md", marks=pytest.mark.slow),
-        pytest.param("docs/coming_from.md", marks=pytest.mark.slow),
-        pytest.param("docs/monitoring.md", marks=pytest.mark.slow),
-        "docs/hypothesis_tests.md",
-        "docs/time_series.md",
-        "docs/scale.md",
-    ],
-)
+def pages_with_code():
+    """The README runs by default, the pages of the site with ``-m slow``."""
+    pages = [page.relative_to(ROOT).as_posix() for page in sorted(ROOT.glob("docs/*.md")) if has_code(page)]
+    return ["README.md", *(pytest.param(page, marks=pytest.mark.slow) for page in pages)]
+
+
+def has_code(page):
+    return "```python\n" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", pages_with_code())
 def test_examples_on_the_page_run(page, tmp_path, monkeypatch, capsys):
-    """They print what the page says, to the digits that hold on any processor."""
+    """From a checkout they print what the page says, to the digits that hold on any processor."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(
         r"^```python\n(.*?)^```\n(?:\n```\n(.*?)^```)?",
@@ -134,19 +129,19 @@ def test_the_tutorial_runs(monkeypatch, capsys):
 
 
 def test_every_public_name_has_its_page():
-    text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    text = "\n".join(page.read_text(encoding="utf-8") for page in ROOT.glob("docs/api*.md"))
     listed = set(re.findall(r"^(?:   |\.\. py:data:: sgevidence\.)(\w+)$", text, flags=re.M))
     assert {name for module in PUBLIC for name in module.__all__} <= listed
 
 
 def test_every_document_is_in_the_navigation():
-    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
-    pages = index.partition("{toctree}")[2].split()
-    assert {f"<{page.stem}>" for page in ROOT.glob("docs/*.md")} - {"<index>"} <= set(pages)
+    texts = [page.read_text(encoding="utf-8") for page in ROOT.glob("docs/*.md")]
+    listed = " ".join(text.partition("{toctree}\n")[2] for text in texts)
+    assert {f"<{page.stem}>" for page in ROOT.glob("docs/*.md")} - {"<index>"} <= set(listed.split())
 
 
 def test_links_in_the_documents_lead_somewhere():
-    for page in [README, *ROOT.glob("docs/*.md")]:
+    for page in [README, *ROOT.glob("docs/**/*.md")]:
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
             assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
 

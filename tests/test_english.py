@@ -12,7 +12,7 @@ import sgevidence.kernels
 import sgevidence.monitoring
 
 ROOT = Path(__file__).parents[1]
-LABORATORY = {"algorithm", "experiments"}  # notes of the team, not public text
+LABORATORY = {"algorithm"}  # for those who read the code
 PAGES = [
     ROOT / "README.md",
     *(page for page in sorted(ROOT.glob("docs/*.md")) if page.stem not in LABORATORY),
@@ -106,12 +106,6 @@ def test_faults_are_seen(text):
 )
 def test_questions_and_headings_are_not(text):
     assert not any(faults(p) for p in paragraphs_of_page(text))
-
-
-def test_pages_can_be_read_at_one_sitting():
-    """The table of error bars and the changelog may be longer, as may the laboratory's notes."""
-    long = {page.name: n for page in PAGES if (n := len(page.read_text(encoding="utf-8").split())) > 3000}
-    assert set(long) <= {"trust.md", "changelog.md"}, long
 
 
 PACKAGE = Path(sgevidence.__file__).parent

@@ -12,6 +12,7 @@ from sgevidence import (
     BayesianAutoregression,
     BayesianGLM,
     BayesianGMM,
+    BayesianHMM,
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
     EvidenceFeatureSelector,
@@ -19,7 +20,7 @@ from sgevidence import (
     EvidenceSearch,
     Laplace,
 )
-from sgevidence.estimators import _glm_predictions, _intercepts, _moments
+from sgevidence.estimators import _glm_rows, _intercepts, _moments
 
 #: Powers of ten of units, and units by which origins move, at most.
 POWERS, ORIGINS = 6.0, 1e6
@@ -35,10 +36,11 @@ class Given(NamedTuple):
     y: np.ndarray | None
     offset: np.ndarray | None = None
     trials: np.ndarray | None = None
+    event: np.ndarray | None = None
 
     @property
     def known(self) -> dict:
-        named = {"offset": self.offset, "trials": self.trials}
+        named = {"offset": self.offset, "trials": self.trials, "event": self.event}
         return {name: value for name, value in named.items() if value is not None}
 
 
@@ -81,6 +83,24 @@ def positive(rng):
     return Given(X, rng.gamma(2.0, np.exp(eta)))
 
 
+def times(rng):
+    """Censored by clocks of their own, and paces that differ as an exposure does."""
+    X, eta = columns(rng)
+    offset = rng.standard_normal(ROWS)
+    t, clock = np.exp(eta + offset) * rng.exponential(size=ROWS) ** 0.7, 3.0 * rng.exponential(size=ROWS)
+    return Given(X, np.minimum(t, clock), offset, None, t < clock)
+
+
+def shares(rng):
+    X, eta = columns(rng)
+    return Given(X, rng.beta(4.0 / (1 + np.exp(-eta)), 4.0 / (1 + np.exp(eta))))
+
+
+def levels(rng):
+    X, eta = columns(rng)
+    return Given(X, np.digitize(eta + rng.logistic(size=ROWS), [-1.0, 0.5, 2.0]))
+
+
 def successes(rng):
     X, eta = columns(rng)
     trials = rng.integers(1, 9, ROWS)
@@ -115,7 +135,7 @@ def series(rng):
 
 def moved(given, rng, y, is_centred, one_unit=False):
     """Rows in other units, and the log of the Jacobian; ``y`` says what y is."""
-    X, y_, offset, trials = given
+    X, y_, offset, trials, event = given
     unit = unit_of(rng, X.shape[1]) if not one_unit else np.full(X.shape[1], unit_of(rng))
     log_jacobian = -len(X) * float(np.sum(np.log(unit))) if y == "rows" else 0.0
     X = X * unit + (origin(rng, unit) if is_centred else 0.0)
@@ -126,7 +146,10 @@ def moved(given, rng, y, is_centred, one_unit=False):
         offset = None if offset is None else offset * t + (origin(rng, t) if is_centred else 0.0)
     elif offset is not None and is_centred:  # exposure has a unit
         offset = offset + np.log(unit_of(rng))
-    return Given(X, y_, offset, trials), log_jacobian
+    if event is not None:
+        t = unit_of(rng)
+        y_, log_jacobian = y_ * t, -np.sum(event) * float(np.log(t))
+    return Given(X, y_, offset, trials, event), log_jacobian
 
 
 # -- candidates: log evidences and their errors, and what else does not change --------------------
@@ -195,6 +218,14 @@ CASES = {
     "poisson, drawn": Case(rates, subsets(BayesianGLM, "poisson")),
     "negative_binomial": Case(rates, family("negative_binomial")),
     "gamma": Case(positive, family("gamma"), "positive"),
+    "zero_inflated_negative_binomial": Case(rates, family("zero_inflated_negative_binomial")),
+    "hurdle_poisson": Case(rates, family("hurdle_poisson")),
+    "beta": Case(shares, family("beta")),
+    "ordinal": Case(levels, family("ordinal")),
+    "weibull": Case(times, family("weibull")),
+    "weibull, drawn": Case(times, subsets(BayesianGLM, "weibull")),
+    "lognormal": Case(times, family("lognormal")),
+    "exponential": Case(times, family("exponential")),
     "binomial": Case(successes, family("binomial")),
     "bernoulli": Case(labels, family("bernoulli")),
     "softmax": Case(classes, subsets(BayesianSoftmaxRegression)),
@@ -214,6 +245,7 @@ CASES = {
     "trends": Case(
         series, fitted(*(BayesianAutoregression(1, trend=kind) for kind in ("c", "ct"))), "numbers"
     ),
+    "states": Case(clusters, fitted(*(BayesianHMM(K, random_state=0) for K in (1, 2))), "rows"),
     "search": Case(series, searched, "numbers"),
     "selector": Case(numbers, selected(), "numbers"),
     "selector of counts": Case(rates, selected(estimator=BayesianGLM("poisson", sampler=Laplace()))),
@@ -325,9 +357,16 @@ def test_a_forgotten_exposure_is_seen(rng, monkeypatch):
     wrong = broken(
         _intercepts.intercept_center, "np.log(total + family.half_a_count) - np.log(exposure) - top", "0.0"
     )
-    monkeypatch.setattr(_glm_predictions, "intercept_center", wrong)
+    monkeypatch.setattr(_glm_rows, "intercept_center", wrong)
     with pytest.raises(AssertionError):
         check(CASES["poisson"], rng)
+
+
+def test_a_forgotten_unit_of_time_is_seen(rng, monkeypatch):
+    wrong = broken(_intercepts.intercept_center, "np.log(total) + ... - ...", "0.0")
+    monkeypatch.setattr(_glm_rows, "intercept_center", wrong)
+    with pytest.raises(AssertionError):
+        check(CASES["weibull"], rng)
 
 
 @pytest.mark.filterwarnings("ignore")

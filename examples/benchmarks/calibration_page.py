@@ -1,9 +1,11 @@
 """The page of the calibration suite: bars, the table as it is, and how often warnings were right."""
 
+import csv
 from collections import Counter
 from pathlib import Path
 
-from bench import number, seconds, table
+import numpy as np
+from bench import number, table
 from calibration_cell import Cell
 from calibration_picture import draw
 from calibration_summary import (
@@ -27,7 +29,7 @@ Mostly yes, for the problems on this page:
 
 * {fair} of {judged} kinds of problems, {fits} fits in all, have errors as large as their error bars say.
 * {beyond:.1%} of the fits without a warning are off by more than three error bars; of a Gaussian, 0.3% are.
-* {wrong} kinds have more than {far_share:.0%} of fits that are off by {far:.0f} error bars or more, unwarned.
+* {wrong} kind has more than {far_share:.0%} of fits that are off by {far:.0f} error bars or more, unwarned.
 * {right} of {warned} fits that gave a warning were off indeed.
 * Neither the sampler nor a reference knows of a mode that both have missed.
 """
@@ -36,62 +38,52 @@ INTRODUCTION = """## How it was measured
 
 `log_evidence_` ± `log_evidence_std_` is a claim: off by no more than about three standard errors, or there
 is an `EvidenceWarning`, or an error. This page holds the claim against {cells} kinds of problems that a
-sceptic would draw up, in {fits} fits, with the default sampler unless a cell says otherwise. Every seed has
-fresh rows and a fresh random state; cells that fail stay. Data and references were mended while the suite
-was built (the bounded and the spike likelihood; references of mixtures that lost basins, or whose chains
-were too short where components overlap, and 0.2 too low), no cell for the sampler's answer. Lines name the
-commit that made them, below the last table, and are kept in `calibration.jsonl.gz` beside the scripts;
-references of earlier lines will do where they are sound (``--references``: the rows of a seed stay the
-same). Cells were added where errors had been found that the others could not see, after these were mended:
-overlapping components with 300 to 1000 rows or in many columns, mixtures of a few rows far from the prior,
-rows that nobody scaled, ten rows that alone have a column, and a spike beside its slab. A cell has five to
-thirty seeds (of the engine of 26 November 2026 thirty for linear and Poisson regression, twenty for custom
-models, ten for softmax, five for mixtures); with so few a true error bar, too, is beyond the bars in one
-cell of forty or so. Fits whose reference is not sound do not count: in the cells of groups that overlap in
-many columns that is half of them, for which there are other values
-([experiments](experiments.md#groups-that-are-as-good-as-one)).
+sceptic would draw up, in {fits} fits, with the default sampler unless a problem says otherwise. Every seed
+has fresh rows and a fresh random state; problems that fail stay on the page. A kind of problem has five to
+thirty seeds; with so few, a true error bar is beyond the bars in one kind of forty or so. Fits whose
+reference is not sound do not count.
+
+Each answer is compared with a reference that shares no code with the sampler: closed form and quadrature
+(linear regression, one Gaussian, custom models), importance sampling at the mode, annealed five times where
+that is poor (softmax, Poisson), all allocations one by one (mixtures of a few rows), sequential Monte Carlo
+over allocations with bridge sampling from its ends (other mixtures). z = error / √(std² + the reference's
+std²): a true error bar gives z with mean 0 and standard deviation 1. A fit that gave a warning, be it
+half-way through a stream, is *warned*, one that raised *refused*; z is that of the others, the *silent*
+ones.
 
     cd examples/benchmarks; export OMP_NUM_THREADS=1
     python calibration.py --output calibration.jsonl --references calibration.jsonl.gz
     python calibration.py --output calibration.jsonl --page ../../docs/trust.md
 
-An interrupted first command resumes.
-
-Each answer is compared with a reference that shares no code with the sampler: closed form and quadrature
-(linear regression, one Gaussian, custom models), importance sampling at the mode, annealed five times where
-that is poor (softmax, Poisson), all allocations one by one (mixtures of a few rows), sequential Monte Carlo
-over allocations with bridge sampling from its ends (mixtures; alone where hundreds of rows overlap), a
-bridge to Gibbs chains that start at the groups the rows were drawn from (mixtures of many columns),
-importance sampling at the mode with the package's own likelihood (mixtures of 5000 rows and more, far
-apart). z = error / √(std² + the reference's std²): a true error bar gives z with mean 0 and standard
-deviation 1. A fit that gave a warning, be it half-way through a stream, is *warned*, one that raised
-*refused*; z is that of the others, the *silent* ones.
+An interrupted first command resumes. Every line of every fit is kept in `calibration.jsonl.gz` beside the
+scripts.
 """
 
-MEASURED = """## What came out
+MEASURED = """![z of every fit, by kind of problem](calibration.png)
+
+Each mark is one fit: its error in units of its error bar. Discs are silent fits, crosses warned ones,
+triangles lie beyond ±6; bands to ±1 and ±3.
+
+## What came out
 
 {bars}
-
-![z of every fit, by cell](calibration.png)
-
-Discs are silent fits, crosses warned ones, triangles lie beyond ±6; bands to ±1 and ±3.
 """
 
 
 def write_page(page: Path, cells: list[Cell], records: list[dict]) -> None:
-    """``page`` and ``calibration.png`` beside it."""
+    """``page``, with ``calibration.png`` and the table of all cells as ``calibration.csv`` beside it."""
     known = {cell.name: cell for cell in cells}
     summaries = by_cell(known, records)
     own = [r for r in records if r["cell"] in summaries]
     draw(page.with_name("calibration.png"), summaries, own)
+    write_cells(page.with_name("calibration.csv"), known, summaries)
     parts = [
         opening(summaries, own),
-        INTRODUCTION.format(cells=len(summaries), fits=len(own)),
         MEASURED.format(bars=bars(summaries, own)),
-        "## Cells\n",
-        legend(),
-        cells_table(known, summaries),
-        "\n" + NOTES,
+        "## By model\n",
+        models_table(known, summaries),
+        "\n" + NOTES + "\n".join(f"* {mark}: {meaning}" for mark, meaning in VERDICTS.values()) + "\n",
+        INTRODUCTION.format(cells=len(summaries), fits=len(own)),
         failures(own),
         "## Are the warnings right?\n",
         warnings_text(own),
@@ -100,9 +92,10 @@ def write_page(page: Path, cells: list[Cell], records: list[dict]) -> None:
     page.write_text("\n".join(part for part in parts if part) + "\n", encoding="utf-8")
 
 
-NOTES = """Names are as `calibration.py --list` prints them, with commas. RMS and std are in nats and over
-all fits that have an answer, time is the median of processor seconds of a fit. "> 3" is the share of silent
-fits with |z| > 3. Where the reference has an error of its own, its median is given.
+NOTES = """RMS and std are in nats and the medians over kinds of problems. [All kinds of
+problems](calibration.csv), one per line, have dimension, rows, difficulty, mean and spread of z, errors,
+time, warnings and the reference.
+
 """
 
 
@@ -136,15 +129,15 @@ def bars(summaries: dict[str, Summary], records: list[dict]) -> str:
     beyond = {k: sum(abs(r["z"]) > k for r in silent) / max(1, len(silent)) for k in (2, 3)}
     body = [
         [
-            f"cells with sd(z) ≤ {MOST_SD} and mean z within ±{MOST_MEAN}",
+            f"kinds of problems with sd(z) ≤ {MOST_SD} and mean z within ±{MOST_MEAN}",
             f"{ENOUGH:.0%}",
             f"{fair} of {len(judged)}, {fair / max(1, len(judged)):.0%}",
             _met(fair >= ENOUGH * len(judged)),
         ],
         ["the same, of a perfect error bar with so few fits", "", f"{perfect:.0%}", ""],
-        ["cells beyond that by more than chance", "", f"{len(judged) - near} of {len(judged)}", ""],
+        ["kinds beyond that by more than chance", "", f"{len(judged) - near} of {len(judged)}", ""],
         [
-            f"cells with more than {MOST_FAR:.0%} of silent fits beyond {FAR:.0f} errors",
+            f"kinds with more than {MOST_FAR:.0%} of silent fits beyond {FAR:.0f} errors",
             "none",
             f"{len(wrong)} of {len(summaries)}",
             _met(not wrong),
@@ -165,22 +158,36 @@ def _met(yes: bool) -> str:
     return "✅ met" if yes else "❌ missed"
 
 
-def legend() -> str:
-    return table(["mark", "means"], [[mark, meaning] for mark, meaning in VERDICTS.values()]) + "\n"
-
-
-def cells_table(cells: dict[str, Cell], summaries: dict[str, Summary]) -> str:
-    header = ["", "model", "d", "n", "arrives", "difficulty", "fits", "mean z", "sd z", "> 3", "RMS", "std"]
-    header += ["time", "warned", "refused", "reference"]
+def models_table(cells: dict[str, Cell], summaries: dict[str, Summary]) -> str:
+    """One row per kind of model: how many of its cells have which verdict."""
+    header = ["model", "kinds of problems", "verdicts", "fits", "warned", "RMS error", "std"]
     body = []
-    for name, s in summaries.items():
-        cell = cells[name]
-        row = [VERDICTS[s.verdict][0], cell.model, cell.d, cell.n, cell.arrival or "one fit", cell.difficulty]
-        row += [s.fits, number(s.mean_z, 2, True), number(s.sd_z, 2), share(s.beyond_3)]
-        row += [number(s.rms, 2), number(s.std, 2), seconds(s.seconds)]
-        row += [share(s.warned / s.fits), share(s.refused / s.fits), reference_text(s)]
-        body.append(row)
+    models = {name: cells[name].model.split(" K=")[0].split(":")[0] for name in summaries}
+    for model in dict.fromkeys(models.values()):
+        own = [s for name, s in summaries.items() if models[name] == model]
+        counts = Counter(VERDICTS[s.verdict][0] for s in own)
+        verdicts = ", ".join(f"{n} {mark}" for mark, n in counts.most_common())
+        fits = sum(s.fits for s in own)
+        middle = [number(float(np.nanmedian([getattr(s, key) for s in own])), 2) for key in ("rms", "std")]
+        body.append([model, len(own), verdicts, fits, share(sum(s.warned for s in own) / fits), *middle])
     return table(header, body)
+
+
+def write_cells(path: Path, cells: dict[str, Cell], summaries: dict[str, Summary]) -> None:
+    """All cells as CSV."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(
+            "verdict,model,d,n,arrives,difficulty,fits,mean z,sd z,share beyond 3,RMS,std,seconds,"
+            "share warned,share refused,reference".split(",")
+        )
+        for name, s in summaries.items():
+            cell = cells[name]
+            row = [VERDICTS[s.verdict][0], cell.model, cell.d, cell.n, cell.arrival or "one fit"]
+            row += [cell.difficulty, s.fits]
+            numbers = (s.mean_z, s.sd_z, s.beyond_3, s.rms, s.std, s.seconds, s.warned / s.fits)
+            row += [f"{value:.3g}" for value in (*numbers, s.refused / s.fits)]
+            out.writerow([*row, reference_text(s)])
 
 
 def share(x: float) -> str:

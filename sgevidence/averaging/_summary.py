@@ -13,7 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from ..estimators import ParameterTable, bounds, percent, scalar_names, weighted_quantiles
 from ..model_selection import last_step
-from ..tables import Table, shortened, with_errors
+from ..tables import Table, with_errors
 
 #: Parameters that are zero in a model that does not have them.
 ABSENT_IS_ZERO = ("coef", "intercept")
@@ -40,8 +40,7 @@ class ModelTable(Table):
         cells["log evidence ± error"] = with_errors(self[log_Z], self[std])
         if any(self[warnings]):
             cells["doubt"] = ["warned" if words else "" for words in self[warnings]]
-        taken = sum(2 + max(map(len, [name, *column])) for name, column in cells.items())
-        return Table(cells, shortened(self.index, taken))
+        return Table(cells, self.index)
 
 
 class AverageSummary(NamedTuple):

@@ -21,6 +21,7 @@ from ..io import save
 from ..model_selection import compare as compared
 from ..monitoring import EvidenceMonitor
 from ._checkpoints import WATCHED_ROWS, learnt_in_batches, resumed
+from ._formulas import FrameRows, formula_models
 from ._lines import rows_of_lines
 from ._models import Models, component_counts, densities, given, regressions
 from ._select import fitted_selector, print_selection
@@ -52,6 +53,10 @@ def compare(
         list[str] | None,
         typer.Option(help="columns of one model, as a,b,c; once a model; default: all"),
     ] = None,
+    formula: Annotated[
+        list[str] | None,
+        typer.Option(help="a model, as 'y ~ x + (1 | group)'; once a model, in the place of --target"),
+    ] = None,
     mixture: Annotated[str | None, typer.Option(help="numbers of components, as 1-7 or 1,2,4")] = None,
     family: Annotated[
         str | None, typer.Option(help="linear, softmax, poisson and others, as a,b; default: by the target")
@@ -73,6 +78,15 @@ def compare(
 ) -> None:
     """Rank models of the rows of DATA by their evidence: regressions of a target, or mixtures."""
     with errors_in_words():
+        if formula:
+            if target or features or mixture or select or checkpoint:
+                raise ValueError(
+                    "--formula says which models there are: leave out --target, --features, --mixture, "
+                    "--select and --checkpoint"
+                )
+            frame_rows = FrameRows.of(data, formula, sample_weight, offset, dropna)
+            models = formula_models(formula, frame_rows, family, standardize, seed)
+            return print_fitted(fit_all(models, frame_rows, None, None), frame_rows, as_json, plot)
         if (mixture is None) == (target is None):
             raise ValueError("give either --target, of regressions, or --mixture, of densities")
         columns = [text.split(",") for text in features or []]
@@ -87,14 +101,18 @@ def compare(
             models = densities(component_counts(mixture), rows, columns, covariance, standardize, seed)
         else:
             models = regressions(rows, columns, family, standardize, seed)
-        fitted = fit_all(models, rows, source, checkpoint)
-        print_comparison(fitted, as_json)
-        print_dropped(source)
-        if plot is not None:
-            draw_comparison(fitted, plot)
+        print_fitted(fit_all(models, rows, source, checkpoint), source, as_json, plot)
 
 
-def fit_all(models: Models, rows: Any, source: RowSource, checkpoint: str | None) -> dict[str, Any]:
+def print_fitted(fitted: dict[str, Any], source: Any, as_json: bool, plot: str | None) -> None:
+    """The comparison, the rows that are left out, and a picture if there is to be one."""
+    print_comparison(fitted, as_json)
+    print_dropped(source)
+    if plot is not None:
+        draw_comparison(fitted, plot)
+
+
+def fit_all(models: Models, rows: Any, source: RowSource | None, checkpoint: str | None) -> dict[str, Any]:
     """Fitted models, with a bar of progress where standard error is a terminal."""
 
     def steps(items: Any) -> Any:
@@ -103,7 +121,7 @@ def fit_all(models: Models, rows: Any, source: RowSource, checkpoint: str | None
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvidenceWarning)  # they are printed below the table
-        if checkpoint is not None:
+        if checkpoint is not None and source is not None:
             return learnt_in_batches(models, source, checkpoint, steps)
         return {
             name: model.fit(rows.X, rows.y, **given(rows, names))
@@ -120,7 +138,7 @@ def refuse_with_select(others: dict[str, Any], columns: list) -> None:
         raise ValueError("--select weighs all subsets of the columns: give --features once, or not at all")
 
 
-def print_dropped(source: RowSource) -> None:
+def print_dropped(source: Any) -> None:
     """Rows without a value, on standard error."""
     if source.n_dropped:
         typer.echo(f"{source.n_dropped} rows with missing values are left out", err=True)

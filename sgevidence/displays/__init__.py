@@ -3,23 +3,31 @@
 from ._bayes_factor import BayesFactorDisplay
 from ._coefficients import CoefficientsDisplay
 from ._comparison import ComparisonDisplay
+from ._effects import EffectsDisplay
 from ._evidence import EvidenceDisplay
 from ._inclusion import InclusionProbabilitiesDisplay
 from ._mixture import MixtureDisplay
 from ._predictive_check import PredictiveCheckDisplay
 from ._probabilities import ModelProbabilitiesDisplay
 from ._run import RunDisplay
+from ._smooth import SmoothDisplay
+from ._states import StatesDisplay
 from ._surprise import SurpriseDisplay
+from ._survival import SurvivalDisplay
 from ._weights import WeightsDisplay
 
 __all__ = [
     "BayesFactorDisplay",
+    "EffectsDisplay",
+    "SmoothDisplay",
     "EvidenceDisplay",
     "ComparisonDisplay",
     "ModelProbabilitiesDisplay",
     "PredictiveCheckDisplay",
     "RunDisplay",
+    "StatesDisplay",
     "SurpriseDisplay",
+    "SurvivalDisplay",
     "MixtureDisplay",
     "CoefficientsDisplay",
     "WeightsDisplay",

@@ -1,38 +1,53 @@
 """Effects of groups, factors and curves: Gaussian given a few hyperparameters."""
 
 from ._answer import effects_answer
-from ._coding import Coding, Columns
-from ._factor import Factor
+from ._coding import CODE, Coding, Columns
+from ._factor import Factor, contrasts
 from ._fixed import GLMWithTerms, LinearModelWithTerms
 from ._formula import Formula, resolved, response_of
+from ._gaussian import LevelSums
 from ._group import Group
 from ._interaction import Interaction
+from ._jzs import GROUP_SCALE, JZSModel, JZSPosterior, RelativeLayout, is_covariate, jzs_block, scale_of
 from ._layout import Block, Layout
 from ._model import EffectsModel
 from ._names import divisors, fixed_effects, group_effects, levels_of_factors
-from ._noise import Known, RootInverseGamma
+from ._noise import Flat, Known, RootInverseGamma
 from ._smooth import Smooth
+from ._sub_formulas import sub_formulas
 
 __all__ = [
+    "GROUP_SCALE",
+    "CODE",
     "Block",
     "Coding",
     "Columns",
     "EffectsModel",
     "Factor",
     "GLMWithTerms",
+    "Flat",
     "Formula",
     "Group",
     "Interaction",
+    "JZSModel",
+    "JZSPosterior",
     "Known",
     "Layout",
+    "LevelSums",
     "LinearModelWithTerms",
+    "RelativeLayout",
     "RootInverseGamma",
     "Smooth",
+    "contrasts",
     "divisors",
     "effects_answer",
     "fixed_effects",
     "group_effects",
+    "is_covariate",
+    "jzs_block",
     "levels_of_factors",
     "resolved",
     "response_of",
+    "scale_of",
+    "sub_formulas",
 ]

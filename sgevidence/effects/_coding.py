@@ -9,7 +9,8 @@ A linear effect belongs to every column that no ``Factor`` or ``Group`` names, a
 product is made of it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +19,12 @@ from ._columns import Levels, column_names, numbers
 from ._factor import Factor, contrasts
 from ._group import Group
 from ._interaction import Interaction, products
+from ._jzs import RelativeLayout, in_noise, is_covariate, jzs_blocks
 from ._layout import Block, Layout
 from ._smooth import Curve, Smooth
+
+#: Name of a column of numbers of levels.
+CODE = "code"
 
 Term = Group | Factor | Smooth | Interaction
 
@@ -33,13 +38,7 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, X: Any, terms: Sequence[Term], columns: Sequence | None = None) -> "Columns":
-        """A reader for the first rows; ``columns`` are linear effects, by default all that are not of levels.
-
-        Raises
-        ------
-        ValueError, TypeError
-            For what is not a term, and for columns that X does not have.
-        """
+        """A reader for the first rows; ``columns`` are linear effects, by default all but levels."""
         for term in terms:
             check(term)
         factors = {part.column: part for term in terms for part in parts(term) if isinstance(part, Factor)}
@@ -91,6 +90,7 @@ class Coding(NamedTuple):
         weight: np.ndarray,
         scales: tuple[float, float | None],
         centred: bool,
+        jzs: bool = False,
     ) -> "Coding":
         """The coding of the first rows: columns that were read, the numbers in the units of the model.
 
@@ -105,16 +105,26 @@ class Coding(NamedTuple):
             if isinstance(term, Factor | Interaction):
                 Z = plain.fixed(term, X)
                 means[term.name] = weight @ Z / weight.sum() if centred else np.zeros(Z.shape[1])
-                scale = np.prod([getattr(part, "scale", coef_scale) for part in parts(term)])
-                ratios += [scale / coef_scale] * Z.shape[1]
+                scale = np.prod([getattr(part, "prior_scale", coef_scale) for part in parts(term)])
+                ratios += [1.0 if jzs else scale / coef_scale] * Z.shape[1]
         for term in terms:
             if isinstance(term, Smooth):
                 curves[term.name] = Curve.of(X[:, columns.linear.index(term.column)], weight, term)
                 blocks.append(Block(1, term.n_basis - 2, term.scale, common=True))
             elif isinstance(term, Group):
                 n_levels = len(columns.levels[columns.place(term.column) - p].number)
-                q = 1 + len(term.slopes)
+                q = len(term.effects)
                 blocks.append(Block(n_levels, q, term.scale, term.correlated and q > 1))
+        if jzs:
+            covariates = [plain.fixed(term, X) for term in terms if is_covariate(term)]
+            factors = [
+                (term, len(means[term.name]))
+                for term in terms
+                if term.name in means and not is_covariate(term)
+            ]
+            own = jzs_blocks(np.column_stack([X[:, :p], *covariates]), weight, factors)
+            relative = RelativeLayout(np.ones(int(plain.intercept)), own + tuple(map(in_noise, blocks)))
+            return plain._replace(layout=relative, ratios=np.array(ratios), means=means, curves=curves)
         prior = [coef_scale] * (p + len(ratios)) + [intercept_scale] * plain.intercept
         layout = Layout(np.array(prior, dtype=float), tuple(blocks))
         return plain._replace(layout=layout, ratios=np.array(ratios), means=means, curves=curves)
@@ -143,6 +153,23 @@ class Coding(NamedTuple):
         n_levels = len(self.columns.levels[place - len(self.columns.linear)].number)
         return contrasts(n_levels)[X[:, place].astype(np.int64)]
 
+    @property
+    def column_terms(self) -> list[str]:
+        """Term of each column of the layout; none of the constant, :data:`CODE` of numbers of levels."""
+        linear = [str(name) for name in self.columns.linear]
+        fixed = [(t, [t.name] * len(self.means[t.name])) for t in self.terms if t.name in self.means]
+        blocks: list[str] = []
+        for term in self.terms:
+            if isinstance(term, Smooth | Group):
+                size = term.n_basis - 2 if isinstance(term, Smooth) else len(term.effects)
+                blocks += [term.name] * size + [CODE]
+        if not isinstance(self.layout, RelativeLayout):
+            constant = [""] * (self.intercept and bool(self.layout.blocks))
+            return linear + [name for _, names in fixed for name in names] + constant + blocks
+        own = [linear + [name for t, names in fixed if is_covariate(t) for name in names]]
+        own += [names for t, names in fixed if not is_covariate(t)]
+        return [""] * self.layout.n_fixed + [n for names in own if names for n in [*names, CODE]] + blocks
+
     def encoded(self, X: np.ndarray) -> np.ndarray:
         """Columns of the layout, then what follows those that were read."""
         n_read = len(self.columns.linear) + len(self.columns.levels)
@@ -155,10 +182,16 @@ class Coding(NamedTuple):
                 blocks += [curve, 0.0 * one]
             else:
                 slopes = [X[:, self.columns.linear.index(name), None] for name in term.slopes]
-                blocks += [one, *slopes, X[:, self.columns.place(term.column), None]]
+                blocks += [*[one] * term.intercept, *slopes, X[:, self.columns.place(term.column), None]]
         constant = [one] if self.intercept and self.layout.blocks else []  # other models add it themselves
-        scaled = np.concatenate(fixed, axis=1) * self.ratios
         linear = X[:, : len(self.columns.linear)]
+        if isinstance(self.layout, RelativeLayout):
+            named = list(zip((term for term in self.terms if term.name in self.means), fixed[1:]))
+            own = [np.column_stack([linear, *(Z for term, Z in named if is_covariate(term))])]
+            own += [Z for term, Z in named if not is_covariate(term)]
+            own = [part for Z in own if Z.shape[1] for part in (Z, 0.0 * one)]
+            return np.concatenate([one[:, : self.layout.n_fixed], *own, *blocks, X[:, n_read:]], axis=1)
+        scaled = np.concatenate(fixed, axis=1) * self.ratios
         return np.concatenate([linear, scaled, *constant, *blocks, X[:, n_read:]], axis=1)
 
 
@@ -181,11 +214,21 @@ def check(term: Any) -> None:
     if not isinstance(term, Term):
         raise TypeError(f"terms are Group, Factor, Smooth and Interaction, got {term!r}")
     for part in parts(term):
-        scale = getattr(part, "scale", 1.0)
-        if not (np.isreal(scale) and 0 < scale < np.inf):
+        scale = getattr(part, "scale", None)
+        is_number = isinstance(scale, Real) and not isinstance(scale, bool) and 0 < float(scale) < np.inf
+        if scale is not None and not is_number:
             raise ValueError(f"the scale of a term must be a positive number, got {scale!r}")
-    if isinstance(term, Smooth) and term.n_basis < DEGREES_OF_A_CURVE:
-        raise ValueError(f"n_basis must be at least {DEGREES_OF_A_CURVE}, got {term.n_basis!r}")
+        categories = getattr(part, "categories", None)
+        if isinstance(categories, str) or not (categories is None or isinstance(categories, Iterable)):
+            raise TypeError(f"categories must be a sequence of levels or None, got {categories!r}")
+        if not isinstance(getattr(part, "correlated", True), bool | np.bool_):
+            raise TypeError(f"correlated must be True or False, got {part.correlated!r}")
+    if isinstance(term, Group) and not term.effects:
+        raise ValueError(f"Group({term.column!r}, intercept=False) has no effects: give by=")
+    if isinstance(term, Smooth) and not (
+        isinstance(term.n_basis, Integral) and term.n_basis >= DEGREES_OF_A_CURVE
+    ):
+        raise ValueError(f"n_basis must be a whole number from {DEGREES_OF_A_CURVE} on, got {term.n_basis!r}")
 
 
 #: Least number of splines of a curve: two dimensions are the line.

@@ -26,9 +26,9 @@ class Factor(NamedTuple):
     ----------
     column : str or int
         Name or number of the column.
-    scale : float, default=1/√2
-        Prior standard deviation of an orthonormal contrast, in units of the linear predictor: with two levels
-        the evidence is that of their 0/1 column.
+    scale : float or None, default=None
+        Prior standard deviation of an orthonormal contrast, in units of the linear predictor.  None: 1/√2,
+        with which two levels have the evidence of their 0/1 column; with ``prior="jzs"`` r = ½.
     categories : sequence or None, default=None
         All levels; None: those of the first rows.  Another one is refused.
 
@@ -45,8 +45,12 @@ class Factor(NamedTuple):
     """
 
     column: Any
-    scale: float = SCALE
+    scale: float | None = None
     categories: Any = None
+
+    @property
+    def prior_scale(self) -> float:
+        return SCALE if self.scale is None else self.scale
 
     @property
     def name(self) -> str:

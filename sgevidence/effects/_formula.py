@@ -5,9 +5,11 @@
     y ~ x + region        linear effect of numbers, Factor of strings and categories
     x * region, x:region  Interaction, with and without its main effects
     (1 + days | subject)  Group("subject", by="days");  (1 | g / h) groups and groups within them
+    (0 + days | subject)  Group("subject", by="days", intercept=False); beside (1 | subject) independent of it
     s(age), s(age, k=8)   Smooth;   C(year) Factor of numbers;   log(x), sqrt(x) transformed columns
 """
 
+import re
 from typing import Any, NamedTuple
 
 from ._columns import TRANSFORMS, Transformed, column
@@ -32,20 +34,12 @@ class Formula(NamedTuple):
 
 def response_of(text: str) -> str:
     """The column on the left."""
-    return _name(_parsed(text).response.term.components[0], "the response")
+    return _name(parsed(text).response.term.components[0], "the response")
 
 
 def resolved(text: str, X: Any) -> Formula:
-    """The formula for a frame, whose columns of strings and categories become factors.
-
-    Raises
-    ------
-    ImportError
-        Without ``formulae``.
-    ValueError
-        For what cannot be parsed, or is none of the functions above.
-    """
-    tree = _parsed(text)
+    """The formula for a frame, whose columns of strings become factors; ValueError for what it cannot say."""
+    tree = parsed(text)
     linear: list[Any] = []
     terms: list[Any] = []
     groups: dict[Any, list[Any]] = {}
@@ -73,26 +67,36 @@ def resolved(text: str, X: Any) -> Formula:
             else:
                 raise ValueError(f"{text!r}: interactions are of two columns or factors, not {term}")
     for key, effects in groups.items():
-        if None not in effects:
-            raise ValueError(f"{text!r}: slopes of {key!r} come with intercepts, (1 + … | {key})")
         slopes = tuple(effect for effect in effects if effect is not None)
-        terms.append(Group(key, by=slopes or None))
+        group = Group(key, by=slopes or None, intercept=None in effects)
+        n_parts = count_parts(text, group.label)
+        if 1 < n_parts < len(effects):
+            raise ValueError(
+                f"{text!r}: some effects of {group.label!r} are correlated and others are not: write one "
+                "(1 + … | g), or one term for each effect"
+            )
+        terms.append(group._replace(correlated=n_parts < 2))
     columns = dict.fromkeys(str(getattr(name, "column", name)) for name in used)
     return Formula(response_of(text), tuple(linear), tuple(terms), intercept, tuple(columns))
 
 
-def _parsed(text: str) -> Any:
+def count_parts(text: str, group: str) -> int:
+    """Parts (… | group) of a formula: effects of several are independent."""
+    return len(re.findall(rf"\|\s*{re.escape(group)}\s*\)", text))
+
+
+def parsed(text: str) -> Any:
     try:
         from formulae import model_description
         from formulae.parser import ParseError
         from formulae.scanner import ScanError
     except ImportError as error:
-        raise ImportError("formula= needs formulae: pip install sgevidence[formula]") from error
+        raise ImportError("formula= needs formulae: pip install formulae") from error
     if "||" in text:
         raise ValueError(f"{text!r}: for || give terms=[Group(..., by=..., correlated=False)]")
     try:
         tree = model_description(text)
-    except (ParseError, ScanError) as error:
+    except (ParseError, ScanError, TypeError) as error:
         raise ValueError(f"the formula {text!r} cannot be read: {error}") from error
     if tree.response is None:
         raise ValueError(f"the formula {text!r} has no response: write y ~ …")

@@ -74,7 +74,6 @@ class LevelSums(NamedTuple):
         return LevelSums(*(a + b for a, b in zip(self.with_levels(L), other.with_levels(L))))  # type: ignore[operator]
 
     def with_levels(self, n_levels: int) -> "LevelSums":
-        """These sums, with levels that have no rows."""
         more = n_levels - self.levels.shape[1]
         if not more:
             return self
@@ -105,6 +104,7 @@ class Conditional(NamedTuple):
 
     log_p: np.ndarray  #: (M,)
     log_det: np.ndarray  #: ½ log |M|, (M,)
+    squares: np.ndarray  #: yᵀy/σ² − gᵀM⁻¹g, (M,)
     V: np.ndarray  #: Cholesky factors
     F: np.ndarray  #: V^(−½) F
     h: np.ndarray  #: V^(−½) g of the levels, (M, L, q)
@@ -126,12 +126,14 @@ def conditional(layout: Layout, sums: LevelSums, factors: list[np.ndarray], sigm
     F = solved(V, scaled(Lt @ sums.between * precision, layout.scales, others))
     h = solved(V, Lt @ sums.y_levels[..., None] * precision)[..., 0]
     flat, h_flat = F.reshape(M, -1, F.shape[-1]), h.reshape(M, -1)
-    C = np.linalg.cholesky(B + np.eye(B.shape[1]) - flat.swapaxes(1, 2) @ flat)
+    precision_of_rest = np.ones(B.shape[1])
+    precision_of_rest[: layout.n_fixed] = layout.fixed_precision
+    C = np.linalg.cholesky(B + np.diag(precision_of_rest) - flat.swapaxes(1, 2) @ flat)
     e = solved(C, (g - np.einsum("mar,ma->mr", flat, h_flat))[..., None])[..., 0]
     log_det = sum(np.log(np.diagonal(A, axis1=-2, axis2=-1)).reshape(M, -1).sum(axis=1) for A in (V, C))
     squares = sums.y2 / sigma**2 - np.sum(h_flat**2, axis=1) - np.sum(e**2, axis=1)
     log_p = -0.5 * (sums.n * np.log(2 * np.pi * sigma**2) + squares) - log_det
-    return Conditional(log_p, log_det, V, F, h, C, e)
+    return Conditional(log_p, log_det, squares, V, F, h, C, e)
 
 
 def scaled(A: np.ndarray, scales: np.ndarray, others: list) -> np.ndarray:

@@ -21,6 +21,8 @@ class Group(NamedTuple):
     scale : float, default=1.0
         Scale of the half-Student-t(3) prior of each standard deviation τ, in units of the linear predictor:
         standard deviations of y for Gaussian y, and for a slope per unit of the column.
+    intercept : bool, default=True
+        False: only the slopes of ``by`` differ from level to level.
 
     Notes
     -----
@@ -30,13 +32,14 @@ class Group(NamedTuple):
     --------
     >>> from sgevidence.effects import Group
     >>> Group("subject", by="days")
-    Group(column='subject', by='days', correlated=True, scale=1.0)
+    Group(column='subject', by='days', correlated=True, scale=1.0, intercept=True)
     """
 
     column: Any
     by: Any = None
     correlated: bool = True
     scale: float = 1.0
+    intercept: bool = True
 
     @property
     def slopes(self) -> tuple:
@@ -48,7 +51,12 @@ class Group(NamedTuple):
     @property
     def name(self) -> str:
         """As a formula writes it."""
-        return f"{' + '.join(['1', *map(str, self.slopes)])} | {self.label}"
+        return f"{' + '.join('1' if name is None else str(name) for name in self.effects)} | {self.label}"
+
+    @property
+    def effects(self) -> tuple:
+        """Columns that the effects of a level multiply, None for an intercept."""
+        return (*[None] * self.intercept, *self.slopes)
 
     @property
     def label(self) -> str:

@@ -28,6 +28,7 @@ import autograd.numpy as anp
 import numpy as np
 
 from ..models import LKJ, HalfStudentT, from_normal
+from ._noise import RootInverseGamma
 
 #: Concentration of the prior of correlations between the effects of a level: 2 takes mass from ±1.
 CONCENTRATION = 2.0
@@ -41,6 +42,8 @@ class Block(NamedTuple):
     scale: float = 1.0  #: of the half-t of each τ, in units of η
     correlated: bool = False
     common: bool = False  #: one τ for all effects, as of a curve
+    in_noise: bool = False  #: τ² = g σ², g ~ InvGamma(1/2, scale²/2), and not a half-t
+    root: Any = None  #: R = root rootᵀ where it is known, (q, q)
 
     @property
     def size(self) -> int:
@@ -56,12 +59,15 @@ class Block(NamedTuple):
         return self.n_scales + (q * (q - 1) // 2 if self.correlated else 0)
 
     def deviations(self, z: Any) -> Any:
-        """τ of each effect, (M, q), in ``autograd.numpy``."""
-        tau = from_normal(z[:, : self.n_scales], HalfStudentT(self.scale))
+        """τ of each effect, of those in noise τ/σ, (M, q), in ``autograd.numpy``."""
+        prior = RootInverseGamma(0.5, 0.5 * self.scale**2) if self.in_noise else HalfStudentT(self.scale)
+        tau = from_normal(z[:, : self.n_scales], prior)
         return tau * np.ones(self.n_effects) if self.common else tau
 
     def correlation_factor(self, z: Any) -> Any:
-        """Cholesky factor of R, (M, q, q) or (q, q)."""
+        """Factor of R, (M, q, q) or (q, q)."""
+        if self.root is not None:
+            return self.root
         if not self.correlated or self.n_effects == 1:
             return np.eye(self.n_effects)
         return LKJ(self.n_effects, CONCENTRATION).factor(z[:, self.n_scales :])
@@ -90,12 +96,15 @@ class Layout(NamedTuple):
         return len(self.scales)
 
     @property
+    def fixed_precision(self) -> np.ndarray:
+        return np.ones(self.n_fixed)
+
+    @property
     def n_effects(self) -> int:
         return sum(block.size for block in self.blocks)
 
     @property
     def n_hyperparameters(self) -> int:
-        """Hyperparameters of the terms."""
         return sum(block.n_hyperparameters for block in self.blocks)
 
     @property

@@ -35,6 +35,7 @@ class EffectsModel(GLMModel):
 
     has_one_mode = True
     is_log_concave = False
+    n_mode_checks = 0
 
     @property
     def n_coefficients(self) -> int:
@@ -50,7 +51,6 @@ class EffectsModel(GLMModel):
         return isinstance(self.family, Gaussian)
 
     def own_of(self, z: np.ndarray) -> list[np.ndarray]:
-        """The family's own parameters, (M, 1) each, of all hyperparameters (M, k)."""
         return self.own_parameters(np.pad(z, ((0, 0), (self.n_params - z.shape[1], 0))))
 
     def linear_predictor(self, theta: Any, X: np.ndarray) -> Any:
@@ -64,8 +64,8 @@ class EffectsModel(GLMModel):
     def _known(self, X: np.ndarray) -> tuple[Any, tuple[np.ndarray, ...]]:
         """Offset, with the centre of the intercept, and trials of encoded rows."""
         n_known = X.shape[1] - self.layout.n_columns
-        offset = X[:, self.layout.n_columns] if self.has_offset and n_known > self.family.has_trials else 0.0
-        return offset + self.intercept_center, (X[:, -1],) if self.family.has_trials else ()
+        offset = X[:, self.layout.n_columns] if self.has_offset and n_known > self.family.has_known else 0.0
+        return offset + self.intercept_center, (X[:, -1],) if self.family.has_known else ()
 
     def _distribution(self, theta: Any, X: np.ndarray) -> tuple[Any, ...]:
         return self.linear_predictor(theta, X), *self._known(X)[1], *self.own_parameters(theta)
@@ -106,7 +106,7 @@ class EffectsModel(GLMModel):
         correlations = [block.correlations(part) for block, part in zip(self.layout.blocks, parts)]
         if sum(one.shape[1] for one in correlations):
             named["effect_correlations"] = np.concatenate(correlations, axis=1)
-        return named | dict(zip(self.family.own, (value[:, 0] for value in self.own_parameters(theta))))
+        return named | self.family.named(self.own_parameters(theta))
 
     def sums(self, rows: Any) -> LevelSums:
         """All that Gaussian y ask of the rows."""
@@ -115,11 +115,10 @@ class EffectsModel(GLMModel):
         return LevelSums.of_rows(self.layout, replace(rows, y=rows.y - self._known(rows.X)[0]))
 
     def posterior(self, sums: LevelSums) -> GaussianPosterior:
-        n_own = len(self.family.own)
+        n_own = self.family.n_own
         return GaussianPosterior(self.layout, sums, n_own, lambda z: self.own_of(z)[0][:, 0])
 
     def ordered(self, rows: Any) -> OrderedRows:
-        """Rows by the levels of the largest term."""
         offset, trials = self._known(rows.X)
         return OrderedRows.of(self.layout, rows, offset, trials, self.family)
 

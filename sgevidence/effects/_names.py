@@ -44,7 +44,7 @@ def group_effects(coding: Coding) -> tuple[list[Effect], list[Effect]]:
             effects += [Effect(term.name, str(j + 1)) for j in range(term.n_basis - 2)]
             stds.append(Effect(term.name, ""))
         elif isinstance(term, Group):
-            own = [("1", ()), *((str(name), (name,)) for name in term.slopes)]
+            own = [("1", ()) if name is None else (str(name), (name,)) for name in term.effects]
             stds += [Effect(f"{name} | {term.label}", "", columns) for name, columns in own]
             levels = coding.columns.levels[coding.columns.place(term.column) - len(coding.columns.linear)]
             for level in levels.number:

@@ -25,6 +25,19 @@ class Known(NamedTuple):
         return 0.0, np.inf
 
 
+class Flat(NamedTuple):
+    """log σ has a flat density: z is log σ."""
+
+    def from_normal(self, z: np.ndarray) -> np.ndarray:
+        return np.exp(z)
+
+    def logpdf(self, value: np.ndarray) -> np.ndarray:
+        return -np.log(value)
+
+    def support(self) -> tuple[float, float]:
+        return 0.0, np.inf
+
+
 class RootInverseGamma(NamedTuple):
     """σ² ~ InvGamma(a, b)."""
 

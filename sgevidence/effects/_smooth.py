@@ -77,6 +77,12 @@ class Curve(NamedTuple):
         size = float(np.sqrt(np.sum(weight @ Z**2) / np.sum(weight)))
         return cls(splines, from_basis, coefficients, size)
 
+    @property
+    def range(self) -> tuple[float, float]:
+        """Least and largest x of the first rows."""
+        knots = self.splines.bsplines_[0].t
+        return float(knots[DEGREE]), float(knots[-DEGREE - 1])
+
     def columns(self, x: np.ndarray) -> np.ndarray:
         """Z, (n, m − 2)."""
         Z = self.splines.transform(x[:, None]) @ self.from_basis
@@ -84,5 +90,4 @@ class Curve(NamedTuple):
 
 
 def with_one(x: np.ndarray) -> np.ndarray:
-    """Columns 1 and x."""
     return np.column_stack([np.ones(len(x)), x])

@@ -5,13 +5,16 @@ from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._categorical_mixture import BayesianCategoricalMixture
 from ._collections import is_dask, names_of, refuse_unknown_sizes
+from ._concordance import concordance, has_times
 from ._custom import BayesianModel
 from ._dimensions import dimensions, places, scalar_names
 from ._documentation import documented
+from ._effects import CurveDraws, curves, level_effects
 from ._every_k import error_covariance, one_walk, one_walk_of_clones
 from ._given import at_once
 from ._glm import BayesianGLM
 from ._gmm import BayesianGMM
+from ._hmm import BayesianHMM
 from ._input import (
     column_indices,
     fingerprint,
@@ -41,6 +44,7 @@ __all__ = [
     "BayesianCategoricalMixture",
     "BayesianGLM",
     "BayesianGMM",
+    "BayesianHMM",
     "BayesianLinearRegression",
     "BayesianModel",
     "BayesianSoftmaxRegression",
@@ -51,6 +55,9 @@ __all__ = [
     "Standardising",
     "Units",
     "UnitWatch",
+    "CurveDraws",
+    "curves",
+    "level_effects",
     "FitTasks",
     "fit_tasks",
     "task_of",
@@ -58,6 +65,7 @@ __all__ = [
     "at_once",
     "bounds",
     "column_indices",
+    "concordance",
     "dimensions",
     "error_covariance",
     "Fold",
@@ -65,6 +73,7 @@ __all__ = [
     "fingerprint",
     "generator",
     "is_dask",
+    "has_times",
     "heading",
     "holds_rows",
     "takes_units",

@@ -253,11 +253,12 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         records = thinned(records + new)
         self._stream, self._result = Stream(rng, state, records), None
         self._report(state)
-        for complaint in sampler.complaints(new):
-            warn_caller(complaint)
+        for doubt in sampler.doubts(state, self._model, new):
+            warn_caller(str(doubt))
 
     def _report(self, answer: Any) -> None:
-        unit = 0.0 if self._units is None else self._log_unit * self._weight_seen
+        is_relative = getattr(self, "evidence_is_relative_", False)  # to a null model: units cancel
+        unit = 0.0 if self._units is None or is_relative else self._log_unit * self._weight_seen
         self.log_evidence_ = answer.log_evidence - unit
         self.log_evidence_std_ = answer.log_evidence_std
 

@@ -39,7 +39,10 @@ class LinearCoefficients(PosteriorReports):
         stated = f"coefficients N(0, {self.coef_scale:g}²)"
         if self.fit_intercept:
             stated += f", intercept N({'b₀' if self._has_origin else '0'}, {self._intercept_scale:g}²)"
-        return self._said(stated)
+        classes: Any = getattr(self, "classes_", ())
+        if len(classes) != 2 or self.coef_.ndim > 1:
+            return self._said(stated)
+        return [f"coefficients: of class {classes[1]}, against {classes[0]}", *self._said(stated)]
 
     @property
     def _intercept_scale(self) -> float:

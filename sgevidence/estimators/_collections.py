@@ -200,9 +200,7 @@ def collection_of(X: Any, y: Any, sample_weight: Any, source: RowSource | None) 
     known = X if isinstance(X, WithKnown) else WithKnown(X, None)
     if not is_dask(known.X):
         return None
-    return DaskCollection(
-        X=known.X, y=y, sample_weight=sample_weight, offset=known.offset, trials=known.trials
-    )
+    return DaskCollection(X=known.X, y=y, sample_weight=sample_weight, **known.given)
 
 
 def together(parts: Sequence[Part]) -> Part:

@@ -11,6 +11,7 @@ DIMENSIONS = {
     "weights": ("component",),
     "means": ("component", "feature"),
     "covariances": ("component", "feature", "other_feature"),
+    "stds": ("component", "feature"),
     "category_probabilities": ("component", "level"),
     "theta": ("parameter",),
     "fixed_effects": ("contrast",),
@@ -18,13 +19,13 @@ DIMENSIONS = {
     "effect_stds": ("term",),
 }
 #: Axes by whose places a table is grouped.
-GROUPS = ("class", "component")
+GROUPS = ("class", "component", "state")
 
 
 def dimensions(model: Any, name: str, n: int) -> tuple[str, ...]:
     """Names of the n axes of a named parameter; of a user's own parameter they are numbered."""
     known = model._dimensions.get(name, tuple(f"{name}_dim_{i}" for i in range(n)))
-    return known[:n] if name == "covariances" else known[len(known) - n :]
+    return known[:n] if name in ("covariances", "stds") else known[len(known) - n :]
 
 
 def places(model: Any, dimension: str, size: int) -> list[Any]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ._collections import Collection, collection_of, together
-from ._known import WithKnown
+from ._known import KNOWN, WithKnown
 from ._sources import Part, RowSource
 
 
@@ -28,15 +28,15 @@ def collection_in(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Collect
 
 
 def _source(estimator: Any, X: Any, y: Any, sample_weight: Any) -> RowSource | None:
-    offset, trials = (X.offset, X.trials) if isinstance(X, WithKnown) else (None, None)
+    given = X.given if isinstance(X, WithKnown) else {}
     source = X.X if isinstance(X, WithKnown) else X
     if not isinstance(source, RowSource):
         return None
-    for name, value in (("y", y), ("sample_weight", sample_weight), ("offset", offset), ("trials", trials)):
+    for name, value in ({"y": y, "sample_weight": sample_weight} | given).items():
         if value is not None:
             role = "target" if name == "y" else name
             raise ValueError(f"{name} is given beside a RowSource: name its column there, {role}=...")
-    for name in ("offset", "trials"):
+    for name in KNOWN:
         if getattr(source, name) is not None and not estimator._takes_known:
             raise ValueError(f"{source!r} has {name}, of which {type(estimator).__name__} has no use")
     return source
@@ -44,5 +44,5 @@ def _source(estimator: Any, X: Any, y: Any, sample_weight: Any) -> RowSource | N
 
 def arrays_of(part: Part) -> tuple[Any, Any, Any]:
     """X with what is known of its rows, y and weights."""
-    X = part.X if part.offset is None and part.trials is None else WithKnown(part.X, part.offset, part.trials)
-    return X, part.y, part.sample_weight
+    known = WithKnown(part.X, *(getattr(part, name) for name in KNOWN))
+    return known if known.given else part.X, part.y, part.sample_weight

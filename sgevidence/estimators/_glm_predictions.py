@@ -1,46 +1,32 @@
-"""Units of a generalised linear model, predictions, scores and simulated rows, given offset and trials."""
+"""Predictions of a generalised linear model, scores and simulated rows, given what is known of the rows."""
 
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import accuracy_score
-from sklearn.utils import ClassifierTags
+from sklearn.utils import ClassifierTags, check_array
 from sklearn.utils.metaestimators import available_if
 
 from ..history import Rows
-from ..models import Bernoulli, Family, FarColumns, GLMModel
-from ._conditional import LinearPredictor
+from ..models import Ordinal
+from ._concordance import concordance, has_times
 from ._given import at_once
-from ._intercepts import intercept_center
+from ._glm_rows import GLMRows
 from ._known import with_known
 from ._lazy import by_parts
-from ._units import Fold, Units
 
 
-def _is_of_two_classes(estimator: Any) -> bool:
+def _has_classes(estimator: Any) -> bool:
     return estimator._is_classifier
 
 
-class GLMPredictions(RegressorMixin, LinearPredictor):
+class GLMPredictions(RegressorMixin, GLMRows):
     """Methods of a fitted :class:`BayesianGLM` that predict: means of numbers, or one of two classes."""
-
-    _model: GLMModel | FarColumns
-    classes_: np.ndarray
-    _has_offset: bool
-    _takes_known = True
-
-    @property
-    def _family(self) -> Family:
-        raise TypeError(f"{type(self).__name__} does not say what its family is")
-
-    @property
-    def _is_classifier(self) -> bool:
-        return isinstance(self._family, Bernoulli)
 
     @by_parts
     def predict(self, X: Any, return_std: bool = False, offset: Any = None, trials: Any = None) -> Any:
-        """Posterior predictive mean, averaged over particles; of two classes the more probable.
+        """Posterior predictive mean, of times the median; of classes the most probable.
 
         Parameters
         ----------
@@ -65,13 +51,15 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
             self._must_be_fitted()
             return self.classes_[np.argmax(self.predict_log_proba(known), axis=1)]
         X, cloud = self._validate_X(known), (self.particles_, self.particle_weights_)
-        mean = self._decode(self._model.predictive_mean(*cloud, X))
+        model = self._model
+        of_rows = model.predictive_median if has_times(self) else model.predictive_mean
+        mean = self._decode(of_rows(*cloud, X))
         return (mean, self._unit_of_y * self._model.predictive_std(*cloud, X)) if return_std else mean
 
-    @available_if(_is_of_two_classes)
+    @available_if(_has_classes)
     @by_parts
     def predict_log_proba(self, X: Any, offset: Any = None) -> np.ndarray:
-        """Log posterior predictive probabilities of the two classes, averaged over particles.
+        """Log posterior predictive probabilities of the classes, averaged over particles.
 
         Parameters
         ----------
@@ -80,15 +68,16 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
 
         Returns
         -------
-        ndarray of shape (n_samples, 2)
+        ndarray of shape (n_samples, n_classes)
         """
         X = self._validate_X(with_known(X, offset))
-        return np.column_stack([self._score_rows(Rows.of(X, np.full(len(X), k))) for k in (0.0, 1.0)])
+        levels = np.arange(float(len(self.classes_)))
+        return np.column_stack([self._score_rows(Rows.of(X, np.full(len(X), k))) for k in levels])
 
-    @available_if(_is_of_two_classes)
+    @available_if(_has_classes)
     @by_parts
     def predict_proba(self, X: Any, offset: Any = None) -> np.ndarray:
-        """Posterior predictive probabilities of the two classes.
+        """Posterior predictive probabilities of the classes.
 
         Parameters
         ----------
@@ -97,14 +86,23 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
 
         Returns
         -------
-        ndarray of shape (n_samples, 2)
+        ndarray of shape (n_samples, n_classes)
         """
         return np.exp(self.predict_log_proba(X, offset))
 
     def score(
-        self, X: Any, y: Any = None, sample_weight: Any = None, offset: Any = None, trials: Any = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        offset: Any = None,
+        trials: Any = None,
+        event: Any = None,
     ) -> float:
-        """R² of :meth:`predict`; of two classes the share of rows that it gets right.
+        """R² of :meth:`predict`; of classes the share of rows that it gets right; of times the concordance.
+
+        The concordance is the share of pairs of rows that are predicted in the order in which their events
+        came, among those of which that order is known (Harrell 1996); one half is chance.
 
         Parameters
         ----------
@@ -113,19 +111,26 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
         sample_weight : array-like of shape (n_samples,), optional
         offset : float or array-like of shape (n_samples,), optional
         trials : int or array-like of shape (n_samples,), optional
+        event : bool or array-like of shape (n_samples,), optional
 
         Returns
         -------
         float
         """
-        known, y, sample_weight = at_once(self, with_known(X, offset, trials), y, sample_weight)
+        known, y, sample_weight = at_once(self, with_known(X, offset, trials, event), y, sample_weight)
         if self._is_classifier:
             return float(accuracy_score(y, self.predict(known), sample_weight=sample_weight))
+        if has_times(self):
+            return concordance(np.asarray(y, float), self.predict(known), known.event, sample_weight)
         return super().score(known, y, sample_weight)
 
     @by_parts
-    def score_samples(self, X: Any, y: Any = None, offset: Any = None, trials: Any = None) -> np.ndarray:
+    def score_samples(
+        self, X: Any, y: Any = None, offset: Any = None, trials: Any = None, event: Any = None
+    ) -> np.ndarray:
         """Log predictive density of each row, of counts and classes its log probability, in nats.
+
+        The score of a censored time is the log probability of an event after it.
 
         Parameters
         ----------
@@ -135,14 +140,17 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
             entropies of the particles' predictions and the predictive variance.
         offset : float or array-like of shape (n_samples,), optional
         trials : int or array-like of shape (n_samples,), optional
+        event : bool or array-like of shape (n_samples,), optional
 
         Returns
         -------
         ndarray of shape (n_samples,)
         """
-        return super().score_samples(with_known(X, offset, trials), y)
+        return super().score_samples(with_known(X, offset, trials, event), y)
 
-    def log_predictive(self, X: Any, y: Any = None, offset: Any = None, trials: Any = None) -> float:
+    def log_predictive(
+        self, X: Any, y: Any = None, offset: Any = None, trials: Any = None, event: Any = None
+    ) -> float:
         """Joint log predictive density of rows, log p(rows | rows seen), in nats.
 
         Parameters
@@ -151,12 +159,36 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
         y : array-like of shape (n_samples,)
         offset : float or array-like of shape (n_samples,), optional
         trials : int or array-like of shape (n_samples,), optional
+        event : bool or array-like of shape (n_samples,), optional
 
         Returns
         -------
         float
         """
-        return super().log_predictive(with_known(X, offset, trials), y)
+        return super().log_predictive(with_known(X, offset, trials, event), y)
+
+    @available_if(has_times)
+    def predict_survival(self, X: Any, times: Any, offset: Any = None) -> np.ndarray:
+        """Posterior predictive probability that an event comes later than each of some times.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        times : array-like of shape (n_times,)
+            In the unit of y.
+        offset : float or array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_times)
+            One at time zero, and falling along the rows.
+        """
+        times = check_array(times, dtype=np.float64, ensure_2d=False, input_name="times")
+        if times.ndim != 1 or np.any(times < 0):
+            raise ValueError("times must be a list of numbers from zero")
+        X, cloud = self._validate_X(with_known(X, offset)), (self.particles_, self.particle_weights_)
+        columns = [self._model.predictive_survival(*cloud, X, t) if t > 0 else np.ones(len(X)) for t in times]
+        return np.column_stack(columns)
 
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: Any = None, offset: Any = None, trials: Any = None
@@ -183,22 +215,17 @@ class GLMPredictions(RegressorMixin, LinearPredictor):
             return self.classes_[y]
         return y if self._units is None else self._units.restored_y(y)
 
-    @property
-    def _kind(self) -> str:
-        return {"identity": "numbers", "": "inputs"}.get(self._family.link, f"{self._family.link} rates")
-
-    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
-        p = len(self.columns_)
-        if self._kind == "numbers":
-            return Units.of_regression(rows, self.fit_intercept, p, fold)
-        found = Units.of_inputs(rows, p, self.fit_intercept, fold)
-        b0 = intercept_center(self._family, rows, self._has_offset, fold) if self.fit_intercept else 0.0
-        return found._replace(intercept_center=b0, kind=self._kind)
+    def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
+        if not isinstance(self._family, Ordinal):
+            return super()._moments_of_rows(theta, X)
+        levels = np.arange(float(len(self.classes_)))
+        log_p = [self._model.log_likelihood(theta[None], Rows.of(X, np.full(len(X), k)))[0] for k in levels]
+        return (np.exp(np.column_stack(log_p)),)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.positive_only = self._family.is_positive and not self._is_classifier
         if self._is_classifier:
             tags.estimator_type, tags.regressor_tags = "classifier", None
-            tags.classifier_tags = ClassifierTags(multi_class=False)
+            tags.classifier_tags = ClassifierTags(multi_class=isinstance(self._family, Ordinal))
         return tags

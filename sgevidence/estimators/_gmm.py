@@ -9,9 +9,11 @@ from .._compat import Interval, StrOptions
 from ..history import Rows
 from ..models import FullMixtureModel, GaussianMixture, MixtureModel, SphericalMixtureModel
 from ._base import EvidenceEstimator
+from ._dimensions import places
 from ._documentation import documented
 from ._input import check_count, check_prior_pair
 from ._mixture import MixtureEstimator
+from ._summary import correlation_tables
 from ._units import Fold, Units
 
 #: The model of each ``covariance_type``.
@@ -20,6 +22,8 @@ MODELS: dict[str, type[GaussianMixture]] = {
     "full": FullMixtureModel,
     "spherical": SphericalMixtureModel,
 }
+#: Columns up to which a table of correlations fits into a line.
+MOST_CORRELATED = 10
 
 
 @documented
@@ -174,6 +178,19 @@ class BayesianGMM(MixtureEstimator):
             f"means N(0, ({self.mean_scale:g} σ)²), variances InvGamma({b:g}, {beta:g}), weights "
             f"Dirichlet({self.weight_concentration:g})"
         )
+
+    def _summarised(self, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Standard deviations in place of covariances, whose correlations are notes."""
+        variances = named.pop("covariances")
+        if self.covariance_type == "full":
+            variances = np.diagonal(variances, axis1=-2, axis2=-1)
+        return named | {"stds": np.sqrt(variances)}
+
+    def _summary_notes(self) -> list[str]:
+        p = self.n_features_in_
+        if self.covariance_type != "full" or not 1 < p <= MOST_CORRELATED:
+            return super()._summary_notes()
+        return [*correlation_tables(places(self, "feature", p), self.covariances_), *super()._summary_notes()]
 
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
         return Units.of_density(rows, self.covariance_type == "spherical", fold)

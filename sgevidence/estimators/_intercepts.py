@@ -1,6 +1,7 @@
 r"""Where an intercept is measured from: the link of the mean, which a change of the unit of exposure moves
 along.
 
+    times:     b₀ = log Σ w t e^(−o) / (Σ w event + ½)
     log link:  b₀ = log (Σ w y + ½) / Σ w e^o          logit, probit:  Σ w m p(b₀ + o) = N (s + ½) / (N + 1)
     softmax:   b₀ₖ = log (n_k + ½) / (n + K/2)
 
@@ -22,7 +23,7 @@ from scipy.optimize import brentq
 from scipy.special import logit, ndtri
 
 from ..history import Rows
-from ..models import Family
+from ..models import Family, Times
 from ._moments import BLOCK_ROWS
 
 #: Prior standard deviation of the intercept about the link of the mean, where a link has no unit: at 1 a
@@ -35,14 +36,18 @@ Fold = Callable[[Callable[[Rows], Any]], Any]
 def intercept_center(family: Family, rows: Rows, has_offset: bool, fold: Fold | None) -> float:
     """b₀ of a family of numbers or counts."""
     fold = partial(_folded, rows) if fold is None else fold
-    at = -1 - family.has_trials if has_offset else None
+    at = -1 - family.has_known if has_offset else None
+    if isinstance(family, Times):
+        longest = 0.0 if at is None else float(np.max(-rows.X[:, at]))
+        total, n_events = fold(partial(_times, at, longest))
+        return float(np.log(total) + longest - np.log(n_events + 0.5))
     if family.link == "log":
         top = 0.0 if at is None else float(np.max(rows.X[:, at]))
         total, exposure = fold(partial(_log_sums, at, top))
         return float(np.log(total + family.half_a_count) - np.log(exposure) - top)
     if family.link in ("logit", "probit"):
         inverse: Any = logit if family.link == "logit" else ndtri
-        successes, trials = fold(partial(_successes, family.has_trials))
+        successes, trials = fold(partial(_successes, family.has_known))
         p = (successes + 0.5) / (trials + 1)
         if at is None:
             return float(inverse(p))
@@ -77,14 +82,20 @@ def _log_sums(at: int | None, top: float, rows: Rows) -> np.ndarray:
     return np.array([rows.weight @ rows.y, rows.weight @ exposure])
 
 
-def _successes(has_trials: bool, rows: Rows) -> np.ndarray:
+def _times(at: int | None, longest: float, rows: Rows) -> np.ndarray:
     assert rows.y is not None
-    trials = rows.X[:, -1] if has_trials else np.ones(len(rows))
+    pace = np.ones(len(rows)) if at is None else np.exp(-rows.X[:, at] - longest)
+    return np.array([rows.weight @ (rows.y * pace), rows.weight @ rows.X[:, -1]])
+
+
+def _successes(has_known: bool, rows: Rows) -> np.ndarray:
+    assert rows.y is not None
+    trials = rows.X[:, -1] if has_known else np.ones(len(rows))
     return np.array([rows.weight @ rows.y, rows.weight @ trials])
 
 
 def _expected(family: Any, at: int, b: float, rows: Rows) -> float:
-    trials = rows.X[:, -1] if family.has_trials else 1.0
+    trials = rows.X[:, -1] if family.has_known else 1.0
     return float(rows.weight @ (trials * family.probability(b + rows.X[:, at])))
 
 

@@ -1,4 +1,4 @@
-"""Columns beside X that are known: the offset of a linear predictor, and the trials of a binomial.
+"""Columns beside X that are known: offset of a linear predictor, trials of a binomial, event of a time.
 
 They travel with X to where all of it is validated, and are columns of the model's X then.
 """
@@ -15,26 +15,41 @@ class WithKnown(NamedTuple):
     """Rows and what is known of them, not validated."""
 
     X: Any
-    offset: Any  #: a number, or (n,); None: zero
+    offset: Any = None  #: a number, or (n,); None: zero
     trials: Any = None  #: a number, or (n,); None: the family has none
+    event: Any = None  #: a truth value, or (n,); None: all times are of events
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Known columns that are given, by name."""
+        return {name: value for name in KNOWN if (value := getattr(self, name)) is not None}
 
 
-def with_known(X: Any, offset: Any = None, trials: Any = None) -> WithKnown:
+#: Names of known columns, in their order after X.
+KNOWN = WithKnown._fields[1:]
+
+
+def with_known(X: Any, offset: Any = None, trials: Any = None, event: Any = None) -> WithKnown:
     """All of it, made once on the way through methods that call each other."""
-    return X if isinstance(X, WithKnown) else WithKnown(X, offset, trials)
+    return X if isinstance(X, WithKnown) else WithKnown(X, offset, trials, event)
 
 
-def joined(X: np.ndarray, offset: Any, trials: Any) -> np.ndarray:
-    """X followed by offset and trials where they are given, both checked; else X itself, which may be large.
+def joined(X: np.ndarray, known: WithKnown) -> np.ndarray:
+    """X followed by the columns that are known, all checked; else X itself, which may be large.
 
-    ValueError if one of them is neither a finite number nor one per row, or trials are no whole numbers.
+    ValueError if one of them is neither a finite number nor one per row, trials are no whole numbers, or
+    events neither 0 nor 1.
     """
-    columns = [] if offset is None else [column(offset, "offset", X)]
-    if trials is not None:
-        columns.append(column(trials, "trials", X))
-        if np.any((columns[-1] < 0) | (columns[-1] != np.round(columns[-1]))):
-            raise ValueError("trials must be whole numbers from zero")
-    return np.column_stack([X, *columns]) if columns else X
+    columns = {name: column(value, name, X) for name, value in known.given.items()}
+    trials, event = columns.get("trials", np.ones(1)), columns.get("event", np.ones(1))
+    if np.any((trials < 0) | (trials != np.round(trials))):
+        raise ValueError("trials must be whole numbers from zero")
+    if np.any((event != 0) & (event != 1)):
+        wrong = event[(event != 0) & (event != 1)][0]
+        raise ValueError(
+            f"event must be 1 where the event came and 0 where it is censored, but has {wrong:g}"
+        )
+    return np.column_stack([X, *columns.values()]) if columns else X
 
 
 def column(values: Any, name: str, X: np.ndarray) -> np.ndarray:

@@ -37,9 +37,9 @@ def _mapped(model: Any, name: str, X: Any, args: tuple, kwargs: dict[str, Any]) 
     model = copy.copy(model)  # as it is now: what it learns later is in values of its own
     known, shape = X if isinstance(X, WithKnown) else None, _shape(model, name)
     rows = X if known is None else known.X
-    given = dict(enumerate(args)) | kwargs
+    given: dict[Any, Any] = dict(enumerate(args)) | kwargs
     if known is not None:
-        given |= {key: getattr(known, key) for key in ("offset", "trials") if getattr(known, key) is not None}
+        given |= known.given
     in_parts = {key: value for key, value in given.items() if is_dask(value) or num_rows(value) is not None}
     whole = {key: value for key, value in given.items() if key not in in_parts}
     pieces = [blocks(rows, rows, "X"), *(blocks(value, rows, str(key)) for key, value in in_parts.items())]

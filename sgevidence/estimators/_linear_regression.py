@@ -6,16 +6,17 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from .._compat import Interval
+from .._compat import Interval, StrOptions
 from ..effects import EffectsModel
 from ..history import Rows
 from ..models import LinearModel
+from ..samplers import SGAIS, Exact
 from ._coefficients import KnownOrUnknownNoise
-from ._conditional import LinearPredictor
 from ._documentation import documented
 from ._given import at_once
 from ._input import check_prior_pair
 from ._lazy import by_parts
+from ._linear_predictor import LinearPredictor
 from ._terms import TERM_CONSTRAINTS, effects_model
 from ._units import Fold, Units
 
@@ -44,13 +45,19 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
     formula : str or None, default=None
         Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
         Columns of strings are factors, and ``fit(frame)`` finds y.  It needs ``formulae``
-        (``pip install sgevidence[formula]``).
+        (``pip install formulae``).
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
         Prior standard deviation of a coefficient: with ``standardize=True`` standard deviations of y for
         one of the column.
     intercept_scale : float or None, default=None
         Prior standard deviation of the intercept; None: 1.
+    prior : {"normal", "jzs"}, default="normal"
+        ``"jzs"``: effects in units of σ under Cauchy-like priors, μ and log σ flat, as in R's BayesFactor
+        (Rouder et al. 2012).  Every term has a scale of its own, g ~ InvGamma(½, r²/2): r is √2/4 for the
+        covariates together, ½ for factors and their interactions, and ``scale``, 1, for each effect of a
+        group, which are independent, and for a curve.  ``log_evidence_`` is then a log Bayes factor against
+        the mean alone, and is compared with others of its kind only.
     noise_prior : tuple of two floats or None, default=None
         Shape and scale of an inverse gamma prior of σ².  None: σ ~ half-Student-t(3, ``noise_scale``), which
         has 4 % below a twentieth of its scale and a heavy tail: InvGamma(1, 1) all but excludes σ < 0.1.
@@ -71,6 +78,8 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         Posterior mean.
     noise_std_ : float
         Posterior mean of σ, or the known σ.
+    evidence_is_relative_ : bool
+        With ``prior="jzs"``: ``log_evidence_`` is relative to the mean alone.
     {attributes of every estimator}
 
     See Also
@@ -85,7 +94,8 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
 
     References
     ----------
-    S. A. Cameron, H. C. Eggers, S. Kroon (2019), Entropy 21, 1109.
+    S. A. Cameron, H. C. Eggers, S. Kroon (2019), Entropy 21, 1109; J. N. Rouder, R. D. Morey, P. L. Speckman,
+    J. M. Province (2012), Default Bayes factors for ANOVA designs, J. of Mathematical Psychology 56, 356.
 
     Examples
     --------
@@ -106,6 +116,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
     _parameter_constraints: dict = {
         **LinearPredictor._parameter_constraints,
         **TERM_CONSTRAINTS,
+        "prior": [StrOptions({"normal", "jzs"})],
         "noise_std": [Interval(Real, 0, None, closed="neither"), None],
         "noise_prior": [tuple, list, None],
         "noise_scale": [Interval(Real, 0, None, closed="neither"), None],
@@ -121,6 +132,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
         intercept_scale: float | None = None,
+        prior: str = "normal",
         noise_prior: tuple[float, float] | None = None,
         noise_scale: float | None = None,
         standardize: bool = True,
@@ -137,6 +149,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
         self.intercept_scale = intercept_scale
+        self.prior = prior
         self.noise_prior = noise_prior
         self.noise_scale = noise_scale
         self.standardize = standardize
@@ -185,6 +198,28 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         """
         return super().score(*at_once(self, X, y, sample_weight))
 
+    @property
+    def evidence_is_relative_(self) -> bool:  # type: ignore[override]
+        """Whether ``log_evidence_`` is relative to the mean alone."""
+        return self.prior == "jzs"
+
+    def _prior_notes(self) -> list[str]:
+        if not self.evidence_is_relative_:
+            return super()._prior_notes()
+        return self._said("JZS, effects in units of σ; log evidence relative to the mean alone")
+
+    def _sampler(self) -> Any:
+        found = super()._sampler()
+        is_closed = isinstance(found, Exact) or (isinstance(found, SGAIS) and found.proposal is not None)
+        if self.evidence_is_relative_ and not is_closed:
+            raise TypeError(
+                "prior='jzs' is improper, and has a closed form: leave sampler= as it is, or Exact()"
+            )
+        return found
+
+    def _prior_conflict(self, rows: Rows) -> str | None:
+        return None if self.evidence_is_relative_ else super()._prior_conflict(rows)
+
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         return self._validate_pair(X, y, reset, y_numeric=True)
 
@@ -211,6 +246,11 @@ def linear_model(parameters: Any, n_features: int, units: Units | None = None) -
     noise is stated twice.
     """
     given = [name for name in NOISE if getattr(parameters, name) is not None]
+    if getattr(parameters, "evidence_is_relative_", False):
+        given += ["intercept_scale"] * (parameters.intercept_scale is not None)
+        given += ["coef_scale"] * (parameters.coef_scale != 1.0)
+        if given:
+            raise ValueError(f"prior='jzs' has scales of its own: leave out {', '.join(given)}")
     if len(given) > 1:
         raise ValueError(f"{' and '.join(given)} are given, but only one of {', '.join(NOISE)} can hold")
     prior, noise_std = parameters.noise_prior, parameters.noise_std

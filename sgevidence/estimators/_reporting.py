@@ -31,6 +31,7 @@ class PosteriorReports(Standardising):
     _result: EvidenceResult | None
     _dimensions: dict[str, tuple[str, ...]] = DIMENSIONS  #: names of the axes of parameters
     _not_replicated: str | None = None  #: why a predictive check is refused, in words
+    _is_series = False  #: rows of a density depend on those before
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         raise TypeError(f"{type(self).__name__} does not say what its rows are")
@@ -65,7 +66,8 @@ class PosteriorReports(Standardising):
         if self._result is not None:
             return [*self._doubts, *self._result.warnings]
         assert self._stream is not None
-        return [*self._doubts, *self._sampler().complaints(self._stream.records)]
+        _, state, records = self._stream
+        return [*self._doubts, *map(str, self._sampler().doubts(state, self._model, records))]
 
     def posterior_samples(self) -> dict[str, np.ndarray]:
         """Equally weighted draws from the posterior.
@@ -111,6 +113,10 @@ class PosteriorReports(Standardising):
     def _prior_notes(self) -> list[str]:
         """A line above the table on the priors and their units."""
         return []
+
+    def _summarised(self, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The parameters of the summary, (M, ...) each, from all named ones."""
+        return named
 
     def _summary_notes(self) -> list[str]:
         """Sentences below the table of parameters."""
@@ -161,8 +167,11 @@ class PosteriorReports(Standardising):
             return np.log(self.particle_weights_)
 
     def _posterior_mean_and_std(self, name: str) -> tuple[np.ndarray, np.ndarray]:
-        """Draws of a named parameter, exchangeable components in common slots."""
-        values = self._parameters(self.particles_)[name]
+        """Moments of a named parameter, exchangeable components in common slots."""
+        return self._mean_and_std(self._parameters(self.particles_)[name])
+
+    def _mean_and_std(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Moments of a function of the particles, (M, ...)."""
         mean = np.tensordot(self.particle_weights_, values, axes=1)
         deviation = values - mean  # brought to one by powers of two, so that no square overflows
         exponent = np.frexp(np.abs(deviation).max(axis=0))[1]

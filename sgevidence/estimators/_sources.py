@@ -28,6 +28,7 @@ class Part(NamedTuple):
     sample_weight: np.ndarray | None
     offset: np.ndarray | None
     trials: np.ndarray | None
+    event: np.ndarray | None
 
 
 class RowSource:
@@ -51,8 +52,8 @@ class RowSource:
     dropna : bool, default=False
         Leave out rows in which a value is missing (null or nan) and count them in ``n_dropped``.  False: such
         a row is an error that names file, column and row.
-    trials : str, optional
-        Column of the trials of a binomial :class:`~sgevidence.BayesianGLM`.
+    trials, event : str, optional
+        Columns of the trials of a binomial :class:`~sgevidence.BayesianGLM`, and of the event of times.
 
     Attributes
     ----------
@@ -99,6 +100,7 @@ class RowSource:
         offset: str | None = None,
         dropna: bool = False,
         trials: str | None = None,
+        event: str | None = None,
     ) -> None:
         pyarrow()
         self.source = source
@@ -107,15 +109,16 @@ class RowSource:
         self.sample_weight = sample_weight
         self.offset = offset
         self.trials = trials
+        self.event = event
         self.dropna = dropna
         self.n_dropped = 0
-        others = [name for name in (target, sample_weight, offset, trials) if name is not None]
+        others = [name for name in (target, sample_weight, offset, trials, event) if name is not None]
         named = [*(self.columns or []), *others]
         if twice := sorted({name for name in named if named.count(name) > 1}):
             raise ValueError(f"columns {twice} have two roles: each has one")
 
     def __repr__(self) -> str:
-        names = ("target", "columns", "sample_weight", "offset", "trials", "dropna")
+        names = ("target", "columns", "sample_weight", "offset", "trials", "event", "dropna")
         given = [
             f", {name}={value!r}" for name in names if (value := getattr(self, name)) not in (None, False)
         ]
@@ -132,7 +135,7 @@ class RowSource:
         Returns
         -------
         Part
-            ``X`` (pyarrow.Table), ``y``, ``sample_weight``, ``offset``, ``trials``.
+            ``X`` (pyarrow.Table), ``y``, ``sample_weight``, ``offset``, ``trials``, ``event``.
         """
         return self._part(list(self._tables(only_X)), only_X)
 
@@ -158,7 +161,7 @@ class RowSource:
 
     def _roles(self, only_X: bool) -> dict[str, str]:
         """Columns to read beside X, with what they are."""
-        roles = {"offset": self.offset, "trials": self.trials}
+        roles = {"offset": self.offset, "trials": self.trials, "event": self.event}
         if not only_X:
             roles |= {"target": self.target, "sample_weight": self.sample_weight}
         return {name: role for role, name in roles.items() if name is not None}
@@ -167,14 +170,14 @@ class RowSource:
         """Columns of X."""
         if self.columns is not None:
             return self.columns
-        others = (self.target, self.sample_weight, self.offset, self.trials)
+        others = self._roles(False)
         return [name for name in names if name not in others]
 
     def _part(self, tables: list[Any], only_X: bool) -> Part:
         table = pyarrow().concat_tables(tables, promote_options="permissive")  # whole numbers and fractions
         by_role = {role: table.column(name).to_numpy() for name, role in self._roles(only_X).items()}
         X = table.select(self._features(table.column_names))
-        return Part(X, *map(by_role.get, ("target", "sample_weight", "offset", "trials")))
+        return Part(X, *map(by_role.get, ("target", "sample_weight", "offset", "trials", "event")))
 
     # -- reading ----------------------------------------------------------------------------------
 
@@ -238,7 +241,7 @@ class RowSource:
         return dataset, unread
 
     def _is_used(self, name: str) -> bool:
-        return self.columns is None or name in (*self.columns, self.sample_weight, self.offset, self.trials)
+        return self.columns is None or name in (*self.columns, *self._roles(False))
 
     def _whole(self, table: Any, roles: dict[str, str], unread: str | None, first: int) -> Any:
         """The table with numbers as float64, without rows in which something is missing."""

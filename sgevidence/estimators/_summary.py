@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tables import ROUNDING, Table, shortened, to_digits, with_errors
+from ..tables import ROUNDING, Table, to_digits, with_errors
 from ._dimensions import scalar_names
 
 
@@ -45,8 +45,7 @@ class ParameterTable(Table):
             name: [to_digits(v, sd) if name in scaled else plain(name, v) for v, sd in zip(column, stds)]
             for name, column in values.items()
         }
-        taken = sum(2 + max(map(len, [name, *column])) for name, column in cells.items())
-        return Table(cells, shortened(self.index, taken))
+        return Table(cells, self.index)
 
     def to_string(self) -> str:
         """The table as text, with its heading and notes.
@@ -59,16 +58,21 @@ class ParameterTable(Table):
 
     def _repr_html_(self) -> str:
         above = f"<p>{escape(self.heading)}</p>" if self.heading else ""
-        below = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        tags = ["pre" if "\n" in note else "p" for note in self.notes]  # a table, or a sentence
+        below = "".join(f"<{tag}>{escape(note)}</{tag}>" for tag, note in zip(tags, self.notes))
         return above + self._printed()._repr_html_() + below
 
 
 def parameter_table(model: Any, level: float) -> ParameterTable:
     """The summary of a fitted estimator."""
     q, W = bounds(level), model.particle_weights_
-    named = model._parameters(model.particles_)
+    known = model._parameters(model.particles_)
+    named = model._summarised(dict(known))
     named.pop("effects", None)  # one for each level: they are in effects_
-    moments = {name: model._posterior_mean_and_std(name) for name in named}
+    moments = {
+        name: model._posterior_mean_and_std(name) if name in known else model._mean_and_std(values)
+        for name, values in named.items()
+    }
     single = merged_weights(model.particles_, W)
     names, rows = [], []
     for label, name, index in scalar_names(model, {k: v.shape[1:] for k, v in named.items()}):
@@ -84,8 +88,24 @@ def parameter_table(model: Any, level: float) -> ParameterTable:
 def heading(model: Any) -> str:
     """Model, rows and evidence in a line."""
     rows = f"{model.n_samples_seen_} row" + "s" * (model.n_samples_seen_ != 1)
+    rows = rows if getattr(model, "_has_rows", True) else "no rows"
     (evidence,) = with_errors(np.array([model.log_evidence_]), np.array([model.log_evidence_std_]))
     return f"{type(model).__name__}, {rows}, log evidence {evidence} nats"
+
+
+def correlation_tables(names: Sequence[str], covariances: np.ndarray) -> list[str]:
+    """Lower triangle of each component's correlations, from its covariances (K, p, p)."""
+    stds = np.sqrt(np.diagonal(covariances, axis1=-2, axis2=-1))
+    correlations = covariances / (stds[:, :, None] * stds[:, None, :])
+    rows, last = [f"{j + 1} {name}" for j, name in enumerate(names)], len(names) - 1
+    return [
+        Table(
+            {str(j + 1): [f"{r:.2f}" if i > j else "" for i, r in enumerate(R[:, j])] for j in range(last)},
+            rows,
+            f"correlations of component {k}",
+        ).to_string()
+        for k, R in enumerate(correlations)
+    ]
 
 
 def warned(model: Any) -> list[str]:

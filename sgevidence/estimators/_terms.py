@@ -13,22 +13,24 @@ from ..effects import (
     Columns,
     EffectsModel,
     Factor,
+    Flat,
     Formula,
     GLMWithTerms,
     Group,
+    JZSModel,
     Known,
     LinearModelWithTerms,
     RootInverseGamma,
     Smooth,
     fixed_effects,
     group_effects,
-    levels_of_factors,
+    is_covariate,
     resolved,
     response_of,
+    scale_of,
 )
 from ..history import Rows
 from ..models import Gaussian, HalfStudentT, LinearModel
-from ..tables import Table
 from ._coded_units import CodedUnits, in_units, without_levels
 from ._input import column_indices
 from ._known import WithKnown
@@ -40,13 +42,13 @@ TERM_CONSTRAINTS: dict[str, list] = {"terms": [list, tuple, None], "formula": [s
 
 def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
     """Columns of numbers with a linear effect, then numbers of levels; ``columns_`` are the former."""
-    terms, columns = model.terms, model.columns
+    terms, columns = model.terms or (), model.columns
     if model.formula is not None:
         if not hasattr(X, "columns"):
             raise TypeError("formula= names columns: give a data frame")
         if reset:
             model._formula = formula_of(model, X)
-        X = X[[name for name in X.columns if name in model._formula.columns]]
+        X = X[[name for name in model._formula.columns if name in X.columns]]
         terms, columns = model._formula.terms, list(model._formula.linear)
     validate_data(model, X, reset=reset, skip_check_array=True)
     X = X if hasattr(X, "columns") else np.asarray(X)
@@ -55,8 +57,10 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
         if model.formula is None and columns is not None:
             columns = [names[j] for j in column_indices(columns, len(names), names)]
         model._read = Columns.of(X, terms, columns)
+        values = model._read.read(X)  # refuses columns that X does not have
         numbers = [names.index(getattr(name, "column", name)) for name in model._read.linear]
         model.columns_ = np.array(numbers, dtype=int)
+        return values
     return model._read.read(X)
 
 
@@ -90,9 +94,16 @@ def coded(model: Any, rows: Rows, units: Units | None, kind: str) -> CodedUnits:
     if units is None:
         units = Units(np.zeros(p), np.ones(p), 0.0, 1.0, 0.0, kind=kind)
     X = in_units(units, rows.X, len(model._read.levels))
-    terms: Sequence = model.terms if model.formula is None else model._formula.terms
-    scales = model.coef_scale, model._intercept_scale if model.fit_intercept else None
-    return CodedUnits.of(units, Coding.of(model._read, terms, X, rows.weight, scales, centred))
+    scales = model.coef_scale, model._intercept_scale if model._fits_intercept else None
+    coding = Coding.of(
+        model._read, terms_of(model), X, rows.weight, scales, centred, model.evidence_is_relative_
+    )
+    return CodedUnits.of(units, coding)
+
+
+def terms_of(model: Any) -> Sequence:
+    """Terms of the parameter, or of the formula."""
+    return (model.terms or ()) if model.formula is None else model._formula.terms
 
 
 def plain_rows(model: Any, rows: Rows) -> Rows:
@@ -103,6 +114,11 @@ def plain_rows(model: Any, rows: Rows) -> Rows:
 def effects_model(model: Any, plain: Any, has_offset: bool) -> Any:
     """The model of a coding, made of the plain one, which gets more columns where no scale is inferred."""
     coding, p = model._units.coding, len(model.columns_)
+    if model.evidence_is_relative_:
+        means = [(term, coding.means.get(term.name)) for term in coding.terms]
+        fixed = tuple((is_covariate(term), len(mean)) for term, mean in means if mean is not None)
+        family, intercept = Gaussian(noise_std=Flat()), plain.fit_intercept
+        return JZSModel(p, family, intercept, layout=coding.layout, fixed_terms=fixed)
     if not coding.layout.blocks:
         kind = LinearModelWithTerms if isinstance(plain, LinearModel) else GLMWithTerms
         shared = {field.name: getattr(plain, field.name) for field in fields(plain)}
@@ -139,19 +155,6 @@ def learn_new_levels(model: Any, X: Any) -> None:
     model._read = read
 
 
-def effects_table(model: Any) -> Table:
-    """Posterior mean and standard deviation of every level's effect, in the data's units."""
-    coding, named, W = model._units.coding, model._parameters(model.particles_), model.particle_weights_
-    found = levels_of_factors(coding, named["fixed_effects"]) if "fixed_effects" in named else []
-    if "effects" in named:
-        found += list(zip(group_effects(coding)[0], named["effects"].T))
-    found = [(effect, values) for effect, values in found if not effect.term.startswith("s(")]
-    mean = np.array([W @ values for _, values in found])
-    sd = np.sqrt([W @ (values - m) ** 2 for (_, values), m in zip(found, mean)])
-    names = {"term": [e.term for e, _ in found], "level": [e.level for e, _ in found]}
-    return Table(names | {"mean": mean, "sd": sd}, [effect.label for effect, _ in found])
-
-
 def target_in(model: Any, X: Any, y: Any) -> Any:
     """y, or the response of the formula in the frame X."""
     frame = X.X if isinstance(X, WithKnown) else X
@@ -166,11 +169,14 @@ def target_in(model: Any, X: Any, y: Any) -> Any:
 def prior_words(model: Any) -> str:
     """Priors of the terms, after those of coefficients."""
     words = []
-    for term in model.terms if model.formula is None else model._formula.terms:
+    if model.evidence_is_relative_:
+        words = [", covariates r = 0.354"] * bool(len(model.columns_))
+        return "".join([*words, *(f", {term.name} r = {scale_of(term):.3g}" for term in terms_of(model))])
+    for term in terms_of(model):
         if isinstance(term, Group | Smooth):
             words.append(f", {term.name}: τ half-t(3, {term.scale:g})")
         elif isinstance(term, Factor):
-            words.append(f", {term.name}: contrasts N(0, {term.scale:.3g}²)")
+            words.append(f", {term.name}: contrasts N(0, {term.prior_scale:.3g}²)")
     return "".join(words)
 
 

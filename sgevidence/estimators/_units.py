@@ -201,6 +201,8 @@ class Units(NamedTuple):
         if "intercept" in named:
             at_zero = out["coef"] @ self.center
             out["intercept"] = self.restored_y(named["intercept"]) - at_zero
+        if "thresholds" in named:
+            out["thresholds"] = named["thresholds"] + (out["coef"] @ self.center)[:, None]
         if "noise_std" in named:
             out["noise_std"] = named["noise_std"] * self.y_scale
         if "means" in named:

@@ -7,7 +7,14 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from ..estimators import Standardising, refuse_extreme, refuse_unreadable
+from ..estimators import (
+    Standardising,
+    concordance,
+    has_times,
+    refuse_extreme,
+    refuse_unreadable,
+    with_known,
+)
 
 
 def _selects_for_classes(self: Any) -> bool:
@@ -23,7 +30,7 @@ class SubsetPredictions(Standardising):
     _settings: dict[str, Any]
 
     def predict(self, X: Any, return_std: bool = False, offset: Any = None, trials: Any = None) -> Any:
-        """Posterior predictive mean, averaged over subsets; of classes the most probable.
+        """Posterior predictive mean, of times median, averaged over subsets; of classes the most probable.
 
         Parameters
         ----------
@@ -63,7 +70,7 @@ class SubsetPredictions(Standardising):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        known = given_of(offset, None)
+        known = given_of(offset)
         found, X = self._average_and_X(X, known)
         return found.log_probabilities(X, **known)
 
@@ -83,9 +90,15 @@ class SubsetPredictions(Standardising):
         return np.exp(self.predict_log_proba(X, offset))
 
     def score(
-        self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, trials: Any = None
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        trials: Any = None,
+        event: Any = None,
     ) -> float:
-        """R² of :meth:`predict`; of classes the share of rows that it gets right.
+        """R² of :meth:`predict`; of classes the share of rows that it gets right, of times the concordance.
 
         Parameters
         ----------
@@ -94,12 +107,15 @@ class SubsetPredictions(Standardising):
         sample_weight : array-like of shape (n_samples,), optional
         offset : float or array-like of shape (n_samples,), optional
         trials : int or array-like of shape (n_samples,), optional
+        event : bool or array-like of shape (n_samples,), optional
 
         Returns
         -------
         float
         """
         predicted = self.predict(X, offset=offset, trials=trials)
+        if has_times(self.estimator):
+            return concordance(np.asarray(y, float), predicted, event, sample_weight)
         metric = accuracy_score if hasattr(self, "classes_") else r2_score
         return float(metric(y, predicted, sample_weight=sample_weight))
 
@@ -126,6 +142,6 @@ class SubsetPredictions(Standardising):
         return mean, found.std(X) * (1.0 if units is None else units.y_scale)
 
 
-def given_of(offset: Any, trials: Any) -> dict[str, Any]:
+def given_of(offset: Any, trials: Any = None, event: Any = None) -> dict[str, Any]:
     """Keyword arguments of those that are given."""
-    return {name: value for name, value in (("offset", offset), ("trials", trials)) if value is not None}
+    return with_known(None, offset, trials, event).given

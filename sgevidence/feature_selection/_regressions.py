@@ -25,8 +25,8 @@ MAX_WEIGHED = 20_000
 class Regressions:
     """An estimator, and rows on all columns, as its ``fit`` takes them.
 
-    ``known`` are ``offset`` and ``trials``, those that are given; ``rng`` seeds the fits.  None: the
-    estimator's own ``random_state`` is that of all.
+    ``known`` are ``offset``, ``trials`` and ``event``, those that are given; ``rng`` seeds the fits.  None:
+    the estimator's own ``random_state`` is that of all.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ def _check(estimator: Any, known: dict[str, Any]) -> None:
             "columns of every model, and give the columns of X that may be in"
         )
     if known and not estimator._takes_known:
-        raise ValueError(f"{name} takes neither offset nor trials, got {' and '.join(known)}")
+        raise ValueError(f"{name} takes neither offset nor trials nor event, got {' and '.join(known)}")
 
 
 class LaplaceSubsets(Subsets):

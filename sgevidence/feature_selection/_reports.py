@@ -20,10 +20,10 @@ from ..estimators import (
     warned,
 )
 from ..exceptions import EvidenceWarning
-from ..model_selection import Table
 from ..models import LinearModel
 from ._average import Average
 from ._posterior import LISTED, Posterior, posterior
+from ._table import SubsetTable
 
 #: Inclusion probability from which on a column is selected: the median probability model.
 SELECTED = 0.5
@@ -61,7 +61,11 @@ class SubsetReports(Standardising):
 
     @property
     def models_(self) -> Any:
-        """The best subsets, at most 100, as a table."""
+        """The best subsets, at most 100, as a table that prints log evidences and probabilities.
+
+        Its columns are ``columns``, ``size``, ``log_evidence``, ``log_evidence_std``, ``log_prior`` and
+        ``probability``.
+        """
         found = self._posterior("models_")
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
         subsets = [tuple(names[j] for j in one) for one in found.columns[:LISTED]]
@@ -77,10 +81,12 @@ class SubsetReports(Standardising):
         }
         index = [", ".join(map(str, one)) or "null" for one in subsets]
         if find_spec("pandas") is None:
-            return Table(table, index)
-        from pandas import DataFrame, Index
+            return SubsetTable(table, index)
+        from pandas import Index
 
-        return DataFrame(table, index=Index(index, name="model"))
+        from ._frame import SubsetFrame
+
+        return SubsetFrame(table, index=Index(index, name="model"))
 
     @property
     def log_evidence_(self) -> float:

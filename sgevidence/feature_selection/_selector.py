@@ -47,8 +47,8 @@ class EvidenceFeatureSelector(
     always : array-like, default=()
         Names or indices of columns that are in every model.
     groups : sequence of array-likes or None, default=None
-        Names or indices of columns that go in together, as those of one factor.  A column in no group goes in
-        alone; None: all do.
+        Names or indices of columns that enter a model together, such as those of one factor.  A column that
+        is in none of the groups enters alone; None: every column enters alone.
     coef_prior : {"independent", "g", "hyper-g", "unit-information", "bric"}, default="independent"
         "independent": each coefficient has the prior of :class:`BayesianLinearRegression`.  The others are
         g-priors, Gaussian or a mixture of Gaussians in the shape of the columns' own covariance, with flat
@@ -224,7 +224,15 @@ class EvidenceFeatureSelector(
         self.random_state = random_state
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, offset: Any = None, trials: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        offset: Any = None,
+        trials: Any = None,
+        event: Any = None,
+    ) -> Self:
         """Forget what was seen and learn from these rows.
 
         Parameters
@@ -237,6 +245,8 @@ class EvidenceFeatureSelector(
             Added to the linear predictor of a :class:`BayesianGLM`.
         trials : int or array-like of shape (n_samples,), optional
             The family ``"binomial"`` needs them.
+        event : bool or array-like of shape (n_samples,), optional
+            False where a time is censored.
 
         Returns
         -------
@@ -247,7 +257,7 @@ class EvidenceFeatureSelector(
         ValueError
             On bad input; nothing has changed then.
         """
-        known = given_of(offset, trials)
+        known = given_of(offset, trials, event)
         return self._learn(X, y, sample_weight, reset=True, known=known)
 
     @available_if(_keeps_sums)

@@ -1,45 +1,29 @@
-r"""Analysis of variance of fixed factors, each with a scale of its own (Rouder et al. 2012).
+r"""Analysis of variance with JZS priors: factors, and subjects with several rows (Rouder et al. 2012).
 
     y = μ + Σ_t Z_t u_t + ε,    u_t ~ N(0, g_t σ² I),    g_t ~ InvGamma(1/2, r²/2),    p(μ, σ²) ∝ 1/σ²
 
 The columns of Z_t are orthonormal contrasts of the levels, so that no level is special; an interaction has
-the products of its factors' columns.  Given g, with the centred C = ZᵀZ, c = Zᵀy, q = yᵀy and G = diag(g),
-
-    log p(y | g)/p(y | null) = −½ log |I + √G C √G| − (n − 1)/2 log(1 − R²_g),
-
-and what the other terms leave of one term's C and c, diagonalised, gives all its g at once.  The integral
-over log g, one dimension per term, is a trapezoid rule: the integrand is analytic for |Im log g| < π/2.
+the products of its factors' columns.  The integral is that of :class:`~sgevidence.effects.JZSPosterior`.
 """
 
 from collections.abc import Mapping
-from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.linalg import helmert
-from scipy.special import logsumexp
 
-from ..models import GPrior, rscale_of
+from ..effects import GROUP_SCALE, JZSPosterior, LevelSums, RelativeLayout, contrasts, jzs_block
+from ..history import Rows
+from ..models import rscale_of
 from ..tables import Table, with_errors
 from ._input import ROUNDING, array_of
 from ._result import ratio
 
-#: Nats below the maximum at which the integrand is nothing, which leaves 10⁻⁷ of it outside.
-NOTHING = 16.0
-#: Values of log g between which the integrand is looked for, and the step of the search.
-LOWEST, HIGHEST, COARSE = -30.0, 60.0, 1.0
-#: Step of the trapezoid rule in units of √(1/(k + 2)), k columns, and its largest step in log g.
-STEP, LARGEST_STEP = 1.4, 0.8
-#: Nats of error above which the step is halved; halvings at most.
-TOLERANCE, MOST_HALVINGS = 4e-4, 2
-#: Nats of error that a lucky place of the nodes hides: at most 8e-5 on 14 designs of 22 to 2928 rows.
-LEAST_ERROR = 1.5e-4
-#: Share of the squares of y that is rounding, and rounding itself.
-SMALLEST, EPS = 1e-12, float(np.finfo(float).eps)
+#: Share of the squares of y that is rounding.
+SMALLEST = 1e-12
 
 
 class AnovaTable(Table):
-    """Bayes factors of models against the mean alone; prints with errors.
+    """Bayes factors of models against the mean, or subjects, alone; prints with errors.
 
     Parameters
     ----------
@@ -47,6 +31,8 @@ class AnovaTable(Table):
         ``log_bayes_factor`` and ``log_bayes_factor_std``, nats.
     index : sequence of str
         Terms of each model.
+    index_name : str, default=""
+        Heading of the terms.
     """
 
     def __repr__(self) -> str:
@@ -59,7 +45,12 @@ class AnovaTable(Table):
 
 
 def anova(
-    y: Any, factors: Mapping[str, Any] | Any, *, interaction: bool = True, rscale: float | str = "medium"
+    y: Any,
+    factors: Mapping[str, Any] | Any,
+    *,
+    subjects: Any = None,
+    interaction: bool = True,
+    rscale: float | str = "medium",
 ) -> AnovaTable:
     """Does y depend on one factor or two, and on their combination?
 
@@ -69,6 +60,9 @@ def anova(
     factors : mapping of str to array-like of shape (n,), or DataFrame
         One or two factors by name: the level of each row, strings or numbers.  All levels are alike
         a priori.
+    subjects : array-like of shape (n,), optional
+        Who gave each row, where each gave several.  Subjects have intercepts of their own with r = 1, in all
+        models and in the null.
     interaction : bool, default=True
         With two factors, is the model with their interaction among those that are weighed?
     rscale : float or {"medium", "wide", "ultrawide"}, default="medium"
@@ -79,8 +73,8 @@ def anova(
     -------
     AnovaTable
         One row per model, which a model with an interaction joins only with both of its factors:
-        ``log_bayes_factor`` against the mean alone and ``log_bayes_factor_std``, nats.  Two models compare by
-        the difference of theirs.
+        ``log_bayes_factor`` against the mean alone, or against subjects alone, and
+        ``log_bayes_factor_std``, nats.  Two models compare by the difference of theirs.
 
     Raises
     ------
@@ -90,6 +84,12 @@ def anova(
     See Also
     --------
     ttest : Two groups.
+    sgevidence.BayesianLinearRegression : Covariates and slopes of subjects, too, with ``prior="jzs"``.
+
+    Notes
+    -----
+    Up to three scales g are integrated by the trapezoid rule, right to about 10⁻⁴ nats; the fourth, of two
+    factors, their interaction and subjects, makes it quasi-random points, ± 0.003.
 
     References
     ----------
@@ -109,6 +109,7 @@ def anova(
     y = array_of("y", y, 1)
     terms = _contrasts(factors, len(y))
     r = rscale_of("anova", rscale)
+    who = None if subjects is None else _levels("subjects", subjects, len(y))
     z = y - y.mean() if len(y) else y
     if z @ z <= len(y) * (ROUNDING * np.abs(y).max(initial=0.0)) ** 2:
         raise ValueError("y is constant: there is nothing to explain")
@@ -119,8 +120,11 @@ def anova(
         A, B = terms.values()
         terms = {**terms, both: (A[:, :, None] * B[:, None, :]).reshape(len(y), -1)}
         models.append([*names, both])
-    found = [_log_bayes_factor([terms[name] for name in one], z, r) for one in models]
-    columns = dict(zip(("log_bayes_factor", "log_bayes_factor_std"), np.array(found).T))
+    found = np.array([_log_bayes_factor([terms[name] for name in one], who, z, r) for one in models])
+    if who is not None:
+        alone, error = _log_bayes_factor([], who, z, r)
+        found = np.column_stack([found[:, 0] - alone, np.hypot(found[:, 1], error)])
+    columns = dict(zip(("log_bayes_factor", "log_bayes_factor_std"), found.T))
     return AnovaTable(columns, [" + ".join(one) for one in models])
 
 
@@ -135,88 +139,43 @@ def _contrasts(factors: Any, n: int) -> dict[str, np.ndarray]:
         raise ValueError(f"factors must be one or two, got {len(names)}")
     terms = {}
     for name in names:
-        levels = np.asarray(factors[name])
-        if levels.shape != (n,):
-            raise ValueError(f"the factor {name!r} must have the shape of y, ({n},), got {levels.shape}")
-        if any(level is None or level != level for level in levels.tolist()):
-            raise ValueError(f"the factor {name!r} has missing values")
-        found, codes = np.unique(
-            levels.astype(str) if levels.dtype == object else levels, return_inverse=True
-        )
-        if len(found) < 2:
-            raise ValueError(f"the factor {name!r} must have two levels or more")
-        if len(found) >= n:
-            raise ValueError(f"the factor {name!r} has a level of its own in each row")
-        terms[str(name)] = helmert(len(found))[:, codes].T
+        codes = _levels(f"the factor {name!r}", factors[name], n)
+        terms[str(name)] = contrasts(codes.max() + 1)[codes]
     return terms
 
 
-class GivenScales(NamedTuple):
-    """Centred moments, and the integrand that they make."""
-
-    C: np.ndarray  #: (K, K)
-    c: np.ndarray  #: Zᵀy / √q, (K,)
-    nu: float
-    term: np.ndarray  #: of each column, (K,)
-    prior: GPrior
-
-    def along(self, t: int, u: np.ndarray, grid: np.ndarray) -> np.ndarray:
-        """Log integrand at log g (M, T), where that of term t runs along a grid (L,), (M, L)."""
-        mine, rest = self.term == t, self.term != t
-        k = mine.sum()
-        root = np.exp(u[:, self.term[rest]] / 2)
-        A = root[:, :, None] * self.C[np.ix_(rest, rest)] * root[:, None, :] + np.eye(rest.sum())
-        beside = root[:, :, None] * np.column_stack([self.C[np.ix_(rest, mine)], self.c[rest]])
-        S = np.block([[self.C[np.ix_(mine, mine)], self.c[mine, None]], [self.c[mine], 1.0]])
-        S = S - np.swapaxes(beside, 1, 2) @ np.linalg.solve(A, beside)  # what the other terms leave
-        eigenvalues, V = np.linalg.eigh(S[:, :k, :k])
-        b = np.squeeze(np.swapaxes(V, 1, 2) @ S[:, :k, k:], 2)
-        g = np.exp(grid)[:, None]
-        spread = 1 + g * np.maximum(eigenvalues, 0.0)[:, None]  # (M, L, k)
-        left = S[:, k, k, None] - np.sum(g * b[:, None] ** 2 / spread, axis=2)
-        log_det = np.linalg.slogdet(A)[1][:, None] + np.log(spread).sum(axis=2)
-        log_prior = self.prior.log_density(u[:, np.arange(u.shape[1]) != t]).sum(axis=1)
-        return (
-            -0.5 * log_det
-            - 0.5 * self.nu * np.log(np.maximum(left, SMALLEST))
-            + log_prior[:, None]
-            + self.prior.log_density(grid)
-        )
-
-    def ends(self) -> list[tuple[float, float]]:
-        """Places along each axis through the mode beyond which the integrand is nothing."""
-        grid = np.arange(LOWEST, HIGHEST, COARSE)
-        at, before = np.zeros(self.term[-1] + 1), None
-        while before is None or (at != before).any():
-            before, out = at.copy(), []
-            for t in range(len(at)):
-                f = self.along(t, at[None], grid)[0]
-                at[t] = grid[np.argmax(f)]
-                near = np.flatnonzero(f > f.max() - NOTHING)
-                out.append((grid[max(near[0] - 1, 0)], grid[min(near[-1] + 1, len(grid) - 1)]))
-        return out
+def _levels(name: str, values: Any, n: int) -> np.ndarray:
+    """Numbers of the levels of each row, (n,)."""
+    levels = np.asarray(values)
+    if levels.shape != (n,):
+        raise ValueError(f"{name} must have the shape of y, ({n},), got {levels.shape}")
+    if any(level is None or level != level for level in levels.tolist()):
+        raise ValueError(f"{name} has missing values")
+    found, codes = np.unique(levels.astype(str) if levels.dtype == object else levels, return_inverse=True)
+    if len(found) < 2:
+        raise ValueError(f"{name} must have two levels or more")
+    if len(found) >= n:
+        raise ValueError(f"{name} has a level of its own in each row")
+    return codes
 
 
-def _log_bayes_factor(terms: list[np.ndarray], y: np.ndarray, r: float) -> tuple[float, float]:
-    """A model of centred y against its mean; and the error, by twice the step and by rounding."""
-    Z = np.column_stack(terms)
-    Z, n = Z - Z.mean(axis=0), len(y)
-    residual = y - Z @ np.linalg.lstsq(Z, y, rcond=None)[0]
-    left = (residual @ residual) / (y @ y)
-    if left < SMALLEST and np.linalg.matrix_rank(Z) < n - 1:
+def _log_bayes_factor(
+    terms: list[np.ndarray], who: np.ndarray | None, y: np.ndarray, r: float
+) -> tuple[float, float]:
+    """A model of centred y against its mean, and the error."""
+    n, one = len(y), np.ones((len(y), 1))
+    columns, blocks = [one], []
+    for Z in terms:
+        columns += [Z, 0 * one]
+        blocks.append(jzs_block(1, Z.shape[1], r))
+    if who is not None:
+        columns += [one, who[:, None]]
+        blocks.append(jzs_block(int(who.max()) + 1, 1, GROUP_SCALE))
+    Phi = np.column_stack([one, *terms, *([] if who is None else [np.eye(who.max() + 1)[who]])])
+    residual = y - Phi @ np.linalg.lstsq(Phi, y, rcond=None)[0]
+    if residual @ residual < SMALLEST * (y @ y) and np.linalg.matrix_rank(Phi) < n:
         raise ValueError("y is the same in all rows of equal levels: the Bayes factor is infinite")
-    widths = [term.shape[1] for term in terms]
-    which, unit = np.repeat(np.arange(len(terms)), widths), np.sqrt(y @ y)
-    given = GivenScales(Z.T @ Z, Z.T @ y / unit, n - 1.0, which, GPrior("inverse-gamma", r**2))
-    last, ends = len(terms) - 1, given.ends()
-    for halving in range(MOST_HALVINGS + 1):
-        steps = [min(STEP / np.sqrt(k + 2), LARGEST_STEP) / 2**halving for k in widths]
-        axes = [np.arange(low, high + step, step) for (low, high), step in zip(ends, steps)]
-        others = np.array([[*one, 0.0] for one in product(*axes[:-1])])
-        f = given.along(last, others, axes[last]).reshape([len(axis) for axis in axes])
-        value = float(logsumexp(f))
-        coarse = float(logsumexp(f[tuple(slice(None, None, 2) for _ in axes)]) + len(axes) * np.log(2))
-        error = (coarse - value) ** 2 + LEAST_ERROR  # of e^(−c/h) with half the step
-        if error < TOLERANCE:
-            break
-    return value + float(np.log(steps).sum()), error + n * EPS / max(left, SMALLEST)
+    layout = RelativeLayout(np.ones(1), tuple(blocks))
+    rows = Rows.of(np.column_stack(columns), y / np.sqrt(y @ y))
+    found = JZSPosterior(layout, LevelSums.of_rows(layout, rows))
+    return found.log_evidence, found.log_evidence_std

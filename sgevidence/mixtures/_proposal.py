@@ -24,17 +24,17 @@ from math import lgamma
 import numpy as np
 
 from ..particles import log_sum_exp
-from ._allocation_draws import log_sum_over_labels
+from ._hidden_states import HiddenStates
 from ._sweeps import Problem
 
 
-def weighed(problem: Problem, c: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def weighed(problem: Problem | HiddenStates, c: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """log ω (M,) and terms (M, S) of points with coefficients c, nats."""
     terms = log_conditionals(problem, c, T)
     return problem.log_target(c) - log_sum_exp(terms, axis=1), terms
 
 
-def log_conditionals(problem: Problem, c: np.ndarray, T: np.ndarray) -> np.ndarray:
+def log_conditionals(problem: Problem | HiddenStates, c: np.ndarray, T: np.ndarray) -> np.ndarray:
     """log [p(θ_m | x, {z_s}) / (S p(θ_m))] without the Γ of the weights' prior, (M, S)."""
     log_p = -problem.log_joint(T) - lgamma(len(T) + 1) - np.log(T.shape[1])
-    return log_sum_over_labels(c, T, log_p)
+    return problem.log_sum_over_labels(c, T, log_p)

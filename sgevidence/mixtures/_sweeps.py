@@ -26,8 +26,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
-from ..models import ComponentFamily
-from ._allocation_draws import sample_allocations, statistics
+from ..models import ComponentFamily, log_dirichlet
+from ._allocation_draws import log_sum_over_labels, sample_allocations, statistics
 from ._occupied import log_likelihood_in_use
 
 #: Rows that are allocated one by one, at most: with 32, 70 rows of 30 columns are known to 0.2 nats, with 64
@@ -63,6 +63,10 @@ class Problem(NamedTuple):
     def log_target(self, c: np.ndarray) -> np.ndarray:
         """log p(x | θ) P(all in use | θ, x) of points, (M,), nats."""
         return np.add(*log_likelihood_in_use(c, self.F))
+
+    def log_sum_over_labels(self, c: np.ndarray, T: np.ndarray, log_p: np.ndarray) -> np.ndarray:
+        """log Σ_π p(x, π z | θ) + log_p of points and allocations, (M, S)."""
+        return log_sum_over_labels(c, T, log_p)
 
     def log_joint(self, T: np.ndarray) -> np.ndarray:
         """log Π_j [Γ(a + n_j)/Γ(a)] p(x_j) of S allocations, (S,), nats."""
@@ -143,11 +147,3 @@ class Problem(NamedTuple):
             z, T, _ = self.allocate(c, z, T, rng)
         assert c is not None
         return z, T, c
-
-
-def log_dirichlet(shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Logarithms of Dirichlet variates with these shapes along the first axis."""
-    # Gamma(a) = Gamma(a + 1) U^(1/a), exact in log space for small a
-    g = np.log(rng.gamma(shape + 1)) + np.log1p(-rng.random(shape.shape)) / shape
-    top = g.max(axis=0)
-    return g - top - np.log(np.exp(g - top).sum(axis=0))

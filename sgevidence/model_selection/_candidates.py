@@ -33,6 +33,7 @@ class Candidate(NamedTuple):
     warnings: tuple[str, ...] = ()
     is_relative: bool = False  #: to a null model, and not the evidence of y
     n_conditioned: int | None = None  #: rows before these that a model of a series is given
+    parameters: Mapping[str, Any] = {}  #: by name, those in which the models differ
 
 
 def last_step(estimator: Any) -> Any:
@@ -80,6 +81,8 @@ def candidates(models: Any) -> list[Candidate]:
         found = _of_search(getattr(models, "cv_results_", models))
     else:
         found = [candidate(name, model) for name, model in named_models(models).items()]
+        if isinstance(models, Sequence):
+            found = [one._replace(parameters=p) for one, p in zip(found, _of_list(models))]
     check_comparable(found)
     return found
 
@@ -178,7 +181,8 @@ def _of_search(results: Mapping[str, Any]) -> list[Candidate]:
         [_whole(value) for value in results.get(f"mean_test_{key}", [np.nan] * n)]
         for key in ("n_samples_seen", "data_fingerprint")
     )
-    names = _unique([_spell(params) for params in results["params"]])
+    parameters = [_short(params) for params in results["params"]]
+    names = _unique([_spell(params) for params in parameters])
     log_Z, std = results["mean_test_log_evidence"], results["mean_test_log_evidence_std"]
     n_warnings = results.get("mean_test_n_warnings", np.zeros(n))
     warned = "the fit warned: fit a model with these parameters alone to read why"
@@ -190,6 +194,7 @@ def _of_search(results: Mapping[str, Any]) -> list[Candidate]:
             n_samples[k],
             fingerprints[k],
             warnings=(warned,) if n_warnings[k] else (),
+            parameters=parameters[k],
         )
         for k in range(n)
     ]
@@ -205,27 +210,37 @@ def _names(models: Sequence[Any]) -> list[str]:
     names = []
     for last in lasts:
         peers = [other for other in lasts if type(other) is type(last)]
-        names.append(type(last).__name__ + _differing(last, peers))
+        differing = _differing(last, peers)
+        names.append(type(last).__name__ + (f"({_spell(differing)})" if differing else ""))
     return _unique(names)
 
 
-def _differing(model: Any, peers: list[Any]) -> str:
+def _of_list(models: Sequence[Any]) -> list[dict[str, Any]]:
+    """Parameters in which models of one type differ; none if there are several types."""
+    lasts = [last_step(model) for model in models]
+    return [_differing(last, lasts) if len(set(map(type, lasts))) == 1 else {} for last in lasts]
+
+
+def _differing(model: Any, peers: list[Any]) -> dict[str, Any]:
     if not hasattr(model, "get_params") or isinstance(model, type):
-        return ""
+        return {}
     params = {k: v for k, v in model.get_params(deep=False).items() if k not in NOT_THE_MODEL}
-    differing = {
+    return {
         key: value
         for key, value in params.items()
         if len({repr(peer.get_params(deep=False)[key]) for peer in peers}) > 1
     }
-    return f"({_spell(differing)})" if differing else ""
+
+
+def _short(params: Mapping[str, Any]) -> dict[str, Any]:
+    """By the last part of scikit-learn's ``step__parameter`` where that is clear."""
+    short = [key.rsplit("__", 1)[-1] for key in params]
+    return dict(zip(short, params.values())) if len(set(short)) == len(short) else dict(params)
 
 
 def _spell(params: Mapping[str, Any]) -> str:
-    """``a=1, b=2``, by the last part of scikit-learn's ``step__parameter`` where that is clear."""
-    short = [key.rsplit("__", 1)[-1] for key in params]
-    keys = short if len(set(short)) == len(short) else list(params)
-    return ", ".join(f"{key}={value}" for key, value in zip(keys, params.values())) or "no parameters"
+    """``a=1, b=2``."""
+    return ", ".join(f"{key}={value}" for key, value in params.items()) or "no parameters"
 
 
 def _unique(names: list[str]) -> list[str]:

@@ -9,7 +9,7 @@ from textwrap import wrap
 import numpy as np
 
 from ..estimators import percent
-from ..tables import WIDTH, Table, shortened, to_digits
+from ..tables import WIDTH, Table, to_digits
 from ._discrepancies import AUTOCORRELATION
 
 #: Most probability that some statistic of a true model is doubted, shared by the statistics of a check.
@@ -95,8 +95,7 @@ class PredictiveCheck:
         cells = self._cells()
         if self.misfits:
             cells["doubt"] = ["misfit" if name in self.misfits else "" for name in self.table.index]
-        taken = sum(2 + max(map(len, [name, *column])) for name, column in cells.items())
-        return Table(cells, shortened(self.table.index, taken))
+        return Table(cells, self.table.index)
 
     def __repr__(self) -> str:
         return "\n".join([self._printed().to_string(), *wrap(self.doubt or "", WIDTH)])

@@ -18,6 +18,9 @@ from ._predictive_check import predictive_check
 from ._probabilities import log_model_prior, probabilities, probability_interval
 from ._summary import ComparisonTable
 
+#: Types of parameters that stand in a column as they are.
+SCALARS = {int, float, str, bool}
+
 
 def compare(
     models: Any,
@@ -55,6 +58,7 @@ def compare(
         models does.  The columns are
 
         * ``rank``, by log evidence;
+        * the parameters in which the models of a search or of a list differ, by name;
         * ``log_evidence``, ``log_evidence_std``: nats;
         * ``difference``, ``difference_std``: log evidence minus the best's, and its standard error, nats;
         * ``log10_bayes_factor``: the Bayes factor against the best, to base ten;
@@ -135,8 +139,27 @@ def compare(
     }
     if check is not None:
         columns["misfit"] = np.array(_misfits(models, check))
+    columns = _parameters([one.parameters for one in found]) | columns
     ranked = {"rank": np.arange(1, len(found) + 1)} | {key: value[order] for key, value in columns.items()}
     return _table(ranked, [names[k] for k in order])
+
+
+def _parameters(found: list[Mapping[str, Any]]) -> dict[str, np.ndarray]:
+    """A column for each parameter that all models state, objects in a line of text."""
+    names = [name for name in found[0] if all(name in one for one in found)]
+    return {name: _column([one[name] for one in found]) for name in names}
+
+
+def _column(values: list[Any]) -> np.ndarray:
+    values = [value.item() if isinstance(value, np.generic) else value for value in values]
+    kinds = {type(value) for value in values}
+    return np.array(values if len(kinds) == 1 and kinds <= SCALARS else [_in_a_line(one) for one in values])
+
+
+def _in_a_line(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value)) or "none"
+    return " ".join(str(value).split())
 
 
 def _misfits(models: Any, check: Any) -> list[str]:

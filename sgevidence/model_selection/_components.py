@@ -22,7 +22,12 @@ def side_by_side(models: Any) -> tuple[list[Candidate], np.ndarray]:
         found, seen = model.component_evidence_, candidate("the mixture", model)
         rows = zip(found["n_components"], found["log_evidence"], found["log_evidence_std"])
         of_each = [
-            seen._replace(name=f"n_components={k}", log_evidence=float(log_Z), log_evidence_std=float(std))
+            seen._replace(
+                name=f"n_components={k}",
+                log_evidence=float(log_Z),
+                log_evidence_std=float(std),
+                parameters={"n_components": k},
+            )
             for k, log_Z, std in rows
         ]
         return of_each, model.component_evidence_covariance_

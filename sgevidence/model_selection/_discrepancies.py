@@ -18,6 +18,8 @@ import numpy as np
 
 #: Groups of rows of like probability.
 N_GROUPS = 10
+#: Levels of groups to which each has its mean in the table; beyond, only the extremes are there.
+NAMED_LEVELS = 20
 #: Columns to which each pair of them has its correlation in the table; beyond, only the largest is there.
 PAIRED_COLUMNS = 4
 
@@ -111,6 +113,24 @@ def of_classes(classes: Any) -> list[Statistic]:
     return [*(Statistic(f"share of {c}", share(k)) for k, c in chosen), CALIBRATION]
 
 
+def of_groups(labels: np.ndarray) -> list[Statistic]:
+    """Means of y in groups of rows, (n,), and how much they differ."""
+    levels, codes = np.unique(labels, return_inverse=True)
+    counts = np.bincount(codes)
+
+    def means(rows: RowsAndTheta) -> np.ndarray:
+        return np.bincount(codes, rows.y) / counts
+
+    def mean_of(k: int) -> Callable[[RowsAndTheta], float]:
+        return lambda rows: float(means(rows)[k])
+
+    spread = Statistic("sd of group means", lambda rows: float(np.std(means(rows))))
+    if len(levels) <= NAMED_LEVELS:
+        return [spread, *(Statistic(f"mean[{level}]", mean_of(k)) for k, level in enumerate(levels))]
+    lowest = Statistic("lowest group mean", lambda rows: float(np.min(means(rows))))
+    return [spread, lowest, Statistic("highest group mean", lambda rows: float(np.max(means(rows))))]
+
+
 def of_columns(names: list[str]) -> list[Statistic]:
     """Moments of each column of a density, and correlations of columns."""
 
@@ -156,6 +176,18 @@ def of_levels(names: list[str]) -> list[Statistic]:
     else:
         found = [Statistic("largest association", lambda rows: max(of_pair(i, j)(rows) for i, j in pairs))]
     return [*found, Statistic("distinct rows", lambda rows: float(len(np.unique(rows.y, axis=0))))]
+
+
+def of_series(names: list[str], has_levels: bool) -> list[Statistic]:
+    """Autocorrelation of each column of a sequence, or the share of rows that repeat the level before."""
+
+    def of_column(j: int) -> Callable[[RowsAndTheta], float]:
+        if has_levels:
+            return lambda rows: float(np.mean(rows.y[1:, j] == rows.y[:-1, j])) if len(rows.y) > 1 else 0.0
+        return lambda rows: autocorrelation(RowsAndTheta(rows.y[:, j]))
+
+    name = "repeats" if has_levels else "autocorrelation"
+    return [Statistic(f"{name}[{column}]", of_column(j)) for j, column in enumerate(names)]
 
 
 def association(a: np.ndarray, b: np.ndarray) -> float:

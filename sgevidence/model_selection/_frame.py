@@ -4,10 +4,10 @@ from typing import Any
 
 from pandas import DataFrame
 
-from ._summary import Summarised
+from ._summary import Comparison
 
 
-class ComparisonFrame(Summarised, DataFrame):
+class ComparisonFrame(Comparison, DataFrame):
     """A DataFrame that prints as a summary; parts of it and what is computed from it are plain DataFrames."""
 
     @property

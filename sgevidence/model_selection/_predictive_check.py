@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_array
 
 from ..estimators import bounds, generator
 from ._check_result import FALSE_ALARMS, PredictiveCheck
-from ._discrepancies import AUTOCORRELATION, RowsAndTheta, Statistic, of_values
-from ._replicates import Replicator, is_sorted
+from ._discrepancies import AUTOCORRELATION, RowsAndTheta, Statistic, of_groups, of_values
+from ._replicates import Replicator, copies_of, is_sorted
 
 #: Replicates by default, and those for each statistic: the smallest p is then half of what is doubted.
 N_DRAWS, DRAWS_PER_STATISTIC = 1000, 80
@@ -34,6 +34,8 @@ def predictive_check(
     sample_weight: Any = None,
     offset: Any = None,
     trials: Any = None,
+    event: Any = None,
+    by: Any = None,
     random_state: Any = None,
 ) -> PredictiveCheck:
     """Compare observed rows with rows that a fitted model replicates.
@@ -59,7 +61,8 @@ def predictive_check(
           predicts, of counts, binomials and gammas;
         * ``share of`` each class, and ``calibration``, a χ² of classes in groups of like probability;
         * ``autocorrelation`` of residuals of neighbouring rows, unless weights repeat rows or y is sorted;
-        * of densities, mean, variance and skewness of each column, and correlations of columns;
+        * of densities, mean, variance and skewness of each column, and correlations of columns; of hidden
+          Markov models also the autocorrelation of each column, or how often levels repeat;
         * of categorical mixtures, Cramér's V of columns, ``association``, and the number of distinct rows.
           Functions see indices into ``categories_`` there, −1 where a value is missing.
     n_draws : int, optional
@@ -68,8 +71,11 @@ def predictive_check(
         Probability of the interval of the replicates.
     sample_weight : array-like of shape (n_samples,), optional
         Whole numbers: a row is replicated as often as it counts.
-    offset, trials : float or array-like of shape (n_samples,), optional
-        As :meth:`BayesianGLM.fit` has them.
+    offset, trials, event : float or array-like of shape (n_samples,), optional
+        As :meth:`BayesianGLM.fit` has them.  Times that are censored have no replicates.
+    by : str, int or array-like of shape (n_samples,), optional
+        A column of X, or labels of the rows: means of y in these groups, and the standard deviation of the
+        means, are statistics, too.  Among more than 20 groups only the lowest and the highest mean are.
     random_state : int, RandomState instance or None, default=None
 
     Returns
@@ -116,10 +122,12 @@ def predictive_check(
     ['variance', 'zeros', 'maximum', 'dispersion']
     """
     q, rng = bounds(level), generator(random_state)
-    known = {"offset": offset, "trials": trials}
+    known = {"offset": offset, "trials": trials, "event": event}
     models, weights = _models(estimator)
     parts = [Replicator.of(model, X, y, known, sample_weight) for model in models]
     chosen = _chosen(statistics, _common(parts), parts[0].decoded, all(part.has_order for part in parts))
+    if by is not None:
+        chosen += of_groups(_labels(by, X, sample_weight, parts[0]))
     n_draws = _enough(n_draws, len(chosen))
     each = rng.multinomial(n_draws, weights)
     found = np.concatenate([_both(part, chosen, n, rng) for part, n in zip(parts, each) if n], axis=1)
@@ -144,6 +152,19 @@ def replicated_check(
     found = [list(_values(chosen, RowsAndTheta(row, has_theta=True), {}).values()) for row in replicated]
     shown = np.tile(list(observed.values()), (len(found), 1))
     return PredictiveCheck.of(shown, np.array(found), list(observed), bounds(level))
+
+
+def _labels(by: Any, X: Any, sample_weight: Any, part: Replicator) -> np.ndarray:
+    """Labels of the replicated rows; ValueError if they do not fit, or y has no means."""
+    if part.observed.ndim > 1 or len(getattr(part.model, "classes_", ())) > 2:
+        raise ValueError("by= compares means of y, which densities and more than two classes do not have")
+    if np.ndim(by) == 0:
+        by = X[by] if hasattr(X, "columns") else np.asarray(X)[:, by]
+    labels = np.asarray(by)
+    if labels.shape != (len(X),):
+        raise ValueError(f"by must have one label for each of {len(X)} rows, got shape {labels.shape}")
+    labels = labels.astype(str) if labels.dtype == object else labels
+    return np.repeat(labels, copies_of(sample_weight, len(labels)))
 
 
 def _models(estimator: Any) -> tuple[list[Any], np.ndarray]:

@@ -132,7 +132,7 @@ def _log_prior_ratio(fitted: Any, prior: dict[str, Any]) -> np.ndarray:
     model, theta = fitted._model, fitted.particles_
     if hasattr(model, "to_plain"):  # coordinates for far columns
         model, theta = model.plain, theta @ model.to_plain.T
-    known = getattr(fitted, "_has_offset", False) + getattr(getattr(fitted, "_family", None), "has_trials", 0)
+    known = getattr(fitted, "_has_offset", False) + getattr(getattr(fitted, "_family", None), "has_known", 0)
     no_rows = np.zeros((1, getattr(model, "n_features", 0) + known))  # offset and trials are the last columns
     other = copy.copy(fitted).set_params(**prior)._make_model(no_rows, None)
     with np.errstate(all="ignore"):
@@ -158,7 +158,8 @@ class SensitivityTable(Table):
         }
         for name in self.columns[len(EVIDENCE) :]:
             more = shown | {name: [f"{value:.3g}" for value in self[name]]}
-            if max(map(len, Table(more, self.index).to_string().splitlines())) > WIDTH:
+            lines = Table(more, self.index).to_string().splitlines()
+            if len(lines) > len(self) + 1 or max(map(len, lines)) > WIDTH:
                 break
             shown = more
         return Table(shown, self.index).to_string()

@@ -21,6 +21,7 @@ from ._discrepancies import (
     of_classes,
     of_columns,
     of_levels,
+    of_series,
     of_values,
 )
 
@@ -49,13 +50,16 @@ class Replicator(NamedTuple):
         if given := [name for name, value in known.items() if value is not None]:
             if not model._takes_known:
                 raise TypeError(f"{type(model).__name__} has no {' and no '.join(given)}")
+        if known.get("event") is not None and not np.all(known["event"]):
+            raise TypeError("censored times have no replicates: their clocks are not in the model")
         rows = model._rows_to_score(with_known(X, **known) if model._takes_known else X, y)
         if rows.y is None and not isinstance(model, DensityMixin):
             raise TypeError("a model of one's own replicates y given X: give y")
-        copies = _copies(weight, len(rows))
+        copies = copies_of(weight, len(rows))
         X, y = np.repeat(rows.X, copies, axis=0), None if rows.y is None else np.repeat(rows.y, copies)
-        if y is None:
+        if isinstance(model, DensityMixin):
             observed = X if model._units is None else model._units.restored_X(X)
+            observed = observed[~np.all(np.isnan(observed), axis=1)]
         else:
             observed = y.astype(np.intp) if hasattr(model, "classes_") else model._decode(y)
         return cls(model, X, observed, bool(np.all(copies <= 1)) and not is_sorted(observed))
@@ -82,7 +86,9 @@ class Replicator(NamedTuple):
         model, y = self.model, self.observed
         if y.ndim == 2:
             names = [str(name) for name in places(model, "feature", y.shape[1])]
-            return of_levels(names) if hasattr(model, "categories_") else of_columns(names)
+            has_levels = hasattr(model, "categories_")
+            found = of_levels(names) if has_levels else of_columns(names)
+            return [*found, *of_series(names, has_levels)] if model._is_series else found
         if hasattr(model, "classes_"):
             return [*of_classes(model.classes_), AUTOCORRELATION]
         family = getattr(model, "_family", None)
@@ -98,7 +104,7 @@ def is_sorted(y: np.ndarray) -> bool:
     return y.ndim == 1 and bool(np.all(y[1:] >= y[:-1]) or np.all(y[1:] <= y[:-1]))
 
 
-def _copies(weight: Any, n: int) -> np.ndarray:
+def copies_of(weight: Any, n: int) -> np.ndarray:
     """How often each row stands there, (n,)."""
     if weight is None:
         return np.ones(n, dtype=int)

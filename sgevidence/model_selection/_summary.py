@@ -1,11 +1,10 @@
 """A comparison in eighty columns: what is read first of the table, as text and as HTML."""
 
-from html import escape
 from typing import Any
 
 import numpy as np
 
-from ..tables import Table, shortened, with_errors
+from ..tables import Summarised, Table, with_errors
 
 #: Standard errors of a difference below which the errors leave open which of two models has more evidence.
 CLEAR_STDS = 2.0
@@ -21,29 +20,21 @@ DOUBTS = {
 NONE_FITS = "None of the models fits the rows: the best is the best of wrong models."
 
 
-class Summarised:
-    """Prints as a summary while it has the columns of a comparison; any part of it prints as usual."""
+class Comparison(Summarised):
+    """The summary of a comparison."""
 
-    def __repr__(self) -> str:
-        if not is_comparison(self):
-            return super().__repr__()
+    columns: Any
+    index: Any
+
+    def _summary(self, as_text: bool) -> tuple[Table, list[str]] | None:
+        if not set(COLUMNS) <= set(self.columns) or not len(self.index):
+            return None
         table, notes = summary(self)
-        return "\n".join([table.to_string(), *notes])
-
-    def _repr_html_(self) -> str:
-        if not is_comparison(self):
-            return super()._repr_html_()  # type: ignore[misc, no-any-return]
-        table, notes = summary(self)
-        return table._repr_html_() + "".join(f"<p>{escape(note)}</p>" for note in notes)
+        return (_by_parameters(table, self) if as_text else table), notes
 
 
-class ComparisonTable(Summarised, Table):
+class ComparisonTable(Comparison, Table):  # type: ignore[misc]
     """A comparison where pandas is not installed."""
-
-
-def is_comparison(table: Any) -> bool:
-    """Whether nothing that a summary needs has been taken away."""
-    return set(COLUMNS) <= set(table.columns) and len(table.index) > 0
 
 
 def summary(table: Any) -> tuple[Table, list[str]]:
@@ -61,10 +52,23 @@ def summary(table: Any) -> tuple[Table, list[str]]:
     doubts = [", ".join(filter(None, [word, "misfit" * bool(m)])) for word, m in zip(doubts, misfits)]
     if any(doubts):
         cells["doubt"] = doubts
-    taken = sum(2 + max(map(len, [name, *column])) for name, column in cells.items())
-    names = shortened([str(name) for name in table.index], taken)
+    names = [str(name) for name in table.index]
     notes = [meaning for word, meaning in DOUBTS.items() if any(word in words for words in doubts)]
     return Table(cells, names), [*notes, NONE_FITS] if all(misfits) else notes
+
+
+def _by_parameters(summary: Table, table: Any) -> Table:
+    """The summary with a column for each parameter that varies, where a line has room for all."""
+    names = list(table.columns)
+    varying = names[1 : names.index("log_evidence")]
+    if not varying:
+        return summary
+    columns = [[name, *map(str, table[name])] for name in varying]
+    widths = [max(map(len, column)) for column in columns]
+    head, *rows = ("  ".join(map(str.ljust, cells, widths)).rstrip() for cells in zip(*columns))
+    shown = Table({name: summary[name] for name in summary.columns}, rows, head)
+    fits = len(shown.to_string().splitlines()) == len(rows) + 1
+    return shown if fits or len(varying) == 1 else summary
 
 
 def _doubt(difference: float, difference_std: float, warnings: str) -> str:

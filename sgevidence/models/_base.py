@@ -93,6 +93,12 @@ class Model(ABC):
     #: Whether the prior of its coordinates is a standard normal.
     has_normal_coordinates: bool = False
 
+    #: Columns given which the prior of the others is normal, where the prior says so.
+    hyperparameters: np.ndarray | None = None
+
+    #: Climbs from elsewhere that must all end at one mode before it counts as the only one; 0: no such model.
+    n_mode_checks: int = 0
+
     @property
     def slots(self) -> np.ndarray | None:
         """(K, q) indices of the parameters of K exchangeable components, or None (:class:`Exchangeable`)."""

@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ._component import ComponentFamily
+from ._log_gamma import log_gamma_draws
 
 
 class CategoricalParameters(NamedTuple):
@@ -68,8 +69,7 @@ class Categorical(ComponentFamily):
 
     def sample(self, T, rng):
         shape = self.concentration + T[..., :-1]
-        # Gamma(a) = Gamma(a + 1) U^(1/a), exact in log space for small a
-        g = np.log(rng.gamma(shape + 1)) + np.log1p(-rng.random(shape.shape)) / shape
+        g = log_gamma_draws(shape, rng)
         return CategoricalParameters(g - np.repeat(self._log_sums(g), self.n_levels, axis=-1))
 
     def coefficients(self, parameters):
@@ -78,6 +78,11 @@ class Categorical(ComponentFamily):
 
     def parameters(self, c):
         return CategoricalParameters(c[..., :-1])
+
+    def sample_rows(self, parameters, rng):
+        noisy = parameters.log_probabilities + rng.gumbel(size=parameters.log_probabilities.shape)
+        parts = np.split(noisy, self._starts[1:], axis=-1)
+        return np.column_stack([np.argmax(part, axis=-1) for part in parts]).astype(float)
 
     def log_prior(self, parameters):
         alpha, L = self.concentration, np.array(self.n_levels)

@@ -52,6 +52,10 @@ class ComponentFamily(ABC):
     def log_prior(self, parameters: Any) -> np.ndarray:
         """Log density of the parameters in their own units before any row, nats, (...)."""
 
+    @abstractmethod
+    def sample_rows(self, parameters: Any, rng: np.random.Generator) -> np.ndarray:
+        """One row for each of n parameters, (n, p)."""
+
     def at(self, X: np.ndarray) -> Self:
         """This family with features that lose no digits on rows like these; the model is unchanged."""
         return self

@@ -7,7 +7,7 @@ binomial is
 
 which goes over into a Poisson as α → 0.
 
-Symbols: ``alpha`` = dispersion α, ``share`` = π of zeros, ``hazard`` = φ(η)/Φ(η).
+Symbols: ``alpha`` = dispersion α, ``hazard`` = φ(η)/Φ(η).
 """
 
 from dataclasses import dataclass
@@ -21,12 +21,10 @@ from autograd.scipy.stats.norm import logcdf
 from scipy.special import betaln, digamma, erfcx, expit, gammaln, ndtr, xlogy
 
 from ._families import Family
-from ._own_priors import UNIFORM, UNIT_EXPONENTIAL
+from ._own_priors import UNIT_EXPONENTIAL
 
 #: Logarithm of the largest rate whose counts fit into 64 bits, as numpy draws them.
 LARGEST_LOG_RATE = np.log(2.0**63) - 1e-6
-#: η beyond which a Poisson has no zeros: e^(−10¹³⁰) is none, and e^(2 · 300) is still a number.
-NO_ZEROS = 300.0
 #: Links of a probability.
 LINKS = ("logit", "probit")
 
@@ -145,49 +143,6 @@ class NegativeBinomial(Counts):
 
 
 @dataclass(frozen=True)
-class ZeroInflatedPoisson(Counts):
-    """Counts of which a share π are zero whatever the rate: p(y) = π [y = 0] + (1 − π) Poisson(y | e^η).
-
-    Parameters
-    ----------
-    share_of_zeros : distribution
-        Prior of π: uniform by default.  Zeros of the Poisson part come on top.
-    """
-
-    share_of_zeros: Any = UNIFORM
-
-    own = {"share_of_zeros": 1.0}
-    is_log_concave = False
-
-    def log_density(self, eta, y, share):
-        mean = anp.exp(eta)
-        zero = anp.logaddexp(anp.log(share), anp.log1p(-share) - mean)
-        return anp.where(y == 0, zero, anp.log1p(-share) + y * eta - mean - gammaln(y + 1))
-
-    def _of_zeros(self, eta, share):
-        """Poisson mean, and the probability that a zero is one of the Poisson part."""
-        mean = np.exp(np.minimum(eta, NO_ZEROS))  # beyond, the probability is zero, and 0 · ∞ no number
-        return mean, expit(np.log1p(-share) - mean - np.log(share))
-
-    def score(self, eta, y, share):
-        mean, q = self._of_zeros(eta, share)
-        return np.where(y == 0, -mean * q, y - np.exp(eta))
-
-    def curvature(self, eta, y, share):
-        mean, q = self._of_zeros(eta, share)
-        return np.where(y == 0, mean * q * (1 - mean * (1 - q)), np.exp(eta))
-
-    def mean(self, eta, share):
-        return (1 - share) * np.exp(eta)
-
-    def variance(self, eta, share):
-        return (1 - share) * np.exp(eta) * (1 + share * np.exp(eta))
-
-    def simulate(self, eta, rng, share):
-        return Poisson().simulate(eta, rng) * (rng.random(np.shape(eta)) >= share)
-
-
-@dataclass(frozen=True)
 class Binomial(Counts):
     """Successes among trials: y ~ Binomial(trials, p), p = 1 / (1 + e^(−η)) or Φ(η).
 
@@ -198,7 +153,7 @@ class Binomial(Counts):
 
     link: str = "logit"  # type: ignore[misc]
 
-    has_trials = True
+    known = "trials"
 
     def __post_init__(self) -> None:
         if self.link not in LINKS:
@@ -266,7 +221,8 @@ class Bernoulli(Binomial):
     link : {"logit", "probit"}
     """
 
-    has_trials = False
+    known = ""
+    is_classifier = True
 
     def entropy(self, eta):
         p, q = self.probability(eta), self.probability(-eta)

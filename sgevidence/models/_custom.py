@@ -74,6 +74,10 @@ class CustomModel(Model):
     def n_params(self) -> int:
         return self.dimension
 
+    @property
+    def hyperparameters(self) -> np.ndarray | None:  # type: ignore[override]
+        return getattr(self.prior, "hyperparameters", None)
+
     def sample_prior(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Exact draws from the prior, (size, d): an array of their own, whatever the sampler keeps.
 

@@ -52,6 +52,10 @@ class DiagonalGaussian(GaussianComponent):
         variance = -0.5 / c[..., : self.n_features]
         return GaussianParameters(self.origin + variance * c[..., self.n_features : -1], variance)
 
+    def sample_rows(self, parameters, rng):
+        means, variances = parameters
+        return means + np.sqrt(variances) * rng.standard_normal(means.shape)
+
     def log_prior(self, parameters):
         (b, beta), (mu, variance), kappa = self.variance_prior, parameters, self.kappa
         log_p = b * np.log(beta) - lgamma(b) - (b + 1) * np.log(variance) - beta / variance

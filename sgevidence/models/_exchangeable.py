@@ -43,12 +43,19 @@ class Exchangeable(ABC):
 
         The reference is found from the cloud itself by default (:meth:`slot_reference`).
         """
-        slots = self.slots
-        if len(slots) == 1:
+        if len(self.slots) == 1:
             return theta
-        order = _slot_order(theta[:, slots], self.slot_reference(theta) if reference is None else reference)
+        reference = self.slot_reference(theta) if reference is None else reference
+        return self.relabelled(theta, _slot_order(self.slot_features(theta), reference))
+
+    def slot_features(self, theta: np.ndarray) -> np.ndarray:
+        """Numbers by which a component is told from others, (M, K, ·)."""
+        return theta[:, self.slots]
+
+    def relabelled(self, theta: np.ndarray, order: np.ndarray) -> np.ndarray:
+        """The points with component ``order`` (M, K) in each slot, (M, d)."""
         out = theta.copy()  # there may be parameters that belong to no component
-        out[:, slots] = np.take_along_axis(theta[:, slots], order[:, :, None], axis=1)
+        out[:, self.slots] = np.take_along_axis(theta[:, self.slots], order[:, :, None], axis=1)
         return out
 
     def is_canonical(self, theta: np.ndarray, reference: Reference) -> np.ndarray:
@@ -56,7 +63,7 @@ class Exchangeable(ABC):
         K = len(self.slots)
         if K == 1:
             return np.ones(len(theta), dtype=bool)
-        return np.all(_slot_order(theta[:, self.slots], reference) == np.arange(K), axis=1)
+        return np.all(_slot_order(self.slot_features(theta), reference) == np.arange(K), axis=1)
 
     def label_confusion(self, theta: np.ndarray, W: np.ndarray) -> np.ndarray:
         """Mean probability that two components of a particle belong into each other's slots, (K, K).
@@ -64,7 +71,7 @@ class Exchangeable(ABC):
         The cloud is canonical.  For slots that are Gaussian with the reference's moments, by half the cost of
         the exchange.
         """
-        cost = _cost(theta[:, self.slots], self.slot_reference(theta))
+        cost = _cost(self.slot_features(theta), self.slot_reference(theta))
         kept = np.diagonal(cost, axis1=1, axis2=2)  # (M, K)
         exchanged = cost + cost.transpose(0, 2, 1) - kept[:, :, None] - kept[:, None, :]
         confusion = np.tensordot(W, expit(-0.5 * exchanged), axes=1)
@@ -77,11 +84,11 @@ class Exchangeable(ABC):
         Alternates relabelling and averaging, from the first particle as it is labelled; five rounds
         suffice, since the assignment is settled after two or three.
         """
-        slots = self.slots
-        spread = theta[:, slots].var(axis=(0, 1)) + 1e-12
-        mean, var = theta[0, slots], np.broadcast_to(spread, slots.shape)
+        F = self.slot_features(theta)
+        spread = F.var(axis=(0, 1)) + 1e-12
+        mean, var = F[0], np.broadcast_to(spread, F.shape[1:])
         for _ in range(n_rounds):
-            F = self.canonicalize(theta, (mean, var))[:, slots]
+            F = self.slot_features(self.canonicalize(theta, (mean, var)))
             # slots that hold few distinct values would otherwise attract nothing but themselves
             mean, var = F.mean(axis=0), F.var(axis=0) + 1e-3 * spread
         return mean, var

@@ -11,23 +11,30 @@ import numpy as np
 from autograd.scipy.special import betaln, gammaln
 from scipy.special import digamma
 
-from ._own_priors import GAMMA_2_01, HALF_LOG_2PI, UNIT_EXPONENTIAL, UNIT_HALF_T, check_prior
+from ._own_priors import GAMMA_2_01, HALF_LOG_2PI, UNIT_EXPONENTIAL, UNIT_HALF_T, check_prior, from_normal
 
 
 class Family:
     """Distribution of y given η, and the parameters that the distribution has of its own, elementwise.
 
     A family is a frozen dataclass.  Its fields that are named in ``own`` are the priors of parameters beside
-    η.  After y its methods take the trials (n,) if it ``has_trials``, then the values of these parameters,
-    (M, 1) each: ``more`` below.  ``score`` and ``curvature`` are closed forms; derivatives by its own
-    parameters come from ``log_density``, in ``autograd.numpy``.
+    η.  After y its methods take the ``known`` column (n,) if there is one, then the values of these
+    parameters, (M, 1) each: ``more`` below.  ``score`` and ``curvature`` are closed forms; derivatives by its
+    own parameters come from ``log_density``, in ``autograd.numpy``.
     """
 
     #: Names of the fields that are priors of its own parameters, and the largest value that each may have.
     own: ClassVar[dict[str, float]] = {}
-    has_trials: ClassVar[bool] = False
+    #: Name of the column that is known beside the offset: "trials", "event" or "".
+    known: ClassVar[str] = ""
+    #: y are labels.
+    is_classifier: ClassVar[bool] = False
+    #: There is no other parameter that does what an intercept does.
+    has_intercept: ClassVar[bool] = True
     #: log p(y | η) is concave in η, and there are no other parameters: then the posterior has one mode.
     is_log_concave: ClassVar[bool] = True
+    #: Climbs that must end at one mode before it counts as the only one, where it is not log-concave.
+    n_mode_checks: ClassVar[int] = 3
     #: y is never negative.
     is_positive: ClassVar[bool] = False
     #: Distance of neighbouring values of y.
@@ -40,6 +47,24 @@ class Family:
     def __post_init__(self) -> None:
         for name, most in self.own.items():
             check_prior(getattr(self, name), name, most)
+
+    @property
+    def n_own(self) -> int:
+        """Parameters beside η, K."""
+        return len(self.own)
+
+    @property
+    def has_known(self) -> bool:
+        """Whether rows have a known column."""
+        return bool(self.known)
+
+    def own_of(self, z: Any) -> list[Any]:
+        """Parameters beside η, (M, 1) each, of standard normals (M, K)."""
+        return [from_normal(z[:, k : k + 1], getattr(self, name)) for k, name in enumerate(self.own)]
+
+    def named(self, own: list[np.ndarray]) -> dict[str, np.ndarray]:
+        """Parameters beside η, (M, 1) each, by name as they are reported."""
+        return {name: value[:, 0] for name, value in zip(self.own, own)}
 
     def log_density(self, eta: Any, y: Any, *more: Any) -> Any:
         """Normalised log p(y | η), in ``autograd.numpy``."""
@@ -133,6 +158,7 @@ class StudentT(Family):
 
     own = {"noise_std": np.inf, "degrees_of_freedom": np.inf}
     is_log_concave = False
+    n_mode_checks = 24  # each group of rows on a line may have its own
     link = "identity"
 
     def log_density(self, eta, y, sigma, nu):

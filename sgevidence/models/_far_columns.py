@@ -106,6 +106,10 @@ class FarColumns(Model):
     def has_one_mode(self) -> bool:  # type: ignore[override]
         return self.plain.has_one_mode
 
+    @property
+    def n_mode_checks(self) -> int:  # type: ignore[override]
+        return self.plain.n_mode_checks
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "evaluation", self.plain.evaluation)
 
@@ -194,6 +198,9 @@ class FarColumns(Model):
     def sample_prior(self, rng: np.random.Generator, size: int) -> np.ndarray:
         return rng.standard_normal((size, self.n_params))
 
+    def starts(self, rows: Any, n_starts: int, rng: np.random.Generator) -> np.ndarray:
+        return self.centred.starts(self._rows(rows), n_starts, rng) @ np.linalg.pinv(self.A).T
+
     def log_prior(self, theta: Any) -> Any:
         return gaussian_log_density(theta, np.ones(self.n_params))
 
@@ -235,6 +242,14 @@ class FarColumns(Model):
     def predictive_std(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Predictive standard deviation of counts, (n,)."""
         return self.centred.predictive_std(self._coefficients(theta), W, self._X(X))
+
+    def predictive_survival(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray, t: Any) -> np.ndarray:
+        """P(time > t), (n,)."""
+        return self.centred.predictive_survival(self._coefficients(theta), W, self._X(X), t)
+
+    def predictive_median(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Predictive median of times, (n,)."""
+        return self.centred.predictive_median(self._coefficients(theta), W, self._X(X))
 
     def log_probabilities(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Log probabilities of classes, (K, M, n)."""

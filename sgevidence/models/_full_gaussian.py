@@ -84,6 +84,11 @@ class FullGaussian(GaussianComponent):
         covariance = np.linalg.inv(P)
         return GaussianParameters(self.origin + (covariance @ c[..., len(i) : -1, None])[..., 0], covariance)
 
+    def sample_rows(self, parameters, rng):
+        means, covariances = parameters
+        z = rng.standard_normal(means.shape)
+        return means + (np.linalg.cholesky(covariances) @ z[..., None])[..., 0]
+
     def log_prior(self, parameters):
         mu, covariance = parameters
         p, beta, nu, kappa = self.n_features, self.variance_prior[1], self._nu, self.kappa

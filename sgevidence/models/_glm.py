@@ -2,12 +2,13 @@ r"""Generalised linear models: y ~ family(η), η = w·x + b + offset.
 
 w_j ~ N(0, coef_scale²) and b − b₀ ~ N(0, intercept_scale²), independent.  The family says what y is given the
 linear predictor η; the link is part of it (log for counts).  A known addend of η, such as the logarithm of
-an exposure, is a column of X of a model with ``has_offset``, and the number of trials the last one.
+an exposure, is a column of X of a model with ``has_offset``, and the number of trials or the event the last
+one.
 Parameters of the family's own, such as a dispersion, are functions of standard normals
 (:mod:`._own_priors`).
 
-Symbols: ``Phi`` = [X, 1] without the offset, ``eta`` = linear predictors (M, n), ``more`` = trials (n,), if
-there are, and own parameters (M, 1) each.
+Symbols: ``Phi`` = [X, 1] without the offset, ``eta`` = linear predictors (M, n), ``more`` = the known
+column (n,), if there is one, and own parameters (M, 1) each.
 """
 
 from dataclasses import dataclass
@@ -18,27 +19,20 @@ import numpy as np
 from autograd.extend import defvjp, primitive
 
 from ._base import Model
-from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson, ZeroInflatedPoisson
+from ._count_families import Poisson
 from ._evaluation import Evaluation, value_and_grad
-from ._families import Family, Gamma, Gaussian, StudentT
-from ._own_priors import from_normal
+from ._families import Family, StudentT
+from ._few_rows import fits_of_few
 from ._regression import design_matrix, gaussian_log_density, prior_scales
+from ._survival_families import Times
 
 #: Step of the central differences by which gradients are differentiated by own parameters, z ~ N(0, 1).
 STEP = float(np.finfo(float).eps ** (1 / 3))
 
+#: Relative error of a predictive median.
+MEDIAN_ERROR = 1e-7
+
 POISSON = Poisson()
-#: By name, with their default links and priors.
-FAMILIES: dict[str, Family] = {
-    "gaussian": Gaussian(),
-    "student_t": StudentT(),
-    "bernoulli": Bernoulli(),
-    "binomial": Binomial(),
-    "poisson": POISSON,
-    "negative_binomial": NegativeBinomial(),
-    "gamma": Gamma(),
-    "zero_inflated_poisson": ZeroInflatedPoisson(),
-}
 
 
 class Inputs(NamedTuple):
@@ -46,7 +40,7 @@ class Inputs(NamedTuple):
 
     Phi: np.ndarray  #: (n, q)
     offset: Any  #: (n,) or 0
-    trials: tuple[np.ndarray, ...]  #: (n,), if the family has them
+    known: tuple[np.ndarray, ...]  #: trials or event, (n,), if the family has them
 
 
 @dataclass(frozen=True)
@@ -56,7 +50,7 @@ class GLMModel(Model):
     Parameters
     ----------
     n_features : int
-        Columns of X, offset and trials not among them.
+        Columns of X, without offset, trials and event.
     family : Family
         :class:`Poisson` by default.
     fit_intercept : bool
@@ -98,6 +92,10 @@ class GLMModel(Model):
         return self.family.is_log_concave
 
     @property
+    def n_mode_checks(self) -> int:  # type: ignore[override]
+        return self.family.n_mode_checks
+
+    @property
     def n_coefficients(self) -> int:
         """q, the intercept among them."""
         return self.n_features + self.fit_intercept
@@ -105,7 +103,7 @@ class GLMModel(Model):
     @property
     def n_own(self) -> int:
         """Parameters of the family, K."""
-        return len(self.family.own)
+        return self.family.n_own
 
     @property
     def n_params(self) -> int:
@@ -123,17 +121,24 @@ class GLMModel(Model):
     def log_prior(self, theta: Any) -> Any:
         return gaussian_log_density(theta, self.scales)
 
+    def starts(self, rows: Any, n_starts: int, rng: np.random.Generator) -> np.ndarray:
+        """Draws from the prior, of which Student-t noise takes every second through a few of the rows."""
+        starts = self.sample_prior(rng, n_starts)
+        if isinstance(self.family, StudentT):
+            Phi, offset, _ = self._inputs(rows.X)
+            starts[::2] = fits_of_few(Phi, rows.y - offset, self.scales, self.family, len(starts[::2]), rng)
+        return starts
+
     def _inputs(self, X: np.ndarray) -> Inputs:
         n_known = X.shape[1] - self.n_features
-        offset = X[:, self.n_features] if self.has_offset and n_known > self.family.has_trials else 0.0
+        offset = X[:, self.n_features] if self.has_offset and n_known > self.family.has_known else 0.0
         offset = offset + self.intercept_center
-        trials = (X[:, -1],) if self.family.has_trials else ()
-        return Inputs(design_matrix(X[:, : self.n_features], self.fit_intercept), offset, trials)
+        known = (X[:, -1],) if self.family.has_known else ()
+        return Inputs(design_matrix(X[:, : self.n_features], self.fit_intercept), offset, known)
 
     def own_parameters(self, theta: Any) -> list[Any]:
         """Values of the family's own parameters, (M, 1) each."""
-        z, priors = theta[:, self.n_coefficients :], [getattr(self.family, name) for name in self.family.own]
-        return [from_normal(z[:, k : k + 1], prior) for k, prior in enumerate(priors)]
+        return self.family.own_of(theta[:, self.n_coefficients :])
 
     def linear_predictor(self, theta: Any, X: np.ndarray) -> Any:
         """η, (M, n)."""
@@ -142,7 +147,7 @@ class GLMModel(Model):
 
     def _distribution(self, theta: Any, X: np.ndarray) -> tuple[Any, ...]:
         """η and what the family asks for beside y."""
-        return self.linear_predictor(theta, X), *self._inputs(X).trials, *self.own_parameters(theta)
+        return self.linear_predictor(theta, X), *self._inputs(X).known, *self.own_parameters(theta)
 
     def log_likelihood(self, theta: Any, rows: Any) -> Any:
         eta, *more = self._distribution(theta, rows.X)
@@ -164,7 +169,7 @@ class GLMModel(Model):
         def of_block(block: Any) -> tuple[float, np.ndarray, np.ndarray]:
             inputs, w, y = self._inputs(block.X), block.weight, block.y
             eta = inputs.Phi @ theta[:q] + inputs.offset
-            more = [*inputs.trials, *(value[0] for value in self.own_parameters(displaced[:1]))]
+            more = [*inputs.known, *(value[0] for value in self.own_parameters(displaced[:1]))]
             value, grad = _sum_and_grad(displaced, self, inputs, y, w, np.tile(eta, (2 * K + 1, 1)))
             of_own = (grad[1 : K + 1] - grad[K + 1 :]) / (2 * STEP)  # (K, d)
             H = np.zeros((q + K, q + K))
@@ -187,6 +192,28 @@ class GLMModel(Model):
     def predictive_std(self, theta, W, X) -> np.ndarray:
         """Standard deviation of the mixture of the weighted cloud's predictions, (n,)."""
         return self._moments(theta, W, X)[1]
+
+    def predictive_survival(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray, t: Any) -> np.ndarray:
+        """P(time > t) of the weighted cloud's predictions, (n,); t is a number, or (n,)."""
+        eta, _, *own = self._distribution(theta, X)
+        return W @ np.exp(self._times.log_survival(eta, t, *own))
+
+    def predictive_median(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> np.ndarray:
+        """Time that the weighted cloud's predictions exceed with probability one half, (n,), by bisection."""
+        eta, _, *own = self._distribution(theta[W > 0], X)
+        medians = np.log(self._times.median(eta, *own))
+        low, high = medians.min(axis=0), medians.max(axis=0)
+        while np.max(high - low, initial=0.0) > MEDIAN_ERROR:
+            middle = 0.5 * (low + high)
+            is_below = W[W > 0] @ np.exp(self._times.log_survival(eta, np.exp(middle), *own)) > 0.5
+            low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
+        return np.exp(0.5 * (low + high))
+
+    @property
+    def _times(self) -> Times:
+        if not isinstance(self.family, Times):
+            raise ValueError(f"{type(self.family).__name__} is no family of times")
+        return self.family
 
     def _moments(self, theta: np.ndarray, W: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mean and standard deviation, (n,) each; infinite where rates overflow, and where a variance is."""
@@ -212,16 +239,15 @@ class GLMModel(Model):
         return np.where(np.isfinite(score), score, -np.inf)
 
     def sample_rows(self, theta: np.ndarray, X: Any, rng: np.random.Generator) -> np.ndarray:
-        theta, (Phi, offset, trials) = np.atleast_2d(theta), self._inputs(X)
+        theta, (Phi, offset, known) = np.atleast_2d(theta), self._inputs(X)
         eta = np.sum(theta[:, : self.n_coefficients] * Phi, axis=1) + offset
-        return self.family.simulate(eta, rng, *trials, *(own[:, 0] for own in self.own_parameters(theta)))
+        return self.family.simulate(eta, rng, *known, *(own[:, 0] for own in self.own_parameters(theta)))
 
     def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
         named = {"coef": theta[:, : self.n_features]}
         if self.fit_intercept:
             named["intercept"] = theta[:, self.n_features] + self.intercept_center
-        own = (value[:, 0] for value in self.own_parameters(theta))
-        return named | dict(zip(self.family.own, own))
+        return named | self.family.named(self.own_parameters(theta))
 
 
 def _sum_and_grad(
@@ -230,11 +256,11 @@ def _sum_and_grad(
     """Σ_r w_r log p(y_r | η_r), (M,), and its gradient (M, d): its score times Φ, and by own parameters."""
 
     def of_own(t: Any) -> Any:
-        more = (*inputs.trials, *model.own_parameters(t))
+        more = (*inputs.known, *model.own_parameters(t))
         return anp.dot(model.family.log_density(eta, y, *more), weight)
 
     value, grad = value_and_grad(of_own, theta)
-    score = model.family.score(eta, y, *inputs.trials, *model.own_parameters(theta))
+    score = model.family.score(eta, y, *inputs.known, *model.own_parameters(theta))
     grad[:, : model.n_coefficients] = score @ (weight[:, None] * inputs.Phi)
     return value, grad
 
@@ -245,7 +271,7 @@ def _fused(theta: Any, model: GLMModel, inputs: Inputs, y: Any, weight: Any, tap
     eta = theta[:, : model.n_coefficients] @ inputs.Phi.T + inputs.offset
     if tape is not None:
         tape.append(eta)
-    return model.family.log_density(eta, y, *inputs.trials, *model.own_parameters(theta)) @ weight
+    return model.family.log_density(eta, y, *inputs.known, *model.own_parameters(theta)) @ weight
 
 
 def _fused_vjp(ans: Any, theta: Any, model: GLMModel, inputs: Inputs, y: Any, weight: Any, tape: Any) -> Any:

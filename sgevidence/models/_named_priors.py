@@ -7,6 +7,7 @@ against rows as a number does.
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -123,6 +124,17 @@ class NamedPriors:
             self.blocks.append(Block(name, prior, shape, slice(start, start + size)))
             start += size
         self.dimension = start
+
+    @cached_property
+    def hyperparameters(self) -> np.ndarray | None:
+        """Columns of all parameters but those that are normal given others; None without these."""
+        before: dict[str, Any] = {}
+        hyper, z = np.ones(self.dimension, dtype=bool), np.zeros((1, self.dimension))
+        for block in self.blocks:
+            if not (hasattr(block.prior, "transform") or isinstance(block.prior, rv_frozen)):
+                hyper[block.columns] = block._with_arguments(z[:, block.columns], before)[1][0].name != "norm"
+            before[block.name] = block.value(z, before)
+        return None if hyper.all() else np.flatnonzero(hyper)
 
     def natural(self, z: Any) -> dict[str, Any]:
         """Parameters by name, (M, *shape) each, a scalar (M, 1), differentiable by autograd."""

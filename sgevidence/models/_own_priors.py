@@ -54,6 +54,21 @@ class GammaPrior(NamedTuple):
         return 0.0, np.inf
 
 
+class Lomax(NamedTuple):
+    """Density a (1 + κ)^(−a − 1) over κ > 0, under which (1 + κ)^(−a) is uniform."""
+
+    a: float
+
+    def from_normal(self, z: np.ndarray) -> np.ndarray:
+        return np.expm1(-log_ndtr(-z) / self.a)
+
+    def logpdf(self, value: np.ndarray) -> np.ndarray:
+        return np.log(self.a) - (self.a + 1) * np.log1p(value)
+
+    def support(self) -> tuple[float, float]:
+        return 0.0, np.inf
+
+
 class Uniform(NamedTuple):
     """Density 1 over 0 < κ < 1."""
 
@@ -88,7 +103,7 @@ class HalfStudentT(NamedTuple):
 
 
 UNIT_EXPONENTIAL, GAMMA_2_01 = Exponential(), GammaPrior(2.0, 0.1)
-UNIFORM, UNIT_HALF_T = Uniform(), HalfStudentT()
+UNIFORM, UNIT_HALF_T, ROOT_UNIFORM = Uniform(), HalfStudentT(), Lomax(0.5)
 
 
 def value_of(z: np.ndarray, prior: Any) -> np.ndarray:

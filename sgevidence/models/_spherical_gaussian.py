@@ -52,6 +52,10 @@ class SphericalGaussian(GaussianComponent):
         variance = -0.5 / c[..., 0]
         return GaussianParameters(self.origin + variance[..., None] * c[..., 1:-1], variance)
 
+    def sample_rows(self, parameters, rng):
+        means, variances = parameters
+        return means + np.sqrt(variances)[:, None] * rng.standard_normal(means.shape)
+
     def log_prior(self, parameters):
         (b, beta), (mu, variance), kappa = self.variance_prior, parameters, self.kappa
         log_p = b * np.log(beta) - lgamma(b) - (b + 1) * np.log(variance) - beta / variance

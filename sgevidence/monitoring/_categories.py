@@ -25,11 +25,11 @@ from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ._expected import CategoryRows
 from ._filter import refuse_rows, rows_of_runs
+from ._segment_model import SegmentModel
 
 #: Most categories whose pairs are counted: 2 MB per column.
 MAX_CHAIN = 64
@@ -46,7 +46,7 @@ class CategoryRuns(NamedTuple):
     expected: list[CategoryRows]  # the last block
 
 
-class CategorySegment(BaseEstimator):
+class CategorySegment(SegmentModel):
     """Segments of classes: each has frequencies of its own in every column.
 
     For labels, states, or the zeros and ones of right and wrong answers.  Rows are independent, or each
@@ -82,30 +82,14 @@ class CategorySegment(BaseEstimator):
         "concentration": [Interval(Real, 0, None, closed="neither")],
     }
 
-    needs_y = False
     is_density = False
     overshoot = 0.8  # measured on zeros and ones, half of each: see docs/monitoring.md
-    warm_up = 0
 
     def __init__(self, n_categories: int = 2, concentration: float = 1.0) -> None:
         self.n_categories = n_categories
         self.concentration = concentration
 
     def allocate(self, capacity: int, n_features: int) -> CategoryRuns:
-        """Room for some runs.
-
-        Parameters
-        ----------
-        capacity : int
-            Most runs at a time.
-        n_features : int
-            Columns of the rows.
-
-        Returns
-        -------
-        CategoryRuns
-            Arrays with the run's slot in front.
-        """
         self._validate_params()
         K = self.n_categories
         size = K if K <= MAX_CHAIN else 0
@@ -114,57 +98,11 @@ class CategorySegment(BaseEstimator):
         return CategoryRuns(np.zeros(capacity), np.zeros((capacity, n_features, K)), pairs, table, [], [])
 
     def check(self, X: np.ndarray, first: int) -> None:
-        """Refuse rows that are no categories, before anything is done with them.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-        first : int
-            Index of the first row in the stream.
-
-        Raises
-        ------
-        ValueError
-            If a value is not one of 0 to n_categories − 1.
-        """
         good = (X >= 0) & (X < self.n_categories) & (X == np.floor(X))
         values = f"the values of a CategorySegment are 0 to {self.n_categories - 1}: set n_categories"
         refuse_rows(X, good, first, values)
 
-    def settle(self, runs: CategoryRuns, X: np.ndarray, y: np.ndarray | None = None) -> None:
-        """Refuse: there are no units to be found.
-
-        Parameters
-        ----------
-        runs : CategoryRuns
-        X : ndarray of shape (n_samples, n_features)
-            The first rows of the stream.
-        y : None
-
-        Raises
-        ------
-        TypeError
-            Always.
-        """
-        raise TypeError("categories have no units")
-
     def absorb(self, runs: CategoryRuns, R: int, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-        """Runs 0 … R − 1 learn b rows, and run R + i begins with row i.
-
-        Parameters
-        ----------
-        runs : CategoryRuns
-            Changed in place.
-        R : int
-            Runs so far.
-        X : ndarray of shape (b, n_features)
-        y : None
-
-        Returns
-        -------
-        ndarray of shape (b, R + b)
-            log p of row i given the rows before it, in [i, :R + i + 1], nats.
-        """
         b, R2 = len(X), R + len(X)
         runs.n[R:R2], runs.counts[R:R2], runs.pairs[R:R2], runs.log_chain[R:R2] = 0.0, 0.0, 0.0, 0.0
         began, n = rows_of_runs(runs.n, R, b)

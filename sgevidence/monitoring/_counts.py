@@ -26,11 +26,11 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln
-from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ._expected import CountRows
 from ._filter import refuse_rows, rows_of_runs
+from ._segment_model import SegmentModel
 
 #: Largest count; above it floats leave whole numbers out.
 LARGEST_COUNT = 2.0**53
@@ -48,7 +48,7 @@ class CountRuns(NamedTuple):
     expected: list[CountRows]  # the last block
 
 
-class CountSegment(BaseEstimator):
+class CountSegment(SegmentModel):
     """Segments of counts: each has a Poisson rate of its own in every column.
 
     For numbers of events an hour, orders, defects.  Counts that vary more than a Poisson variate does
@@ -86,7 +86,6 @@ class CountSegment(BaseEstimator):
         "shape": [Interval(Real, 0, None, closed="neither")],
     }
 
-    needs_y = False
     is_density = False
     overshoot = 0.5  # measured at rates of 0.2 to 2; at larger ones it is less: see docs/monitoring.md
 
@@ -100,20 +99,6 @@ class CountSegment(BaseEstimator):
         return WARM_UP if self.mean is None else 0
 
     def allocate(self, capacity: int, n_features: int) -> CountRuns:
-        """Room for some runs.
-
-        Parameters
-        ----------
-        capacity : int
-            Most runs at a time.
-        n_features : int
-            Columns of the rows.
-
-        Returns
-        -------
-        CountRuns
-            Arrays with the run's slot in front.
-        """
         self._validate_params()
         d = self.shape / (np.nan if self.mean is None else self.mean)
         return CountRuns(
@@ -121,52 +106,13 @@ class CountSegment(BaseEstimator):
         )
 
     def check(self, X: np.ndarray, first: int) -> None:
-        """Refuse rows that are no counts, before anything is done with them.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-        first : int
-            Index of the first row in the stream.
-
-        Raises
-        ------
-        ValueError
-            If a value is negative, not whole, or above 2⁵³, from where on not all whole numbers are floats.
-        """
         good = (X >= 0) & (X <= LARGEST_COUNT) & (X == np.floor(X))
         refuse_rows(X, good, first, "the values of a CountSegment are whole numbers from 0 to 2**53")
 
     def settle(self, runs: CountRuns, X: np.ndarray, y: np.ndarray | None = None) -> None:
-        """Find the prior mean.
-
-        Parameters
-        ----------
-        runs : CountRuns
-            Changed in place.
-        X : ndarray of shape (n_samples, n_features)
-            The first rows of the stream.
-        y : None
-        """
         runs.d[:] = self.shape * len(X) / (X.sum(axis=0) + 0.5)
 
     def absorb(self, runs: CountRuns, R: int, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-        """Runs 0 … R − 1 learn b rows, and run R + i begins with row i.
-
-        Parameters
-        ----------
-        runs : CountRuns
-            Changed in place.
-        R : int
-            Runs so far.
-        X : ndarray of shape (b, n_features)
-        y : None
-
-        Returns
-        -------
-        ndarray of shape (b, R + b)
-            log p of row i given the rows before it, in [i, :R + i + 1], nats.
-        """
         b, R2 = len(X), R + len(X)
         runs.n[R:R2], runs.total[R:R2] = 0.0, 0.0
         began, n = rows_of_runs(runs.n, R, b)

@@ -33,38 +33,14 @@ Z       ``log_Z``          log normaliser since the beginning of the block
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
-BLOCK = 20  # rows between two prunings
+from ._segment_model import BLOCK, SegmentModel
+
 FARTHEST = 1e150  # of a row, and in units of a run: squares have to be numbers
 NEGLIGIBLE = math.log(1e-12)  # a run less probable than this is dropped even where there is room
-
-
-class SegmentModel(Protocol):
-    """A conjugate model of a segment, for many runs at once; its statistics live in slots of arrays."""
-
-    needs_y: bool
-    warm_up: int
-    is_density: bool  # of the rows themselves: then rows of few values mislead it
-    overshoot: float  # false alarms on stationary rows, as a fraction of the martingale's bound
-
-    def check(self, X: np.ndarray, first: int) -> None:
-        """Refuse rows that it is no model of, in words; ``first`` is the index of the first in the stream."""
-        ...
-
-    def allocate(self, capacity: int, n_features: int) -> Any:
-        """Arrays with the slot in front, in a NamedTuple."""
-        ...
-
-    def absorb(self, runs: Any, R: int, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-        """Runs 0 … R − 1 learn b rows, run R + i begins with row i; log p of row i in [i, :R + i + 1]."""
-        ...
-
-    def settle(self, runs: Any, X: np.ndarray, y: np.ndarray | None) -> None:
-        """Find the units of measurement from the first ``warm_up`` rows; not called where that is 0."""
-        ...
 
 
 def rows_of_runs(n: np.ndarray, R: int, b: int) -> tuple[np.ndarray, np.ndarray]:
@@ -122,7 +98,7 @@ class RunFilter:
 
     def room(self) -> int:
         """How many rows may come before the next pruning."""
-        return min(BLOCK - self.n_seen % BLOCK, getattr(self.model, "max_block", BLOCK))
+        return min(BLOCK - self.n_seen % BLOCK, self.model.max_block)
 
     def absorb(self, X: np.ndarray, y: np.ndarray | None) -> Block:
         """Learn at most :meth:`room` rows.

@@ -25,11 +25,11 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ._expected import StudentRows
 from ._filter import rows_of_runs
+from ._segment_model import SegmentModel
 
 LOG_2PI = math.log(2.0 * math.pi)
 
@@ -43,7 +43,7 @@ class NormalRuns(NamedTuple):
     expected: list[StudentRows]  # the last block
 
 
-class NormalSegment(BaseEstimator):
+class NormalSegment(SegmentModel):
     """Gaussian segments: each has a mean and a variance of its own in every column.
 
     The prior is that of :class:`~sgevidence.BayesianGMM` with one component, so that the evidence of
@@ -77,83 +77,20 @@ class NormalSegment(BaseEstimator):
         "variance_prior": [tuple, list],
     }
 
-    needs_y = False
-    is_density = True
     overshoot = 0.4  # measured on Gaussian rows: see docs/monitoring.md
-    warm_up = 0
 
     def __init__(self, mean_scale: float = 2.0, variance_prior: tuple[float, float] = (1.0, 1.0)) -> None:
         self.mean_scale = mean_scale
         self.variance_prior = variance_prior
 
     def allocate(self, capacity: int, n_features: int) -> NormalRuns:
-        """Room for some runs.
-
-        Parameters
-        ----------
-        capacity : int
-            Most runs at a time.
-        n_features : int
-            Columns of the rows.
-
-        Returns
-        -------
-        NormalRuns
-            Arrays with the run's slot in front.
-        """
         self._validate_params()
         check_pair(self.variance_prior, "variance_prior")
         zero, table = np.zeros(capacity), np.zeros((capacity, n_features))
         return NormalRuns(zero, table, table.copy(), [])
 
-    def check(self, X: np.ndarray, first: int) -> None:
-        """Accept all rows: any numbers may come.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-        first : int
-            Index of the first row in the stream.
-        """
-
-    def settle(self, runs: NormalRuns, X: np.ndarray, y: np.ndarray | None = None) -> None:
-        """Refuse: there are no units to be found.
-
-        Parameters
-        ----------
-        runs : NormalRuns
-        X : ndarray of shape (n_samples, n_features)
-            The first rows of the stream.
-        y : None
-
-        Raises
-        ------
-        TypeError
-            Always.
-        """
-        raise TypeError("the units of a NormalSegment are those of its prior")
-
     def absorb(self, runs: NormalRuns, R: int, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-        """Runs 0 … R − 1 learn b rows, and run R + i begins with row i.
-
-        Parameters
-        ----------
-        runs : NormalRuns
-            Changed in place.
-        R : int
-            Runs so far.
-        X : ndarray of shape (b, n_features)
-        y : None
-
-        Returns
-        -------
-        ndarray of shape (b, R + b)
-            log p of row i given the rows before it, in [i, :R + i + 1], nats.
-
-        Notes
-        -----
-        All rows at once: m after i rows is a cumulative sum, and b one of the e that follow from it.
-        """
+        # all rows at once: m after i rows is a cumulative sum, and b one of the e that follow from it
         b, R2 = len(X), R + len(X)
         a0, b0 = self.variance_prior
         runs.n[R:R2], runs.m[R:R2], runs.b[R:R2] = 0.0, 0.0, b0

@@ -36,12 +36,12 @@ from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ._expected import StudentMixtureRows
 from ._filter import refuse_far
 from ._normal import LOG_2PI, check_pair, log_gamma_ratio
+from ._segment_model import SegmentModel
 
 #: Noise of the members, in units of y.
 NOISES = (1.0, 0.2, 0.04)
@@ -104,7 +104,7 @@ class RegressionRuns(NamedTuple):
     expected: list[StudentMixtureRows]  # the last block
 
 
-class RegressionSegment(BaseEstimator):
+class RegressionSegment(SegmentModel):
     """Linear regression whose coefficients and noise change from segment to segment.
 
     Parameters
@@ -168,20 +168,6 @@ class RegressionSegment(BaseEstimator):
         return WARM_UP if self.noise_prior is None else 0
 
     def allocate(self, capacity: int, n_features: int) -> RegressionRuns:
-        """Room for some runs.
-
-        Parameters
-        ----------
-        capacity : int
-            Most runs at a time.
-        n_features : int
-            Columns of the rows.
-
-        Returns
-        -------
-        RegressionRuns
-            Arrays with the run's slot in front.
-        """
         self._validate_params()
         if self.noise_prior is not None:
             check_pair(self.noise_prior, "noise_prior")
@@ -191,31 +177,9 @@ class RegressionSegment(BaseEstimator):
         return RegressionRuns._make([*arrays, Seen.nothing(n_features + 1, self.fit_intercept), []])
 
     def check(self, X: np.ndarray, first: int) -> None:
-        """Refuse rows whose squares are no floats, before they are held.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-        first : int
-            Index of the first row in the stream.
-
-        Raises
-        ------
-        ValueError
-            Where a value is beyond 1e150.
-        """
         refuse_far(X, first)
 
-    def settle(self, runs: RegressionRuns, X: np.ndarray, y: np.ndarray | None) -> None:
-        """Find the first units from the rows of the warm-up.
-
-        Parameters
-        ----------
-        runs : RegressionRuns
-        X : ndarray of shape (warm_up, n_features)
-            The first rows of the stream.
-        y : ndarray of shape (warm_up,)
-        """
+    def settle(self, runs: RegressionRuns, X: np.ndarray, y: np.ndarray | None = None) -> None:
         assert y is not None
         rows = np.column_stack([X, y])
         refuse_far(rows, 0)
@@ -223,22 +187,6 @@ class RegressionSegment(BaseEstimator):
             runs.seen.learn(row)
 
     def absorb(self, runs: RegressionRuns, R: int, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-        """Runs 0 … R − 1 learn b rows, and run R + i begins with row i.
-
-        Parameters
-        ----------
-        runs : RegressionRuns
-            Changed in place.
-        R : int
-            Runs so far.
-        X : ndarray of shape (b, n_features)
-        y : ndarray of shape (b,)
-
-        Returns
-        -------
-        ndarray of shape (b, R + b)
-            log p of row i given the rows before it, in [i, :R + i + 1], nats.
-        """
         assert y is not None
         log_p = np.zeros((len(X), R + len(X)))
         t = np.zeros((*log_p.shape, runs.b.shape[1]))

@@ -36,13 +36,13 @@ w e²/s²-c   ``surprise``         its mean: what rows add to b beyond their inf
 from numbers import Integral
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ._copula import RHO, log_copula
 from ._filter import FARTHEST, refuse_far, too_extreme
 from ._overshoot import overshoot_of_members
 from ._partial_changes import learn_columns
+from ._segment_model import SegmentModel
 from ._series_cdf import Expected
 from ._series_runs import SeriesRuns, make_runs, spread
 from ._shape import learn_shape, normal_score
@@ -54,7 +54,7 @@ NOISES = (1.0, 0.3, 0.1, 0.03)  # units
 FAR = 5.0  # units: a first row further out widens the prior of its run's level
 
 
-class SeriesSegment(BaseEstimator):
+class SeriesSegment(SegmentModel):
     """Segments of a series of numbers in any units: the default of :class:`EvidenceMonitor`.
 
     A segment is a level, a trend, an autoregression, on the last row or on a mean of recent ones, a random
@@ -101,9 +101,7 @@ class SeriesSegment(BaseEstimator):
         "warm_up": [Interval(Integral, 2, None, closed="left")],
     }
 
-    needs_y = False
-    is_density = True
-    max_block = 1  # rows that are absorbed together: the weights of runs count from row to row
+    max_block = 1  # the weights of runs count from row to row
     overshoot = 0.33  # before there are rows; then see overshoot_of
 
     def __init__(self, models: tuple[str, ...] = MODELS, warm_up: int = 10) -> None:
@@ -111,49 +109,15 @@ class SeriesSegment(BaseEstimator):
         self.warm_up = warm_up
 
     def allocate(self, capacity: int, n_features: int) -> SeriesRuns:
-        """Room for some runs.
-
-        Parameters
-        ----------
-        capacity, n_features : int
-            Most runs at a time, and columns of the rows.
-
-        Returns
-        -------
-        SeriesRuns
-            Arrays with the run's slot in front.
-        """
         self._validate_params()
         if not self.models or not set(self.models) <= set(MODELS):
             raise ValueError(f"models must be some of {MODELS}, got {self.models!r}")
         return make_runs(capacity, n_features, len(self._structures()), len(NOISES) * len(log_prior()))
 
     def check(self, X: np.ndarray, first: int) -> None:
-        """Refuse rows whose squares are no floats, before they are held.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-        first : int
-            Index of the first row in the stream.
-
-        Raises
-        ------
-        ValueError
-            Where a value is beyond 1e150.
-        """
         refuse_far(X, first)
 
     def settle(self, runs: SeriesRuns, X: np.ndarray, y: np.ndarray | None = None) -> None:
-        """Find the first units from the rows of the warm-up.
-
-        Parameters
-        ----------
-        runs : SeriesRuns
-        X : ndarray of shape (warm_up, n_features)
-            The first rows of the stream.
-        y : None
-        """
         past = runs.past
         past.mean, past.squares, past.n = X.mean(0), ((X - X.mean(0)) ** 2).sum(0), len(X)
         past.moves = np.sum(np.diff(X, axis=0) != 0.0, axis=0)
@@ -161,22 +125,6 @@ class SeriesSegment(BaseEstimator):
         past.smooth, past.scatter = past.first[0], past.first[1] ** 2
 
     def absorb(self, runs: SeriesRuns, R: int, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
-        """Runs 0 … R − 1 learn b rows, and run R + i begins with row i.
-
-        Parameters
-        ----------
-        runs : SeriesRuns
-            Changed in place.
-        R : int
-            Runs so far.
-        X : ndarray of shape (b, n_features)
-        y : None
-
-        Returns
-        -------
-        ndarray of shape (b, R + b)
-            log p of row i given the rows before it, in [i, :R + i + 1], nats.
-        """
         log_p = np.zeros((len(X), R + len(X)))
         for i, x in enumerate(X):
             self._begin(runs, R + i, x)
@@ -185,17 +133,6 @@ class SeriesSegment(BaseEstimator):
         return log_p
 
     def overshoot_of(self, runs: SeriesRuns, weight: np.ndarray) -> float:
-        """``overshoot`` for rows like those of the present segment, by the posterior of the runs.
-
-        Parameters
-        ----------
-        runs : SeriesRuns
-        weight : ndarray of shape (R,)
-
-        Returns
-        -------
-        float
-        """
         return overshoot_of_members(runs.log_member[: len(weight)], self._structures(), weight)
 
     def _begin(self, runs: SeriesRuns, slot: int, x: np.ndarray) -> None:

@@ -10,7 +10,8 @@ import numpy as np
 from ._calibration import CalibrationTest, doubt, leaders
 from ._detection import Alarm, Detection
 from ._few_values import FewValues, complaint
-from ._filter import Block, RunFilter, SegmentModel
+from ._filter import Block, RunFilter
+from ._segment_model import SegmentModel
 
 
 class Watched(NamedTuple):
@@ -47,7 +48,7 @@ class RowWatch:
         """False alarms as a fraction of the martingale's bound; nan where the model is seen not to hold."""
         if self.finding is not None:
             return math.nan
-        if self.filter is None or not hasattr(self.model, "overshoot_of"):
+        if self.filter is None:
             return self.model.overshoot
         return self.model.overshoot_of(self.filter.runs, self.filter.posterior()[1])
 

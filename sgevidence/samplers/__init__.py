@@ -4,12 +4,13 @@ from ._ais import AIS
 from ._base import SILENT, EvidenceResult, Progress
 from ._exact import Exact
 from ._harmonic import HarmonicMean
+from ._hidden_state_evidence import HiddenStateEvidence
 from ._laplace import Laplace
 from ._mixture_evidence import MixtureEvidence
 from ._nested import NestedSampling
 from ._pooling import DOUBTFUL, Pool, pool
 from ._prior import PriorSampling
-from ._records import ChunkRecord, complaints, diagnostics, evidence_path, thinned
+from ._records import ChunkRecord, diagnostics, evidence_path, thinned
 from ._sequential import SequentialSGMCMC, SequentialState
 from ._sequential_nested import SequentialNestedSampling, SequentialNestedState
 from ._sgais import SGAIS
@@ -26,6 +27,7 @@ __all__ = [
     "SequentialNestedSampling",
     "PriorSampling",
     "HarmonicMean",
+    "HiddenStateEvidence",
     "Laplace",
     "Exact",
     "MixtureEvidence",
@@ -41,7 +43,6 @@ __all__ = [
     "Progress",
     "SequentialNestedState",
     "SequentialState",
-    "complaints",
     "diagnostics",
     "evidence_path",
     "pool",

@@ -2,9 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import zip_longest
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
+
+from ._words import WIDTH
+
+#: Fewest characters of a line of a name.
+MIN_NAME_WIDTH = 12
 
 
 class Table:
@@ -14,7 +21,9 @@ class Table:
     ----------
     columns : mapping of str to sequence
     index : sequence of str
-        Names of the rows.
+        Names of the rows; a name that is too long for a line of eighty characters takes several.
+    index_name : str, default=""
+        Heading of the names.
 
     Notes
     -----
@@ -30,9 +39,11 @@ class Table:
     two         -3.00     2
     """
 
-    def __init__(self, columns: Mapping[str, Sequence[Any] | np.ndarray], index: Sequence[str]):
+    def __init__(
+        self, columns: Mapping[str, Sequence[Any] | np.ndarray], index: Sequence[str], index_name: str = ""
+    ):
         self._columns = {name: np.asarray(values) for name, values in columns.items()}
-        self.index = list(index)
+        self.index, self.index_name = list(index), index_name
 
     @property
     def columns(self) -> list[str]:
@@ -84,28 +95,35 @@ class Table:
         -------
         str
         """
-        columns = [["", *self.index]] + [[name, *_cells(v)] for name, v in self._columns.items()]
+        columns = [[name, *_cells(values)] for name, values in self._columns.items()]
         widths = [max(map(len, column)) for column in columns]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if i == 0 else cell.rjust(width)
-                for i, (cell, width) in enumerate(zip(row, widths))
-            )
-            for row in zip(*columns)
-        ]
-        return "\n".join(lines)
+        room = WIDTH - sum(widths) - 2 * len(widths)
+        names = [_wrapped(name, room) for name in [self.index_name, *self.index]]
+        first = max(len(line) for lines in names for line in lines)
+        out = []
+        for lines, *cells in zip(names, *columns):
+            numbers = "".join("  " + cell.rjust(width) for cell, width in zip(cells, widths))
+            out += [a.ljust(first) + b for a, b in zip_longest(lines, [numbers], fillvalue="")]
+        return "\n".join(line.rstrip() for line in out)
 
     def __repr__(self) -> str:
         return self.to_string()
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in ["", *self.columns])
+        head = "".join(f"<th>{escape(name)}</th>" for name in [self.index_name, *self.columns])
         rows = zip(self.index, *map(_cells, self._columns.values()))
         body = "".join(
             f"<tr><th>{escape(name)}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
             for name, *cells in rows
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _wrapped(name: str, room: int) -> list[str]:
+    """Lines of a name; one where not even a short line would fit beside the numbers."""
+    if len(name) <= room or room < MIN_NAME_WIDTH:
+        return [name]
+    return wrap(name, room, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _cells(values: np.ndarray) -> list[str]:

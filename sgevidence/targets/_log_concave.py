@@ -17,7 +17,8 @@ u        ``u``           log ω = log p(x | θ) p(θ) − log q(θ), (M,)
 =======  ==============  ==========================================================
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -83,11 +84,25 @@ def log_concave_answer(model: Model, rows: Rows, rng: np.random.Generator, size:
     Its Hessians are in closed form.  None where the Gaussian at the mode is too far from the posterior, or
     its curvature too ill-conditioned for the arithmetic.
     """
+    return in_suited_coordinates(_answer, model, rows, rng, size)
+
+
+def in_suited_coordinates(
+    answer: Callable[[Model, Rows, np.random.Generator, int], Any],
+    model: Model,
+    rows: Rows,
+    rng: np.random.Generator,
+    size: int,
+) -> Any:
+    """The answer for columns measured from a centre if they are far from zero, its draws in plain θ.
+
+    None where the curvature is too ill-conditioned for the arithmetic.
+    """
     suited = near(model, rows.X)
     if condition_of_factors(suited, rows) > MAX_CONDITION:
         return None
-    found = _answer(suited, rows, rng, size)
-    if found is None or not isinstance(suited, FarColumns) or suited is model:
+    found = answer(suited, rows, rng, size)
+    if not isinstance(found, Answer) or not isinstance(suited, FarColumns) or suited is model:
         return found
     return found._replace(theta=found.theta @ suited.to_plain.T)
 

@@ -5,6 +5,7 @@ r"""Evidence of a hierarchy from a density: Gaussian given the parameters that c
 with x̂ the mode of x given ψ, and P its curvature there.  ψ is found by third derivatives
 (:mod:`._hyperparameters`), and q(ψ) is fitted to draws of ψ weighted by their mean ω, some rounds of them.
 INLA integrates over ψ by Laplace's method; here the weights of the last draws are the answer and its error.
+Where the prior itself says which parameters are normal given others, the others are ψ.
 A cloud that has lost the neck of a funnel will do: the neck is where the density is told to be by the scale
 of the mouth, and third derivatives and modes are taken again from the draws where the first were poor.
 
@@ -42,6 +43,8 @@ N_THIRD, LEFT = 24, (0.75, 0.4, 0.2)
 MIN_THIRD, MAX_IMPOSSIBLE = 0.05, 0.1
 #: Hyperparameters at most: importance sampling in more dimensions keeps few draws.
 MAX_HYPERPARAMETERS = 9
+#: Gradients, in particles, for each parameter, of one round and the answer where two Newton steps are enough.
+STATED_COST = 2800
 #: Times that ψ is looked for, each from the best draws so far.
 PASSES = 3
 #: Values of ψ in a round, rounds, and share of effective draws from which there need be no more.
@@ -118,16 +121,18 @@ def nested_laplace_answer(
     most: float,
     rng: np.random.Generator,
     least: float = MIN_THIRD,
+    stated: np.ndarray | None = None,
 ) -> NestedAnswer:
     """An answer from a cloud near the posterior, and what it took.
 
     ``size`` draws; nothing more is begun after ``most`` gradients, in particles.  ``least`` is the third
-    derivative, in local widths, of a posterior that is not Gaussian enough for others.
+    derivative, in local widths, of a posterior that is not Gaussian enough for others.  ``stated`` are
+    columns of ψ that the prior names.
     """
     log_p, best = Counted(target), None
     with np.errstate(all="ignore"):
         try:
-            best = _best(log_p, cloud, most, rng, least)
+            best = _best(log_p, cloud, most, rng, least, stated)
         except np.linalg.LinAlgError:
             pass  # no density: the answer is declined below
         is_good = best is not None and best.share > MIN_SHARE
@@ -142,11 +147,20 @@ def nested_laplace_answer(
 
 
 def _best(
-    log_p: Counted, cloud: np.ndarray, most: float, rng: np.random.Generator, least: float
+    log_p: Counted,
+    cloud: np.ndarray,
+    most: float,
+    rng: np.random.Generator,
+    least: float,
+    stated: np.ndarray | None,
 ) -> Nested | None:
     """The draws of the best density that was found."""
     best: Nested | None = None
     d = cloud.shape[1]
+    if stated is not None and 0 < len(stated) <= MAX_HYPERPARAMETERS and STATED_COST * d < most:
+        best = _with_hyperparameters(log_p, stated, cloud, rng)
+        if best is not None and best.share > MIN_SHARE:
+            return best
     if d < 2 or N_THIRD * (d + 1) ** 2 > most:
         return None
     for _ in range(PASSES):

@@ -57,7 +57,7 @@ def find_mode(
 
 
 def concave_mode(model: Model, rows: Rows, rng: np.random.Generator, start: np.ndarray) -> Anchor | None:
-    """Sums over all rows next to the one mode of a log-concave posterior.
+    """Sums over all rows next to the one mode of a posterior, log-concave or nearly so.
 
     Hessians should be closed forms.  ``rng`` draws the samples that come before all rows; it is not used
     where these are few.  The answer is 10⁻⁴ nats from the mode, which is one more Newton step away
@@ -69,7 +69,7 @@ def concave_mode(model: Model, rows: Rows, rng: np.random.Generator, start: np.n
         # each row as it is: in a sample that has none of a class the prior keeps its say
         few = rows.take(np.sort(rng.choice(len(rows), size, replace=False)))
         target = Target(model, Likelihood(few))
-        a = _climb(target, a, _concave, TOLERANCE, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS)[0]
+        a = _climb(target, a, step_of(model), TOLERANCE, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS)[0]
         size *= GROWTH
     return folded_mode(Target(model, Likelihood(rows)), a)
 
@@ -79,9 +79,8 @@ def folded_mode(target: Differentiable, start: np.ndarray) -> Anchor | None:
 
     Where the log posterior is not concave, the curvature at the end need not be that of a maximum.
     """
-    step_of = _concave if target.model.is_log_concave else _concave_or_uphill
     a, found = _climb(
-        target, start, step_of, CONCAVE_TOLERANCE, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS, True
+        target, start, step_of(target.model), CONCAVE_TOLERANCE, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS, True
     )
     if found is None:
         return None
@@ -108,6 +107,11 @@ def laplace_evidence(model: Model, rows: Rows, start: np.ndarray) -> tuple[np.nd
     step = cho_solve(factor, g)
     half_log_det = np.sum(np.log(np.diag(factor[0])))
     return a + step, float(f + 0.5 * (g @ step) + 0.5 * len(a) * np.log(2 * np.pi) - half_log_det)
+
+
+def step_of(model: Model) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Newton's step, which a model whose log posterior is not concave takes where it leads to a maximum."""
+    return _concave if model.is_log_concave else _concave_or_uphill
 
 
 def _climb(

@@ -56,6 +56,11 @@ class Path(NamedTuple):
         return self.memory.n + self.chunk.total_weight
 
     @property
+    def n_rows(self) -> int:
+        """Rows at its end."""
+        return self.memory.n_rows + len(self.chunk)
+
+    @property
     def n_at_hand(self) -> int:
         """Rows that are here: of the memory, and of the chunk."""
         return self.memory.n_at_hand + len(self.chunk)

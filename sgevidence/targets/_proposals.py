@@ -10,12 +10,13 @@ import numpy as np
 
 from ..history import Rows
 from ..models import Model
-from ._answer import Answer, exact_answer
+from ._answer import Answer, Declined, exact_answer
 from ._cubature import MAX_PARAMETERS, cubature_answer
 from ._log_concave import log_concave_answer
+from ._one_mode import one_mode_answer
 
-#: ``(model, rows, rng, size)``: an answer with about ``size`` draws, or None where it knows none.
-Answers = Callable[[Model, Rows, np.random.Generator, int], Answer | None]
+#: ``(model, rows, rng, size)``: an answer with about ``size`` draws, or why not, None without words.
+Answers = Callable[[Model, Rows, np.random.Generator, int], Answer | Declined | None]
 
 
 def proposal(model: Model) -> Answers | None:
@@ -24,5 +25,6 @@ def proposal(model: Model) -> Answers | None:
         return lambda model, rows, rng, size: exact_answer(model, model.sums(rows), rng, size)
     if model.is_log_concave:
         return log_concave_answer
-    is_small = model.has_normal_coordinates and model.n_params <= MAX_PARAMETERS
-    return cubature_answer if is_small else None
+    if model.has_normal_coordinates and model.n_params <= MAX_PARAMETERS:
+        return cubature_answer
+    return one_mode_answer if model.n_mode_checks else None

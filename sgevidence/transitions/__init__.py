@@ -4,6 +4,7 @@ from ._anneal import Anneal, Annealed, Rung
 from ._answer_cloud import without_history
 from ._base import (
     Adaptation,
+    Answered,
     Moved,
     Offer,
     State,
@@ -13,10 +14,10 @@ from ._base import (
     check_likelihood,
     check_rows,
 )
-from ._commit import committed
+from ._climbs import peaks
 from ._confirm import confirmed_at_once
 from ._constrained import ConstrainedMoves, covariance
-from ._crossing import Crossing
+from ._crossing import Crossing, committed
 from ._escort import Escort, Escorted
 from ._from_folds import FromFolds
 from ._from_proposal import FromProposal, Proposal, Proposed, merged
@@ -24,16 +25,16 @@ from ._hmc import HMC, ExactMoves
 from ._mini_batches import StochasticGradientMoves
 from ._mode_search import Mode, ModeSearch
 from ._modes import ModeImportance, Renewed
-from ._rejuvenate import Rejuvenate
 from ._reweight import Reweight, Weighed
 from ._sghmc import SGHMC, SGNHT
-from ._two_sided_escort import TwoSidedEscort
+from ._two_sided_escort import Rejuvenate, TwoSidedEscort
 
 __all__ = [
     "HMC",
     "SGHMC",
     "SGNHT",
     "Anneal",
+    "Answered",
     "Annealed",
     "TwoSidedEscort",
     "ConstrainedMoves",
@@ -66,6 +67,7 @@ __all__ = [
     "confirmed_at_once",
     "covariance",
     "merged",
+    "peaks",
     "without_history",
     "committed",
 ]

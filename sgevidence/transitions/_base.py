@@ -25,7 +25,7 @@ from ..exceptions import ImpossibleRowsError
 from ..history import Anchor, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Weights
-from ..targets import ComponentEvidence, Path
+from ..targets import ComponentEvidence, Doubt, Path
 from ._answer_cloud import ExactCloud
 from ._watchlist import Watchlist
 
@@ -47,6 +47,14 @@ class Streams(NamedTuple):
         return cls(rng, rng, rng)
 
 
+class Checks(NamedTuple):
+    """When an annealed answer was last tested, and what has been spent since."""
+
+    sharpened: float = 0.0  #: rows, by total weight, when it was last bridged to a density
+    confirmed: float = 0.0  #: rows, by total weight, when it was last tempered beyond the posterior
+    spent: float = 0.0  #: gradients since the bridge, and what likelihoods cost of them, particles × rows
+
+
 class Adaptation(NamedTuple):
     """Adaptation: settings learnt on the way, for the steps that come."""
 
@@ -54,17 +62,34 @@ class Adaptation(NamedTuple):
     #: spread over particles of the error of a sub-sample of the history, nats: it decides whether the
     #: reservoir grows; nan where none was used
     sample_noise: float = np.nan
-    proposed: float = 0.0  #: rows, by total weight, when the model's proposal was last asked
-    components: ComponentEvidence | None = None  #: of a mixture, as its proposal last knew them
-    folded: float = 0.0  #: rows, by total weight, whose evidence came from sums over parts
-    sharpened: float = 0.0  #: rows, by total weight, when an annealed answer was last sharpened
-    confirmed: float = 0.0  #: rows, by total weight, when an annealed answer was last tested
-    spent: float = 0.0  #: gradients since then, and what likelihoods cost of them, particles × rows
+    #: verdict on the map over the last chunk: "even", the weights stayed so and fewer particles will do;
+    #: "disputed", it was refused for weights that may be high by chance
+    map_is: str = ""
+    asked: float = 0.0  #: rows, by total weight, when a density was last asked for an answer
+    checks: Checks = Checks()
     rivals: Watchlist | None = None  #: what may overtake the particles; None: nothing is known
-    even: bool = False  #: a map kept the weights even: the posterior is Gaussian, fewer particles will do
-    disputed: bool = False  #: a map was refused for weights that may be high by chance
     #: draws of the prior, while all of them find the rows seen equally likely; nan once they differ
     alike: float = np.nan
+
+    def checked(self, **checks: float) -> "Adaptation":
+        """With these numbers of its tests."""
+        return self._replace(checks=self.checks._replace(**checks))
+
+
+class Answered(NamedTuple):
+    """The last answer of a density for all rows."""
+
+    n: float = 0.0  #: rows, by total weight
+    components: ComponentEvidence | None = None  #: of a mixture, by strata
+    doubts: tuple[Doubt, ...] = ()
+
+
+class Offer(NamedTuple):
+    """An answer that is not sure enough, which particles of the rows before may know better."""
+
+    cloud: Cloud
+    n_rows: int  #: for which it is
+    answered: Answered = Answered()
 
 
 class State(NamedTuple):
@@ -76,6 +101,8 @@ class State(NamedTuple):
     pending: Rows | None = None  #: rows that weigh on the cloud already, but are not in the memory yet
     #: log-likelihood at each particle, of ``pending``; on the way of the chunk to absorb.  None: not known
     ell: np.ndarray | None = None
+    answered: Answered = Answered()
+    offered: Offer | None = None
 
     @property
     def n_rows(self) -> int:
@@ -102,12 +129,26 @@ class State(NamedTuple):
         return self.cloud if self.ell is None else self.cloud.weighted(self.ell)
 
     def foreseen(self, before: "State", path: Path) -> "State":
-        """With what its rivals have gained on the particles by the rows that are new since ``before``."""
-        if self.adaptation.rivals is None:
-            return self
-        new = path.chunk[before.n_rows - path.memory.n_rows :]
-        rivals = self.adaptation.rivals.after(path.model, new, self.log_evidence - before.log_evidence)
-        return self._replace(adaptation=self.adaptation._replace(rivals=rivals))
+        """With what the rows that are new since ``before`` have told of its rivals, and of the prior."""
+        adaptation = self.adaptation
+        if adaptation.rivals is not None:
+            new = path.chunk[before.n_rows - path.memory.n_rows :]
+            rivals = adaptation.rivals.after(path.model, new, self.log_evidence - before.log_evidence)
+            adaptation = adaptation._replace(rivals=rivals)
+        if not np.isnan(adaptation.alike):
+            ell = path.increment(self.theta)
+            adaptation = adaptation if np.all(ell == ell[0]) else adaptation._replace(alike=np.nan)
+        return self._replace(adaptation=adaptation)
+
+    @property
+    def absorbed(self) -> "State":
+        """With all rows seen in the weights of the cloud, and none pending."""
+        return self._replace(cloud=self.seen, pending=None, ell=None)
+
+    @property
+    def components(self) -> ComponentEvidence | None:
+        """Evidences of every number of components, of a mixture, when strata last answered."""
+        return self.answered.components
 
     @property
     def theta(self) -> np.ndarray:
@@ -137,21 +178,14 @@ class State(NamedTuple):
         return seen.nodes if isinstance(seen, ExactCloud) else (seen.theta, seen.W)
 
 
-class Offer(NamedTuple):
-    """Particles and evidence of all rows that particles of the rows before may know better."""
-
-    cloud: Cloud
-    components: ComponentEvidence | None = None  #: evidences of fewer components, where strata have answered
-
-
 class Step(NamedTuple):
     """The state after a transition, and its record."""
 
     state: State
-    info: Any = None  #: what happened, in the transition's own words
+    info: Any = None  #: what happened, in the transition's own words, for the record of the run
     crossed: bool = True
     anchor: Anchor | None = None  #: sums over history and chunk near the new mode, where the step knows them
-    offered: Offer | None = None  #: of a step that declines: an answer that is not sure enough
+    is_from_outside: bool = False  #: its particles are not those of the rows before
 
 
 class Transition(Protocol):

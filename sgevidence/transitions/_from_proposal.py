@@ -24,9 +24,9 @@ from .._compat import Interval
 from ..exceptions import ImpossibleRowsError
 from ..history import Rows
 from ..models import Model
-from ..targets import Answer, Answers, Path
+from ..targets import Answer, Answers, Declined, Path
 from ._answer_cloud import exact_cloud, without_history
-from ._base import Offer, State, Step, Streams
+from ._base import Answered, Offer, State, Step, Streams
 
 #: Standard error of the log evidence, nats, from which particles that are carried along may know more.
 BLUNT = 0.3
@@ -41,8 +41,9 @@ class Proposal(BaseEstimator):
     """Take evidence and posterior from a density that covers it, where the model knows one.
 
     Linear regressions and mixtures of one component are exact, in streams, too: their standard error is 0.
-    Softmax and Poisson regressions answer from the Gaussian at their mode, by importance sampling or by a
-    bridge, to hundredths of a nat; where it is too far from the posterior they are annealed.  The evidence of
+    Softmax and other regressions answer from a Gaussian or Student t at their mode, by importance sampling or
+    by a bridge, to hundredths of a nat; where it is too far from the posterior they are annealed, and
+    ``verbose=True`` says why.  The evidence of
     a mixture of several components comes from strata of the components in use, as by
     :class:`MixtureEvidence`.  Models of one to three parameters with priors by name answer by cubature, from
     10³ to 3·10⁴ values.  Other models are annealed, and while all rows are at hand the answer is sharpened:
@@ -83,6 +84,7 @@ class Proposed(NamedTuple):
     n_proposals: int = 0
     n_likelihoods: float = 0.0
     n_gradients: float = 0.0
+    declined: str = ""  #: why there was none
 
 
 class FromProposal(NamedTuple):
@@ -106,8 +108,8 @@ class FromProposal(NamedTuple):
         """To rows all of which are at hand, if they have grown since it had no answer, or was blunt."""
         if path.n < self.first_rows or not path.memory.complete or self.answers is None:
             return False
-        asked, known = state.adaptation.proposed, state.adaptation.components
-        has_answered = known is not None and known.n >= asked
+        asked = state.adaptation.asked
+        has_answered = state.components is not None and state.answered.n >= asked
         always = self.is_closed_form(path.model) or (self.first_after < np.inf and has_answered)
         return always or path.n >= self._growth(path) * asked
 
@@ -119,14 +121,12 @@ class FromProposal(NamedTuple):
         """Whether it is asked before particles are weighed."""
         if self.is_closed_form(path.model):
             return True
-        return self.first_after < np.inf and path.n >= self.first_after * state.adaptation.proposed
+        return self.first_after < np.inf and path.n >= self.first_after * state.adaptation.asked
 
     def knows_more(self, state: State, path: Path) -> bool:
         """Whether it should be asked of rows that particles have just crossed and know little of."""
         most = BLUNT if self.first_after < np.inf else KEPT_STD if path.model.has_one_mode else np.inf
-        return (
-            state.log_evidence_std > most and state.adaptation.proposed < path.n and self.applies(state, path)
-        )
+        return state.log_evidence_std > most and state.adaptation.asked < path.n and self.applies(state, path)
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         answers, M = self.answers, self.n_particles(path.n)
@@ -135,19 +135,19 @@ class FromProposal(NamedTuple):
         if self.is_closed_form(path.model):
             return self._in_closed_form(state, path, rng, M)
         found = answers(path.model, path.all_rows, rng.noise, M)
-        adaptation = state.adaptation._replace(proposed=path.n)
-        if found is None:  # which costs nothing where strata would take too long
-            again = state.adaptation._replace(
-                proposed=path.n * 2.0 / self._growth(path)
-            )  # when it has doubled
+        adaptation = state.adaptation._replace(asked=path.n)
+        if not isinstance(found, Answer):  # which costs nothing where strata would take too long
+            again = state.adaptation._replace(asked=2.0 * path.n / self._growth(path))  # rows have doubled
             adaptation = again if self.first_after == np.inf else state.adaptation
-            return Step(state._replace(adaptation=adaptation), Proposed(), crossed=False)
+            info = Proposed(declined=found.words if isinstance(found, Declined) else "")
+            return Step(state._replace(adaptation=adaptation), info, crossed=False)
         info, cloud = Proposed(1, found.n_likelihoods, found.n_gradients), without_history(found)
+        answered = Answered(path.n, found.components, found.doubts)
         if state.n_rows and path.model.n_params < MANY_PARAMETERS and is_blunt(found):
-            offered = Offer(cloud, found.components)
-            return Step(state._replace(adaptation=adaptation), info, crossed=False, offered=offered)
-        adaptation = adaptation._replace(components=found.components)
-        return Step(state._replace(cloud=cloud, adaptation=adaptation, pending=None, ell=None), info)
+            offered = Offer(cloud, path.n_rows, answered)
+            return Step(state._replace(adaptation=adaptation, offered=offered), info, crossed=False)
+        state = state._replace(cloud=cloud, adaptation=adaptation, pending=None, ell=None, answered=answered)
+        return Step(state, info)
 
     @staticmethod
     def _in_closed_form(state: State, path: Path, rng: Streams, M: int) -> Step:
@@ -160,14 +160,12 @@ class FromProposal(NamedTuple):
         if cloud is None:  # beyond what double precision holds, which particles could not do better
             raise ImpossibleRowsError(path.chunk.take(largest(path.chunk)), path.memory.n_rows)
         memory = path.memory.summed(path.chunk, sums)
-        return Step(State(cloud, memory, state.adaptation), Proposed(1))
+        return Step(State(cloud, memory, state.adaptation, answered=Answered(path.n)), Proposed(1))
 
 
 def is_blunt(found: Answer) -> bool:
     """Whether the evidence of a mixture is in doubt, or so uncertain that particles may know more."""
-    if found.components is None:
-        return False
-    return found.log_evidence_std >= BLUNT or found.components.doubt is not None
+    return found.components is not None and (found.log_evidence_std >= BLUNT or bool(found.doubts))
 
 
 def merged(state: State, other: State, model: Model, rng: np.random.Generator) -> State:
@@ -184,7 +182,7 @@ def merged(state: State, other: State, model: Model, rng: np.random.Generator) -
     cloud = exact_cloud(model, memory.statistics, rng, max(state.cloud.M, other.cloud.M))
     if cloud is None:
         raise ValueError("the rows of both together have sums beyond what double precision holds")
-    return State(cloud, memory, state.adaptation)
+    return State(cloud, memory, state.adaptation, answered=Answered(memory.n))
 
 
 def largest(rows: Rows) -> np.ndarray:

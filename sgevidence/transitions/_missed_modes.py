@@ -28,7 +28,7 @@ from ._base import State, Step, Streams
 from ._climbs import N_TRIED, Ends, climbed
 from ._mode_search import Mode, ModeSearch
 from ._modes import ModeImportance, Renewed
-from ._restart import Restart
+from ._prior_survey import Restart
 from ._watchlist import FARTHER, SHORT, Watchlist, nearest
 
 #: Nats by which particles must misrepresent a maximum to be looked into: Laplace's own error is less.
@@ -51,8 +51,10 @@ class MissedModes:
         doubled = np.floor(np.log2(max(path.n, 1.0))) > before
         return bool(not path.model.has_one_mode and (doubled or state.is_rivalled))
 
-    def renewed(self, step: Step) -> Step:
-        """The step with what was overlooked taken in; reported as missed where that cannot be done."""
+    def renewed(self, step: Step) -> Step | None:
+        """The step with what was overlooked taken in, or reported as missed; None where no look is due."""
+        if not self.is_due(step.state, self.path):
+            return None
         cloud, n_renewals = step.state.cloud, 0
         complete, importance = self.path.memory.complete, self.importance
         missed = 0.0 if complete else np.nan
@@ -81,12 +83,11 @@ class MissedModes:
             gain = mass - cloud.log_evidence
             if near < NONE and gain > self.search.significant:
                 missed = float(np.fmax(missed, gain))
+        info, adaptation = Renewed(n_renewals, missed, importance.n_likelihoods), step.state.adaptation
         if n_renewals:
-            step = step._replace(
-                state=step.state._replace(adaptation=step.state.adaptation._replace(alike=np.nan))
-            )
-        state, info = step.state._replace(cloud=cloud), Renewed(n_renewals, missed, importance.n_likelihoods)
-        step = step._replace(state=state, info=info, anchor=None if n_renewals else step.anchor)
+            adaptation = adaptation._replace(alike=np.nan)
+        state, anchor = step.state._replace(cloud=cloud, adaptation=adaptation), step.anchor
+        step = Step(state, info, anchor=None if n_renewals else anchor, is_from_outside=n_renewals > 0)
         step, gap = self.past_walls(step, ends, target)
         points = [*(mode.a for mode in ends.maxima), *ends.walls, *ends.outposts]
         theta = np.array(points).reshape(-1, cloud.theta.shape[1])
@@ -107,14 +108,10 @@ class MissedModes:
         again = self.restart(step.state, self.path, self.rng)
         if not again.crossed:
             is_missed = step.state.is_rivalled and -gap.min() > self.search.significant
-            return step._replace(
-                info=step.info.plus(Renewed(missed_mode=-gap.min() if is_missed else np.nan))
-            ), gap
-        info = step.info._replace(
-            n_renewals=step.info.n_renewals + 1,
-            n_likelihoods=step.info.n_likelihoods + again.info.n_likelihoods,
-        )
-        return Step(again.state, info), np.zeros(len(gap))
+            info = step.info.plus(Renewed(missed_mode=-gap.min() if is_missed else np.nan))
+            return step._replace(info=info), gap
+        info = step.info.plus(Renewed(1, n_likelihoods=again.info.n_likelihoods))
+        return Step(again.state, info, is_from_outside=True), np.zeros(len(gap))
 
 
 def gaps(cloud: Cloud, ends: Ends, target: Target, significant: float) -> np.ndarray:

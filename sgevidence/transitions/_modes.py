@@ -23,7 +23,7 @@ from ..history import Rows
 from ..particles import Cloud, Genealogy, Weights, log_sum_exp, siblings, systematic
 from ..targets import Likelihood, Path, Target, find_mode, importance_draws
 from ._base import State, Step, Streams
-from ._mode_search import Mode, ModeSearch, some
+from ._mode_search import Mode, ModeSearch, find_modes, some
 
 
 class Draws(NamedTuple):
@@ -64,11 +64,6 @@ class Renewed(NamedTuple):
         )
 
 
-def is_renewed(step: Step) -> bool:
-    """Whether its cloud is from outside."""
-    return isinstance(step.info, Renewed) and step.info.n_renewals > 0
-
-
 class ModeImportance:
     """The modes of one path, sought when asked for: a transition before annealing, a repair after it."""
 
@@ -83,7 +78,7 @@ class ModeImportance:
 
     @cached_property
     def modes(self) -> list[Mode]:
-        return self.search.find(self.path.model, self.rows, self.rng.rows)
+        return find_modes(self.search, self.path.model, self.rows, self.rng.rows)
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         """The modes in the place of the particles, if next to nothing is outside: nothing need be annealed.
@@ -106,7 +101,8 @@ class ModeImportance:
         near = [mode.near(path.model, cloud.theta) for mode in modes]
         if not modes or np.mean(np.any(near, axis=0)) < 1 - self.search.max_outside:
             return Step(state, self._info(), crossed=False)
-        return Step(state._replace(cloud=cloud, ell=None), self._info(n_renewals=len(modes)))
+        info = self._info(n_renewals=len(modes))
+        return Step(state._replace(cloud=cloud, ell=None), info, is_from_outside=True)
 
     def renewed(self, step: Step) -> Step:
         """After annealing or an escort: modes from outside, or reported as missed where rows are gone."""
@@ -121,7 +117,8 @@ class ModeImportance:
                 anchor = None if planted else anchor
                 n_renewals += 1
         state = step.state._replace(cloud=cloud)
-        return step._replace(state=state, info=self._info(n_renewals=n_renewals), anchor=anchor)
+        info = self._info(n_renewals=n_renewals)
+        return Step(state, info, anchor=anchor, is_from_outside=n_renewals > 0)
 
     def _info(self, **words: Any) -> Renewed:
         spent, self.n_likelihoods = self.n_likelihoods, 0.0

@@ -28,10 +28,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..history import Memory
 from ..particles import Cloud, Weights, ess, siblings
 from ..targets import Path
 from ._anneal import Anneal
 from ._base import State, Step, Streams, check_rows
+from ._reweight import Weighed
 
 #: Draws of the prior: of a part of 10⁻⁴ they meet ten.
 N_SURVEYED = 100_000
@@ -44,14 +46,6 @@ AFFORDABLE = 1e7
 TOGETHER = 1000
 #: Numbers in all draws that are held at a time: 64 MB.
 MAX_NUMBERS = 8_000_000
-
-
-class Surveyed(NamedTuple):
-    """Draws of the prior that were looked at."""
-
-    n_likelihoods: float = 0.0
-    ess: float = np.inf
-    lambdas: tuple = ()
 
 
 class PriorSurvey(NamedTuple):
@@ -83,11 +77,11 @@ class PriorSurvey(NamedTuple):
         state = state._replace(adaptation=state.adaptation._replace(alike=alike))
         weighted = cloud.weighted(ell)
         if scheme is None or cloud.M == M or weighted.weights.ess < M:
-            return Step(state._replace(cloud=cloud, ell=ell), Surveyed(cost), crossed=False)
+            return Step(state._replace(cloud=cloud, ell=ell), Weighed(cost), crossed=False)
         parents = scheme(weighted.W, rng.resampling, M)
         family = siblings(parents, weighted.log_evidence_std**2)
         cloud = Cloud(cloud.theta[parents], Weights.ones(M), weighted.log_evidence, family)
-        return Step(state._replace(cloud=cloud, ell=None), Surveyed(cost, weighted.weights.ess, (1.0,)))
+        return Step(state._replace(cloud=cloud, ell=None), Weighed(cost, weighted.weights.ess, (1.0,)))
 
     def n_draws(self, ell: np.ndarray, path: Path) -> int:
         """N, by what annealing M particles of these ℓ (M,) would cost."""
@@ -95,3 +89,23 @@ class PriorSurvey(NamedTuple):
         annealed = ess(ell) < self.anneal.target_ess * M
         affordable = max(SHARE * EVALUATIONS * M if annealed else 0.0, AFFORDABLE / n_rows)
         return int(min(N_SURVEYED, affordable, MAX_NUMBERS / path.model.n_params))
+
+
+class Restart(NamedTuple):
+    """All rows at hand once more from the prior, where the cloud has lost its way."""
+
+    anneal: Anneal
+
+    def __call__(self, state: State, path: Path, rng: Streams) -> Step:
+        """A cloud that knows nothing of the one before; declines where rows are gone."""
+        if not path.memory.complete:
+            return Step(state, crossed=False)
+        theta = path.model.sample_prior(rng.noise, self.anneal.n_particles(0.0))
+        afresh = State(Cloud.planted(theta), Memory.empty())
+        again = Path(path.model, afresh.memory, path.all_rows)
+        step = PriorSurvey(self.anneal)(afresh, again, rng)
+        if not step.crossed:
+            step = self.anneal(step.state, again, rng)
+        learnt = step.state.adaptation
+        adaptation = state.adaptation._replace(log_eps=learnt.log_eps, alike=learnt.alike, map_is="")
+        return Step(state._replace(cloud=step.state.cloud, adaptation=adaptation), step.info)

@@ -23,6 +23,8 @@ from ._base import State, Step, Streams
 
 #: Part of what was spent since it was last done that it may cost, in gradients.
 MAX_COST = 0.5
+#: Standard error of an annealed answer, nats, from which it may cost more, and that part of what was spent.
+BLUNT, MAX_COST_OF_BLUNT = 0.05, 2.0
 #: Gradients that a likelihood costs: a third by its operations, half of that in the large blocks of a survey.
 LIKELIHOOD_COST = 1 / 6
 #: Chains of a half: at most, at least, and at least for each parameter, whose covariance they are to tell.
@@ -37,15 +39,24 @@ DRAWS_PER_CHAIN = 4
 DISAGREE = 4.0
 
 
-class Sharpened(NamedTuple):
-    """A bridge, and whether it was taken."""
+class Tested(NamedTuple):
+    """Checks of an annealed answer, and what has taken its place."""
 
-    n_sharpened: int = 0
-    #: nats by which the bridge exceeds an annealed answer that it does not agree with; 0 where they agree,
-    #: nan where there was no bridge
+    n_sharpened: int = 0  #: a density has answered
+    #: nats by which a density exceeds an annealed answer that it does not agree with; 0 where they agree,
+    #: nan where there was none
     disagreement: float = np.nan
     n_likelihoods: float = 0.0
     n_gradients: float = 0.0
+    #: gap of two estimates of log Z(1.3)/Z(1), from the posterior and back to it, nats
+    hysteresis: float = np.nan
+    n_returned: int = 0  #: the mean of annealing both ways is the answer
+
+    def plus(self, later: "Tested") -> "Tested":
+        """Both: counts add up, and of the rest the later one is kept, where it is known."""
+        known = {name: value for name, value in later._asdict().items() if not np.isnan(value)}
+        counts = ("n_sharpened", "n_returned", "n_likelihoods", "n_gradients")
+        return self._replace(**known | {name: getattr(self, name) + getattr(later, name) for name in counts})
 
 
 class Effort(NamedTuple):
@@ -63,11 +74,12 @@ def cost(info: Any) -> float:
 def effort(state: State, path: Path) -> Effort | None:
     """For the cost of annealing so far; None where it is not enough, or the rows have not doubled since."""
     model = path.model
-    if not is_annealed(model) or not path.memory.complete or path.n < 2.0 * state.adaptation.sharpened:
+    if not is_annealed(model) or not path.memory.complete or path.n < 2.0 * state.adaptation.checks.sharpened:
         return None
     if not state.log_evidence_std > SHARP_ENOUGH:
         return None
-    affordable = MAX_COST * state.adaptation.spent / (2 * max(path.n_at_hand, 1))  # in each half
+    part = MAX_COST if state.log_evidence_std < BLUNT else MAX_COST_OF_BLUNT
+    affordable = part * state.adaptation.checks.spent / (2 * max(path.n_at_hand, 1))  # in each half
     for_particles = -(-state.cloud.M // (2 * DRAWS_PER_CHAIN))
     least = max(MIN_CHAINS, MIN_CHAINS_PER_PARAMETER * model.n_params, for_particles)
     n_chains = int(min(max(affordable / ENOUGH_GRADIENTS, least), MAX_CHAINS))
@@ -77,26 +89,28 @@ def effort(state: State, path: Path) -> Effort | None:
 
 
 def sharpened(step: Step, path: Path, rng: Streams, allowed: Effort) -> Step:
-    """The step with the answer of the bridge, or as it is with what the bridge says of it."""
+    """The step, crossed where the bridge has answered; else as it is, with what the bridge says of it."""
     state = step.state
-    state = state._replace(adaptation=state.adaptation._replace(sharpened=path.n, spent=0.0))
-    starts = halves(state.cloud, allowed.n_chains, rng.resampling)
+    state = state._replace(adaptation=state.adaptation.checked(sharpened=path.n, spent=0.0))
+    step, starts = (
+        step._replace(state=state, crossed=False),
+        halves(state.cloud, allowed.n_chains, rng.resampling),
+    )
     found = None
     if starts is not None:
         target = Target(path.model, Likelihood(path.all_rows))
         found = cross_fitted_bridge(target, starts, state.cloud.M, allowed.n_gradients, rng.noise)
     if found is None:
-        return step._replace(state=state, info=Sharpened())
+        return step._replace(info=Tested())
     cloud, excess = state.cloud, found.log_evidence - state.cloud.log_evidence
-    info = Sharpened(0, 0.0, found.n_likelihoods, found.n_gradients)
+    info = Tested(0, 0.0, found.n_likelihoods, found.n_gradients)
     if abs(excess) > DISAGREE * np.hypot(found.log_evidence_std, cloud.log_evidence_std):
-        return step._replace(state=state, info=info._replace(disagreement=excess))
+        return step._replace(info=info._replace(disagreement=excess))
     found = found._replace(log_evidence_std=float(np.hypot(found.log_evidence_std, 1 / cloud.M)))
     if not found.log_evidence_std < cloud.log_evidence_std:
-        return step._replace(state=state, info=info)
-    return step._replace(
-        state=state._replace(cloud=without_history(found)), info=info._replace(n_sharpened=1)
-    )
+        return step._replace(info=info)
+    state = state._replace(cloud=without_history(found))
+    return step._replace(state=state, info=info._replace(n_sharpened=1), crossed=True)
 
 
 def halves(cloud: Cloud, n_chains: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray] | None:

@@ -34,7 +34,7 @@ import numpy as np
 from ..targets import Path, bridge
 from ._anneal import Anneal
 from ._base import State, Step, Streams
-from ._escort import Escort
+from ._escort import MapEscort
 
 #: Share of the draws of the new posterior from which the map leads back to where the cloud was.
 MET = 0.5
@@ -50,14 +50,17 @@ class TwoSidedEscort(NamedTuple):
     """The escort, with a move after it and the way back where its weights are not even."""
 
     anneal: Anneal
-    escort: Escort
+    escort: MapEscort
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         carried = self.escort.carried(path, state.theta, rng.rows)
         step = self.escort.taken(carried, state, path, rng)
         if carried is None or not step.crossed:
             return step
-        is_even = step.state.adaptation.even and step.state.cloud.weights.ess >= LASTING * step.state.cloud.M
+        is_even = (
+            step.state.adaptation.map_is == "even"
+            and step.state.cloud.weights.ess >= LASTING * step.state.cloud.M
+        )
         if is_even and not self._is_near_a_wall(state.cloud.some(MIRRORED), carried.T.m1, path, rng.rows):
             return step
         before, escorted = state.cloud, step.state.cloud
@@ -93,3 +96,26 @@ class TwoSidedEscort(NamedTuple):
             change = self.escort.sum(path.model, lambda L: L(images) - L(theta), path.memory, rng).value
             change = change + path.model.log_prior(images) - path.model.log_prior(theta)
         return bool(np.any(~(change > -BEHIND)))
+
+
+class Rejuvenate(NamedTuple):
+    """Even weights and one move at the posterior of the history, then the escort again.
+
+    Earlier chunks may have left weights so uneven that no map can keep the effective sample size, or
+    particles may by chance be where the chunk's likelihood is high, and have spoken against the map.  If the
+    escort is refused again, the next transition goes on from there.
+    """
+
+    anneal: Anneal
+    escort: TwoSidedEscort
+
+    def __call__(self, state: State, path: Path, rng: Streams) -> Step:
+        if path.memory.anchor is None or (state.cloud.is_even and state.adaptation.map_is != "disputed"):
+            return Step(state, crossed=False)
+        # no row of the chunk at all: at λ = 0 one that is impossible would weigh 0 · −∞
+        move = self.anneal.move.along(path._replace(chunk=path.chunk[:0], high_leverage=None), rng)
+        cloud, adaptation, moved = self.anneal.renewed(state.cloud, move, 0.0, state.adaptation, path, rng)
+        theta = path.model.canonicalize(cloud.theta, path.memory.labels)
+        fresh = state._replace(cloud=cloud._replace(theta=theta), adaptation=adaptation, ell=None)
+        step = self.escort(fresh, path, rng)
+        return step._replace(info=step.info.with_move(moved))

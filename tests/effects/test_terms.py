@@ -14,6 +14,7 @@ from sgevidence import (
     Group,
     Interaction,
     Smooth,
+    sub_formulas,
 )
 
 
@@ -47,13 +48,15 @@ def fitted(frame, terms, columns, estimator=None, y="y", **parameters):
     return model.fit(frame[columns], frame[y])
 
 
-def test_the_evidence_of_groups_is_that_of_dense_covariances(frame):
+@pytest.mark.parametrize("slopes_only", [False, True])
+def test_the_evidence_of_groups_is_that_of_dense_covariances(frame, slopes_only):
     """Columns and y are brought to their units by hand."""
     part = frame.iloc[::4]
-    model = fitted(part, [Group("subject")], ["days", "subject"])
+    term = Group("subject", by="days", intercept=False) if slopes_only else Group("subject")
+    model = fitted(part, [term], ["days", "subject"])
     x, y = ((part[name] - part[name].mean()) / part[name].std(ddof=0) for name in ("days", "y"))
     code = pd.factorize(part["subject"], sort=True)[0]
-    X = np.column_stack([x, np.ones(len(x)), np.ones(len(x)), code])
+    X = np.column_stack([x, np.ones(len(x)), x if slopes_only else np.ones(len(x)), code])
     reference, error = gaussian_by_hand(model._model.layout, X, y.to_numpy())
     reference -= len(y) * np.log(part["y"].std(ddof=0))
     assert abs(model.log_evidence_ - reference) < 4 * np.hypot(error, model.log_evidence_std_)
@@ -182,6 +185,12 @@ def test_known_and_conjugate_noise(frame):
     [
         ("y ~ days + (1 | subject)", [Group("subject")], ["days", "subject"]),
         ("y ~ days + (1 + days | subject)", [Group("subject", by="days")], ["days", "subject"]),
+        ("y ~ (0 + days | subject)", [Group("subject", by="days", intercept=False)], ["days", "subject"]),
+        (
+            "y ~ (1 | subject) + (0 + days | subject)",
+            [Group("subject", by="days", correlated=False)],
+            ["days", "subject"],
+        ),
         ("y ~ days * site", [Factor("site"), Interaction("days", Factor("site"))], ["days", "site"]),
         ("y ~ s(z, k=6)", [Smooth("z", n_basis=6)], ["z"]),
         ("y ~ (1 | site/arm)", [Group("site"), Group(("site", "arm"))], ["site", "arm"]),
@@ -203,7 +212,8 @@ def test_a_formula_is_its_terms(frame, formula, terms, columns):
         ("y ~ exp(days)", "none of the functions"),
         ("days", "no response"),
         ("y ~ 0 + days", "fit_intercept=False"),
-        ("y ~ (0 + days | subject)", "come with intercepts"),
+        ("y ~ (1 + days | subject) + (0 + z | subject)", "one term for each effect"),
+        ("y ~ (days - 1 | subject)", "cannot be read"),
         ("y ~ nothing", "'nothing'"),
         ("y ~ (days", "cannot be read"),
     ],
@@ -211,6 +221,33 @@ def test_a_formula_is_its_terms(frame, formula, terms, columns):
 def test_a_formula_that_says_nothing_is_refused(frame, formula, words):
     with pytest.raises(ValueError, match=words):
         BayesianLinearRegression(formula=formula).fit(frame)
+
+
+@pytest.mark.parametrize(
+    "formula, right_sides",
+    [
+        ("y ~ a + s(z, k=6)", ["1", "a", "s(z, k=6)", "a + s(z, k=6)"]),
+        ("y ~ 0 + a:b", ["0", "0 + a:b"]),
+        ("y ~ (1 + x | g)", ["1", "(1 | g)", "(1 + x | g)"]),
+        ("y ~ (0 + x | g) + (1 | g)", ["1", "(1 | g)", "(0 + x | g) + (1 | g)"]),
+        ("y ~ (1 | g / h)", ["1", "(1 | g:h)", "(1 | g)", "(1 | g) + (1 | g:h)"]),
+    ],
+)
+def test_formulas_within_one(formula, right_sides):
+    assert [text.removeprefix("y ~ ") for text in sub_formulas(formula)] == right_sides
+
+
+def test_an_interaction_comes_with_its_main_effects():
+    found = sub_formulas("y ~ a * b + c")
+    assert len(found) == 2 * 5 and all("a:b" not in text or "a + b" in text for text in found)
+    with pytest.raises(ValueError, match="more than 12 terms"):
+        sub_formulas("y ~ " + " + ".join(f"x{k}" for k in range(13)))
+
+
+def test_columns_of_a_formula_come_in_any_order(frame):
+    model = BayesianLinearRegression(formula="y ~ days + (1 | subject)", random_state=0).fit(frame)
+    rows = frame[["subject", "days"]][:3]
+    assert np.array_equal(model.predict(rows), model.predict(rows[["days", "subject"]]))
 
 
 def test_formulas_are_a_grid(frame):
@@ -224,15 +261,24 @@ def test_formulas_are_a_grid(frame):
     "terms, words",
     [
         ([Group("nobody")], "'nobody'"),
+        ([Group("subject", intercept=False)], "no effects"),
         ([Smooth("site")], "not of numbers"),
         ([Smooth("dose")], "fewer than three values"),
         ([Smooth("z", n_basis=3)], "n_basis"),
         ([Group("subject", scale=-1.0)], "positive"),
         ([Factor("arm", categories=["drug"])], "'control'"),
+        ([Factor("arm", categories=0)], "categories must be"),
+        ([Factor("arm", categories="drug")], "categories must be"),
+        ([Factor("arm", scale=(1, -1))], "positive"),
+        ([Factor("arm", scale=[])], "positive"),
+        ([Group("subject", correlated="x")], "correlated must be"),
+        ([Group("subject", by=-1)], "no column -1"),
+        ([Smooth("z", n_basis=(1,))], "n_basis"),
+        ([Smooth("z", n_basis=7.5)], "n_basis"),
     ],
 )
 def test_terms_that_cannot_be_are_refused(frame, terms, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((ValueError, TypeError), match=words):
         fitted(frame, terms, sorted({"days", str(terms[0].column)} & set(frame.columns)))
 
 

@@ -18,6 +18,7 @@ from sgevidence import (
     BayesianAutoregression,
     BayesianCategoricalMixture,
     BayesianGMM,
+    BayesianHMM,
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
     EvidenceFeatureSelector,
@@ -45,6 +46,7 @@ ESTIMATORS = [
     EvidenceFeatureSelector(),
     BayesianAutoregression(sampler=QUICK),
     BayesianCategoricalMixture(),
+    BayesianHMM(),
 ]
 # what they are given passes through the same methods as that of the other averagers
 OTHER_METHODS = [averager(*LINEAR, method=method) for method in ("dynamic", "stacking")]
@@ -73,6 +75,9 @@ def in_order(estimator):
     if isinstance(estimator, BayesianAutoregression):
         invariances = ("check_methods_sample_order_invariance", "check_methods_subset_invariance")
         return dict.fromkeys(invariances, "a forecast depends on the rows before it")
+    if isinstance(estimator, BayesianHMM):
+        invariances = ("check_methods_sample_order_invariance", "check_methods_subset_invariance")
+        return dict.fromkeys(invariances, "the state of a row depends on the rows beside it")
     of_order = getattr(estimator, "method", "bma") in ("dynamic", "stacking")
     of_levels = isinstance(estimator, BayesianCategoricalMixture)
     if not (of_order or of_levels):
@@ -99,7 +104,7 @@ def test_scikit_learn_check(estimator, check):
 
 
 @pytest.mark.slow
-@checks_of(OTHER_METHODS)
+@checks_of([*OTHER_METHODS, BayesianHMM(2)])
 def test_scikit_learn_check_of_other_averages(estimator, check):
     run(check, estimator)
 

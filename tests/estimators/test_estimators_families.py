@@ -5,7 +5,7 @@ import pytest
 from mutants import broken
 from scipy import stats
 from scipy.optimize import minimize
-from scipy.special import expit, gammaln, logsumexp, ndtr
+from scipy.special import expit, gammaln, logit, logsumexp, ndtr
 from sklearn.base import is_classifier, is_regressor
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils import estimator_checks
@@ -39,6 +39,33 @@ Y = {
     "gamma": MEAN * RNG.gamma(2.0, 0.5, 25),
     "zero_inflated_poisson": RNG.poisson(3 * MEAN) * (RNG.random(25) > 0.3).astype(float),
 }
+MORE = np.random.default_rng(12)
+EVENT = MORE.random(25) < 0.7
+Y |= {
+    "zero_inflated_negative_binomial": MORE.poisson(3 * MEAN * MORE.gamma(2.0, 0.5, 25))
+    * (MORE.random(25) > 0.3).astype(float),
+    "hurdle_poisson": (1.0 + MORE.poisson(MEAN)) * (MORE.random(25) > 0.3),
+    "beta": MORE.beta(3 * expit(0.8 * x), 3 * expit(-0.8 * x)),
+    "weibull": MEAN * MORE.exponential(size=25) ** 0.6,
+    "lognormal": MEAN * np.exp(0.6 * MORE.standard_normal(25)),
+    "exponential": MEAN * MORE.exponential(size=25),
+    "ordinal": np.digitize(0.8 * x + MORE.logistic(size=25), [-0.5, 1.0]).astype(float),
+}
+
+
+def of_times(law):
+    """Density of events, and probability of a later one."""
+    return lambda y, *more: np.where(EVENT, law(*more).logpdf(y), law(*more).logsf(y))
+
+
+def of_levels(y, eta, above, share):
+    """By differences at thresholds that are exceeded, at η = 0, with probability above and above · share."""
+    c = [-np.inf * np.ones_like(above), -logit(above), -logit(above * share), np.inf * np.ones_like(above)]
+    above = np.select([y == 0, y == 1], c[1:3], c[3])
+    below = np.select([y == 0, y == 1], c[:2], c[2])
+    return np.log(np.maximum(expit(above - eta) - expit(below - eta), 0.0))
+
+
 # log density of y at η, and log prior of the family's own parameters as logarithms, by hand
 LAWS = {
     "gaussian": lambda y, eta, s: stats.norm.logpdf(y, eta, s),
@@ -52,14 +79,35 @@ LAWS = {
     "zero_inflated_poisson": lambda y, eta, p: np.log(
         p * (y == 0) + (1 - p) * np.exp(stats.poisson.logpmf(y, np.exp(eta)))
     ),
+    "zero_inflated_negative_binomial": lambda y, eta, a, p: np.log(
+        p * (y == 0) + (1 - p) * stats.nbinom.pmf(y, 1 / a, 1 / (1 + a * np.exp(eta)))
+    ),
+    "hurdle_poisson": lambda y, eta, p: np.where(
+        y == 0,
+        np.log(p),
+        np.log1p(-p) + stats.poisson.logpmf(y, np.exp(eta)) - np.log(-np.expm1(-np.exp(eta))),
+    ),
+    "beta": lambda y, eta, phi: stats.beta.logpdf(y, phi * expit(eta), phi * expit(-eta)),
+    "weibull": of_times(lambda eta, s: stats.weibull_min(1 / s, scale=np.exp(eta))),
+    "lognormal": of_times(lambda eta, s: stats.lognorm(s, scale=np.exp(eta))),
+    "exponential": of_times(lambda eta: stats.expon(scale=np.exp(eta))),
+    "ordinal": of_levels,
 }
 PRIORS = {
     "gaussian": [lambda s: np.log(2) + HALF_T(s)],
     "student_t": [lambda s: np.log(2) + HALF_T(s), stats.gamma(2, scale=10).logpdf],
     "negative_binomial": [stats.expon().logpdf],
     "gamma": [stats.expon().logpdf],
-    "zero_inflated_poisson": [lambda p: np.zeros_like(p)],
+    "zero_inflated_poisson": [np.zeros_like],
+    "zero_inflated_negative_binomial": [stats.expon().logpdf, np.zeros_like],
+    "hurdle_poisson": [np.zeros_like],
+    "beta": [stats.lomax(0.5).logpdf],
+    "weibull": [lambda s: np.log(2) + HALF_T(s)],
+    "lognormal": [lambda s: np.log(2) + HALF_T(s)],
+    "ordinal": [lambda above: np.log(2 * above), np.zeros_like],  # p₀ ~ Beta(1, 2), p₁ uniform in the rest
 }
+#: Own parameters that are probabilities, whose logarithms end at 0.
+SHARES = {"zero_inflated_poisson", "hurdle_poisson", "zero_inflated_negative_binomial", "ordinal"}
 
 
 def by_quadrature(family, size=None):
@@ -67,13 +115,15 @@ def by_quadrature(family, size=None):
     priors = PRIORS.get(family, [])
     size = size or (40 if len(priors) == 2 else 120)
     w = np.linspace(-2.5, 3.5, size)
-    log_own = np.linspace(-9, 6 if family != "zero_inflated_poisson" else -1e-9, size)
-    grids = np.meshgrid(w, *[log_own] * len(priors), indexing="ij")
+    n_shares = len(priors) if family == "ordinal" else int(family in SHARES)
+    is_share = np.arange(len(priors)) >= len(priors) - n_shares
+    log_own = [np.linspace(-9, -1e-9 if one else 6, size) for one in is_share]
+    grids = np.meshgrid(w, *log_own, indexing="ij")
     w, own = grids[0].ravel(), [np.exp(g.ravel()) for g in grids[1:]]
     log_p = stats.norm.logpdf(w) + sum(p(v) + np.log(v) for p, v in zip(priors, own))
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         log_p = log_p + LAWS[family](Y[family], w[:, None] * x, *(v[:, None] for v in own)).sum(axis=1)
-    cell = 6.0 / (size - 1) * ((log_own[-1] - log_own[0]) / (size - 1)) ** len(priors)
+    cell = 6.0 / (size - 1) * np.prod([axis[1] - axis[0] for axis in log_own])
     return logsumexp(log_p) + np.log(cell)
 
 
@@ -83,6 +133,8 @@ def glm(family, **params):
 
 
 def known(family):
+    if family in ("weibull", "lognormal", "exponential"):
+        return {"event": EVENT}
     return {"trials": TRIALS} if family == "binomial" else {}
 
 
@@ -290,12 +342,26 @@ OF_CLASSES = [
     "check_sample_weight_equivalence_on_dense_data",
     "check_valid_tag_types",
 ]
+OF_LEVELS = [
+    "check_classifiers_one_label",
+    "check_estimators_partial_fit_n_features",
+    "check_fit_idempotent",
+    "check_methods_subset_invariance",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_valid_tag_types",
+]
 OF_NUMBERS = ["check_regressors_no_decision_function"]
+OF_TIMES = [*OF_NUMBERS, "check_estimators_pickle", "check_methods_subset_invariance", "check_fit_idempotent"]
 
 
 @pytest.mark.parametrize(
     "family, check",
-    [*(("bernoulli", c) for c in OF_CLASSES), *(("negative_binomial", c) for c in OF_NUMBERS)],
+    [
+        *(("bernoulli", c) for c in OF_CLASSES),
+        *(("negative_binomial", c) for c in OF_NUMBERS),
+        *(("ordinal", c) for c in OF_LEVELS),
+        *(("weibull", c) for c in OF_TIMES),
+    ],
 )
 @pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
 def test_scikit_learn_check(family, check):

@@ -5,7 +5,7 @@ import warnings
 import autograd.numpy as anp
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import optimize, stats
 from scipy.special import logsumexp
 
 from sgevidence import AIS, BayesianModel
@@ -75,7 +75,47 @@ def horseshoe(seed, n=4):
     return log_likelihood, priors, logsumexp(total)
 
 
-KINDS = {"groups": groups, "funnel": funnel, "horseshoe": horseshoe}
+def slopes(seed, n_levels=18, n_rows=10):
+    """Intercepts and slopes that are normal given their scales; exact given these, which are integrated."""
+    rng = np.random.default_rng(seed)
+    g, t = np.repeat(np.arange(n_levels), n_rows), np.tile(np.linspace(-1.5, 1.5, n_rows), n_levels)
+    taus, sigma = np.exp(rng.normal(-0.5, 1, 2)), np.exp(rng.normal(-0.5, 0.3))
+    u, v = taus[:, None] * rng.standard_normal((2, n_levels))
+    y = 0.3 + u[g] + (0.5 + v[g]) * t + sigma * rng.standard_normal(len(g))
+
+    def log_likelihood(p):
+        away = y - p["a"] - p["u"][:, g] - (p["b"] + p["v"][:, g]) * t
+        return anp.sum(-0.5 * (away / anp.exp(p["ls"])) ** 2 - p["ls"] - 0.5 * LOG_2PI, axis=1)
+
+    priors = {name: stats.norm(0, 1) for name in ("a", "b", "l0", "l1", "ls")}
+    priors["u"] = (lambda p: stats.norm(0, anp.exp(p["l0"])), n_levels)
+    priors["v"] = (lambda p: stats.norm(0, anp.exp(p["l1"])), n_levels)
+
+    def integrand(z):
+        """log p(y | scales) by dense covariances."""
+        V = [
+            np.outer(np.ones(len(g)), np.ones(len(g))) + np.outer(t, t),
+            1.0 * (g[:, None] == g),
+            np.outer(t, t) * (g[:, None] == g),
+            np.eye(len(g)),
+        ]
+        S = V[0] + np.einsum("mt,tij->mij", np.exp(2 * z), V[1:])
+        L = np.linalg.cholesky(S)
+        e = np.linalg.solve(L, np.tile(y[:, None], (len(z), 1, 1)))[..., 0]
+        log_det = np.log(np.diagonal(L, axis1=1, axis2=2)).sum(axis=1)
+        return -0.5 * np.sum(e**2, axis=1) - log_det - 0.5 * len(y) * LOG_2PI
+
+    # importance sampling by a t around the mode, whose weights are nearly even
+    start = np.array([*np.log(taus), np.log(sigma)])
+    joint = lambda z: integrand(z) - 0.5 * np.sum(z**2, axis=1) - 1.5 * LOG_2PI  # noqa: E731
+    found = optimize.minimize(lambda z: -joint(z[None])[0], start)
+    q = stats.multivariate_t(found.x, 1.5 * found.hess_inv, df=5, seed=rng)
+    z = q.rvs(600)
+    log_w = joint(z) - q.logpdf(z)
+    return log_likelihood, priors, logsumexp(log_w) - np.log(len(z))
+
+
+KINDS = {"slopes": slopes, "groups": groups, "funnel": funnel, "horseshoe": horseshoe}
 
 
 def fitted(kind, seed, sampler=None):
@@ -103,7 +143,14 @@ def test_effects_by_hand_and_their_scale(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+def test_slopes_that_the_prior_calls_normal_are_answered_given_their_scales(seed):
+    model, exact = fitted("slopes", seed)
+    assert abs(model.log_evidence_ - exact) < 4 * np.hypot(model.log_evidence_std_, 0.03)
+    assert model.log_evidence_std_ < 0.06
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["groups", "funnel", "horseshoe"])
 def test_posteriors_whose_widths_change_are_right_or_doubted(kind, seed):
     check([fitted(kind, seed + i) for i in range(8)])
 

@@ -2,7 +2,7 @@
 
 Through the public doors alone, so that it does not matter how an answer is found.  References of real data
 are means of many long runs of former engines and of a prototype, with their errors; where groups overlap in
-20 columns, chains from the groups that made the rows (``docs/experiments.md``).
+20 columns, chains from the groups that made the rows (``docs/notes/experiments.md``).
 """
 
 import re

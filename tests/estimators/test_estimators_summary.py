@@ -160,6 +160,43 @@ def test_models_of_different_kinds_share_no_parameters():
     assert mixtures.summary().parameters is None
 
 
+def test_full_components_have_standard_deviations_and_a_matrix_of_correlations():
+    pandas = pytest.importorskip("pandas")
+    names = ["length", "width", "depth"]
+    rng = np.random.default_rng(4)
+    covariance = np.array([[4.0, 0.8, 0.0], [0.8, 1.0, -0.2], [0.0, -0.2, 0.25]])
+    X = pandas.DataFrame(rng.multivariate_normal([0, 0, 0], covariance, size=400), columns=names)
+    model = BayesianGMM(1, covariance_type="full", random_state=0).fit(X)
+    table = model.summary()
+    assert table.index == ["weights[0]", *(f"{kind}[0, {n}]" for kind in ("means", "stds") for n in names)]
+    draws = np.sqrt(np.diagonal(model.posterior_samples()["covariances"][:, 0], axis1=1, axis2=2))
+    np.testing.assert_allclose(table["mean"][4:], draws.mean(axis=0), rtol=1e-3)
+    np.testing.assert_allclose(table["sd"][4:], draws.std(axis=0), rtol=1e-2)
+    (matrix,) = table.notes
+    lines = [line.split() for line in matrix.splitlines()]
+    stds = np.sqrt(np.diag(model.covariances_[0]))
+    R = model.covariances_[0] / np.outer(stds, stds)
+    assert lines[0][-3:] == ["0", "1", "2"] and lines[1] == ["1", "length"]
+    assert lines[2] == ["2", "width", f"{R[1, 0]:.2f}"]
+    assert lines[3] == ["3", "depth", f"{R[2, 0]:.2f}", f"{R[2, 1]:.2f}"]
+    assert "<pre>correlations" in table._repr_html_() and max(map(len, repr(table).splitlines())) <= 80
+    diagonal = BayesianGMM(1, random_state=0).fit(X).summary()
+    assert diagonal.index == table.index and diagonal.notes == []
+
+
+def test_the_heading_says_whose_coefficients_they_are_and_that_there_are_no_rows():
+    rng = np.random.default_rng(5)
+    X = rng.standard_normal((60, 1))
+    y = np.where(X[:, 0] + rng.logistic(size=60) > 0, "sick", "healthy")
+    table = BayesianGLM("bernoulli", random_state=0).fit(X, y).summary()
+    assert "coefficients: of class sick, against healthy" in table.heading.splitlines()
+    assert table["mean"][0] > 0
+    assert "of class" not in BayesianSoftmaxRegression(random_state=0).fit(X, y).summary().heading
+    sampler = SGAIS(30, max_particles=30, mode_search=None)
+    of_parameters = BayesianModel(lambda p: -0.5 * p["a"][:, 0] ** 2, {"a": stats.norm()}, sampler=sampler)
+    assert of_parameters.fit().summary().heading.startswith("BayesianModel, no rows, log evidence")
+
+
 @pytest.mark.parametrize(
     "value, sd, text",
     [

@@ -209,7 +209,13 @@ def test_the_null_model_is_among_them():
     rng = np.random.default_rng(20261127)
     X, y = rng.standard_normal((200, 4)), rng.standard_normal(200)
     selector = EvidenceFeatureSelector().fit(X, y)
-    assert selector.models_.index[0] == "null" and selector.models_["columns"].iloc[0] == ()
+    table = selector.models_
+    assert table.index[0] == "null" and table["columns"].iloc[0] == ()
+    head, null, _ = (line.split() for line in repr(table.head(2)).splitlines())
+    assert head == "columns log evidence ± error probability".split()
+    log_Z, p = table["log_evidence"].iloc[0], table["probability"].iloc[0]
+    assert null == ["null", f"{log_Z:.2f}", "±", "0", f"{p:.3f}"]
+    assert "size" in repr(table[["size"]]) and table.head(2)._repr_html_().count("<tr>") == 3
     assert len(selector.models_) == 16 and selector.models_["probability"].sum() == pytest.approx(1.0)
     with pytest.warns(UserWarning, match="No features were selected"):
         assert selector.transform(X).shape == (200, 0)

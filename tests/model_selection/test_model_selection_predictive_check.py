@@ -20,6 +20,7 @@ from sgevidence import (
     EvidenceModelAverager,
     EvidenceSearch,
     Exact,
+    Group,
     compare,
     predictive_check,
 )
@@ -58,7 +59,7 @@ def true_rows(kind, seed):
         X = means[label] + np.sqrt(variance[label]) * rng.standard_normal((n, 2))
         return BayesianGMM(2, random_state=seed).fit(X), X, None, known
     model = GLMModel(2, family := FAMILIES[kind], **SCALES)
-    if family.has_trials:
+    if family.known == "trials":
         known = {"trials": rng.integers(1, 12, n)}
     y = model.sample_rows(model.sample_prior(rng, 1), np.column_stack([X, *known.values()]), rng)
     fit = BayesianGLM(kind, sampler=None if family.is_log_concave else FAST, random_state=seed, **SCALES)
@@ -346,3 +347,21 @@ def test_rows_that_another_program_replicated():
         replicated_check(y, replicated[:, :10])
     with pytest.raises(ValueError, match="n_draws=20"):
         replicated_check(y, replicated[:20])
+
+
+def test_means_of_groups_are_looked_at():
+    rng = np.random.default_rng(0)
+    g = rng.integers(0, 8, 160)
+    X = np.column_stack([rng.standard_normal(160), g])
+    y = X[:, 0] + 2 * rng.standard_normal(8)[g] + rng.standard_normal(160)
+    without = BayesianLinearRegression(columns=[0], random_state=0).fit(X, y)
+    with_groups = BayesianLinearRegression(terms=[Group(1)], random_state=0).fit(X, y)
+    assert "sd of group means" in predictive_check(without, X, y, by=1, random_state=0).misfits
+    found = predictive_check(with_groups, X, y, by=1, random_state=0)
+    assert not found.misfits and "mean[3.0]" in found.table.index
+    many = predictive_check(with_groups, X, y, by=np.arange(160) // 4, random_state=0)
+    assert "lowest group mean" in many.table.index
+    weighted = predictive_check(with_groups, X, y, by=1, sample_weight=np.arange(160) % 2, random_state=0)
+    assert not weighted.misfits
+    with pytest.raises(ValueError, match="one label for each of 160 rows"):
+        predictive_check(with_groups, X, y, by=g[:5])

@@ -25,8 +25,11 @@ MODELS = {
     "warned": evidence(-2000.0, 3.25, warnings_=["poor chains"]),
 }
 EXPECTED = """
-                          log evidence ± error  probability  Bayes factor   doubt
-a name that…the numbers       -10.00 ± 0.30         0.585             1
+                         log evidence ± error  probability  Bayes factor   doubt
+a name that is far too        -10.00 ± 0.30         0.585             1
+  long to stand in full
+  beside all of the
+  numbers
 near                            -10.50 ± 0.40         0.355          0.61    open
 exact                           -12.35 ± 0            0.056         0.096
 sure                            -15.00 ± <0.01        0.004        0.0067
@@ -67,7 +70,6 @@ def test_a_comparison_prints_in_eighty_columns(pandas, monkeypatch):
         ("_bayes_factor", "difference / np.log(10)", "difference"),
         ("_probability", "p < 0.0005", "p < 0.05"),
         ("with_errors", "s == 0", "False"),
-        ("shortened", "len(name) <= width", "True"),
     ],
 )
 def test_a_wrong_summary_is_seen(name, right, wrong, monkeypatch):
@@ -78,11 +80,39 @@ def test_a_wrong_summary_is_seen(name, right, wrong, monkeypatch):
         check(table)
 
 
-def test_long_parameters_keep_their_values():
+def searched(grid):
+    """A finished search over parameters, without its fits."""
+    n = len(grid)
+    scores = {
+        "log_evidence": -np.arange(n),
+        "log_evidence_std": np.full(n, 0.1),
+        "n_samples_seen": np.ones(n),
+    }
+    return {"params": grid} | {f"mean_test_{name}": values for name, values in scores.items()}
+
+
+def test_parameters_of_a_search_have_columns_of_their_own():
     kinds = ["diag", "full", "spherical"]
-    table = compare({f"covariance_type={k}, n_components=2": evidence(-float(len(k))) for k in kinds})
-    assert all(f"={kind}, n_co" in repr(table) for kind in kinds) and repr(table).count("…=2") == 3
+    table = compare(searched([{"gmm__covariance_type": kind, "gmm__n_components": 2} for kind in kinds]))
+    assert table["n_components"].tolist() == [2, 2, 2] and table["covariance_type"].tolist() == kinds
+    lines = repr(table).splitlines()
+    assert lines[0].split()[:2] == ["covariance_type", "n_components"] and max(map(len, lines)) <= 80
+    assert [line.split()[:2] for line in lines[1:]] == [[kind, "2"] for kind in kinds]
+    assert "covariance_type=full, n_components=2" in table._repr_html_()
+
+
+def test_parameters_that_have_no_room_stand_in_the_name_and_nothing_is_cut():
+    subsets = [["age", "sex", "bmi", "bp", "s1"], [], None]
+    table = compare(searched([{"columns": columns, "coef_prior": "independent"} for columns in subsets]))
+    assert table["columns"].tolist() == ["age, sex, bmi, bp, s1", "none", "None"]
     assert max(map(len, repr(table).splitlines())) <= 80
+    names = " ".join(" ".join(line[:31].split()) for line in repr(table).splitlines())
+    assert "columns=['age', 'sex', 'bmi', 'bp', 's1'], coef_prior=independent" in names
+    formulas = ["reaction ~ days + (1 + days | subject)", "reaction ~ 1"]
+    long = repr(compare(searched([{"formula": formula} for formula in formulas])))
+    lines = [line[: long.index("log")].strip() for line in long.splitlines()]
+    assert lines == ["formula", "reaction ~ days + (1 + days |", "subject)", "reaction ~ 1"]
+    assert "…" not in repr(table) + long
 
 
 def test_a_comparison_is_a_frame_all_the_same():

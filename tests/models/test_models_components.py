@@ -13,12 +13,20 @@ from sgevidence.models import (
     FullGaussian,
     GaussianParameters,
     MixtureModel,
+    PoissonGamma,
     SphericalGaussian,
 )
 
 GAUSSIAN = [DiagonalGaussian, SphericalGaussian, FullGaussian]
 PRIOR = {"mean_scale": 1.7, "variance_prior": (1.3, 0.6)}
 CATEGORICAL = Categorical((3, 2, 4), concentration=0.7)
+
+
+POISSON = PoissonGamma((1.7, 0.6), (1.0, 4.0))
+
+
+def counts(n=9, seed=0):
+    return np.random.default_rng(seed).poisson([1.5, 6.0], size=(n, 2)).astype(float)
 
 
 def gaussian_rows(p, n=9, seed=0):
@@ -34,7 +42,8 @@ def codes(n=12, seed=0):
 
 
 def cases():
-    return [(family(3, **PRIOR), gaussian_rows(3)) for family in GAUSSIAN] + [(CATEGORICAL, codes())]
+    gaussian = [(family(3, **PRIOR), gaussian_rows(3)) for family in GAUSSIAN]
+    return [*gaussian, (CATEGORICAL, codes()), (POISSON, counts())]
 
 
 def total(family, X):
@@ -74,6 +83,37 @@ def test_evidence_of_categories_is_that_of_urns():
         x = X[X[:, j] >= 0, j]
         out += sum(np.log((alpha + np.sum(x[:r] == x[r])) / (L * alpha + r)) for r in range(len(x)))
     assert float(CATEGORICAL.log_evidence(total(CATEGORICAL, X))) == pytest.approx(out, abs=1e-10)
+
+
+def test_evidence_of_counts_is_the_product_of_negative_binomial_predictions():
+    X, (a, b), out = counts(), POISSON.rate_prior, 0.0
+    for x, unit in zip(X.T, POISSON.mean_counts):
+        for r, count in enumerate(x):
+            rate = b / unit + r
+            out += stats.nbinom.logpmf(count, a + x[:r].sum(), rate / (rate + 1))
+    assert float(POISSON.log_evidence(total(POISSON, X))) == pytest.approx(out, abs=1e-10)
+
+
+def test_a_rate_and_its_density_are_those_of_scipy():
+    X, drawn = counts(), POISSON.sample_prior(np.random.default_rng(2), 5)
+    expected = stats.poisson.logpmf(X, drawn.rates[:, None]).sum(axis=2)
+    assert np.allclose(POISSON.log_density(drawn, X), expected)
+    (a, b), units = POISSON.rate_prior, np.array(POISSON.mean_counts)
+    prior = stats.gamma.logpdf(drawn.rates, a, scale=units / b).sum(axis=1)
+    assert np.allclose(POISSON.log_prior(drawn), prior)
+
+
+def test_rows_of_a_component_have_its_moments():
+    rng = np.random.default_rng(3)
+    for family in (*(family(2, **PRIOR) for family in GAUSSIAN), POISSON):
+        c = np.repeat(family.coefficients(family.sample_prior(rng, 1)), 40_000, axis=0)
+        X = family.sample_rows(family.parameters(c), rng)
+        of = family.parameters(c)
+        mean, cov = (of.rates[0], np.diag(of.rates[0])) if family is POISSON else (of[0][0], of[1][0])
+        cov = cov if np.ndim(cov) == 2 else np.diag(np.broadcast_to(cov, 2))
+        z = stats.chi2.sf(40_000 * (X.mean(axis=0) - mean) @ np.linalg.solve(cov, X.mean(axis=0) - mean), 2)
+        assert z > 1e-4
+        assert np.allclose(np.cov(X.T), cov, atol=0.05 * np.diag(cov).max())
 
 
 @pytest.mark.parametrize("family", [SphericalGaussian, FullGaussian])
@@ -208,6 +248,8 @@ def test_draws_of_another_posterior_are_seen(family, X):
     broken = (
         replace(family, concentration=1.1)
         if isinstance(family, Categorical)
+        else replace(family, rate_prior=(2.4, 0.6))
+        if isinstance(family, PoissonGamma)
         else replace(family, variance_prior=(2.3, 0.6)).at(np.concatenate([X[:1], X]))
     )
     assert abs(posterior_ratio(family, np.concatenate([X[:1], X]), broken)) > 6

@@ -10,15 +10,22 @@ from scipy.special import expit, ndtr
 from sgevidence.history import Rows
 from sgevidence.models import (
     Bernoulli,
+    Beta,
     Binomial,
+    ExponentialTimes,
     FarColumns,
     Gamma,
     Gaussian,
     GLMModel,
+    HurdlePoisson,
+    LogNormal,
     Model,
     NegativeBinomial,
+    Ordinal,
     Poisson,
     StudentT,
+    Weibull,
+    ZeroInflatedNegativeBinomial,
     ZeroInflatedPoisson,
     value_and_grad,
 )
@@ -27,18 +34,53 @@ from sgevidence.models._own_priors import GammaPrior, HalfStudentT, from_normal,
 COUNTS, NUMBERS = np.array([0.0, 1.0, 2.0, 7.0, 30.0]), np.array([-3.0, -0.2, 0.0, 0.7, 9.0])
 
 
-class Zip:
-    """The zero-inflated law from that of a Poisson."""
+class OnCounts:
+    """A law of counts from its log probabilities; moments by summation."""
 
-    def __init__(self, rate, share):
-        self.law, self.share = stats.poisson(rate), share
-
-    def logpmf(self, y):
-        return np.log(self.share * (y == 0) + (1 - self.share) * self.law.pmf(y))
+    def __init__(self, logpmf):
+        self.logpmf = logpmf
 
     def stats(self):
-        p, y = np.exp(self.logpmf(np.arange(400))), np.arange(400)
+        p, y = np.exp(self.logpmf(np.arange(4000.0))), np.arange(4000.0)
         return p @ y, p @ y**2 - (p @ y) ** 2
+
+
+def inflated(law, share):
+    return OnCounts(lambda y: np.log(share * (y == 0) + (1 - share) * law.pmf(y)))
+
+
+def hurdle(eta, share):
+    law = stats.poisson(np.exp(eta))
+    return OnCounts(
+        lambda y: np.where(y == 0, np.log(share), np.log1p(-share) + law.logpmf(y) - law.logsf(0))
+    )
+
+
+def levels(eta, *c):
+    """Masses between thresholds, of a logistic distribution around η."""
+    edges = stats.logistic.cdf(np.array([-np.inf, *c, np.inf]) - eta)
+    return stats.rv_discrete(values=(np.arange(len(c) + 1), np.diff(edges)))
+
+
+class Censored:
+    """Times of which only the survival is known: no moments."""
+
+    def __init__(self, law):
+        self.logpdf = law.logsf
+
+
+def beta(eta, phi):
+    return stats.beta(expit(eta) * phi, expit(-eta) * phi)
+
+
+def weibull(eta, event, sigma=1.0):
+    law = stats.weibull_min(1 / sigma, scale=np.exp(eta))
+    return law if event else Censored(law)
+
+
+def lognormal(eta, event, sigma):
+    law = stats.lognorm(sigma, scale=np.exp(eta))
+    return law if event else Censored(law)
 
 
 def negative_binomial(eta, alpha):
@@ -53,12 +95,33 @@ LAWS = {
     "negative_binomial": (NegativeBinomial(), (0.7,), COUNTS, negative_binomial),
     "nearly_poisson": (NegativeBinomial(), (1e-12,), COUNTS, lambda eta, a: stats.poisson(np.exp(eta))),
     "gamma": (Gamma(), (2.5,), COUNTS[1:], lambda eta, k: stats.gamma(k, scale=np.exp(eta) / k)),
-    "zero_inflated": (ZeroInflatedPoisson(), (0.3,), COUNTS, lambda eta, p: Zip(np.exp(eta), p)),
+    "zero_inflated": (
+        ZeroInflatedPoisson(),
+        (0.3,),
+        COUNTS,
+        lambda eta, p: inflated(stats.poisson(np.exp(eta)), p),
+    ),
+    "zero_inflated_nb": (
+        ZeroInflatedNegativeBinomial(),
+        (0.7, 0.3),
+        COUNTS,
+        lambda eta, a, p: inflated(negative_binomial(eta, a), p),
+    ),
+    "hurdle": (HurdlePoisson(), (0.3,), COUNTS, hurdle),
+    "beta": (Beta(), (7.5,), np.array([0.003, 0.2, 0.5, 0.98]), beta),
+    "ordinal": (Ordinal(n_levels=4), (-1.2, 0.1, 2.5), np.arange(4.0), levels),
+    "weibull": (Weibull(), (1.0, 0.6), COUNTS[1:], weibull),
+    "weibull, censored": (Weibull(), (0.0, 0.6), COUNTS[1:], weibull),
+    "exponential": (ExponentialTimes(), (1.0,), COUNTS[1:], weibull),
+    "exponential, censored": (ExponentialTimes(), (0.0,), COUNTS[1:], weibull),
+    "lognormal": (LogNormal(), (1.0, 0.6), COUNTS[1:], lognormal),
+    "lognormal, censored": (LogNormal(), (0.0, 0.6), COUNTS[1:], lognormal),
     "bernoulli": (Bernoulli(), (), COUNTS[:2], lambda eta: stats.bernoulli(expit(eta))),
     "probit": (Bernoulli("probit"), (), COUNTS[:2], lambda eta: stats.bernoulli(ndtr(eta))),
     "binomial": (Binomial(), (30.0,), COUNTS, lambda eta, n: stats.binom(n, expit(eta))),
 }
 every_law = pytest.mark.parametrize("name", LAWS)
+every_complete_law = pytest.mark.parametrize("name", [name for name in LAWS if "censored" not in name])
 ETA = np.array([-2.5, -0.4, 0.3, 1.9])
 
 
@@ -96,7 +159,14 @@ MUTANTS = [
     (NegativeBinomial, "curvature", "y + 1 / alpha", "y", check_derivatives, "negative_binomial"),
     (StudentT, "score", "nu + 1", "nu", check_derivatives, "student_t"),
     (Gamma, "log_density", "gammaln(k)", "k", check_density, "gamma"),
-    (ZeroInflatedPoisson, "curvature", "1 - mean * (1 - q)", "1 - q", check_derivatives, "zero_inflated"),
+    (ZeroInflatedPoisson, "curvature", "q * (1 - q)", "q", check_derivatives, "zero_inflated"),
+    (HurdlePoisson, "score", "y - self._tau(eta)", "y - np.exp(eta)", check_derivatives, "hurdle"),
+    (HurdlePoisson, "log_density", "anp.where(eta > RARE, some, eta)", "0.0 * eta", check_density, "hurdle"),
+    (Beta, "curvature", "expit(-eta) - expit(eta)", "expit(eta)", check_derivatives, "beta"),
+    (Ordinal, "log_density", "anp.log(-anp.expm1(...))", "0.0 * (...)", check_density, "ordinal"),
+    (Weibull, "log_density", "anp.log(sigma)", "sigma", check_density, "weibull"),
+    (Weibull, "log_density", "event * (...) - ...", "(...) - ...", check_density, "weibull, censored"),
+    (LogNormal, "curvature", "hazard - u", "hazard + u", check_derivatives, "lognormal, censored"),
     (Binomial, "log_density", "trials - y + 1", "trials - y + 2", check_density, "binomial"),
     (Binomial, "score", "trials * expit(eta)", "expit(eta)", check_derivatives, "binomial"),
 ]
@@ -109,7 +179,7 @@ def test_a_wrong_family_is_caught(monkeypatch, family, method, right, wrong, che
         check(name)
 
 
-@every_law
+@every_complete_law
 def test_moments_and_draws(name):
     """Mean, variance and entropy of the law, and draws that have them."""
     family, more, _, law = LAWS[name]
@@ -126,6 +196,20 @@ def test_moments_and_draws(name):
         assert abs(draws.mean() - mean) < 4.5 * np.sqrt(variance / 4000)
         fourth = np.mean((draws - mean) ** 4)
         assert abs(np.mean((draws - mean) ** 2) - variance) < 5 * np.sqrt(fourth / 4000)
+
+
+def test_probabilities_of_levels_are_uniform(rng):
+    """Those at η = 0 have the moments of Dirichlet(1, …, 1), and draws of the prior are in order."""
+    family = Ordinal(n_levels=4)
+    c = np.hstack(family.own_of(rng.standard_normal((20_000, 3))))
+    assert np.all(np.diff(c) > 0)
+    p = np.diff(expit(c), prepend=0.0, append=1.0)
+    law = stats.dirichlet([1.0] * 4)
+    error = np.sqrt(law.var() / len(p))
+    assert np.all(abs(p.mean(axis=0) - law.mean()) < 4 * error)
+    np.testing.assert_allclose(np.cov(p.T), law.cov(), atol=0.0015)
+    for k in range(4):
+        assert stats.kstest(p[:, k], stats.beta(1, 3).cdf).pvalue > 1e-4
 
 
 PRIORS = [getattr(family, own) for family, *_ in LAWS.values() for own in family.own]
@@ -145,8 +229,9 @@ def test_a_prior_is_a_function_of_a_standard_normal(prior):
     by_hand = (value_of(z + 1e-5, prior) - value_of(z - 1e-5, prior)) / 2e-5
     np.testing.assert_allclose(slope, by_hand, rtol=1e-5, atol=1e-10)
     nodes, weights = np.polynomial.legendre.leggauss(400)
-    half = (value[7] - value[3]) / 2
-    mass = half * (weights @ np.exp(prior.logpdf(value[3] + half * (nodes + 1))))
+    half = np.log(value[7] / value[3]) / 2
+    at = value[3] * np.exp(half * (nodes + 1))
+    mass = half * (weights @ (at * np.exp(prior.logpdf(at))))
     assert mass == pytest.approx(ndtr(3.0) - ndtr(-2.0), rel=1e-4)
 
 
@@ -154,7 +239,7 @@ def model_and_rows(name, n=40, **params):
     """Two columns, an offset and what the family asks for."""
     family, _, y, _ = LAWS[name]
     rng = np.random.default_rng(0)
-    known = [np.full(n, 30.0)] if family.has_trials else []
+    known = {"trials": [np.full(n, 30.0)], "event": [1.0 * (rng.random(n) < 0.6)], "": []}[family.known]
     X = np.column_stack([rng.standard_normal((n, 2)), rng.uniform(-1, 1, n), *known])
     return GLMModel(2, family, has_offset=True, **params), Rows.of(
         X, rng.choice(y, n), rng.gamma(2.0, size=n)
@@ -195,6 +280,13 @@ EXTREME = {  # y, η, and what log p is near
     "gaussian": [(1e90, 0.0, -1e180 / 0.72), (0.0, 1e3, -1e6 / 0.72)],
     "student_t": [(1e90, 0.0, None), (1e3, -1e3, None)],
     "zero_inflated": [(0.0, 1e3, np.log(0.3)), (0.0, -1e3, 0.0), (5.0, 1e3, -np.inf)],
+    "zero_inflated_nb": [(0.0, -1e3, 0.0), (1e12, 1e3, None)],
+    "hurdle": [(0.0, 1e3, np.log(0.3)), (0.0, -1e3, np.log(0.3)), (1.0, -1e3, np.log(0.7))],
+    "beta": [(1e-300, 0.0, None), (0.5, 30.0, None)],
+    "ordinal": [(0.0, -1e3, 0.0), (3.0, -1e3, -1002.5), (1.0, 1e3, None)],
+    "weibull": [(1e-300, 0.0, None), (1e100, 300.0, None), (1.0, 1e3, None)],
+    "weibull, censored": [(1e-300, 0.0, 0.0), (1.0, 1e3, 0.0)],
+    "lognormal, censored": [(1e-300, 0.0, 0.0), (1.0, -1e3, -0.5e6 / 0.36)],
 }
 
 
@@ -209,7 +301,7 @@ def test_extreme_rows(name):
                 family.score(np.array([eta]), np.array([y]), *more),
                 family.curvature(np.array([eta]), np.array([y]), *more),
             )
-        assert found < 1e-9 or name in ("gamma", "gaussian", "student_t")
+        assert found < 1e-9 or name in ("gamma", "gaussian", "student_t", "weibull", "beta")
         if expected is not None:
             np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
         if np.isfinite(found):
@@ -222,6 +314,9 @@ def test_extreme_rows(name):
         ("poisson", [1.0, -2.0], "negative value -2"),
         ("zero_inflated", [1.0, -2.0], "negative value -2"),
         ("gamma", [1.0, 0.0], "y must be positive, but has 0"),
+        ("hurdle", [1.0, -2.0], "negative value -2"),
+        ("beta", [0.5, 1.0], "shares between 0 and 1, both excluded, but has 1"),
+        ("weibull", [0.5, 0.0], "positive times, but has 0"),
         ("binomial", [3.0, 31.0], "31 successes among 30 trials in row 1"),
         ("binomial", [3.0, 0.5], "has 0.5: multiply shares by their trials"),
     ],
@@ -229,7 +324,7 @@ def test_extreme_rows(name):
 def test_impossible_rows_are_refused_in_words(name, y, words):
     family, more, _, _ = LAWS[name]
     with pytest.raises(ValueError, match=words):
-        family.refuse(np.array(y), *(more if family.has_trials else ()))
+        family.refuse(np.array(y), *more[: family.has_known])
 
 
 @pytest.mark.parametrize(

@@ -128,6 +128,15 @@ def test_gradients_through_a_hierarchy_are_those_of_differences(rng):
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 * np.abs(expected).max())
 
 
+def test_hyperparameters_are_those_that_are_not_normal_given_others():
+    priors = hierarchy()
+    normal = next(block.columns for block in priors.blocks if block.name == "A")
+    assert (
+        sorted({*range(priors.dimension)} - {*priors.hyperparameters}) == [*range(priors.dimension)][normal]
+    )
+    assert NamedPriors({"a": stats.norm(), "b": (stats.norm(), 3)}).hyperparameters is None
+
+
 def test_a_parameter_given_others_has_the_distribution_that_the_function_returns(rng):
     priors = hierarchy()
     p = priors.named(rng.standard_normal((500, priors.dimension)))

@@ -42,7 +42,7 @@ def test_rows_that_have_no_answer(rng, monkeypatch):
 def test_sgais_without_a_proposal_does_not_ask(rng):
     sampler = SGAIS(n_particles=30, max_particles=30, proposal=None)
     state, records = sampler.update(sampler.init(MODEL, rng), MODEL, Rows.of(rng.normal(size=(8, 2))), rng)
-    assert state.adaptation.components is None and records[-1].n_proposals == 0
+    assert state.components is None and records[-1].n_proposals == 0
 
 
 def test_a_walk_is_shared_by_models_of_the_same_rows_alone(rng):

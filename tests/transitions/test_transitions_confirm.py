@@ -11,6 +11,7 @@ from sgevidence.particles import Cloud, Genealogy, systematic
 from sgevidence.targets import NestedAnswer, Path
 from sgevidence.transitions import HMC, Adaptation, Anneal, Proposal, State, Step, Streams
 from sgevidence.transitions import _confirm as module
+from sgevidence.transitions._base import Checks
 from sgevidence.transitions._confirm import confirmed, is_due
 
 M = 400
@@ -43,15 +44,15 @@ def lost(exact, low=3.0, k=4):
     v = np.maximum(3 + 2 * rng.standard_normal(M), -1 + rng.random(M))
     theta = np.column_stack([v, np.exp(v / 2)[:, None] * rng.standard_normal((M, k))])
     cloud = Cloud.planted(theta)._replace(log_Z=exact - low, genealogy=Genealogy.planted(M, 0.1**2))
-    return State(cloud, Memory.empty(), Adaptation(spent=50.0 * M))
+    return State(cloud, Memory.empty(), Adaptation(checks=Checks(spent=50.0 * M)))
 
 
 def test_a_density_answers_where_the_neck_was_lost():
     model, exact = funnel()
     path = Path(model, Memory.empty(), ONE_ROW)
-    step, infos = confirmed(Step(lost(exact)), path, Streams.one(np.random.default_rng(1)), ANNEAL, None)
+    step = confirmed(Step(lost(exact)), path, Streams.one(np.random.default_rng(1)), ANNEAL, None)
     cloud = step.state.cloud
-    assert sum(info.n_sharpened for info in infos) == 1 and step.state.adaptation.confirmed == 1.0
+    assert step.info.n_sharpened == 1 and step.state.adaptation.checks.confirmed == 1.0
     assert abs(cloud.log_evidence - exact) < 4 * cloud.log_evidence_std < 0.3
     assert cloud.M == M and np.min(cloud.theta[:, 0]) < -3  # in the neck
 
@@ -60,11 +61,9 @@ def test_without_a_density_the_bar_brackets(monkeypatch):
     model, exact = funnel()
     path = Path(model, Memory.empty(), ONE_ROW)
     monkeypatch.setattr(module, "nested_laplace_answer", lambda *_: NestedAnswer(None, 1.0, 0.0, 0.0))
-    step, infos = confirmed(
-        Step(lost(exact, low=1.5)), path, Streams.one(np.random.default_rng(2)), ANNEAL, None
-    )
+    step = confirmed(Step(lost(exact, low=1.5)), path, Streams.one(np.random.default_rng(2)), ANNEAL, None)
     cloud = step.state.cloud
-    assert sum(getattr(info, "n_returned", 0) for info in infos) == 1
+    assert step.info.n_returned == 1
     assert abs(cloud.log_evidence - exact) < 2 * cloud.log_evidence_std and cloud.M == M
 
 
@@ -72,11 +71,8 @@ def test_a_density_that_is_far_lower_is_not_taken(monkeypatch):
     """Hardly ever is an estimate without bias much too high, so particles that know more are right."""
     model, exact = funnel()
     path = Path(model, Memory.empty(), ONE_ROW)
-    _, infos = confirmed(
-        Step(lost(exact, low=-5.0)), path, Streams.one(np.random.default_rng(3)), ANNEAL, None
-    )
-    assert not any(info.n_sharpened for info in infos)
-    assert min(info.disagreement for info in infos if info.disagreement == info.disagreement) < -3
+    step = confirmed(Step(lost(exact, low=-5.0)), path, Streams.one(np.random.default_rng(3)), ANNEAL, None)
+    assert not step.info.n_sharpened and step.info.disagreement < -3
 
 
 @pytest.mark.parametrize(
@@ -84,7 +80,7 @@ def test_a_density_that_is_far_lower_is_not_taken(monkeypatch):
 )
 def test_it_is_asked_after_annealing_and_when_rows_have_doubled(spent, confirmed_at, due):
     model, exact = funnel()
-    adaptation = Adaptation(spent=spent * M, confirmed=confirmed_at)
+    adaptation = Adaptation(checks=Checks(spent=spent * M, confirmed=confirmed_at))
     state = lost(exact)._replace(adaptation=adaptation)
     assert is_due(state, Path(model, Memory.empty(), ONE_ROW), ANNEAL) is due
 

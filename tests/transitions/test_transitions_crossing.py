@@ -12,6 +12,7 @@ from sgevidence.particles import RESAMPLING, Cloud, Genealogy
 from sgevidence.samplers import _ways
 from sgevidence.samplers._ways import crossing_of
 from sgevidence.transitions import Anneal, Crossing, Offer, Reweight, State, Step, Streams
+from sgevidence.transitions._crossing import Plan
 from sgevidence.transitions._modes import Renewed
 from sgevidence.transitions._watchlist import Watchlist
 
@@ -58,27 +59,29 @@ def test_evidence_of_all_rows_after_each_chunk(rng, settings):
     ],
     ids=["crossed again and again", "what was found out is dropped"],
 )
-def test_a_mistake_is_seen(rng, right, wrong):
-    mutant = broken(Crossing.__call__, right, wrong)
+def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
+    monkeypatch.setattr(Crossing, "across", broken(Crossing.across, right, wrong))
     with pytest.raises((AssertionError, ValueError, UnboundLocalError)):
-        check_stream(rng, WAYS["annealing alone"], mutant)
+        check_stream(rng, WAYS["annealing alone"])
 
 
-def kinds(settings, modes=None, model=MIXTURE):
+def kinds(settings, n=1, model=MIXTURE):
     here = crossing(model=model, **settings)
     state = State(Cloud.planted(model.sample_prior(np.random.default_rng(0), 9)), Memory.empty())
-    first = here._asks_first(state, state.path(model, Rows.of(np.zeros((1, 2)), np.zeros(1))))
-    return [type(way).__name__ for way in here._transitions(modes, first)]
+    path = state.path(model, Rows.of(np.zeros((max(n, 1), 2)), np.zeros(max(n, 1))))
+    ways, looks = here.plan(state, path, Streams.one(np.random.default_rng(0)))
+    return [[type(one).__name__ for one in some] for some in (ways, looks)]
 
 
 def test_the_order_is_that_of_their_price():
     search = ModeSearch()
     full = dict(escort=Escort(), mode_search=search, proposal=Proposal())
-    order = ["FromProposal", "Reweight", "TwoSidedEscort", "Rejuvenate", "str", "Anneal"]
-    assert kinds(full, modes="modes") == order
-    assert kinds({}) == ["Reweight", "Anneal"]
-    assert kinds(dict(resampling=None)) == ["Anneal"]  # as published: weights accumulate, and all is annealed
-    assert kinds(full, model=MODEL) == ["FromProposal", "Reweight", "TwoSidedEscort", "Rejuvenate", "Anneal"]
+    cheap = ["FromProposal", "Reweight", "TwoSidedEscort", "Rejuvenate"]
+    order = [*cheap, "ModeImportance", "Anneal"], ["ModeImportance", "MissedModes"]
+    assert tuple(kinds(full, n=search.first_rows)) == order
+    assert kinds({}) == [["Reweight", "Anneal"], []]
+    assert kinds(dict(resampling=None)) == [["Anneal"], []]  # as published: weights accumulate
+    assert kinds(full, model=MODEL) == [[*cheap, "Anneal"], ["MissedModes"]]
     asked = crossing(proposal=Proposal(first_rows=7), model=MIXTURE).from_all_rows
     assert asked.first_rows == 7
     assert crossing(mode_search=search).from_all_rows is None
@@ -87,7 +90,18 @@ def test_the_order_is_that_of_their_price():
 
 def offering(cloud):
     """A transition that declines, and offers particles that it is not sure of."""
-    return lambda state, path, rng: Step(state, crossed=False, offered=Offer(cloud))
+    return lambda state, path, rng: Step(state._replace(offered=Offer(cloud, path.n_rows)), crossed=False)
+
+
+def planned(monkeypatch, first, looks=None):
+    """Crossings whose plan has one more way, and other looks."""
+    plan = Crossing.plan
+
+    def changed(self, *of):
+        ways, usual = plan(self, *of)
+        return Plan([first, *ways], usual if looks is None else looks)
+
+    monkeypatch.setattr(Crossing, "plan", changed)
 
 
 @pytest.mark.parametrize("more, taken", [(5.0, True), (0.0, False), (-5.0, False)])
@@ -96,8 +110,7 @@ def test_what_was_offered_counts_where_the_others_find_clearly_less(rng, monkeyp
     theta, streams = MODEL.sample_prior(rng, M), Streams.spawned(rng)
     exact, bar = MODEL.exact_log_evidence(rows), Genealogy.planted(M, 0.2**2)
     offered = Cloud.planted(theta)._replace(log_Z=exact + more, genealogy=bar)
-    ways = Crossing._transitions
-    monkeypatch.setattr(Crossing, "_transitions", lambda self, *of: [offering(offered), *ways(self, *of)])
+    planned(monkeypatch, offering(offered))
     state = State(Cloud.planted(theta), Memory.empty())
     state, infos = crossing()(state, state.path(MODEL, rows), streams)
     assert (state.log_evidence == offered.log_evidence) == taken
@@ -117,11 +130,9 @@ def check_taken_back(rng, monkeypatch, call=Crossing.__call__):
 
         def renewed(self, step):
             cloud = step.state.cloud._replace(log_Z=step.state.cloud.log_Z - 2.0)
-            return Step(step.state._replace(cloud=cloud), Renewed(n_renewals=1))
+            return Step(step.state._replace(cloud=cloud), Renewed(n_renewals=1), is_from_outside=True)
 
-    ways = Crossing._transitions
-    monkeypatch.setattr(Crossing, "_transitions", lambda self, *of: [offering(offered), *ways(self, *of)])
-    monkeypatch.setattr(Crossing, "_from_outside", lambda self, *_: [Low()])
+    planned(monkeypatch, offering(offered), [Low()])
     state, infos = call(crossing(), State(Cloud.planted(theta), Memory.empty()), path_of(rows), streams)
     assert state.log_evidence == offered.log_evidence
     assert sum(getattr(info, "n_renewals", 0) for info in infos) == 2
@@ -136,7 +147,7 @@ def test_modes_that_know_less_than_what_was_offered_are_taken_back(rng, monkeypa
 
 
 def test_power_modes_have_the_last_word(rng, monkeypatch):
-    last = "step = _or_offered(step, offered, infos)"
+    last = "step = _or_offered(step, offer, infos)"
     end = "allowed = effort(step.state, path) if allowed else None"
     with pytest.raises(AssertionError):
         check_taken_back(rng, monkeypatch, broken(Crossing.__call__, f"{last}\n{end}", end))
@@ -191,13 +202,12 @@ def test_rows_wait_no_longer_when_a_rival_has_caught_up(rng):
     "right, wrong",
     [
         (
-            "state._replace(cloud=state.seen, pending=None, ell=None)",
-            "state._replace(pending=None, ell=None)",
+            "step._replace(state=state.absorbed)",
+            "step._replace(state=state._replace(pending=None, ell=None))",
         ),
         (
-            "state.pending is not None and not state.is_rivalled and offered is None and "
-            "not (allowed or due)",
-            "state.pending is not None and offered is None and not (allowed or due)",
+            "not (state.is_rivalled or offer or allowed or due)",
+            "not (offer or allowed or due)",
         ),
     ],
 )
@@ -219,15 +229,15 @@ def test_at_once_is_for_mixtures_whose_allocations_will_do(rng):
     model, rows = MixtureModel(2, 2), data(MixtureModel(2, 2), 60, rng)
     state = State(Cloud.planted(model.sample_prior(rng, M)), Memory.empty())
     streams = Streams.spawned(rng)
-    after, infos, offered = crossing(proposal=Proposal(), model=model).at_once(state, model, rows, streams)
+    after, infos = crossing(proposal=Proposal(), model=model).at_once(state, model, rows, streams)
     assert (
-        offered is None
+        after.offered is None
         and len(infos) == 1
         and after.n_rows == 60
         and after.pending is None
         and after.cloud.M == M
     )
     for way in (crossing(model=model), crossing(mode_search=ModeSearch(), model=model)):
-        assert way.at_once(state, model, rows, streams) == (state, [], None)
+        assert way.at_once(state, model, rows, streams) == (state, [])
     way = crossing(proposal=Proposal(), model=model)
-    assert way.at_once(after, model, rows[:30], streams) == (after, [], None)
+    assert way.at_once(after, model, rows[:30], streams) == (after, [])

@@ -9,7 +9,7 @@ from sgevidence import HMC, Escort
 from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud, Weights
 from sgevidence.transitions import Anneal, Crossing, Rejuvenate, State, Streams
-from sgevidence.transitions._map_check import MapCheck
+from sgevidence.transitions._escort import MapCheck
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 M, MODEL = 100, LinearModel(2, noise_std=1.0)
@@ -76,7 +76,7 @@ def test_a_lucky_cloud_does_not_stay(rng):
 
 @pytest.mark.parametrize("wrong", ["(state.cloud.is_even)", "True"], ids=["not made fresh", "declines"])
 def test_it_would_be_too_high(rng, monkeypatch, wrong):
-    right = "(state.cloud.is_even and not state.adaptation.disputed)"
+    right = '(state.cloud.is_even and state.adaptation.map_is != "disputed")'
     monkeypatch.setattr(Rejuvenate, "__call__", broken(Rejuvenate.__call__, right, wrong))
     with pytest.raises(AssertionError, match="off by"):
         check(errors(rng))
@@ -86,6 +86,6 @@ def test_a_dispute_is_of_one_chunk(rng):
     problem = Problem(MODEL, rng, n=300, c=100, M=M)
     ways = Crossing(Anneal(HMC(), 0.5, RESAMPLING["systematic"], lambda n: M), Escort())
     state = State(Cloud.planted(problem.theta), problem.path.memory)
-    state = state._replace(adaptation=state.adaptation._replace(disputed=True))
+    state = state._replace(adaptation=state.adaptation._replace(map_is="disputed"))
     state, _ = ways(state, problem.path, Streams.spawned(rng))
-    assert not state.adaptation.disputed
+    assert state.adaptation.map_is != "disputed"

@@ -4,7 +4,7 @@ import numpy as np
 
 from sgevidence.particles import Cloud, Genealogy, Weights
 from sgevidence.transitions import Offer
-from sgevidence.transitions._offers import is_better
+from sgevidence.transitions._crossing import is_better
 
 
 def test_what_was_offered_is_taken_if_particles_claim_clearly_less():
@@ -14,10 +14,9 @@ def test_what_was_offered_is_taken_if_particles_claim_clearly_less():
         return Cloud(np.zeros((3, 1)), Weights.ones(3), value, Genealogy.planted(3, std**2))
 
     def offer(value, std):
-        return Offer(cloud(value, std))
+        return Offer(cloud(value, std), 0)
 
     own = cloud(-10.0, 0.0).log_evidence_std
-    assert not is_better(None, cloud(-10.0, 0.1))
     for std in (0.01, 0.3, 1.0):
         least = max(3 * np.hypot(own, cloud(0.0, std).log_evidence_std), 0.5)
         assert is_better(offer(-9.99 + least, std), cloud(-10.0, 0.0))

@@ -1,0 +1,70 @@
+"""``compare --formula``: models of a data frame by their formulas."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..effects import resolved, response_of
+from ._models import Models, regression
+
+
+class FrameRows(NamedTuple):
+    """Rows of a file that formulas name the columns of."""
+
+    X: Any  #: a frame, in which the response is
+    y: None
+    sample_weight: np.ndarray | None
+    offset: np.ndarray | None
+    n_dropped: int
+
+    @classmethod
+    def of(
+        cls, data: str, formulas: list[str], sample_weight: str | None, offset: str | None, dropna: bool
+    ) -> "FrameRows":
+        """The file's rows; without those that lack a value of a column that is used, if ``dropna``.
+
+        ValueError if formulas have different responses, or a column does not exist.
+        """
+        frame = read_frame(data)
+        if len(responses := {response_of(formula) for formula in formulas}) > 1:
+            raise ValueError(
+                f"formulas have the responses {sorted(responses)}: evidences of one y are compared"
+            )
+        known = [name for name in (sample_weight, offset) if name is not None]
+        used = {*responses, *known}.union(*(resolved(formula, frame).columns for formula in formulas))
+        if lost := sorted(used - set(frame.columns)):
+            raise ValueError(f"{data} has no column {lost[0]!r}: its columns are {list(frame.columns)[:20]}")
+        kept = frame.dropna(subset=sorted(used)) if dropna else frame
+        weight, more = (None if name is None else kept[name].to_numpy() for name in (sample_weight, offset))
+        return cls(kept.drop(columns=known), None, weight, more, len(frame) - len(kept))
+
+
+def read_frame(data: str) -> Any:
+    """A file as a pandas frame, whose text is levels; ImportError tells what installs pandas."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("--formula needs pandas and formulae: pip install pandas formulae") from error
+    readers = {".csv": pandas.read_csv, ".parquet": pandas.read_parquet}
+    readers |= dict.fromkeys([".arrow", ".feather"], pandas.read_feather)
+    suffix = Path(data).suffix
+    if suffix not in readers:
+        raise ValueError(f"--formula reads one file that ends in {sorted(readers)}, got {data}")
+    return readers[suffix](data)
+
+
+def formula_models(
+    formulas: list[str], rows: FrameRows, family: str | None, standardize: bool, seed: int
+) -> Models:
+    """Each formula with each family, by default the linear regression."""
+    families = (family or "linear").split(",")
+    if "softmax" in families:
+        raise ValueError("softmax has no formulas: give --family bernoulli for two classes")
+    models: Models = {}
+    for name in families:
+        for formula in dict.fromkeys(formulas):
+            words = formula if len(families) < 2 else f"{name}: {formula}"
+            parameters = dict(formula=formula, standardize=standardize, random_state=seed)
+            models[words] = regression(name, parameters, rows)
+    return models

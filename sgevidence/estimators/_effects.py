@@ -1,0 +1,88 @@
+"""Effects that terms have found: of levels, of curves, and their shares of the variance of y.
+
+Symbols: ``theta`` = draws (M, d), ``W`` = their weights.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..effects import (
+    CODE,
+    EffectsModel,
+    Smooth,
+    group_effects,
+    levels_of_factors,
+)
+from ..particles import spread
+from ..tables import Table
+from ._terms import terms_of
+
+#: Draws of which curves and shares of variance are made, and points of a curve.
+N_DRAWS, N_POINTS = 400, 120
+
+
+def level_effects(model: Any, named: dict[str, np.ndarray]) -> list[tuple[Any, np.ndarray]]:
+    """Effects of levels with their draws (M,), those of curves left out."""
+    coding = model._units.coding
+    found = levels_of_factors(coding, named["fixed_effects"]) if "fixed_effects" in named else []
+    if "effects" in named:
+        found += list(zip(group_effects(coding)[0], named["effects"].T))
+    curves = {term.name for term in terms_of(model) if isinstance(term, Smooth)}
+    return [(effect, values) for effect, values in found if effect.term not in curves]
+
+
+def effects_table(model: Any) -> Table:
+    """Posterior mean and standard deviation of every level's effect, in the data's units."""
+    W, found = model.particle_weights_, level_effects(model, model._parameters(model.particles_))
+    mean = np.array([W @ values for _, values in found])
+    sd = np.sqrt([W @ (values - m) ** 2 for (_, values), m in zip(found, mean)])
+    names = {"term": [e.term for e, _ in found], "level": [e.level for e, _ in found]}
+    return Table(names | {"mean": mean, "sd": sd}, [effect.label for effect, _ in found])
+
+
+class CurveDraws(NamedTuple):
+    """A curve with its line, which is zero at the mean of the column, in the unit of y."""
+
+    name: str
+    x: np.ndarray  #: (n,)
+    f: np.ndarray  #: (M, n)
+
+
+def curves(model: Any) -> list[CurveDraws]:
+    """Draws of all curves of a fitted model over the range of their columns."""
+    if not model._has_terms or not (terms := [t for t in terms_of(model) if isinstance(t, Smooth)]):
+        return []
+    coding, units, named = model._units.coding, model._units.units, model.posterior_samples()
+    labels = [effect.term for effect in group_effects(coding)[0]]
+    some = np.linspace(0, len(model.particles_) - 1, N_DRAWS).astype(int)
+    found = []
+    for term in terms:
+        j, curve = coding.columns.linear.index(term.column), coding.curves[term.name]
+        low, high = curve.range
+        x = np.linspace(low, high, N_POINTS)
+        u = named["effects"][some][:, [k for k, label in enumerate(labels) if label == term.name]]
+        f = named["coef"][some, j, None] * units.scale[j] * x + u @ curve.columns(x).T
+        x = units.center[j] + units.scale[j] * x
+        found.append(CurveDraws(str(term.column), x, f))
+    return found
+
+
+def variance_shares(model: Any, X: np.ndarray) -> Table:
+    """Share of each term, and of the noise, in the sum of their variances over encoded rows (n, c).
+
+    The linear predictor is linear in the columns, so that a term's part is that of its columns alone.
+    """
+    if not isinstance(model._model, EffectsModel):
+        raise AttributeError("shares of the variance are those of a model with groups or curves")
+    theta = model.particles_[spread(model.particle_weights_, N_DRAWS)]
+    names, variance = np.array(model._units.coding.column_terms), {}
+    for name in dict.fromkeys(names[(names != "") & (names != CODE)]):
+        alone = np.where((names == name) | (names == CODE), X[:, : len(names)], 0.0)
+        variance[str(name)] = np.var(model._model.linear_predictor(theta, alone), axis=1)
+    own = model._model.parameters(theta)
+    if "noise_std" in own:
+        variance["noise"] = own["noise_std"] ** 2
+    shares = np.array(list(variance.values())) / np.sum(list(variance.values()), axis=0)
+    low, high = np.quantile(shares, [0.05, 0.95], axis=1)
+    return Table({"share": shares.mean(axis=1), "5%": low, "95%": high}, list(variance))

@@ -1,0 +1,156 @@
+"""Rows of a generalised linear model: what its family takes for X, y and what is known, and their units."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from ..effects import EffectsModel
+from ..history import Rows
+from ..models import FAMILIES, Family, FarColumns, GLMModel, Ordinal, near
+from ._input import refuse_unreadable
+from ._intercepts import intercept_center
+from ._known import WithKnown, joined, with_known
+from ._labels import categories_of, label_indices, levels_in, two_labels
+from ._linear_predictor import LinearPredictor
+from ._terms import effects_model
+from ._units import Fold, Units
+
+POISSON = FAMILIES["poisson"]
+#: Which families have a column that is known, and the verb.
+OWNERS = {"trials": "binomial has", "event": "families of times have an"}
+
+
+class GLMRows(LinearPredictor):
+    """Validated rows, units and the model of a :class:`BayesianGLM`."""
+
+    _model: GLMModel | FarColumns
+    family: Any
+    fit_intercept: bool
+    coef_scale: float
+    classes_: np.ndarray
+    _has_offset: bool
+    _takes_known = True
+
+    @property
+    def _family(self) -> Family:
+        """The default one where the parameter is none: tags are asked for before it is validated."""
+        family = self.family if isinstance(self.family, Family) else FAMILIES.get(str(self.family), POISSON)
+        if isinstance(family, Ordinal) and len(getattr(self, "classes_", ())) > 1:
+            return replace(family, n_levels=len(self.classes_))
+        return family
+
+    @property
+    def _is_classifier(self) -> bool:
+        return self._family.is_classifier
+
+    @property
+    def _fits_intercept(self) -> bool:
+        return self.fit_intercept and self._family.has_intercept
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
+        if classes is None and reset and isinstance(self._family, Ordinal):
+            classes = categories_of(y)
+        if not (reset or self._has_offset) and with_known(X).offset is not None:
+            raise ValueError(
+                "the model was fitted without an offset, and has forgotten the exposure of those rows: give "
+                "offset=0.0 in the first call for none"
+            )
+        rows = super()._rows(X, y, sample_weight, reset, classes)
+        if (words := self._doubt_of(rows)) is not None:
+            self._doubt(words)
+        return rows
+
+    def _identity(self, rows: Rows) -> np.ndarray:
+        """Censored times are other data than events at the same times."""
+        y = super()._identity(rows)
+        return np.where(rows.X[:, -1] > 0, y, -y) if self._family.known == "event" else y
+
+    def _doubt_of(self, rows: Rows) -> str | None:
+        return self._family.doubt(rows.y)  # type: ignore[arg-type]
+
+    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
+        """Offset and trials become the last columns of X."""
+        known, family = with_known(X), self._family
+        if reset:
+            self._has_offset = known.offset is not None
+        known = self._checked(known)
+        refuse_unreadable(X=known.X)
+        X, y = self._validate_pair(known.X, y, reset, y_numeric=not self._is_classifier)
+        X = joined(X, known)
+        if isinstance(family, Ordinal):
+            y = column_or_1d(y, warn=True)
+            check_classification_targets(y)
+        elif self._is_classifier:
+            y = column_or_1d(y, warn=True)
+            if (kind := type_of_target(y, input_name="y", raise_unknown=True)) != "binary":
+                words = f"Only binary classification is supported. The type of the target is {kind}"
+                raise ValueError(f"{words}: see BayesianSoftmaxRegression for more classes")
+        else:
+            family.refuse(y, *([X[:, -1]] if family.has_known else []))
+        return X, y
+
+    def _columns_of(self, X: Any) -> np.ndarray:
+        known = self._checked(with_known(X))
+        return joined(super()._columns_of(known.X), known)
+
+    def _checked(self, known: WithKnown) -> WithKnown:
+        """The known columns that the family has; all times are of events where nobody says more.
+
+        Where rows before had an offset, zero in silence would be another exposure.
+        """
+        has, family = known.given, self._family
+        if "offset" not in has and self._has_offset:
+            raise ValueError(
+                "the model was fitted with an offset: give the offset of these rows, 0.0 for none"
+            )
+        if family.known == "trials" and "trials" not in has:
+            raise ValueError("binomial needs trials=, the number of trials of each row, in every call")
+        for name, owners in OWNERS.items():
+            if name in has and family.known != name:
+                raise ValueError(f"only {owners} {name}")
+        return known._replace(event=1.0) if family.known == "event" and "event" not in has else known
+
+    def _encode(self, y: Any, reset: bool, classes: Any) -> np.ndarray:
+        """Numbers; of labels 0 and 1."""
+        if isinstance(self._family, Ordinal):
+            index = label_indices(self, y, reset, classes, of_first=levels_in, ordered=True)
+            return index.astype(np.float64)
+        if self._is_classifier:
+            index = label_indices(self, y, reset, classes, of_first=two_labels)
+            if len(self.classes_) != 2:
+                raise ValueError(f"family='bernoulli' has two classes, not {self.classes_.tolist()}")
+            return index.astype(np.float64)
+        if classes is not None:
+            raise ValueError("classes are those of family='bernoulli' and family='ordinal'")
+        if reset and hasattr(self, "classes_"):
+            del self.classes_  # of another family
+        return y.astype(np.float64, copy=False)
+
+    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GLMModel | FarColumns:
+        model = GLMModel(
+            n_features=X.shape[1] - self._has_offset - self._family.has_known,
+            family=self._family,
+            fit_intercept=self._fits_intercept,
+            coef_scale=self.coef_scale,
+            intercept_scale=self._intercept_scale,
+            has_offset=True,
+            intercept_center=0.0 if self._units is None else float(self._units.intercept_center),  # type: ignore
+        )
+        if self._has_terms:
+            model = effects_model(self, model, self._has_offset)
+        return model if isinstance(model, EffectsModel) else near(model, X)
+
+    @property
+    def _kind(self) -> str:
+        return {"identity": "numbers", "": "inputs"}.get(self._family.link, f"{self._family.link} rates")
+
+    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
+        p = len(self.columns_)
+        if self._kind == "numbers":
+            return Units.of_regression(rows, self.fit_intercept, p, fold)
+        found = Units.of_inputs(rows, p, self.fit_intercept, fold)
+        b0 = intercept_center(self._family, rows, self._has_offset, fold) if self._fits_intercept else 0.0
+        return found._replace(intercept_center=b0, kind=self._kind)

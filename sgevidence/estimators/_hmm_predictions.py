@@ -1,0 +1,209 @@
+"""Predictions of a fitted hidden Markov model: states, densities of rows, and sequences of its own."""
+
+from typing import Any
+
+import numpy as np
+
+from ..history import Rows
+from ..models import HiddenMarkovModel
+from ..particles import log_sum_exp
+from ._density import DensityEstimator
+from ._given import at_once
+from ._input import check_count, generator, refuse_unreadable
+from ._mixture import unclear_labels
+from ._sequences import positions
+
+
+class StatePredictions(DensityEstimator):
+    """Methods of hidden Markov models that take sequences, each of which starts anew."""
+
+    _model: HiddenMarkovModel
+    _is_series = True
+
+    def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Probabilities of the states given all rows of their sequence.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Sequences, one after the other.
+        lengths : array-like of int, optional
+            Rows of each sequence; None: one.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_states)
+            The mean over the posterior of the smoothed probabilities, states relabelled to common slots.
+        """
+        rows = self._sequences(X, lengths)
+        return self._average_of(rows, self._model.smoothed)
+
+    def filter(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Probabilities of the states given the rows up to each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        lengths : array-like of int, optional
+            Rows of each sequence; None: one.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_states)
+        """
+        rows = self._sequences(X, lengths)
+        return self._average_of(rows, lambda theta, rows: self._model.filtered(theta, rows)[0])
+
+    def predict(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """The most probable state of each row, given all rows of its sequence.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        lengths : array-like of int, optional
+            Rows of each sequence; None: one.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return np.argmax(self.predict_proba(X, lengths), axis=1)
+
+    def decode(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """The most probable path of states (Viterbi).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        lengths : array-like of int, optional
+            Rows of each sequence; None: one.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            The path that maximises the posterior mean of log p(X, path | parameters).  :meth:`predict`
+            maximises each row for itself, which may give a path that is impossible.
+        """
+        rows = self._sequences(X, lengths)
+        theta = self._model.canonicalize(self.particles_)
+        return self._model.path((self.particle_weights_ @ theta)[None], rows)
+
+    def score_samples(self, X: Any, lengths: Any = None) -> np.ndarray:
+        """Log predictive density of each row given the rows before it in its sequence, nats.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        lengths : array-like of int, optional
+            Rows of each sequence; None: one.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            0 of rows without an observation.  Parameters are those of the rows seen.
+        """
+        rows = self._sequences(X, lengths)
+        log_W, size = self._log_weights(), self._model.block_size(len(rows))
+        found = np.full(len(rows), -np.inf)
+        for start in range(0, len(log_W), size):
+            part = slice(start, start + size)
+            _, log_p = self._model.filtered(self.particles_[part], rows)
+            found = np.logaddexp(found, log_sum_exp(log_p + log_W[part], axis=1))
+        return found - self._log_unit * rows.weight
+
+    def score(self, X: Any, y: None = None, lengths: Any = None) -> float:
+        """Mean of :meth:`score_samples`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : None
+            Not used.
+        lengths : array-like of int, optional
+            Rows of each sequence; None: one.
+
+        Returns
+        -------
+        float
+        """
+        return float(np.mean(self.score_samples(X, lengths)))
+
+    def log_predictive(self, X: Any, y: None = None) -> float:
+        """Joint log predictive density of the rows that follow those seen, in nats.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows that continue the last sequence.
+        y : None
+            Not used.
+
+        Returns
+        -------
+        float
+        """
+        rows = self._sequences(X, None, follows=True)
+        assert self._stream is not None
+        _, log_p = self._model.filtered(self.particles_, rows, self._stream.state.alpha)
+        joint = log_sum_exp(log_p.sum(axis=0) + self._log_weights())
+        return float(joint) - self._log_unit * rows.total_weight
+
+    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """One sequence from the posterior predictive distribution, all rows from one draw of the parameters.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            Rows of the sequence.
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+        states : ndarray of shape (n_samples,)
+            State of each row, in the slots of ``transition_matrix_``.
+        """
+        self._must_be_fitted()
+        check_count(n_samples, "n_samples")
+        rng = generator(self.random_state)
+        chosen = rng.choice(len(self.particles_), p=self.particle_weights_)
+        theta = self._model.canonicalize(self.particles_)[chosen]
+        X, z = self._model.sample_rows(theta, n_samples, rng)
+        return self._as_given(X), z
+
+    def _as_given(self, X: np.ndarray) -> np.ndarray:
+        """Rows of the model in the data's units."""
+        return X if self._units is None else self._units.restored_X(X)
+
+    def _sequences(self, X: Any, lengths: Any, follows: bool = False) -> Rows:
+        """Validated rows in the units of the model, with their starts; rows that follow have none."""
+        self._must_be_fitted()
+        X, *_ = at_once(self, X, None)
+        refuse_unreadable(takes_missing=True, X=X)
+        X, _ = self._validate(X, None, False)
+        X = self._encode_X(X, False)
+        starts = positions(len(X), lengths, int(follows)) == 0
+        rows = Rows(X, starts.astype(float), self._model.observed(X).astype(float))
+        return rows if self._units is None else self._units.rows(rows)
+
+    def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
+        return self._sequences(X, None)
+
+    def _average_of(self, rows: Rows, function: Any) -> np.ndarray:
+        """Posterior mean of probabilities (n, K, M) that a function of θ and rows gives, (n, K)."""
+        theta = self._model.canonicalize(self.particles_)
+        size, out = self._model.block_size(len(rows)), np.zeros((len(rows), self._model.n_states))
+        for start in range(0, len(theta), size):
+            part = slice(start, start + size)
+            out = out + function(theta[part], rows) @ self.particle_weights_[part]
+        return out
+
+    def _replicated(self, theta: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """The observed rows of a sequence as long as X, from one θ (d,), in the data's units or as codes."""
+        new, _ = self._model.sample_rows(theta, len(X), rng)
+        known = self._model.observed(X)
+        new = np.where(X[known] < 0, X[known], new[known]) if hasattr(self, "categories_") else new[known]
+        return new if self._units is None else self._units.restored_X(new)
+
+    def _summary_notes(self) -> list[str]:
+        theta = self._model.canonicalize(self.particles_)
+        return unclear_labels(self._model.label_confusion(theta, self.particle_weights_), "states")

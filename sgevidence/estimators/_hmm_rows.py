@@ -1,0 +1,196 @@
+"""Rows of a hidden Markov model: numbers, counts or levels, their units, and the family of a state."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from ..history import Rows
+from ..models import (
+    Categorical,
+    ComponentFamily,
+    DiagonalGaussian,
+    FullGaussian,
+    HiddenMarkovModel,
+    PoissonGamma,
+    SphericalGaussian,
+)
+from ..samplers import HiddenStateEvidence
+from ._hmm_predictions import StatePredictions
+from ._input import check_count, check_prior_pair, refuse_extreme, refuse_unreadable
+from ._levels import checksum, codes_of, decoded, given_levels, levels_of
+from ._sequences import positions
+from ._units import Fold, Units, refuse_few
+
+#: Families of the components whose columns are numbers, with a mean and a variance.
+GAUSSIANS: dict[str, Any] = {
+    "gaussian": DiagonalGaussian,
+    "full": FullGaussian,
+    "spherical": SphericalGaussian,
+}
+
+
+class EmissionRows(StatePredictions):
+    """Rows of each emission."""
+
+    _takes_missing = True
+    sampler = None
+    n_states: int
+    emission: str
+    transition_concentration: float
+    stickiness: float
+    initial_concentration: float | None
+    mean_scale: float
+    variance_prior: tuple[float, float]
+    rate_prior: tuple[float, float]
+    category_concentration: float
+    categories: Any
+    condition_on: int
+    categories_: list[np.ndarray]
+    _place: int  #: rows of the last sequence, those left out among them
+
+    def _sampler(self) -> HiddenStateEvidence:
+        return HiddenStateEvidence()
+
+    def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
+        """Numbers that are there or missing by rows, counts, or levels as they came."""
+        if self.emission == "categorical":
+            if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+                raise ValueError("Complex data not supported: levels are strings or numbers")
+            return validate_data(self, X, reset=reset, dtype=object, ensure_all_finite=False), None
+        X = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
+        gaps = np.isnan(X)
+        if (partly := np.flatnonzero(gaps.any(axis=1) & ~gaps.all(axis=1))).size:
+            raise ValueError(
+                f"row {partly[0]} of X contains NaN in some columns and not in others, in all {len(partly)} "
+                "such rows: a row is observed as a whole, or missing as a whole, which is a step without "
+                "observation"
+            )
+        known = X[~gaps.any(axis=1)]
+        if not self.standardize:
+            refuse_extreme(X=known)
+        if self.emission == "poisson" and (known.size and (known.min() < 0 or np.any(known % 1))):
+            wrong = known[(known < 0) | (known % 1 != 0)][0]
+            raise ValueError(
+                f"X has the value {wrong:g}, which is no count: Negative values in data passed to a Poisson "
+                'emission, or fractions, have no likelihood; numbers are for emission="gaussian"'
+            )
+        return X, None
+
+    def _encode_X(self, X: np.ndarray, reset: bool) -> np.ndarray:
+        """Codes of levels, nan where a row has none at all."""
+        if self.emission != "categorical":
+            return X
+        if reset and self.categories is None:
+            self.categories_ = levels_of(X, "ignore")
+        elif reset:
+            self.categories_ = given_levels(self.categories, X.shape[1], "ignore")
+        codes = codes_of(X, self.categories_, "ignore", getattr(self, "feature_names_in_", None))
+        codes[np.all(codes < 0, axis=1)] = np.nan
+        return codes
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
+        """Rows whose y says where sequences start, without those that are conditioned on.
+
+        A step without observation is a row of weight zero.
+        """
+        refuse_unreadable(takes_missing=True, X=X)
+        lengths, begins = (None, False) if y is None else y
+        X = self._encode_X(self._validate(X, None, reset)[0], reset)
+        place = positions(len(X), lengths, 0 if reset or begins else self._place)
+        self._place = int(place[-1]) + 1
+        kept = place >= self.condition_on
+        X, starts = np.ascontiguousarray(X[kept]), place[kept] == self.condition_on
+        observed = ~np.all(np.isnan(X), axis=1)
+        return Rows(X, starts.astype(float), observed.astype(float))
+
+    def _identity(self, rows: Rows) -> np.ndarray:
+        """Rows, and where sequences start."""
+        levels = float(checksum(self.categories_)) if self.emission == "categorical" else 0.0
+        assert rows.y is not None
+        return np.column_stack([rows.X + levels, rows.y])
+
+    def _as_given(self, X: np.ndarray) -> np.ndarray:
+        if self.emission != "categorical":
+            return super()._as_given(X)
+        return decoded(X.astype(int), self.categories_)
+
+    # -- units and priors -----------------------------------------------------------------------
+
+    def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
+        """Levels have no unit."""
+        if self.emission != "categorical":
+            return super()._take_units(rows, may_wait, fold)
+        self._units = None
+        return True
+
+    def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
+        known = rows.take(np.flatnonzero(rows.weight > 0))
+        if self.emission != "poisson":
+            return Units.of_density(known, self.emission == "spherical", fold)
+        refuse_few(known)
+        p, n = rows.X.shape[1], len(known)
+        means = np.log((known.X.sum(axis=0) + 0.5) / n)
+        one = np.ones(p)
+        return Units(np.zeros(p), one, 0.0, 1.0, 0.0, tuple(means.tolist()), one, self._kind)
+
+    @property
+    def _kind(self) -> str:
+        kinds = {"poisson": "rows of counts", "spherical": "rows, one unit"}
+        return kinds.get(self.emission, "rows")
+
+    def _watch_units(self, rows: Rows, starts: bool) -> None:
+        """Counts have no unit that a stream could leave, and missing rows have no place in one."""
+        if self.emission != "poisson":
+            super()._watch_units(rows.take(np.flatnonzero(rows.weight > 0)), starts)
+
+    def _prior_conflict(self, rows: Rows) -> None:
+        """States are not compared with their prior, of which some of them may consist."""
+
+    def _emission_family(self, X: np.ndarray) -> ComponentFamily:
+        """The family of the rows of a state, whose features lose no digits on these."""
+        p, known = X.shape[1], X[~np.all(np.isnan(X), axis=1)]
+        if self.emission == "poisson":
+            means = np.zeros(p) if self._units is None else np.array(self._units.intercept_center)
+            return PoissonGamma(
+                check_prior_pair(self.rate_prior, "rate_prior"), tuple(np.exp(means).tolist())
+            )
+        if self.emission == "categorical":
+            n_levels = tuple(len(levels) for levels in self.categories_)
+            return Categorical(n_levels, self.category_concentration)
+        variance_prior = check_prior_pair(self.variance_prior, "variance_prior")
+        family = GAUSSIANS[self.emission](p, self.mean_scale, variance_prior)
+        return family.at(known) if len(known) else family
+
+    def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> HiddenMarkovModel:
+        return HiddenMarkovModel(
+            emission=self._emission_family(X),
+            n_states=check_count(self.n_states, "n_states"),
+            concentration=self.transition_concentration,
+            stickiness=self.stickiness,
+            initial_concentration=self.initial_concentration,
+        )
+
+    # -- reports ----------------------------------------------------------------------------------
+
+    def _state_mean(self, name: str) -> np.ndarray:
+        self._must_have_learnt(f"{name}_")
+        if name not in self._parameters(self.particles_[:1]):
+            raise AttributeError(f"there are no {name}_ with emission={self.emission!r}")
+        return self._posterior_mean_and_std(name)[0]
+
+    def _parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:
+        named = super()._parameters(theta)
+        leaves = 1.0 - np.diagonal(named["transition_matrix"], axis1=1, axis2=2)
+        return named if self.n_states == 1 else named | {"dwell_times": 1.0 / np.maximum(leaves, 1e-12)}
+
+    def _prior_notes(self) -> list[str]:
+        sticky = f", + {self.stickiness:g} to stay" if self.stickiness else ""
+        (a, b), (shape, scale) = self.rate_prior, self.variance_prior
+        of_rows = {
+            "poisson": f"rates Gamma({a:g}, {b:g})",
+            "categorical": f"levels Dirichlet({self.category_concentration:g})",
+        }.get(
+            self.emission, f"means N(0, ({self.mean_scale:g} σ)²), variances InvGamma({shape:g}, {scale:g})"
+        )
+        return self._said(f"{of_rows}, transitions Dirichlet({self.transition_concentration:g}{sticky})")

@@ -1,0 +1,191 @@
+"""Estimators with a linear predictor: columns, terms, units of coefficients and of the intercept."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from .._compat import Interval
+from ..history import Rows
+from ..tables import Table
+from ._base import EvidenceEstimator
+from ._coded_units import CodedUnits
+from ._coefficients import LinearCoefficients
+from ._conditional import ConditionalEstimator
+from ._effects import effects_table, variance_shares
+from ._input import column_indices
+from ._intercepts import LINK_SCALE
+from ._terms import (
+    coded,
+    learn_new_levels,
+    place_names,
+    plain_rows,
+    prior_words,
+    read_columns,
+    read_pair,
+    target_in,
+)
+from ._units import Fold, Units
+
+
+class LinearPredictor(LinearCoefficients, ConditionalEstimator):
+    """Estimators whose model names its parameters ``coef`` and ``intercept``."""
+
+    _model: Any  #: with ``predictive_mean``, ``predictive_std``, or ``log_probabilities``
+    columns: Any
+    terms: Sequence | None = None  #: of those that have the parameter
+    formula: str | None = None  #: of those that have the parameter
+    evidence_is_relative_ = False  #: to a null model
+    columns_: np.ndarray
+    intercept_scale: float | None
+
+    _parameter_constraints: dict = {
+        **EvidenceEstimator._parameter_constraints,
+        "columns": ["array-like", None],
+        "fit_intercept": ["boolean"],
+        "coef_scale": [Interval(Real, 0, None, closed="neither")],
+        "intercept_scale": [Interval(Real, 0, None, closed="neither"), None],
+        "standardize": ["boolean"],
+        "units": [Units, None],
+    }
+
+    def _validate_pair(self, X: Any, y: Any, reset: bool, **checks: Any) -> tuple[np.ndarray, Any]:
+        """The columns of X that the model uses, and y; scikit-learn's checks see all columns."""
+        if self._has_terms:
+            return read_pair(self, X, y, reset, **checks)
+        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", **checks)
+        if checks.get("y_numeric") and y.dtype.kind not in "fiub":
+            raise ValueError(f"y must be numbers, got {y.dtype.name}, such as {y[0]!r}")
+        self._refuse_extreme(X=X, y=np.asarray(y))
+        if reset:
+            names = getattr(self, "feature_names_in_", None)
+            self.columns_ = column_indices(self.columns, X.shape[1], names)
+            if not (len(self.columns_) or self.fit_intercept or getattr(self, "noise_std", 1.0) is None):
+                raise ValueError(
+                    "a model without columns and without an intercept has no parameters: its log evidence "
+                    "is its log-likelihood, and there is nothing to learn"
+                )
+        return self._used(X), y
+
+    def _columns_of(self, X: Any) -> np.ndarray:
+        if self._has_terms:
+            return read_columns(self, X, False)
+        return self._used(super()._columns_of(X))
+
+    @property
+    def _fits_intercept(self) -> bool:
+        return bool(self.fit_intercept)  # type: ignore[attr-defined]
+
+    @property
+    def _has_terms(self) -> bool:
+        """Whether columns are those of terms, or of a formula."""
+        return bool(self.terms) or self.formula is not None or self.evidence_is_relative_
+
+    def _learn(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None) -> Self:
+        y = target_in(self, X, y)
+        return super()._learn(X, y, sample_weight, reset=reset, classes=classes)
+
+    def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
+        if not self._has_terms:
+            return super()._take_units(rows, may_wait, fold)
+        known = super()._take_units(plain_rows(self, rows), may_wait, fold)
+        if known:
+            self._units = coded(self, rows, self._units, self._kind)  # type: ignore[assignment]
+        else:
+            self._held = rows.copy()
+        return known
+
+    def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
+        if self._has_terms and not reset:
+            learn_new_levels(self, X)
+        return super()._rows(X, y, sample_weight, reset, classes)
+
+    @property
+    def effects_(self) -> Table:
+        """Posterior mean and standard deviation of the effect of every level, one row per term and level.
+
+        ``to_frame()`` is for pandas.  Effects of a group are deviations from the population, those of a
+        factor sum to zero, and slopes are per unit of their column.
+        """
+        self._must_have_learnt("effects_")
+        if not self._has_terms:
+            raise AttributeError("effects_ are those of terms, and this model has none")
+        return effects_table(self)
+
+    def variance_shares(self, X: Any) -> Table:
+        """How much of the variance of these rows each term explains.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        Table
+            One row per column and term, and one of the noise where y is Gaussian: posterior mean ``share``
+            and its 90 % interval, ``5%`` and ``95%``.  Variances are those of the parts of the linear
+            predictor over the rows, of one draw at a time, and their sum is one; what two parts share is
+            counted for neither.
+
+        Raises
+        ------
+        AttributeError
+            If the model has neither groups nor curves.
+        """
+        return variance_shares(self, self._validate_X(X))
+
+    def _said(self, priors: str) -> list[str]:
+        return super()._said(priors + prior_words(self) if self._has_terms else priors)
+
+    @property
+    def _place_names(self) -> dict[str, list[str]]:
+        return {} if not self._has_terms else place_names(self)
+
+    @property
+    def units_(self) -> Units:
+        """Units of columns and y in which the priors are stated, for ``units=`` of another estimator."""
+        found = super().units_ if self.standardize or not self._has_terms else None
+        if found is None:
+            raise AttributeError(
+                "there are no units_ with standardize=False: priors are for numbers as given"
+            )
+        return found.units if isinstance(found, CodedUnits) else found
+
+    def _watch_units(self, rows: Rows, starts: bool) -> None:
+        if self.evidence_is_relative_:  # a constant comes before the columns
+            rows = replace(rows, X=rows.X[:, self._model.layout.n_fixed :])
+        if self.standardize:
+            super()._watch_units(rows, starts)
+
+    @property
+    def intercept_scale_(self) -> float:
+        """Prior standard deviation of the intercept that was used."""
+        self._must_have_learnt("intercept_scale_")
+        return self._intercept_scale
+
+    @property
+    def _intercept_scale(self) -> float:
+        """1 in units of y and for numbers as given; wider where the intercept is measured from the link."""
+        if self.intercept_scale is not None:
+            return float(self.intercept_scale)
+        return LINK_SCALE if self.standardize and self._kind != "numbers" else 1.0
+
+    def _known_units(self, units: Units) -> Units:
+        return units.selected(self.columns_.tolist(), self._kind)
+
+    def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
+        one = theta[None], np.ones(1), X
+        mean, std = self._model.predictive_mean(*one), self._model.predictive_std(*one)
+        if hasattr(self, "classes_"):
+            return (np.column_stack([1 - mean, mean]),)
+        return self._decode(mean), std * self._unit_of_y
+
+    @property
+    def _unit_of_y(self) -> float:
+        return 1.0 if self._units is None else self._units.y_scale
+
+    def _used(self, X: np.ndarray) -> np.ndarray:
+        return X if self.columns is None else np.take(X, self.columns_, axis=1)

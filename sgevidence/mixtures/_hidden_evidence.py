@@ -1,0 +1,155 @@
+r"""The evidence of a hidden Markov model over all K! labellings, from two halves.
+
+Each half has particles of its own, which have gone along the rows.  They are swept on as Gibbs chains, and
+the conditionals of θ given their states, labels summed over, are a plain density q (``_proposal.py``).  q of
+either half is bridged to the chains of the other (Frühwirth-Schnatter 2004), which is as sharp as states are
+known.  Where they overlap, or hold few rows, q is too thin between its conditionals, and the mean weights of
+the particles answer instead.  Few rows are summed over all sequences of states, without error.
+
+References
+----------
+S. Frühwirth-Schnatter (2004), Estimating marginal likelihoods for mixture and Markov switching models using
+bridge sampling techniques, Econometrics Journal 7, 143.
+"""
+
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from ..history import Rows
+from ..models import HiddenMarkovModel
+from ..particles import systematic
+from ..targets import Doubt, Estimate, bridge, cross_fitted
+from ._hidden_states import HiddenStates
+from ._proposal import weighed
+from ._sequence_particles import Walked, walked
+
+#: States beyond which the sum over K! labellings would take too long.
+MOST_STATES = 6
+#: Sequences of states up to which all are summed, in a tenth of a second.
+MOST_SEQUENCES = 20_000
+#: Rows · states² up to which there is an evidence, in some minutes.
+MOST_NUMBERS = 4_000_000
+#: Conditionals of q at most, draws of q for each of them, and successive draws of each chain.
+MOST_CONDITIONALS, DRAWS, LENGTH = 300, 4, 4
+#: Share of the draws and chains that carry a bridge which is trusted.
+WELL = 0.2
+#: Standard errors by which halves may differ, and nats beside these.
+SIGNIFICANT, SHARP = 3.0, 0.1
+#: Standard error of the evidence, nats, beyond which it is doubted.
+BLUNT = 1.0
+
+
+class HiddenStatePosterior(NamedTuple):
+    """Log evidence of a hidden Markov model, nats, and draws of its posterior."""
+
+    log_evidence: float
+    log_evidence_std: float
+    theta: np.ndarray  #: (n_draws, d)
+    in_use: np.ndarray  #: p(1 … K states have rows | x), (K,)
+    doubt: Doubt | None = None  #: why the answer should not be trusted as it is
+    n_likelihoods: float = 0.0  #: rows × points
+    effective: float = 1.0  #: share of draws and chains that carry the bridge
+    halves_gap: float = 0.0  #: nats that the halves differ by
+
+
+def why_no_evidence(model: HiddenMarkovModel, n_rows: int) -> str | None:
+    """The reason for which there is no evidence of so many rows; None if there is."""
+    K, most = model.n_states, MOST_NUMBERS / model.n_states**2
+    if K > MOST_STATES:
+        return f"n_states is {K}, and labellings are summed over up to {MOST_STATES} states"
+    if K > 1 and n_rows > most:
+        return f"{n_rows} rows are more than the {most:.0f} that {K} states can afford"
+    return None
+
+
+def hidden_state_evidence(
+    model: HiddenMarkovModel, rows: Rows, rng: np.random.Generator, n_draws: int = 1000
+) -> HiddenStatePosterior:
+    """Evidence and draws of the posterior.
+
+    ``rows.y`` says where sequences start; a row of nan is a step without observation.
+    """
+    problem = HiddenStates.of(model, rows)
+    if model.n_states ** len(rows) <= MOST_SEQUENCES:
+        return _summed(problem, rng, n_draws)
+    rngs = rng.spawn(2)
+    halves = [walked(problem, one) for one in rngs]
+    length = max(LENGTH, -(-n_draws // sum(half.c.shape[1] for half in halves)))
+    chains = [_followed(problem, half.c, length, one) for half, one in zip(halves, rngs)]
+    size = min(halves[0].c.shape[1], MOST_CONDITIONALS)
+    T = [one[:, :size] for one, _ in chains]
+    bridges = [
+        _bridged(problem, T_other, c.reshape(len(c), length, -1, c.shape[2])[:, :LENGTH, :size], one)
+        for (_, c), T_other, one in zip(chains, reversed(T), rngs)
+    ]
+    log_Z, std, gap, effective, doubt = _combined(halves, bridges, size)
+    T_all, c_all = (np.concatenate([one[i] for one in chains], axis=1) for i in (0, 1))
+    chosen = np.linspace(0, c_all.shape[1] - 1, n_draws).astype(int)
+    spent = sum(half.n_likelihoods for half in halves) + len(rows) * c_all.shape[1] * (2 + DRAWS)
+    theta = model.in_order(model.flat(c_all[:, chosen]))
+    return HiddenStatePosterior(log_Z, std, theta, _in_use(T_all), doubt, spent, effective, gap)
+
+
+def _followed(
+    problem: HiddenStates, c: np.ndarray, length: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """T and the points given these, of successive sweeps of chains, (K, length · C, D) each."""
+    T, points = [], []
+    for _ in range(length):
+        T.append(problem.allocate(c, rng)[0])
+        c = problem.draw(T[-1], rng)
+        points.append(c)
+    return np.concatenate(T, axis=1), np.concatenate(points, axis=1)
+
+
+def _bridged(problem: HiddenStates, T: np.ndarray, chains: np.ndarray, rng: np.random.Generator) -> Estimate:
+    """The bridge between conditionals given T and successive draws of chains (K, length, C, D)."""
+    draws = problem.draw(np.repeat(T, DRAWS, axis=1), rng)
+    log_q, _ = weighed(problem, draws, T)
+    K, length, C, D = chains.shape
+    log_p, _ = weighed(problem, chains.reshape(K, -1, D), T)
+    log_p = np.maximum(log_p, log_p.max() - 1e4)
+    return bridge(log_q, log_p.reshape(length, C))
+
+
+def _combined(
+    halves: list[Walked], bridges: list[Estimate], size: int
+) -> tuple[float, float, float, float, Doubt | None]:
+    """log Z and its standard error, what halves differ by, the share that carries bridges, and a doubt."""
+    log_Z, std, half_gap = cross_fitted(*bridges)
+    effective = min(min(one.n_effective for one in bridges) / size, 1.0)
+    by_mean = np.array([half.log_Z for half in halves])
+    gap = float(np.ptp(by_mean))
+    error = 0.5 * np.sqrt(sum(half.variance for half in halves))
+    if effective >= WELL and half_gap <= max(SIGNIFICANT * std, SHARP):
+        return log_Z, max(std, half_gap), 2 * half_gap, effective, None
+    log_mean = float(np.logaddexp(*by_mean) - np.log(2))
+    doubt, std = None, float(max(error, gap / 2))
+    if gap > 2 * SIGNIFICANT * error or std > BLUNT:
+        doubt = Doubt(
+            max(gap, std),
+            f"the log evidence may be off by {max(gap, std):.1f} nats: the posterior has parts between which "
+            f"chains hardly move, and two independent halves differ by {gap:.1f} nats",
+        )
+    return log_mean, std, gap, effective, doubt
+
+
+def _summed(problem: HiddenStates, rng: np.random.Generator, n_draws: int) -> HiddenStatePosterior:
+    """The sum over all sequences of states, of which one state has one."""
+    model, K, n = problem.model, problem.model.n_states, len(problem.F)
+    T = problem.statistics(np.array(list(product(range(K), repeat=n)), dtype=np.int16).reshape(K**n, n))
+    log_p = problem.log_joint(T)
+    log_Z = float(np.logaddexp.reduce(log_p))
+    p = np.exp(log_p - log_Z)
+    T = T[:, systematic(p / p.sum(), rng, n_draws)]
+    theta = model.in_order(model.flat(problem.draw(T, rng)))
+    return HiddenStatePosterior(log_Z, 0.0, theta, _in_use(T), n_likelihoods=float(n * len(p)))
+
+
+def _in_use(T: np.ndarray) -> np.ndarray:
+    """Shares of sequences with 1 … K states in use, by statistics (K, S, D), (K,)."""
+    K, S, _ = T.shape
+    has_rows = T[:, :, : K + 1].any(axis=2) | T[:, :, :K].any(axis=0).T
+    return np.bincount(np.sum(has_rows, axis=0), minlength=K + 1)[1:] / S

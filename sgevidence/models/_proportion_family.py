@@ -1,0 +1,87 @@
+r"""Shares between zero and one: a beta regression with the logit link.
+
+    y ~ Beta(μφ, (1 − μ)φ),    μ = 1 / (1 + e^(−η)),    Var y = μ(1 − μ) / (1 + φ)
+
+Symbols: ``mu`` = μ, ``phi`` = precision φ, ``a, b`` = μφ, (1 − μ)φ.
+
+References
+----------
+S. Ferrari, F. Cribari-Neto (2004), Beta regression for modelling rates and proportions, Journal of Applied
+Statistics 31, 799.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import autograd.numpy as anp
+import numpy as np
+from autograd.scipy.special import betaln
+from scipy.special import digamma, expit, polygamma
+
+from ._families import Family
+from ._own_priors import ROOT_UNIFORM
+
+
+@dataclass(frozen=True)
+class Beta(Family):
+    """Shares with the logit link: y ~ Beta(μφ, (1 − μ)φ), whose mean is μ = 1 / (1 + e^(−η)).
+
+    Parameters
+    ----------
+    precision : distribution
+        Prior of φ.  By default 1/√(1 + φ) is uniform: the standard deviation as a part of √(μ(1 − μ)), the
+        largest that shares of this mean can have.
+    """
+
+    precision: Any = ROOT_UNIFORM
+
+    own = {"precision": np.inf}
+    is_log_concave = False
+    is_positive = True
+    link = "logit"
+
+    def probability(self, eta: Any) -> Any:
+        """μ."""
+        return expit(eta)
+
+    def log_density(self, eta, y, phi):
+        a, b = phi / (1 + anp.exp(-eta)), phi / (1 + anp.exp(eta))
+        return (a - 1) * np.log(y) + (b - 1) * np.log1p(-y) - betaln(a, b)
+
+    def _parts(self, eta: Any, y: Any, phi: Any) -> tuple[Any, Any, Any, Any]:
+        """a, b, dμ/dη, and the distance of logit y from its mean."""
+        a, b = phi * expit(eta), phi * expit(-eta)
+        return a, b, expit(eta) * expit(-eta), np.log(y) - np.log1p(-y) - digamma(a) + digamma(b)
+
+    def score(self, eta, y, phi):
+        _, _, slope, distance = self._parts(eta, y, phi)
+        return phi * slope * distance
+
+    def curvature(self, eta, y, phi):
+        a, b, slope, distance = self._parts(eta, y, phi)
+        trigammas = polygamma(1, a) + polygamma(1, b)
+        return phi * slope * (phi * slope * trigammas - (expit(-eta) - expit(eta)) * distance)
+
+    def mean(self, eta, phi):
+        return expit(eta) + 0.0 * phi
+
+    def variance(self, eta, phi):
+        return expit(eta) * expit(-eta) / (1 + phi)
+
+    def entropy(self, eta, phi):
+        a, b = phi * expit(eta), phi * expit(-eta)
+        of_parts = (a - 1) * digamma(a) + (b - 1) * digamma(b)
+        return betaln(a, b) - of_parts + (phi - 2) * digamma(phi)
+
+    def simulate(self, eta, rng, phi):
+        tiny = np.finfo(float)
+        y = rng.beta(np.maximum(phi * expit(eta), tiny.tiny), np.maximum(phi * expit(-eta), tiny.tiny))
+        return np.clip(y, tiny.tiny, 1 - tiny.epsneg)
+
+    def refuse(self, y):
+        if np.any((y <= 0) | (y >= 1)):
+            wrong = y[(y <= 0) | (y >= 1)][0]
+            raise ValueError(
+                f"y must be shares between 0 and 1, both excluded, but has {wrong:g}: a beta density is 0 or "
+                "infinite there; successes among trials are of family='binomial'"
+            )

@@ -1,0 +1,151 @@
+r"""Counts with more zeros than their law has, or fewer: zero-inflated laws, and a hurdle.
+
+    zero-inflated    p(y) = π [y = 0] + (1 − π) law(y | η)
+    hurdle           p(0) = π,    p(y) = (1 − π) law(y | η) / (1 − law(0 | η))   where y > 0
+
+Symbols: ``share`` = π, ``q`` = probability that a zero is one of the law's, ``tau`` = mean of a count that is
+positive.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import autograd.numpy as anp
+import numpy as np
+from autograd.scipy.special import gammaln
+from scipy.special import expit
+
+from ._count_families import Counts, NegativeBinomial, Poisson
+from ._families import Family
+from ._own_priors import UNIFORM, UNIT_EXPONENTIAL
+
+#: η beyond which a Poisson has no zeros: e^(−10¹³⁰) is none, and e^(2 · 300) is still a number.
+NO_ZEROS = 300.0
+#: y of a zero, which broadcasts.
+NONE = np.zeros(1)
+#: η below which a Poisson with rate e^η is zero or one: the rest has a probability of 10⁻²⁶.
+RARE = -30.0
+
+
+class ZeroInflated(Counts):
+    """A law of counts of which a share is zero: the law's own parameters come before the share."""
+
+    law: ClassVar[Family]
+
+    def log_density(self, eta, y, *more):
+        *own, share = more
+        of_law = anp.log1p(-share) + self.law.log_density(eta, y, *own)
+        return anp.where(y == 0, anp.logaddexp(anp.log(share), of_law), of_law)
+
+    def _of_zeros(self, eta: Any, own: Any, share: Any) -> tuple[Any, Any]:
+        """Probability that a zero is one of the law's, and the law's score there."""
+        eta = np.minimum(eta, NO_ZEROS)  # beyond, the probability is zero, and 0 · ∞ no number
+        q = expit(np.log1p(-share) + self.law.log_density(eta, NONE, *own) - np.log(share))
+        return q, self.law.score(eta, NONE, *own)
+
+    def score(self, eta, y, *more):
+        *own, share = more
+        q, slope = self._of_zeros(eta, own, share)
+        return np.where(y == 0, q * slope, self.law.score(eta, y, *own))
+
+    def curvature(self, eta, y, *more):
+        *own, share = more
+        q, slope = self._of_zeros(eta, own, share)
+        at_zero = self.law.curvature(np.minimum(eta, NO_ZEROS), NONE, *own)
+        return np.where(y == 0, q * at_zero - q * (1 - q) * slope**2, self.law.curvature(eta, y, *own))
+
+    def mean(self, eta, *more):
+        *own, share = more
+        return (1 - share) * self.law.mean(eta, *own)
+
+    def variance(self, eta, *more):
+        *own, share = more
+        return (1 - share) * (self.law.variance(eta, *own) + share * self.law.mean(eta, *own) ** 2)
+
+    def simulate(self, eta, rng, *more):
+        *own, share = more
+        return self.law.simulate(eta, rng, *own) * (rng.random(np.shape(eta)) >= share)
+
+
+@dataclass(frozen=True)
+class ZeroInflatedPoisson(ZeroInflated):
+    """Counts of which a share π are zero whatever the rate: p(y) = π [y = 0] + (1 − π) Poisson(y | e^η).
+
+    Parameters
+    ----------
+    share_of_zeros : distribution
+        Prior of π: uniform by default.  Zeros of the Poisson part come on top.
+    """
+
+    share_of_zeros: Any = UNIFORM
+
+    own = {"share_of_zeros": 1.0}
+    law = Poisson()
+    is_log_concave = False
+
+
+@dataclass(frozen=True)
+class ZeroInflatedNegativeBinomial(ZeroInflated):
+    """Overdispersed counts of which a share π are zero whatever the rate.
+
+    Parameters
+    ----------
+    dispersion : distribution
+        Prior of α, as of :class:`NegativeBinomial`: Exp(1) by default.
+    share_of_zeros : distribution
+        Prior of π: uniform by default.  Zeros of the negative binomial part come on top.
+    """
+
+    dispersion: Any = UNIT_EXPONENTIAL
+    share_of_zeros: Any = UNIFORM
+
+    own = {"dispersion": np.inf, "share_of_zeros": 1.0}
+    law = NegativeBinomial()
+    is_log_concave = False
+
+
+@dataclass(frozen=True)
+class HurdlePoisson(Counts):
+    """Counts that are zero with probability π; the others have a Poisson law of rate e^η without zero.
+
+    Parameters
+    ----------
+    share_of_zeros : distribution
+        Prior of π: uniform by default.  There are no other zeros, and they say nothing of the rate.
+    """
+
+    share_of_zeros: Any = UNIFORM
+
+    own = {"share_of_zeros": 1.0}
+    is_log_concave = False
+
+    def log_density(self, eta, y, share):
+        some = anp.log(-anp.expm1(-anp.exp(anp.maximum(eta, RARE))))
+        truncated = y * eta - anp.exp(eta) - gammaln(y + 1) - anp.where(eta > RARE, some, eta)
+        return anp.where(y == 0, anp.log(share) + 0.0 * y, anp.log1p(-share) + truncated)
+
+    @staticmethod
+    def _tau(eta: Any) -> Any:
+        rate = np.maximum(np.exp(eta), 1e-300)
+        return rate / -np.expm1(-rate)
+
+    def score(self, eta, y, share):
+        return np.where(y == 0, 0.0, y - self._tau(eta))
+
+    def curvature(self, eta, y, share):
+        tau = self._tau(eta)
+        return np.where(y == 0, 0.0, tau * (1 - tau * np.exp(-np.exp(eta))))
+
+    def mean(self, eta, share):
+        return (1 - share) * self._tau(eta)
+
+    def variance(self, eta, share):
+        square = (1 - share) * self._tau(eta) * (1 + np.exp(eta))
+        return square - self.mean(eta, share) ** 2
+
+    def simulate(self, eta, rng, share):
+        """A first arrival before the end, and a Poisson number of others after it."""
+        rate = np.exp(eta)
+        rest = rate + np.log1p(rng.random(np.shape(eta)) * np.expm1(-rate))
+        others = Poisson().simulate(np.log(np.maximum(rest, np.finfo(float).tiny)), rng)
+        return (1 + others) * (rng.random(np.shape(eta)) >= share)

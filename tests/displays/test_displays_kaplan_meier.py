@@ -1,0 +1,63 @@
+"""Kaplan and Meier's estimate against published tables, and the picture beside predictions."""
+
+import numpy as np
+import pytest
+from mutants import broken
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sgevidence import BayesianGLM, SurvivalDisplay
+from sgevidence.displays._kaplan_meier import KaplanMeier
+
+#: Remission in weeks under 6-mercaptopurine, 9 relapses and 12 censored (Freireich et al. 1963).
+WEEKS = np.array([6, 6, 6, 7, 10, 13, 16, 22, 23, 6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35], dtype=float)
+RELAPSED = np.arange(21) < 9
+#: S and its standard error (Kalbfleisch and Prentice 2002, section 1.4, and most textbooks since).
+TABLE = {
+    6: (0.857, 0.0764),
+    7: (0.807, 0.0869),
+    10: (0.753, 0.0963),
+    13: (0.690, 0.1068),
+    16: (0.627, 0.1141),
+    22: (0.538, 0.1282),
+    23: (0.448, 0.1346),
+}
+
+
+def check_table():
+    found = KaplanMeier.of(WEEKS, RELAPSED, level=0.6827)
+    assert found.times.tolist() == [0, *TABLE]
+    S, error = np.array(list(TABLE.values())).T
+    np.testing.assert_allclose(found.survival[1:], S, atol=6e-4)
+    half = (np.log(-np.log(found.low[1:])) - np.log(-np.log(found.high[1:]))) / 2  # error / (S |log S|)
+    np.testing.assert_allclose(half * S * -np.log(S), error, atol=4e-4)
+
+
+def test_remission_of_leukaemia():
+    check_table()
+
+
+def test_a_row_that_is_not_at_risk_is_seen(monkeypatch):
+    monkeypatch.setattr(KaplanMeier, "of", classmethod(broken(KaplanMeier.of.__func__, "y >= t", "y > t")))
+    with pytest.raises(AssertionError):
+        check_table()
+
+
+def test_lines_are_means_over_groups():
+    X = np.random.default_rng(0).standard_normal((42, 2))
+    t, event = np.r_[WEEKS, WEEKS / 3], np.r_[RELAPSED, RELAPSED]
+    groups = np.repeat(["b", "a"], 21)
+    model = BayesianGLM("weibull", random_state=0).fit(X, t, event=event)
+    display = SurvivalDisplay.from_estimator(model, X, t, event=event, groups=groups)
+    assert display.names == ["a", "b"]
+    lines = {line.get_label(): line for line in display.ax_.lines}
+    at, drawn = lines["b"].get_data()
+    np.testing.assert_allclose(drawn, model.predict_survival(X[:21], at).mean(axis=0))
+    steps = display.ax_.lines[3].get_ydata()
+    assert steps[:-1] == pytest.approx(KaplanMeier.of(WEEKS, RELAPSED).survival)
+    scaled = make_pipeline(StandardScaler(), BayesianGLM("weibull", random_state=0))
+    scaled.fit(10 * X, t, bayesianglm__event=event)
+    same = SurvivalDisplay.from_estimator(scaled, 10 * X, t, event=event, groups=groups)
+    np.testing.assert_allclose(same.survival, display.survival, atol=0.02)
+    with pytest.raises(TypeError, match="predicts no survival"):
+        SurvivalDisplay.from_estimator(BayesianGLM("gamma").fit(X, t), X, t)
