@@ -11,6 +11,7 @@ from sgevidence.history import Rows
 from sgevidence.models import CustomModel
 from sgevidence.targets import _cubature as cubature
 from sgevidence.targets import proposal
+from sgevidence.targets._answer import Answer, Declined
 from sgevidence.targets._boxes import Boxes, rule
 from sgevidence.targets._cubature import cubature_answer
 
@@ -102,7 +103,7 @@ def check(case, seed=0):
     with np.errstate(all="ignore"):
         found = cubature_answer(model, NOTHING, np.random.default_rng(seed), 1000)
     assert model.n_calls <= 1.2 * cubature.MAX_EVALUATIONS[d - 1]
-    assert found is not None and found.theta.shape == (1000, d)
+    assert isinstance(found, Answer) and found.theta.shape == (1000, d)
     assert abs(found.log_evidence - log_Z) < max(4 * found.log_evidence_std, 0.01)
     assert 1e-3 < found.log_evidence_std <= 0.03
     return found, model.n_calls
@@ -143,7 +144,8 @@ def test_draws_have_the_moments_of_the_posterior(case):
 )
 def test_boxes_decline_what_they_cannot_hold(d, log_likelihood):
     with np.errstate(all="ignore"):
-        assert cubature_answer(Normals(d, log_likelihood), NOTHING, np.random.default_rng(0), 100) is None
+        found = cubature_answer(Normals(d, log_likelihood), NOTHING, np.random.default_rng(0), 100)
+        assert isinstance(found, Declined)
 
 
 @pytest.mark.parametrize("d", [1, 2, 3])
