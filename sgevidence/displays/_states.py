@@ -17,11 +17,11 @@ class StatesDisplay:
     series : ndarray of shape (n_samples,)
         One column of the rows; indices of levels of a categorical one.
     probabilities : ndarray of shape (n_samples, n_states)
-        Of the states given all rows.
+        Probabilities of the states given all rows.
     starts : array-like of int, default=()
         First rows of further sequences.
     name : str, default="series"
-        Of the column.
+        Name of the column.
 
     Attributes
     ----------

@@ -90,14 +90,14 @@ class Model(ABC):
     #: The log posterior is concave in θ, and Hessians are closed forms.
     is_log_concave: bool = False
 
-    #: Whether the prior of its coordinates is a standard normal.
-    has_normal_coordinates: bool = False
-
     #: Columns given which the prior of the others is normal, where the prior says so.
     hyperparameters: np.ndarray | None = None
 
     #: Climbs from elsewhere that must all end at one mode before it counts as the only one; 0: no such model.
     n_mode_checks: int = 0
+
+    #: Whether the prior of its coordinates is a standard normal.
+    has_normal_coordinates: bool = False
 
     @property
     def slots(self) -> np.ndarray | None:

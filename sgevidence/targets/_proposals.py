@@ -25,6 +25,7 @@ def proposal(model: Model) -> Answers | None:
         return lambda model, rows, rng, size: exact_answer(model, model.sums(rows), rng, size)
     if model.is_log_concave:
         return log_concave_answer
-    if model.has_normal_coordinates and model.n_params <= MAX_PARAMETERS:
-        return cubature_answer
-    return one_mode_answer if model.n_mode_checks else None
+    if model.n_mode_checks:
+        return one_mode_answer
+    is_small = model.has_normal_coordinates and model.n_params <= MAX_PARAMETERS
+    return cubature_answer if is_small else None
