@@ -66,7 +66,6 @@ class Adaptation(NamedTuple):
     #: "disputed", it was refused for weights that may be high by chance
     map_is: str = ""
     asked: float = 0.0  #: rows, by total weight, when a density was last asked for an answer
-    declined: str = ""  #: why it had none then
     checks: Checks = Checks()
     rivals: Watchlist | None = None  #: what may overtake the particles; None: nothing is known
     #: draws of the prior, while all of them find the rows seen equally likely; nan once they differ
@@ -104,6 +103,7 @@ class State(NamedTuple):
     ell: np.ndarray | None = None
     answered: Answered = Answered()
     offered: Offer | None = None
+    declined: str = ""  #: why a density had no answer when it was last asked
 
     @property
     def n_rows(self) -> int:

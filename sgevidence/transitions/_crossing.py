@@ -124,6 +124,10 @@ class Crossing(NamedTuple):
             asked = self.from_all_rows(before, path, rng)
             infos.append(asked.info)
             offered = asked.state.offered or state.offered
+            if path.model.has_one_mode:  # one that declines is asked again when the rows have doubled
+                state = state._replace(
+                    adaptation=state.adaptation._replace(asked=asked.state.adaptation.asked)
+                )
             step = asked if asked.crossed else step._replace(state=state._replace(offered=offered))
         state = step.state.foreseen(before, path)
         spent = state.adaptation.checks.spent + sum(map(cost, infos))
@@ -149,7 +153,7 @@ class Crossing(NamedTuple):
             check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
         step = from_all(state._replace(pending=None, ell=None), path, rng)
         if not step.crossed:
-            return state._replace(adaptation=step.state.adaptation, offered=step.state.offered), []
+            return state._replace(adaptation=step.state.adaptation, offered=step.state.offered, declined=step.state.declined), []
         return self._committed(step, path, rng), [step.info]
 
     def _cloud_of_few(self, state: State, model: Model, rows: Rows, rng: Streams) -> Cloud | None:
