@@ -51,8 +51,8 @@ def numbers(X: Any, name: Any) -> np.ndarray:
     found = column(X, getattr(name, "column", name))
     if found.dtype.kind in "Mm" and len(found):
         raise TypeError(
-            f"column {name!r} has dates or durations, {found[0]} in row 0, whose numbers depend on their unit:"
-            " give numbers, such as the days since the first"
+            f"column {name!r} has dates or durations, {found[0]} in row 0, whose numbers depend on their "
+            "unit: give numbers, such as the days since the first"
         )
     try:
         found = found.astype(np.float64)
