@@ -6,21 +6,29 @@ Every display is made as scikit-learn's are: ``from_estimator`` or ``from_estima
 ``figure_`` are for changes.  The colours can be told apart by the colour-blind, and the lines in print.
 """
 
+from pathlib import Path
+
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from sklearn.datasets import load_diabetes, load_iris
 
 from sgevidence import (
+    SGAIS,
+    BayesianGLM,
     BayesianGMM,
     BayesianLinearRegression,
     CoefficientsDisplay,
     ComparisonDisplay,
+    EffectsDisplay,
     EvidenceDisplay,
     EvidenceModelAverager,
     MixtureDisplay,
     ModelProbabilitiesDisplay,
     RunDisplay,
+    SmoothDisplay,
     SurpriseDisplay,
+    SurvivalDisplay,
     WeightsDisplay,
 )
 
@@ -63,11 +71,34 @@ linear = BayesianLinearRegression(random_state=0).fit(X, y)
 CoefficientsDisplay.from_estimator(linear)
 
 # %%
+# Groups, curves, times until an event
+# ------------------------------------
+# The slopes of 18 drivers who sleep little, a curve of their reaction times with its band, and the remission
+# of children with leukaemia beside the Kaplan–Meier estimate.
+
+DATA = Path(__file__).parent / "data"
+drivers = pd.read_csv(DATA / "sleepstudy.csv")
+slopes = "reaction ~ days + (1 + days | subject)"
+people = BayesianLinearRegression(formula=slopes, random_state=0).fit(drivers)
+EffectsDisplay.from_estimator(people, term="days | subject")
+SmoothDisplay.from_estimator(
+    BayesianLinearRegression(formula="reaction ~ s(days)", random_state=0).fit(drivers)
+)
+
+children = pd.read_csv(DATA / "leukaemia.csv")
+weeks, relapse = children["weeks"], children["relapse"]
+weibull = BayesianGLM("weibull", formula="weeks ~ treatment", random_state=0)
+weibull.fit(children, weeks, event=relapse)
+SurvivalDisplay.from_estimator(weibull, children, weeks, event=relapse, groups=children["treatment"])
+
+# %%
 # How the run went
 # ----------------
-# Particles, effective sample size and moves along the run: what to look at when an error bar is large.
+# Particles, effective sample size and moves along the run: look at them when an error bar is large.  Here
+# is a regression that is annealed although its evidence is known exactly.
 
-RunDisplay.from_estimator(linear)
+annealed = BayesianLinearRegression(sampler=SGAIS(proposal=None), random_state=0).fit(X, y)
+RunDisplay.from_estimator(annealed)
 
 # %%
 # A surprise

@@ -16,7 +16,7 @@ from sgevidence import EvidenceFeatureSelector, InclusionProbabilitiesDisplay
 X, y = load_diabetes(return_X_y=True, as_frame=True)
 X, y = (X - X.mean()) / X.std(), (y - y.mean()) / y.std()
 selector = EvidenceFeatureSelector().fit(X, y)
-print(selector.models_[["size", "log_evidence", "probability"]].head(8).round(3))
+print(selector.models_.head(8))
 
 # %%
 # No subset stands out: the best one has a quarter of the probability.  Sex, body mass index, blood pressure

@@ -17,11 +17,12 @@ from .displays import (
     PredictiveCheckDisplay,
     RunDisplay,
     SmoothDisplay,
+    StatesDisplay,
     SurpriseDisplay,
     SurvivalDisplay,
     WeightsDisplay,
 )
-from .effects import Factor, Group, Interaction, Smooth
+from .effects import Factor, Group, Interaction, Smooth, sub_formulas
 from .estimators import (
     BayesianAutoregression,
     BayesianCategoricalMixture,
@@ -34,7 +35,7 @@ from .estimators import (
     RowSource,
     merge,
 )
-from .exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError, SavedFileError
+from .exceptions import CallLimitError, DivergenceError, EvidenceWarning, ImpossibleRowsError, SavedFileError
 from .feature_selection import EvidenceFeatureSelector
 from .io import load, save, to_arviz
 from .model_selection import (
@@ -82,6 +83,7 @@ __all__ = [
     "Factor",
     "Smooth",
     "Interaction",
+    "sub_formulas",
     "Dirichlet",
     "LKJ",
     "EvidenceModelAverager",
@@ -102,6 +104,7 @@ __all__ = [
     "ModelProbabilitiesDisplay",
     "PredictiveCheckDisplay",
     "RunDisplay",
+    "StatesDisplay",
     "SurpriseDisplay",
     "SurvivalDisplay",
     "MixtureDisplay",
@@ -138,6 +141,7 @@ __all__ = [
     "Exact",
     "UntilPrecise",
     "DivergenceError",
+    "CallLimitError",
     "EvidenceWarning",
     "ImpossibleRowsError",
     "SavedFileError",

@@ -12,11 +12,7 @@ import sgevidence.kernels
 import sgevidence.monitoring
 
 ROOT = Path(__file__).parents[1]
-LABORATORY = {"algorithm"}  # for those who read the code
-PAGES = [
-    ROOT / "README.md",
-    *(page for page in sorted(ROOT.glob("docs/*.md")) if page.stem not in LABORATORY),
-]
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]  # docs/notes is for those who work on the code
 
 #: A sentence has a subject first.  Questions are allowed: their sentence ends with "?".
 OPENS_BADLY = re.compile(

@@ -8,7 +8,7 @@ rows that fit the cache).  With --moments all that can (and nothing else) also g
 rows, a trick that only this model allows.  A peer that is not done after --timeout seconds is stopped and its
 time extrapolated, which the table marks.  Peers that are not installed are left out:
 
-    pip install sgevidence[bench]        # dynesty, ultranest
+    pip install ".[bench]"       # dynesty, ultranest
     pip install --no-deps particles      # its numpy<2 pin is out of date
 """
 

@@ -8,7 +8,7 @@ def main() -> None:
     try:
         from ._app import app
     except ImportError as error:
-        sys.exit(f"the command line needs more packages ({error}): pip install 'sgevidence[cli]'")
+        sys.exit(f"the command line needs more packages ({error}): pip install typer rich skops pyarrow")
     app()
 
 

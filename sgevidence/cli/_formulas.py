@@ -56,7 +56,7 @@ def read_frame(data: str, text: TextFormat) -> Any:
     try:
         import pandas
     except ImportError as error:
-        raise ImportError("--formula needs pandas and formulae: pip install 'sgevidence[formula]'") from error
+        raise ImportError("--formula needs pandas and formulae: pip install pandas formulae") from error
     options = text._asdict()
     readers: dict[str, Any] = {
         ".csv": partial(pandas.read_csv, **options | {"sep": text.sep or ","}),

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators import places
-from ._drawn import drawn
+from ._drawn import drawn, feature_names
 from ._style import GREY, axes, intervals, marker_style, name_rows
 
 
@@ -16,10 +15,11 @@ class CoefficientsDisplay:
     Parameters
     ----------
     draws : ndarray of shape (M, n_classes, n_features)
-        Posterior draws; one class for a regression.
+        Posterior draws; one class for a regression, and for a logistic one.
     features : sequence of str
         Names of the columns.
     classes : sequence of str
+        Classes that the coefficients make more probable.
 
     Attributes
     ----------
@@ -66,9 +66,12 @@ class CoefficientsDisplay:
             raise ValueError(f"{type(model).__name__} has no coefficients, only {sorted(named)}")
         draws = named["coef"]
         classes = [str(c) for c in model.classes_] if draws.ndim == 3 else [""]
-        features = [str(name) for name in places(model, "feature", draws.shape[-1])]
+        features = feature_names(estimator, model, draws.shape[-1])
+        of_one = draws.ndim == 2 and len(getattr(model, "classes_", ())) == 2
         return cls(
-            draws=draws.reshape(len(draws), len(classes), len(features)), features=features, classes=classes
+            draws=draws.reshape(len(draws), len(classes), len(features)),
+            features=features,
+            classes=[str(model.classes_[1])] if of_one else classes,
         ).plot(ax)
 
     def plot(self, ax: Any = None) -> "CoefficientsDisplay":
@@ -90,7 +93,8 @@ class CoefficientsDisplay:
         for k, (name, offset) in enumerate(zip(self.classes, offsets)):
             intervals(ax, self.draws[:, k], np.arange(p) + offset, name or None, **marker_style(k))
         name_rows(ax, self.features)
-        ax.set_xlabel("coefficient (mean, 50 % and 90 % interval)")
+        whose = f" of class {self.classes[0]}" if K == 1 and self.classes[0] else ""
+        ax.set_xlabel(f"coefficient{whose} (mean, 50 % and 90 % interval)")
         if K > 1:
             ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), title="class")
         return self

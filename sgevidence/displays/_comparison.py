@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..model_selection import compare
-from ._style import COLORS, FAR, GREY, axes, name_rows, number
+from ._style import COLORS, FAR, GREY, axes, is_thin, name_rows, number
 
 
 class ComparisonDisplay:
@@ -90,7 +90,7 @@ class ComparisonDisplay:
         bars = n_std * np.asarray(self.table["difference_std"])
         ax.axvline(0, color=GREY, linewidth=0.8, linestyle=":")
         near = difference >= -FAR
-        style = dict(color=COLORS[0], markersize=6, capsize=3, elinewidth=1.4)
+        style: dict[str, Any] = dict(color=COLORS[0], markersize=6, capsize=3, elinewidth=1.4)
         ax.errorbar(difference[near], rows[near], xerr=bars[near], fmt="o", **style)
         self._draw_far(ax, rows[~near], difference[~near])
         name_rows(ax, names)
@@ -98,8 +98,12 @@ class ComparisonDisplay:
         right.set_yticks(rows, [self._probability(k) for k in range(len(names))])
         right.tick_params(length=0)
         right.spines["right"].set_visible(False)
-        ax.text(1.02, 1.01, "probability", transform=ax.transAxes, color=GREY)
-        ax.set_xlabel(f"log evidence minus that of {names[0]} (nats, ± {n_std:g} standard errors)")
+        ranges = any(" to " in text.get_text() for text in right.get_yticklabels())
+        head = "probability" + "\n(interval of its error)" * ranges
+        ax.text(1.02, 1.01, head, transform=ax.transAxes, color=GREY)
+        thin = is_thin(ax, bars[near], style["markersize"], axis=0)
+        hidden = ", shorter than the marks" * thin
+        ax.set_xlabel(f"log evidence minus that of {names[0]}\n(nats, ± {n_std:g} standard errors{hidden})")
         return self
 
     @staticmethod

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..model_selection import named_models
 from ._drawn import drawn
-from ._style import BAND, FAR, axes, legend, line_style, number
+from ._style import BAND, FAR, axes, is_thin, legend, line_style, note, number
 
 
 class EvidenceDisplay:
@@ -130,7 +130,7 @@ class EvidenceDisplay:
             By default of a new figure.
         relative : bool, default=False
             Draw differences to the model that is best in the end, with the band of the difference, and down
-            to −20 nats; the names tell the last difference.
+            to −20 nats; the number in brackets beside a name is its last difference.
         n_std : float, default=2.0
             Half the width of the band, in standard errors.
         **line_params : dict
@@ -142,19 +142,23 @@ class EvidenceDisplay:
         """
         ax = axes(self, ax, figsize=(6.4, 4.0))
         best = max(self.paths, key=lambda name: self.paths[name]["log_evidence"][-1])
+        widest = 0.0
         for k, (name, path) in enumerate(self.paths.items()):
             n, value, std = from_no_rows(path)
             if relative:
                 n, value, std = _less(n, value, std, from_no_rows(self.paths[best]), name == best)
             label = f"{name} ({number(value[-1])})" if relative and name != best else name
             line = ax.plot(n, value, label=label, **(line_style(k) | line_params))[0]
+            widest = max(widest, n_std * float(np.max(std)))
             ax.fill_between(n, value - n_std * std, value + n_std * std, color=line.get_color(), **BAND)
         ax.set(xlabel="rows seen", ylabel="log evidence (nats)")
         if relative:
             ax.set_ylabel(f"log evidence minus that of {best} (nats)")
             ax.set_ylim(bottom=max(ax.get_ylim()[0], -FAR))
         ax.set_xlim(left=0)
-        legend(ax, len(self.paths))
+        legend(ax, len(self.paths), title="model (nats at the end)" if relative else None)
+        thin = is_thin(ax, np.array([widest]), line.get_linewidth(), axis=1)
+        note(ax, f"± {n_std:g} standard errors" + (", thinner than the lines" if thin else ""))
         return self
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._drawn import drawn
+from ._drawn import drawn, feature_names
 from ._style import COLORS, GREY, axes, name_rows
 
 
@@ -55,11 +55,10 @@ class InclusionProbabilitiesDisplay:
         """
         model = drawn(cls, estimator, "inclusion_probabilities_")
         check_is_fitted(model)
-        names = getattr(model, "feature_names_in_", [f"x{j}" for j in range(model.n_features_in_)])
         shown = cls(
             probabilities=model.inclusion_probabilities_,
             selected=model.get_support(),
-            names=[str(name) for name in names],
+            names=feature_names(estimator, model, model.n_features_in_),
         )
         return shown.plot(ax)
 

@@ -16,6 +16,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "0.45"
 #: Bands must not hide each other.
 BAND = dict(alpha=0.2, linewidth=0)
+POINTS_PER_INCH = 72.0
 #: Nats beyond which a model is out of the race, and only its number is of interest: one in 5 · 10⁸.
 FAR = 20.0
 
@@ -25,9 +26,7 @@ def pyplot(display: object) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        raise ImportError(
-            f"{type(display).__name__} needs matplotlib: pip install 'sgevidence[plot]'"
-        ) from error
+        raise ImportError(f"{type(display).__name__} needs matplotlib: pip install matplotlib") from error
     return plt
 
 
@@ -56,11 +55,23 @@ def number(value: float) -> str:
     return f"{value:.1f}".replace("-", "\N{MINUS SIGN}")
 
 
-def legend(ax: Any, n: int) -> None:
-    """Inside where few names leave room, otherwise on the right."""
+def legend(ax: Any, n: int, title: str | None = None) -> None:
+    """Inside where few names leave room, otherwise on the right; the title says what stands beside a name."""
     if n > 1:
         beside: dict[str, Any] = dict(loc="upper left", bbox_to_anchor=(1.0, 1.0)) if n > 5 else {}
-        ax.legend(frameon=False, **beside)
+        ax.legend(frameon=False, title=title, **beside)
+
+
+def note(ax: Any, text: str) -> None:
+    """Small print above the axes, on the right."""
+    ax.text(1.0, 1.01, text, transform=ax.transAxes, ha="right", color=GREY, fontsize="small")
+
+
+def is_thin(ax: Any, half_widths: np.ndarray, points: float, axis: int) -> bool:
+    """Whether no band or bar, of these half widths along an axis, is wider than a line or a mark."""
+    low, high = (ax.get_xlim, ax.get_ylim)[axis]()
+    inches = (ax.figure.get_size_inches() * ax.get_position().size)[axis]
+    return bool(2 * np.max(half_widths, initial=0.0) / (high - low) * inches * POINTS_PER_INCH < points)
 
 
 def intervals(ax: Any, draws: np.ndarray, places: np.ndarray, label: str | None, **style: Any) -> None:

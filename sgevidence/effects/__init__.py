@@ -15,6 +15,7 @@ from ._model import EffectsModel
 from ._names import divisors, fixed_effects, group_effects, levels_of_factors
 from ._noise import Flat, Known, RootInverseGamma
 from ._smooth import Smooth
+from ._sub_formulas import sub_formulas
 
 __all__ = [
     "GROUP_SCALE",
@@ -50,4 +51,5 @@ __all__ = [
     "resolved",
     "response_of",
     "scale_of",
+    "sub_formulas",
 ]

@@ -56,7 +56,6 @@ class GaussianPosterior:
             raise
 
     def _is_noiseless(self, z: np.ndarray) -> bool:
-        """Whether the columns leave nothing of y."""
         variance = LEAST_NOISE**2 * self.sums.y2 / self.sums.n
         try:
             found = conditional(self.layout, self.sums, self.layout.factors(z), np.sqrt([variance]))

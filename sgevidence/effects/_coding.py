@@ -9,7 +9,8 @@ A linear effect belongs to every column that no ``Factor`` or ``Group`` names, a
 product is made of it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,13 +38,7 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, X: Any, terms: Sequence[Term], columns: Sequence | None = None) -> "Columns":
-        """A reader for the first rows; ``columns`` are linear effects, by default all that are not of levels.
-
-        Raises
-        ------
-        ValueError, TypeError
-            For what is not a term, and for columns that X does not have.
-        """
+        """A reader for the first rows; ``columns`` are linear effects, by default all but levels."""
         for term in terms:
             check(term)
         factors = {part.column: part for term in terms for part in parts(term) if isinstance(part, Factor)}
@@ -220,12 +215,20 @@ def check(term: Any) -> None:
         raise TypeError(f"terms are Group, Factor, Smooth and Interaction, got {term!r}")
     for part in parts(term):
         scale = getattr(part, "scale", None)
-        if scale is not None and not (np.isreal(scale) and 0 < scale < np.inf):
+        is_number = isinstance(scale, Real) and not isinstance(scale, bool) and 0 < float(scale) < np.inf
+        if scale is not None and not is_number:
             raise ValueError(f"the scale of a term must be a positive number, got {scale!r}")
+        categories = getattr(part, "categories", None)
+        if isinstance(categories, str) or not (categories is None or isinstance(categories, Iterable)):
+            raise TypeError(f"categories must be a sequence of levels or None, got {categories!r}")
+        if not isinstance(getattr(part, "correlated", True), bool | np.bool_):
+            raise TypeError(f"correlated must be True or False, got {part.correlated!r}")
     if isinstance(term, Group) and not term.effects:
         raise ValueError(f"Group({term.column!r}, intercept=False) has no effects: give by=")
-    if isinstance(term, Smooth) and term.n_basis < DEGREES_OF_A_CURVE:
-        raise ValueError(f"n_basis must be at least {DEGREES_OF_A_CURVE}, got {term.n_basis!r}")
+    if isinstance(term, Smooth) and not (
+        isinstance(term.n_basis, Integral) and term.n_basis >= DEGREES_OF_A_CURVE
+    ):
+        raise ValueError(f"n_basis must be a whole number from {DEGREES_OF_A_CURVE} on, got {term.n_basis!r}")
 
 
 #: Least number of splines of a curve: two dimensions are the line.

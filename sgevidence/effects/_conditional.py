@@ -212,7 +212,6 @@ def log_normal(x: np.ndarray) -> np.ndarray:
 
 
 def conditional_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int) -> Answer:
-    """Evidence and draws; ArithmeticError where the points do not suffice."""
     f = ConditionalGaussian(model, rows)
     start = np.full(model.layout.n_hyperparameters + model.n_own, -0.5)
     f.remember(start)

@@ -50,7 +50,6 @@ class Factor(NamedTuple):
 
     @property
     def prior_scale(self) -> float:
-        """Standard deviation of a contrast."""
         return SCALE if self.scale is None else self.scale
 
     @property

@@ -18,8 +18,6 @@ def parted(named: dict[str, np.ndarray], n_linear: int) -> dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class LinearModelWithTerms(LinearModel):
-    """A linear regression of which the first columns are those of the user."""
-
     n_linear: int = 0
 
     def parameters(self, theta):
@@ -28,8 +26,6 @@ class LinearModelWithTerms(LinearModel):
 
 @dataclass(frozen=True)
 class GLMWithTerms(GLMModel):
-    """A GLM of which the first columns are those of the user."""
-
     n_linear: int = 0
 
     def parameters(self, theta):

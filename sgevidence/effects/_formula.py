@@ -34,20 +34,12 @@ class Formula(NamedTuple):
 
 def response_of(text: str) -> str:
     """The column on the left."""
-    return _name(_parsed(text).response.term.components[0], "the response")
+    return _name(parsed(text).response.term.components[0], "the response")
 
 
 def resolved(text: str, X: Any) -> Formula:
-    """The formula for a frame, whose columns of strings and categories become factors.
-
-    Raises
-    ------
-    ImportError
-        Without ``formulae``.
-    ValueError
-        For what cannot be parsed, or is none of the functions above.
-    """
-    tree = _parsed(text)
+    """The formula for a frame, whose columns of strings become factors; ValueError for what it cannot say."""
+    tree = parsed(text)
     linear: list[Any] = []
     terms: list[Any] = []
     groups: dict[Any, list[Any]] = {}
@@ -77,7 +69,7 @@ def resolved(text: str, X: Any) -> Formula:
     for key, effects in groups.items():
         slopes = tuple(effect for effect in effects if effect is not None)
         group = Group(key, by=slopes or None, intercept=None in effects)
-        n_parts = len(re.findall(rf"\|\s*{re.escape(group.label)}\s*\)", text))
+        n_parts = count_parts(text, group.label)
         if 1 < n_parts < len(effects):
             raise ValueError(
                 f"{text!r}: some effects of {group.label!r} are correlated and others are not: write one "
@@ -88,13 +80,18 @@ def resolved(text: str, X: Any) -> Formula:
     return Formula(response_of(text), tuple(linear), tuple(terms), intercept, tuple(columns))
 
 
-def _parsed(text: str) -> Any:
+def count_parts(text: str, group: str) -> int:
+    """Parts (… | group) of a formula: effects of several are independent."""
+    return len(re.findall(rf"\|\s*{re.escape(group)}\s*\)", text))
+
+
+def parsed(text: str) -> Any:
     try:
         from formulae import model_description
         from formulae.parser import ParseError
         from formulae.scanner import ScanError
     except ImportError as error:
-        raise ImportError("formula= needs formulae: pip install sgevidence[formula]") from error
+        raise ImportError("formula= needs formulae: pip install formulae") from error
     if "||" in text:
         raise ValueError(f"{text!r}: for || give terms=[Group(..., by=..., correlated=False)]")
     try:

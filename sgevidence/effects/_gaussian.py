@@ -74,7 +74,6 @@ class LevelSums(NamedTuple):
         return LevelSums(*(a + b for a, b in zip(self.with_levels(L), other.with_levels(L))))  # type: ignore[operator]
 
     def with_levels(self, n_levels: int) -> "LevelSums":
-        """These sums, with levels that have no rows."""
         more = n_levels - self.levels.shape[1]
         if not more:
             return self

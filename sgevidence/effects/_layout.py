@@ -97,7 +97,6 @@ class Layout(NamedTuple):
 
     @property
     def fixed_precision(self) -> np.ndarray:
-        """Prior precision of b."""
         return np.ones(self.n_fixed)
 
     @property
@@ -106,7 +105,6 @@ class Layout(NamedTuple):
 
     @property
     def n_hyperparameters(self) -> int:
-        """Hyperparameters of the terms."""
         return sum(block.n_hyperparameters for block in self.blocks)
 
     @property

@@ -85,7 +85,6 @@ class Levelwise:
 
 
 def levelwise_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int) -> Answer:
-    """Evidence and draws; ArithmeticError where the points do not suffice."""
     f = Levelwise(model, rows)
     start = np.zeros(f.p + model.layout.n_hyperparameters + model.n_own)
     n_points = N_POINTS * (1 if len(start) <= 5 else 2 if len(start) <= 8 else 4)

@@ -34,7 +34,8 @@ class EffectsModel(GLMModel):
     layout: Layout = NO_TERMS
 
     has_one_mode = True
-    is_log_concave = expects_one_mode = False
+    is_log_concave = False
+    n_mode_checks = 0
 
     @property
     def n_coefficients(self) -> int:
@@ -50,7 +51,6 @@ class EffectsModel(GLMModel):
         return isinstance(self.family, Gaussian)
 
     def own_of(self, z: np.ndarray) -> list[np.ndarray]:
-        """The family's own parameters, (M, 1) each, of all hyperparameters (M, k)."""
         return self.own_parameters(np.pad(z, ((0, 0), (self.n_params - z.shape[1], 0))))
 
     def linear_predictor(self, theta: Any, X: np.ndarray) -> Any:
@@ -119,7 +119,6 @@ class EffectsModel(GLMModel):
         return GaussianPosterior(self.layout, sums, n_own, lambda z: self.own_of(z)[0][:, 0])
 
     def ordered(self, rows: Any) -> OrderedRows:
-        """Rows by the levels of the largest term."""
         offset, trials = self._known(rows.X)
         return OrderedRows.of(self.layout, rows, offset, trials, self.family)
 

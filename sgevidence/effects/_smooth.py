@@ -90,5 +90,4 @@ class Curve(NamedTuple):
 
 
 def with_one(x: np.ndarray) -> np.ndarray:
-    """Columns 1 and x."""
     return np.column_stack([np.ones(len(x)), x])

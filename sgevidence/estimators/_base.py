@@ -28,6 +28,7 @@ from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
 from ._standardising import warn_caller
 from ._stream import Stream, is_online
+from ._threads import one_blas_thread
 from ._transaction import all_or_nothing
 from ._unit_watch import UnitWatch
 
@@ -165,7 +166,8 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
             name, total = getattr(self, "_named", type(self).__name__), self.n_samples_seen_ + len(rows)
             progress = Progress(name, self.verbose, n_rows=total, watcher=tasks, log_unit=self._log_unit)
             try:
-                with np.errstate(all="ignore"):  # samplers judge what leaves the finite numbers
+                # samplers judge what leaves the finite numbers
+                with np.errstate(all="ignore"), one_blas_thread(self._model, rows):
                     if is_online(self):
                         self._update(sampler, rows, reset, progress)
                     else:
@@ -261,8 +263,8 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         records = thinned(records + new)
         self._stream, self._result = Stream(rng, state, records), None
         self._report(state)
-        for complaint in sampler.complaints(new):
-            warn_caller(complaint)
+        for doubt in sampler.doubts(state, self._model, new):
+            warn_caller(str(doubt))
 
     def _report(self, answer: Any) -> None:
         is_relative = getattr(self, "evidence_is_relative_", False)  # to a null model: units cancel

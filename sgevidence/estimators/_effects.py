@@ -77,7 +77,7 @@ def variance_shares(model: Any, X: np.ndarray) -> Table:
         raise AttributeError("shares of the variance are those of a model with groups or curves")
     theta = model.particles_[spread(model.particle_weights_, N_DRAWS)]
     names, variance = np.array(model._units.coding.column_terms), {}
-    for name in dict.fromkeys(names[names != ""]):
+    for name in dict.fromkeys(names[(names != "") & (names != CODE)]):
         alone = np.where((names == name) | (names == CODE), X[:, : len(names)], 0.0)
         variance[str(name)] = np.var(model._model.linear_predictor(theta, alone), axis=1)
     own = model._model.parameters(theta)

@@ -23,7 +23,7 @@ def pyarrow() -> Any:
     try:
         import pyarrow as found
     except ImportError as error:
-        raise ImportError("RowSource needs pyarrow: pip install 'sgevidence[files]'") from error
+        raise ImportError("RowSource needs pyarrow: pip install pyarrow") from error
     return found
 
 

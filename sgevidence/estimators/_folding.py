@@ -16,7 +16,6 @@ from sklearn.utils import get_tags
 
 from .._compat import num_samples
 from ..history import FoldedRows, Rows
-from ..samplers import SGAIS
 from ..targets import FoldsDoNotSuffice
 from ._collections import Collection, together
 from ._given import arrays_of
@@ -73,7 +72,7 @@ def learn_by_sums(estimator: Any, collection: Collection, X: Any, y: Any) -> Non
     try:
         if lengths.sum() <= (getattr(sampler, "reservoir_size", None) or FETCHED_ROWS):
             return _learn_whole(estimator, collection)
-        if not _folds(sampler):
+        if not getattr(sampler, "takes_folded_rows", False):
             raise FoldsDoNotSuffice(f"{type(sampler).__name__} as it is set needs all rows at once")
         labels = [part.labels for part in counted if part.labels is not None and part.n_rows]
         _learn(estimator, sampler, collection, lengths, _all(labels), X, y)
@@ -132,13 +131,6 @@ def _levels_shown(estimator: Any, collection: Collection) -> list[Part]:
     if not get_tags(estimator).input_tags.categorical:
         return []
     return [part for part in collection.each(LevelTaker(light(estimator))) if num_samples(part.X)]
-
-
-def _folds(sampler: Any) -> bool:
-    """Whether it asks for sums over rows first: the default, and SGAIS with other numbers."""
-    if not isinstance(sampler, SGAIS) or sampler.proposal is None or sampler.reservoir_size is None:
-        return False
-    return sampler.chunk_size is None and sampler.resampling is not None
 
 
 def _all(labels: list[np.ndarray]) -> np.ndarray | None:

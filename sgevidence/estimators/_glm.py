@@ -58,7 +58,7 @@ class BayesianGLM(GLMPredictions):
         effects of the columns that no group and no factor names.  Columns of levels may be strings.
     formula : str or None, default=None
         Columns and terms of a data frame, such as ``"y ~ age + region + (1 + days | subject) + s(speed)"``.
-        Columns of strings are factors, and ``fit(frame)`` finds y.  The extra ``formula`` has its parser.
+        Columns of strings are factors, and ``fit(frame)`` finds y.  It needs the package formulae.
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
         Prior standard deviation of a coefficient.

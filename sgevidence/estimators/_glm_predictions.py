@@ -130,7 +130,7 @@ class GLMPredictions(RegressorMixin, GLMRows):
     ) -> np.ndarray:
         """Log predictive density of each row, of counts and classes its log probability, in nats.
 
-        Of a time that is censored the log probability of an event after it.
+        The score of a censored time is the log probability of an event after it.
 
         Parameters
         ----------

@@ -15,12 +15,12 @@ from ._units import Units
 
 @documented
 class BayesianHMM(EmissionRows):
-    """Hidden Markov model: a mixture whose components follow each other, with an evidence of K states.
+    """Hidden Markov model: a mixture whose components follow each other in time.
 
     The rows of the transition matrix are Dirichlet(transition_concentration, + stickiness on the diagonal),
     and the rows of a state have the distribution and the priors of a component of :class:`BayesianGMM` or
-    :class:`BayesianCategoricalMixture`, or are Poisson counts.  The evidence is over all K! labellings of the
-    states and over all sequences of states.
+    :class:`BayesianCategoricalMixture`, or are Poisson counts.  The evidence, of K states, is over all K!
+    labellings of the states and over all sequences of states.
 
     Parameters
     ----------

@@ -18,6 +18,7 @@ class StatePredictions(DensityEstimator):
     """Methods of hidden Markov models that take sequences, each of which starts anew."""
 
     _model: HiddenMarkovModel
+    _is_series = True
 
     def predict_proba(self, X: Any, lengths: Any = None) -> np.ndarray:
         """Probabilities of the states given all rows of their sequence.
@@ -197,12 +198,11 @@ class StatePredictions(DensityEstimator):
         return out
 
     def _replicated(self, theta: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """A sequence as long as X from one θ (d,), in the data's units, with the gaps of X."""
+        """The observed rows of a sequence as long as X, from one θ (d,), in the data's units or as codes."""
         new, _ = self._model.sample_rows(theta, len(X), rng)
-        return self._with_gaps(new, X)
-
-    def _with_gaps(self, new: np.ndarray, X: np.ndarray) -> np.ndarray:
-        return self._as_given(np.where(np.isnan(X), np.nan, new))
+        known = self._model.observed(X)
+        new = np.where(X[known] < 0, X[known], new[known]) if hasattr(self, "categories_") else new[known]
+        return new if self._units is None else self._units.restored_X(new)
 
     def _summary_notes(self) -> list[str]:
         theta = self._model.canonicalize(self.particles_)

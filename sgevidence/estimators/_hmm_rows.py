@@ -116,11 +116,6 @@ class EmissionRows(StatePredictions):
             return super()._as_given(X)
         return decoded(X.astype(int), self.categories_)
 
-    def _with_gaps(self, new: np.ndarray, X: np.ndarray) -> np.ndarray:
-        if self.emission != "categorical":
-            return super()._with_gaps(new, X)
-        return np.where(np.isnan(X) | (X < 0), X, new)
-
     # -- units and priors -----------------------------------------------------------------------
 
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
@@ -152,12 +147,6 @@ class EmissionRows(StatePredictions):
 
     def _prior_conflict(self, rows: Rows) -> None:
         """States are not compared with their prior, of which some of them may consist."""
-
-    def _update(self, sampler: Any, rows: Rows, reset: bool, progress: Any) -> None:
-        super()._update(sampler, rows, reset, progress)
-        assert self._stream is not None
-        if (doubt := self._stream.state.doubt) is not None:
-            self._doubt(doubt)
 
     def _emission_family(self, X: np.ndarray) -> ComponentFamily:
         """The family of the rows of a state, whose features lose no digits on these."""

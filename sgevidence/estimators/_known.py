@@ -22,7 +22,7 @@ class WithKnown(NamedTuple):
 
     @property
     def given(self) -> dict[str, Any]:
-        """Those that are given, by name."""
+        """Known columns that are given, by name."""
         return {name: value for name in KNOWN if (value := getattr(self, name)) is not None}
 
 

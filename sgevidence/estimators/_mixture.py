@@ -1,18 +1,15 @@
 """Parts that estimators of mixtures share: components of rows, and posterior means in common slots."""
 
-from contextlib import AbstractContextManager
 from typing import Any, Self
 
 import numpy as np
 
 from .._compat import clone_parametrized
-from ..history import FoldedRows, Rows
-from ..samplers import SGAIS, MixtureEvidence, Progress, SharedWalk, sharing
+from ..samplers import SharedWalk, sharing
 from ..targets import ComponentEvidence
 from ._density import DensityEstimator
 from ._input import check_count, generator
 from ._lazy import by_parts
-from ._mixture_doubts import doubt_of_run, doubt_of_stream
 
 #: Mean probability of an exchange from which on two components are not told apart.
 CONFUSED = 0.05
@@ -30,29 +27,9 @@ class MixtureEstimator(DensityEstimator):
             clone._walk = self._walk
         return clone
 
-    def _run(self, sampler: Any, rows: Rows, progress: Progress) -> None:
-        with self._sharing(sampler):
-            super()._run(sampler, rows, progress)
-        if self._model.n_components > 1:
-            assert self._result is not None
-            self._doubt_if(doubt_of_run(self._model, self._result))
-
-    def _update(self, sampler: Any, rows: Rows, reset: bool, progress: Progress) -> None:
-        with self._sharing(sampler):
-            super()._update(sampler, rows, reset, progress)
-        # of parts sums tell the evidence, or there is none
-        if self._model.n_components > 1 and not isinstance(rows, FoldedRows):
-            assert self._stream is not None
-            self._doubt_if(doubt_of_stream(self._model, self._stream.state))
-
-    def _sharing(self, sampler: Any) -> AbstractContextManager:
-        """The walk of other candidates in this fit; a sampler that repeats others needs its own."""
-        walk = self.__dict__.pop("_walk", None)
-        return sharing(walk if isinstance(sampler, (SGAIS, MixtureEvidence)) else None)
-
-    def _doubt_if(self, words: str | None) -> None:
-        if words is not None:
-            self._doubt(words)
+    def _add(self, *arguments: Any) -> None:
+        with sharing(self.__dict__.pop("_walk", None)):
+            super()._add(*arguments)
 
     @property
     def component_evidence_(self) -> dict[str, np.ndarray]:

@@ -31,6 +31,7 @@ class PosteriorReports(Standardising):
     _result: EvidenceResult | None
     _dimensions: dict[str, tuple[str, ...]] = DIMENSIONS  #: names of the axes of parameters
     _not_replicated: str | None = None  #: why a predictive check is refused, in words
+    _is_series = False  #: rows of a density depend on those before
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         raise TypeError(f"{type(self).__name__} does not say what its rows are")
@@ -65,7 +66,8 @@ class PosteriorReports(Standardising):
         if self._result is not None:
             return [*self._doubts, *self._result.warnings]
         assert self._stream is not None
-        return [*self._doubts, *self._sampler().complaints(self._stream.records)]
+        _, state, records = self._stream
+        return [*self._doubts, *map(str, self._sampler().doubts(state, self._model, records))]
 
     def posterior_samples(self) -> dict[str, np.ndarray]:
         """Equally weighted draws from the posterior.

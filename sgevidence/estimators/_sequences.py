@@ -20,7 +20,7 @@ def positions(n_rows: int, lengths: Any, before: int) -> np.ndarray:
     if (short := np.flatnonzero(given < 2)).size:
         which = int(short[0])
         raise ValueError(
-            f"sequence {which} has {given[which]} row{'s' * (given[which] != 1)}, which says nothing of "
+            f"sequence {which} has {given[which]} row{'s' * int(given[which] != 1)}, which says nothing of "
             "transitions: a sequence has two rows or more, and independent rows are those of a mixture"
         )
     starts = np.repeat(np.cumsum(given) - given, given)

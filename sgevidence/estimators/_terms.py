@@ -50,7 +50,7 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
             raise TypeError("formula= names columns: give a data frame")
         if reset:
             model._formula = formula_of(model, X)
-        X = X[[name for name in X.columns if name in model._formula.columns]]
+        X = X[[name for name in model._formula.columns if name in X.columns]]
         terms, columns = model._formula.terms, list(model._formula.linear)
     validate_data(model, X, reset=reset, skip_check_array=True)
     X = X if hasattr(X, "columns") else np.asarray(X)
@@ -59,8 +59,10 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
         if model.formula is None and columns is not None:
             columns = [names[j] for j in column_indices(columns, len(names), names)]
         model._read = Columns.of(X, terms, columns)
+        values = model._read.read(X)  # refuses columns that X does not have
         numbers = [names.index(getattr(name, "column", name)) for name in model._read.linear]
         model.columns_ = np.array(numbers, dtype=int)
+        return values
     return model._read.read(X)
 
 

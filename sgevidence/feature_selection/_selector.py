@@ -39,7 +39,7 @@ class EvidenceFeatureSelector(
     Parameters
     ----------
     estimator : BayesianGLM, BayesianSoftmaxRegression or None, default=None
-        The regression, of counts, classes or what else has a family, on all columns; None: the linear one.
+        The regression of counts, classes or another family on all columns; None: the linear one.
         Its own parameters say what the priors are, so that ``noise_std``, ``coef_prior``, ``coef_scale``,
         ``standardize`` and the like stay as they are by default.
     noise_std : float or None, default=None
@@ -47,8 +47,8 @@ class EvidenceFeatureSelector(
     always : array-like, default=()
         Names or indices of columns that are in every model.
     groups : sequence of array-likes or None, default=None
-        Names or indices of columns that go in together, as those of one factor.  A column in no group goes in
-        alone; None: all do.
+        Names or indices of columns that enter a model together, such as those of one factor.  A column that
+        is in none of the groups enters alone; None: every column enters alone.
     coef_prior : {"independent", "g", "hyper-g", "unit-information", "bric"}, default="independent"
         "independent": each coefficient has the prior of :class:`BayesianLinearRegression`.  The others are
         g-priors, Gaussian or a mixture of Gaussians in the shape of the columns' own covariance, with flat
@@ -95,7 +95,7 @@ class EvidenceFeatureSelector(
         regressions are enumerated.  With a g-prior it is relative to the null model, as those of
         ``models_``.
     evidence_is_relative_ : bool
-        Is that so?
+        Whether ``log_evidence_`` is relative to the null model.
     coef_, coef_std_ : ndarray of shape (n_features,), or (n_classes, n_features) of a softmax
         Mean and standard deviation of the coefficients, which are 0 where a column is not in the model.
     intercept_ : float, or ndarray of shape (n_classes,)

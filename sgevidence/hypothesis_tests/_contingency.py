@@ -31,8 +31,6 @@ def log_D(x: np.ndarray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Contingency:
-    """A table of counts."""
-
     table: np.ndarray
     fixed: str
     concentration: float

@@ -50,8 +50,6 @@ class PairSums(NamedTuple):
 
 @dataclass(frozen=True)
 class Correlation:
-    """Sums of pairs."""
-
     sums: PairSums
     rscale: float
     name: str = "Test of a correlation"
@@ -68,7 +66,6 @@ class Correlation:
 
     @property
     def r(self) -> float:
-        """The correlation of the sample."""
         S = self.sums.products
         return float(S[0, 1] / np.sqrt(S[0, 0]) / np.sqrt(S[1, 1]))
 
@@ -144,7 +141,6 @@ def correlation(x: Any, y: Any, *, rscale: float | str = "medium") -> BayesFacto
 
 
 def _checked(test: Correlation) -> Correlation:
-    """Refuse too few pairs, constants, and a line."""
     n, _, products, largest = test.sums
     if n < 3:
         raise ValueError(f"x and y must have at least three pairs, got {n}")

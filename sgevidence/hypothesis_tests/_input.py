@@ -15,12 +15,7 @@ SHAPES = ("one number", "one-dimensional", "two-dimensional")
 
 
 def array_of(name: str, values: Any, ndim: int) -> np.ndarray:
-    """Finite numbers with so many axes.
-
-    Raises
-    ------
-    ValueError, TypeError
-    """
+    """Finite numbers with so many axes."""
     refuse_unreadable(**{name: values})
     try:
         with cells_named(**{name: values}):
@@ -44,12 +39,7 @@ def array_of(name: str, values: Any, ndim: int) -> np.ndarray:
 
 
 def counts_of(name: str, values: np.ndarray) -> np.ndarray:
-    """Whole numbers that are not negative.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Whole numbers that are not negative."""
     if (values < 0).any():
         raise ValueError(f"{name} has a negative count, {values.min():g}")
     if (values != np.round(values)).any():
@@ -63,12 +53,7 @@ def count_of(name: str, value: Any) -> int:
 
 
 def number_of(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> float:
-    """A number between two, without them.
-
-    Raises
-    ------
-    ValueError
-    """
+    """A number between two, without them."""
     if isinstance(value, Real) and not isinstance(value, bool) and low < float(value) < high:
         return float(value)
     where = "a finite number" if low == -np.inf else f"a number between {low:g} and {high:g}"

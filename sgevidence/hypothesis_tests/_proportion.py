@@ -14,8 +14,6 @@ from ._result import BayesFactorResult
 
 @dataclass(frozen=True)
 class Proportion:
-    """Successes among trials."""
-
     successes: int
     trials: int
     null: float

@@ -45,8 +45,6 @@ class Sums(NamedTuple):
 
 @dataclass(frozen=True)
 class TTest:
-    """Sums of one sample, or of two."""
-
     kind: str  #: "one-sample", "paired" or "two-sample"
     samples: tuple[Sums, ...]
     null: float
@@ -69,7 +67,6 @@ class TTest:
 
     @property
     def _effective(self) -> float:
-        """N."""
         n = [sample.n for sample in self.samples]
         return float(n[0]) if len(n) == 1 else n[0] * n[1] / (n[0] + n[1])
 
@@ -80,7 +77,6 @@ class TTest:
 
     @property
     def squares(self) -> float:
-        """Squares about the means."""
         return sum(sample.squares for sample in self.samples)
 
     @property
@@ -208,7 +204,6 @@ def _largest(*values: Any) -> float:
 
 
 def _checked(test: TTest) -> TTest:
-    """Refuse samples that are too small, or do not vary beyond rounding."""
     names = ("x", "y")
     for name, sample in zip(names, test.samples):
         least = 2 if len(test.samples) == 1 else 1

@@ -61,7 +61,7 @@ def to_arviz(estimator: Any, X: ArrayLike | None = None, y: ArrayLike | None = N
         import arviz
         import xarray
     except ImportError as error:
-        raise ImportError("to_arviz needs ArviZ: pip install 'sgevidence[arviz]'") from error
+        raise ImportError("to_arviz needs ArviZ: pip install arviz") from error
     model = last_step(estimator)
     if not hasattr(model, "posterior_samples"):
         raise TypeError(f"{type(model).__name__} has no posterior_samples: give one of its models")

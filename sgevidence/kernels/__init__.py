@@ -1,5 +1,9 @@
 """How particles move.  Kernels see ``log_target`` and its gradient, never data or models."""
 
+from ._autocorrelation import FORGOTTEN as FORGOTTEN
+from ._autocorrelation import REPEATS as REPEATS
+from ._autocorrelation import correlations as correlations
+from ._autocorrelation import largest_correlation as largest_correlation
 from ._baoab import baoab
 from ._base import Coordinates, MoveInfo
 from ._base import Gradient as Gradient

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..targets import Doubt
 from ._stratum import Stratum
 from ._sweeps import Problem
 
@@ -21,9 +22,7 @@ ROUNDING = 0.02
 MATTERS = 0.1
 
 
-def doubt_of(
-    problem: Problem, strata: Sequence[Stratum], share: np.ndarray, tail: float
-) -> tuple[str | None, float]:
+def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray, tail: float) -> Doubt | None:
     """The largest doubt of all, with p(k | x, K) and the share of strata that were not visited."""
     doubts: list[tuple[float, str]] = []
     for one, p in zip(strata, share):
@@ -49,6 +48,6 @@ def doubt_of(
             (rounding, "some columns lie so far out that their squares are rounded: centre and scale them")
         )
     if not doubts:
-        return None, 0.0
+        return None
     nats, words = max(doubts)
-    return f"the log evidence may be off by {nats:.1f} nats: {words}", nats
+    return Doubt(nats, f"the log evidence may be off by {nats:.1f} nats: {words}")

@@ -32,6 +32,7 @@ from scipy.special import gammaln
 
 from ..models import ComponentFamily, log_dirichlet
 from ..particles import systematic
+from ..targets import Doubt
 from ._doubts import doubt_of
 from ._exact import exact_strata
 from ._limits import MOST_COMPONENTS, copies, most_rows
@@ -59,8 +60,7 @@ class MixturePosterior(NamedTuple):
     log_strata_std: np.ndarray  #: their standard errors, (s,)
     log_weights: np.ndarray  #: log π of posterior draws at K, (n_draws, K)
     components: Any  #: parameters of the family, arrays that begin with (n_draws, K)
-    doubt: str | None  #: why the answer should not be trusted as it is
-    doubt_nats: float  #: by how much it may be off
+    doubt: Doubt | None  #: why the answer should not be trusted as it is
     n_likelihoods: float  #: rows × points
 
 
@@ -78,12 +78,12 @@ class Strata(NamedTuple):
         log_Z, covariance, in_use, tail = combined(self.problem, self.visited, self.n_components)
         used, share = self.visited[:m], in_use[m - 1, :m]
         if self.partial is None:
-            doubt, nats = doubt_of(self.problem, used, share, tail[m - 1])
+            doubt = doubt_of(self.problem, used, share, tail[m - 1])
             log_weights, components = _draws(self.problem, used, share, m, n_draws, rng)
         else:
             log_Z, covariance = _combined_partial(self.problem, self.partial)
             last = self.partial[m - 1]
-            doubt, nats = doubt_of(self.problem, [*used, last], np.r_[share[: len(used)], 1.0], 0.0)
+            doubt = doubt_of(self.problem, [*used, last], np.r_[share[: len(used)], 1.0], 0.0)
             log_weights, components = _partial_draws(self.problem, last, n_draws, rng)
         return MixturePosterior(
             log_evidence=log_Z[:m],
@@ -95,7 +95,6 @@ class Strata(NamedTuple):
             log_weights=log_weights,
             components=components,
             doubt=doubt,
-            doubt_nats=nats,
             n_likelihoods=sum(one.n_likelihoods for one in used),
         )
 

@@ -180,6 +180,18 @@ def of_levels(names: list[str]) -> list[Statistic]:
     return [*found, Statistic("distinct rows", lambda rows: float(len(np.unique(rows.y, axis=0))))]
 
 
+def of_series(names: list[str], has_levels: bool) -> list[Statistic]:
+    """Autocorrelation of each column of a sequence, or the share of rows that repeat the level before."""
+
+    def of_column(j: int) -> Callable[[RowsAndTheta], float]:
+        if has_levels:
+            return lambda rows: float(np.mean(rows.y[1:, j] == rows.y[:-1, j])) if len(rows.y) > 1 else 0.0
+        return lambda rows: autocorrelation(RowsAndTheta(rows.y[:, j]))
+
+    name = "repeats" if has_levels else "autocorrelation"
+    return [Statistic(f"{name}[{column}]", of_column(j)) for j, column in enumerate(names)]
+
+
 def association(a: np.ndarray, b: np.ndarray) -> float:
     """Cramér's V of two columns of codes, of the rows in which neither is −1: missing."""
     a, b = (column[(a >= 0) & (b >= 0)].astype(int) for column in (a, b))

@@ -61,7 +61,8 @@ def predictive_check(
           predicts, of counts, binomials and gammas;
         * ``share of`` each class, and ``calibration``, a χ² of classes in groups of like probability;
         * ``autocorrelation`` of residuals of neighbouring rows, unless weights repeat rows or y is sorted;
-        * of densities, mean, variance and skewness of each column, and correlations of columns;
+        * of densities, mean, variance and skewness of each column, and correlations of columns; of hidden
+          Markov models also the autocorrelation of each column, or how often levels repeat;
         * of categorical mixtures, Cramér's V of columns, ``association``, and the number of distinct rows.
           Functions see indices into ``categories_`` there, −1 where a value is missing.
     n_draws : int, optional

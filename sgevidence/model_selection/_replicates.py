@@ -21,6 +21,7 @@ from ._discrepancies import (
     of_classes,
     of_columns,
     of_levels,
+    of_series,
     of_values,
 )
 
@@ -58,6 +59,7 @@ class Replicator(NamedTuple):
         X, y = np.repeat(rows.X, copies, axis=0), None if rows.y is None else np.repeat(rows.y, copies)
         if isinstance(model, DensityMixin):
             observed = X if model._units is None else model._units.restored_X(X)
+            observed = observed[~np.all(np.isnan(observed), axis=1)]
         else:
             observed = y.astype(np.intp) if hasattr(model, "classes_") else model._decode(y)
         return cls(model, X, observed, bool(np.all(copies <= 1)) and not is_sorted(observed))
@@ -84,7 +86,9 @@ class Replicator(NamedTuple):
         model, y = self.model, self.observed
         if y.ndim == 2:
             names = [str(name) for name in places(model, "feature", y.shape[1])]
-            return of_levels(names) if hasattr(model, "categories_") else of_columns(names)
+            has_levels = hasattr(model, "categories_")
+            found = of_levels(names) if has_levels else of_columns(names)
+            return [*found, *of_series(names, has_levels)] if model._is_series else found
         if hasattr(model, "classes_"):
             return [*of_classes(model.classes_), AUTOCORRELATION]
         family = getattr(model, "_family", None)

@@ -93,8 +93,11 @@ class Model(ABC):
     #: Columns given which the prior of the others is normal, where the prior says so.
     hyperparameters: np.ndarray | None = None
 
-    #: The posterior of most rows has one mode, which is held against climbs from elsewhere.
-    expects_one_mode: bool = False
+    #: Climbs from elsewhere that must all end at one mode before it counts as the only one; 0: no such model.
+    n_mode_checks: int = 0
+
+    #: Whether the prior of its coordinates is a standard normal.
+    has_normal_coordinates: bool = False
 
     @property
     def slots(self) -> np.ndarray | None:

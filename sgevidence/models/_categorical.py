@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ._component import ComponentFamily
+from ._log_gamma import log_gamma_draws
 
 
 class CategoricalParameters(NamedTuple):
@@ -68,8 +69,7 @@ class Categorical(ComponentFamily):
 
     def sample(self, T, rng):
         shape = self.concentration + T[..., :-1]
-        # Gamma(a) = Gamma(a + 1) U^(1/a), exact in log space for small a
-        g = np.log(rng.gamma(shape + 1)) + np.log1p(-rng.random(shape.shape)) / shape
+        g = log_gamma_draws(shape, rng)
         return CategoricalParameters(g - np.repeat(self._log_sums(g), self.n_levels, axis=-1))
 
     def coefficients(self, parameters):

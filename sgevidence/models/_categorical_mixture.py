@@ -33,6 +33,7 @@ from ._categorical import Categorical, CategoricalParameters
 from ._categorical_sums import fused, log_shares
 from ._evaluation import SINGLE_PRECISION_TOTAL, Evaluation
 from ._exchangeable import Exchangeable
+from ._log_gamma import log_gamma_draws
 
 
 @dataclass(frozen=True)
@@ -83,9 +84,9 @@ class CategoricalMixtureModel(Exchangeable, Model):
         """θ of weights (M, K) and probabilities of levels, (M, d): its redundant directions are as prior."""
         K, a, c = self.n_components, self.weight_concentration, self.category_concentration
         size = (len(log_weights), K, self.n_features)
-        totals = _log_gamma(c * np.array(self.n_levels), size, rng)
+        totals = log_gamma_draws(c * np.array(self.n_levels), rng, size)
         u = components.log_probabilities + np.repeat(totals, self.n_levels, axis=2)
-        z = log_weights + _log_gamma(K * a, (size[0], 1), rng)
+        z = log_weights + log_gamma_draws(K * a, rng, (size[0], 1))
         return np.column_stack([z, u.reshape(size[0], -1)])
 
     def _split(self, theta):
@@ -95,9 +96,9 @@ class CategoricalMixtureModel(Exchangeable, Model):
     # -- what is believed -----------------------------------------------------------------------
 
     def sample_prior(self, rng, size):
-        z = _log_gamma(self.weight_concentration, (size, self.n_components), rng)
+        z = log_gamma_draws(self.weight_concentration, rng, (size, self.n_components))
         return np.column_stack(
-            [z, _log_gamma(self.category_concentration, (size, self.n_params - self.n_components), rng)]
+            [z, log_gamma_draws(self.category_concentration, rng, (size, self.n_params - self.n_components))]
         )
 
     def log_prior(self, theta):
@@ -206,11 +207,6 @@ class OneClass(NamedTuple):
         """Independent draws, (size, d)."""
         T = np.broadcast_to(self.counts, (size, 1, len(self.counts)))
         return self.model.from_components(np.zeros((size, 1)), self.model.family.sample(T, rng), rng)
-
-
-def _log_gamma(shape, size, rng):
-    """log Gamma(shape) variates: Gamma(a) = Gamma(a + 1) U^(1/a), exact in log space for small a."""
-    return np.log(rng.gamma(shape + 1.0, size=size)) + np.log1p(-rng.random(size)) / shape
 
 
 def _log_gamma_density(z, a):

@@ -25,7 +25,7 @@ class Family:
 
     #: Names of the fields that are priors of its own parameters, and the largest value that each may have.
     own: ClassVar[dict[str, float]] = {}
-    #: What is known of each row beside the offset: "trials", "event" or "".
+    #: Name of the column that is known beside the offset: "trials", "event" or "".
     known: ClassVar[str] = ""
     #: y are labels.
     is_classifier: ClassVar[bool] = False
@@ -33,6 +33,8 @@ class Family:
     has_intercept: ClassVar[bool] = True
     #: log p(y | η) is concave in η, and there are no other parameters: then the posterior has one mode.
     is_log_concave: ClassVar[bool] = True
+    #: Climbs that must end at one mode before it counts as the only one, where it is not log-concave.
+    n_mode_checks: ClassVar[int] = 3
     #: y is never negative.
     is_positive: ClassVar[bool] = False
     #: Distance of neighbouring values of y.
@@ -156,6 +158,7 @@ class StudentT(Family):
 
     own = {"noise_std": np.inf, "degrees_of_freedom": np.inf}
     is_log_concave = False
+    n_mode_checks = 24  # each group of rows on a line may have its own
     link = "identity"
 
     def log_density(self, eta, y, sigma, nu):

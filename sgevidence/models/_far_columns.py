@@ -107,8 +107,8 @@ class FarColumns(Model):
         return self.plain.has_one_mode
 
     @property
-    def expects_one_mode(self) -> bool:  # type: ignore[override]
-        return self.plain.expects_one_mode
+    def n_mode_checks(self) -> int:  # type: ignore[override]
+        return self.plain.n_mode_checks
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "evaluation", self.plain.evaluation)
@@ -197,6 +197,9 @@ class FarColumns(Model):
 
     def sample_prior(self, rng: np.random.Generator, size: int) -> np.ndarray:
         return rng.standard_normal((size, self.n_params))
+
+    def starts(self, rows: Any, n_starts: int, rng: np.random.Generator) -> np.ndarray:
+        return self.centred.starts(self._rows(rows), n_starts, rng) @ np.linalg.pinv(self.A).T
 
     def log_prior(self, theta: Any) -> Any:
         return gaussian_log_density(theta, np.ones(self.n_params))

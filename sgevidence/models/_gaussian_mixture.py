@@ -23,6 +23,7 @@ from ._evaluation import SINGLE_PRECISION_TOTAL, Evaluation
 from ._exact_sums import ExactSums
 from ._exchangeable import Exchangeable
 from ._gaussian_component import GaussianComponent, GaussianParameters, without_gaps
+from ._log_gamma import log_gamma_draws
 from ._moments import with_moments
 from ._natural_variances import log_prior_of_variances
 
@@ -113,9 +114,7 @@ class GaussianMixture(Exchangeable, Model):
 
     def _sample_log_gammas(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """z from the prior, (size, K)."""
-        shape, a = (size, self.n_components), self.weight_concentration
-        # Gamma(a) = Gamma(a + 1) U^(1/a): exact in log space for small a, where Gamma(a) underflows
-        return np.log(rng.gamma(a + 1, size=shape)) + np.log1p(-rng.random(shape)) / a
+        return log_gamma_draws(self.weight_concentration, rng, (size, self.n_components))
 
     def log_prior(self, theta: Any) -> Any:
         """log p(θ) of means in units of σ and of one variance for each column, or for all, (M,)."""
@@ -147,8 +146,8 @@ class GaussianMixture(Exchangeable, Model):
         Rows see differences of the K log-gammas only, the weights: log Σ e^z is drawn from its prior,
         the logarithm of a Gamma(K a) variate.
         """
-        total, M = self.n_components * self.weight_concentration, len(log_weights)
-        log_sum = np.log(rng.gamma(total + 1, size=(M, 1))) + np.log1p(-rng.random((M, 1))) / total
+        total = self.n_components * self.weight_concentration
+        log_sum = log_gamma_draws(total, rng, (len(log_weights), 1))
         return self._joined(log_weights + log_sum, self.blocks_of(*components))
 
     def parameters(self, theta: np.ndarray) -> dict[str, np.ndarray]:

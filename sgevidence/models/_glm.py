@@ -19,14 +19,12 @@ import numpy as np
 from autograd.extend import defvjp, primitive
 
 from ._base import Model
-from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson
+from ._count_families import Poisson
 from ._evaluation import Evaluation, value_and_grad
-from ._families import Family, Gamma, Gaussian, StudentT
-from ._ordinal_family import Ordinal
-from ._proportion_family import Beta
+from ._families import Family, StudentT
+from ._few_rows import fits_of_few
 from ._regression import design_matrix, gaussian_log_density, prior_scales
-from ._survival_families import ExponentialTimes, LogNormal, Times, Weibull
-from ._zero_families import HurdlePoisson, ZeroInflatedNegativeBinomial, ZeroInflatedPoisson
+from ._survival_families import Times
 
 #: Step of the central differences by which gradients are differentiated by own parameters, z ~ N(0, 1).
 STEP = float(np.finfo(float).eps ** (1 / 3))
@@ -35,24 +33,6 @@ STEP = float(np.finfo(float).eps ** (1 / 3))
 MEDIAN_ERROR = 1e-7
 
 POISSON = Poisson()
-#: By name, with their default links and priors.
-FAMILIES: dict[str, Family] = {
-    "gaussian": Gaussian(),
-    "student_t": StudentT(),
-    "bernoulli": Bernoulli(),
-    "binomial": Binomial(),
-    "ordinal": Ordinal(),
-    "poisson": POISSON,
-    "negative_binomial": NegativeBinomial(),
-    "gamma": Gamma(),
-    "zero_inflated_poisson": ZeroInflatedPoisson(),
-    "zero_inflated_negative_binomial": ZeroInflatedNegativeBinomial(),
-    "hurdle_poisson": HurdlePoisson(),
-    "beta": Beta(),
-    "weibull": Weibull(),
-    "lognormal": LogNormal(),
-    "exponential": ExponentialTimes(),
-}
 
 
 class Inputs(NamedTuple):
@@ -100,7 +80,6 @@ class GLMModel(Model):
     has_offset: bool = False
     intercept_center: float = 0.0
 
-    expects_one_mode = True
     # several passes over arrays of (M, n) doubles: three times as fast while all of them are in the cache
     evaluation = Evaluation(block_elements=50_000)
 
@@ -111,6 +90,10 @@ class GLMModel(Model):
     @property
     def has_one_mode(self) -> bool:  # type: ignore[override]
         return self.family.is_log_concave
+
+    @property
+    def n_mode_checks(self) -> int:  # type: ignore[override]
+        return self.family.n_mode_checks
 
     @property
     def n_coefficients(self) -> int:
@@ -137,6 +120,14 @@ class GLMModel(Model):
 
     def log_prior(self, theta: Any) -> Any:
         return gaussian_log_density(theta, self.scales)
+
+    def starts(self, rows: Any, n_starts: int, rng: np.random.Generator) -> np.ndarray:
+        """Draws from the prior, of which Student-t noise takes every second through a few of the rows."""
+        starts = self.sample_prior(rng, n_starts)
+        if isinstance(self.family, StudentT):
+            Phi, offset, _ = self._inputs(rows.X)
+            starts[::2] = fits_of_few(Phi, rows.y - offset, self.scales, self.family, len(starts[::2]), rng)
+        return starts
 
     def _inputs(self, X: np.ndarray) -> Inputs:
         n_known = X.shape[1] - self.n_features

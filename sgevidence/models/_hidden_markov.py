@@ -34,6 +34,7 @@ from ._base import Model
 from ._component import ComponentFamily
 from ._exchangeable import Exchangeable
 from ._forward import Dynamics, filtered, most_probable_path, smoothed
+from ._log_gamma import log_dirichlet
 
 #: Numbers of one block of a filter: rows × states × parameters, a few megabytes.
 BLOCK = 2_000_000
@@ -231,11 +232,3 @@ class HiddenMarkovModel(Exchangeable, Model):
         theta = self.canonicalize(theta)
         order = np.argsort(self.slot_features(theta)[..., 0].mean(axis=0))
         return self.relabelled(theta, np.broadcast_to(order, (len(theta), self.n_states)))
-
-
-def log_dirichlet(shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Logarithms of Dirichlet variates with these shapes along the first axis."""
-    # Gamma(a) = Gamma(a + 1) U^(1/a), exact in log space for small a
-    g = np.log(rng.gamma(shape + 1)) + np.log1p(-rng.random(shape.shape)) / shape
-    top = g.max(axis=0)
-    return g - top - np.log(np.exp(g - top).sum(axis=0))

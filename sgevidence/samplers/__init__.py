@@ -10,7 +10,7 @@ from ._mixture_evidence import MixtureEvidence
 from ._nested import NestedSampling
 from ._pooling import DOUBTFUL, Pool, pool
 from ._prior import PriorSampling
-from ._records import ChunkRecord, complaints, diagnostics, evidence_path, thinned
+from ._records import ChunkRecord, diagnostics, evidence_path, thinned
 from ._sequential import SequentialSGMCMC, SequentialState
 from ._sequential_nested import SequentialNestedSampling, SequentialNestedState
 from ._sgais import SGAIS
@@ -43,7 +43,6 @@ __all__ = [
     "Progress",
     "SequentialNestedState",
     "SequentialState",
-    "complaints",
     "diagnostics",
     "evidence_path",
     "pool",

@@ -17,7 +17,6 @@ n        ``n``               rows, by total weight
 
 from collections.abc import Callable
 from numbers import Integral, Real
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,9 @@ from ..models import Model
 from ..particles import RESAMPLING, Cloud
 from ..targets import Path
 from ..transitions import HMC, SGHMC, Anneal, Rung, State, Streams, confirmed_at_once
-from ._base import SILENT, EvidenceResult, Parts, Progress
-from ._once import doubts_of_few
+from ._base import EvidenceResult, Parts, Progress, Sampler
+from ._once import doubts_of_few, doubts_of_lineages
+from ._other_modes import doubts_of_missed_modes
 from ._progress import rung_of
 from ._records import ChunkRecord
 
@@ -38,7 +38,7 @@ from ._records import ChunkRecord
 SLOPE = 4.0
 
 
-class AIS(Parts):
+class AIS(Parts, Sampler):
     """Annealed importance sampling (thesis Alg. 6): the evidence of all rows, from prior to posterior.
 
     Parameters
@@ -71,6 +71,8 @@ class AIS(Parts):
     the cloud is tempered beyond the posterior and back.  Where the two ways disagree, as for hierarchies and
     funnels, a density that is Gaussian given the parameters that change the widths of the others answers, or
     the mean of annealing to and from the posterior, with half their gap as its error.
+
+    The path of the result has one entry, with the schedule in ``lambdas``.
 
     *Source*: thesis §3.3, Alg. 6; Neal (2001); the schedule of equal ESS steps: Eqs. 3.41–3.43.
 
@@ -136,32 +138,9 @@ class AIS(Parts):
         move = SGHMC(preconditioner=None, control_variate=False)
         return cls(n_particles=10, target_ess=0.5, resampling=None, move=move)
 
-    def run(
-        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    def _run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress, start: float
     ) -> EvidenceResult:
-        """Log evidence of all rows.
-
-        Parameters
-        ----------
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-
-        Returns
-        -------
-        EvidenceResult
-            A path of one entry, with the schedule in ``lambdas``.
-
-        Raises
-        ------
-        ValueError
-            If the rows are impossible under all particles.
-        DivergenceError
-            If SGHMC diverges, or annealing gets nowhere.
-        """
-        self._validate_params()
-        start = perf_counter()
         before = State(Cloud.planted(model.sample_prior(rng, self.n_particles)), Memory.empty())  # lines 1, 2
         path, streams = Path(model, before.memory, rows), Streams.one(rng)
         anneal = self.anneal(rung_of(progress))
@@ -171,10 +150,14 @@ class AIS(Parts):
             tested = confirmed_at_once(step, path, streams, anneal)
             step, infos = (step, infos) if tested is None else (tested, [*infos, tested.info])
         advice = "raise n_particles, or use resampling='systematic'"
+        cloud = step.state.cloud
         doubts = doubts_of_few(step.state.all_weights, "raise n_particles" if self.resampling else advice)
+        doubts += doubts_of_lineages(1 / max(cloud.genealogy.variance(cloud.W), 1e-300), "n_particles")
+        found = cloud.log_evidence, cloud.log_evidence_std
+        doubts += doubts_of_missed_modes(model, rows, cloud.theta, cloud.W, *found, rng)
         record = ChunkRecord.of(before, step.state, infos)
         record = record._replace(n_samples=len(rows), total_weight=rows.total_weight)
-        return EvidenceResult.of(step.state, [record], start).doubted(doubts)
+        return EvidenceResult.of(step.state, [record], start).doubted(doubts, model)
 
     def anneal(self, watch: Callable[[Rung], Any] | None = None) -> Anneal:
         """Alg. 6, lines 4 to 8, as a transition.

@@ -3,7 +3,8 @@
 A sampler is an object with scikit-learn parameters.  It has ``run(model, rows, rng, progress)``; one
 that can learn from rows as they come also has ``init(model, rng)``, which gives a state,
 ``update(state, model, rows, rng, progress)``, which gives a new state and a list of records, and
-``complaints(records)``, why the answer should not be trusted: the last comes from :class:`OnlineSampler`.
+``doubts(state, model, records)``, why the answer should not be trusted: the last comes from
+:class:`OnlineSampler`.
 A state is a value, never changed in place, with ``theta`` and ``all_weights`` (draws from the
 posterior), ``log_evidence`` and ``log_evidence_std``.
 """
@@ -20,9 +21,11 @@ from sklearn.base import BaseEstimator, clone
 from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..models import Model
-from ..targets import ComponentEvidence
+from ..targets import ComponentEvidence, Doubt
+from ..transitions import Answered
+from ._doubts import doubts_of_mixture, doubts_of_records
 from ._progress import SILENT, Progress
-from ._records import ChunkRecord, complaints, diagnostics, evidence_path
+from ._records import ChunkRecord, diagnostics, evidence_path
 
 
 class EvidenceResult(NamedTuple):
@@ -56,11 +59,16 @@ class EvidenceResult(NamedTuple):
             components=getattr(state, "components", None),
         )
 
-    def doubted(self, doubts: Sequence[str]) -> Self:
-        """With these doubts, of each of which the caller of the caller is warned."""
-        for doubt in doubts:
-            warnings.warn(doubt, EvidenceWarning, stacklevel=3)
-        return self._replace(warnings=(*self.warnings, *doubts))
+    def doubted(self, doubts: Sequence[Doubt | str], particles_of: Model | None = None) -> Self:
+        """With these doubts, of each of which the caller of ``run`` is warned.
+
+        ``particles_of`` is the model, where particles have the last word.
+        """
+        more = [] if particles_of is None else doubts_of_mixture(particles_of, Answered(), np.nan)
+        words = [str(doubt) for doubt in (*more, *doubts)]
+        for one in words:
+            warnings.warn(one, EvidenceWarning, stacklevel=4)
+        return self._replace(warnings=(*self.warnings, *words))
 
 
 class Parts(BaseEstimator):
@@ -81,13 +89,13 @@ class Parts(BaseEstimator):
                 part._validate_params()
 
 
-class OnlineSampler(BaseEstimator):
-    """:meth:`run` for samplers that learn from rows as they come."""
+class Sampler(BaseEstimator):
+    """An evidence algorithm."""
 
     def run(
         self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
     ) -> EvidenceResult:
-        """Log evidence of all rows: ``init`` and one ``update``.
+        """Log evidence of all rows.
 
         Parameters
         ----------
@@ -99,26 +107,102 @@ class OnlineSampler(BaseEstimator):
         Returns
         -------
         EvidenceResult
-        """
-        start = perf_counter()
-        state, records = self.update(self.init(model, rng), model, rows, rng, progress)
-        return EvidenceResult.of(state, records, start).doubted(self.complaints(records))
 
-    def complaints(self, records: list[ChunkRecord]) -> list[str]:
+        Raises
+        ------
+        ValueError
+            If the sampler has no answer for such a model, or such rows: the message says why.
+        ImpossibleRowsError
+            If rows are impossible under all particles.
+        DivergenceError
+            If particles leave the finite numbers, or get nowhere.
+        """
+        self._validate_params()
+        return self._run(model, rows, rng, progress, perf_counter())
+
+    def _run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress, start: float
+    ) -> EvidenceResult:
+        """The answer of a run that began at ``start`` (``perf_counter``)."""
+        raise NotImplementedError
+
+
+class OnlineSampler(Sampler):
+    """A sampler that learns from rows as they come: ``run`` is ``init`` and one ``update``."""
+
+    def init(self, model: Model, rng: np.random.Generator) -> Any:
+        """State of a stream before its first row.
+
+        Parameters
+        ----------
+        model : Model
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        state : object
+            A value, never changed in place.
+        """
+        self._validate_params()
+        return self._init(model, rng)
+
+    def update(
+        self, state: Any, model: Model, rows: Any, rng: np.random.Generator, progress: Progress = SILENT
+    ) -> tuple[Any, list[ChunkRecord]]:
+        """Absorb rows, chunk by chunk.
+
+        Parameters
+        ----------
+        state : object
+            Not changed.
+        model : Model
+        rows : Rows
+        rng : numpy.random.Generator
+        progress : Progress, optional
+
+        Returns
+        -------
+        state : object
+        records : list of ChunkRecord
+
+        Raises
+        ------
+        ImpossibleRowsError
+            If rows are impossible under all particles.
+        DivergenceError
+            If particles leave the finite numbers, or get nowhere.
+        """
+        return self._update(state, model, rows, rng, progress)
+
+    def _run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress, start: float
+    ) -> EvidenceResult:
+        state, records = self.update(self.init(model, rng), model, rows, rng, progress)
+        return EvidenceResult.of(state, records, start).doubted(self.doubts(state, model, records))
+
+    def doubts(self, state: Any, model: Model, records: list[ChunkRecord]) -> list[Doubt]:
         """Why the answer after these records should not be trusted, and what to change.
 
         Parameters
         ----------
+        state : object
+        model : Model
         records : list of ChunkRecord
 
         Returns
         -------
-        list of str
+        list of Doubt
         """
-        return complaints(records, self) + self._own_complaints(records)
+        answered = getattr(state, "answered", Answered())
+        more = self._own_doubts(state, records)
+        return [
+            *doubts_of_mixture(model, answered, getattr(state, "n", np.nan)),
+            *doubts_of_records(records, self),
+            *more,
+        ]
 
-    def _own_complaints(self, records: list[ChunkRecord]) -> list[str]:
-        """Complaints of this sampler alone."""
+    def _own_doubts(self, state: Any, records: list[ChunkRecord]) -> list[Doubt]:
+        """Doubts of this sampler alone."""
         return []
 
 

@@ -4,21 +4,19 @@ Symbols: ``theta`` = exact draws from the posterior (M, d).
 """
 
 from numbers import Integral
-from time import perf_counter
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ..history import Rows
 from ..models import Model
 from ..particles import Weights
 from ..targets import exact_answer
-from ._base import SILENT, EvidenceResult, Progress
+from ._base import EvidenceResult, Progress, Sampler
 from ._once import answer
 
 
-class Exact(BaseEstimator):
+class Exact(Sampler):
     """Log evidence by formula, with standard error 0, and independent draws from the posterior.
 
     There is a formula for linear regression and for a mixture of one component.  With an unknown noise it
@@ -54,31 +52,9 @@ class Exact(BaseEstimator):
     def __init__(self, n_particles: int = 1000) -> None:
         self.n_particles = n_particles
 
-    def run(
-        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    def _run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress, start: float
     ) -> EvidenceResult:
-        """Log evidence of all rows.
-
-        Parameters
-        ----------
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-            Not used: there is nothing to wait for.
-
-        Returns
-        -------
-        EvidenceResult
-
-        Raises
-        ------
-        ValueError
-            If there is no formula for the model, and if the rows are too large to be squared or added: the
-            row of the largest value is named.
-        """
-        self._validate_params()
-        start = perf_counter()
         try:
             found = exact_answer(model, model.sums(rows), rng, self.n_particles)
         except ValueError as error:

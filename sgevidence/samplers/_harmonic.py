@@ -6,11 +6,9 @@ Symbols: ``M`` = draws, ``theta`` = θ_i (M, d), ``ell`` = log p(D | θ_i) (M,).
 """
 
 from numbers import Integral
-from time import perf_counter
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ..history import Memory, Rows
@@ -18,12 +16,12 @@ from ..models import Model
 from ..particles import Cloud, Weights, systematic
 from ..targets import Path
 from ..transitions import HMC, Adaptation, State, Streams, check_rows
-from ._base import SILENT, EvidenceResult, Progress
+from ._base import EvidenceResult, Progress, Sampler
 from ._once import answer
 from ._sgais import SGAIS
 
 
-class HarmonicMean(BaseEstimator):
+class HarmonicMean(Sampler):
     """Harmonic mean of the likelihood over draws from the posterior (thesis Eq. 3.9): do not use it.
 
     It is here because it is well known, and to be compared with.  Each use gives an ``EvidenceWarning``.
@@ -72,29 +70,10 @@ class HarmonicMean(BaseEstimator):
     def __init__(self, n_particles: int = 1000) -> None:
         self.n_particles = n_particles
 
-    def run(
-        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    def _run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress, start: float
     ) -> EvidenceResult:
-        """Log evidence of all rows, probably too high.
-
-        Parameters
-        ----------
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-
-        Returns
-        -------
-        EvidenceResult
-
-        Raises
-        ------
-        ImpossibleRowsError
-            If rows are impossible under every draw: it names them.
-        """
-        self._validate_params()
-        start, M = perf_counter(), self.n_particles
+        M = self.n_particles
         theta, counts = self._posterior(model, rows, rng, progress)
         ell = model.sum_log_likelihood(theta, rows)
         counts["n_likelihoods"] = counts.get("n_likelihoods", 0.0) + M * len(rows)
@@ -104,7 +83,7 @@ class HarmonicMean(BaseEstimator):
             f"the harmonic mean has infinite variance: the log evidence {log_Z:.2f} is probably too high, "
             "and its standard error means nothing; use SGAIS()"
         )
-        return answer(log_Z, std, theta, Weights.ones(M), rows, start, **counts).doubted([doubt])
+        return answer(log_Z, std, theta, Weights.ones(M), rows, start, **counts).doubted([doubt], model)
 
     def _posterior(
         self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress

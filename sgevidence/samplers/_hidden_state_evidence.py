@@ -7,16 +7,16 @@ algorithm, p(y_t | y_<t, θ), which needs the filter of the last row only.
 Symbols: ``theta`` = draws (M, d), ``alpha`` = their filters of the last row (K, M).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from ..history import Rows
 from ..mixtures import hidden_state_evidence, why_no_evidence
 from ..models import HiddenMarkovModel
 from ..particles import Weights
-from ._base import SILENT, OnlineSampler, Progress
+from ..targets import Doubt
+from ._base import OnlineSampler, Progress
 from ._records import ChunkRecord
 
 #: Draws of the posterior.
@@ -35,7 +35,7 @@ class SequenceState(NamedTuple):
     log_evidence: float
     log_evidence_std: float
     in_use: np.ndarray  #: p(1 … K states have rows), when all rows were last answered for
-    doubt: str | None = None
+    doubt: Doubt | None = None
 
     @property
     def n_rows(self) -> int:
@@ -43,12 +43,12 @@ class SequenceState(NamedTuple):
         return len(self.rows)
 
 
-class HiddenStateEvidence(OnlineSampler, BaseEstimator):
+class HiddenStateEvidence(OnlineSampler):
     """Two halves of particles, Gibbs sweeps and a bridge, for hidden Markov models."""
 
     _parameter_constraints: dict = {}
 
-    def init(self, model: HiddenMarkovModel, rng: np.random.Generator) -> SequenceState:
+    def _init(self, model: Any, rng: np.random.Generator) -> SequenceState:
         """Draws of the prior."""
         theta, K = model.sample_prior(rng, DRAWS), model.n_states
         p = model.emission.n_features
@@ -56,20 +56,15 @@ class HiddenStateEvidence(OnlineSampler, BaseEstimator):
         alpha = np.full((K, DRAWS), 1 / K)
         return SequenceState(nothing, theta, Weights.ones(DRAWS), alpha, 0.0, 0.0, np.eye(K)[0])
 
-    def update(
-        self,
-        state: SequenceState,
-        model: HiddenMarkovModel,
-        rows: Rows,
-        rng: np.random.Generator,
-        progress: Progress = SILENT,
+    def _update(
+        self, state: SequenceState, model: Any, rows: Rows, rng: np.random.Generator, progress: Progress
     ) -> tuple[SequenceState, list[ChunkRecord]]:
         """Absorb rows, the first of which continues the last sequence unless y says that it starts one."""
         before = state
         all_rows = state.rows.join(rows) if state.n_rows else rows.copy()
         if why := why_no_evidence(model, len(all_rows)):
             raise ValueError(f"there is no evidence of this hidden Markov model: {why}")
-        carried = self._weighed(state, model, rows, all_rows) if state.n_rows else None
+        carried = state if not len(rows) else self._weighed(state, model, rows, all_rows)
         if carried is None:
             progress(f"particles of {model.n_states} states along {len(all_rows)} rows")
             state, spent = self._answered(model, all_rows, rng)
@@ -89,11 +84,14 @@ class HiddenStateEvidence(OnlineSampler, BaseEstimator):
         progress.chunk(record, before.n_rows)
         return state, [record]
 
+    def _own_doubts(self, state: SequenceState, records: list[ChunkRecord]) -> list[Doubt]:
+        return [] if state.doubt is None else [state.doubt]
+
     def _weighed(
         self, state: SequenceState, model: HiddenMarkovModel, rows: Rows, all_rows: Rows
     ) -> SequenceState | None:
         """The state with its draws weighed by the rows; None where too few of them count."""
-        if model.n_states == 1:
+        if model.n_states == 1 or not state.n_rows:
             return None
         alpha, log_p = model.filtered(state.theta, rows, state.alpha)
         weights = state.all_weights.add(log_p.sum(axis=0))
@@ -104,7 +102,7 @@ class HiddenStateEvidence(OnlineSampler, BaseEstimator):
         return state._replace(
             rows=all_rows,
             all_weights=weights,
-            alpha=alpha[-1] if len(rows) else state.alpha,
+            alpha=alpha[-1],
             log_evidence=state.log_evidence + gain,
             log_evidence_std=float(np.sqrt(max(var, state.log_evidence_std**2))),
         )

@@ -9,45 +9,36 @@ labellings of each mode), ``M`` = importance draws, ``theta`` (M, d).
 from collections.abc import Callable
 from math import lgamma
 from numbers import Integral
-from time import perf_counter
 
 import numpy as np
-from scipy.optimize import minimize
-from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ..history import Rows
 from ..models import Model
+from ..particles import log_sum_exp
 from ..targets import (
     Likelihood,
     Target,
     concave_mode,
-    find_mode,
     gaussian,
     importance_draws,
     log_joint_of_many,
-    sampled,
 )
-from ._base import SILENT, EvidenceResult, Progress
+from ._base import EvidenceResult, Progress, Sampler
 from ._once import answer, doubts_of_few
+from ._other_modes import NEGLIGIBLE_SHARE, climb, each_mode, ends_of_climbs
 
 #: log p(rows, θ) of a cloud, and the variance of what it is off by.
 LogJoint = Callable[[np.ndarray], tuple[np.ndarray, float]]
-#: Rows on which modes are sought; only the best is then sought on all.
-SEARCH_ROWS = 1000
 #: Share of the draws that must count: a t around the only mode of a regression leaves a quarter or more, and
 #: one around one of several modes a fiftieth.
 RELIABLE = 0.05
-#: Share of the evidence in modes beside the highest that is not said.
-NEGLIGIBLE_SHARE = 0.01
-#: Squared distance of two ends of searches of one mode, in its widths, per parameter.
-SAME_MODE = 1.0
 OTHER_MODES = (
     "modes beside the highest hold some {:.0f}% of the evidence, and only the highest is counted: use SGAIS()"
 )
 
 
-class Laplace(BaseEstimator):
+class Laplace(Sampler):
     """A Gaussian at the highest mode, corrected by importance sampling from a t around it.
 
     Parameters
@@ -69,6 +60,8 @@ class Laplace(BaseEstimator):
     mixtures count K! times, once for each labelling; draws that cross into another labelling are left out,
     so that no labelling counts twice.  The weighted draws are the posterior draws of the result.  With
     ``correct=False`` they are the same.
+
+    ``diagnostics["laplace"]`` of the result is the approximation without correction, in nats.
 
     *Source*: standard; see D. J. C. MacKay (2003), Information Theory, Inference, and Learning Algorithms,
     ch. 27 and 29.
@@ -106,30 +99,10 @@ class Laplace(BaseEstimator):
         self.correct = correct
         self.n_starts = n_starts
 
-    def run(
-        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    def _run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress, start: float
     ) -> EvidenceResult:
-        """Log evidence of all rows.
-
-        Parameters
-        ----------
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-
-        Returns
-        -------
-        EvidenceResult
-            ``diagnostics["laplace"]`` is the approximation without correction, in nats.
-
-        Raises
-        ------
-        ValueError
-            If no maximum with a curvature is found.
-        """
-        self._validate_params()
-        start, M = perf_counter(), self.n_particles
+        M = self.n_particles
         alone = self._of_one_mode(model, rows, rng)
         doubts, (a, P, log_joint) = ([], alone) if alone else self._of_many(model, rows, rng, progress)
         K = 1 if model.slots is None else len(model.slots)
@@ -153,7 +126,7 @@ class Laplace(BaseEstimator):
         if not self.correct:
             log_Z, std = laplace, np.hypot(std, laplace - log_Z)
         result = answer(log_Z, std, theta, weights, rows, start, n_likelihoods=M * len(rows))
-        return result._replace(diagnostics=result.diagnostics | {"laplace": laplace}).doubted(doubts)
+        return result._replace(diagnostics=result.diagnostics | {"laplace": laplace}).doubted(doubts, model)
 
     @staticmethod
     def _of_one_mode(
@@ -186,61 +159,14 @@ class Laplace(BaseEstimator):
 
         Sought on a sample of the rows, and the best on all.
         """
-        search = Target(model, sampled(model, rows, None, SEARCH_ROWS, rng))
-        if model.slots is not None:
-            starts = model.starts(search.likelihood.rows, self.n_starts, rng)
-        else:
-            draws = model.sample_prior(rng, 100 * self.n_starts)
-            best_draws = draws[np.argsort(-search.value(draws))[: self.n_starts]]
-            starts = best_draws.copy()
-            starts[1::2] = draws[
-                : len(starts[1::2])
-            ]  # a spike has the best draws, and need not have the mass
-        found = []
-        for i, start in enumerate(starts):
-            progress(f"search {i} of {self.n_starts}")
-            found.append(climb(search, start))
-        values = search.value(np.array([end for end, _ in found]))
+        found, values = ends_of_climbs(model, rows, self.n_starts, rng, progress)
         best = found[int(np.argmax(values))][0]
-        share = share_of_others(model, found, values)
+        masses = np.array([mass for *_, mass in each_mode(model, found, values)])
+        share = 1 - np.exp(masses[0] - log_sum_exp(masses)) if len(masses) else 0.0
         a, P = climb(Target(model, Likelihood(rows)), best)
         if P is None:
             raise ValueError(
                 "no maximum of the posterior with a positive definite curvature was found: there is no "
                 "Laplace approximation; use SGAIS()"
             )
-        return a, P, share
-
-
-def share_of_others(
-    model: Model, found: list[tuple[np.ndarray, np.ndarray | None]], values: np.ndarray
-) -> float:
-    """Share of the modes beside the highest in the sum of Laplace's evidences, each mode once."""
-    modes: list[tuple[np.ndarray, np.ndarray, float]] = []
-    for i in np.argsort(-values):
-        end, P = found[i]
-        if P is None:
-            continue
-        if model.slots is not None and modes:
-            top, of_top, _ = modes[0]
-            reference = top[model.slots], np.diag(np.linalg.inv(of_top))[model.slots]
-            end = model.canonicalize(end[None], reference)[0]
-        if all((end - a) @ of_a @ (end - a) > SAME_MODE * len(end) for a, of_a, _ in modes):
-            modes.append((end, P, values[i] - 0.5 * np.linalg.slogdet(P)[1]))
-    if len(modes) < 2:
-        return 0.0
-    relative = np.exp([value - max(one[2] for one in modes) for *_, value in modes])
-    return float(1 - relative[0] / relative.sum())
-
-
-def climb(target: Target, a: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Newton, and where that ends in no maximum L-BFGS and Newton again: (mode, precision or None)."""
-    top, P = find_mode(target, a)
-    if P is not None:
-        return top, P
-
-    def minus(x: np.ndarray) -> tuple[float, np.ndarray]:
-        value, grad = target.value_and_grad(x[None])
-        return -value[0], -grad[0]
-
-    return find_mode(target, minimize(minus, top, jac=True, method="L-BFGS-B").x)
+        return a, P, float(share)

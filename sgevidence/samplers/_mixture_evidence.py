@@ -7,18 +7,16 @@ which says why it refuses rows.
 """
 
 from numbers import Integral
-from time import perf_counter
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ..history import Rows
 from ..mixtures import why_not_affordable
 from ..models import Model
 from ..particles import Weights
-from ._base import SILENT, EvidenceResult, Progress
+from ._base import EvidenceResult, Progress, Sampler
 from ._once import answer
 from ._shared_walk import mixture_strata
 from ._ways import answer_from
@@ -27,7 +25,7 @@ from ._ways import answer_from
 MATTERS = 0.01
 
 
-class MixtureEvidence(BaseEstimator):
+class MixtureEvidence(Sampler):
     """Strata of the components in use, for mixtures: the evidence of K components and of all smaller numbers.
 
     Parameters
@@ -83,31 +81,9 @@ class MixtureEvidence(BaseEstimator):
     def __init__(self, n_particles: int = 1000) -> None:
         self.n_particles = n_particles
 
-    def run(
-        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    def _run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress, start: float
     ) -> EvidenceResult:
-        """Log evidence of all rows.
-
-        Parameters
-        ----------
-        model : Model
-            A mixture.
-        rows : Rows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-
-        Returns
-        -------
-        EvidenceResult
-            ``components`` has the log evidences of all numbers of components up to the model's.
-
-        Raises
-        ------
-        ValueError
-            If the model is no mixture, or the rows are more than strata can afford: the message says how.
-        """
-        self._validate_params()
-        start = perf_counter()
         if not model.has_components:
             raise ValueError(
                 f"MixtureEvidence() is for mixtures, and {type(model).__name__} has no components: "
@@ -132,6 +108,5 @@ class MixtureEvidence(BaseEstimator):
             effective=min(one.effective for one in known),
             halves_gap=max(one.halves_gap for one in known),
         )
-        doubt = found.components.doubt
         result = result._replace(diagnostics=result.diagnostics | more, components=found.components)
-        return result.doubted([] if doubt is None else [doubt])
+        return result.doubted(found.doubts)

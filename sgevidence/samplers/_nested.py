@@ -6,24 +6,23 @@ in their place.
 """
 
 from numbers import Integral, Real
-from time import perf_counter
 
 import numpy as np
 from scipy.stats import kstest
-from sklearn.base import BaseEstimator
 
 from .._compat import Interval, StrOptions
 from ..history import Rows
 from ..models import Model, value_and_grad
 from ..particles import Weights
 from ..transitions import ConstrainedMoves
-from ._base import SILENT, EvidenceResult, Progress
-from ._nested_doubts import FEW_FOUNDERS, doubts
+from ._base import EvidenceResult, Progress, Sampler
+from ._nested_doubts import doubts
 from ._once import answer, thinned_draws
-from ._shells import descend, evidence, founders
+from ._other_modes import doubts_of_missed_modes
+from ._shells import bottleneck, descend, evidence, founders
 
 
-class NestedSampling(BaseEstimator):
+class NestedSampling(Sampler):
     """Nested sampling (thesis Alg. 5) with exact constrained moves.
 
     Parameters
@@ -60,13 +59,14 @@ class NestedSampling(BaseEstimator):
     *Diagnostics* of the result: ``information`` H, ``n_iterations`` (replacements), ``insertion_p``, the
     p-value of the insertion ranks, ``stuck``, the share of moves that ended where they began,
     ``memory``, the correlation of a draw's log likelihood with that of its start, and ``n_founders``, the
-    effective number of independent draws that the points of the posterior descend from.  Its reciprocal is
-    the least variance that is reported.  An ``EvidenceWarning`` is given if one of the last four says that
-    the draws are wrong.
+    effective number of independent draws that the points of the posterior descend from.  Where its reciprocal
+    is larger than in one population it is added to the variance.  An ``EvidenceWarning`` is given if one of
+    the last four says that the draws are wrong, or if walkers came by a mode that no live point was left in.
+
+    *Draws* of the result are the dead and the live points, a systematic sample of 5000 if there are more.
 
     *Several modes*: before each block of steps, walkers try to change modes by proposals from a density of
-    the other live points; one step in five is shortened for narrow modes.  A draw that did not change modes,
-    in a cloud that remembers where it was, has the founder of its start.
+    the other live points; one step in five is shortened for narrow modes.
 
     *Cost*: about (H + 5)/0.7 replacements of n_live/2 points with 20 to 100 steps each, every step a
     likelihood of all rows, and a gradient where a step left the contour.  H grows as d/2 log n.
@@ -146,33 +146,10 @@ class NestedSampling(BaseEstimator):
         """
         return cls(n_live=2, n_replaced=1, learning_rate=1e-3, stopping="term")
 
-    def run(
-        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    def _run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress, start: float
     ) -> EvidenceResult:
-        """Log evidence of all rows.
-
-        Parameters
-        ----------
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-
-        Returns
-        -------
-        EvidenceResult
-            Its draws are the dead and the live points, a systematic sample of 5000 if there are more.
-
-        Raises
-        ------
-        ValueError
-            If the rows are impossible under every draw from the prior, or if ``n_replaced`` is not below
-            ``n_live``.
-        DivergenceError
-            If the posterior is more than 2000 nats inside the prior: such a run would not end.
-        """
-        self._validate_params()
-        start, M, k = perf_counter(), self.n_live, self.n_replaced or self.n_live // 2
+        M, k = self.n_live, self.n_replaced or self.n_live // 2
         if k >= M:
             raise ValueError(
                 f"n_replaced={k} must be below n_live={M}: new points start from those that stay"
@@ -197,8 +174,8 @@ class NestedSampling(BaseEstimator):
         theta, ell, log_w, n_live, founder, ranks = (np.concatenate(part) for part in zip(*shells))
         log_Z, var, H = evidence(ell, log_w, n_live)
         n_founders = founders(ell + log_w, founder)
-        few = n_founders < FEW_FOUNDERS and var < 1 / n_founders
-        var = max(var, 1 / n_founders)
+        lost = bottleneck(n_founders, M, len(shells) - 1)
+        var += lost
         theta, weights = thinned_draws(theta, Weights(ell + log_w), rng)
         counts = dict(
             n_likelihoods=moves.n_likelihoods,
@@ -215,6 +192,6 @@ class NestedSampling(BaseEstimator):
             stuck=moves.n_stuck / max(moves.n_moved, 1),
             memory=float(np.mean(moves.memory)),
         )
-        return result._replace(diagnostics=result.diagnostics | more).doubted(
-            doubts(ranks, moves, n_founders if few else np.inf)
-        )
+        why = doubts(ranks, moves, 1 / max(lost, 1e-300), moves.highest - ell.max())
+        why += doubts_of_missed_modes(model, rows, theta, weights.W, log_Z, var**0.5, rng)
+        return result._replace(diagnostics=result.diagnostics | more).doubted(why, model)

@@ -10,12 +10,14 @@ import numpy as np
 from scipy.stats import kstest
 
 from ..transitions import ConstrainedMoves
+from ._once import doubts_of_lineages
 
 #: p-value of the insertion ranks below which the draws are called wrong.  Draws that are right but
 #: remember their parents a little give 10⁻³ about once in a hundred runs.
 WRONG_RANKS = 1e-5
-#: Effective number of independent draws behind the posterior below which modes may have been lost.
-FEW_FOUNDERS = 4.0
+#: Nats by which a place that a walker came by may be above all live points at the end: more is another mode.
+#: Live points of one mode that is sharp in fifty dimensions are 1.3 below.
+MAX_ABOVE_LIVE_NATS = 3.0
 #: Share of the moves that may end where they began.
 STUCK = 0.1
 #: Mean correlation of a draw's log L with that of the point it started from.  Copies that hardly move
@@ -39,14 +41,20 @@ def insertion_ranks(ell: np.ndarray, new: np.ndarray, rng: np.random.Generator) 
     return (less + rng.random(len(new)) * (1 + equal)) / (len(ell) + i + 1)
 
 
-def doubts(ranks: np.ndarray, moves: ConstrainedMoves, n_founders: float = np.inf) -> list[str]:
-    """Why the draws inside the contours may not be what they should."""
+def doubts(
+    ranks: np.ndarray, moves: ConstrainedMoves, n_founders: float = np.inf, above: float = 0.0
+) -> list[str]:
+    """Why the draws inside the contours may not be what they should.
+
+    ``above`` is by how much the highest log L that was met exceeds that of the last live points.
+    """
     out = []
-    if n_founders < FEW_FOUNDERS:
+    if above > MAX_ABOVE_LIVE_NATS:
         out.append(
-            f"the points of the posterior descend from {n_founders:.1f} of the live points of an earlier "
-            "contour, so a mode may have been met by chance or missed: raise n_live"
+            f"a log likelihood {above:.1f} nats above that of all points of the posterior was met on the way "
+            "and lost, so a narrow mode is missing and the log evidence is probably too low: raise n_live"
         )
+    out += doubts_of_lineages(n_founders, "n_live")
     if len(ranks) and (p := kstest(ranks, "uniform").pvalue) < WRONG_RANKS:
         out.append(
             f"the constrained draws are not draws from the prior (insertion ranks, p = {p:.0e}): "

@@ -6,23 +6,21 @@ Symbols: ``M`` = draws, ``theta`` = θ_i (M, d), ``ell`` = log p(D | θ_i) (M,).
 """
 
 from numbers import Integral
-from time import perf_counter
 
 import numpy as np
-from sklearn.base import BaseEstimator
 
 from .._compat import Interval
 from ..history import Rows
 from ..models import Model
 from ..particles import Weights
-from ._base import SILENT, EvidenceResult, Progress
+from ._base import EvidenceResult, Progress, Sampler
 from ._once import answer, doubts_of_few
 
 #: Draws weighted at a time, so that the likelihoods of a block of rows stay small.
 BATCH = 2000
 
 
-class PriorSampling(BaseEstimator):
+class PriorSampling(Sampler):
     """Mean likelihood over draws from the prior (thesis Eq. 3.6): unbiased, and useless for many rows.
 
     Parameters
@@ -63,30 +61,10 @@ class PriorSampling(BaseEstimator):
     def __init__(self, n_particles: int = 10_000) -> None:
         self.n_particles = n_particles
 
-    def run(
-        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    def _run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress, start: float
     ) -> EvidenceResult:
-        """Log evidence of all rows.
-
-        Parameters
-        ----------
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-
-        Returns
-        -------
-        EvidenceResult
-            With the draws of positive weight.
-
-        Raises
-        ------
-        ValueError
-            If the rows are impossible under every draw.
-        """
-        self._validate_params()
-        start, M = perf_counter(), self.n_particles
+        M = self.n_particles
         theta, ell = [], []
         for done in range(0, M, BATCH):
             progress(f"{done} of {M} draws")
@@ -100,4 +78,4 @@ class PriorSampling(BaseEstimator):
             )
         log_Z, std = weights.log_mean, np.sqrt(weights.relative_variance)  # Eq. (3.6)
         result = answer(log_Z, std, np.concatenate(theta), weights, rows, start, n_likelihoods=M * len(rows))
-        return result.doubted(doubts_of_few(weights, "raise n_particles, or use SGAIS()"))
+        return result.doubted(doubts_of_few(weights, "raise n_particles, or use SGAIS()"), model)

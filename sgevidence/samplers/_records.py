@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..targets import TOO_NOISY
 from ..transitions import State
 
 
@@ -160,90 +159,6 @@ def latest(records: list[ChunkRecord], name: str) -> float:
     """The last value that is known; 0 if none is."""
     known = [value for record in records if not np.isnan(value := getattr(record, name))]
     return known[-1] if known else 0.0
-
-
-#: Draws below which a weighting says nothing of its own error, and the share of the particles.
-MIN_ESS, MIN_ESS_SHARE = 20.0, 0.1
-#: Share of accepted moves below which particles stay copies of one another: HMC aims at 0.8, walks at 0.2.
-STUCK = 0.01
-#: Moves of a chunk from which that matters: particles resampled so often at an ESS of M/2 are one in 64.
-RELIED_ON = 6
-#: Units of rounding of a sum that one answer may be off by: its terms are rounded, too.
-ROUNDED = 100.0
-
-
-def complaints(records: list[ChunkRecord], sampler: Any = None) -> list[str]:
-    """Why the answer after these records should not be trusted, and what of the sampler to change."""
-    last, refused = records[-1], sum(r.n_refused for r in records)
-    moved = sum(r.n_moves * r.n_particles for r in records)
-    noise = max((r.sample_noise for r in records if not np.isnan(r.sample_noise)), default=0.0)
-    few = min(records, key=lambda r: r.ess / min(MIN_ESS, MIN_ESS_SHARE * r.n_particles))
-    missed = missed_mode(records)
-
-    def raising(*wanted: str, lower: bool = False) -> str:
-        names = {} if sampler is None else sampler.get_params()  # asked for only when there is a complaint
-        here = [name for name in wanted if name in names]
-        return f": {'lower' if lower else 'raise'} the sampler's {' or '.join(here)}" if here else ""
-
-    out = []
-    if last.log_evidence_std > 1.0:
-        out.append(
-            f"the log evidence is uncertain by {last.log_evidence_std:.1f} nats"
-            + raising("n_particles", "max_particles")
-        )
-    if not ROUNDED * np.finfo(float).eps * abs(last.log_evidence) < 1.0:
-        out.append(
-            f"a log evidence of {last.log_evidence:.0e} nats is rounded to more than a nat: look for extreme "
-            "values in the data"
-        )
-    if few.ess < min(MIN_ESS, MIN_ESS_SHARE * few.n_particles):
-        out.append(
-            f"only {few.ess:.1f} of the particles counted after {few.n_samples} rows, so the error of the "
-            "log evidence may be far larger than reported" + raising("n_particles", "max_particles")
-        )
-    out += stuck(records)
-    if noise > TOO_NOISY:
-        out.append(
-            f"the reservoir is too small a part of the history, its noise spreads the particles by "
-            f"{noise:.1f} nats" + raising("reservoir_size")
-        )
-    if missed > 0.0:
-        out.append(
-            f"the particles missed a mode that is better by {missed:.0f} nats, so the log evidence is too "
-            "low" + raising("max_particles", "reservoir_size") + ", or try another random_state"
-        )
-    if disagreement := latest(records, "disagreement"):
-        out.append(
-            f"a bridge from the particles to a density fitted to them gives a log evidence that is "
-            f"{abs(disagreement):.2f} nats {'higher' if disagreement > 0 else 'lower'}, more than four "
-            "standard errors: annealing has lost its way, or the posterior has tails or modes between which "
-            "particles do not move" + raising("max_particles") + ", or try another random_state"
-        )
-    if last.n_alike > 0.0:
-        out.append(
-            f"the rows are equally likely at all of {last.n_alike:.0f} draws from the prior: they say "
-            f"nothing of the parameters, or only in a part of less than {3 / last.n_alike:.0e} of the prior, "
-            "which is missing in the log evidence"
-        )
-    if moved and refused > 0.1 * moved:
-        out.append(
-            f"{refused} proposals were refused because they left the finite numbers"
-            + raising("learning_rate", "move__learning_rate", lower=True)
-            + "; look for extreme values in the data"
-        )
-    return out
-
-
-def stuck(records: list[ChunkRecord]) -> list[str]:
-    """A complaint where hardly any move was accepted in some chunk."""
-    relied_on = (r.acceptance for r in records if r.n_moves >= RELIED_ON and not np.isnan(r.acceptance))
-    accepted = min(relied_on, default=1.0)
-    if accepted >= STUCK:
-        return []
-    return [
-        f"the particles hardly moved: {accepted:.1%} of their moves were accepted, so the log evidence may "
-        "be far too low: look for columns far from zero, or in very different units"
-    ]
 
 
 def evidence_path(records: list[ChunkRecord]) -> dict[str, np.ndarray]:

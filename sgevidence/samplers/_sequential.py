@@ -31,9 +31,9 @@ from .._compat import HasMethods, Interval
 from ..history import N_BLOCKS, N_DRAWS, Influence, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Genealogy, Weights, systematic
-from ..targets import Path
+from ..targets import Doubt, Path
 from ..transitions import SGHMC, Adaptation, Streams, check_likelihood
-from ._base import SILENT, OnlineSampler, Parts, Progress, check_history
+from ._base import OnlineSampler, Parts, Progress, check_history
 from ._records import ChunkRecord
 from ._schedule import chunk_edges
 from ._sequential_state import SequentialState
@@ -163,57 +163,22 @@ class SequentialSGMCMC(Parts, OnlineSampler):
             move=SGHMC(preconditioner=None, control_variate=False),
         )
 
-    def init(self, model: Model, rng: np.random.Generator) -> SequentialState:
-        """M particles from the prior.
-
-        Parameters
-        ----------
-        model : Model
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        SequentialState
-        """
-        self._validate_params()
+    def _init(self, model: Model, rng: np.random.Generator) -> SequentialState:
         M = self.n_particles
         theta = model.sample_prior(rng, M)
         return SequentialState(
             theta, Weights.ones(M), 0.0, np.zeros(M), 0.0, Memory.empty(self.reservoir_size)
         )
 
-    def update(
+    def _update(
         self,
         state: SequentialState,
         model: Model,
         rows: Rows,
         rng: np.random.Generator,
-        progress: Progress = SILENT,
+        progress: Progress,
     ) -> tuple[SequentialState, list[ChunkRecord]]:
-        """Absorb rows, chunk by chunk.
-
-        Parameters
-        ----------
-        state : SequentialState
-            Not changed.
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-            Drawn from only when a chunk is complete.
-        progress : Progress, optional
-
-        Returns
-        -------
-        state : SequentialState
-        records : list of ChunkRecord
-
-        Raises
-        ------
-        DivergenceError
-            If SGHMC leaves the region where the model can be evaluated.
-        ValueError
-            If rows are impossible under every particle.
-        """
+        """Absorb rows, chunk by chunk."""
         self._validate_params()
         streams, records = Streams.one(rng), []
         growth = min(GROWTH, 1 / model.n_params) if self.growth is None else self.growth
@@ -230,13 +195,16 @@ class SequentialSGMCMC(Parts, OnlineSampler):
             progress.chunk(records[-1], before.n_rows, is_small=True)
         return state, records
 
-    def _own_complaints(self, records: list[ChunkRecord]) -> list[str]:
+    def _own_doubts(self, state: SequentialState, records: list[ChunkRecord]) -> list[Doubt]:
         if min((r.ess for r in records), default=np.inf) >= MIN_CHUNK_ESS:
             return []
         return [
-            "the mean predictive of a chunk rests on fewer than five particles, so the log evidence is "
-            "too low, by more than its reported error: raise n_particles, lower first_chunk and growth, "
-            "or give an initial sampler"
+            Doubt(
+                np.nan,
+                "the mean predictive of a chunk rests on fewer than five particles, so the log evidence is "
+                "too low, by more than its reported error",
+                "raise n_particles, lower first_chunk and growth, or give an initial sampler",
+            )
         ]
 
     def _weighed(

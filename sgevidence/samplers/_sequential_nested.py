@@ -28,10 +28,10 @@ from ..models import Model
 from ..particles import Weights, log_sum_exp, systematic
 from ..targets import Likelihood, Path, Target
 from ..transitions import HMC, ConstrainedMoves, covariance
-from ._base import SILENT, OnlineSampler, Progress
+from ._base import OnlineSampler, Progress
 from ._records import ChunkRecord
 from ._schedule import pieces
-from ._shells import descend, evidence, founders
+from ._shells import bottleneck, descend, evidence, founders
 
 
 class SequentialNestedState(NamedTuple):
@@ -147,50 +147,18 @@ class SequentialNestedSampling(OnlineSampler):
         self.momentum_decay = momentum_decay
         self.tolerance = tolerance
 
-    def init(self, model: Model, rng: np.random.Generator) -> SequentialNestedState:
-        """M draws from the prior.
-
-        Parameters
-        ----------
-        model : Model
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        SequentialNestedState
-        """
-        self._validate_params()
+    def _init(self, model: Model, rng: np.random.Generator) -> SequentialNestedState:
         return SequentialNestedState(model.sample_prior(rng, self.n_live), 0.0, 0.0, Reservoir(None))
 
-    def update(
+    def _update(
         self,
         state: SequentialNestedState,
         model: Model,
         rows: Rows,
         rng: np.random.Generator,
-        progress: Progress = SILENT,
+        progress: Progress,
     ) -> tuple[SequentialNestedState, list[ChunkRecord]]:
-        """Absorb rows, chunk by chunk.
-
-        Parameters
-        ----------
-        state : SequentialNestedState
-            Not changed.
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-
-        Returns
-        -------
-        state : SequentialNestedState
-        records : list of ChunkRecord
-
-        Raises
-        ------
-        ValueError
-            If rows are impossible under every live point.
-        """
+        """Absorb rows, chunk by chunk."""
         self._validate_params()
         records = []
         for chunk in pieces(rows, state.history.n, self.chunk_size, True, rng):
@@ -239,7 +207,7 @@ class SequentialNestedSampling(OnlineSampler):
             totals.append((shell.ell, shell.log_w, shell.n_live, shell.founder))
         ell, log_w, n_live, founder = (np.concatenate(part) for part in zip(*totals))
         log_Z, var, _ = evidence(ell, log_w, n_live)
-        var = max(var, 1 / founders(ell + log_w, founder))
+        var += bottleneck(founders(ell + log_w, founder), M, len(totals) - 1)
         kept, log_eps, n_gradients = self._moved(
             model.canonicalize(kept), Path(model, Memory(state.history), chunk), state.log_eps, rng
         )

@@ -44,7 +44,7 @@ from ..transitions import (
     Streams,
     check_rows,
 )
-from ._base import SILENT, OnlineSampler, Parts, Progress, check_history
+from ._base import OnlineSampler, Parts, Progress, check_history
 from ._progress import rung_of
 from ._records import ChunkRecord
 from ._schedule import particles, pieces
@@ -63,10 +63,10 @@ class SGAIS(Parts, OnlineSampler):
     Parameters
     ----------
     n_particles : int, default=100
-        M once the rows are many and escorts carry the cloud; four times as many while it has to be
-        annealed.  The standard error of the log evidence falls as 1/√M.
+        Number of particles after many rows, four times as many while they are annealed.
+        The standard error of the log evidence falls as 1/√M.
     max_particles : int or None, default=None
-        M for the first rows, which are cheap and where the variance comes from.  None: 2000 for
+        Number of particles for the first rows, from which most of the error comes.  None: 2000 for
         regressions and custom models, 16 000/d between 400 and 1000 for mixtures with K <= 2, otherwise
         16 d K between 1500 and 3000; less in proportion if ``n_particles`` is below 100.
     target_ess : float, default=0.5
@@ -79,13 +79,11 @@ class SGAIS(Parts, OnlineSampler):
         With None the weights accumulate, as published: the number of particles is constant, every
         annealing step is followed by a move, and ``escort``, ``mode_search`` and ``proposal`` must be None.
     reservoir_size : int or None, default=100000
-        Rows of the past to keep, a uniform sample once there are more; None keeps all.  Until it is full
-        nothing is approximated.  Beside it are kept, up to a twentieth of it, rows that a sample would
-        miss, as those few that alone have a column.  A hundred thousand rows pin down overlapping mixtures
-        and take megabytes.  If its noise spreads the particles by more than half a nat it grows, to ten
-        times as many.  At least 16: its noise is read from so many parts.  A linear regression and a
-        mixture of one component need no sample: sums without rounding stand for all rows
-        (:meth:`Model.sums`).
+        Number of past rows that are kept, a uniform sample of all; None keeps all.  Until it is full nothing
+        is approximated.  Rows of high leverage, such as the only ten in which a column is not zero, are kept
+        beside the sample, at most a twentieth of its size.  A sample whose noise spreads the particles by
+        more than half a nat grows, up to ten times.  At least 16, since the noise is measured on 16 parts.
+        Linear regressions and mixtures of one component need no sample (:meth:`Model.sums`).
     move : HMC, SGHMC or SGNHT, default=HMC()
         How particles move between annealing steps.
     escort : Escort or None, default=Escort()
@@ -96,8 +94,9 @@ class SGAIS(Parts, OnlineSampler):
     proposal : Proposal or None, default=Proposal()
         Takes evidence and particles from a density that covers the posterior, where the model knows one:
         linear regressions and mixtures of one component are exact, softmax and Poisson regressions answer
-        from the Gaussian at their mode, other mixtures from strata; custom models are annealed, tested
-        beyond the posterior, and made sharper by densities fitted to the cloud.
+        from the Gaussian at their mode, other mixtures from strata, custom models of up to three parameters
+        by boxes; others are annealed, tested beyond the posterior, and made sharper by densities fitted to
+        the cloud.
         None anneals: then a mixture may be left with two groups in one component, hundreds of nats low
         without a sign of it.
 
@@ -191,49 +190,21 @@ class SGAIS(Parts, OnlineSampler):
             proposal=None,
         )
 
-    def init(self, model: Model, rng: np.random.Generator) -> State:
-        """M particles from the prior with unit weights (Alg. 8, lines 1 and 2).
+    @property
+    def takes_folded_rows(self) -> bool:
+        """Whether ``update`` takes rows that nobody holds, of which sums are asked."""
+        kept = None not in (self.proposal, self.reservoir_size, self.resampling)
+        return kept and self.chunk_size is None
 
-        Parameters
-        ----------
-        model : Model
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        State
-        """
-        self._validate_params()
+    def _init(self, model: Model, rng: np.random.Generator) -> State:
         size = self.reservoir_size
         memory = Memory.empty(size, None if size is None else 10 * size)
         return State(Cloud.planted(model.sample_prior(rng, self._particles(model, 0.0))), memory)
 
-    def update(
-        self, state: State, model: Model, rows: Any, rng: np.random.Generator, progress: Progress = SILENT
+    def _update(
+        self, state: State, model: Model, rows: Any, rng: np.random.Generator, progress: Progress
     ) -> tuple[State, list[ChunkRecord]]:
-        """Absorb rows, chunk by chunk (Alg. 8, line 3).
-
-        Parameters
-        ----------
-        state : State
-            Not changed.
-        model : Model
-        rows : Rows or, of a new state, FoldedRows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-
-        Returns
-        -------
-        state : State
-        records : list of ChunkRecord
-
-        Raises
-        ------
-        ImpossibleRowsError
-            If rows are impossible under all particles.
-        DivergenceError
-            If the particles leave the finite numbers, or annealing gets nowhere.
-        """
+        """Absorb rows, chunk by chunk (Alg. 8, line 3)."""
         check_history(self.move, self.reservoir_size)  # the rest was looked at by init
         streams, records, before = Streams.spawned(rng), [], state
         try:

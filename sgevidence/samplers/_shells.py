@@ -69,7 +69,7 @@ def descend(
     """Shells of the prior from the outermost inwards (Alg. 5).
 
     ``draw(theta, ell, k, floor, log_X)`` gives k points above the floor, their log L, and the index of
-    the live point that each still depends on, −1 for none.
+    the live point that each started from, −1 for none.
     """
     if not np.any(ell > -np.inf):
         raise ValueError(
@@ -137,9 +137,18 @@ def evidence(ell: np.ndarray, log_w: np.ndarray, n_live: np.ndarray) -> tuple[fl
 def founders(log_p: np.ndarray, founder: np.ndarray) -> float:
     """Effective number of independent draws that the points of the posterior descend from, 1/Σ_f P_f².
 
-    P_f is the share of the evidence of founder f, and Σ_f P_f² estimates the variance of log Ẑ where moves do
-    not lead from mode to mode: then the volume of a mode is known from the draws that founded it, however
-    many descendants they have (Chan and Lai 2013, for particle filters).
+    P_f is the share of the evidence of founder f.  Chains start from live points, and descent is counted
+    whether or not they forget where: a mode's volume is known from the draws that founded it, however far
+    their descendants move within the mode (Chan and Lai 2013, for particle filters).
     """
     shares = np.bincount(np.unique(founder, return_inverse=True)[1], np.exp(log_p - log_sum_exp(log_p)))
     return float(1 / np.sum(shares**2))
+
+
+def bottleneck(n_founders: float, M: int, n_replacements: float) -> float:
+    """Variance of log Ẑ of modes that few draws founded: Σ_f P_f² beyond that of one population.
+
+    A pair of live points has one parent with probability 1/(M − 1) a generation; the variance that comes of
+    that is in H/M already.
+    """
+    return max(1 / n_founders - (1 - (1 - 1 / max(M - 1, 1)) ** n_replacements), 0.0)

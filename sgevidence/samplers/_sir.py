@@ -27,7 +27,7 @@ from ..models import Model
 from ..particles import Cloud, systematic
 from ..targets import Path
 from ..transitions import HMC, Anneal, Rung, State, Step, Streams
-from ._base import SILENT, OnlineSampler, Parts, Progress
+from ._base import OnlineSampler, Parts, Progress
 from ._records import ChunkRecord
 from ._schedule import pieces
 
@@ -100,45 +100,13 @@ class SIR(Parts, OnlineSampler):
         self.chunk_size = chunk_size
         self.move = self._own("move", move)
 
-    def init(self, model: Model, rng: np.random.Generator) -> State:
-        """M particles from the prior with unit weights (Alg. 7, lines 1 and 2).
-
-        Parameters
-        ----------
-        model : Model
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        State
-        """
-        self._validate_params()
+    def _init(self, model: Model, rng: np.random.Generator) -> State:
         return State(Cloud.planted(model.sample_prior(rng, self.n_particles)), Memory.empty())
 
-    def update(
-        self, state: State, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    def _update(
+        self, state: State, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress
     ) -> tuple[State, list[ChunkRecord]]:
-        """Absorb rows, chunk by chunk (Alg. 7, line 3).
-
-        Parameters
-        ----------
-        state : State
-            Not changed.
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-
-        Returns
-        -------
-        state : State
-        records : list of ChunkRecord
-
-        Raises
-        ------
-        ValueError
-            If rows are impossible under all particles.
-        """
+        """Absorb rows, chunk by chunk (Alg. 7, line 3)."""
         self._validate_params()
         records = []
         for step, before, _ in self.steps(state, model, rows, rng):

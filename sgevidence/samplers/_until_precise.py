@@ -16,13 +16,14 @@ from ..history import Rows
 from ..models import Model
 from ..particles import Weights, log_sum_exp
 from ..targets import ComponentEvidence
-from ._base import SILENT, EvidenceResult, Parts, Progress
+from ._base import EvidenceResult, Parts, Progress, Sampler
 from ._once import answer
 from ._pooling import Pool, pool
 from ._sgais import SGAIS
+from ._shared_walk import sharing
 
 
-class UntilPrecise(Parts):
+class UntilPrecise(Parts, Sampler):
     """Independent runs of a sampler, pooled, until the standard error of the log evidence is small enough.
 
     Parameters
@@ -47,6 +48,9 @@ class UntilPrecise(Parts):
     disagree by where that is more; so at least two runs are made, unless there is a closed form.  Runs come
     in batches that at most double their number, as many as the error so far asks for: the target is looked
     at seldom, so that a lucky look ends it too early seldom.  Draws are those of all runs, by their evidence.
+
+    ``diagnostics`` of the result has ``n_runs``, their ``disagreement`` and what is ``claimed`` for it, nats,
+    and the ``p_value`` of that.
 
     An :class:`EvidenceWarning` is given if the target is not met, or if the runs disagree more than they
     claim (p < 0.01).  Runs do not show the errors that they share: a mode that none finds, a bias.
@@ -83,32 +87,16 @@ class UntilPrecise(Parts):
         self.sampler = self._own("sampler", sampler)
         self.n_jobs = n_jobs
 
-    def run(
-        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress = SILENT
+    def _run(
+        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress, start: float
     ) -> EvidenceResult:
-        """Log evidence of all rows.
-
-        Parameters
-        ----------
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
-        progress : Progress, optional
-
-        Returns
-        -------
-        EvidenceResult
-            ``diagnostics`` has ``n_runs``, their ``disagreement`` and what is ``claimed`` for it, nats, and
-            the ``p_value`` of that.
-        """
-        self._validate_params()
-        start = perf_counter()
         results: list[EvidenceResult] = []
         batch = 1
         while batch:
-            results += Parallel(n_jobs=self.n_jobs)(
-                delayed(self.sampler.run)(model, rows, one, progress.alone()) for one in rng.spawn(batch)
-            )
+            with sharing(None):  # runs that are to be independent walk over strata of their own
+                results += Parallel(n_jobs=self.n_jobs)(
+                    delayed(self.sampler.run)(model, rows, one, progress.alone()) for one in rng.spawn(batch)
+                )
             found = pool(*np.array([(r.log_evidence, r.log_evidence_std) for r in results]).T)
             progress.done(
                 f"{len(results)} runs, log evidence "

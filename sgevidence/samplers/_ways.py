@@ -20,6 +20,9 @@ from ._shared_walk import is_known, mixture_strata
 #: Growth of the rows since a mixture's proposal was asked, from which it is asked first: it finds groups of
 #: which no particle knows.
 GROWTH = 1.25
+#: Parameters of a model with effects up to which rows left behind are a quadratic: it takes as many gradients
+#: of all rows, and levels that are integrated one by one need none.
+MAX_ANCHORED = 100
 
 
 def crossing_of(
@@ -27,6 +30,8 @@ def crossing_of(
 ) -> Crossing:
     """The ways across a chunk that a model has."""
     way = None if asked is None else from_all_rows(model, asked, anneal.n_particles)
+    if isinstance(model, EffectsModel) and model.n_params > MAX_ANCHORED:
+        escort = None
     return Crossing(anneal, escort, search, way)
 
 
@@ -55,9 +60,7 @@ def answer_from(strata: Strata, model: Model, rows: Rows, rng: np.random.Generat
     """Evidence and ``size`` draws of a mixture with at most as many components as the strata go up to."""
     found = strata.posterior(model.n_components, size, rng)  # type: ignore[attr-defined]
     theta = model.from_components(found.log_weights, found.components, rng)  # type: ignore[attr-defined]
-    components = ComponentEvidence(
-        rows.total_weight, found.log_evidence, found.covariance, found.in_use[-1], found.doubt
-    )
+    components = ComponentEvidence(rows.total_weight, found.log_evidence, found.covariance, found.in_use[-1])
     return Answer(
         theta,
         np.zeros(size),
@@ -65,6 +68,7 @@ def answer_from(strata: Strata, model: Model, rows: Rows, rng: np.random.Generat
         float(found.log_evidence_std[-1]),
         found.n_likelihoods,
         components=components,
+        doubts=() if found.doubt is None else (found.doubt,),
     )
 
 

@@ -19,7 +19,17 @@ class ComponentEvidence(NamedTuple):
     log_evidence: np.ndarray  #: (K,)
     covariance: np.ndarray  #: of their errors, (K, K)
     in_use: np.ndarray  #: p(k components have rows | x, K), (K,)
-    doubt: str | None = None  #: why they should not be trusted as they are
+
+
+class Doubt(NamedTuple):
+    """Why an evidence should not be trusted as it is: on its way from an answer to ``warnings_``."""
+
+    nats: float  #: by which it may be off; nan where nothing tells
+    words: str
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.words}: {self.remedy}" if self.remedy else self.words
 
 
 class Answer(NamedTuple):
@@ -32,6 +42,7 @@ class Answer(NamedTuple):
     n_likelihoods: float = 0.0  #: particles × rows
     n_gradients: float = 0.0  #: particles × rows
     components: ComponentEvidence | None = None  #: of a mixture, where the answer knows them
+    doubts: tuple[Doubt, ...] = ()
 
 
 class Declined(NamedTuple):

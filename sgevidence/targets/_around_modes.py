@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import solve_triangular
 
-from ..models import Model
+from ..models import Model, log_gamma_draws
 from ..particles import log_sum_exp
 from ._normal_scores import Sticks, Variance
 
@@ -58,7 +58,7 @@ class SeenByRows(NamedTuple):
         theta = np.insert(x, self._last - np.arange(len(self.groups)), 0.0, axis=1) if self.groups else x
         for indices, concentration in self.groups:
             total = concentration * len(indices)
-            t = np.log(rng.gamma(total + 1, size=(len(x), 1))) + np.log1p(-rng.random((len(x), 1))) / total
+            t = log_gamma_draws(total, rng, (len(x), 1))
             theta[:, indices] += t - log_sum_exp(theta[:, indices].T, axis=0)[:, None]
         return theta
 

@@ -28,7 +28,7 @@ from typing import NamedTuple, cast
 import numpy as np
 from scipy.special import expit
 
-from ..kernels import ValueAndGradient, hmc
+from ..kernels import ValueAndGradient, hmc, largest_correlation
 from ..particles import Weights, ess, log_sum_exp, systematic
 from ._bridge import bridge
 
@@ -187,7 +187,7 @@ def settled_chains(
         if n > most:
             return None
         if not is_new and repeat >= MIN_TRAJECTORIES:
-            remembered = memory(first, _remembered(phi, log_ratio))
+            remembered = largest_correlation(first, _remembered(phi, log_ratio))
             if repeat >= HOPELESS_AFTER and remembered > HOPELESS:
                 return None
             is_new = remembered < FORGOTTEN
@@ -215,13 +215,6 @@ def is_settled(u: np.ndarray) -> bool:
     half = len(u) // 2
     drift = u[half:].mean(axis=0) - u[:half].mean(axis=0)
     return bool(abs(drift.mean()) <= SETTLED * np.std(drift) / len(drift) ** 0.5)
-
-
-def memory(a: np.ndarray, b: np.ndarray) -> float:
-    """Largest correlation of a coordinate before and after, (M, d) each, less what chance makes of none."""
-    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
-    norm = np.sqrt(np.sum(a**2, axis=0) * np.sum(b**2, axis=0))
-    return float(np.max(np.sum(a * b, axis=0) / np.maximum(norm, 1e-300))) - 2 / len(a) ** 0.5
 
 
 def _summed(rungs: list[Rung], gaps: list[float], least: float) -> tuple[float, float] | None:

@@ -4,8 +4,8 @@ Draws of the t density q at the mode are weighed by ω = p(x | θ) p(θ) / q(θ)
 effective their mean is the evidence.  Where they are not, either half of them starts chains at the posterior,
 which are bridged to the t density that is fitted to the other half (``_cross_fitted_bridge.py``).
 
-Nothing says that there is one mode.  The search starts at the middle of the prior and at draws from it, and
-q has heavy tails: where a search ends elsewhere, or draws find more than the mode has, there is no answer.
+Nothing says that there is one mode.  The search starts at the middle of the prior, at draws from it, and of
+heavy-tailed noise at lines through a few rows; where a search ends elsewhere there is no answer.
 
 Symbols: ``a, P`` = mode and precision, ``phi`` = distances from the mode in its widths, ``M, d`` = draws and
 parameters.
@@ -22,7 +22,7 @@ from ._bridge import importance
 from ._cross_fitted_bridge import cross_fitted_bridge
 from ._importance import importance_draws
 from ._log_concave import MAX_BRIDGED_ROWS, MAX_STD, in_suited_coordinates, log_joint_of_many
-from ._newton import concave_mode, find_mode
+from ._newton import concave_mode, folded_mode
 from ._pareto import pareto_k
 from ._target import Likelihood, Target
 
@@ -30,9 +30,9 @@ from ._target import Likelihood, Target
 N_DRAWS, N_DRAWS_PER_PARAMETER, SHARP_NATS, MAX_PARETO_K = 4000, 200, 0.012, 0.6
 #: Degrees of freedom of q: tails of a posterior with few parameters, and of as many more with more of them.
 MIN_DEGREES = 6.0
-#: Draws of the prior from which the mode is sought, too, on so many rows at most, and distance of their ends
-#: from it, in posterior widths per √d.
-N_STARTS, SEARCH_ROWS, MAX_APART = 3, 2000, 1.0
+#: Rows on which the mode is sought from elsewhere, at most, and distance of the ends from it, in posterior
+#: widths per √d.
+SEARCH_ROWS, MAX_APART = 2000, 1.0
 #: Effective draws from which chains may start, chains of each half, and gradients of each of them.
 MIN_EFFECTIVE, N_CHAINS, GRADIENTS_PER_CHAIN = 50.0, 250, 200.0
 
@@ -51,28 +51,28 @@ def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> An
         return Declined("no maximum was found")
     try:
         a, P = gaussian(model, anchor)
-        if has_another_mode(model, rows, a, P, rng):
+        if has_another_mode(model, rows, a, rng):
             return Declined("a search from elsewhere ends at another mode")
         return _by_importance(Target(model, Likelihood(rows)), anchor, a, P, rng, size)
     except np.linalg.LinAlgError:
         return Declined("the curvature at the mode is not that of a maximum")
 
 
-def has_another_mode(
-    model: Model, rows: Rows, a: np.ndarray, P: np.ndarray, rng: np.random.Generator
-) -> bool:
-    """Whether climbs from draws of the prior end elsewhere, on a sample where rows are many.
+def has_another_mode(model: Model, rows: Rows, a: np.ndarray, rng: np.random.Generator) -> bool:
+    """Whether climbs from the model's starts end elsewhere, on a sample where rows are many.
 
-    ``a`` and ``P`` are mode and precision of all rows.
+    ``a`` is the mode of all rows.
     """
     if len(rows) > SEARCH_ROWS:
         rows = rows.take(np.sort(rng.choice(len(rows), SEARCH_ROWS, replace=False)))
     target = Target(model, Likelihood(rows))
     with np.errstate(all="ignore"):
-        a, here = find_mode(target, a)
-        P = P if here is None else here
-        ends = [find_mode(target, start) for start in model.sample_prior(rng, N_STARTS)]
-    apart = [(end - a) @ P @ (end - a) for end, curvature in ends if curvature is not None]
+        starts = [a, *model.starts(rows, model.n_mode_checks, rng)]
+        here, *elsewhere = [folded_mode(target, start) for start in starts]
+        if here is None:
+            return True
+        a, P = gaussian(model, here)
+    apart = [(end.a - a) @ P @ (end.a - a) for end in elsewhere if end is not None]
     return any(distance > MAX_APART**2 * len(a) for distance in apart)
 
 

@@ -14,6 +14,7 @@ from ._base import (
     check_likelihood,
     check_rows,
 )
+from ._climbs import peaks
 from ._confirm import confirmed_at_once
 from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing, committed
@@ -66,6 +67,7 @@ __all__ = [
     "confirmed_at_once",
     "covariance",
     "merged",
+    "peaks",
     "without_history",
     "committed",
 ]

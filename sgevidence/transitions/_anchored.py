@@ -13,20 +13,16 @@ Symbols: ``eps`` = ε = √η in posterior widths, ``V`` = variance of the gradi
 θ in coordinates of unit width, ``lam`` = λ, ``hot`` = temperature that chance does not explain.
 """
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from ..exceptions import DivergenceError
 from ..history import Anchor
-from ..kernels import Coordinates, Gradient, MoveInfo
+from ..kernels import FORGOTTEN, REPEATS, Coordinates, Gradient, MoveInfo, baoab, largest_correlation, sgnht
 from ..particles import Cloud
 from ..targets import Likelihood, Path, Target, curvature_coordinates, surrogate_spread
-from ._autocorrelation import FORGOTTEN, REPEATS, largest_correlation
 from ._base import Adaptation, Moved, Streams
-
-if TYPE_CHECKING:  # it makes these moves
-    from ._sghmc import StochasticGradients
 
 #: Mini-batches from which V is estimated: its relative error is then √(2/5), averaged over M particles.
 N_DRAWS = 6
@@ -43,7 +39,7 @@ class AnchoredGradientMoves:
 
     advice = ": lower learning_rate, or check the model and the data for extreme values"
 
-    def __init__(self, settings: "StochasticGradients", path: Path, rng: Streams):
+    def __init__(self, settings: Any, path: Path, rng: Streams):
         self.settings, self.path, self.rng = settings, path, rng
         self.batch_size, memory = settings.batch_size, path.memory
         self.eps = settings.learning_rate**0.5
@@ -116,7 +112,7 @@ class AnchoredGradientMoves:
         hot, n_gradients = 1 + HEATED + 4 * np.sqrt(2 / phi.size), 0
         for _ in range(HALVED + 1):
             try:
-                moved, info = self.settings.splitting(phi, grad, self.rng.noise, V, self.eps)
+                moved, info = splitting(self.settings, phi, grad, self.rng.noise, V, self.eps)
             except ValueError as error:
                 raise DivergenceError(f"after {self.path.memory.n_rows} rows {error}") from error
             if info.n_refused > len(phi) // 2:
@@ -145,3 +141,18 @@ class AnchoredGradientMoves:
             self.batch_size = int(min(1.5 * excess * self.batch_size, at_hand)) + 1
             self.exact = self.batch_size >= at_hand and self.path.memory.complete
         return 0.0 if self.exact else V
+
+
+def splitting(
+    settings: Any,
+    phi: np.ndarray,
+    grad: Gradient,
+    rng: np.random.Generator,
+    V: np.ndarray | float,
+    eps: float,
+) -> tuple[np.ndarray, MoveInfo]:
+    """BAOAB, less the measured noise V (d,) of the gradient; or the thermostat, which makes up for it."""
+    c, n_steps = 1 - settings.momentum_decay, settings.n_steps
+    if settings.has_thermostat:
+        return sgnht(phi, grad, rng, eps=eps, c=c, n_steps=n_steps)
+    return baoab(phi, grad, rng, eps=eps, c=c, n_steps=n_steps, V=V)

@@ -25,7 +25,7 @@ from ..exceptions import ImpossibleRowsError
 from ..history import Anchor, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Weights
-from ..targets import ComponentEvidence, Path
+from ..targets import ComponentEvidence, Doubt, Path
 from ._answer_cloud import ExactCloud
 from ._watchlist import Watchlist
 
@@ -47,7 +47,7 @@ class Streams(NamedTuple):
         return cls(rng, rng, rng)
 
 
-class Tests(NamedTuple):
+class Checks(NamedTuple):
     """When an annealed answer was last tested, and what has been spent since."""
 
     sharpened: float = 0.0  #: rows, by total weight, when it was last bridged to a density
@@ -66,14 +66,14 @@ class Adaptation(NamedTuple):
     #: "disputed", it was refused for weights that may be high by chance
     map_is: str = ""
     asked: float = 0.0  #: rows, by total weight, when a density was last asked for an answer
-    tests: Tests = Tests()
+    checks: Checks = Checks()
     rivals: Watchlist | None = None  #: what may overtake the particles; None: nothing is known
     #: draws of the prior, while all of them find the rows seen equally likely; nan once they differ
     alike: float = np.nan
 
-    def tested(self, **tests: float) -> "Adaptation":
+    def checked(self, **checks: float) -> "Adaptation":
         """With these numbers of its tests."""
-        return self._replace(tests=self.tests._replace(**tests))
+        return self._replace(checks=self.checks._replace(**checks))
 
 
 class Answered(NamedTuple):
@@ -81,6 +81,7 @@ class Answered(NamedTuple):
 
     n: float = 0.0  #: rows, by total weight
     components: ComponentEvidence | None = None  #: of a mixture, by strata
+    doubts: tuple[Doubt, ...] = ()
 
 
 class Offer(NamedTuple):

@@ -45,9 +45,9 @@ def is_due(state: State, path: Path, anneal: Anneal) -> bool:
     adaptation = state.adaptation
     if not may_lag(path.model) or anneal.resampling is None or not path.memory.complete:
         return False
-    if adaptation.tests.spent < MIN_SPENT * state.cloud.M * path.n_at_hand:
+    if adaptation.checks.spent < MIN_SPENT * state.cloud.M * path.n_at_hand:
         return False
-    return path.n >= 2.0 * adaptation.tests.confirmed
+    return path.n >= 2.0 * adaptation.checks.confirmed
 
 
 def may_lag(model: Model) -> bool:
@@ -59,10 +59,10 @@ def confirmed(step: Step, path: Path, rng: Streams, anneal: Anneal, allowed: Eff
     """The step with an answer that was tested, and the words of all that was tried."""
     state, whole = step.state, from_prior(path)
     n_rows = max(path.n_at_hand, 1)
-    spent, free = state.adaptation.tests.spent / n_rows, AFFORDABLE_VALUES / n_rows
+    spent, free = state.adaptation.checks.spent / n_rows, AFFORDABLE_VALUES / n_rows
     for_legs = max(MAX_LEGS_COST * spent, min(AFFORDABLE_LEGS, free / 4))
     for_nested = max(MAX_NESTED_COST * spent, min(AFFORDABLE_NESTED, free))
-    state = state._replace(adaptation=state.adaptation.tested(confirmed=path.n))
+    state = state._replace(adaptation=state.adaptation.checked(confirmed=path.n))
     legs = hysteresis(anneal, state.cloud, state.adaptation, whole, rng, for_legs)
     info = Tested(0, np.nan, legs.n_likelihoods, legs.n_gradients, legs.hysteresis)
     step = step._replace(state=state, info=info)
@@ -92,7 +92,7 @@ def confirmed(step: Step, path: Path, rng: Streams, anneal: Anneal, allowed: Eff
 
 def confirmed_at_once(step: Step, path: Path, rng: Streams, anneal: Anneal) -> Step | None:
     """The step of all rows with an answer that was tested; None where it need not be."""
-    spent = step.state._replace(adaptation=step.state.adaptation.tested(spent=cost(step.info)))
+    spent = step.state._replace(adaptation=step.state.adaptation.checked(spent=cost(step.info)))
     if not is_due(spent, path, anneal):
         return None
     return confirmed(step._replace(state=spent), path, rng, anneal, effort(spent, path))

@@ -12,16 +12,18 @@ import numpy as np
 
 from ..history import Rows
 from ..kernels import (
+    FORGOTTEN,
+    REPEATS,
     Coordinates,
     LocalDensity,
     ValueAndGradient,
     independence,
+    largest_correlation,
     random_walk,
     reflected_langevin,
     reflected_sghmc,
 )
 from ..models import Model
-from ._autocorrelation import FORGOTTEN, REPEATS, largest_correlation
 
 #: Share of steps made: of the reflected dynamics, and of random-walk proposals.
 TARGET_ACCEPTANCE = dict(reflection=0.8, random_walk=0.25)
@@ -68,10 +70,13 @@ class ConstrainedMoves:
         self.n_likelihoods = self.n_gradients = 0.0
         self.n_moves = self.n_moved = self.n_stuck = 0
         self.acceptance, self.memory, self.thinnest = np.nan, [0.0], np.inf
+        self.highest = -np.inf  # log L of all places that were looked at
 
     def log_likelihood(self, theta: np.ndarray) -> np.ndarray:
         self.n_likelihoods += len(theta) * len(self.rows)
-        return self.model.sum_log_likelihood(theta, self.rows)
+        ell = self.model.sum_log_likelihood(theta, self.rows)
+        self.highest = max(self.highest, np.max(ell, initial=-np.inf, where=ell < np.inf))
+        return ell
 
     def grad_log_likelihood(self, theta: np.ndarray) -> np.ndarray:
         self.n_gradients += len(theta) * len(self.rows)
@@ -80,7 +85,7 @@ class ConstrainedMoves:
     def __call__(
         self, theta: np.ndarray, ell: np.ndarray, k: int, floor: float, log_X: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """k draws (k, d), their log L (k,), and the live point that each depends on, −1 for none (k,)."""
+        """k draws (k, d), their log L (k,), and the live point that each started from, −1 for none (k,)."""
         # while the prior itself hits often enough, rejection costs no more than moves, and is exact
         easy = self.eta is None and log_X > -np.log(self.n_steps)
         if self.sample_prior is not None and (self.kernel == "rejection" or easy):
@@ -88,7 +93,7 @@ class ConstrainedMoves:
         copies = -(-k // len(theta))
         parents = np.concatenate([self.rng.permutation(len(theta)) for _ in range(copies)])[:k]
         if self.eta is None:
-            return self._adaptive(theta, ell, parents, floor)
+            return *self._adaptive(theta, ell, parents, floor), parents
         return *self._published(theta[parents], floor, self.eta), parents
 
     def _by_rejection(
@@ -125,7 +130,7 @@ class ConstrainedMoves:
 
     def _adaptive(
         self, theta: np.ndarray, ell: np.ndarray, parents: np.ndarray, floor: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Exact moves in coordinates of the live points, until they have forgotten where they began.
 
         Exchangeable components are put into common slots, and moved in turn by two kernels: in the
@@ -145,13 +150,11 @@ class ConstrainedMoves:
         new = theta[parents]
         whiten = Coordinates(self.L[0]).whiten
         before = np.column_stack([whiten(new), ell[parents]])
-        still = parents.copy()
         density = None if len(self.L) > 1 else LocalDensity.of(whiten(theta), self.rng)
         for repeat in range(REPEATS * len(self.L)):
             which = repeat % len(self.L)
             if density is not None:
                 new, n_accepted = self._jumps(new, floor, density, parents)
-                still[n_accepted > 0] = -1
                 density = density if n_accepted.mean() > FEWEST_JUMPS * JUMPS else None
             new = self._block(new, floor, which, None if which else reference)
             if which < len(self.L) - 1:
@@ -160,13 +163,12 @@ class ConstrainedMoves:
             new_ell = self.log_likelihood(new)
             after = np.column_stack([whiten(new), new_ell])
             if largest_correlation(before, after) < FORGOTTEN:
-                still[:] = -1
                 break
         self.n_moved += len(new)
         self.n_stuck += int(np.sum(np.all(before == after, axis=1)))
         # walkers cannot forget their mode where there are several, but within it their likelihood
         self.memory.append(largest_correlation(before[:, -1:], after[:, -1:]))
-        return new, new_ell, still
+        return new, new_ell
 
     def _jumps(
         self, theta: np.ndarray, floor: float, density: LocalDensity, parents: np.ndarray

@@ -18,7 +18,6 @@ from ..targets import (
     FoldsDoNotSuffice,
     Likelihood,
     Target,
-    find_mode,
     folded_answer,
     folded_modes_answer,
 )
@@ -26,14 +25,14 @@ from ._answer_cloud import exact_cloud, without_history
 from ._base import Answered, State, Streams
 from ._climbs import climbed
 from ._from_proposal import Proposed
-from ._mode_search import ModeSearch, each_once, some
+from ._mode_search import ModeSearch, find_modes, maxima_from, some, wider
 from ._unlike_rows import covering_modes
 
 #: Rows of which the cloud of the engine is asked, and its particles from which modes are climbed to.
 ENGINE_ROWS, N_CLIMBED = 2000, 8
 #: Rows of the sample by which modes are sought, and the most modes that are carried to all rows: on so few
 #: the best of all rows may be far below another.
-SEARCH_ROWS, MAX_MODES = 20_000, 8
+FOLDED_SEARCH_ROWS, MAX_MODES = 20_000, 8
 
 
 class FromFolds(NamedTuple):
@@ -73,7 +72,7 @@ class FromFolds(NamedTuple):
         """Points (d,) at all modes of the sample that may count for all rows."""
         model, search = self.model, self.search
         assert search is not None
-        rows = some(sample, SEARCH_ROWS, rng.rows)
+        rows = some(sample, FOLDED_SEARCH_ROWS, rng.rows)
         if model.slots is None:
             ends = climbed(model, rows, state, search, rng.rows)
             top = max([mode.value for mode in ends.maxima], default=-np.inf)
@@ -81,15 +80,12 @@ class FromFolds(NamedTuple):
                 raise FoldsDoNotSuffice("the posterior of a sample of the rows has a wall, and no mode at it")
             found = [mode.a for mode in ends.maxima]
         else:
-            wide = ModeSearch(**search.get_params()).set_params(
-                negligible=np.inf, max_modes=MAX_MODES, max_climbs=2 * MAX_MODES, compare_rows=SEARCH_ROWS
+            wide = wider(
+                search, max_modes=MAX_MODES, max_climbs=2 * MAX_MODES, compare_rows=FOLDED_SEARCH_ROWS
             )
-            found = [mode.a for mode in wide.find(model, rows, rng.rows)]
+            found = [mode.a for mode in find_modes(wide, model, rows, rng.rows)]
             found += self._by_engine(state, rows, rng)
-        target = Target(model, Likelihood(sample))
-        climbs = [(a, P) for a, P in (find_mode(target, a) for a in found) if P is not None]
-        value = target.value(np.array([a for a, _ in climbs]).reshape(-1, model.n_params))
-        return each_once(model, [climbs[i] for i in np.argsort(-value)])[:MAX_MODES]
+        return maxima_from(Target(model, Likelihood(sample)), found)[:MAX_MODES]
 
     def _by_engine(self, state: State, rows: Rows, rng: Streams) -> list[np.ndarray]:
         """Particles of the engine on a few of the rows, each a start."""

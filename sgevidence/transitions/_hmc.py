@@ -20,10 +20,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
-from ..kernels import Coordinates, MoveInfo, hmc
+from ..kernels import Coordinates, MoveInfo, correlations, hmc
 from ..particles import Cloud
 from ..targets import Path, Target, Tempered, curvature_coordinates, rows_enough, surrogate_spread
-from ._autocorrelation import correlations
 from ._base import Adaptation, Moved, Streams
 
 #: Nats, over the particles, that the log target of a move may err by for its rows being a sample.

@@ -7,24 +7,21 @@ Their noise is not known and heats the cloud; the whole history must be kept.
 Symbols: ``lam`` = λ, ``phi`` = θ in coordinates of unit width.
 """
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from ..exceptions import DivergenceError
-from ..kernels import Coordinates
+from ..kernels import Coordinates, Gradient, MoveInfo, sghmc, sgnht
 from ..particles import Cloud
 from ..targets import Likelihood, Path, Target, curvature_coordinates
 from ._base import Adaptation, Moved, Streams
-
-if TYPE_CHECKING:  # it makes these moves
-    from ._sghmc import StochasticGradients
 
 
 class StochasticGradientMoves:
     """:class:`SGHMC` or :class:`SGNHT` on one path; the learning rate is lr in widths, or else lr/n."""
 
-    def __init__(self, settings: "StochasticGradients", path: Path, rng: Streams):
+    def __init__(self, settings: Any, path: Path, rng: Streams):
         self.settings, self.path, self.rng = settings, path, rng
         self.advice = ": lower learning_rate, or check the model and the data for extreme values"
         if settings.preconditioner is None:
@@ -50,10 +47,10 @@ class StochasticGradientMoves:
 
         settings, path, noise = self.settings, self.path, self.rng.noise
         if coordinates is None:
-            theta, info = settings.kernel(theta, grad_log_target, noise, settings.learning_rate / path.n)
+            theta, info = kernel(settings, theta, grad_log_target, noise, settings.learning_rate / path.n)
         else:
             phi, grad = coordinates.whiten(theta), coordinates.gradient(grad_log_target)
-            phi, info = settings.kernel(phi, grad, noise, settings.learning_rate)
+            phi, info = kernel(settings, phi, grad, noise, settings.learning_rate)
             theta = coordinates.unwhiten(phi)
         if info.n_refused > (0 if coordinates is None else len(theta) // 2):
             raise DivergenceError(
@@ -64,3 +61,13 @@ class StochasticGradientMoves:
         return Moved(
             theta, adaptation, float(len(theta) * info.n_gradients * n_rows), info.n_refused, info.acceptance
         )
+
+
+def kernel(
+    settings: Any, theta: np.ndarray, grad: Gradient, rng: np.random.Generator, eta: float
+) -> tuple[np.ndarray, MoveInfo]:
+    """The move with a learning rate η, whatever the noise of the gradient: Alg. 4, or the thermostat."""
+    alpha, n_steps = settings.momentum_decay, settings.n_steps
+    if settings.has_thermostat:  # in coordinates in which η = ε²
+        return sgnht(theta, grad, rng, eps=eta**0.5, c=1 - alpha, n_steps=n_steps)
+    return sghmc(theta, grad, rng, eta=eta, alpha=alpha, beta_hat=settings.gradient_noise, n_steps=n_steps)

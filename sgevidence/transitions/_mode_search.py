@@ -7,7 +7,7 @@ Symbols: ``a, P`` = mode and its precision, ``r`` = squared distance in posterio
 """
 
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -152,58 +152,48 @@ class ModeSearch(BaseEstimator):
         self.good_enough = good_enough
         self.max_outside = max_outside
 
-    def is_due(self, path: Path) -> bool:
-        """Whether to look for modes now: of a mixture, when n passes 250, 500, 1000, …
 
-        Parameters
-        ----------
-        path : Path
+def modes_are_due(search: ModeSearch, path: Path) -> bool:
+    """Whether to look for modes now: of a mixture, when n passes 250, 500, 1000, …"""
+    several = path.model.slots is not None and len(path.model.slots) > 1
+    before, after = (np.floor(np.log2(max(n, 1.0) / search.first_rows)) for n in (path.memory.n, path.n))
+    return bool(several and path.n >= search.first_rows and after > before)
 
-        Returns
-        -------
-        bool
-        """
-        several = path.model.slots is not None and len(path.model.slots) > 1
-        return (
-            several and path.n >= self.first_rows and self._doublings(path.n) > self._doublings(path.memory.n)
-        )
 
-    def _doublings(self, n: float) -> float:
-        return np.floor(np.log2(max(n, 1.0) / self.first_rows))
+def find_modes(search: ModeSearch, model: Model, rows: Rows, rng: np.random.Generator) -> list[Mode]:
+    """Distinct modes within ``negligible`` nats of the best, best first."""
+    few, many = some(rows, search.search_rows, rng), some(rows, search.compare_rows, rng)
+    on_few, compare = Target(model, Likelihood(few)), Target(model, Likelihood(many))
+    starts = model.starts(few, 20 * search.n_starts, rng)  # only the best of them are climbed from
+    value = on_few.value(starts)
+    distinct = np.unique(np.round(value, 1), return_index=True)[1]
+    best = distinct[np.argsort(-value[distinct])][: search.n_starts]
+    found = [find_mode(on_few, start) for start in starts[best]]
+    value = compare.value(np.array([a for a, _ in found]))
+    modes: list[Mode] = []
+    for start in each_once(model, [found[i] for i in np.argsort(-value)])[: search.max_climbs]:
+        if any(mode.near(model, start[None])[0] for mode in modes):
+            continue
+        a, P = find_mode(compare, start)
+        if P is not None:
+            mode = Mode(a, P, float(compare.value(a[None])[0]), search.radius)
+            modes += [] if any(other.near(model, a[None])[0] for other in modes) else [mode]
+        if len(modes) == search.max_modes:
+            break
+    modes.sort(key=lambda mode: -mode.value)
+    return [mode for mode in modes if mode.value > modes[0].value - search.negligible]
 
-    def find(self, model: Model, rows: Rows, rng: np.random.Generator) -> list[Mode]:
-        """Distinct modes within ``negligible`` nats of the best, best first.
 
-        Parameters
-        ----------
-        model : Model
-        rows : Rows
-        rng : numpy.random.Generator
+def wider(search: ModeSearch, **numbers: Any) -> ModeSearch:
+    """A search with other numbers, in which no mode is negligible."""
+    return ModeSearch(**search.get_params() | {"negligible": np.inf} | numbers)
 
-        Returns
-        -------
-        list of Mode
-        """
-        few, many = some(rows, self.search_rows, rng), some(rows, self.compare_rows, rng)
-        search, compare = Target(model, Likelihood(few)), Target(model, Likelihood(many))
-        starts = model.starts(few, 20 * self.n_starts, rng)  # only the best of them are climbed from
-        value = search.value(starts)
-        distinct = np.unique(np.round(value, 1), return_index=True)[1]
-        best = distinct[np.argsort(-value[distinct])][: self.n_starts]
-        found = [find_mode(search, start) for start in starts[best]]
-        value = compare.value(np.array([a for a, _ in found]))
-        modes: list[Mode] = []
-        for start in each_once(model, [found[i] for i in np.argsort(-value)])[: self.max_climbs]:
-            if any(mode.near(model, start[None])[0] for mode in modes):
-                continue
-            a, P = find_mode(compare, start)
-            if P is not None:
-                mode = Mode(a, P, float(compare.value(a[None])[0]), self.radius)
-                modes += [] if any(other.near(model, a[None])[0] for other in modes) else [mode]
-            if len(modes) == self.max_modes:
-                break
-        modes.sort(key=lambda mode: -mode.value)
-        return [mode for mode in modes if mode.value > modes[0].value - self.negligible]
+
+def maxima_from(target: Target, starts: list[np.ndarray]) -> list[np.ndarray]:
+    """Maxima (d,) to which climbs from these points lead, each once, the best first."""
+    climbs = [(a, P) for a, P in (find_mode(target, a) for a in starts) if P is not None]
+    value = target.value(np.array([a for a, _ in climbs]).reshape(-1, target.model.n_params))
+    return each_once(target.model, [climbs[i] for i in np.argsort(-value)])
 
 
 def each_once(model: Model, found: list[tuple[np.ndarray, np.ndarray | None]]) -> list[np.ndarray]:

@@ -23,7 +23,7 @@ from ..history import Rows
 from ..particles import Cloud, Genealogy, Weights, log_sum_exp, siblings, systematic
 from ..targets import Likelihood, Path, Target, find_mode, importance_draws
 from ._base import State, Step, Streams
-from ._mode_search import Mode, ModeSearch, some
+from ._mode_search import Mode, ModeSearch, find_modes, some
 
 
 class Draws(NamedTuple):
@@ -78,7 +78,7 @@ class ModeImportance:
 
     @cached_property
     def modes(self) -> list[Mode]:
-        return self.search.find(self.path.model, self.rows, self.rng.rows)
+        return find_modes(self.search, self.path.model, self.rows, self.rng.rows)
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         """The modes in the place of the particles, if next to nothing is outside: nothing need be annealed.

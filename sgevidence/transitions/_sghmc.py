@@ -7,21 +7,18 @@ Symbols: ``eta`` = η, learning rate, ``alpha`` = α, momentum decay, ``beta_hat
 ``eps`` = √η in posterior widths, ``c`` = 1 − α, ``phi`` = θ in coordinates of unit width.
 """
 
-from abc import ABC, abstractmethod
 from numbers import Integral, Real
 
-import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval, StrOptions
-from ..kernels import Gradient, MoveInfo, baoab, sghmc, sgnht
 from ..targets import Path
 from ._anchored import AnchoredGradientMoves
 from ._base import Streams
 from ._mini_batches import StochasticGradientMoves
 
 
-class StochasticGradients(BaseEstimator, ABC):
+class StochasticGradients(BaseEstimator):
     """The parameters that both forms share, and which of the two forms it is."""
 
     _parameter_constraints: dict = {
@@ -49,6 +46,8 @@ class StochasticGradients(BaseEstimator, ABC):
         self.preconditioner = preconditioner
         self.control_variate = control_variate
 
+    has_thermostat = False  #: it makes up for the noise of the mini-batches
+
     @property
     def needs_anchor(self) -> bool:
         """Whether sums over all rows must be kept, so that a bounded history will do."""
@@ -68,23 +67,6 @@ class StochasticGradients(BaseEstimator, ABC):
         """
         moves = AnchoredGradientMoves if self.control_variate else StochasticGradientMoves
         return moves(self, path, rng)
-
-    @abstractmethod
-    def kernel(
-        self, theta: np.ndarray, grad_log_target: Gradient, rng: np.random.Generator, eta: float
-    ) -> tuple[np.ndarray, MoveInfo]:
-        """The move with a learning rate η, whatever the noise of the gradient."""
-
-    @abstractmethod
-    def splitting(
-        self,
-        phi: np.ndarray,
-        grad_log_target: Gradient,
-        rng: np.random.Generator,
-        V: np.ndarray | float,
-        eps: float,
-    ) -> tuple[np.ndarray, MoveInfo]:
-        """The move in coordinates of unit width, where the gradient's noise has variance V (d,)."""
 
 
 class SGHMC(StochasticGradients):
@@ -149,51 +131,6 @@ class SGHMC(StochasticGradients):
                 "the noise of the gradient is measured"
             )
 
-    def kernel(
-        self, theta: np.ndarray, grad_log_target: Gradient, rng: np.random.Generator, eta: float
-    ) -> tuple[np.ndarray, MoveInfo]:
-        """Alg. 4 as published.
-
-        Parameters
-        ----------
-        theta : ndarray of shape (M, d)
-        grad_log_target : callable, (M, d) -> (M, d)
-        rng : numpy.random.Generator
-        eta : float
-
-        Returns
-        -------
-        theta, info : (ndarray of shape (M, d), MoveInfo)
-        """
-        alpha, beta_hat, n_steps = self.momentum_decay, self.gradient_noise, self.n_steps
-        return sghmc(theta, grad_log_target, rng, eta=eta, alpha=alpha, beta_hat=beta_hat, n_steps=n_steps)
-
-    def splitting(
-        self,
-        phi: np.ndarray,
-        grad_log_target: Gradient,
-        rng: np.random.Generator,
-        V: np.ndarray | float,
-        eps: float,
-    ) -> tuple[np.ndarray, MoveInfo]:
-        """BAOAB, less the measured noise.
-
-        Parameters
-        ----------
-        phi : ndarray of shape (M, d)
-        grad_log_target : callable, (M, d) -> (M, d)
-        rng : numpy.random.Generator
-        V : ndarray of shape (d,) or float
-        eps : float
-            Step.
-
-        Returns
-        -------
-        phi, info : (ndarray of shape (M, d), MoveInfo)
-        """
-        c = 1 - self.momentum_decay
-        return baoab(phi, grad_log_target, rng, eps=eps, c=c, n_steps=self.n_steps, V=V)
-
 
 class SGNHT(StochasticGradients):
     """SGHMC with a Nosé–Hoover thermostat, which need not be told the noise of the mini-batches.
@@ -227,48 +164,4 @@ class SGNHT(StochasticGradients):
 
     _parameter_constraints: dict = dict(StochasticGradients._parameter_constraints)
     _parameter_constraints["learning_rate"] = [Interval(Real, 0, 0.5, closed="right")]
-
-    def kernel(
-        self, theta: np.ndarray, grad_log_target: Gradient, rng: np.random.Generator, eta: float
-    ) -> tuple[np.ndarray, MoveInfo]:
-        """The thermostat in coordinates in which η = ε².
-
-        Parameters
-        ----------
-        theta : ndarray of shape (M, d)
-        grad_log_target : callable, (M, d) -> (M, d)
-        rng : numpy.random.Generator
-        eta : float
-
-        Returns
-        -------
-        theta, info : (ndarray of shape (M, d), MoveInfo)
-        """
-        c = 1 - self.momentum_decay
-        return sgnht(theta, grad_log_target, rng, eps=eta**0.5, c=c, n_steps=self.n_steps)
-
-    def splitting(
-        self,
-        phi: np.ndarray,
-        grad_log_target: Gradient,
-        rng: np.random.Generator,
-        V: np.ndarray | float,
-        eps: float,
-    ) -> tuple[np.ndarray, MoveInfo]:
-        """The thermostat.
-
-        Parameters
-        ----------
-        phi : ndarray of shape (M, d)
-        grad_log_target : callable, (M, d) -> (M, d)
-        rng : numpy.random.Generator
-        V : ndarray of shape (d,) or float
-            Not used: the thermostat makes up for the noise.
-        eps : float
-            Step.
-
-        Returns
-        -------
-        phi, info : (ndarray of shape (M, d), MoveInfo)
-        """
-        return self.kernel(phi, grad_log_target, rng, eps**2)
+    has_thermostat = True

@@ -23,6 +23,8 @@ from ._base import State, Step, Streams
 
 #: Part of what was spent since it was last done that it may cost, in gradients.
 MAX_COST = 0.5
+#: Standard error of an annealed answer, nats, from which it may cost more, and that part of what was spent.
+BLUNT, MAX_COST_OF_BLUNT = 0.05, 2.0
 #: Gradients that a likelihood costs: a third by its operations, half of that in the large blocks of a survey.
 LIKELIHOOD_COST = 1 / 6
 #: Chains of a half: at most, at least, and at least for each parameter, whose covariance they are to tell.
@@ -38,7 +40,7 @@ DISAGREE = 4.0
 
 
 class Tested(NamedTuple):
-    """Tests of an annealed answer, and what has taken its place."""
+    """Checks of an annealed answer, and what has taken its place."""
 
     n_sharpened: int = 0  #: a density has answered
     #: nats by which a density exceeds an annealed answer that it does not agree with; 0 where they agree,
@@ -72,11 +74,12 @@ def cost(info: Any) -> float:
 def effort(state: State, path: Path) -> Effort | None:
     """For the cost of annealing so far; None where it is not enough, or the rows have not doubled since."""
     model = path.model
-    if not is_annealed(model) or not path.memory.complete or path.n < 2.0 * state.adaptation.tests.sharpened:
+    if not is_annealed(model) or not path.memory.complete or path.n < 2.0 * state.adaptation.checks.sharpened:
         return None
     if not state.log_evidence_std > SHARP_ENOUGH:
         return None
-    affordable = MAX_COST * state.adaptation.tests.spent / (2 * max(path.n_at_hand, 1))  # in each half
+    part = MAX_COST if state.log_evidence_std < BLUNT else MAX_COST_OF_BLUNT
+    affordable = part * state.adaptation.checks.spent / (2 * max(path.n_at_hand, 1))  # in each half
     for_particles = -(-state.cloud.M // (2 * DRAWS_PER_CHAIN))
     least = max(MIN_CHAINS, MIN_CHAINS_PER_PARAMETER * model.n_params, for_particles)
     n_chains = int(min(max(affordable / ENOUGH_GRADIENTS, least), MAX_CHAINS))
@@ -88,7 +91,7 @@ def effort(state: State, path: Path) -> Effort | None:
 def sharpened(step: Step, path: Path, rng: Streams, allowed: Effort) -> Step:
     """The step, crossed where the bridge has answered; else as it is, with what the bridge says of it."""
     state = step.state
-    state = state._replace(adaptation=state.adaptation.tested(sharpened=path.n, spent=0.0))
+    state = state._replace(adaptation=state.adaptation.checked(sharpened=path.n, spent=0.0))
     step, starts = (
         step._replace(state=state, crossed=False),
         halves(state.cloud, allowed.n_chains, rng.resampling),

@@ -7,13 +7,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from estimator_cases import data, estimator
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import sgevidence
 from sgevidence import (
     SGAIS,
     BayesianGLM,
+    BayesianHMM,
     BayesianLinearRegression,
     CoefficientsDisplay,
     ComparisonDisplay,
@@ -30,6 +33,7 @@ from sgevidence import (
     RunDisplay,
     Smooth,
     SmoothDisplay,
+    StatesDisplay,
     SurpriseDisplay,
     SurvivalDisplay,
     WeightsDisplay,
@@ -125,6 +129,7 @@ def test_every_display_has_a_name_of_its_own_and_an_axis(averager, linear, with_
         MixtureDisplay.from_estimator(averager.named_estimators_["K=2"], X),
         CoefficientsDisplay.from_estimator(linear),
         WeightsDisplay.from_estimator(averager),
+        StatesDisplay.from_estimator(BayesianHMM(random_state=0).fit(X[:, :1]), X[:, :1]),
         SurvivalDisplay.from_estimator(*regression_of_times()),
         PredictiveCheckDisplay.from_estimator(linear, *data("linear"), random_state=0, n_draws=300),
         InclusionProbabilitiesDisplay.from_estimator(EvidenceFeatureSelector().fit(*data("linear"))),
@@ -154,7 +159,7 @@ def test_matplotlib_is_asked_for_when_something_is_drawn(linear, monkeypatch):
     """That the package does without: ``test_import_is_silent``."""
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     for draw in (EvidenceDisplay.from_estimator, RunDisplay.from_estimator):
-        with pytest.raises(ImportError, match=r"Display needs matplotlib: pip install 'sgevidence\[plot\]'"):
+        with pytest.raises(ImportError, match=r"Display needs matplotlib: pip install matplotlib"):
             draw(linear)
 
 
@@ -181,6 +186,7 @@ def test_relative_evidence_has_the_error_of_the_difference():
     assert np.ptp(band(ax, 1)[:, 1]) == 0
     assert ax.get_ylim()[0] == -FAR and "minus that of good" in ax.get_ylabel()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["poor (−100.0)", "good"]
+    assert ax.get_legend().get_title().get_text() == "model (nats at the end)"
     absolute = EvidenceDisplay.from_estimators(models).ax_
     assert absolute.lines[0].get_ydata()[-1] == -112 and absolute.get_ylim()[0] < -112
 
@@ -190,6 +196,15 @@ def test_an_averagers_models_are_drawn_where_they_have_seen_the_same_rows(averag
     assert 100 in averager.estimators_[0].evidence_path_["n_samples"]
     for line in EvidenceDisplay.from_estimators(averager, relative=True).ax_.lines:
         assert line.get_xdata().tolist() == [0, 30, 60, 90, 120]
+
+
+def test_errors_that_cannot_be_seen_are_said():
+    for std, words in ((0.001, "± 2 standard errors, thinner than the lines"), (3.0, "± 2 standard errors")):
+        models = {"a": fake(-12.0, std, [(10, -5.0, std)]), "b": fake(-14.0, std, [(10, -14.0, std)])}
+        (note,) = (t.get_text() for t in EvidenceDisplay.from_estimators(models).ax_.texts)
+        assert note == words
+        shorter = "shorter than the marks" in ComparisonDisplay.from_estimators(models).ax_.get_xlabel()
+        assert shorter == (std == 0.001)
 
 
 def test_lines_differ_without_colour():
@@ -318,6 +333,25 @@ def test_coefficients_and_their_intervals(kind):
     assert [t.get_text() for t in legend.get_texts()] == classes if classes else legend is None
 
 
+def test_coefficients_have_the_names_that_a_pipeline_gives_and_their_class():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X = pandas.DataFrame(rng.standard_normal((80, 3)), columns=["age", "dose", "weight"])
+    y = np.where(X["dose"] + rng.logistic(size=80) > 0, "sick", "healthy")
+    chosen = ColumnTransformer([("scaled", StandardScaler(), ["weight", "dose"])])
+    model = BayesianGLM("bernoulli", columns=[1], random_state=0)
+    ax = CoefficientsDisplay.from_estimator(make_pipeline(chosen, model).fit(X, y)).ax_
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["scaled__dose"]
+    assert ax.get_xlabel().startswith("coefficient of class sick (")
+    selector = make_pipeline(chosen, EvidenceFeatureSelector()).fit(X, X["dose"] + rng.standard_normal(80))
+    names = [
+        t.get_text() for t in InclusionProbabilitiesDisplay.from_estimator(selector).ax_.get_yticklabels()
+    ]
+    assert names == ["scaled__weight", "scaled__dose"]
+    unnamed = make_pipeline(FunctionTransformer(np.asarray), model).fit(X, y)
+    assert CoefficientsDisplay.from_estimator(unnamed).ax_.get_yticklabels()[0].get_text() == "x1"
+
+
 def test_coefficients_need_coefficients(averager):
     with pytest.raises(ValueError, match="BayesianGMM has no coefficients"):
         CoefficientsDisplay.from_estimator(averager.estimators_[0])
@@ -352,6 +386,20 @@ def test_inclusion_probabilities_are_bars():
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["x0", "x1", "x2", "x3"]
     with pytest.raises(NotFittedError):
         InclusionProbabilitiesDisplay.from_estimator(EvidenceFeatureSelector())
+
+
+def test_states_of_sequences():
+    X = np.repeat(["a", "b", "a", "b"], 8)[:, None]
+    model = BayesianHMM(2, emission="categorical", random_state=0).fit(X, lengths=[16, 16])
+    _, pair = plt.subplots(2)
+    display = StatesDisplay.from_estimator(model, X, lengths=[16, 16], ax=pair)
+    assert (display.ax_series_, display.ax_) == tuple(pair)
+    assert display.series.tolist() == np.repeat([0.0, 1.0, 0.0, 1.0], 8).tolist()
+    np.testing.assert_allclose(display.probabilities, model.predict_proba(X, lengths=[16, 16]))
+    assert display.starts.tolist() == [16]
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["state 0", "state 1"]
+    with pytest.raises(TypeError, match="StatesDisplay draws a fitted estimator with transition_matrix_"):
+        StatesDisplay.from_estimator(3, X)
 
 
 @pytest.mark.parametrize("wrong, got", [([1], "got list: "), ({"a": 1}, "got dict: "), (3, "got int$")])

@@ -14,6 +14,7 @@ from sgevidence import (
     Group,
     Interaction,
     Smooth,
+    sub_formulas,
 )
 
 
@@ -222,6 +223,33 @@ def test_a_formula_that_says_nothing_is_refused(frame, formula, words):
         BayesianLinearRegression(formula=formula).fit(frame)
 
 
+@pytest.mark.parametrize(
+    "formula, right_sides",
+    [
+        ("y ~ a + s(z, k=6)", ["1", "a", "s(z, k=6)", "a + s(z, k=6)"]),
+        ("y ~ 0 + a:b", ["0", "0 + a:b"]),
+        ("y ~ (1 + x | g)", ["1", "(1 | g)", "(1 + x | g)"]),
+        ("y ~ (0 + x | g) + (1 | g)", ["1", "(1 | g)", "(0 + x | g) + (1 | g)"]),
+        ("y ~ (1 | g / h)", ["1", "(1 | g:h)", "(1 | g)", "(1 | g) + (1 | g:h)"]),
+    ],
+)
+def test_formulas_within_one(formula, right_sides):
+    assert [text.removeprefix("y ~ ") for text in sub_formulas(formula)] == right_sides
+
+
+def test_an_interaction_comes_with_its_main_effects():
+    found = sub_formulas("y ~ a * b + c")
+    assert len(found) == 2 * 5 and all("a:b" not in text or "a + b" in text for text in found)
+    with pytest.raises(ValueError, match="more than 12 terms"):
+        sub_formulas("y ~ " + " + ".join(f"x{k}" for k in range(13)))
+
+
+def test_columns_of_a_formula_come_in_any_order(frame):
+    model = BayesianLinearRegression(formula="y ~ days + (1 | subject)", random_state=0).fit(frame)
+    rows = frame[["subject", "days"]][:3]
+    assert np.array_equal(model.predict(rows), model.predict(rows[["days", "subject"]]))
+
+
 def test_formulas_are_a_grid(frame):
     formulas = ["y ~ days", "y ~ days + (1 | subject)", "y ~ days + (1 + days | subject)"]
     model = BayesianLinearRegression(random_state=0)
@@ -239,10 +267,18 @@ def test_formulas_are_a_grid(frame):
         ([Smooth("z", n_basis=3)], "n_basis"),
         ([Group("subject", scale=-1.0)], "positive"),
         ([Factor("arm", categories=["drug"])], "'control'"),
+        ([Factor("arm", categories=0)], "categories must be"),
+        ([Factor("arm", categories="drug")], "categories must be"),
+        ([Factor("arm", scale=(1, -1))], "positive"),
+        ([Factor("arm", scale=[])], "positive"),
+        ([Group("subject", correlated="x")], "correlated must be"),
+        ([Group("subject", by=-1)], "no column -1"),
+        ([Smooth("z", n_basis=(1,))], "n_basis"),
+        ([Smooth("z", n_basis=7.5)], "n_basis"),
     ],
 )
 def test_terms_that_cannot_be_are_refused(frame, terms, words):
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((ValueError, TypeError), match=words):
         fitted(frame, terms, sorted({"days", str(terms[0].column)} & set(frame.columns)))
 
 

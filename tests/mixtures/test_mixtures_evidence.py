@@ -250,8 +250,8 @@ def test_errors_are_shared(monkeypatch):
 def test_halves_that_differ_are_a_doubt(monkeypatch):
     assert walk(monkeypatch, [0.0, 1.0], 2).doubt is None
     found = walk(monkeypatch, [0.0, 1.0], 2, gap=3.0)
-    assert "differ by 3.0 nats" in found.doubt
-    assert 2.0 < found.doubt_nats < 3.0
+    assert "differ by 3.0 nats" in found.doubt.words
+    assert 2.0 < found.doubt.nats < 3.0
     assert walk(monkeypatch, [0.0, -9.0], 2, gap=3.0).doubt is None  # of what does not matter
 
 
@@ -269,7 +269,10 @@ def test_what_is_affordable():
 
 def test_full_covariances_of_few_rows_are_doubted():
     X = np.random.default_rng(0).standard_normal((20, 8))
-    assert "so few" in mixture_evidence(FullGaussian(8), X, 2, rng=np.random.default_rng(0), n_draws=5).doubt
+    assert (
+        "so few"
+        in mixture_evidence(FullGaussian(8), X, 2, rng=np.random.default_rng(0), n_draws=5).doubt.words
+    )
 
 
 @pytest.mark.parametrize("n_components, X", [(11, np.zeros((20, 1))), (2, np.zeros((0, 1)))])

@@ -82,11 +82,14 @@ def test_a_sample_of_the_history_needs_an_anchor():
 
 
 def test_doubts_are_told_and_kept(rng):
-    """The line that the warning names is where the one who doubts was called."""
+    """The line that the warning names is where ``run`` was called."""
     result = SGAIS(50, proposal=None).run(MODEL, data(MODEL, 20, rng), rng)
 
-    def doubting(*doubts):
+    def _run(*doubts):
         return result.doubted(doubts)
+
+    def doubting(*doubts):
+        return _run(*doubts)
 
     with pytest.warns(EvidenceWarning) as caught:
         doubted = doubting("this", "that")

@@ -36,7 +36,7 @@ def test_right_where_the_variance_is_finite(rng):
     ids=["arithmetic mean", "sign"],
 )
 def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(HarmonicMean, "run", broken(HarmonicMean.run, right, wrong))
+    monkeypatch.setattr(HarmonicMean, "_run", broken(HarmonicMean._run, right, wrong))
     with pytest.raises(AssertionError, match="errors are"):
         check(rng)
 

@@ -13,7 +13,7 @@ from sgevidence import EvidenceWarning, Laplace, PriorSampling
 from sgevidence.history import Rows
 from sgevidence.models import CustomModel, LinearModel, MixtureModel
 from sgevidence.samplers import _laplace
-from sgevidence.samplers._laplace import climb
+from sgevidence.samplers._other_modes import climb
 from sgevidence.targets import find_mode, importance_draws
 
 GOLD_TEST = runpy.run_path(str(Path(__file__).parents[1] / "test_gold.py"))

@@ -21,6 +21,7 @@ from sgevidence.models import (
     MixtureModel,
     SphericalMixtureModel,
 )
+from sgevidence.targets import Doubt
 
 
 def few_rows(seed, n=7):
@@ -107,7 +108,7 @@ def test_estimators_take_it():
 
 @pytest.mark.parametrize("covariance_type", ["diag", "full"])
 def test_a_doubt_is_given_once(covariance_type, monkeypatch):
-    monkeypatch.setattr(_evidence, "doubt_of", lambda *_: ("searches differ", 1.0))
+    monkeypatch.setattr(_evidence, "doubt_of", lambda *_: Doubt(1.0, "searches differ"))
     model = BayesianGMM(
         2, covariance_type=covariance_type, sampler=MixtureEvidence(20), random_state=0, standardize=False
     )

@@ -19,6 +19,7 @@ from sgevidence.models import CustomModel, LinearModel, MixtureModel, SoftmaxMod
 from sgevidence.models._base import Model
 from sgevidence.samplers import _nested, _shells
 from sgevidence.samplers._nested_doubts import insertion_ranks
+from sgevidence.samplers._shells import bottleneck, founders
 from sgevidence.transitions import _constrained
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
@@ -200,15 +201,29 @@ def test_blind_frequency(rng):
 def test_lost_modes_are_in_the_error_bar(rng, monkeypatch):
     """Walkers that cannot change modes: the bar is that of the modes' founders, and a doubt says so."""
     monkeypatch.setattr(_constrained, "JUMPS", 0)
-    monkeypatch.setattr(_constrained, "FORGOTTEN", -1.0)
     model, rows, exact = blind_frequency(rng)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         result = NestedSampling(n_live=40, n_steps=5).run(model, rows, rng)
     n = result.diagnostics["n_founders"]
-    assert n < 15 and result.log_evidence_std >= n**-0.5
+    lost = bottleneck(n, 40, result.diagnostics["n_iterations"])
+    assert n < 15 and result.log_evidence_std >= lost**0.5
     assert abs(result.log_evidence - exact) < 4.5 * result.log_evidence_std
-    assert (n < 4) == any("descend from" in str(w.message) for w in told)
+    assert (lost > 1 / 4) == any("descend from" in str(w.message) for w in told)
+
+
+def of_generations(rng, founder, times):
+    """Variance beyond chance where half of the points leave, and the others have two children."""
+    for _ in range(times):
+        left = rng.permutation(founder)[: len(founder) // 2]
+        founder = np.concatenate([left, left])
+    return bottleneck(founders(np.zeros(len(founder)), founder), len(founder), times)
+
+
+def test_one_population_has_no_bottleneck(rng):
+    """Chance alone joins lineages; a mode that three points founded has a variance of a third."""
+    assert np.mean([of_generations(rng, np.arange(200), 30) for _ in range(20)]) < 0.03  # H/M has 0.15
+    assert np.mean([of_generations(rng, rng.integers(3, size=200), 30) for _ in range(20)]) > 0.2
 
 
 def test_an_undersampled_boundary_is_flagged(rng):

@@ -57,9 +57,9 @@ def test_a_mistake_is_seen(rng, right, wrong, levels):
         check_uniform(ranks_of(rng, insertion=broken(insertion_ranks, right, wrong), levels=levels))
 
 
-def said(ranks, memory=0.1, stuck=0, moved=100, n_founders=np.inf, thinnest=1.0):
+def said(ranks, memory=0.1, stuck=0, moved=100, n_founders=np.inf, thinnest=1.0, above=0.0):
     moves = SimpleNamespace(memory=[memory], n_stuck=stuck, n_moved=moved, thinnest=thinnest)
-    return doubts(ranks, moves, n_founders)
+    return doubts(ranks, moves, n_founders, above)
 
 
 def test_what_is_wrong_is_said(rng):
@@ -73,7 +73,9 @@ def test_what_is_wrong_is_said(rng):
     (three,) = said(right, stuck=11)
     assert "11 of 100 moves ended where they began" in three
     (four,) = said(right, n_founders=2.34)
-    assert "descend from 2.3 of the live points" in four
+    assert "descend from 2.3 draws" in four
     (five,) = said(right, thinnest=1e-9)
     assert "so correlated" in five
-    assert said(right, memory=0.5, stuck=10, n_founders=4.0, thinnest=1e-4) == []
+    (six,) = said(right, above=7.5)
+    assert "7.5 nats above" in six
+    assert said(right, memory=0.5, stuck=10, n_founders=4.0, thinnest=1e-4, above=3.0) == []

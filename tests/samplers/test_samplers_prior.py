@@ -35,7 +35,7 @@ def test_covers_the_exact_value(rng):
     ids=["mean of logs", "a third of the error", "prior counted twice"],
 )
 def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(PriorSampling, "run", broken(PriorSampling.run, right, wrong))
+    monkeypatch.setattr(PriorSampling, "_run", broken(PriorSampling._run, right, wrong))
     with pytest.raises(AssertionError, match=r"claimed|outliers"):
         check(rng)
 

@@ -1,4 +1,4 @@
-"""The record of a run: costs that add up however it is thinned, and complaints that name what to change."""
+"""The record of a run: costs that add up however it is thinned."""
 
 from types import SimpleNamespace
 
@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence import SGAIS, SequentialSGMCMC
 from sgevidence.history import Memory
 from sgevidence.particles import Cloud, Weights
 from sgevidence.samplers import _records as module
-from sgevidence.samplers._records import COUNTS, ChunkRecord, complaints, diagnostics, evidence_path, thinned
+from sgevidence.samplers._records import COUNTS, ChunkRecord, diagnostics, evidence_path, thinned
 from sgevidence.transitions import Adaptation, State
 
 M = 40
+GOOD = ChunkRecord(100, -50.0, 0.1, -50.0, ess=30.0, n_particles=M, n_moves=2)
 
 
 def state(log_Z, log_w=0.0, sample_noise=np.nan):
@@ -139,32 +139,3 @@ def test_a_missed_mode_is_the_verdict_of_the_last_look():
     assert missed((9.0, 0), taken, none) == 0.0, "taken in"
     assert missed(taken, (9.0, 0)) == missed((9.0, 1), none) == 9.0, "what was taken in was another"
     assert missed(none, taken) == missed(none, none) == 0.0
-
-
-GOOD = ChunkRecord(100, -50.0, 0.1, -50.0, ess=30.0, n_particles=M, n_moves=2)
-BAD = {
-    "uncertain by 1.5 nats: raise the sampler's n_particles or max_particles": dict(log_evidence_std=1.5),
-    "only 3.0 of the particles counted after 100 rows": dict(ess=3.0),
-    "spreads the particles by 0.7 nats: raise the sampler's reservoir_size": dict(sample_noise=0.7),
-    "missed a mode that is better by 12 nats": dict(missed_mode=12.0),
-    "9 proposals were refused": dict(n_refused=9),
-    "of -1e+14 nats is rounded to more than a nat": dict(log_evidence=-1e14),
-}
-
-
-@pytest.mark.parametrize("message, what", BAD.items(), ids=[next(iter(what)) for what in BAD.values()])
-def test_complaints(message, what):
-    (found,) = complaints([GOOD._replace(**what)], SGAIS())
-    assert message in found
-
-
-def test_no_complaint_without_a_reason():
-    borderline = dict(log_evidence=-2e13, log_evidence_std=1.0, ess=4.0, sample_noise=0.5, n_refused=8)
-    assert complaints([GOOD, GOOD._replace(**borderline)], SGAIS()) == []
-
-
-def test_advice_names_what_the_sampler_has():
-    (found,) = complaints([GOOD._replace(log_evidence_std=2.0)], SequentialSGMCMC())
-    assert "raise the sampler's n_particles" in found and "max_particles" not in found
-    (bare,) = complaints([GOOD._replace(log_evidence_std=2.0)])
-    assert bare == "the log evidence is uncertain by 2.0 nats"

@@ -12,7 +12,7 @@ from softmax_reference import log_evidence
 from sgevidence import SGAIS, SGHMC
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
-from sgevidence.samplers._records import complaints
+from sgevidence.samplers._doubts import doubts_of_records
 
 N, CALL, RESERVOIR = 1500, 25, 300
 
@@ -113,7 +113,7 @@ def check_says_so(rng, problem, shift, n_seeds, wanted=True):
         error, state, records = stream(made, g)
         assert not state.memory.complete
         z.append(error / np.hypot(state.log_evidence_std, made[3]))
-        said.append(bool(complaints(records)) or state.log_evidence_std < 1.0)
+        said.append(bool(doubts_of_records(records)) or state.log_evidence_std < 1.0)
     rms = np.sqrt(np.mean(np.square(z)))
     assert rms < 1 + 2 / np.sqrt(n_seeds) + 0.1, f"RMS of z {rms:.2f}: {np.round(z, 1)}"
     assert all(said), "uncertain by more than a nat without a word"

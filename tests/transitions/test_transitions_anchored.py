@@ -9,12 +9,12 @@ from path_problem import MODELS, Problem
 from sgevidence import HMC, SGHMC, SGNHT, DivergenceError
 from sgevidence.history import Anchor, Memory, Rows
 from sgevidence.kernels import Coordinates
+from sgevidence.kernels._autocorrelation import FORGOTTEN, REPEATS, largest_correlation
 from sgevidence.models import SoftmaxModel
 from sgevidence.particles import Cloud, Weights, systematic
 from sgevidence.targets import Likelihood, Path, Target, find_mode
 from sgevidence.transitions import Adaptation, Streams, _anchored
 from sgevidence.transitions._anchored import TOLERATED, AnchoredGradientMoves
-from sgevidence.transitions._autocorrelation import FORGOTTEN, REPEATS, largest_correlation
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 LAM = 0.4

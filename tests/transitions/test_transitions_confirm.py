@@ -11,7 +11,7 @@ from sgevidence.particles import Cloud, Genealogy, systematic
 from sgevidence.targets import NestedAnswer, Path
 from sgevidence.transitions import HMC, Adaptation, Anneal, Proposal, State, Step, Streams
 from sgevidence.transitions import _confirm as module
-from sgevidence.transitions._base import Tests
+from sgevidence.transitions._base import Checks
 from sgevidence.transitions._confirm import confirmed, is_due
 
 M = 400
@@ -44,7 +44,7 @@ def lost(exact, low=3.0, k=4):
     v = np.maximum(3 + 2 * rng.standard_normal(M), -1 + rng.random(M))
     theta = np.column_stack([v, np.exp(v / 2)[:, None] * rng.standard_normal((M, k))])
     cloud = Cloud.planted(theta)._replace(log_Z=exact - low, genealogy=Genealogy.planted(M, 0.1**2))
-    return State(cloud, Memory.empty(), Adaptation(tests=Tests(spent=50.0 * M)))
+    return State(cloud, Memory.empty(), Adaptation(checks=Checks(spent=50.0 * M)))
 
 
 def test_a_density_answers_where_the_neck_was_lost():
@@ -52,7 +52,7 @@ def test_a_density_answers_where_the_neck_was_lost():
     path = Path(model, Memory.empty(), ONE_ROW)
     step = confirmed(Step(lost(exact)), path, Streams.one(np.random.default_rng(1)), ANNEAL, None)
     cloud = step.state.cloud
-    assert step.info.n_sharpened == 1 and step.state.adaptation.tests.confirmed == 1.0
+    assert step.info.n_sharpened == 1 and step.state.adaptation.checks.confirmed == 1.0
     assert abs(cloud.log_evidence - exact) < 4 * cloud.log_evidence_std < 0.3
     assert cloud.M == M and np.min(cloud.theta[:, 0]) < -3  # in the neck
 
@@ -80,7 +80,7 @@ def test_a_density_that_is_far_lower_is_not_taken(monkeypatch):
 )
 def test_it_is_asked_after_annealing_and_when_rows_have_doubled(spent, confirmed_at, due):
     model, exact = funnel()
-    adaptation = Adaptation(tests=Tests(spent=spent * M, confirmed=confirmed_at))
+    adaptation = Adaptation(checks=Checks(spent=spent * M, confirmed=confirmed_at))
     state = lost(exact)._replace(adaptation=adaptation)
     assert is_due(state, Path(model, Memory.empty(), ONE_ROW), ANNEAL) is due
 

@@ -10,7 +10,7 @@ from sgevidence import SGHMC, SGNHT, DivergenceError
 from sgevidence.history import Memory
 from sgevidence.particles import Cloud
 from sgevidence.targets import Path
-from sgevidence.transitions import Adaptation, StochasticGradientMoves, Streams
+from sgevidence.transitions import Adaptation, StochasticGradientMoves, Streams, _mini_batches
 
 M, LR, ALPHA = 4000, 0.8, 0.2
 
@@ -68,7 +68,9 @@ def test_a_mistake_is_seen(rng, right, wrong):
 
 
 def test_friction_is_passed_on(rng, monkeypatch):
-    monkeypatch.setattr(SGHMC, "kernel", broken(SGHMC.kernel, "self.momentum_decay", "1.0"))
+    monkeypatch.setattr(
+        _mini_batches, "kernel", broken(_mini_batches.kernel, "settings.momentum_decay", "1.0")
+    )
     with pytest.raises(AssertionError, match="variance off"):
         check_variance(rng, SGHMC(**SETTINGS))
 

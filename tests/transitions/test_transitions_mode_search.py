@@ -31,7 +31,7 @@ def test_several_modes_are_found(rng, n):
     A search on a thousand of more rows sees one of them better by tens of nats, and climbs there most often.
     """
     model, rows = MixtureModel(2, 2), symmetric_rows(rng, n)
-    modes = ModeSearch().find(model, rows, rng)
+    modes = _mode_search.find_modes(ModeSearch(), model, rows, rng)
     assert len(modes) > 1
     check_modes(model, rows, modes, 8.0)
     first = modes[0].a
@@ -47,7 +47,7 @@ def test_several_modes_are_found(rng, n):
             "if any((mode.near(model, start[None])[0] for mode in modes)):\n    continue",
             "if modes:\n    continue",
         ),
-        ("self.negligible", "1e-9"),
+        ("search.negligible", "1e-9"),
         (
             "modes += [] if any(other.near(model, a[None])[0] for other in modes) else [mode]",
             "modes += [mode] * 2",
@@ -56,7 +56,7 @@ def test_several_modes_are_found(rng, n):
     ids=["one is enough", "all but the best are negligible", "each twice"],
 )
 def test_a_search_that_finds_too_few_or_too_many_is_seen(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(ModeSearch, "find", broken(ModeSearch.find, right, wrong))
+    monkeypatch.setattr(_mode_search, "find_modes", broken(_mode_search.find_modes, right, wrong))
     with pytest.raises(AssertionError):
         test_several_modes_are_found(rng, 200)
 
@@ -87,7 +87,7 @@ def weighing(n):
 def is_due(model, before, after, **settings):
     rng = np.random.default_rng(0)
     memory = Memory.empty() if before == 0 else Memory.empty().absorb(weighing(before), rng)
-    return ModeSearch(**settings).is_due(Path(model, memory, weighing(after - before)))
+    return _mode_search.modes_are_due(ModeSearch(**settings), Path(model, memory, weighing(after - before)))
 
 
 def test_a_search_is_worth_it_at_250_rows_and_each_time_they_have_doubled():

@@ -141,7 +141,7 @@ def test_draws_that_differ_later_take_the_warning_back(rng):
     said = []
     for x in (2.0, 2.0, 1.0, 2.0):
         state, records = sampler.update(state, model, Rows.of(np.array([[x]])), rng)
-        said.append(len(sampler.complaints(records)))
+        said.append(len(sampler.doubts(state, model, records)))
     assert said == [1, 1, 0, 0]
     assert state.log_evidence == pytest.approx(-3 + np.log(0.5), abs=4 * state.log_evidence_std)
 

@@ -14,7 +14,7 @@ from sgevidence.targets import Answer, NestedAnswer, Path
 from sgevidence.transitions import Adaptation, Proposal, State, Step, Streams
 from sgevidence.transitions import _confirm as confirm
 from sgevidence.transitions import _sharpen as module
-from sgevidence.transitions._base import Tests
+from sgevidence.transitions._base import Checks
 
 #: Gamma(A, B) priors of three rates.
 A, B, D = 0.5, 0.3, 3
@@ -90,10 +90,10 @@ ROWS = Rows.of(np.zeros((10, 1)), np.zeros(10))
 STREAMS = Streams.one(np.random.default_rng(0))
 
 
-def state(log_Z=-5.0, std=0.1, M=400, spent=1e6, **tests):
+def state(log_Z=-5.0, std=0.1, M=400, spent=1e6, **checks):
     theta = np.random.default_rng(1).standard_normal((M, MODEL.n_params))
     cloud = Cloud.planted(theta)._replace(log_Z=log_Z, shared_var=std**2)
-    return State(cloud, Memory.empty(), Adaptation(tests=Tests(spent=spent, **tests)))
+    return State(cloud, Memory.empty(), Adaptation(checks=Checks(spent=spent, **checks)))
 
 
 def path(model=MODEL, memory=None):
@@ -114,7 +114,7 @@ def test_the_sharper_answer_is_taken_if_it_agrees(monkeypatch):
     assert step.info == module.Tested(1, 0.0, 7.0, 8.0)
     assert step.state.log_evidence == pytest.approx(-5.1)
     assert step.state.log_evidence_std == pytest.approx(np.hypot(0.01, 1 / 400)), "what no particle has met"
-    assert step.state.adaptation.tests == Tests(sharpened=10.0)
+    assert step.state.adaptation.checks == Checks(sharpened=10.0)
 
 
 @pytest.mark.parametrize(
@@ -128,11 +128,16 @@ def test_else_the_annealed_one_stays(monkeypatch, answer, disagreement):
 
 
 def test_it_costs_half_of_what_moves_have_cost():
-    few = module.effort(state(spent=2 * 10 * 2 * 100 * 35.0), path())
+    few = module.effort(state(std=0.04, spent=2 * 10 * 2 * 100 * 35.0), path())
     assert few.n_chains == 100 and few.n_gradients == 100 * 35.0, "in each half, of ten rows each"
     many = module.effort(state(spent=1e9), path())
     assert many.n_chains == module.MAX_CHAINS
-    assert module.effort(state(spent=2 * 10 * 2 * 100 * 29.0), path()) is None
+    assert module.effort(state(std=0.04, spent=2 * 10 * 2 * 100 * 29.0), path()) is None
+
+
+def test_a_blunt_answer_may_cost_four_times_as_much():
+    assert module.effort(state(std=0.1, spent=10 * 100 * 31.0), path()).n_gradients == 100 * 31.0
+    assert module.effort(state(std=0.1, spent=10 * 100 * 29.0), path()) is None
 
 
 def test_when_it_is_not_due():

@@ -1,0 +1,209 @@
+"""BayesianHMM: evidence, units, sequences, gaps, states, streams, and errors in words."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sgevidence import (
+    BayesianAutoregression,
+    BayesianCategoricalMixture,
+    BayesianGMM,
+    BayesianHMM,
+    EvidenceModelAverager,
+    EvidenceSearch,
+    load,
+    predictive_check,
+    save,
+)
+
+KINDS = ["gaussian", "full", "spherical", "poisson", "categorical"]
+
+
+def series(kind="gaussian", n=60, p=2, seed=0):
+    """Two regimes, 20 rows each time."""
+    rng = np.random.default_rng(seed)
+    level = (np.arange(n) // 20 % 2)[:, None]
+    if kind == "poisson":
+        return rng.poisson(1.0 + 7.0 * level, size=(n, p)).astype(float)
+    if kind == "categorical":
+        return np.where(rng.random((n, p)) < 0.1 + 0.8 * level, "high", "low")
+    return rng.normal(size=(n, p)) + 4.0 * level
+
+
+def fitted(kind="gaussian", K=2, X=None, lengths=None, **params):
+    model = BayesianHMM(K, emission=kind, **{"random_state": 0} | params)
+    return model.fit(series(kind) if X is None else X, lengths=lengths)
+
+
+KINDS_TO_FIND = [pytest.param(kind, marks=[] if kind == "poisson" else [pytest.mark.slow]) for kind in KINDS]
+
+
+@pytest.mark.parametrize("kind", KINDS_TO_FIND)
+def test_two_regimes_are_found(kind):
+    X = series(kind)
+    one, two = (fitted(kind, K, X) for K in (1, 2))
+    assert two.log_evidence_ - one.log_evidence_ > 10
+    assert one.log_evidence_std_ == 0.0 < two.log_evidence_std_ < 0.02
+    z = two.predict(X)
+    regime = np.arange(60) // 20 % 2
+    assert max(np.mean(z == regime), np.mean(z != regime)) > 0.9
+    assert np.all(two.decode(X) == z)
+    assert two.predict_proba(X).shape == two.filter(X).shape == (60, 2)
+    np.testing.assert_allclose(two.predict_proba(X).sum(axis=1), 1.0)
+    np.testing.assert_allclose(two.filter(X)[-1], two.predict_proba(X)[-1], atol=1e-9)
+    assert np.all(np.diag(two.transition_matrix_) > 0.8)
+    np.testing.assert_allclose(two.transition_matrix_.sum(axis=1), 1.0)
+    assert np.all((two.dwell_times_ > 4) & (two.dwell_times_ < 60))
+    assert two.n_states_in_use_proba_.argmax() == 1
+    new, states = two.sample(7)
+    assert new.shape == (7, 2) and states.shape == (7,)
+    assert "transition_matrix[0, 0]" in str(two.summary()) and "dwell_times[1]" in str(two.summary())
+
+
+@pytest.mark.parametrize("kind", KINDS[:3])
+def test_one_state_is_the_mixture_of_one_component(kind):
+    X = series(kind)
+    covariance = {"gaussian": "diag"}.get(kind, kind)
+    mixture = BayesianGMM(covariance_type=covariance, random_state=0).fit(X)
+    assert fitted(kind, 1, X).log_evidence_ == pytest.approx(mixture.log_evidence_, abs=1e-8)
+
+
+def test_one_state_of_levels_is_one_class():
+    X = series("categorical")
+    expected = BayesianCategoricalMixture(random_state=0).fit(X).log_evidence_
+    assert fitted("categorical", 1, X).log_evidence_ == pytest.approx(expected, abs=1e-8)
+
+
+def test_states_are_in_the_order_of_their_means():
+    assert np.all(np.diff(fitted().means_[:, 0]) > 0)
+    assert np.all(np.diff(fitted("poisson").rates_[:, 0]) > 0)
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "spherical"])
+def test_units_change_nothing(kind):
+    X = series(kind)
+    one, other = fitted(kind, X=X), fitted(kind, X=100.0 * X - 7.0)
+    jacobian = X.size * np.log(100.0)
+    assert other.log_evidence_ + jacobian == pytest.approx(one.log_evidence_, abs=1e-6)
+    np.testing.assert_allclose(other.means_, 100.0 * one.means_ - 7.0, rtol=1e-6)
+    np.testing.assert_allclose(other.score_samples(100.0 * X - 7.0) + 2 * np.log(100.0), one.score_samples(X))
+
+
+def test_rates_have_the_mean_count_for_a_unit():
+    X = series("poisson", p=1)
+    mean = (X.sum() + 0.5) / len(X)
+    stated = fitted("poisson", X=X, standardize=False, rate_prior=(2.0, 1.0 / mean))
+    assert fitted("poisson", X=X).log_evidence_ == pytest.approx(stated.log_evidence_, abs=1e-8)
+
+
+@pytest.mark.slow
+def test_a_row_of_nan_is_a_step_without_observation():
+    X = series()
+    gap = X.copy()
+    gap[30] = np.nan
+    model = fitted(X=gap, standardize=False)
+    assert model.score_samples(gap)[30] == 0.0
+    assert model.predict(gap)[30] == model.predict(gap)[29]
+    start = fitted(X=np.delete(X, 59, axis=0), standardize=False)
+    X[59] = np.nan  # at the end a gap says nothing
+    error = 5 * np.hypot(start.log_evidence_std_, 0.01)
+    assert fitted(X=X, standardize=False).log_evidence_ == pytest.approx(start.log_evidence_, abs=error)
+    levels = series("categorical").astype(object)
+    levels[5, 0] = levels[9] = None
+    assert np.isfinite(fitted("categorical", X=levels).log_evidence_)
+
+
+@pytest.mark.slow
+def test_sequences_share_their_parameters():
+    X = series("poisson")
+    apart = fitted("poisson", X=X, lengths=[20, 40])
+    stream = BayesianHMM(2, emission="poisson", random_state=0, units=apart.units_)
+    stream.partial_fit(X[:20]).partial_fit(X[20:30], new_sequence=True).partial_fit(X[30:])
+    error = 5 * np.hypot(apart.log_evidence_std_, stream.log_evidence_std_)
+    assert stream.log_evidence_ == pytest.approx(apart.log_evidence_, abs=error)
+    assert stream.data_fingerprint_ == apart.data_fingerprint_
+    scores = apart.score_samples(X, lengths=[20, 40])
+    np.testing.assert_allclose(scores[20:], apart.score_samples(X[20:]))
+
+
+def test_log_predictive_continues_the_last_sequence():
+    X = series("poisson", p=1)
+    start = fitted("poisson", X=X[:50])
+    whole = fitted("poisson", X=X, units=start.units_)
+    gain = whole.log_evidence_ - start.log_evidence_
+    assert start.log_predictive(X[50:]) == pytest.approx(gain, abs=0.1)
+
+
+@pytest.mark.slow
+def test_condition_on_leaves_rows_out():
+    X = series("poisson")
+    left = fitted("poisson", X=X, condition_on=3)
+    assert left.log_evidence_ == fitted("poisson", X=X[3:]).log_evidence_
+    assert left.n_samples_seen_ == 57
+    stream = BayesianHMM(2, emission="poisson", condition_on=3, random_state=0, units=left.units_)
+    for row in range(0, 60, 2):
+        stream.partial_fit(X[row : row + 2])
+    error = 5 * np.hypot(left.log_evidence_std_, stream.log_evidence_std_)
+    assert stream.log_evidence_ == pytest.approx(left.log_evidence_, abs=error)
+
+
+@pytest.mark.slow
+def test_regimes_or_none_is_a_comparison():
+    y = series(p=1)
+    search = EvidenceSearch(BayesianHMM(random_state=0), {"n_states": [1, 2, 3]}).fit(y)
+    assert search.best_params_["n_states"] == 2
+    lag = BayesianAutoregression(1, random_state=0).fit(y[:, 0])
+    states = BayesianHMM(2, condition_on=1, random_state=0).fit(y)
+    assert states.n_samples_seen_ == lag.n_samples_seen_ == 59
+    assert states.log_evidence_ > lag.log_evidence_
+
+
+@pytest.mark.slow
+def test_an_average_of_numbers_of_states():
+    y = series("poisson", p=1)
+    models = [(str(K), BayesianHMM(K, emission="poisson", random_state=0)) for K in (1, 2)]
+    average = EvidenceModelAverager(models).fit(y)
+    assert average.weights_[1] > 0.99
+
+
+@pytest.mark.slow
+def test_a_file_and_a_clone_go_on(tmp_path):
+    X = series("poisson")
+    model = BayesianHMM(2, emission="poisson", random_state=0).partial_fit(X[:30])
+    save(model, tmp_path / "states")
+    other = load(tmp_path / "states")
+    assert other.partial_fit(X[30:]).log_evidence_ == model.partial_fit(X[30:]).log_evidence_
+    assert clone(model).get_params() == model.get_params()
+
+
+@pytest.mark.slow
+def test_a_check_of_a_series_sees_what_one_state_does_not_have():
+    X = series(p=1)
+    found = predictive_check(fitted(K=1, X=X), X, random_state=0)
+    assert any("autocorrelation" in name for name in found.misfits)
+    assert predictive_check(fitted(X=X), X, random_state=0).misfits == []
+
+
+WRONG = {
+    "lengths": (dict(lengths=[10, 20]), series(), "lengths add up to 30, and X has 60 rows"),
+    "short": (dict(lengths=[59, 1]), series(), "sequence 1 has 1 row, which says nothing of transitions"),
+    "no lengths": (dict(lengths=[30.0, 30.0]), series(), "lengths must be a list of whole numbers"),
+    "counts": (dict(kind="poisson"), series() - 9, "which is no count"),
+    "fractions": (dict(kind="poisson"), series("poisson") + 0.5, "which is no count"),
+    "cells": (dict(), np.where(series() > 5, np.nan, series()), "contains NaN in some columns"),
+    "states": (dict(K=7), series(), "summed over up to 6 states"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_bad_input_is_refused_in_words(name):
+    params, X, words = WRONG[name]
+    with pytest.raises(ValueError, match=words):
+        fitted(X=X, **params)
+
+
+def test_reports_of_another_emission_are_no_attributes():
+    model = fitted("poisson")
+    with pytest.raises(AttributeError, match="emission='poisson'"):
+        _ = model.means_
+    assert not hasattr(BayesianHMM(), "transition_matrix_")
