@@ -17,6 +17,7 @@ from .displays import (
     PredictiveCheckDisplay,
     RunDisplay,
     SmoothDisplay,
+    StatesDisplay,
     SurpriseDisplay,
     SurvivalDisplay,
     WeightsDisplay,
@@ -34,7 +35,7 @@ from .estimators import (
     RowSource,
     merge,
 )
-from .exceptions import DivergenceError, EvidenceWarning, ImpossibleRowsError, SavedFileError
+from .exceptions import CallLimitError, DivergenceError, EvidenceWarning, ImpossibleRowsError, SavedFileError
 from .feature_selection import EvidenceFeatureSelector
 from .io import load, save, to_arviz
 from .model_selection import (
@@ -103,6 +104,7 @@ __all__ = [
     "ModelProbabilitiesDisplay",
     "PredictiveCheckDisplay",
     "RunDisplay",
+    "StatesDisplay",
     "SurpriseDisplay",
     "SurvivalDisplay",
     "MixtureDisplay",
@@ -139,6 +141,7 @@ __all__ = [
     "Exact",
     "UntilPrecise",
     "DivergenceError",
+    "CallLimitError",
     "EvidenceWarning",
     "ImpossibleRowsError",
     "SavedFileError",

@@ -11,6 +11,10 @@ class EvidenceWarning(UserWarning):
     """The answer should not be trusted as it is; the message says what to change."""
 
 
+class CallLimitError(RuntimeError):
+    """A fit takes more evaluations of a user's log likelihood than ``max_calls``; nothing has changed."""
+
+
 class SavedFileError(ValueError):
     """A file is not what :func:`sgevidence.save` of this version writes; the message says what is wrong."""
 

@@ -12,6 +12,7 @@ from sgevidence import (
     BayesianAutoregression,
     BayesianGLM,
     BayesianGMM,
+    BayesianHMM,
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
     EvidenceFeatureSelector,
@@ -244,6 +245,7 @@ CASES = {
     "trends": Case(
         series, fitted(*(BayesianAutoregression(1, trend=kind) for kind in ("c", "ct"))), "numbers"
     ),
+    "states": Case(clusters, fitted(*(BayesianHMM(K, random_state=0) for K in (1, 2))), "rows"),
     "search": Case(series, searched, "numbers"),
     "selector": Case(numbers, selected(), "numbers"),
     "selector of counts": Case(rates, selected(estimator=BayesianGLM("poisson", sampler=Laplace()))),

@@ -1,10 +1,14 @@
 """The commands: their options, what they print, and errors as one line in the place of a traceback."""
 
+import io
 import json
+import re
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
+from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,39 +19,79 @@ from rich.console import Console
 from rich.progress import track
 
 from ..displays import ComparisonDisplay
-from ..estimators import RowSource
+from ..estimators import RowSource, TextFormat
 from ..exceptions import DivergenceError, EvidenceWarning
 from ..io import save
 from ..model_selection import compare as compared
 from ..monitoring import EvidenceMonitor
 from ._checkpoints import WATCHED_ROWS, learnt_in_batches, resumed
 from ._formulas import FrameRows, formula_models
-from ._lines import rows_of_lines
+from ._lines import LineFormat, bounded_lines, rows_of_lines
 from ._models import Models, component_counts, densities, given, regressions
 from ._select import fitted_selector, print_selection
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 STDERR = Console(stderr=True, soft_wrap=True)
+Sep = Annotated[str | None, typer.Option(help="what separates columns of text; default: by the file")]
+Decimal = Annotated[str, typer.Option(help="what is written before decimals")]
+Thousands = Annotated[str | None, typer.Option(help="what is written between thousands")]
+Encoding = Annotated[str, typer.Option(help="encoding of text, as latin-1")]
+
+
+#: Parameters that errors of the library name, as they are typed here.
+TYPED = {
+    r"dropna=True": "--dropna",
+    r"columns=(\[.*\])?(?=[,; ]|$)": "--features",
+    r"factors=\['(.*?)'\]": r"--factor \1",
+    r"sep='\\t'": "--sep '\\t'",
+    r"sep='(.)'": r"--sep '\1'",
+    r"(decimal|thousands)='(.)'": r"--\1 \2",
+    r"encoding=, as 'latin-1'": "--encoding latin-1",
+    r"standardize=False": "--no-standardize",
+}
 
 
 @contextmanager
 def errors_in_words() -> Iterator[None]:
-    """One line on standard error, and the exit code 1."""
+    """One line on standard error, and the exit code 1; warnings are lines there, too."""
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda words, *_: typer.echo(f"warning: {as_typed(str(words))}", err=True)
+            yield
+    except UnicodeDecodeError as error:
+        typer.echo(f"error: the text is not {error.encoding}: give --encoding, as latin-1", err=True)
+        raise typer.Exit(1) from None
     except (ValueError, TypeError, OSError, DivergenceError, ImportError) as error:
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(f"error: {as_typed(str(error))}", err=True)
         raise typer.Exit(1) from None
 
 
+def as_typed(words: str) -> str:
+    """With options in the place of parameters."""
+    for pattern, option in TYPED.items():
+        words = re.sub(pattern, option, words)
+    return words
+
+
+def print_version(wanted: bool) -> None:
+    """The version, and the end."""
+    if wanted:
+        typer.echo(version("sgevidence"))
+        raise typer.Exit
+
+
 @app.callback()
-def about() -> None:
+def about(
+    _: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="print the version")
+    ] = False,
+) -> None:
     """Log evidences of Bayesian models, in nats."""
 
 
 @app.command()
 def compare(
-    data: Annotated[str, typer.Argument(help="Parquet, Arrow or CSV file, or a folder of them")],
+    data: Annotated[str, typer.Argument(help="Parquet, Arrow, CSV or TSV file, or a folder of them")],
     target: Annotated[str | None, typer.Option(help="column of y; none for mixtures")] = None,
     features: Annotated[
         list[str] | None,
@@ -63,6 +107,14 @@ def compare(
     ] = None,
     sample_weight: Annotated[str | None, typer.Option(help="column of weights")] = None,
     offset: Annotated[str | None, typer.Option(help="column of the offset of a GLM")] = None,
+    trials: Annotated[str | None, typer.Option(help="column of the trials of --family binomial")] = None,
+    factor: Annotated[
+        list[str] | None, typer.Option(help="column whose values are levels, as text is; once a column")
+    ] = None,
+    sep: Sep = None,
+    decimal: Decimal = ".",
+    thousands: Thousands = None,
+    encoding: Encoding = "utf-8",
     dropna: Annotated[bool, typer.Option(help="leave out rows with missing values")] = False,
     standardize: Annotated[bool, typer.Option(help="priors in units of the data")] = True,
     covariance: Annotated[
@@ -78,29 +130,37 @@ def compare(
 ) -> None:
     """Rank models of the rows of DATA by their evidence: regressions of a target, or mixtures."""
     with errors_in_words():
+        text = TextFormat(unescaped(sep), decimal, thousands, encoding)
         if formula:
-            if target or features or mixture or select or checkpoint:
+            if target or features or factor or mixture or select or checkpoint:
                 raise ValueError(
-                    "--formula says which models there are: leave out --target, --features, --mixture, "
-                    "--select and --checkpoint"
+                    "--formula says which models there are: leave out --target, --features, --factor, "
+                    "--mixture, --select and --checkpoint"
                 )
-            frame_rows = FrameRows.of(data, formula, sample_weight, offset, dropna)
+            frame_rows = FrameRows.of(data, formula, sample_weight, offset, trials, dropna, text)
             models = formula_models(formula, frame_rows, family, standardize, seed)
             return print_fitted(fit_all(models, frame_rows, None, None), frame_rows, as_json, plot)
         if (mixture is None) == (target is None):
             raise ValueError("give either --target, of regressions, or --mixture, of densities")
         columns = [text.split(",") for text in features or []]
         used = list(dict.fromkeys(name for names in columns for name in names)) or None
-        source = RowSource(data, target, used, sample_weight, offset, dropna)
+        factors, used = factor or [], used and list(dict.fromkeys([*used, *(factor or [])]))
+        source = RowSource(
+            data, target, used, sample_weight, offset, dropna, trials, factors=factors, **text._asdict()
+        )
         if select:
-            refuse_with_select(dict(mixture=mixture, plot=plot, checkpoint=checkpoint), columns)
-            print_selection(fitted_selector(source.read(), family, standardize, seed), as_json)
+            refuse_with_select(
+                dict(mixture=mixture, plot=plot, checkpoint=checkpoint, factor=factor), columns
+            )
+            print_selection(fitted_selector(read(source), family, standardize, seed), as_json)
             return print_dropped(source)
-        rows = next(source.batches()) if checkpoint else source.read()
+        counts = [] if mixture is None else component_counts(mixture)
+        takes_gaps = mixture is not None and covariance != "full"
+        rows = read(source, checkpoint is None, takes_gaps)
         if mixture is not None:
-            models = densities(component_counts(mixture), rows, columns, covariance, standardize, seed)
+            models = densities(counts, rows, columns, factors, covariance, standardize, seed)
         else:
-            models = regressions(rows, columns, family, standardize, seed)
+            models = regressions(rows, columns, factors, family, standardize, seed)
         print_fitted(fit_all(models, rows, source, checkpoint), source, as_json, plot)
 
 
@@ -110,6 +170,22 @@ def print_fitted(fitted: dict[str, Any], source: Any, as_json: bool, plot: str |
     print_dropped(source)
     if plot is not None:
         draw_comparison(fitted, plot)
+
+
+def read(source: RowSource, whole: bool = True, keep_missing: bool = False) -> Any:
+    """All rows, or the first batch; what is left out is said."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EvidenceWarning)
+        found = source.read(keep_missing=keep_missing) if whole else next(source.batches(keep_missing))
+    for name in source.left_out:
+        words = "numbers or names the rows and is left out: --features names those to be used"
+        typer.echo(f"column {name!r} {words}", err=True)
+    return found
+
+
+def unescaped(sep: str | None) -> str | None:
+    """A tab that is typed as two characters."""
+    return "\t" if sep == r"\t" else sep
 
 
 def fit_all(models: Models, rows: Any, source: RowSource | None, checkpoint: str | None) -> dict[str, Any]:
@@ -175,15 +251,24 @@ def watch(
     checkpoint: Annotated[
         str | None, typer.Option(help="file: save there, and continue from there after a crash")
     ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(help="name, or number from 1, of a column to watch; default: all")
+    ] = None,
+    sep: Sep = None,
+    decimal: Decimal = ".",
+    thousands: Thousands = None,
+    encoding: Encoding = "utf-8",
     as_json: Annotated[bool, typer.Option("--json", help="one object of JSON for each change")] = False,
 ) -> None:
     """Print the change points of DATA as they are declared.  Rows are counted from 0."""
-    with errors_in_words(), open_or_stdin(data) as lines:
+    with errors_in_words(), open_or_stdin(data, encoding) as stream:
         monitor = EvidenceMonitor(hazard=hazard, threshold=threshold)
         if checkpoint is not None:
             monitor = resumed(monitor, Path(checkpoint))
         n_seen = getattr(monitor, "n_samples_seen_", 0)
-        rows = rows_of_lines(lines, "standard input" if data == "-" else data)
+        form = LineFormat(column or (), unescaped(sep), decimal, thousands)
+        name = "standard input" if data == "-" else data
+        rows = rows_of_lines(bounded_lines(stream, name), name, form, partial(typer.echo, err=True))
         if data != "-" and sum(1 for _ in islice(rows, n_seen)) < n_seen:
             raise ValueError(f"{checkpoint} has seen {n_seen} rows, and {data} has fewer")
         for row in rows:
@@ -200,6 +285,10 @@ def watch(
             save(monitor, checkpoint)
 
 
-def open_or_stdin(path: str) -> Any:
-    """Lines of a file, or of standard input, which stays open."""
-    return nullcontext(sys.stdin) if path == "-" else open(path, encoding="utf-8")
+def open_or_stdin(path: str, encoding: str) -> Any:
+    """A file of text, or standard input, which stays open."""
+    if path != "-":
+        return open(path, encoding=encoding)
+    if encoding != "utf-8" and isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding=encoding)
+    return nullcontext(sys.stdin)

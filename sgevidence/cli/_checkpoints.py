@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.utils import get_tags
 
 from ..estimators import RowSource
 from ..io import load, save
@@ -47,7 +48,7 @@ def learnt(model: Any, names: tuple[str, ...], source: RowSource, path: Path, cl
     """A model after the batches that it has not seen."""
     model, n_rows = resumed(model, path), 0
     more = {"classes": classes} if is_classifier(model) else {}
-    for part in source.batches():
+    for part in source.batches(get_tags(model).input_tags.allow_nan):
         n_before, weight = n_rows, part.sample_weight
         n_rows += len(part.X) if weight is None else int(np.count_nonzero(weight))
         n_seen = getattr(model, "n_samples_seen_", 0)

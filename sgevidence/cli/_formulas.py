@@ -1,11 +1,13 @@
 """``compare --formula``: models of a data frame by their formulas."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..effects import resolved, response_of
+from ..estimators import TextFormat
 from ._models import Models, regression
 
 
@@ -16,37 +18,51 @@ class FrameRows(NamedTuple):
     y: None
     sample_weight: np.ndarray | None
     offset: np.ndarray | None
+    trials: np.ndarray | None
     n_dropped: int
 
     @classmethod
     def of(
-        cls, data: str, formulas: list[str], sample_weight: str | None, offset: str | None, dropna: bool
+        cls,
+        data: str,
+        formulas: list[str],
+        sample_weight: str | None,
+        offset: str | None,
+        trials: str | None,
+        dropna: bool,
+        text: TextFormat,
     ) -> "FrameRows":
         """The file's rows; without those that lack a value of a column that is used, if ``dropna``.
 
         ValueError if formulas have different responses, or a column does not exist.
         """
-        frame = read_frame(data)
+        frame = read_frame(data, text)
         if len(responses := {response_of(formula) for formula in formulas}) > 1:
             raise ValueError(
                 f"formulas have the responses {sorted(responses)}: evidences of one y are compared"
             )
-        known = [name for name in (sample_weight, offset) if name is not None]
+        asked = sample_weight, offset, trials
+        known = [name for name in asked if name is not None]
         used = {*responses, *known}.union(*(resolved(formula, frame).columns for formula in formulas))
         if lost := sorted(used - set(frame.columns)):
             raise ValueError(f"{data} has no column {lost[0]!r}: its columns are {list(frame.columns)[:20]}")
         kept = frame.dropna(subset=sorted(used)) if dropna else frame
-        weight, more = (None if name is None else kept[name].to_numpy() for name in (sample_weight, offset))
-        return cls(kept.drop(columns=known), None, weight, more, len(frame) - len(kept))
+        weight, addend, n = (None if name is None else kept[name].to_numpy() for name in asked)
+        return cls(kept.drop(columns=known), None, weight, addend, n, len(frame) - len(kept))
 
 
-def read_frame(data: str) -> Any:
+def read_frame(data: str, text: TextFormat) -> Any:
     """A file as a pandas frame, whose text is levels; ImportError tells what installs pandas."""
     try:
         import pandas
     except ImportError as error:
         raise ImportError("--formula needs pandas and formulae: pip install pandas formulae") from error
-    readers = {".csv": pandas.read_csv, ".parquet": pandas.read_parquet}
+    options = text._asdict()
+    readers: dict[str, Any] = {
+        ".csv": partial(pandas.read_csv, **options | {"sep": text.sep or ","}),
+        ".tsv": partial(pandas.read_csv, **options | {"sep": text.sep or "\t"}),
+        ".parquet": pandas.read_parquet,
+    }
     readers |= dict.fromkeys([".arrow", ".feather"], pandas.read_feather)
     suffix = Path(data).suffix
     if suffix not in readers:

@@ -1,36 +1,122 @@
 """Lines of text as rows of numbers."""
 
+import csv
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite
+from typing import Any, NamedTuple
+
+from ..estimators import ROW_NAMES
+
+#: Characters of a line: a stream without line ends is no table, and must not fill the memory.
+MAX_LINE = 1_000_000
 
 
-def rows_of_lines(lines: Iterable[str], name: str) -> Iterator[list[float]]:
-    """Numbers between commas, semicolons or blanks; a first line of words is a header.
+class LineFormat(NamedTuple):
+    """How lines separate columns and write numbers, and the columns that are read, all by default."""
 
-    ValueError names file, line and column of what is no number, or of a row of another length.
+    columns: Sequence[str] = ()  #: names, or numbers counted from 1
+    sep: str | None = None  #: None: commas, semicolons, tabs or blanks
+    decimal: str = "."
+    thousands: str | None = None
+
+    def cells(self, line: str) -> list[str]:
+        """Texts between separators, without quotes."""
+        if self.sep is not None:
+            return [cell.strip() for cell in next(csv.reader([line.strip("\r\n")], delimiter=self.sep), [])]
+        seps = r"\s*[;\t]\s*|\s+" if "," in (self.decimal, self.thousands) else r"\s*[,;\t]\s*|\s+"
+        return [cell.strip('"') for cell in re.split(seps, line.strip(" \r\n"))] if line.strip() else []
+
+    def number(self, text: str) -> float | None:
+        """The finite number that a text is; None if it is none."""
+        try:
+            value = float(text.replace(self.thousands or "\0", "").replace(self.decimal, "."))
+        except ValueError:
+            return None
+        return value if isfinite(value) else None
+
+    def sniffed(self, header: str) -> "LineFormat":
+        """With the separator of a header, where columns are asked for by name: text may hold blanks."""
+        found = next((sep for sep in "\t;," if sep in header and sep != self.decimal), None)
+        return self._replace(sep=found) if self.sep is None and self.columns else self
+
+
+#: All columns of numbers.
+PLAIN = LineFormat()
+
+
+def bounded_lines(stream: Any, name: str) -> Iterator[str]:
+    """Lines of a stream; ValueError of one that is too long to be a row."""
+    number = 0
+    while line := stream.readline(MAX_LINE):
+        number += 1
+        if len(line) == MAX_LINE:
+            raise ValueError(f"{name}, line {number}: more than {MAX_LINE} characters; a row must be a line")
+        yield line
+
+
+def rows_of_lines(
+    lines: Iterable[str],
+    name: str,
+    form: LineFormat = PLAIN,
+    say: Callable[[str], Any] = lambda words: None,
+) -> Iterator[list[float]]:
+    """Numbers of the columns that are read; a first line of words is a header.
+
+    A first column that numbers or names the rows is left out, and said.  ValueError names file, line and
+    column of what is no number, or of a row of another length.
     """
+    header: list[str] | None = None
     width: int | None = None
+    kept: list[int] = []
     for number, line in enumerate(lines, start=1):
-        cells = [cell for cell in re.split(r"[,;\s]+", line.strip()) if cell]
-        if not cells:
+        if number == 1:
+            form = form.sniffed(line)
+        cells = form.cells(line)
+        if not any(cells):
             continue
-        row = [number_of(cell) for cell in cells]
-        if number == 1 and all(value is None for value in row):
+        if number == 1 and all(form.number(cell) is None for cell in cells):
+            header = cells
             continue
-        for column, (cell, value) in enumerate(zip(cells, row), start=1):
+        if width is None:
+            width = len(cells)
+            kept = columns_read(header, width, form.columns, name, say)
+        if len(cells) != width:
+            raise ValueError(f"{name}, line {number}: {len(cells)} numbers, the lines before have {width}")
+        row = [form.number(cells[k]) for k in kept]
+        for k, value in zip(kept, row):
             if value is None:
-                raise ValueError(f"{name}, line {number}, column {column}: {cell!r} is no finite number")
-        if width is not None and len(row) != width:
-            raise ValueError(f"{name}, line {number}: {len(row)} numbers, the lines before have {width}")
-        width = len(row)
+                column = repr(header[k]) if header is not None and len(header) == width else k + 1
+                words = f"{name}, line {number}, column {column}: {cells[k]!r} is no finite number"
+                raise ValueError(
+                    words
+                    if form.columns or width == 1
+                    else f"{words}; columns that are, are named by --column"
+                )
         yield [value for value in row if value is not None]
 
 
-def number_of(text: str) -> float | None:
-    """The finite number that a text is; None if it is none."""
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if isfinite(value) else None
+def columns_read(
+    header: list[str] | None, width: int, wanted: Sequence[str], name: str, say: Callable[[str], Any]
+) -> list[int]:
+    """Numbers of the columns that are read."""
+    if header is not None and len(header) == width - 1:  # R's row names have no header
+        header = ["", *header]
+    found = []
+    for column in wanted:
+        if header is not None and column in header:
+            found.append(header.index(column))
+        elif column.isdecimal() and 1 <= int(column) <= width:
+            found.append(int(column) - 1)
+        else:
+            raise ValueError(
+                f"{name} has no column {column!r}: its columns are {header or list(range(1, width + 1))}"
+            )
+    if wanted:
+        return found
+    if header is not None and len(header) == width > 1 and header[0].lower() in ROW_NAMES:
+        say(
+            f"column {header[0]!r} numbers or names the rows and is left out: --column names those to be read"
+        )
+        return list(range(1, width))
+    return list(range(width))

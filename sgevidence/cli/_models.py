@@ -5,8 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from ..effects import Factor
 from ..estimators import BayesianGLM, BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression
 
+#: Numbers of components, more of which nobody means.
+MOST_COMPONENTS = 100
 #: A model and the names of what its ``fit`` is given beside X and y.
 Models = dict[str, tuple[Any, tuple[str, ...]]]
 
@@ -23,24 +26,28 @@ def component_counts(text: str) -> list[int]:
         found = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
         if found is None or not 1 <= int(found[1]) <= int(found[2] or found[1]):
             raise ValueError(f"--mixture {text}: give numbers of components, as 1-7 or 1,2,4")
+        if int(found[2] or found[1]) > MOST_COMPONENTS:
+            raise ValueError(f"--mixture {text}: {MOST_COMPONENTS} components at most")
         counts += range(int(found[1]), int(found[2] or found[1]) + 1)
     return list(dict.fromkeys(counts))
 
 
 def densities(
-    counts: list[int], rows: Any, columns: list, covariance: str, standardize: bool, seed: int
+    counts: list[int], rows: Any, columns: list, factors: list, covariance: str, standardize: bool, seed: int
 ) -> Models:
     """Mixtures of X."""
     if len(columns) > 1:
         raise ValueError("mixtures of different columns are of different data: give --features once")
-    if rows.offset is not None:
-        raise ValueError("mixtures have no offset")
+    if rows.offset is not None or rows.trials is not None or factors:
+        raise ValueError("mixtures have no offset, no trials and no factors")
     params: dict[str, Any] = dict(covariance_type=covariance, standardize=standardize, random_state=seed)
     return {f"K={k}": (BayesianGMM(k, **params), ("sample_weight",)) for k in counts}
 
 
-def regressions(rows: Any, columns: list, family: str | None, standardize: bool, seed: int) -> Models:
-    """Each family with each set of columns."""
+def regressions(
+    rows: Any, columns: list, factors: list, family: str | None, standardize: bool, seed: int
+) -> Models:
+    """Each family with each set of columns, those among ``factors`` by their levels."""
     text = np.asarray(rows.y).dtype.kind not in "fiu"
     families = ["softmax" if text else "linear"] if family is None else family.split(",")
     models: Models = {}
@@ -48,6 +55,10 @@ def regressions(rows: Any, columns: list, family: str | None, standardize: bool,
         for names in columns or [None]:
             words = name if len(columns) < 2 else f"{name}: {', '.join(names)}"
             params = dict(columns=names, standardize=standardize, random_state=seed)
+            if factors:
+                used = factors if names is None else [one for one in factors if one in names]
+                linear = None if names is None else [one for one in names if one not in factors]
+                params |= dict(columns=linear, terms=[Factor(one) for one in used])  # [] leaves text unread
             models[words] = regression(name, params, rows)
     return models
 
@@ -56,7 +67,12 @@ def regression(name: str, params: dict, rows: Any) -> tuple[Any, tuple[str, ...]
     """One of them; of a family's name that is not known the estimator says which there are."""
     makers = {"linear": BayesianLinearRegression, "softmax": BayesianSoftmaxRegression}
     if name not in makers:
-        return BayesianGLM(name, **params), ("sample_weight", "offset")
-    if rows.offset is not None:
-        raise ValueError(f"{name} has no offset: give --family of a generalised linear model, as poisson")
+        return BayesianGLM(name, **params), ("sample_weight", "offset", "trials")
+    for known in ("offset", "trials"):
+        if getattr(rows, known) is not None:
+            raise ValueError(
+                f"{name} has no {known}: give --family of a generalised linear model, as poisson"
+            )
+    if name == "softmax" and "terms" in params:
+        raise ValueError("softmax has no factors: give --family bernoulli for two classes")
     return makers[name](**params), ("sample_weight",)

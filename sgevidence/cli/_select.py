@@ -17,7 +17,7 @@ BEST = 10
 
 def fitted_selector(rows: Any, family: str | None, standardize: bool, seed: int) -> EvidenceFeatureSelector:
     """The posterior over subsets of the columns of a regression of this family."""
-    models = regressions(rows, [], family, standardize, seed)
+    models = regressions(rows, [], [], family, standardize, seed)
     if len(models) > 1:
         raise ValueError(f"--select weighs the subsets of one regression: give one --family of {family}")
     estimator, names = next(iter(models.values()))

@@ -11,6 +11,7 @@ from ._predictive_check import PredictiveCheckDisplay
 from ._probabilities import ModelProbabilitiesDisplay
 from ._run import RunDisplay
 from ._smooth import SmoothDisplay
+from ._states import StatesDisplay
 from ._surprise import SurpriseDisplay
 from ._survival import SurvivalDisplay
 from ._weights import WeightsDisplay
@@ -24,6 +25,7 @@ __all__ = [
     "ModelProbabilitiesDisplay",
     "PredictiveCheckDisplay",
     "RunDisplay",
+    "StatesDisplay",
     "SurpriseDisplay",
     "SurvivalDisplay",
     "MixtureDisplay",

@@ -2,6 +2,7 @@
 
 from ._answer import effects_answer
 from ._coding import CODE, Coding, Columns
+from ._columns import column_names
 from ._factor import Factor, contrasts
 from ._fixed import GLMWithTerms, LinearModelWithTerms
 from ._formula import Formula, resolved, response_of
@@ -38,6 +39,7 @@ __all__ = [
     "RelativeLayout",
     "RootInverseGamma",
     "Smooth",
+    "column_names",
     "contrasts",
     "divisors",
     "effects_answer",

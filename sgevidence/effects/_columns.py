@@ -19,7 +19,9 @@ class Transformed(NamedTuple):
 
 
 def column_names(X: Any) -> list[Any]:
-    """Names of a frame's columns, numbers of an array's."""
+    """Names of a frame's or a table's columns, numbers of an array's."""
+    if hasattr(X, "column_names"):  # pyarrow
+        return list(X.column_names)
     return list(X.columns) if hasattr(X, "columns") else list(range(np.shape(X)[1]))
 
 
@@ -47,16 +49,25 @@ def numbers(X: Any, name: Any) -> np.ndarray:
     """
     transform = TRANSFORMS[name.function] if isinstance(name, Transformed) else np.asarray
     found = column(X, getattr(name, "column", name))
+    if found.dtype.kind in "Mm" and len(found):
+        raise TypeError(
+            f"column {name!r} has dates or durations, {found[0]} in row 0, whose numbers depend on their "
+            "unit: give numbers, such as the days since the first"
+        )
     try:
         found = found.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
         raise ValueError(
-            f"column {name!r} is not of numbers: Factor({name!r}) or Group({name!r}) take levels"
+            f"column {name!r} is not of numbers, {error}: Factor({name!r}) or Group({name!r}) take levels"
         ) from None
     with np.errstate(all="ignore"):
         found = transform(found)
-    if not np.isfinite(found).all():
-        raise ValueError(f"column '{name}' has values that are missing or infinite")
+    if not (is_finite := np.isfinite(found)).all():
+        row, others = int(np.argmin(is_finite)), int(np.sum(~is_finite)) - 1
+        raise ValueError(
+            f"column '{name}' has values that are missing or infinite: {found[row]} in row {row}, counted "
+            f"from 0, and {others} more"
+        )
     return found
 
 
@@ -108,8 +119,10 @@ def levels_in(X: Any, name: Any) -> list[Any]:
     if isinstance(name, tuple):  # levels within levels
         return list(zip(*(levels_in(X, part) for part in name)))
     values = column(X, name).tolist()
-    if any(value is None or value != value for value in values):
-        raise ValueError(
-            f"column {name!r} has missing values, which are no level: fill them, or drop the rows"
-        )
+    for row, value in enumerate(values):
+        if value is None or type(value).__name__ == "NAType" or value != value:
+            raise ValueError(
+                f"column {name!r} has missing values, the first in row {row}, which are no level: fill "
+                "them, or drop the rows"
+            )
     return values

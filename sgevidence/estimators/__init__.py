@@ -1,6 +1,7 @@
 """The scikit-learn face: fit, partial_fit, predict, log_evidence_."""
 
 from ._autoregression import BayesianAutoregression
+from ._bad_cells import bad_cell, cells_named, validated
 from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._categorical_mixture import BayesianCategoricalMixture
@@ -32,6 +33,7 @@ from ._softmax_regression import BayesianSoftmaxRegression
 from ._sources import RowSource
 from ._standardising import Learnt, Standardising, holds_rows, takes_units
 from ._summary import ParameterTable, bounds, heading, percent, warned, weighted_quantiles
+from ._text_files import ROW_NAMES, TextFormat
 from ._transaction import all_or_nothing
 from ._unit_watch import UnitWatch
 from ._units import MIN_ROWS as MIN_UNIT_ROWS
@@ -40,6 +42,7 @@ from ._units import Fold, Units
 __all__ = [
     "CONFLICT",
     "MIN_UNIT_ROWS",
+    "ROW_NAMES",
     "BayesianAutoregression",
     "BayesianCategoricalMixture",
     "BayesianGLM",
@@ -53,6 +56,7 @@ __all__ = [
     "RowSource",
     "Learnt",
     "Standardising",
+    "TextFormat",
     "Units",
     "UnitWatch",
     "CurveDraws",
@@ -63,6 +67,8 @@ __all__ = [
     "task_of",
     "all_or_nothing",
     "at_once",
+    "bad_cell",
+    "cells_named",
     "bounds",
     "column_indices",
     "concordance",
@@ -89,6 +95,7 @@ __all__ = [
     "refuse_unknown_sizes",
     "refuse_unreadable",
     "scalar_names",
+    "validated",
     "settings",
     "settings_of_all",
     "one_walk",

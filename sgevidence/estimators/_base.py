@@ -11,7 +11,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils.validation import validate_data
 
 from .._compat import HasMethods, check_sample_weight
 from ..exceptions import DivergenceError, ImpossibleRowsError
@@ -19,6 +18,7 @@ from ..history import Rows, workers
 from ..models import Model, far_columns
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ..transitions import State
+from ._bad_cells import validated
 from ._callbacks import fit_tasks
 from ._folding import learn_by_sums
 from ._given import arrays_of, at_once, collection_in
@@ -28,6 +28,7 @@ from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
 from ._standardising import warn_caller
 from ._stream import Stream, is_online
+from ._threads import one_blas_thread
 from ._transaction import all_or_nothing
 from ._unit_watch import UnitWatch
 
@@ -43,7 +44,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     verbose: Any
     n_jobs: int | None = None  #: of those that have the parameter
     _takes_known = False  # an offset, or trials
-    _takes_missing = False  # levels of X
+    _takes_missing = False  # levels of X, or cells
     n_samples_seen_: int
     _settings: dict[str, Any]  #: parameters of the first call
     data_fingerprint_: int
@@ -82,9 +83,19 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         """Validated X and y (None for densities), labels as they came."""
-        X = validate_data(self, X, reset=reset, dtype=np.float64, order="C")
+        X = validated(self, X, reset=reset, order="C", ensure_all_finite=self._finite)
         self._refuse_extreme(X=X)
         return X, None
+
+    @property
+    def _reads(self) -> dict[str, bool]:
+        """Options of :func:`refuse_unreadable`."""
+        return {"takes_missing": self._takes_missing}
+
+    @property
+    def _finite(self) -> Any:
+        """``ensure_all_finite`` of scikit-learn's checks."""
+        return "allow-nan" if self._takes_missing else True
 
     def _encode_X(self, X: np.ndarray, reset: bool) -> np.ndarray:
         """Rows as the model wants them, those of weight zero left out; levels become codes here."""
@@ -155,7 +166,8 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
             name, total = getattr(self, "_named", type(self).__name__), self.n_samples_seen_ + len(rows)
             progress = Progress(name, self.verbose, n_rows=total, watcher=tasks, log_unit=self._log_unit)
             try:
-                with np.errstate(all="ignore"):  # samplers judge what leaves the finite numbers
+                # samplers judge what leaves the finite numbers
+                with np.errstate(all="ignore"), one_blas_thread(self._model, rows):
                     if is_online(self):
                         self._update(sampler, rows, reset, progress)
                     else:
@@ -208,7 +220,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
         Samplers copy what they keep, and a user's functions are given views that cannot be written to.
         """
-        refuse_unreadable(takes_missing=self._takes_missing, X=X, y=y, sample_weight=sample_weight)
+        refuse_unreadable(**self._reads, X=X, y=y, sample_weight=sample_weight)
         X, y = self._validate(X, y, reset)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         refuse_extreme(sample_weight=weight)
@@ -264,7 +276,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """Validated rows in the form that the model was fitted on."""
         self._must_be_fitted()
         X, y, _ = at_once(self, X, y)
-        refuse_unreadable(takes_missing=self._takes_missing, X=X, y=y)
+        refuse_unreadable(**self._reads, X=X, y=y)
         X, y = self._validate(X, y, False)
         rows = Rows.of(self._encode_X(X, False), self._encode(y, False, None))
         return rows if self._units is None else self._units.rows(rows)
@@ -278,7 +290,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _columns_of(self, X: Any) -> np.ndarray:
         """Validated columns that the model uses."""
-        refuse_unreadable(takes_missing=self._takes_missing, X=X)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        refuse_unreadable(**self._reads, X=X)
+        X = validated(self, X, reset=False, ensure_all_finite=self._finite)
         self._refuse_extreme(X=X)
         return X

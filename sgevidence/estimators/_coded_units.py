@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..effects import Coding, divisors, fixed_effects, group_effects
+from ..effects import Coding, RelativeLayout, divisors, fixed_effects, group_effects
 from ..history import Rows
 from ._units import Units
 
@@ -65,7 +65,8 @@ class CodedUnits(NamedTuple):
         return out
 
     def restored_path(self, path: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return self.units.restored_path(path)
+        is_relative = isinstance(self.coding.layout, RelativeLayout)  # to a null model: units cancel
+        return path if is_relative else self.units.restored_path(path)
 
 
 def without_levels(rows: Rows, p: int, n_levels: int) -> Rows:

@@ -10,8 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..history import ADDED_AT_ONCE, add_all, add_in_order
+from ._file_columns import Part
 from ._known import WithKnown
-from ._sources import BATCH, Part, RowSource
+from ._sources import BATCH, RowSource
 
 #: A function of the number of a part and of its rows.
 OfPart = Callable[[int, Part], Any]
@@ -37,8 +38,8 @@ class FileCollection:
 
     can_be_read = True
 
-    def __init__(self, source: RowSource) -> None:
-        self.source = source
+    def __init__(self, source: RowSource, keep_missing: bool = False) -> None:
+        self.source, self.keep_missing = source, keep_missing
 
     def each(self, function: OfPart) -> list[Any]:
         return list(self._values(function))
@@ -47,7 +48,7 @@ class FileCollection:
         return add_in_order(self._values(function))
 
     def parts(self) -> Iterator[Part]:
-        return self.source.batches()
+        return self.source.batches(self.keep_missing)
 
     def _values(self, function: OfPart) -> Iterator[Any]:
         for number, part in enumerate(self.parts()):
@@ -193,10 +194,12 @@ def _cut_as(column: Any, X: Any, name: str) -> list[Any]:
     return [column[stop - length : stop] for stop, length in zip(stops, lengths)]
 
 
-def collection_of(X: Any, y: Any, sample_weight: Any, source: RowSource | None) -> Collection | None:
+def collection_of(
+    X: Any, y: Any, sample_weight: Any, source: RowSource | None, keep_missing: bool = False
+) -> Collection | None:
     """The collection that is given in the place of X; None of arrays."""
     if source is not None:
-        return FileCollection(source)
+        return FileCollection(source, keep_missing)
     known = X if isinstance(X, WithKnown) else WithKnown(X, None)
     if not is_dask(known.X):
         return None

@@ -12,6 +12,7 @@ from ..history import Rows
 from ..models import CustomModel, check_shape
 from ._base import EvidenceEstimator
 from ._custom_doubts import WatchedFunctions
+from ._custom_price import checked
 from ._custom_prior import custom_model, dictionary_in_place
 from ._custom_rows import RowsOrNone
 from ._documentation import documented
@@ -69,6 +70,12 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
         ``autograd.scipy``; "numerical" is for any code, and costs 2 d evaluations a gradient; a callable
         ``(p, X, y)`` returns a dictionary of derivatives of each row's log density, (M, n) for scalars and
         ``(M, n, *shape)``.
+    max_calls : int or None, default=None
+        Most θ at which ``log_likelihood`` may be evaluated in one call of ``fit`` or ``partial_fit``, where
+        it is expensive: a :class:`CallLimitError` says what more is to be expected.  Priors of up to three
+        parameters by name take about 1300, 8000 or 22 000, others 10⁵ and more; ``verbose`` prints an
+        estimate of number and time after the first hundred, of which a fit longer than ten minutes warns.
+        None: no limit.
     {parameters of every estimator}
 
     Attributes
@@ -125,6 +132,7 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
         "sample_rows": [callable, None],
         "vectorized": ["boolean"],
         "gradient": [StrOptions({"autograd", "numerical"}), callable],
+        "max_calls": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     @dictionary_in_place
@@ -141,6 +149,7 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
         sample_rows: Callable | None = None,
         vectorized: bool = True,
         gradient: Any = "autograd",
+        max_calls: int | None = None,
         sampler: Any = None,
         random_state: Any = None,
         verbose: bool | int = False,
@@ -156,6 +165,7 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
         self.sample_rows = sample_rows
         self.vectorized = vectorized
         self.gradient = gradient
+        self.max_calls = max_calls
         self.sampler = sampler
         self.random_state = random_state
         self.verbose = verbose
@@ -186,6 +196,8 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
             On bad input; if one of the functions returns a wrong shape, nan or +inf, mixes parameter
             vectors, or fails at all θ; and if the likelihood vanishes for all particles.  Nothing has
             changed then.
+        CallLimitError
+            If it takes more than ``max_calls``; nothing has changed then.
 
         Warns
         -----
@@ -271,9 +283,7 @@ class BayesianModel(RowsOrNone, WatchedFunctions):
         return custom_model(self, self._has_rows)
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> CustomModel:
-        model = self._unchecked_model()
-        # not the sampler's stream, nor its count: both are as they were
-        disagreement = model.counted().check(Rows.of(X, y), generator(0))
+        model, disagreement = checked(self._unchecked_model(), Rows.of(X, y), self)
         if disagreement:
             self._doubt(
                 f"log_prior does not seem to be the normalised log density of sample_prior: {disagreement}; "

@@ -21,12 +21,14 @@ class WatchedFunctions(ConditionalEstimator):
     """Base of the estimator of a user's model, which says where its functions cannot be relied on."""
 
     _model: CustomModel
+    max_calls: int | None
 
     @property
     @described
     def diagnostics_(self) -> dict[str, float]:
-        """``n_failed`` counts θ where functions failed."""
-        return super().diagnostics_ | {"n_failed": self._model.failures.n_failed}
+        """``n_failed`` counts θ where functions failed, ``n_calls`` evaluations of ``log_likelihood``."""
+        failures = self._model.failures
+        return super().diagnostics_ | {"n_failed": failures.n_failed, "n_calls": failures.n_likelihoods}
 
     def _run(self, *arguments: Any) -> None:
         with self._counted():
@@ -44,6 +46,9 @@ class WatchedFunctions(ConditionalEstimator):
     def _counted(self) -> Iterator[None]:
         """Failures of a call are counted in a model of its own: a call that is refused leaves no trace."""
         self._model = self._model.counted()
+        failures = self._model.failures
+        before = failures.n_likelihoods if failures.n_calls else 0  # those of the check are of the first
+        failures.max_likelihoods = np.inf if self.max_calls is None else before + self.max_calls
         with _failures_named(self._model):
             yield
 

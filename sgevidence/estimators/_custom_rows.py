@@ -3,10 +3,10 @@
 from typing import Any, cast
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from ..history import Rows
 from ..models import CustomModel, RowFunction, check_shape
+from ._bad_cells import validated
 from ._conditional import ConditionalEstimator
 from ._dimensions import DIMENSIONS
 
@@ -45,8 +45,8 @@ class RowsOrNone(ConditionalEstimator):
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         if y is None:
-            return validate_data(self, X, reset=reset, dtype=np.float64, order="C"), None
-        return validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", y_numeric=True)
+            return validated(self, X, reset=reset, order="C"), None
+        return validated(self, X, y, reset=reset, order="C", y_numeric=True)
 
     def _replicated(self, theta: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         y = self._model.sample_rows(np.tile(theta, (len(X), 1)), X, rng)

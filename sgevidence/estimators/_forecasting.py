@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
+from ._bad_cells import validated
 from ._coefficients import KnownOrUnknownNoise, LinearCoefficients
 from ._forecast_mixture import ForecastMixture, simulated
 from ._input import check_count, generator, refuse_unreadable
@@ -120,7 +120,7 @@ class Forecasts(LinearCoefficients, KnownOrUnknownNoise):
         if not self.n_features_in_:
             raise ValueError("the series was learnt without exogenous columns: X_future has no use")
         refuse_unreadable(X_future=X)
-        X = validate_data(self, X, reset=False, dtype=np.float64)
+        X = validated(self, X, reset=False)
         if len(X) != steps:
             raise ValueError(f"X_future has {len(X)} rows for {steps} steps")
         return X

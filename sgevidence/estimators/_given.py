@@ -3,8 +3,9 @@
 from typing import Any
 
 from ._collections import Collection, collection_of, together
+from ._file_columns import Part
 from ._known import KNOWN, WithKnown
-from ._sources import Part, RowSource
+from ._sources import RowSource
 
 
 def at_once(
@@ -17,14 +18,15 @@ def at_once(
     """
     source = _source(estimator, X, y, sample_weight)
     if source is not None:
-        return arrays_of(source.read(only_X))
+        return arrays_of(source.read(only_X, takes_gaps(estimator)))
     collection = collection_of(X, y, sample_weight, None)
     return (X, y, sample_weight) if collection is None else arrays_of(together(list(collection.parts())))
 
 
 def collection_in(estimator: Any, X: Any, y: Any, sample_weight: Any) -> Collection | None:
     """Rows in parts that are given in the place of X; None of arrays."""
-    return collection_of(X, y, sample_weight, _source(estimator, X, y, sample_weight))
+    source = _source(estimator, X, y, sample_weight)
+    return collection_of(X, y, sample_weight, source, takes_gaps(estimator))
 
 
 def _source(estimator: Any, X: Any, y: Any, sample_weight: Any) -> RowSource | None:
@@ -46,3 +48,9 @@ def arrays_of(part: Part) -> tuple[Any, Any, Any]:
     """X with what is known of its rows, y and weights."""
     known = WithKnown(part.X, *(getattr(part, name) for name in KNOWN))
     return known if known.given else part.X, part.y, part.sample_weight
+
+
+def takes_gaps(estimator: Any) -> bool:
+    """Does it take numbers that are missing?"""
+    tags = estimator.__sklearn_tags__().input_tags
+    return bool(tags.allow_nan and not tags.categorical)

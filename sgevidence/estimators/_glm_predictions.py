@@ -130,7 +130,7 @@ class GLMPredictions(RegressorMixin, GLMRows):
     ) -> np.ndarray:
         """Log predictive density of each row, of counts and classes its log probability, in nats.
 
-        A time that is censored scores the log probability of an event after it.
+        The score of a censored time is the log probability of an event after it.
 
         Parameters
         ----------

@@ -77,7 +77,7 @@ class GLMRows(LinearPredictor):
         if reset:
             self._has_offset = known.offset is not None
         known = self._checked(known)
-        refuse_unreadable(X=known.X)
+        refuse_unreadable(**self._reads, X=known.X)
         X, y = self._validate_pair(known.X, y, reset, y_numeric=not self._is_classifier)
         X = joined(X, known)
         if isinstance(family, Ordinal):

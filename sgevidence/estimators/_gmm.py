@@ -14,7 +14,7 @@ from ._documentation import documented
 from ._input import check_count, check_prior_pair
 from ._mixture import MixtureEstimator
 from ._summary import correlation_tables
-from ._units import Fold, Units
+from ._units import Fold, Units, UnitsUnknown
 
 #: The model of each ``covariance_type``.
 MODELS: dict[str, type[GaussianMixture]] = {
@@ -78,6 +78,11 @@ class BayesianGMM(MixtureEstimator):
 
     Notes
     -----
+    Cells that are missing (nan) are left out of the density of their row, which is right where they are
+    missing at random: given the cells that are there, whether another is missing says nothing.  Diagonal and
+    spherical components take them, in ``fit``, ``partial_fit``, scores and ``predict``; units are those of
+    the cells that are there.
+
     Components are exchangeable, so that labels of different fits, and of single ``particles_``, may
     differ.  A scaler in front, in a pipeline, changes log p(X) by a Jacobian, and is not needed: units are
     those of the data.
@@ -146,6 +151,20 @@ class BayesianGMM(MixtureEstimator):
         self.verbose = verbose
         self.n_jobs = n_jobs
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self._takes_missing
+        return tags
+
+    @property
+    def _takes_missing(self) -> bool:  # type: ignore[override]
+        """Cells, where the columns of a component are independent."""
+        return self.covariance_type != "full"
+
+    def _replicated(self, theta: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Rows as many as X has; cells that are missing there are missing."""
+        return np.where(np.isnan(X), np.nan, super()._replicated(theta, X, rng))
+
     def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
         """Draws from the posterior predictive distribution.
 
@@ -193,17 +212,28 @@ class BayesianGMM(MixtureEstimator):
         return [*correlation_tables(places(self, "feature", p), self.covariances_), *super()._summary_notes()]
 
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
+        if fold is None and (empty := np.flatnonzero(np.isnan(rows.X).all(axis=0))).size:
+            name = self._column_names()[empty[0]]
+            raise UnitsUnknown(
+                f"{name} has no value in the rows of the first call, and so no unit: leave it out"
+            )
         return Units.of_density(rows, self.covariance_type == "spherical", fold)
 
     @property
     def _kind(self) -> str:
         return "rows, one unit" if self.covariance_type == "spherical" else "rows"
 
+    def _identity(self, rows: Rows) -> np.ndarray:
+        """X, whatever bits a missing cell has."""
+        return np.where(np.isnan(rows.X), np.nan, rows.X)
+
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GaussianMixture:
+        scale = None if self._units is None or not self._takes_missing else self._units.scale
         return MODELS[self.covariance_type](
             n_components=check_count(self.n_components, "n_components"),
             n_features=X.shape[1],
             weight_concentration=self.weight_concentration,
             mean_scale=self.mean_scale,
             variance_prior=check_prior_pair(self.variance_prior, "variance_prior"),
+            cell_log_units=() if scale is None else tuple(np.log(scale).tolist()),
         )

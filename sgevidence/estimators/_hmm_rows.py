@@ -16,6 +16,7 @@ from ..models import (
     SphericalGaussian,
 )
 from ..samplers import HiddenStateEvidence
+from ._bad_cells import validated
 from ._hmm_predictions import StatePredictions
 from ._input import check_count, check_prior_pair, refuse_extreme, refuse_unreadable
 from ._levels import checksum, codes_of, decoded, given_levels, levels_of
@@ -58,7 +59,7 @@ class EmissionRows(StatePredictions):
             if getattr(getattr(X, "dtype", None), "kind", "") == "c":
                 raise ValueError("Complex data not supported: levels are strings or numbers")
             return validate_data(self, X, reset=reset, dtype=object, ensure_all_finite=False), None
-        X = validate_data(self, X, reset=reset, dtype=np.float64, order="C", ensure_all_finite="allow-nan")
+        X = validated(self, X, reset=reset, order="C", ensure_all_finite="allow-nan")
         gaps = np.isnan(X)
         if (partly := np.flatnonzero(gaps.any(axis=1) & ~gaps.all(axis=1))).size:
             raise ValueError(
@@ -146,12 +147,6 @@ class EmissionRows(StatePredictions):
 
     def _prior_conflict(self, rows: Rows) -> None:
         """States are not compared with their prior, of which some of them may consist."""
-
-    def _update(self, sampler: Any, rows: Rows, reset: bool, progress: Any) -> None:
-        super()._update(sampler, rows, reset, progress)
-        assert self._stream is not None
-        if (doubt := self._stream.state.doubt) is not None:
-            self._doubt(doubt)
 
     def _emission_family(self, X: np.ndarray) -> ComponentFamily:
         """The family of the rows of a state, whose features lose no digits on these."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from ._bad_cells import columns_of, dates_in, place
 from ._levels import missing_in
 
 #: Rows that a checksum copies at a time: a megabyte of ten columns.
@@ -19,18 +20,18 @@ MIN_NORMALISED_ROWS, NORMALISED = 10, 1e-9
 LARGEST = 1e100
 
 
-def refuse_unreadable(*, takes_missing: bool = False, **arrays: Any) -> None:
+def refuse_unreadable(*, takes_missing: bool = False, by_name: bool = False, **arrays: Any) -> None:
     """Rows that are not there: scikit-learn would use what is under a mask, and choke on a query.
 
-    X, and only X, may have missing values where they are levels, or a transformer fills them.  ValueError or
-    TypeError names the array, and what to do.
+    X, and only X, may have missing values where they are levels, or a transformer fills them, and anything in
+    columns that no term names, where columns are read ``by_name``.  ValueError or TypeError names the array,
+    the column, the row, and what to do.
     """
     for name, array in arrays.items():
-        if any(getattr(dtype, "kind", "") in ("M", "m") for dtype in _dtypes(array)):
-            raise TypeError(
-                f"{name} has dates or durations, whose numbers depend on their unit: give numbers, such as "
-                "the days since the first"
-            )
+        is_named = by_name and name == "X" and hasattr(array, "columns")
+        if not is_named and any(getattr(dtype, "kind", "") in ("M", "m") for dtype in _dtypes(array)):
+            label, values = next(one for one in columns_of(array) if one[1].dtype.kind in "Mm")
+            raise TypeError(dates_in(name, place(label, 0), values[0] if len(values) else "all"))
         if hasattr(array, "collect") and not hasattr(array, "__array__"):  # as polars.LazyFrame
             raise TypeError(
                 f"{name} is a {type(array).__name__}, whose rows are not computed yet: give {name}.collect()"
@@ -40,7 +41,7 @@ def refuse_unreadable(*, takes_missing: bool = False, **arrays: Any) -> None:
                 f"{name} is a masked array with masked entries, which have no place in a likelihood: drop "
                 f"those rows, or fill them with {name}.filled(...)"
             )
-        if not (takes_missing and name == "X"):
+        if not (is_named or (takes_missing and name == "X")):
             _refuse_missing(name, array)
 
 
@@ -49,17 +50,12 @@ def _refuse_missing(name: str, array: Any) -> None:
     is_list = type(array) in (list, tuple)  # and not a NamedTuple of X and what is known beside it
     if not is_list and all(getattr(dtype, "kind", "") != "O" for dtype in _dtypes(array)):
         return
-    try:
-        values = np.asarray(array, dtype=None if is_list else object)
-    except ValueError:  # rows of several lengths, which scikit-learn refuses
-        return
-    if values.dtype.kind == "O" and (found := np.flatnonzero(missing_in(values.ravel()))).size:
-        first = found[0]
-        row, value = np.unravel_index(first, values.shape)[0], values.ravel()[first]
-        raise ValueError(
-            f"{name} contains NaN or another missing value, {value!r} in row {row}: leave those rows out, or "
-            "fill them"
-        )
+    for label, values in columns_of(array):
+        if values.dtype.kind == "O" and (found := np.flatnonzero(missing_in(values))).size:
+            raise ValueError(
+                f"{name} contains NaN or another missing value, {values[found[0]]!r} in "
+                f"{place(label, int(found[0]))}: leave those rows out, or fill them"
+            )
 
 
 def _dtypes(array: Any) -> list[Any]:
@@ -74,11 +70,13 @@ def refuse_extreme(**arrays: np.ndarray | None) -> None:
     """Numbers whose squares, over a small variance, leave the floating-point numbers."""
     for name, array in arrays.items():
         if array is not None and array.dtype.kind == "f" and array.size:
-            largest = max(-float(array.min()), float(array.max()))
+            largest = max(-float(np.fmin.reduce(array, axis=None)), float(np.fmax.reduce(array, axis=None)))
             if largest > LARGEST:
+                row, *column = np.unravel_index(np.nanargmax(np.abs(array)), array.shape)
+                where = place("".join(f"column {j}" for j in column), int(row))
                 raise ValueError(
-                    f"{name} has values of {largest:.0e}, whose squares leave the floating-point numbers: "
-                    "state it in another unit"
+                    f"{name} has values of {largest:.0e}, in {where}, whose squares leave the floating-point "
+                    "numbers: state it in another unit"
                 )
 
 

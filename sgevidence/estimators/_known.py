@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_array, check_consistent_length
 
+from ._bad_cells import cells_named
 from ._input import refuse_unreadable
 
 
@@ -21,7 +22,7 @@ class WithKnown(NamedTuple):
 
     @property
     def given(self) -> dict[str, Any]:
-        """Columns that are given, by name."""
+        """Known columns that are given, by name."""
         return {name: value for name in KNOWN if (value := getattr(self, name)) is not None}
 
 
@@ -57,7 +58,8 @@ def column(values: Any, name: str, X: np.ndarray) -> np.ndarray:
     refuse_unreadable(**{name: values})
     if np.ndim(values) == 0:
         values = np.full(len(X), values)
-    values = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
+    with cells_named(**{name: values}):
+        values = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
     check_consistent_length(X, values)
     if values.ndim != 1:
         raise ValueError(f"{name} must have one number per row, got shape {values.shape}")

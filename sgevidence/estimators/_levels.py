@@ -68,6 +68,8 @@ def given_levels(categories: Any, n_features: int, missing: str) -> list[np.ndar
         raise ValueError(f"categories has {len(categories)} lists of levels, and X {n_features} columns")
     found = []
     for j, given in enumerate(categories):
+        if isinstance(given, str) or not hasattr(given, "__len__"):
+            raise ValueError(f"categories[{j}] must be a list of levels, got {given!r}")
         levels = np.empty(len(given), dtype=object)
         levels[:] = list(given)
         is_missing = missing_in(levels)

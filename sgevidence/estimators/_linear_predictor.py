@@ -6,11 +6,11 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from .._compat import Interval
 from ..history import Rows
 from ..tables import Table
+from ._bad_cells import validated
 from ._base import EvidenceEstimator
 from ._coded_units import CodedUnits
 from ._coefficients import LinearCoefficients
@@ -56,7 +56,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         """The columns of X that the model uses, and y; scikit-learn's checks see all columns."""
         if self._has_terms:
             return read_pair(self, X, y, reset, **checks)
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", **checks)
+        X, y = validated(self, X, y, reset=reset, order="C", **checks)
         if checks.get("y_numeric") and y.dtype.kind not in "fiub":
             raise ValueError(f"y must be numbers, got {y.dtype.name}, such as {y[0]!r}")
         self._refuse_extreme(X=X, y=np.asarray(y))
@@ -82,7 +82,12 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     @property
     def _has_terms(self) -> bool:
         """Whether columns are those of terms, or of a formula."""
-        return bool(self.terms) or self.formula is not None or self.evidence_is_relative_
+        return self.terms is not None or self.formula is not None or self.evidence_is_relative_
+
+    @property
+    def _reads(self) -> dict[str, bool]:
+        """Columns that are read by name are checked where they are read."""
+        return super()._reads | {"by_name": self._has_terms}
 
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None) -> Self:
         y = target_in(self, X, y)

@@ -10,6 +10,7 @@ from .._compat import Interval, StrOptions
 from ..effects import EffectsModel
 from ..history import Rows
 from ..models import LinearModel
+from ..samplers import SGAIS, Exact
 from ._coefficients import KnownOrUnknownNoise
 from ._documentation import documented
 from ._given import at_once
@@ -206,6 +207,15 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         if not self.evidence_is_relative_:
             return super()._prior_notes()
         return self._said("JZS, effects in units of σ; log evidence relative to the mean alone")
+
+    def _sampler(self) -> Any:
+        found = super()._sampler()
+        is_closed = isinstance(found, Exact) or (isinstance(found, SGAIS) and found.proposal is not None)
+        if self.evidence_is_relative_ and not is_closed:
+            raise TypeError(
+                "prior='jzs' is improper, and has a closed form: leave sampler= as it is, or Exact()"
+            )
+        return found
 
     def _prior_conflict(self, rows: Rows) -> str | None:
         return None if self.evidence_is_relative_ else super()._prior_conflict(rows)

@@ -23,7 +23,7 @@ MAX_REFERENCE_ERROR = 1e3
 class Sums(NamedTuple):
     """Sums of a block of rows; parts add up."""
 
-    weight: float
+    weight: Any  #: of all rows, or of the cells of each column that are there, (q,)
     z: np.ndarray  #: (q,)
     squares: np.ndarray
     low: np.ndarray
@@ -32,7 +32,7 @@ class Sums(NamedTuple):
 
     def plus(self, other: "Sums") -> "Sums":
         """Sums of both."""
-        low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        low, high = np.fmin(self.low, other.low), np.fmax(self.high, other.high)
         has_two = self.has_two & other.has_two
         for value in (self.low, self.high, other.low, other.high):
             has_two = has_two & ((value == low) | (value == high))
@@ -73,10 +73,10 @@ def moments(
     some = columns(rows.take(np.arange(0, len(rows), stride)))
     x0, s0 = np.zeros(some.shape[1]), np.ones(some.shape[1])
     if some.shape[1]:
-        size = np.abs(some).max(axis=0)
+        size = np.fmax.reduce(np.abs(some), axis=0)
         size = np.where(size > 0, size, 1.0)
-        x0 = np.mean(some / size, axis=0) * size if centred else x0
-        s0 = np.sqrt(np.mean(((some - x0) / size) ** 2, axis=0)) * size
+        x0 = _mean(some / size) * size if centred else x0
+        s0 = np.sqrt(_mean(((some - x0) / size) ** 2)) * size
         s0 = np.where(s0 > 0, s0, size)
     for _ in range(3):  # once, but where the reference rows are unlike the others
         part = BlockSums(columns, x0, s0)
@@ -103,12 +103,23 @@ class BlockSums:
 
     def __call__(self, rows: Rows) -> Sums:
         X = self.columns(rows)
-        low, high = X.min(axis=0), X.max(axis=0)
+        low, high, gaps = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0), np.isnan(X)
         with np.errstate(over="ignore", invalid="ignore"):
             Z = (X - self.x0) / self.s0
             w = rows.weight
+            weight = float(np.sum(w))
+            if gaps.any():
+                Z, weight = np.where(gaps, 0.0, Z), w @ ~gaps
             squares = w @ Z**2
-        return Sums(float(np.sum(w)), w @ Z, squares, low, high, np.all((X == low) | (X == high), axis=0))
+        return Sums(weight, w @ Z, squares, low, high, np.all((X == low) | (X == high) | gaps, axis=0))
+
+
+def _mean(values: np.ndarray) -> np.ndarray:
+    """Mean of each column, over the cells that are there; 0 where there is none."""
+    gaps = np.isnan(values)
+    if not gaps.any():
+        return np.mean(values, axis=0)
+    return np.sum(np.where(gaps, 0.0, values), axis=0) / np.maximum(len(values) - gaps.sum(axis=0), 1)
 
 
 def _moments(sums: Sums, x0: np.ndarray, s0: np.ndarray, centred: bool) -> tuple[Moments, bool]:

@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from ..history import Rows
 from ..models import LinearModel
 from ..samplers import ChunkRecord
+from ._bad_cells import validated
 from ._base import EvidenceEstimator
 from ._given import at_once
 from ._input import generator, refuse_unreadable
@@ -86,7 +86,7 @@ class SeriesEstimator(EvidenceEstimator):
                     del self.feature_names_in_
         else:
             refuse_gaps(y)
-            X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", y_numeric=True)
+            X, y = validated(self, X, y, reset=reset, order="C", y_numeric=True)
             self._refuse_extreme(X=X)
         y = check_series(y)
         self._refuse_extreme(y=y)

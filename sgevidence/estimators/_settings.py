@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from ..samplers import SGAIS
 
 #: These change nothing of what has been learnt.
-FREE = {"verbose", "n_jobs", "random_state"}
+FREE = {"verbose", "n_jobs", "random_state", "max_calls"}
 
 
 @cache

@@ -1,34 +1,29 @@
 """Rows in files, in the place of X: which columns are what; a row that is not whole is refused by name."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ._file_columns import as_numbers, files_of, may_go_on, pyarrow, read_numbers
+from ._file_columns import (
+    Part,
+    as_numbers,
+    as_target,
+    decoded,
+    files_of,
+    gap_words,
+    one_at_a_time,
+    pyarrow,
+    read_numbers,
+)
+from ._standardising import warn_caller
+from ._text_files import TextFormat, row_names, sep_words
 
 #: Rows of a call of ``partial_fit``, however files and row groups cut them: 8 MB for ten columns.
 BATCH = 100_000
 #: Formats of pyarrow by the ending of a file's name.
-FORMATS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".arrow": "ipc",
-    ".feather": "ipc",
-    ".ipc": "ipc",
-    ".csv": "csv",
-}
-
-
-class Part(NamedTuple):
-    """Rows that have been read."""
-
-    X: Any  #: pyarrow.Table of float64, whose names are those of the features
-    y: np.ndarray | None
-    sample_weight: np.ndarray | None
-    offset: np.ndarray | None
-    trials: np.ndarray | None
-    event: np.ndarray | None
+FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv"}
+FORMATS |= dict.fromkeys([".arrow", ".feather", ".ipc"], "ipc")
 
 
 class RowSource:
@@ -41,24 +36,37 @@ class RowSource:
     ----------
     source : path, list of paths or pyarrow.dataset.Dataset
         A file, or a folder of files of one format, which are read in the order of their names: ``.parquet``,
-        ``.arrow``, ``.feather`` or ``.csv`` with names in the first line.  A data set is
-        read as it is, without a filter.
+        ``.arrow``, ``.feather``, ``.csv`` or ``.tsv`` with names in the first line.  A data set is read as it
+        is, without a filter.
     target : str, optional
         Column of y: numbers, or labels of any kind for a classifier.
     columns : list of str, optional
-        Columns of X, in this order.  None: all but the others, in the order of the file.
+        Columns of X, in this order.  None: all but the others, in the order of the file, and but a first
+        column that numbers or names the rows, ``rownames`` or one without a name, which is said.
     sample_weight, offset : str, optional
         Columns of the weights, and of the offset of a :class:`~sgevidence.BayesianGLM`.
     dropna : bool, default=False
         Leave out rows in which a value is missing (null or nan) and count them in ``n_dropped``.  False: such
-        a row is an error that names file, column and row.
+        a row is an error that names file, column and row, unless the estimator takes cells that are missing.
     trials, event : str, optional
         Columns of the trials of a binomial :class:`~sgevidence.BayesianGLM`, and of the event of times.
+    factors : list of str, default=()
+        Columns of X whose values are levels, text or numbers, for ``terms=[Factor(name)]`` of the estimator.
+    sep : str, optional
+        Separator of the columns of text files; None: a tab in files ``.tsv``, else a comma.
+    decimal : str, default="."
+        Decimal separator of text files.
+    thousands : str, optional
+        Separator of thousands in text files.
+    encoding : str, default="utf-8"
+        Encoding of text files.
 
     Attributes
     ----------
     n_dropped : int
         Rows that the last reading has left out.
+    left_out : list of str
+        The column that numbers or names the rows, once they have been read.
 
     Raises
     ------
@@ -101,6 +109,11 @@ class RowSource:
         dropna: bool = False,
         trials: str | None = None,
         event: str | None = None,
+        factors: Sequence[str] = (),
+        sep: str | None = None,
+        decimal: str = ".",
+        thousands: str | None = None,
+        encoding: str = "utf-8",
     ) -> None:
         pyarrow()
         self.source = source
@@ -111,43 +124,64 @@ class RowSource:
         self.trials = trials
         self.event = event
         self.dropna = dropna
+        self.factors = list(factors)
+        self.sep, self.decimal, self.thousands, self.encoding = sep, decimal, thousands, encoding
         self.n_dropped = 0
+        self.left_out: list[str] = []
         others = [name for name in (target, sample_weight, offset, trials, event) if name is not None]
-        named = [*(self.columns or []), *others]
+        named = [*(self.columns or self.factors), *others]
         if twice := sorted({name for name in named if named.count(name) > 1}):
             raise ValueError(f"columns {twice} have two roles: each has one")
+        if self.columns is not None and (lost := [name for name in self.factors if name not in self.columns]):
+            raise ValueError(f"factors {lost} are not among columns={self.columns}")
 
     def __repr__(self) -> str:
-        names = ("target", "columns", "sample_weight", "offset", "trials", "event", "dropna")
+        names = (
+            "target",
+            "columns",
+            "sample_weight",
+            "offset",
+            "trials",
+            "event",
+            "dropna",
+            "factors",
+            "sep",
+        )
         given = [
-            f", {name}={value!r}" for name in names if (value := getattr(self, name)) not in (None, False)
+            f", {name}={value!r}" for name in names if (value := getattr(self, name)) not in (None, False, [])
         ]
         return f"RowSource({self.source!r}{''.join(given)})"
 
-    def read(self, only_X: bool = False) -> Part:
+    def read(self, only_X: bool = False, keep_missing: bool = False) -> Part:
         """All rows.
 
         Parameters
         ----------
         only_X : bool, default=False
             Do not read target and weights.
+        keep_missing : bool, default=False
+            Cells of X that are missing are nan, for an estimator that takes them.
 
         Returns
         -------
         Part
             ``X`` (pyarrow.Table), ``y``, ``sample_weight``, ``offset``, ``trials``, ``event``.
         """
-        return self._part(list(self._tables(only_X)), only_X)
+        return self._part(list(self._tables(only_X, keep_missing)), only_X)
 
-    def batches(self) -> Iterator[Part]:
+    def batches(self, keep_missing: bool = False) -> Iterator[Part]:
         """The rows, 100 000 at a time.
+
+        Parameters
+        ----------
+        keep_missing : bool, default=False
 
         Yields
         ------
         Part
         """
         waiting, n, none = [], 0, True
-        for table in self._tables(False):
+        for table in self._tables(False, keep_missing):
             waiting.append(table)
             n += len(table)
             while n >= BATCH:
@@ -170,7 +204,7 @@ class RowSource:
         """Columns of X."""
         if self.columns is not None:
             return self.columns
-        others = self._roles(False)
+        others = (*self._roles(False), *self.left_out)
         return [name for name in names if name not in others]
 
     def _part(self, tables: list[Any], only_X: bool) -> Part:
@@ -181,11 +215,15 @@ class RowSource:
 
     # -- reading ----------------------------------------------------------------------------------
 
-    def _tables(self, only_X: bool) -> Iterator[Any]:
+    def _tables(self, only_X: bool, keep_missing: bool) -> Iterator[Any]:
         """Whole rows of the columns that are needed, file by file."""
         pa, self.n_dropped, n_files = pyarrow(), 0, 0
         dataset, unread = self._dataset()
         names = dataset.schema.names
+        if self.columns is None and not self.left_out and (found := row_names(dataset)):
+            self.left_out = found
+            words = f"column {found[0]!r} numbers or names the rows and is left out"
+            warn_caller(f"{words}: name it in columns= to use it")
         roles, features = self._roles(only_X), self._features(names)
         wanted = [*features, *roles]
         for fragment in dataset.get_fragments():
@@ -194,26 +232,28 @@ class RowSource:
             try:
                 present = fragment.physical_schema.names
                 if lost := [name for name in wanted if name not in present]:
-                    raise ValueError(f"no column {lost[0]!r}: its columns are {present}")
-                options = _one_at_a_time(fragment)
+                    raise ValueError(f"no column {lost[0]!r}: its columns are {present}{sep_words(present)}")
+                options = one_at_a_time(fragment)
                 for batch in fragment.to_batches(columns=wanted, schema=dataset.schema, **options):
                     table = pa.Table.from_batches([batch])
-                    yield self._whole(table, roles, unread, n_rows)
+                    yield self._whole(table, roles, unread, n_rows, keep_missing)
                     n_rows += len(table)
             except (pa.ArrowException, ValueError, TypeError, OSError) as error:
-                raise ValueError(f"{path}: {error}") from error
+                numbers = [name for name in wanted if name not in (self.target, *self.factors)]
+                is_text = unread is not None and isinstance(error, pa.ArrowInvalid)
+                found_text = self._text.first_text(path, numbers) if is_text else None
+                raise ValueError(f"{path}: {found_text or error}") from error
         if not n_files:
             raise ValueError(f"{self.source} has no files")
         empty = dataset.schema.empty_table().select(wanted)
-        yield self._whole(empty, roles, unread, 0)  # for columns without rows
+        yield self._whole(empty, roles, unread, 0, keep_missing)  # for columns without rows
 
-    def _dataset(self) -> tuple[Any, str | None]:
-        """The data set of a path, and the name of a column that has numbers as they are written.
+    @property
+    def _text(self) -> TextFormat:
+        return TextFormat(self.sep, self.decimal, self.thousands, self.encoding)
 
-        Columns of numbers of CSV files are float64 throughout.  A target that begins with whole numbers may
-        go on with fractions, or be labels, of which no digit must be lost.
-        """
-        import pyarrow.csv as csv
+    def _dataset(self) -> tuple[Any, set[str] | None]:
+        """The data set of a path; of text the columns that have numbers as they are written, else None."""
         import pyarrow.dataset as ds
 
         if isinstance(self.source, ds.Dataset):
@@ -225,51 +265,32 @@ class RowSource:
                 f"{self.source}: files must be of one format, with an ending in {sorted(FORMATS)}, got "
                 f"{sorted({file.suffix for file in files})}; or give a pyarrow.dataset.Dataset"
             )
-        paths, form, unread = [str(file) for file in files], formats.pop(), None
+        paths = [str(file) for file in files]
         try:
-            dataset = ds.dataset(paths, format=form)
-            if form == "csv":
-                numbers = {name: pyarrow().float64() for name in dataset.schema.names if name != self.target}
-                types = {name: t for name, t in numbers.items() if self._is_used(name)}
-                if self.target in dataset.schema.names and may_go_on(dataset.schema.field(self.target).type):
-                    unread = self.target
-                    types[unread] = pyarrow().string()
-                options = csv.ConvertOptions(column_types=types, strings_can_be_null=True)
-                dataset = ds.dataset(paths, format=ds.CsvFileFormat(convert_options=options))
-        except (pyarrow().ArrowException, OSError) as error:
+            if formats == {"csv"}:
+                used = None if self.columns is None else {*self.columns, *self._roles(False)}
+                return self._text.dataset(paths, used, self.target, self.factors)
+            return ds.dataset(paths, format=formats.pop()), None
+        except (pyarrow().ArrowException, OSError, ValueError) as error:
             raise ValueError(f"{self.source}: {error}") from error
-        return dataset, unread
 
-    def _is_used(self, name: str) -> bool:
-        return self.columns is None or name in (*self.columns, *self._roles(False))
-
-    def _whole(self, table: Any, roles: dict[str, str], unread: str | None, first: int) -> Any:
+    def _whole(
+        self, table: Any, roles: dict[str, str], unread: set[str] | None, first: int, keep_missing: bool
+    ) -> Any:
         """The table with numbers as float64, without rows in which something is missing."""
         missing = np.zeros(len(table), dtype=bool)
         for k, name in enumerate(table.column_names):
-            column = read_numbers(table.column(k), name) if name == unread else table.column(k)
-            column = as_numbers(column, name, is_target=roles.get(name) == "target")
-            table = table.set_column(k, name, column)
+            column, is_target = table.column(k), roles.get(name) == "target"
+            if unread and name in unread:
+                column = read_numbers(column, name, self._text, first, is_target)
+            read = decoded if name in self.factors else as_target if is_target else as_numbers
+            column = read(column, name, first)
             gaps = column.is_null(nan_is_null=True).to_numpy()
+            if keep_missing and name not in (*roles, *self.factors) and not self.dropna:
+                column, gaps = column.fill_null(np.nan), np.zeros_like(gaps)
             if gaps.any() and not self.dropna:
-                row, others = first + int(np.argmax(gaps)), int(gaps.sum()) - 1
-                raise ValueError(
-                    f"column {name!r} has no value in row {row}, counted from 0, and in {others} after it: "
-                    "fill it, or leave such rows out by dropna=True"
-                )
+                raise ValueError(gap_words(name, gaps, first))
+            table = table.set_column(k, name, column)
             missing |= gaps
         self.n_dropped += int(missing.sum())
         return table.filter(pyarrow().array(~missing)) if missing.any() else table
-
-
-def _one_at_a_time(fragment: Any) -> dict[str, Any]:
-    """Options of pyarrow with which a file's rows pass through memory and do not stay there.
-
-    Its defaults read 16 batches ahead, and keep a whole Parquet file in a buffer until its last row.
-    """
-    import pyarrow.dataset as ds
-
-    options: dict[str, Any] = {"use_threads": False, "batch_readahead": 1}
-    if isinstance(fragment, ds.ParquetFileFragment):
-        options["fragment_scan_options"] = ds.ParquetFragmentScanOptions(pre_buffer=False)
-    return options

@@ -22,6 +22,7 @@ from ..effects import (
     LinearModelWithTerms,
     RootInverseGamma,
     Smooth,
+    column_names,
     fixed_effects,
     group_effects,
     is_covariate,
@@ -31,6 +32,7 @@ from ..effects import (
 )
 from ..history import Rows
 from ..models import Gaussian, HalfStudentT, LinearModel
+from ._bad_cells import cells_named
 from ._coded_units import CodedUnits, in_units, without_levels
 from ._input import column_indices
 from ._known import WithKnown
@@ -53,7 +55,7 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
     validate_data(model, X, reset=reset, skip_check_array=True)
     X = X if hasattr(X, "columns") else np.asarray(X)
     if reset:
-        names: list[Any] = list(X.columns) if hasattr(X, "columns") else list(range(X.shape[1]))
+        names = column_names(X)
         if model.formula is None and columns is not None:
             columns = [names[j] for j in column_indices(columns, len(names), names)]
         model._read = Columns.of(X, terms, columns)
@@ -83,7 +85,8 @@ def read_pair(model: Any, X: Any, y: Any, reset: bool, y_numeric: bool = True) -
     read = read_columns(model, X, reset)
     if y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
-    y = check_y(y, y_numeric=y_numeric, estimator=model) if y_numeric else np.asarray(y)
+    with cells_named(y=y):
+        y = check_y(y, y_numeric=y_numeric, estimator=model) if y_numeric else np.asarray(y)
     check_consistent_length(read, y)
     return read, y
 

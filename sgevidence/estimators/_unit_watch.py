@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ LEFT_UNITS = "the rows have left the units"
 class UnitWatch(NamedTuple):
     """Sums over a stream in the units of its first call, by which it is seen to leave them."""
 
-    weight: float
+    weight: Any  #: of all rows, or of the cells of each column
     sums: np.ndarray  #: (p,), with y (p + 1,)
     squares: np.ndarray
 
@@ -40,10 +40,11 @@ class UnitWatch(NamedTuple):
 
     def doubt(self, units: Units, names: Callable[[], Sequence[str]], are_given: bool) -> str | None:
         """Words on the first column that has left its unit; given ones may be of rows that come yet."""
-        if not self.weight > 0 or units.spread is None:
+        if not np.max(self.weight) > 0 or units.spread is None:
             return None
-        mean = self.sums / self.weight
-        sd = np.sqrt(np.maximum(self.squares / self.weight - mean**2, 0.0))
+        weight = np.where(self.weight > 0, self.weight, np.nan)
+        mean = self.sums / weight
+        sd = np.sqrt(np.maximum(self.squares / weight - mean**2, 0.0))
         spread = np.append(units.spread, 1.0)[: len(mean)]
         most = MAX_FACTOR * np.where(np.isnan(spread), 1.0, spread)
         left = (np.abs(mean) > MAX_SHIFT) | (sd > most) & (spread != 0)  # a column that waits has none
@@ -72,11 +73,14 @@ def wild(rows: Rows, units: Units, names: Callable[[], Sequence[str]]) -> str | 
     )
 
 
-def _watched(n_columns: int, with_y: bool, rows: Rows) -> tuple[float, np.ndarray, np.ndarray]:
+def _watched(n_columns: int, with_y: bool, rows: Rows) -> tuple[Any, np.ndarray, np.ndarray]:
     Z = rows.X[:, :n_columns]
     if with_y:
         assert rows.y is not None
         Z = np.column_stack([Z, rows.y])
+    if (gaps := np.isnan(Z)).any():
+        Z = np.where(gaps, 0.0, Z)
+        return rows.weight @ ~gaps, rows.weight @ Z, rows.weight @ Z**2
     return float(np.sum(rows.weight)), rows.weight @ Z, rows.weight @ Z**2
 
 
@@ -88,12 +92,13 @@ def _rows_that_make_a_unit(
     for j in range(p + with_y):
         z = rows.X[:, j] if j < p else rows.y
         assert z is not None
-        q1, q3 = np.percentile(z[::stride], [25, 75])
+        gaps = np.isnan(z)
+        q1, q3 = np.percentile(z[::stride][~gaps[::stride]] if gaps.any() else z[::stride], [25, 75])
         if (j < p and spread is not None and not spread[j] > 0) or not q3 > q1:
             continue
         own = 1.0 if j == p or spread is None else float(spread[j])
         if own > MAX_SD_OVER_IQR * (q3 - q1) / 1.349:
-            far = np.abs(z - (q1 + q3) / 2)
+            far = np.where(gaps, 0.0, np.abs(z - (q1 + q3) / 2))
             order = np.argsort(-far, kind="stable")[:5]
             return j, np.sort(order[far[order] > far[order[0]] / 3]).tolist()
     return None

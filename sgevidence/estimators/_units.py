@@ -100,6 +100,8 @@ class Units(NamedTuple):
         """Units of X, whose density the evidence is; ``one_unit``: the root of the mean variance for all."""
         refuse_few(rows)
         found = moments(rows, _all_inputs, True, fold)
+        if (empty := np.flatnonzero(np.isnan(found.low))).size:
+            raise UnitsUnknown(f"column {empty[0]} of X has no value, and so no unit: leave it out")
         if not found.varies.any():
             raise no_units(rows, "rows of X")
         center, scale = found.units()

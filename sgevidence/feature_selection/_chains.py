@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logsumexp
 
+from ..samplers import SILENT, Progress
 from ._subsets import FORGOTTEN, Subsets
 
 #: Steps between two looks at the chains, looks at least and at most.
@@ -32,6 +33,8 @@ AGREED, DOUBTFUL = 0.01, 0.05
 BURN_IN = 0.25
 #: Subsets of B, at most; share of steps in B from which on B is used.
 MET, COVERED = 20_000, 0.5
+#: Share of the probability of all subsets met that may be of estimated evidences.
+UNREFINED = 0.1
 #: Batches of a chain, whose scatter is an error bar with 14 degrees of freedom.  That of the four halves,
 #: with three, was far too short by chance, but sees what is slower than a batch: the longer one is reported.
 BATCHES = 8
@@ -77,8 +80,12 @@ class Chain:
         rates = 0.5 * (there - now.log_joint(self.state))
         g = self._draw(rates)
         other = self.state ^ (1 << g)
-        back = 0.5 * (now.flips(other) - now.log_joint(other))
-        if np.log(self.rng.random()) < np.logaddexp.reduce(rates) - np.logaddexp.reduce(back):
+        gain = now.log_joint(other) - now.log_joint(self.state)
+        back = 0.5 * (now.flips(other) - now.log_joint(other)) if np.isfinite(gain) else rates
+        log_ratio = np.logaddexp.reduce(rates) - np.logaddexp.reduce(back)
+        if not now.is_exact:  # the flip and its way back are drawn by two estimates of one ratio
+            log_ratio += gain + back[g] - rates[g]
+        if np.log(self.rng.random()) < log_ratio:
             self.state = other
 
     def _swap(self) -> None:
@@ -87,7 +94,15 @@ class Chain:
             rest = self.state ^ (1 << int(self.rng.choice(members)))
             there = self.neighbours.flips(rest).copy()
             there[[g for g in members if rest >> g & 1]] = -np.inf
-            self.state = rest ^ (1 << self._draw(there))
+            other = rest ^ (1 << self._draw(there))
+            if self.neighbours.is_exact or self._is_kept(other, rest, there):
+                self.state = other
+
+    def _is_kept(self, other: int, rest: int, there: np.ndarray) -> bool:
+        """Metropolis and Hastings, where what a group is drawn by is an estimate."""
+        old, new = ((state ^ rest).bit_length() - 1 for state in (self.state, other))
+        gain = self.neighbours.log_joint(other) - self.neighbours.log_joint(self.state)
+        return bool(np.log(self.rng.random()) < gain + there[old] - there[new])
 
     def _draw(self, log_p: np.ndarray) -> int:
         total = np.cumsum(np.exp(log_p - log_p.max()))  # rng.choice checks its argument for 50 µs
@@ -115,18 +130,22 @@ class Estimate(NamedTuple):
     std: float  #: of log Z, by batches of the chain
 
 
-def search(neighbours: Subsets, rng: np.random.Generator) -> Searched:
+def search(neighbours: Subsets, rng: np.random.Generator, progress: Progress = SILENT) -> Searched:
     """Run two chains until they agree."""
     size = min(LARGEST_START, len(neighbours.groups) // 2, max(int(neighbours.n_rows) // 4, 1))
     start = sum(1 << int(g) for g in rng.choice(len(neighbours.groups), size=size, replace=False))
     chains = [Chain(neighbours, state, child) for state, child in zip((0, start), rng.spawn(2))]
+    gap = np.inf
     for look in range(MOST):
         for _ in range(STEPS // TURN):
             if not neighbours.is_spent:
                 for chain in chains:
                     chain.run(TURN)
+                progress(_words(chains, gap))
         if look + 1 < FEWEST and not neighbours.is_spent:
             continue
+        if not neighbours.is_exact:
+            refine(chains, neighbours)
         estimates = [estimate(*pair) for pair in (chains, chains[::-1])]
         by_B = min(e.covered for e in estimates) >= COVERED
         one, other = (e.within if by_B else e.along for e in estimates)
@@ -141,6 +160,27 @@ def search(neighbours: Subsets, rng: np.random.Generator) -> Searched:
     return Searched(
         (one + other) / 2, gap, float(np.mean(sums)), max(by_batches, float(np.std(sums, ddof=1)) / 2)
     )
+
+
+def _words(chains: list[Chain], gap: float) -> str:
+    n_met = len(chains[0].met.keys() | chains[1].met.keys())
+    differ = f", probabilities of the columns differ by {gap:.3f}" if np.isfinite(gap) else ""
+    return f"search: step {len(chains[0].states)} of {STEPS * MOST} at most, {n_met} subsets met{differ}"
+
+
+def refine(chains: list[Chain], neighbours: Subsets) -> None:
+    """Evidences in the place of estimates, for the neighbours that carry the probability of all met."""
+    met = chains[0].met | chains[1].met
+    guessed = [state for state in met if state not in neighbours.evidences]
+    joint = np.array([met[state] for state in guessed])
+    order = np.argsort(-joint, kind="stable")
+    share = np.exp(joint[order] - logsumexp(list(met.values())))
+    rest = share.sum() - np.cumsum(share) + share  # of this one and all after it
+    for i in order[rest > UNREFINED]:
+        value = neighbours.log_joint(guessed[i])
+        for chain in chains:
+            if guessed[i] in chain.met:
+                chain.met[guessed[i]] = value
 
 
 def estimate(chain: Chain, other: Chain) -> Estimate:

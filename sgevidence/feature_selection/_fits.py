@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from ..samplers import SILENT, Progress
 from ._chains import DOUBTFUL, Searched, members, search
 from ._fitted_average import FittedAverage
 from ._posterior import LISTED, Posterior, columns_of, log_size_prior, search_doubts
@@ -46,10 +47,11 @@ def posterior_by_fits(
     groups: Sequence[Sequence[int]],
     size_prior: str,
     rng: np.random.Generator,
+    progress: Progress = SILENT,
 ) -> Posterior:
     """The subsets of an estimator's columns, weighed at the price of Newton's method and of some fits."""
     subsets = LaplaceSubsets(regressions, always, groups, log_size_prior(size_prior, len(groups)))
-    searched = _weighed(subsets, rng)
+    searched = _weighed(subsets, rng, progress)
     states = [*subsets.evidences, *(s for s in subsets.without if s not in subsets.evidences)]
     guide = np.array([subsets.log_joint(s) - subsets.log_prior(s) for s in states])
     log_prior = np.array([subsets.log_prior(s) for s in states])
@@ -62,15 +64,20 @@ def posterior_by_fits(
             break
         unknown = [i for i in left if not np.isfinite(guide[i])]
         best = unknown[0] if unknown else max(left, key=lambda i: weights.probability[i])
+        progress(
+            f"fits: {len(fits)} of {MOST_FITTED} at most, and {weights.probability[left].sum():.1%} of the "
+            "probability is in subsets that are not fitted"
+        )
         fits[best] = regressions.fitted(columns_of(states[best], always, groups))
     return _arranged(regressions, subsets, states, guide, log_prior, fits, weights, searched)
 
 
-def _weighed(subsets: LaplaceSubsets, rng: np.random.Generator) -> Searched | None:
+def _weighed(subsets: LaplaceSubsets, rng: np.random.Generator, progress: Progress) -> Searched | None:
     """Ask for the evidences of all subsets, or of those that chains meet."""
     if len(subsets.groups) > WEIGHED:
-        return search(subsets, rng)
+        return search(subsets, rng, progress)
     for state in range(2 ** len(subsets.groups)):
+        progress(f"search: {state} of {2 ** len(subsets.groups)} subsets")
         subsets.log_joint(state)
     return None
 

@@ -4,7 +4,6 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import validate_data
 
 from .._compat import check_sample_weight
 from ..estimators import (
@@ -21,10 +20,12 @@ from ..estimators import (
     refuse_extreme,
     refuse_unreadable,
     settings,
+    validated,
 )
 from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..models import rscale_of
+from ..samplers import Progress
 from ._fits import posterior_by_fits
 from ._regressions import Regressions
 from ._reports import Weighed
@@ -50,6 +51,7 @@ class SubsetLearning(Standardising):
     size_prior: str
     fit_intercept: bool
     random_state: Any
+    verbose: Any
     _settings: dict[str, Any]  #: parameters of the first call
     _units_of_estimator: Units | None
 
@@ -124,7 +126,11 @@ class SubsetLearning(Standardising):
                 "without an intercept the null model has no parameters: give always= a column, or the "
                 "estimator fit_intercept=True"
             )
-        found = posterior_by_fits(regressions, self._always, self._groups, self.size_prior, rng)
+        progress = Progress(type(self).__name__, self.verbose)
+        found = posterior_by_fits(regressions, self._always, self._groups, self.size_prior, rng, progress)
+        progress.done(
+            f"{len(found.columns)} best subsets, log evidence {found.total:.2f} ± {found.total_std:.2f}"
+        )
         average = found.averaged
         self.n_samples_seen_ = average.models[0].n_samples_seen_
         self.data_fingerprint_ = average.models[0].data_fingerprint_
@@ -151,7 +157,7 @@ class SubsetLearning(Standardising):
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any = None) -> Rows:
         refuse_unreadable(X=X, y=y, sample_weight=sample_weight)
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, y_numeric=True)
+        X, y = validated(self, X, y, reset=reset, y_numeric=True)
         if y.dtype.kind not in "fiub":
             raise ValueError(f"y must be numbers, got {y.dtype.name}, such as {y[0]!r}")
         y = y.astype(np.float64, copy=False)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+from ..samplers import SILENT, Progress
 from ._average import Average, average, given_subset
 from ._chains import DOUBTFUL, Searched, search
 from ._enumeration import enumerate_subsets
@@ -61,11 +62,12 @@ def posterior(
     rng: np.random.Generator,
     coef_prior: str = "independent",
     rscale: Any = 1.0,
+    progress: Progress = SILENT,
 ) -> Posterior:
     """From exact sums of [1, X, y] and the linear model of all columns."""
     prior = log_size_prior(size_prior, len(groups))
     way = _way(coef_prior, rscale, sums, model)
-    find = _enumerated if len(groups) <= ENUMERATED else _searched
+    find = _enumerated if len(groups) <= ENUMERATED else partial(_searched, progress=progress)
     with np.errstate(all="ignore"):  # what leaves the finite numbers is judged by its loss of digits
         moments = way.moments
         found = find(moments, always, groups, prior, rng, way.covering)
@@ -124,9 +126,9 @@ def _enumerated(moments, always, groups, prior, rng, covering):
     return states, log_evidence, lost, prior[size], grid, None
 
 
-def _searched(moments, always, groups, prior, rng, covering):
+def _searched(moments, always, groups, prior, rng, covering, progress):
     neighbours = Neighbours(moments, always, groups, prior, covering)
-    searched = search(neighbours, rng)
+    searched = search(neighbours, rng, progress)
     states = np.array(list(neighbours.evidences), dtype=object)
     log_evidence, lost = np.array(list(neighbours.evidences.values())).T
     log_prior = np.array([neighbours.log_prior(state) for state in states])

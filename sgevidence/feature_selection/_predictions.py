@@ -13,6 +13,7 @@ from ..estimators import (
     has_times,
     refuse_extreme,
     refuse_unreadable,
+    validated,
     with_known,
 )
 
@@ -126,7 +127,7 @@ class SubsetPredictions(Standardising):
         if self._settings["estimator"] is None:
             if known:
                 raise ValueError(f"a linear regression takes no {' and no '.join(known)}: see estimator=")
-            X = validate_data(self, X, reset=False, dtype=np.float64)
+            X = validated(self, X, reset=False)
         else:
             validate_data(self, X, reset=False, skip_check_array=True)
         return self._average("predict"), X

@@ -14,8 +14,9 @@ from sklearn.base import clone
 from ..estimators import BayesianGLM, BayesianSoftmaxRegression, with_known
 from ..exceptions import EvidenceWarning
 from ..history import Rows
-from ..models import FarColumns
+from ..models import FarColumns, GLMModel
 from ..targets import laplace_evidence
+from ._shared_hessian import AtMode
 from ._subsets import Subsets
 
 #: Subsets that a search weighs at most, of which each takes about a millisecond with a thousand rows.
@@ -46,6 +47,9 @@ class Regressions:
             warnings.simplefilter("ignore", EvidenceWarning)
             self.rows = self.whole._first_rows(with_known(X, **known) if known else X, y, sample_weight)
         self.n_features = self.whole.n_features_in_
+        model = self.whole._make_model(self.rows.X, self.rows.y)
+        self._is_plain = isinstance(model, GLMModel) and model.is_log_concave and not model.n_own
+        self._all: Any = None
 
     def laplace(self, columns: list[int], start: np.ndarray | None) -> tuple[np.ndarray | None, float]:
         """Coefficients (K, p) and what follows them, a start for other subsets, and the evidence; or nan."""
@@ -65,6 +69,20 @@ class Regressions:
         mode = np.zeros((K, p + theta.shape[1] - len(columns)))
         mode[:, [*columns, *range(p, mode.shape[1])]] = found[0].reshape(theta.shape)
         return mode, found[1]
+
+    def at_mode(self, theta: np.ndarray) -> AtMode:
+        """All columns at the mode of some, (1, q) as :meth:`laplace` gives it."""
+        if self._all is None:
+            self._all = self.whole._make_model(self.rows.X, self.rows.y)
+        with np.errstate(all="ignore"):
+            _, g, H = self._all.derivatives(theta[0], self.rows)
+            _, g_prior, H_prior = self._all.prior_derivatives(theta[0])
+        return AtMode(theta[0], g + g_prior, -(H + H_prior), -np.diag(H_prior))
+
+    @property
+    def has_shared_hessians(self) -> bool:
+        """One linear predictor without parameters of a family beside it, which has one mode."""
+        return isinstance(self.estimator, BayesianGLM) and self._is_plain
 
     def fitted(self, columns: list[int]) -> Any:
         """The estimator after ``fit``; its warnings are in ``warnings_``."""
@@ -94,7 +112,11 @@ def _check(estimator: Any, known: dict[str, Any]) -> None:
 
 
 class LaplaceSubsets(Subsets):
-    """Subsets of the columns of :class:`Regressions`, each with Laplace's evidence; nan where it has none."""
+    """Subsets of the columns of :class:`Regressions`, each with Laplace's evidence; nan where it has none.
+
+    Those of neighbours are from the Hessian at the mode of the subset between them, where the family allows
+    it.
+    """
 
     def __init__(
         self,
@@ -117,12 +139,25 @@ class LaplaceSubsets(Subsets):
         return [state for state, (_, value) in self._known.items() if not np.isfinite(value)]
 
     def evidence(self, state: int) -> tuple[float, float]:
-        return self._laplace(state, state & (state - 1)), 0.0
+        near = (state ^ (1 << g) for g in range(len(self.groups)))
+        return self._laplace(state, next(filter(self._known.__contains__, near), 0)), 0.0
+
+    @property
+    def is_exact(self) -> bool:  # type: ignore[override]
+        return not self.regressions.has_shared_hessians
 
     def evidences_of_flips(self, state: int) -> tuple[np.ndarray, np.ndarray]:
-        self._laplace(state, state & (state - 1))
+        here, zeros = self.evidence(state)[0], np.zeros(len(self.groups))
+        mode, _ = self._known[state]
+        if not self.is_exact and mode is not None and np.isfinite(here):
+            columns = [*self.columns(state), *range(self.regressions.n_features, mode.shape[1])]
+            groups, inside = [np.array(group) for group in self.groups], np.array(columns, dtype=int)
+            try:
+                return here + self.regressions.at_mode(mode).flips(inside, groups, state), zeros
+            except np.linalg.LinAlgError:
+                pass
         found = [self._laplace(state ^ (1 << g), state) for g in range(len(self.groups))]
-        return np.array(found), np.zeros(len(found))
+        return np.array(found), zeros
 
     def _laplace(self, state: int, beside: int) -> float:
         """The evidence, from the mode of a subset that may be known; −∞, which no chain enters, for nan."""

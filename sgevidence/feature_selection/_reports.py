@@ -21,6 +21,7 @@ from ..estimators import (
 )
 from ..exceptions import EvidenceWarning
 from ..models import LinearModel
+from ..samplers import Progress
 from ._average import Average
 from ._posterior import LISTED, Posterior, posterior
 from ._table import SubsetTable
@@ -206,7 +207,8 @@ class SubsetReports(Standardising):
             size_prior = self._settings["size_prior"]
             prior, rscale = self._settings["coef_prior"], self._settings["rscale"]
             args = self._sums, self._model, self._always, self._groups, size_prior, rng
-            found = posterior(*args, prior, rscale)
+            progress = Progress(type(self).__name__, getattr(self, "verbose", False))
+            found = posterior(*args, prior, rscale, progress)
             normalised = looks_normalised(self.n_samples_seen_, self._sums.total_weight)
             more = [words for words in (self._prior_conflict(), normalised) if words is not None]
             found = found._replace(doubts=[*found.doubts, *more])

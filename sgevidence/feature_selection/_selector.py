@@ -38,12 +38,12 @@ class EvidenceFeatureSelector(
 
     Parameters
     ----------
-    noise_std : float or None, default=None
-        Known σ; None: unknown.
     estimator : BayesianGLM, BayesianSoftmaxRegression or None, default=None
         The regression of counts, classes or another family on all columns; None: the linear one.
         Its own parameters say what the priors are, so that ``noise_std``, ``coef_prior``, ``coef_scale``,
         ``standardize`` and the like stay as they are by default.
+    noise_std : float or None, default=None
+        Known σ; None: unknown.
     always : array-like, default=()
         Names or indices of columns that are in every model.
     groups : sequence of array-likes or None, default=None
@@ -79,6 +79,9 @@ class EvidenceFeatureSelector(
     random_state : int, RandomState instance or None, default=None
         Random numbers of the chains over subsets, where there are many columns.  With an ``estimator`` the
         seeds of its fits, too; if None, each fit has the ``random_state`` of the estimator.
+    verbose : bool or int, default=False
+        Print how far the search and the fits are, every two seconds at most.  An interrupt (Ctrl-C) leaves
+        the selector as it was before the call.
 
     Attributes
     ----------
@@ -125,12 +128,14 @@ class EvidenceFeatureSelector(
     gives what one ``fit`` gives.  Subsets are weighed when an attribute or a method asks for them, not at
     each call of a stream.  ``sample_weight`` multiplies a row's log-likelihood and means repetition.
 
-    With an ``estimator`` Laplace's approximation of the evidences, some Newton steps each, leads the search,
-    and the most probable subsets are then fitted by the estimator: until 1 % of the probability is left, 64
-    at most.  The differences between fits and Laplace's evidences correct the subsets that are not fitted,
-    and correction and scatter are the error of these.  A fit takes hundredths of a second where the posterior
-    is log-concave (Bernoulli, binomial, Poisson, softmax), and half a second or more where it is not.  All is
-    done in ``fit``.  A null model needs a parameter: an intercept, or a column in ``always``.
+    With an ``estimator`` Laplace's approximation of the evidences, some Newton steps each, leads the search.
+    Chains over many columns of a log-concave family draw where to go next by the Hessian of all columns at
+    the mode of the subset where they are, and accept by Laplace's evidence of the next.  The most probable
+    subsets are then fitted by the estimator: until 1 % of the probability is left, 64 at most.  The
+    differences between fits and Laplace's evidences correct the subsets that are not fitted, and correction
+    and scatter are the error of these.  A fit takes hundredths of a second where the posterior is log-concave
+    (Bernoulli, binomial, Poisson, softmax), and half a second or more where it is not.  All is done in
+    ``fit``.  A null model needs a parameter: an intercept, or a column in ``always``.
 
     ``transform`` and ``get_support`` keep the columns whose inclusion probability is at least one half, the
     median probability model, which under conditions predicts best among single models (Barbieri and Berger
@@ -165,14 +170,14 @@ class EvidenceFeatureSelector(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((200, 3))
     >>> y = rng.poisson(np.exp(0.5 + 0.6 * X[:, 1]))
-    >>> counts = EvidenceFeatureSelector(estimator=BayesianGLM("poisson"), random_state=0).fit(X, y)
+    >>> counts = EvidenceFeatureSelector(BayesianGLM("poisson"), random_state=0).fit(X, y)
     >>> counts.get_support().tolist()
     [False, True, False]
     """
 
     _parameter_constraints: dict = {
-        "noise_std": [Interval(Real, 0, None, closed="neither"), None],
         "estimator": [HasMethods(["fit", "predict"]), None],
+        "noise_std": [Interval(Real, 0, None, closed="neither"), None],
         "always": ["array-like"],
         "groups": [list, tuple, None],
         "coef_prior": [StrOptions({"independent", "g", "hyper-g", "unit-information", "bric"})],
@@ -186,13 +191,14 @@ class EvidenceFeatureSelector(
         "standardize": ["boolean"],
         "units": [Units, None],
         "random_state": ["random_state"],
+        "verbose": ["verbose"],
     }
 
     def __init__(
         self,
-        noise_std: float | None = None,
-        *,
         estimator: Any = None,
+        *,
+        noise_std: float | None = None,
         always: Any = (),
         groups: Sequence[Any] | None = None,
         coef_prior: str = "independent",
@@ -206,9 +212,10 @@ class EvidenceFeatureSelector(
         standardize: bool = True,
         units: Units | None = None,
         random_state: Any = None,
+        verbose: bool | int = False,
     ) -> None:
-        self.noise_std = noise_std
         self.estimator = estimator
+        self.noise_std = noise_std
         self.always = always
         self.groups = groups
         self.coef_prior = coef_prior
@@ -222,6 +229,7 @@ class EvidenceFeatureSelector(
         self.standardize = standardize
         self.units = units
         self.random_state = random_state
+        self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(

@@ -16,6 +16,7 @@ class Subsets:
     by its number of groups.
     """
 
+    is_exact = True  #: Are the evidences of neighbours those that each has by itself?
     is_spent = False  #: Have so many subsets been weighed that a search should end?
 
     def __init__(
@@ -56,7 +57,7 @@ class Subsets:
             others = [state ^ (1 << g) for g in range(len(self.groups))]
             joint = evidence + np.array([self.log_prior(other) for other in others])
             self.best = max(self.best, joint.max())
-            for g in np.flatnonzero(joint > self.best - FORGOTTEN):
+            for g in np.flatnonzero(joint > self.best - FORGOTTEN) if self.is_exact else ():
                 self.evidences.setdefault(others[g], (float(evidence[g]), float(lost[g])))
             self._flips[state] = joint
         return self._flips[state]

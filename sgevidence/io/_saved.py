@@ -136,6 +136,13 @@ def load(path: str | os.PathLike, trusted: Sequence[str] = ()) -> Any:
         ) from error
     if not isinstance(estimator, BaseEstimator):
         raise SavedFileError(f"{path} holds a {type(estimator).__name__}, which is no estimator")
+    try:
+        estimator.get_params()
+    except AttributeError as error:  # a parameter that there was not yet
+        raise SavedFileError(
+            f"{path} was written by {PACKAGE} {header['version']}, whose {type(estimator).__name__} has "
+            f"other parameters: read the file with that version, or fit again ({error})"
+        ) from error
     return estimator
 
 

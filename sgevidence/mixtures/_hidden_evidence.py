@@ -20,7 +20,7 @@ import numpy as np
 from ..history import Rows
 from ..models import HiddenMarkovModel
 from ..particles import systematic
-from ..targets import Estimate, bridge, cross_fitted
+from ..targets import Doubt, Estimate, bridge, cross_fitted
 from ._hidden_states import HiddenStates
 from ._proposal import weighed
 from ._sequence_particles import Walked, walked
@@ -48,7 +48,7 @@ class HiddenStatePosterior(NamedTuple):
     log_evidence_std: float
     theta: np.ndarray  #: (n_draws, d)
     in_use: np.ndarray  #: p(1 … K states have rows | x), (K,)
-    doubt: str | None = None  #: why the answer should not be trusted as it is
+    doubt: Doubt | None = None  #: why the answer should not be trusted as it is
     n_likelihoods: float = 0.0  #: rows × points
     effective: float = 1.0  #: share of draws and chains that carry the bridge
     halves_gap: float = 0.0  #: nats that the halves differ by
@@ -98,7 +98,7 @@ def _followed(
     """T and the points given these, of successive sweeps of chains, (K, length · C, D) each."""
     T, points = [], []
     for _ in range(length):
-        T.append(problem.allocate(c, rng))
+        T.append(problem.allocate(c, rng)[0])
         c = problem.draw(T[-1], rng)
         points.append(c)
     return np.concatenate(T, axis=1), np.concatenate(points, axis=1)
@@ -116,7 +116,7 @@ def _bridged(problem: HiddenStates, T: np.ndarray, chains: np.ndarray, rng: np.r
 
 def _combined(
     halves: list[Walked], bridges: list[Estimate], size: int
-) -> tuple[float, float, float, float, str | None]:
+) -> tuple[float, float, float, float, Doubt | None]:
     """log Z and its standard error, what halves differ by, the share that carries bridges, and a doubt."""
     log_Z, std, half_gap = cross_fitted(*bridges)
     effective = min(min(one.n_effective for one in bridges) / size, 1.0)
@@ -128,9 +128,10 @@ def _combined(
     log_mean = float(np.logaddexp(*by_mean) - np.log(2))
     doubt, std = None, float(max(error, gap / 2))
     if gap > 2 * SIGNIFICANT * error or std > BLUNT:
-        doubt = (
+        doubt = Doubt(
+            max(gap, std),
             f"the log evidence may be off by {max(gap, std):.1f} nats: the posterior has parts between which "
-            f"chains hardly move, and two independent halves differ by {gap:.1f} nats"
+            f"chains hardly move, and two independent halves differ by {gap:.1f} nats",
         )
     return log_mean, std, gap, effective, doubt
 

@@ -43,7 +43,7 @@ class HiddenStates(NamedTuple):
         return self._replace(starts=self.starts[:n], F=self.F[:n])
 
     def statistics(self, z: np.ndarray) -> np.ndarray:
-        """T of sequences of states, (K, S, D): transitions, first states, rows."""
+        """T of sequences of states (S, n), (K, S, D): transitions, first states, rows."""
         S, K = len(z), self.model.n_states
         follows = np.flatnonzero(~self.starts)
         code = (np.arange(S)[:, None] * K + z[:, follows - 1]) * K + z[:, follows]
@@ -55,19 +55,15 @@ class HiddenStates(NamedTuple):
         """One c ~ p(θ | x, z) of each sequence of states, (K, S, D)."""
         return self.model.draw(T, rng)
 
-    def allocate(self, c: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """T of one z ~ p(z | θ, x) for each point, (K, M, D)."""
-        parts = []
+    def allocate(self, c: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """T of one z ~ p(z | θ, x) for each point, (K, M, D), and the last state of each, (M,)."""
+        T, last = [], []
         for part in self._blocks(c):
             log_e = self.model.log_emissions(part, self.F)
-            parts.append(self.statistics(sample_states(log_e, self.model.dynamics(part), self.starts, rng)))
-        return np.concatenate(parts, axis=1)
-
-    def swept(self, c: np.ndarray, n_sweeps: int, rng: np.random.Generator) -> np.ndarray:
-        """Points so many sweeps on."""
-        for _ in range(n_sweeps):
-            c = self.draw(self.allocate(c, rng), rng)
-        return c
+            z = sample_states(log_e, self.model.dynamics(part), self.starts, rng).T
+            T.append(self.statistics(z.astype(np.int16)))
+            last.append(z[:, -1])
+        return np.concatenate(T, axis=1), np.concatenate(last)
 
     def log_joint(self, T: np.ndarray) -> np.ndarray:
         """log p(x, z) of sequences of states, (S,), nats."""
@@ -76,10 +72,6 @@ class HiddenStates(NamedTuple):
     def log_target(self, c: np.ndarray) -> np.ndarray:
         """log p(x | θ) of points, by the forward algorithm, (M,)."""
         return np.concatenate([self._filtered(part)[1].sum(axis=0) for part in self._blocks(c)])
-
-    def last_filter(self, c: np.ndarray) -> np.ndarray:
-        """p(z_n | x, θ) of the last row, (K, M)."""
-        return np.concatenate([self._filtered(part)[0][-1] for part in self._blocks(c)], axis=1)
 
     def log_sum_over_labels(self, c: np.ndarray, T: np.ndarray, log_p: np.ndarray) -> np.ndarray:
         """log Σ_π p(x, π z | θ) + log_p of points and sequences of states, (M, S)."""

@@ -1,7 +1,8 @@
 r"""Particles that go along a sequence with the forward algorithm as their likelihood (Chopin 2002).
 
 Rows come one by one.  A particle θ is weighed by p(y_t | y_<t, θ), with its states summed over, and where
-fewer than half of the particles count they are drawn anew and swept on at all rows so far.  The mean weights
+fewer than half of the particles count they are drawn anew and swept on at all rows so far; the filter then
+starts from the last state that the sweep has drawn, which belongs to the particle.  The mean weights
 multiply to the evidence: labels need not be told apart, and nothing is lost where states overlap, or have few
 rows.  Few rows cost little, so that there are many particles at first.
 
@@ -67,7 +68,10 @@ def walked(problem: HiddenStates, rng: np.random.Generator) -> Walked:
         log_Z, variance = log_Z + w.log_mean, variance + w.relative_variance
         size = int(np.clip(AT_ONCE / t, LEAST, MOST))
         so_far = problem.first(t)
-        c = so_far.swept(c[:, systematic(w.W, rng, size)], SWEEPS, rng)
-        alpha = so_far.last_filter(c) if t < n else alpha
-        log_w, spent = np.zeros(size), spent + (2 * SWEEPS + 1) * t * size
+        c = c[:, systematic(w.W, rng, size)]
+        for _ in range(SWEEPS):
+            T, state = so_far.allocate(c, rng)
+            c = problem.draw(T, rng)
+        alpha = (state == np.arange(K)[:, None]).astype(float)
+        log_w, spent = np.zeros(size), spent + 2 * SWEEPS * t * size
     return Walked(log_Z, REMEMBERED * variance, c, spent)

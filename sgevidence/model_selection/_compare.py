@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._bayes_factor import in_words
-from ._candidates import is_search, named_models
-from ._components import knows_components, side_by_side
+from ._candidates import is_search, last_step, named_models
+from ._components import knows_components, knows_subsets, side_by_side
 from ._predictive_check import predictive_check
 from ._probabilities import log_model_prior, probabilities, probability_interval
 from ._summary import ComparisonTable
@@ -37,7 +37,8 @@ def compare(
         Fitted estimators by name, or in a list (named by the parameters in which they differ); pipelines and
         frozen estimators are looked through.  An averager stands for its models.  A search needs
         ``scoring=evidence_scorers``, ``refit="log_evidence"`` and ``cv=FullData()``.  One fitted mixture
-        stands for 1 … ``n_components`` components, whose errors are shared (``component_evidence_``).
+        stands for 1 … ``n_components`` components, whose errors are shared (``component_evidence_``).  One
+        fitted ``EvidenceFeatureSelector`` stands for its best subsets, with their prior probabilities.
     model_prior : array-like of shape (n_models,), dict or None, default=None
         Positive prior weights of the models, in their order or by name.  None is uniform, or an averager's
         own.  It changes the probabilities only: evidences and Bayes factors do not depend on it.
@@ -116,6 +117,9 @@ def compare(
     names = [one.name for one in found]
     if model_prior is None and hasattr(models, "named_estimators_"):
         model_prior = getattr(models, "model_prior", None)
+    if model_prior is None and knows_subsets(models):
+        log_priors = np.asarray(last_step(models).models_["log_prior"])
+        model_prior = np.exp(log_priors - log_priors.max())
     log_prior = log_model_prior(model_prior, names)
     log_Z, std = np.array([(one.log_evidence, one.log_evidence_std) for one in found]).T
     order = np.argsort(-log_Z, kind="stable")
@@ -166,6 +170,8 @@ def _misfits(models: Any, check: Any) -> list[str]:
     """Statistics of the rows that each model does not reproduce."""
     if is_search(models):
         raise ValueError("a search does not keep its models, which check= is of: fit those of interest")
+    if knows_subsets(models):
+        raise ValueError("check= is of fitted models, and subsets of a selector are not: fit each")
     if knows_components(models):
         raise ValueError("check= is of fitted models, and smaller numbers of components are not: fit each")
     rows = dict(check) if isinstance(check, Mapping) else dict(zip(("X", "y"), check))

@@ -135,7 +135,7 @@ def of_columns(names: list[str]) -> list[Statistic]:
     """Moments of each column of a density, and correlations of columns."""
 
     def of_column(function: Callable[[np.ndarray], Any], j: int) -> Callable[[RowsAndTheta], float]:
-        return lambda rows: float(function(rows.y[:, j]))
+        return lambda rows: float(function(rows.y[:, j][~np.isnan(rows.y[:, j])]))
 
     def of_pair(i: int, j: int) -> Callable[[RowsAndTheta], float]:
         return lambda rows: float(correlations(rows.y)[i, j])
@@ -157,8 +157,10 @@ def largest_correlation(rows: RowsAndTheta) -> float:
 
 
 def correlations(X: np.ndarray) -> np.ndarray:
-    """Correlations of columns, (d, d); 0 where one is constant."""
-    c = X - X.mean(axis=0)
+    """Correlations of columns, (d, d); 0 where one is constant; missing cells are at the mean."""
+    there = ~np.isnan(X)
+    c = np.where(there, X, 0.0)
+    c = np.where(there, c - c.sum(axis=0) / np.maximum(there.sum(axis=0), 1), 0.0)
     norm = np.sqrt(np.sum(c**2, axis=0))
     c = np.divide(c, norm, out=np.zeros_like(c), where=norm > 0)
     return c.T @ c

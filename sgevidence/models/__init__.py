@@ -11,6 +11,7 @@ from ._diagonal_gaussian import DiagonalGaussian
 from ._evaluation import value_and_grad
 from ._exact_sums import ExactSums
 from ._families import Family, Gamma, Gaussian, StudentT
+from ._family_names import FAMILIES
 from ._far_columns import FarColumns, near
 from ._forward import filtered, sample_states
 from ._full_gaussian import FullGaussian
@@ -18,7 +19,7 @@ from ._full_mixture import FullMixtureModel
 from ._g_priors import GPrior
 from ._gaussian_component import GaussianParameters
 from ._gaussian_mixture import GaussianMixture
-from ._glm import FAMILIES, GLMModel
+from ._glm import GLMModel
 from ._hidden_markov import HiddenMarkovModel
 from ._joint_priors import LKJ, Dirichlet
 from ._linear import LinearModel

@@ -96,6 +96,9 @@ class Model(ABC):
     #: Climbs from elsewhere that must all end at one mode before it counts as the only one; 0: no such model.
     n_mode_checks: int = 0
 
+    #: Whether the prior of its coordinates is a standard normal.
+    has_normal_coordinates: bool = False
+
     @property
     def slots(self) -> np.ndarray | None:
         """(K, q) indices of the parameters of K exchangeable components, or None (:class:`Exchangeable`)."""

@@ -98,9 +98,17 @@ class ExactSums(NamedTuple):
         return cls(products, exponents[:-1].astype(int) - 53, int(exponents[-1]) - 53)
 
     def plus(self, other: "ExactSums") -> "ExactSums":
-        """Sums over both sets of rows."""
+        """Sums over both sets of rows; columns that follow in one set only are ones in the other."""
+        if len(self.exponents) != len(other.exponents):
+            q = max(len(self.exponents), len(other.exponents))
+            return self._widened(q).plus(other._widened(q))
         exponents, unit = np.minimum(self.exponents, other.exponents), min(self.unit, other.unit)
         return ExactSums(self._at(exponents, unit) + other._at(exponents, unit), exponents, unit)
+
+    def _widened(self, q: int) -> "ExactSums":
+        """With columns of ones, as the first, behind the others."""
+        at = [*range(len(self.exponents)), *[0] * (q - len(self.exponents))]
+        return ExactSums(self.integers[np.ix_(at, at)], self.exponents[at], self.unit)
 
     def affine(self, scale: Sequence[Fraction], shift: Sequence[Fraction]) -> "ExactSums":
         """Sums of rows scale · v + shift, where the first column is one; the factors keep ``MAP_BITS``."""

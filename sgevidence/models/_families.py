@@ -25,7 +25,7 @@ class Family:
 
     #: Names of the fields that are priors of its own parameters, and the largest value that each may have.
     own: ClassVar[dict[str, float]] = {}
-    #: Column that is known beside the offset: "trials", "event" or "".
+    #: Name of the column that is known beside the offset: "trials", "event" or "".
     known: ClassVar[str] = ""
     #: y are labels.
     is_classifier: ClassVar[bool] = False

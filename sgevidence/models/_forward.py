@@ -4,9 +4,8 @@ r"""The forward algorithm of hidden Markov models, for many parameters at once, 
     p(y_t | y_<t) = Σ_j e_t(j) Σ_i α_{t−1}(i) A_ij,
 
 and where a sequence starts the sum is the initial distribution.  Backward sampling draws z_T ~ α_T and then
-p(z_t = i | z_{t+1} = j, y) ∝ α_t(i) A_ij (Chib 1996).  A pass is a loop over time in Python, so that the few
-chains of a Gibbs sampler cut the series into G segments, which are gone through side by side: the transfer
-matrices of the segments say what states are at their ends, and the rest is independent given these.
+p(z_t = i | z_{t+1} = j, y) ∝ α_t(i) A_ij (Chib 1996).  A pass is a loop over time in Python, side by side for
+M parameters, which a hundred of them make as fast as a loop over rows in C.
 
 Symbols
 -------
@@ -14,7 +13,7 @@ Symbols
 e      ``e``         emission densities, divided by their largest, (n, K, M)
 A      ``A``         transition probabilities, from and to, (K, K, M)
 π      ``initial``   probabilities of the first state, (K, M)
-α      ``alpha``     filter, (n, K, M); in segments (L, K, G, M)
+α      ``alpha``     filter, (n, K, M)
 s      ``starts``    whether a sequence starts at t, (n,)
 =====  ============  ==================================================================
 
@@ -30,8 +29,6 @@ import numpy as np
 
 #: Least probability of a transition: none is lost to rounding, and e⁻⁵⁷⁵ is nothing.
 TINY = 1e-250
-#: Chains × segments that are gone through side by side, and rows of a segment at least.
-LANES, SHORTEST = 1000, 25
 
 
 class Dynamics(NamedTuple):
@@ -58,8 +55,20 @@ def filtered(
 ) -> tuple[np.ndarray, np.ndarray]:
     """α (n, K, M) and log p(y_t | y_<t) (n, M); ``before`` is the filter before the first row, (K, M)."""
     e, top = scaled(log_e)
-    first = np.full(e.shape[1:], 1 / e.shape[1]) if before is None else before
-    alpha, total = _forward(e, chain.A, chain.initial, starts[:, None], first)
+    alpha, total = np.empty(e.shape), np.empty((len(e), e.shape[2]))
+    alpha_before = np.full(e.shape[1:], 1 / e.shape[1]) if before is None else before
+    product = np.empty(chain.A.shape)
+    for t, begins in enumerate(starts.tolist()):
+        a = alpha[t]
+        if begins:
+            a[...] = chain.initial
+        else:
+            np.multiply(alpha_before[:, None], chain.A, out=product)
+            np.add.reduce(product, axis=0, out=a)
+        a *= e[t]
+        np.add.reduce(a, axis=0, out=total[t])
+        a /= total[t]
+        alpha_before = a
     return alpha, np.log(total) + top
 
 
@@ -91,81 +100,18 @@ def most_probable_path(log_e: np.ndarray, log_A: np.ndarray, log_initial: np.nda
 def sample_states(
     log_e: np.ndarray, chain: Dynamics, starts: np.ndarray, rng: np.random.Generator
 ) -> np.ndarray:
-    """z ~ p(z | θ, y) of M parameters, (M, n)."""
-    (n, K, M), (A, initial) = log_e.shape, chain
-    e, _ = scaled(log_e)
-    G = int(np.clip(LANES // M, 1, max(n // SHORTEST, 1)))
-    L = -(-n // G)
-    rest = G * L - n  # steps without a row at the end
-    e = np.concatenate([e, np.ones((rest, K, M))]).reshape(G, L, K, M).transpose(1, 2, 0, 3)
-    e = np.ascontiguousarray(e)
-    s = np.concatenate([starts, np.zeros(rest, dtype=bool)]).reshape(G, L).T
-    A, initial, before = A[:, :, None], initial[:, None], np.full((K, G, M), 1 / K)
-    z, m = np.empty((L, G, M), dtype=np.intp), np.arange(M)
-    if G > 1:
-        z[-1] = _ends(_transfers(e, A, initial, s), rng)
-        before[:, 1:] = z[-1, :-1] == np.arange(K)[:, None, None]
-    alpha, _ = _forward(e, A, initial, s, before)
-    if G == 1:
-        z[-1] = _drawn(alpha[-1], rng)
-    A, cut = A[:, :, 0], set(np.flatnonzero(s.any(axis=1)).tolist())
-    for t in range(L - 2, -1, -1):
-        to_next = A[:, z[t + 1], m]
-        if t + 1 in cut:
-            to_next[:, s[t + 1]] = 1.0
-        z[t] = _drawn(alpha[t] * to_next, rng)
-    states = z.transpose(2, 1, 0).reshape(M, G * L)[:, :n]
-    return states.astype(np.int16)
-
-
-def _ends(W: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """States at the ends of G segments (G, M), by their transfer matrices (K, K, G, M)."""
-    K, _, G, M = W.shape
-    alpha, z, before = np.empty((G, K, M)), np.empty((G, M), dtype=np.intp), np.full((K, M), 1 / K)
-    for g in range(G):
-        alpha[g] = np.sum(before[:, None] * W[:, :, g], axis=0)
-        alpha[g] /= alpha[g].sum(axis=0)
-        before = alpha[g]
+    """z ~ p(z | θ, y) of M parameters, (n, M)."""
+    n, _, M = log_e.shape
+    alpha, _ = filtered(log_e, chain, starts)
+    z, m = np.empty((n, M), dtype=np.intp), np.arange(M)
     z[-1] = _drawn(alpha[-1], rng)
-    for g in range(G - 2, -1, -1):
-        z[g] = _drawn(alpha[g] * W[:, z[g + 1], g + 1, np.arange(M)], rng)
+    for t in range(n - 2, -1, -1):
+        z[t] = _drawn(alpha[t] if starts[t + 1] else alpha[t] * chain.A[:, z[t + 1], m], rng)
     return z
-
-
-def _forward(
-    e: np.ndarray, A: np.ndarray, initial: np.ndarray, starts: np.ndarray, before: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Filter and p(y_t | y_<t), for e (L, K, ..., G, M), or (L, K, M) with starts (L, 1)."""
-    alpha, total = np.empty((len(e), *before.shape)), np.empty((len(e), *before.shape[1:]))
-    begins, all_begin = np.any(starts, axis=1).tolist(), np.all(starts, axis=1).tolist()
-    product = np.empty(np.broadcast_shapes(before[:, None].shape, A.shape))
-    for t in range(len(e)):
-        a = alpha[t]
-        if all_begin[t]:
-            a[...] = initial
-        else:
-            np.multiply(before[:, None], A, out=product)
-            np.sum(product, axis=0, out=a)
-            if begins[t]:
-                a[..., starts[t], :] = initial
-        a *= e[t]
-        np.sum(a, axis=0, out=total[t])
-        a /= total[t]
-        before = a
-    return alpha, total
-
-
-def _transfers(e: np.ndarray, A: np.ndarray, initial: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """p(state at the end of a segment, its rows | state before it), up to a factor, (K, K, G, M)."""
-    _, K, G, M = e.shape
-    before = np.broadcast_to(np.eye(K)[:, :, None, None], (K, K, G, M))  # (to, from)
-    alpha, total = _forward(e[:, :, None], A[:, :, None], initial[:, None], starts, before)
-    log_p = np.log(total).sum(axis=0)  # (from, G, M)
-    return (alpha[-1] * np.exp(log_p - log_p.max(axis=0))).transpose(1, 0, 2, 3)
 
 
 def _drawn(w: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """States in proportion to weights (K, ...)."""
     below = np.cumsum(w, axis=0)
     u = rng.random(w.shape[1:]) * below[-1]
-    return np.sum(below[:-1] <= u, axis=0)
+    return np.add.reduce(below[:-1] <= u, axis=0, dtype=np.intp)

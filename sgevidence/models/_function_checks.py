@@ -33,13 +33,13 @@ def check_independence(function: UserFunction, theta: np.ndarray, rows: Any) -> 
 
 
 def check_gradient(function: UserFunction, theta: np.ndarray, rows: Any, gradient: Any) -> None:
-    """Autograd can differentiate the function, else TypeError; a stated gradient is the derivative."""
+    """Autograd can differentiate the function at possible θ, else TypeError; a stated gradient is right."""
 
     def total(t: Any) -> Any:
         return function.as_it_comes(t, rows.X, rows.y, shape=(len(rows),)) @ np.ones(len(rows))
 
     with np.errstate(all="ignore"):
-        some = theta[np.isfinite(_values(function, theta, rows)).all(axis=1)][:TRIED]
+        some = theta[:TRIED]
         if not len(some):
             return
         try:

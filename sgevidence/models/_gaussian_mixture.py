@@ -22,7 +22,7 @@ from ._base import Model
 from ._evaluation import SINGLE_PRECISION_TOTAL, Evaluation
 from ._exact_sums import ExactSums
 from ._exchangeable import Exchangeable
-from ._gaussian_component import GaussianComponent, GaussianParameters
+from ._gaussian_component import GaussianComponent, GaussianParameters, without_gaps
 from ._log_gamma import log_gamma_draws
 from ._moments import with_moments
 from ._natural_variances import log_prior_of_variances
@@ -40,6 +40,7 @@ class GaussianMixture(Exchangeable, Model):
     weight_concentration: float = 1.0  #: of the symmetric Dirichlet prior
     mean_scale: float = 2.0  #: prior standard deviation of a mean in units of its component's σ
     variance_prior: tuple[float, float] = (1.0, 1.0)  #: shape and scale of an inverse gamma
+    cell_log_units: tuple[float, ...] = ()  #: that a missing cell, nan, adds to its row's log density
 
     # rounding a log-weight shifts all rows of its component alike: 20 000 · 10⁻⁷ is still nothing
     evaluation = Evaluation(fused_elements=1_000_000, single_precision_total=SINGLE_PRECISION_TOTAL)
@@ -129,7 +130,13 @@ class GaussianMixture(Exchangeable, Model):
     @property
     def family(self) -> GaussianComponent:
         """The components alone, of which a mixture's closed forms are made."""
-        return self.component_family(self.n_features, self.mean_scale, self.variance_prior)
+        return self.component_family(
+            self.n_features, self.mean_scale, self.variance_prior, self.cell_log_units
+        )
+
+    def of_gaps(self, gaps: np.ndarray) -> np.ndarray:
+        """Log density that missing cells (n, p) add to rows, (n,)."""
+        return gaps @ self.family.cell_units
 
     def from_components(
         self, log_weights: np.ndarray, components: GaussianParameters, rng: np.random.Generator
@@ -179,7 +186,7 @@ class GaussianMixture(Exchangeable, Model):
         """
         K, merged, moments = self.n_components, [], self._moments(rows)
         for _ in range(-(-n_starts // MERGERS)):
-            clusters = kmeans2(rows.X, K + 3, minit="++", seed=rng, iter=10)[1]
+            clusters = kmeans2(without_gaps(rows.X), K + 3, minit="++", seed=rng, iter=10)[1]
             sums = (clusters == np.arange(K + 3)[:, None]) * rows.weight @ moments
             group = rng.permuted(
                 np.hstack([np.tile(np.arange(K), (MERGERS, 1)), rng.integers(K, size=(MERGERS, 3))]), axis=1
@@ -193,8 +200,8 @@ class GaussianMixture(Exchangeable, Model):
 
     def _moments(self, rows: Any) -> np.ndarray:
         """1, X and its products, of each row."""
-        products = self.products(rows.X).reshape(len(rows), -1)
-        return np.column_stack([np.ones(len(rows)), rows.X, products])
+        X = without_gaps(rows.X)
+        return np.column_stack([np.ones(len(rows)), X, self.products(X).reshape(len(rows), -1)])
 
     def _at_moments(self, sums: np.ndarray) -> np.ndarray:
         """Points of sums over K groups, (J, K, 1 + p + …)."""
@@ -214,10 +221,13 @@ class GaussianMixture(Exchangeable, Model):
     # -- one component: a closed form -----------------------------------------------------------------
 
     def sums(self, rows: Any) -> ExactSums:
-        """Σ of squares of [1, X] for one component, without rounding; ValueError if there are more."""
+        """Σ of squares of [1, X] for one component, without rounding; ValueError if there are more.
+
+        Where cells are missing, of [1, X, which are there].
+        """
         if self.n_components != 1:
             raise ValueError("a closed form of a mixture needs n_components=1")
-        return ExactSums.of_rows(rows, lambda b: np.column_stack([np.ones(len(b)), b.X]))
+        return ExactSums.of_rows(rows, _with_ones)
 
     def posterior(self, sums: ExactSums) -> Any:
         """Conjugate."""
@@ -244,8 +254,17 @@ class GaussianMixture(Exchangeable, Model):
 
     def condensed(self, rows: Any) -> Any:
         """Rows with the moments of x, for one component; None for more."""
-        found = None if self.n_components > 1 else with_moments(rows.X, rows.weight)
+        has_sums = self.n_components == 1 and not np.isnan(rows.X).any()
+        found = with_moments(rows.X, rows.weight) if has_sums else None
         return found and replace(rows, X=found[0], weight=found[1])
+
+
+def _with_ones(rows: Any) -> np.ndarray:
+    """[1, X], and which cells are there where some are missing."""
+    there = ~np.isnan(rows.X)
+    if there.all():
+        return np.column_stack([np.ones(len(rows)), rows.X])
+    return np.column_stack([np.ones(len(rows)), np.where(there, rows.X, 0.0), there])
 
 
 def log_weights(z: Any) -> Any:

@@ -19,15 +19,12 @@ import numpy as np
 from autograd.extend import defvjp, primitive
 
 from ._base import Model
-from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson
+from ._count_families import Poisson
 from ._evaluation import Evaluation, value_and_grad
-from ._families import Family, Gamma, Gaussian, StudentT
+from ._families import Family, StudentT
 from ._few_rows import fits_of_few
-from ._ordinal_family import Ordinal
-from ._proportion_family import Beta
 from ._regression import design_matrix, gaussian_log_density, prior_scales
-from ._survival_families import ExponentialTimes, LogNormal, Times, Weibull
-from ._zero_families import HurdlePoisson, ZeroInflatedNegativeBinomial, ZeroInflatedPoisson
+from ._survival_families import Times
 
 #: Step of the central differences by which gradients are differentiated by own parameters, z ~ N(0, 1).
 STEP = float(np.finfo(float).eps ** (1 / 3))
@@ -36,24 +33,6 @@ STEP = float(np.finfo(float).eps ** (1 / 3))
 MEDIAN_ERROR = 1e-7
 
 POISSON = Poisson()
-#: By name, with their default links and priors.
-FAMILIES: dict[str, Family] = {
-    "gaussian": Gaussian(),
-    "student_t": StudentT(),
-    "bernoulli": Bernoulli(),
-    "binomial": Binomial(),
-    "ordinal": Ordinal(),
-    "poisson": POISSON,
-    "negative_binomial": NegativeBinomial(),
-    "gamma": Gamma(),
-    "zero_inflated_poisson": ZeroInflatedPoisson(),
-    "zero_inflated_negative_binomial": ZeroInflatedNegativeBinomial(),
-    "hurdle_poisson": HurdlePoisson(),
-    "beta": Beta(),
-    "weibull": Weibull(),
-    "lognormal": LogNormal(),
-    "exponential": ExponentialTimes(),
-}
 
 
 class Inputs(NamedTuple):

@@ -21,6 +21,7 @@ import autograd.numpy as anp
 import numpy as np
 
 from ._diagonal_gaussian import DiagonalGaussian
+from ._gaussian_component import without_gaps
 from ._gaussian_mixture import GaussianMixture, log_weights
 from ._mixture_curvature import likelihood_derivatives, prior_derivatives
 from ._natural_sums import natural_sum
@@ -57,16 +58,23 @@ class MixtureModel(GaussianMixture):
     def component_log_densities(self, theta, X):
         """log π_k N(x_r | μ_k, σ²_k), (K, M, n)."""
         z, mu, s = self._split(theta)
-        deviation = X[:, None, None, :] - mu  # (n, M, K, p)
-        log_N = -0.5 * anp.sum(deviation**2 * anp.exp(-s) + s + np.log(2 * np.pi), axis=3)
-        return anp.transpose(log_weights(z) + log_N, (2, 1, 0))
+        gaps = np.isnan(X)
+        deviation = np.where(gaps, 0.0, X)[:, None, None, :] - mu  # (n, M, K, p)
+        of_cells = deviation**2 * anp.exp(-s) + s + np.log(2 * np.pi)
+        log_N = -0.5 * anp.sum(of_cells * ~gaps[:, None, None, :], axis=3)
+        return anp.transpose(log_weights(z) + log_N, (2, 1, 0)) + self.of_gaps(gaps)
 
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         _, mu, log_variance = self._split(getattr(theta, "_value", theta))
         center, lost = center_of(mu, log_variance, rows)
         if lost > CANCELS:  # every row, component and column at once: a fused sum's rows would be too many
             return self._row_by_row(theta, rows, tape)
-        x = rows.X - center
+        x, gaps = rows.X - center, np.isnan(rows.X)
+        if gaps.any():
+            x = np.where(gaps, 0.0, x)
+            F = np.column_stack([x * x, x, ~gaps, np.ones(len(x))])
+            A = natural_of_variances(theta, self.n_components, center, True)
+            return natural_sum(A, F, rows.weight, tape, single_below) + rows.weight @ self.of_gaps(gaps)
         F = np.column_stack([x * x, x, np.ones(len(x))])
         A = natural_of_variances(theta, self.n_components, center)
         return natural_sum(A, F, rows.weight, tape, single_below)
@@ -75,7 +83,8 @@ class MixtureModel(GaussianMixture):
         """Value, gradient and Hessian at one point from one pass over the rows."""
         z, mu, s = (part[0] for part in self._split(theta[None]))
         with np.errstate(all="ignore"):
-            value, g, H = likelihood_derivatives(z, mu, s, rows, self.evaluation.block_elements)
+            units, size = self.family.cell_units, self.evaluation.block_elements
+            value, g, H = likelihood_derivatives(z, mu, s, rows, size, units)
         return value, *self._by_parameter(g, H)
 
     def prior_derivatives(self, theta):
@@ -114,7 +123,7 @@ class MixtureModel(GaussianMixture):
 
 def center_of(mu: np.ndarray, log_variance: np.ndarray, rows) -> tuple[np.ndarray, float]:
     """Where x is measured from, (p,), and the largest μ²/σ² from there, for means (M, K, p)."""
-    mean = rows.weight @ rows.X / max(np.sum(rows.weight), 1e-300)
+    mean = rows.weight @ without_gaps(rows.X) / max(np.sum(rows.weight), 1e-300)
     precision = np.exp(-log_variance)
     lost = float(np.max((mu - mean) ** 2 * precision))
     if lost > CENTERED:

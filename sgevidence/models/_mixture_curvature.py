@@ -21,6 +21,7 @@ r           ``R``           responsibilities, (K, n)
 √w G        ``G``           (K, q, n)
 √w r G      ``Z``           (K, q, n)
 Σ w r G     ``T``           (K, q)
+Σ w r       ``N``           of the cells of each column that are there, (K, p)
 Σ w r G Gᵀ  ``D``           then with ∇∇l, of each component, (K, q, q)
 Σ Z Zᵀ      ``B``           of all pairs, (Kq, Kq); ``H`` = D − B, then the Hessian
 ==========  ==============  =====================================================
@@ -30,38 +31,42 @@ import numpy as np
 
 
 def likelihood_derivatives(
-    z: np.ndarray, mu: np.ndarray, s: np.ndarray, rows, block_elements: int
+    z: np.ndarray, mu: np.ndarray, s: np.ndarray, rows, block_elements: int, cell_units: np.ndarray
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Derivatives of Σ_r w_r log Σ_k π_k N(x_r | μ_k, e^{s_k}) at one point: (), (K, q), (K, q, K, q)."""
+    """Derivatives of Σ_r w_r log Σ_k π_k N(x_r | μ_k, e^{s_k}) at one point: (), (K, q), (K, q, K, q).
+
+    A missing cell, nan, is no factor of its row, and adds its unit (p,).
+    """
     K, p = mu.shape
     q = 2 * p + 1
     log_pi = z - z.max()
     log_pi -= np.log(np.sum(np.exp(log_pi)))
-    constant = (log_pi - 0.5 * np.sum(s + np.log(2 * np.pi), axis=1))[:, None]
+    constant = -0.5 * (s + np.log(2 * np.pi))  # of each cell
     scale = np.exp(-s / 2)[:, :, None]
 
     def of_block(block):
         root = np.sqrt(block.weight)
-        U = (block.X.T - mu[:, :, None]) * scale
-        R = constant - 0.5 * np.sum(U**2, axis=1)
+        there = ~np.isnan(block.X.T)
+        U = np.where(there, (block.X.T - mu[:, :, None]) * scale, 0.0)  # a missing cell moves nothing
+        R = log_pi[:, None] + constant @ there - 0.5 * np.sum(U**2, axis=1)
         top = R.max(axis=0)
         R = np.exp(R - top)
         total = R.sum(axis=0)
-        value = float((np.log(total) + top) @ block.weight)
+        value = float((np.log(total) + top + cell_units @ ~there) @ block.weight)
         R /= total
         U[np.broadcast_to(R[:, None] == 0.0, U.shape)] = 0.0  # 0 · ∞ of a row that is beyond the component
-        G = np.concatenate([np.ones((K, 1, len(block))), U * scale, 0.5 * (U**2 - 1.0)], axis=1) * root
+        G = np.concatenate([np.ones((K, 1, len(block))), U * scale, 0.5 * (U**2 - there)], axis=1) * root
         Z = R[:, None] * G
         T, D = Z @ root, Z @ G.transpose(0, 2, 1)
         Z = Z.reshape(K * q, -1)
-        return value, T, D, Z @ Z.T
+        return value, T, D, Z @ Z.T, (R * block.weight) @ there.T
 
-    value, T, D, B = rows.fold(of_block, block_elements // (K * q))
+    value, T, D, B, N = rows.fold(of_block, block_elements // (K * q))
     H, k, j = -B.reshape(K, q, K, q), np.arange(K)[:, None], np.arange(1, p + 1)
-    D[k, j, j] -= scale[:, :, 0] ** 2 * T[:, :1]
+    D[k, j, j] -= scale[:, :, 0] ** 2 * N
     D[k, j, j + p] -= T[:, 1 : p + 1]
     D[k, j + p, j] -= T[:, 1 : p + 1]
-    D[k, j + p, j + p] -= T[:, p + 1 :] + 0.5 * T[:, :1]
+    D[k, j + p, j + p] -= T[:, p + 1 :] + 0.5 * N
     H[k[:, 0], :, k[:, 0]] += D
     pi, n = np.exp(log_pi), np.sum(rows.weight)
     H[:, 0, :, 0] -= n * (np.diag(pi) - np.outer(pi, pi))

@@ -4,7 +4,8 @@ r"""Natural coefficients and prior of Gaussians with variances, one of each colu
 
     F = [x², x, 1] or [|x|², x, 1],    A = [−1/2σ², μ/σ², log π − ½ Σ_j (μ_j²/σ_j² + s_j + log 2π)],
 
-μ from the same centre, and the prior is that of :mod:`._mixture` and :mod:`._spherical_mixture`.  Both are
+where cells are missing, F = [x², x, is there, 1] and each column has its own term of the sum; μ from the same
+centre, and the prior is that of :mod:`._mixture` and :mod:`._spherical_mixture`.  Both are
 written out with their derivatives: autograd alone takes the time of a pass over some hundreds of rows.
 
 Symbols: ``z`` (K, M), ``mu`` (K, p, M), ``s`` (K, w, M): particles last, so that inner loops are long.
@@ -17,27 +18,33 @@ from autograd.extend import defvjp, primitive
 
 
 @primitive
-def natural_of_variances(theta, K, center):
-    """A (K, M, w + p + 1) of θ (M, d)."""
+def natural_of_variances(theta, K, center, by_cell=False):
+    """A (K, M, w + p + 1) of θ (M, d), ``by_cell`` (K, M, w + 2p + 1)."""
     z, mu, s = _variances(theta, K, len(center))
-    mu, w, precision = mu - center[:, None], s.shape[1], np.exp(-s)
-    A = np.empty((K, w + len(center) + 1, len(theta)))
+    mu, w, p, precision = mu - center[:, None], s.shape[1], len(center), np.exp(-s)
+    A = np.empty((K, w + p + 1 + p * by_cell, len(theta)))
     A[:, :w] = -0.5 * precision
-    A[:, w:-1] = mu * precision
-    A[:, -1] = log_shares(z) - 0.5 * np.sum(mu**2 * precision + s + np.log(2 * np.pi), axis=1)
+    A[:, w : w + p] = mu * precision
+    of_cells = mu**2 * precision + s + np.log(2 * np.pi)
+    A[:, -1] = log_shares(z)
+    if by_cell:
+        A[:, w + p : -1] = -0.5 * of_cells
+    else:
+        A[:, -1] -= 0.5 * np.sum(of_cells, axis=1)
     return np.swapaxes(A, 1, 2)
 
 
-def _natural_vjp(ans, theta, K, center):
+def _natural_vjp(ans, theta, K, center, by_cell=False):
     z, mu, s = _variances(theta, K, len(center))
-    mu, w, precision = mu - center[:, None], s.shape[1], np.exp(-s)
+    mu, w, p, precision = mu - center[:, None], s.shape[1], len(center), np.exp(-s)
 
     def vjp(g):
         g = np.swapaxes(g, 1, 2)
-        squares, linear, constant = g[:, :w], g[:, w:-1], g[:, -1:]
-        on_mu = precision * (linear - mu * constant)
-        on_s = precision * (squares - _of_each(mu * (2 * linear - mu * constant), w))
-        on_s = 0.5 * (on_s - len(center) // w * constant)
+        squares, linear, constant = g[:, :w], g[:, w : w + p], g[:, -1:]
+        cells = g[:, w + p : -1] if by_cell else constant
+        on_mu = precision * (linear - mu * cells)
+        on_s = precision * (squares - _of_each(mu * (2 * linear - mu * cells), w))
+        on_s = 0.5 * (on_s - (_of_each(cells, w) if by_cell else p // w * constant))
         return joined(on_log_gammas(z, constant[:, 0]), on_mu, on_s)
 
     return vjp

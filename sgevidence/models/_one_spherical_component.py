@@ -21,10 +21,11 @@ class OneSphericalComponent(NamedTuple):
     """The posterior of one component of a mixture with one variance in each."""
 
     model: Any
-    n: float
+    n: Any
     mean: np.ndarray
     b: float
     beta: float
+    log_units: float = 0.0  #: of missing cells
 
     @classmethod
     def of(cls, model: Any, sums: ExactSums) -> "OneSphericalComponent":
@@ -40,7 +41,8 @@ class OneSphericalComponent(NamedTuple):
     def _from(cls, each: OneComponent) -> "OneSphericalComponent":
         """The variances of all columns are one: what they add to the prior adds up."""
         (b, beta), p = each.model.variance_prior, len(each.mean)
-        return cls(each.model, each.n, each.mean, b + each.n * p / 2, beta + float(np.sum(each.b - beta)))
+        n_cells, beta_n = np.sum(each.n * np.ones(p)), beta + float(np.sum(each.b - beta))
+        return cls(each.model, each.n, each.mean, b + float(n_cells) / 2, beta_n, each.log_units)
 
     @property
     def log_evidence(self) -> float:
@@ -52,7 +54,8 @@ class OneSphericalComponent(NamedTuple):
             len(self.mean),
         )
         of_variance = lgamma(self.b) - lgamma(b) + b * np.log(beta) - self.b * np.log(self.beta)
-        return float(of_variance + 0.5 * p * (np.log(kappa / (kappa + n)) - n * np.log(2 * np.pi)))
+        of_means = np.log(kappa / (kappa + n)) - n * np.log(2 * np.pi)
+        return float(of_variance + 0.5 * np.sum(of_means * np.ones(p))) + self.log_units
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Independent draws, (size, d): σ² inverse gamma, μ | σ² Gaussian, z as prior."""

@@ -98,10 +98,6 @@ class Ordinal(Family):
         square = sum((2 * k + 1) * expit(eta - threshold) for k, threshold in enumerate(c))
         return square - self.mean(eta, *c) ** 2
 
-    def probabilities(self, eta: Any, *c: Any) -> list[Any]:
-        """Probability of each level."""
-        return [np.exp(self.log_density(eta, float(k), *c)) for k in range(self.n_levels)]
-
     def entropy(self, eta, *c):
         log_p = [self.log_density(eta, float(k), *c) for k in range(self.n_levels)]
         return -sum(np.exp(one) * one for one in log_p)

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ._component import ComponentFamily
+from ._log_gamma import log_gamma_draws
 
 
 class PoissonParameters(NamedTuple):
@@ -65,8 +66,7 @@ class PoissonGamma(ComponentFamily):
 
     def sample(self, T, rng):
         shape = self.rate_prior[0] + T[..., :-2]
-        # Gamma(a) = Gamma(a + 1) U^(1/a): not zero for a small a
-        log_g = np.log(rng.gamma(shape + 1.0)) + np.log1p(-rng.random(shape.shape)) / shape
+        log_g = log_gamma_draws(shape, rng)
         return PoissonParameters(np.exp(np.maximum(log_g, -600.0)) / (self.rates_of_prior + T[..., -1:]))
 
     def coefficients(self, parameters):

@@ -30,24 +30,33 @@ class RowFunction:
     def __post_init__(self) -> None:
         check_arguments(self.function, self.has_rows)
 
-    def __call__(self, z: Any, X: np.ndarray, y: np.ndarray | None) -> Any:
-        """log p of each row under each particle, (M, n); of no rows (M, 1)."""
+    def __call__(
+        self, z: Any, X: np.ndarray, y: np.ndarray | None, charge: Callable[[int], Any] = int
+    ) -> Any:
+        """log p of each row under each particle, (M, n); of no rows (M, 1).
+
+        ``charge`` is told how many parameter vectors the function is given, those of differences among them.
+        """
         rows = (X, y) if self.has_rows else ()
+
+        def values(p: Any) -> Any:
+            charge(_length(p))
+            return self._values(p, rows)
+
         if self.gradient == "autograd":
-            return self._values(self.prior.natural(z), rows)
+            return values(self.prior.natural(z))
         if self.gradient == "numerical":
-            return numerical(lambda t: np.asarray(self._values(self.prior.natural(t), rows), dtype=float))(z)
+            return numerical(lambda t: np.asarray(values(self.prior.natural(t)), dtype=float))(z)
         p = self.prior.natural(z)
-        values = with_gradient(
-            lambda q: np.asarray(self._values(q, rows), dtype=float),
+        return with_gradient(
+            lambda q: np.asarray(values(q), dtype=float),
             lambda q: self._gradients(q, rows),
             list(p) if isinstance(p, dict) else None,
-        )
-        return values(p)
+        )(p)
 
     def _values(self, p: Any, rows: tuple) -> Any:
         value = self._of_all(self.function)(_protected(p), *rows)
-        M = len(next(iter(p.values())) if isinstance(p, dict) else p)
+        M = _length(p)
         if not self.has_rows and np.shape(value) == (M,):
             value = anp.reshape(value, (M, 1))
         return value
@@ -58,7 +67,7 @@ class RowFunction:
     def _gradients(self, p: Any, rows: tuple) -> Any:
         if self.vectorized:
             return self.gradient(_protected(p), *rows)
-        M = len(next(iter(p.values())) if isinstance(p, dict) else p)
+        M = _length(p)
         each = [self.gradient(self.prior.single(p, m), *rows) for m in range(M)]
         if isinstance(p, dict):
             return {name: np.array([slopes[name] for slopes in each], dtype=float) for name in each[0]}
@@ -92,6 +101,11 @@ def check_arguments(function: Callable, has_rows: bool) -> None:
         raise TypeError(
             f"log_likelihood is called as log_likelihood({', '.join(arguments)}) ({note}): {error}"
         ) from error
+
+
+def _length(p: Any) -> int:
+    """Number of parameter vectors."""
+    return len(next(iter(p.values())) if isinstance(p, dict) else p)
 
 
 def _protected(p: Any) -> Any:

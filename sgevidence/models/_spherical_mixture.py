@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import autograd.numpy as anp
 import numpy as np
 
+from ._gaussian_component import without_gaps
 from ._gaussian_mixture import GaussianMixture, log_weights
 from ._natural_sums import natural_sum
 from ._natural_variances import natural_of_variances
@@ -49,21 +50,29 @@ class SphericalMixtureModel(GaussianMixture):
     def component_log_densities(self, theta, X):
         """log π_k N(x_r | μ_k, σ²_k I), (K, M, n)."""
         z, mu, s = self._split(theta)
-        squares = anp.sum((X[:, None, None, :] - mu) ** 2, axis=3)  # (n, M, K)
-        s = s[:, :, 0]
-        log_N = -0.5 * (squares * anp.exp(-s) + self.n_features * (s + np.log(2 * np.pi)))
-        return anp.transpose(log_weights(z) + log_N, (2, 1, 0))
+        gaps = np.isnan(X)
+        deviation = np.where(gaps, 0.0, X)[:, None, None, :] - mu  # (n, M, K, p)
+        squares, s = anp.sum(deviation**2 * ~gaps[:, None, None, :], axis=3), s[:, :, 0]
+        n_cells = np.sum(~gaps, axis=1)[:, None, None]
+        log_N = -0.5 * (squares * anp.exp(-s) + n_cells * (s + np.log(2 * np.pi)))
+        return anp.transpose(log_weights(z) + log_N, (2, 1, 0)) + self.of_gaps(gaps)
 
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         _, mu, s = self._split(getattr(theta, "_value", theta))
         n = max(float(np.sum(rows.weight)), 1e-300)
         for center in (
-            rows.weight @ rows.X / n,
+            rows.weight @ without_gaps(rows.X) / n,
             np.zeros(self.n_features),
         ):  # a far row carries a mean away
             largest = float(np.max(np.sum((mu - center) ** 2, axis=2) * np.exp(-s[:, :, 0])))
             if largest * n * np.finfo(float).eps < MAX_LOSS_NATS:
-                x = rows.X - center
+                x, gaps = rows.X - center, np.isnan(rows.X)
+                if gaps.any():
+                    x = np.where(gaps, 0.0, x)
+                    F = np.column_stack([np.sum(x * x, axis=1), x, ~gaps, np.ones(len(x))])
+                    A = natural_of_variances(theta, self.n_components, center, True)
+                    value = natural_sum(A, F, rows.weight, tape, single_below)
+                    return value + rows.weight @ self.of_gaps(gaps)
                 F = np.column_stack([np.sum(x * x, axis=1), x, np.ones(len(x))])
                 A = natural_of_variances(theta, self.n_components, center)
                 return natural_sum(A, F, rows.weight, tape, single_below)

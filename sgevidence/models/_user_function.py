@@ -21,6 +21,7 @@ import autograd.numpy as anp
 import numpy as np
 from autograd.tracer import getval
 
+from ..exceptions import CallLimitError
 from ._evaluation import NUMERICAL_ERRORS
 
 #: θ of one call whose nan is looked into: each costs one more call of the user's function.
@@ -33,6 +34,9 @@ class Failures:
 
     n_calls: int = 0  #: θ at which a function was evaluated
     n_failed: int = 0  #: of these, the θ that count as impossible because it failed there
+    n_likelihoods: int = 0  #: θ that the log likelihood was given, for differences, too
+    max_likelihoods: float = np.inf  #: of these, the most that may be
+    seconds_per_call: float = 0.0  #: of the log likelihood at many θ, as its check has found
     example: str = ""  #: function, error and θ of the first failure
 
     def add(self, name: str, error: BaseException, where: str) -> None:
@@ -44,7 +48,17 @@ class Failures:
         """Failures that have been counted elsewhere."""
         self.n_calls += more.n_calls
         self.n_failed += more.n_failed
+        self.charge(more.n_likelihoods)
         self.example = self.example or more.example
+
+    def charge(self, n: int) -> None:
+        """More evaluations of the log likelihood; CallLimitError where they are too many."""
+        self.n_likelihoods += n
+        if self.n_likelihoods > self.max_likelihoods:
+            raise CallLimitError(
+                f"log_likelihood would be evaluated {self.n_likelihoods} times and more, which max_calls "
+                "does not allow: nothing has changed"
+            )
 
     def plus(self, other: "Failures") -> "Failures":
         """Both counts."""

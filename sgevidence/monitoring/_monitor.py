@@ -7,10 +7,10 @@ from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d
 
 from .._compat import Interval, StrOptions, fit_context
-from ..estimators import all_or_nothing, refuse_unreadable
+from ..estimators import all_or_nothing, refuse_unreadable, validated
 from ..exceptions import EvidenceWarning
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes
@@ -228,16 +228,16 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
     def _validate(self, X, y, watch: RowWatch | ChunkWatch, reset: bool):
         """Copies of the rows: the caller may go on using the buffers."""
         if isinstance(watch, ChunkWatch):
-            X = validate_data(self, X, reset=reset, dtype=np.float64, order="C", copy=True)
+            X = validated(self, X, reset=reset, order="C", copy=True)
             return X, None if y is None else column_or_1d(y, warn=True).copy()
         if not watch.model.needs_y:
-            return validate_data(self, X, reset=reset, dtype=np.float64, order="C", copy=True), None
+            return validated(self, X, reset=reset, order="C", copy=True), None
         if y is None:
             raise ValueError(
                 f"{type(watch.model).__name__} is a model of y given X: requires y to be passed, "
                 "but the target y is None"
             )
-        X, y = validate_data(self, X, y, reset=reset, dtype=np.float64, order="C", copy=True, y_numeric=True)
+        X, y = validated(self, X, y, reset=reset, order="C", copy=True, y_numeric=True)
         return X, y.astype(np.float64)
 
     def _store(self, watch: RowWatch | ChunkWatch, found: Watched, n_rows: int, reset: bool) -> None:

@@ -194,14 +194,14 @@ class OnlineSampler(Sampler):
         list of Doubt
         """
         answered = getattr(state, "answered", Answered())
-        more = self._own_doubts(records)
+        more = self._own_doubts(state, records)
         return [
             *doubts_of_mixture(model, answered, getattr(state, "n", np.nan)),
             *doubts_of_records(records, self),
             *more,
         ]
 
-    def _own_doubts(self, records: list[ChunkRecord]) -> list[Doubt]:
+    def _own_doubts(self, state: Any, records: list[ChunkRecord]) -> list[Doubt]:
         """Doubts of this sampler alone."""
         return []
 

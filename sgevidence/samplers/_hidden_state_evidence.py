@@ -15,6 +15,7 @@ from ..history import Rows
 from ..mixtures import hidden_state_evidence, why_no_evidence
 from ..models import HiddenMarkovModel
 from ..particles import Weights
+from ..targets import Doubt
 from ._base import OnlineSampler, Progress
 from ._records import ChunkRecord
 
@@ -34,7 +35,7 @@ class SequenceState(NamedTuple):
     log_evidence: float
     log_evidence_std: float
     in_use: np.ndarray  #: p(1 … K states have rows), when all rows were last answered for
-    doubt: str | None = None
+    doubt: Doubt | None = None
 
     @property
     def n_rows(self) -> int:
@@ -82,6 +83,9 @@ class HiddenStateEvidence(OnlineSampler):
         )
         progress.chunk(record, before.n_rows)
         return state, [record]
+
+    def _own_doubts(self, state: SequenceState, records: list[ChunkRecord]) -> list[Doubt]:
+        return [] if state.doubt is None else [state.doubt]
 
     def _weighed(
         self, state: SequenceState, model: HiddenMarkovModel, rows: Rows, all_rows: Rows

@@ -195,7 +195,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
             progress.chunk(records[-1], before.n_rows, is_small=True)
         return state, records
 
-    def _own_doubts(self, records: list[ChunkRecord]) -> list[Doubt]:
+    def _own_doubts(self, state: SequentialState, records: list[ChunkRecord]) -> list[Doubt]:
         if min((r.ess for r in records), default=np.inf) >= MIN_CHUNK_ESS:
             return []
         return [

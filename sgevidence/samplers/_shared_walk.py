@@ -37,7 +37,11 @@ class SharedWalk:
         family, a, X, weight = model.family, model.weight_concentration, rows.X, rows.weight
         for one in self.known:
             same = one.family == family and one.concentration == a and len(one.rows) == len(rows)
-            same = same and np.array_equal(one.rows.X, X) and np.array_equal(one.rows.weight, weight)
+            same = (
+                same
+                and np.array_equal(one.rows.X, X, equal_nan=True)
+                and np.array_equal(one.rows.weight, weight)
+            )
             if same and model.n_components <= one.strata.n_components:
                 return one.strata
         K = max(k for k in (*self.numbers, model.n_components) if is_affordable(family, X, k, weight))

@@ -20,6 +20,9 @@ from ._shared_walk import is_known, mixture_strata
 #: Growth of the rows since a mixture's proposal was asked, from which it is asked first: it finds groups of
 #: which no particle knows.
 GROWTH = 1.25
+#: Parameters of a model with effects up to which rows left behind are a quadratic: it takes as many gradients
+#: of all rows, and levels that are integrated one by one need none.
+MAX_ANCHORED = 100
 
 
 def crossing_of(
@@ -27,6 +30,8 @@ def crossing_of(
 ) -> Crossing:
     """The ways across a chunk that a model has."""
     way = None if asked is None else from_all_rows(model, asked, anneal.n_particles)
+    if isinstance(model, EffectsModel) and model.n_params > MAX_ANCHORED:
+        escort = None
     return Crossing(anneal, escort, search, way)
 
 

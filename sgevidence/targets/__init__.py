@@ -4,6 +4,7 @@ from ._anchoring import STRAY, anchored_at_mode, gaussian
 from ._answer import Answer, ComponentEvidence, Declined, Doubt, exact_answer
 from ._bridge import Estimate, bridge, cross_fitted, importance
 from ._cross_fitted_bridge import cross_fitted_bridge
+from ._cubature import MAX_PARAMETERS
 from ._folded import FoldsDoNotSuffice, folded_answer
 from ._folded_modes import folded_modes_answer
 from ._importance import importance_draws
@@ -23,9 +24,9 @@ from ._sampling_error import (
     surrogate_spread,
 )
 from ._target import Likelihood, Target, of_history, sampled
-from ._unlike_sample import unlike_sample
 
 __all__ = [
+    "MAX_PARAMETERS",
     "STRAY",
     "TOO_NOISY",
     "Answer",
@@ -66,5 +67,4 @@ __all__ = [
     "sampled",
     "rows_enough",
     "surrogate_spread",
-    "unlike_sample",
 ]

@@ -11,6 +11,7 @@ import numpy as np
 from ..history import Rows
 from ..models import Model
 from ._answer import Answer, Declined, exact_answer
+from ._cubature import MAX_PARAMETERS, cubature_answer
 from ._log_concave import log_concave_answer
 from ._one_mode import one_mode_answer
 
@@ -24,4 +25,7 @@ def proposal(model: Model) -> Answers | None:
         return lambda model, rows, rng, size: exact_answer(model, model.sums(rows), rng, size)
     if model.is_log_concave:
         return log_concave_answer
-    return one_mode_answer if model.n_mode_checks else None
+    if model.n_mode_checks:
+        return one_mode_answer
+    is_small = model.has_normal_coordinates and model.n_params <= MAX_PARAMETERS
+    return cubature_answer if is_small else None

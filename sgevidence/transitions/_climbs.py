@@ -1,10 +1,19 @@
-"""Climbs of the posterior from outside: from draws of the prior, from particles, from points known before.
+r"""Climbs of the posterior from outside: from draws of the prior, from particles, from points known before.
 
 Only points that are better than those next to them are climbed from, and then what stands out of the maxima
-found (:mod:`._local_probes`).  A climb ends at a maximum, or at a wall, where the density jumps.  A mode that
-is not yet a maximum has outposts, the best draws here and there: they tell later when it has become one.
+found.  A climb ends at a maximum, or at a wall, where the density jumps.  A mode that is not yet a maximum
+has outposts, the best draws here and there: they tell later when it has become one.
 
-Symbols: ``a, P`` = maximum and precision.
+A narrow peak inside a wide one has the slope of the wide one but for its own few widths.  Climbs from outside
+pass it by, and end at the maximum of the wide one, or on its own shoulder.  So the likelihood is climbed by
+itself from there: where it peaks twice in one place the prior moves the wide peak, not the narrow one.  And a
+maximum is looked around, in all directions and nearer and nearer:
+
+    x = log f(a + s L z) − log f(a) + ½ s² |z|²,    L Lᵀ = P⁻¹,    z ~ N(0, I),    s = ½, ¼, …
+
+which is zero for a Gaussian, and of the order s³ for another posterior of one scale.
+
+Symbols: ``a, P`` = end of a climb and precision there, ``x`` = excess, nats.
 """
 
 from typing import NamedTuple
@@ -17,15 +26,20 @@ from ..history import Rows
 from ..models import Model
 from ..targets import Likelihood, Target, find_mode
 from ._base import State
-from ._local_probes import likelier, outstanding
 from ._mode_search import SAME, Mode, ModeSearch, some
 
 #: Draws of the prior, and particles, that are looked at; how many are climbed from.
 N_TRIED, N_CLIMBED = 1000, 6
 #: Outposts, and how far they are apart, as a part of the width of the prior.
-N_OUTPOSTS, APART = 24, 0.1
+N_OUTPOSTS, OUTPOST_GAP_WIDTHS = 24, 0.1
 #: Mass of a Gaussian that the region around a maximum leaves outside.
 OUTSIDE = 1e-4
+#: Rows that count so many times are nearly all likelihood; Newton steps that are taken on it.
+LIKELIHOOD, STEPS = 100.0, 5
+#: Directions, and how near.
+N_DIRECTIONS, SCALES = 256, 0.5 ** np.arange(1, 6)
+#: x from which a point is something else: no skewness makes as much at half a width.
+OUTSTANDING = 3.0
 
 
 class Ends(NamedTuple):
@@ -147,10 +161,32 @@ def peaks(theta: np.ndarray, value: np.ndarray, n: int = N_CLIMBED) -> np.ndarra
 
 
 def _outposts(theta: np.ndarray, value: np.ndarray, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The best points that are APART from each other, and how far below the best they are."""
+    """The best points that are apart from each other, and how far below the best they are."""
     widths, left = theta / (np.std(prior, axis=0) + 1e-300), np.argsort(-value)
     kept: list[int] = []
     while len(left) and len(kept) < N_OUTPOSTS:
         kept.append(int(left[0]))
-        left = left[np.sum((widths[left] - widths[kept[-1]]) ** 2, axis=1) > APART**2 * theta.shape[1]]
+        left = left[
+            np.sum((widths[left] - widths[kept[-1]]) ** 2, axis=1) > OUTPOST_GAP_WIDTHS**2 * theta.shape[1]
+        ]
     return theta[kept], value.max(initial=-np.inf) - value[kept]
+
+
+def likelier(model: Model, rows: Rows, a: np.ndarray) -> np.ndarray:
+    """A point next to a (d,) where the likelihood alone is higher, (d,)."""
+    with np.errstate(all="ignore"):
+        return find_mode(Target(model, Likelihood(rows.scaled(LIKELIHOOD))), a, STEPS)[0]
+
+
+def outstanding(target: Target, a: np.ndarray, P: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The point that stands out most from the Gaussian about a maximum, if any does, (0 or 1, d)."""
+    z = rng.standard_normal((N_DIRECTIONS, len(a)))
+    width, V = np.linalg.eigh(P)
+    u = (z / np.sqrt(np.maximum(width, 1e-300))) @ V.T  # P may be singular, but for rounding
+    theta = (a + SCALES[:, None, None] * u).reshape(-1, len(a))
+    expected = target.value(a[None])[0] - 0.5 * np.outer(SCALES**2, np.sum(z**2, axis=1)).ravel()
+    with np.errstate(all="ignore"):
+        excess = target.value(theta) - expected
+    excess = np.where(np.isfinite(excess), excess, -np.inf)
+    most = int(np.argmax(excess))
+    return theta[most : most + 1] if excess[most] > OUTSTANDING else theta[:0]

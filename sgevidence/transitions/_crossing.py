@@ -19,7 +19,7 @@ from ..targets import TOO_NOISY, Path, anchored_at_mode
 from ._anneal import Anneal
 from ._base import Offer, State, Step, Streams, Transition, check_rows
 from ._confirm import confirmed, is_due
-from ._escort import Escort
+from ._escort import Escort, MapEscort
 from ._from_folds import FromFolds
 from ._from_proposal import FromProposal
 from ._missed_modes import MissedModes
@@ -32,7 +32,7 @@ from ._two_sided_escort import Rejuvenate, TwoSidedEscort
 
 #: Standard errors, and nats, by which what is offered must exceed what particles claim; or how much larger
 #: their error bar must be.
-SIGNIFICANT, CLEAR, BLUNTER = 3.0, 0.5, 3.0
+MIN_OFFER_STD, MIN_OFFER_NATS, MIN_STD_RATIO = 3.0, 0.5, 3.0
 
 
 class Plan(NamedTuple):
@@ -54,7 +54,7 @@ class Crossing(NamedTuple):
         """Transitions that may carry the cloud across the chunk, in the order in which they are tried."""
         anneal, search, asked = self.anneal, self.mode_search, self.from_all_rows
         survey = PriorSurvey(anneal)
-        escort = None if self.escort is None else TwoSidedEscort(anneal, self.escort)
+        escort = None if self.escort is None else TwoSidedEscort(anneal, MapEscort(self.escort))
         first = asked is not None and asked.comes_first(state, path)
         modes = None
         if search is not None and modes_are_due(search, path):
@@ -79,26 +79,9 @@ class Crossing(NamedTuple):
 
         ``is_last`` says that the rows of the call end with the chunk.
         """
-        (ways, looks), infos = self.plan(state, path, rng), []
-        if not isinstance(ways[0], PriorSurvey):  # which knows more points that may explain the rows
-            check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
-        state = state._replace(adaptation=state.adaptation._replace(sample_noise=np.nan, map_is=""))
-        before = state
-        for way in ways:
-            step = way(state, path, rng)
-            state = step.state
-            infos.append(step.info)
-            if step.crossed:
-                break
-            path = path.with_leverage(state.cloud.some(N_DRAWS))
-        if self.from_all_rows is not None and self.from_all_rows.knows_more(state, path):
-            asked = self.from_all_rows(before, path, rng)
-            infos.append(asked.info)
-            offered = asked.state.offered or state.offered
-            step = asked if asked.crossed else step._replace(state=state._replace(offered=offered))
-        state = step.state.foreseen(before, path)
-        spent = state.adaptation.checks.spent + sum(map(cost, infos))
-        state = state._replace(adaptation=state.adaptation.checked(spent=spent))
+        ways, looks = self.plan(state, path, rng)
+        step, path, infos = self.across(ways, state, path, rng)
+        state = step.state
         may_test = is_last and self.from_all_rows is not None and state.answered.n != path.n
         allowed = effort(state, path) if may_test else None
         due = may_test and is_due(state, path, self.anneal)
@@ -119,6 +102,32 @@ class Crossing(NamedTuple):
             step = sharpened(step, path, rng, allowed)
         infos += [step.info] if due or allowed else []
         return self._committed(step, path, rng), infos
+
+    def across(
+        self, ways: list[Transition], state: State, path: Path, rng: Streams
+    ) -> tuple[Step, Path, list[Any]]:
+        """The step of the first way that crosses, the path with what was learnt of it, and all infos."""
+        infos = []
+        if not isinstance(ways[0], PriorSurvey):  # which knows more points that may explain the rows
+            check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
+        state = state._replace(adaptation=state.adaptation._replace(sample_noise=np.nan, map_is=""))
+        before = state
+        for way in ways:
+            step = way(state, path, rng)
+            state = step.state
+            infos.append(step.info)
+            if step.crossed:
+                break
+            path = path.with_leverage(state.cloud.some(N_DRAWS))
+        if self.from_all_rows is not None and self.from_all_rows.knows_more(state, path):
+            asked = self.from_all_rows(before, path, rng)
+            infos.append(asked.info)
+            offered = asked.state.offered or state.offered
+            step = asked if asked.crossed else step._replace(state=state._replace(offered=offered))
+        state = step.state.foreseen(before, path)
+        spent = state.adaptation.checks.spent + sum(map(cost, infos))
+        state = state._replace(adaptation=state.adaptation.checked(spent=spent))
+        return step._replace(state=state), path, infos
 
     def at_once(
         self, state: State, model: Model, rows: Rows | FoldedRows, rng: Streams
@@ -160,8 +169,8 @@ def is_better(offered: Offer, cloud: Cloud) -> bool:
     too little.
     """
     std = np.hypot(offered.cloud.log_evidence_std, cloud.log_evidence_std)
-    exceeds = offered.cloud.log_evidence - cloud.log_evidence > max(SIGNIFICANT * std, CLEAR)
-    return bool(exceeds or cloud.log_evidence_std > BLUNTER * offered.cloud.log_evidence_std)
+    exceeds = offered.cloud.log_evidence - cloud.log_evidence > max(MIN_OFFER_STD * std, MIN_OFFER_NATS)
+    return bool(exceeds or cloud.log_evidence_std > MIN_STD_RATIO * offered.cloud.log_evidence_std)
 
 
 def _or_offered(step: Step, offered: Offer | None, infos: list[Any]) -> Step:

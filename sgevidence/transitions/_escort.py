@@ -24,7 +24,10 @@ from ..models import Model
 from ..particles import EVEN, AffineMap, Cloud, Weights
 from ..targets import STRAY, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
 from ._base import Moved, State, Step, Streams
-from ._map_check import MapCheck
+
+#: Nats of excess where one particle is all of it, of which a standard error knows nothing: whatever the
+#: weights, a mean exceeds what it estimates by so much once in a thousand times at most (Markov).
+MAX_CHANCE_NATS = 7.0
 
 
 class Carried(NamedTuple):
@@ -133,37 +136,61 @@ class Escort(BaseEstimator):
         self.whole_rows = whole_rows
         self.max_noise = max_noise
 
+
+class MapCheck(NamedTuple):
+    """Whether a map leaves mass behind: evidence without it is hardly ever much too high (Eq. 3.10).
+
+    Few particles make the most of plain weights.  Their mean may then exceed by more than three of its
+    standard errors, which know nothing of the tail: Pr[x ≥ a] ≤ e^{−a} is all that is certain, whatever the
+    weights.  Between the two another cloud decides: this one was noticed for its high weights.
+    """
+
+    excess: float  #: x = log Σ_i W_i p(y_n | θ_i) − log Ẑ_T, nats
+    std: float
+    ess: float  #: of the plain weights, a number of particles
+
+    @classmethod
+    def of(cls, plain: Weights, carried: Weights, claimed: float) -> "MapCheck":
+        """From the weights without and with the map; ``claimed`` is the log of the latter's mean."""
+        if plain.ess == 0.0:
+            return cls(-np.inf, 0.0, 0.0)
+        std = np.sqrt(plain.relative_variance + carried.relative_variance)
+        return cls(plain.log_mean - claimed, float(std), plain.ess)
+
+    def is_too_much(self, max_excess: float) -> bool:
+        """More than ``max_excess`` standard errors, and than one particle may make of it."""
+        return self.ess > 0.0 and self.excess > max(max_excess * self.std, MAX_CHANCE_NATS / self.ess)
+
+    def may_be_chance(self, max_excess: float) -> bool:
+        """Whether it is not more than both of them together, nor than is ever seen."""
+        return self.ess > 0.0 and self.excess < min(
+            max_excess * self.std + MAX_CHANCE_NATS / self.ess, MAX_CHANCE_NATS
+        )
+
+
+class MapEscort(NamedTuple):
+    """The map of a cloud, by the settings of an :class:`Escort`."""
+
+    by: Escort
+
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         """Take the map over the whole chunk, if its weights are even enough and better than plain ones."""
         return self.taken(self.carried(path, state.theta, rng.rows), state, path, rng)
 
     def taken(self, carried: Carried | None, state: State, path: Path, rng: Streams) -> Step:
-        """The step to what the map proposes, or one that declines it.
-
-        Parameters
-        ----------
-        carried : Carried or None
-            The map of this state's cloud.
-        state : State
-        path : Path
-        rng : Streams
-
-        Returns
-        -------
-        Step
-        """
+        """The step to what the map proposes, or one that declines it."""
         if carried is None:
             return Step(state, Escorted(), crossed=False)
         cloud, cost = state.cloud, 2.0 * state.cloud.M * len(path.chunk)
         inside = path.model.is_canonical(carried.theta, path.memory.labels)
         weights = cloud.weights.add(np.where(inside, carried.increment, -np.inf))
         plain = 0.0 if state.ell is None else cloud.weights.add(state.ell).ess
-        least = self.min_ess ** (2 if cloud.is_even else 1) * cloud.M
-        lost = inside.mean() < 1 - self.max_lost or weights.ess < max(least, plain)
-        lost = lost or narrowest(cloud, carried.P) < self.min_width
+        least = self.by.min_ess ** (2 if cloud.is_even else 1) * cloud.M
+        lost = inside.mean() < 1 - self.by.max_lost or weights.ess < max(least, plain)
+        lost = lost or narrowest(cloud, carried.P) < self.by.min_width
         left = None if lost else self._map_check(state, path, carried, weights, rng.rows)
-        if left is None or left.is_too_much(self.max_excess):
-            if left is not None and left.may_be_chance(self.max_excess):
+        if left is None or left.is_too_much(self.by.max_excess):
+            if left is not None and left.may_be_chance(self.by.max_excess):
                 state = state._replace(adaptation=state.adaptation._replace(map_is="disputed"))
             return Step(state, Escorted(n_escorts_refused=1, n_likelihoods=cost), crossed=False)
         is_even = weights.ess >= EVEN * cloud.weights.ess
@@ -177,19 +204,7 @@ class Escort(BaseEstimator):
         return Step(state._replace(cloud=cloud, adaptation=adaptation, ell=None), info, anchor=carried.anchor)
 
     def carried(self, path: Path, theta: np.ndarray, rng: np.random.Generator) -> Carried | None:
-        """The map and what it does to the weights; None where there is no Gaussian to follow.
-
-        Parameters
-        ----------
-        path : Path
-        theta : ndarray of shape (M, d)
-            The cloud, in the labelling of the memory's anchor.
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        Carried or None
-        """
+        """The map and what it does to the weights; None where there is no Gaussian to follow."""
         model, memory, chunk, _ = path
         if memory.anchor is None:
             return None
@@ -214,21 +229,7 @@ class Escort(BaseEstimator):
     def returned(
         self, carried: Carried, path: Path, theta: np.ndarray, rng: np.random.Generator
     ) -> np.ndarray:
-        """Increments of the log-weights of particles that the map would have taken to θ.
-
-        Parameters
-        ----------
-        carried : Carried
-        path : Path
-        theta : ndarray of shape (M, d)
-            In the labelling of the memory's anchor.
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        ndarray of shape (M,)
-            +∞ where the map comes from no particle of that labelling.
-        """
+        """Increments of the log-weights of particles that the map would have taken to θ."""
         before = carried.T.inverse(theta)
         increment = self._increment(path, carried.chunk, before, theta, carried.T, rng)[0]
         return np.where(path.model.is_canonical(before, path.memory.labels), increment, np.inf)
@@ -261,29 +262,15 @@ class Escort(BaseEstimator):
         if state.ell is not None:
             plain = cloud.weights.add(state.ell)
         else:  # as few particles in proportion to their weights, which then are even
-            theta = cloud.some(self.n_probes)
+            theta = cloud.some(self.by.n_probes)
             plain = Weights(self.sum(path.model, lambda L: L(theta), carried.chunk, rng).value)
             claimed -= cloud.weights.log_mean
         return MapCheck.of(plain, weights, claimed)
 
     def sum(self, model: Model, of: Callable, memory: Memory, rng: np.random.Generator) -> SampleEstimate:
-        """A function of the log likelihood of rows, from their anchor and as few of them as will do.
-
-        Parameters
-        ----------
-        model : Model
-        of : callable
-            Takes the log likelihood, itself a function of θ (M, d).
-        memory : Memory
-            The rows.
-        rng : numpy.random.Generator
-
-        Returns
-        -------
-        SampleEstimate
-        """
-        sizes = {"first_rows": self.first_rows, "whole_rows": self.whole_rows}
-        return estimate(model, of, memory, rng, **sizes, noise=self.max_noise)
+        """A function of the log likelihood of rows, from their anchor and as few of them as will do."""
+        sizes = {"first_rows": self.by.first_rows, "whole_rows": self.by.whole_rows}
+        return estimate(model, of, memory, rng, **sizes, noise=self.by.max_noise)
 
 
 def narrowest(cloud: Cloud, P: np.ndarray) -> float:

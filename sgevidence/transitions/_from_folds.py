@@ -32,7 +32,7 @@ from ._unlike_rows import covering_modes
 ENGINE_ROWS, N_CLIMBED = 2000, 8
 #: Rows of the sample by which modes are sought, and the most modes that are carried to all rows: on so few
 #: the best of all rows may be far below another.
-SEARCH_ROWS, MAX_MODES = 20_000, 8
+FOLDED_SEARCH_ROWS, MAX_MODES = 20_000, 8
 
 
 class FromFolds(NamedTuple):
@@ -72,7 +72,7 @@ class FromFolds(NamedTuple):
         """Points (d,) at all modes of the sample that may count for all rows."""
         model, search = self.model, self.search
         assert search is not None
-        rows = some(sample, SEARCH_ROWS, rng.rows)
+        rows = some(sample, FOLDED_SEARCH_ROWS, rng.rows)
         if model.slots is None:
             ends = climbed(model, rows, state, search, rng.rows)
             top = max([mode.value for mode in ends.maxima], default=-np.inf)
@@ -80,7 +80,9 @@ class FromFolds(NamedTuple):
                 raise FoldsDoNotSuffice("the posterior of a sample of the rows has a wall, and no mode at it")
             found = [mode.a for mode in ends.maxima]
         else:
-            wide = wider(search, max_modes=MAX_MODES, max_climbs=2 * MAX_MODES, compare_rows=SEARCH_ROWS)
+            wide = wider(
+                search, max_modes=MAX_MODES, max_climbs=2 * MAX_MODES, compare_rows=FOLDED_SEARCH_ROWS
+            )
             found = [mode.a for mode in find_modes(wide, model, rows, rng.rows)]
             found += self._by_engine(state, rows, rng)
         return maxima_from(Target(model, Likelihood(sample)), found)[:MAX_MODES]

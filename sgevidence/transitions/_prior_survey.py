@@ -33,6 +33,7 @@ from ..particles import Cloud, Weights, ess, siblings
 from ..targets import Path
 from ._anneal import Anneal
 from ._base import State, Step, Streams, check_rows
+from ._reweight import Weighed
 
 #: Draws of the prior: of a part of 10⁻⁴ they meet ten.
 N_SURVEYED = 100_000
@@ -45,14 +46,6 @@ AFFORDABLE = 1e7
 TOGETHER = 1000
 #: Numbers in all draws that are held at a time: 64 MB.
 MAX_NUMBERS = 8_000_000
-
-
-class Surveyed(NamedTuple):
-    """Draws of the prior that were looked at."""
-
-    n_likelihoods: float = 0.0
-    ess: float = np.inf
-    lambdas: tuple = ()
 
 
 class PriorSurvey(NamedTuple):
@@ -84,11 +77,11 @@ class PriorSurvey(NamedTuple):
         state = state._replace(adaptation=state.adaptation._replace(alike=alike))
         weighted = cloud.weighted(ell)
         if scheme is None or cloud.M == M or weighted.weights.ess < M:
-            return Step(state._replace(cloud=cloud, ell=ell), Surveyed(cost), crossed=False)
+            return Step(state._replace(cloud=cloud, ell=ell), Weighed(cost), crossed=False)
         parents = scheme(weighted.W, rng.resampling, M)
         family = siblings(parents, weighted.log_evidence_std**2)
         cloud = Cloud(cloud.theta[parents], Weights.ones(M), weighted.log_evidence, family)
-        return Step(state._replace(cloud=cloud, ell=None), Surveyed(cost, weighted.weights.ess, (1.0,)))
+        return Step(state._replace(cloud=cloud, ell=None), Weighed(cost, weighted.weights.ess, (1.0,)))
 
     def n_draws(self, ell: np.ndarray, path: Path) -> int:
         """N, by what annealing M particles of these ℓ (M,) would cost."""

@@ -15,7 +15,7 @@ from ._base import State, Step, Streams
 
 
 class Weighed(NamedTuple):
-    """Rows that weigh on the cloud, as they are."""
+    """Rows that weigh on the cloud as they are, or on draws of the prior."""
 
     n_likelihoods: float = 0.0
     ess: float = np.inf

@@ -23,6 +23,8 @@ from ._base import State, Step, Streams
 
 #: Part of what was spent since it was last done that it may cost, in gradients.
 MAX_COST = 0.5
+#: Standard error of an annealed answer, nats, from which it may cost more, and that part of what was spent.
+BLUNT, MAX_COST_OF_BLUNT = 0.05, 2.0
 #: Gradients that a likelihood costs: a third by its operations, half of that in the large blocks of a survey.
 LIKELIHOOD_COST = 1 / 6
 #: Chains of a half: at most, at least, and at least for each parameter, whose covariance they are to tell.
@@ -76,7 +78,8 @@ def effort(state: State, path: Path) -> Effort | None:
         return None
     if not state.log_evidence_std > SHARP_ENOUGH:
         return None
-    affordable = MAX_COST * state.adaptation.checks.spent / (2 * max(path.n_at_hand, 1))  # in each half
+    part = MAX_COST if state.log_evidence_std < BLUNT else MAX_COST_OF_BLUNT
+    affordable = part * state.adaptation.checks.spent / (2 * max(path.n_at_hand, 1))  # in each half
     for_particles = -(-state.cloud.M // (2 * DRAWS_PER_CHAIN))
     least = max(MIN_CHAINS, MIN_CHAINS_PER_PARAMETER * model.n_params, for_particles)
     n_chains = int(min(max(affordable / ENOUGH_GRADIENTS, least), MAX_CHAINS))

@@ -34,7 +34,7 @@ import numpy as np
 from ..targets import Path, bridge
 from ._anneal import Anneal
 from ._base import State, Step, Streams
-from ._escort import Escort
+from ._escort import MapEscort
 
 #: Share of the draws of the new posterior from which the map leads back to where the cloud was.
 MET = 0.5
@@ -50,7 +50,7 @@ class TwoSidedEscort(NamedTuple):
     """The escort, with a move after it and the way back where its weights are not even."""
 
     anneal: Anneal
-    escort: Escort
+    escort: MapEscort
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         carried = self.escort.carried(path, state.theta, rng.rows)

@@ -102,7 +102,10 @@ def test_covariances_and_a_picture(run, table, path, tmp_path):
     "words, message",
     [
         (["--target", "z", "--features", "a"], "rows.csv: no column 'z'"),
-        (["--target", "y"], "rows.csv.*invalid value '(yes|no)'"),
+        (
+            ["--target", "y"],
+            "rows.csv: column 'kind' has text, '(yes|no)' in row 0 .*of --features.*--factor kind$",
+        ),
         ([], "give either --target"),
         (["--mixture", "1", "--target", "y", "--features", "a"], "give either --target"),
         (["--mixture", "3-1", "--features", "a"], "--mixture 3-1: give numbers of components"),
@@ -148,7 +151,11 @@ def test_watch_declares_what_the_monitor_does(run, rng):
     "text, message",
     [
         ("1\n2\nx\n", "standard input, line 3, column 1: 'x' is no finite number"),
-        ("1 2\n1,nan\n", "standard input, line 2, column 2: 'nan' is no finite number"),
+        (
+            "1 2\n1,nan\n",
+            "standard input, line 2, column 2: 'nan' is no finite number; columns that are, "
+            "are named by --column",
+        ),
         ("a b\n1;2\n\n3\n", "standard input, line 4: 1 numbers, the lines before have 2"),
     ],
 )

@@ -16,6 +16,7 @@ import sgevidence
 from sgevidence import (
     SGAIS,
     BayesianGLM,
+    BayesianHMM,
     BayesianLinearRegression,
     CoefficientsDisplay,
     ComparisonDisplay,
@@ -32,6 +33,7 @@ from sgevidence import (
     RunDisplay,
     Smooth,
     SmoothDisplay,
+    StatesDisplay,
     SurpriseDisplay,
     SurvivalDisplay,
     WeightsDisplay,
@@ -127,6 +129,7 @@ def test_every_display_has_a_name_of_its_own_and_an_axis(averager, linear, with_
         MixtureDisplay.from_estimator(averager.named_estimators_["K=2"], X),
         CoefficientsDisplay.from_estimator(linear),
         WeightsDisplay.from_estimator(averager),
+        StatesDisplay.from_estimator(BayesianHMM(random_state=0).fit(X[:, :1]), X[:, :1]),
         SurvivalDisplay.from_estimator(*regression_of_times()),
         PredictiveCheckDisplay.from_estimator(linear, *data("linear"), random_state=0, n_draws=300),
         InclusionProbabilitiesDisplay.from_estimator(EvidenceFeatureSelector().fit(*data("linear"))),
@@ -383,6 +386,20 @@ def test_inclusion_probabilities_are_bars():
     assert [t.get_text() for t in display.ax_.get_yticklabels()] == ["x0", "x1", "x2", "x3"]
     with pytest.raises(NotFittedError):
         InclusionProbabilitiesDisplay.from_estimator(EvidenceFeatureSelector())
+
+
+def test_states_of_sequences():
+    X = np.repeat(["a", "b", "a", "b"], 8)[:, None]
+    model = BayesianHMM(2, emission="categorical", random_state=0).fit(X, lengths=[16, 16])
+    _, pair = plt.subplots(2)
+    display = StatesDisplay.from_estimator(model, X, lengths=[16, 16], ax=pair)
+    assert (display.ax_series_, display.ax_) == tuple(pair)
+    assert display.series.tolist() == np.repeat([0.0, 1.0, 0.0, 1.0], 8).tolist()
+    np.testing.assert_allclose(display.probabilities, model.predict_proba(X, lengths=[16, 16]))
+    assert display.starts.tolist() == [16]
+    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["state 0", "state 1"]
+    with pytest.raises(TypeError, match="StatesDisplay draws a fitted estimator with transition_matrix_"):
+        StatesDisplay.from_estimator(3, X)
 
 
 @pytest.mark.parametrize("wrong, got", [([1], "got list: "), ({"a": 1}, "got dict: "), (3, "got int$")])

@@ -7,7 +7,18 @@ from data_of_r import COLOUR, CYL, DOSE, HP, MPG, PUZZLES, SHAPE, SOLVER, SUPP, 
 from mutants import broken
 from scipy.special import logsumexp
 
-from sgevidence import BayesianLinearRegression, Factor, Group, Interaction, compare
+from sgevidence import (
+    AIS,
+    SGAIS,
+    BayesianLinearRegression,
+    Exact,
+    Factor,
+    Group,
+    HarmonicMean,
+    Interaction,
+    NestedSampling,
+    compare,
+)
 from sgevidence.effects import JZSPosterior
 from sgevidence.exceptions import DivergenceError
 from sgevidence.hypothesis_tests import anova
@@ -143,6 +154,14 @@ def test_anova_with_subjects():
     found = anova(PUZZLES, {"shape": SHAPE, "colour": COLOUR}, subjects=SOLVER)
     np.testing.assert_allclose(found["log_bayes_factor"], [1.0525, 1.0525, 2.4756, 1.485], atol=0.01)
     assert (found["log_bayes_factor_std"] < 0.01).all()
+
+
+def test_samplers_that_ask_for_a_prior_are_refused():
+    for sampler in (AIS(n_particles=20), NestedSampling(), HarmonicMean(), SGAIS(proposal=None)):
+        with pytest.raises(TypeError, match="improper"):
+            jzs("seconds ~ shape", HAYS, sampler=sampler)
+    exact, default = (jzs("seconds ~ shape", HAYS, sampler=sampler) for sampler in (Exact(), None))
+    assert exact.log_evidence_ == default.log_evidence_ == default.evidence_path_["log_evidence"][-1]
 
 
 def test_scales_that_jzs_has_not_are_refused():

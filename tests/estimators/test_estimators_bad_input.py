@@ -30,12 +30,15 @@ from scipy.stats import norm
 from sgevidence import (
     AIS,
     SGAIS,
+    BayesianGLM,
+    BayesianLinearRegression,
     DivergenceError,
     EvidenceFeatureSelector,
     EvidenceModelAverager,
     EvidenceWarning,
     Laplace,
 )
+from sgevidence.effects import Factor, Smooth
 from sgevidence.models import Model
 
 N = 40
@@ -75,12 +78,20 @@ OF_TARGETS = {
     "inf in y": ("y contains infinity", dict(y=lambda d: spoilt(d["y"], np.inf))),
     "too few targets": ("inconsistent numbers of samples", dict(y=lambda d: d["y"][1:])),
 }
-CASES = [(kind, *case) for kind in KINDS for case in EVERY_KIND.values()] + [
-    (kind, *case) for kind in WITH_TARGETS for case in OF_TARGETS.values()
-]
-CASE_IDS = [f"{kind}-{name}" for kind in KINDS for name in EVERY_KIND] + [
-    f"{kind}-{name}" for kind in WITH_TARGETS for name in OF_TARGETS
-]
+#: Mixtures take cells that are missing.
+TAKES_GAPS = {"gmm"}
+CASES = [
+    (kind, *case)
+    for kind in KINDS
+    for name, case in EVERY_KIND.items()
+    if not (kind in TAKES_GAPS and name == "nan in X")
+] + [(kind, *case) for kind in WITH_TARGETS for case in OF_TARGETS.values()]
+CASE_IDS = [
+    f"{kind}-{name}"
+    for kind in KINDS
+    for name in EVERY_KIND
+    if not (kind in TAKES_GAPS and name == "nan in X")
+] + [f"{kind}-{name}" for kind in WITH_TARGETS for name in OF_TARGETS]
 
 
 @functools.cache
@@ -143,7 +154,7 @@ def test_missing_entries_among_objects(kind, value):
         return out
 
     message = "{} contains NaN or another missing value, .* in row 3"
-    names = ["X", "sample_weight"] + ["y"] * (kind in WITH_TARGETS)
+    names = ["X"] * (kind not in TAKES_GAPS) + ["sample_weight"] + ["y"] * (kind in WITH_TARGETS)
     for name, est in itertools.product(names, (estimator(kind), fitted(kind))):
         spoil = lambda d, name=name: holed(d.get(name, np.ones(N)))  # noqa: E731
         refused(est, ValueError, message.format(name), **call(kind, **{name: spoil}))
@@ -191,10 +202,10 @@ DATES = np.arange(N).astype("datetime64[D]")
 )
 def test_dates_are_no_numbers(kind, form):
     """They would be nanoseconds or days, as the container has it."""
-    message = "X has dates or durations, whose numbers depend on their unit"
+    message = r"X has dates or durations, .* in row 0 of column (0|'day'), whose numbers depend on their unit"
     refused(estimator(kind), TypeError, message, **call(kind, X=lambda d: form(d["X"])))
     if kind in WITH_TARGETS:
-        message = message.replace("X", "y")
+        message = "y has dates or durations, 1970-01-01.* in row 0, whose numbers depend on their unit"
         refused(estimator(kind), TypeError, message, **call(kind, y=lambda d: pd.Series(DATES)))
 
 
@@ -435,3 +446,71 @@ def test_weights_that_sum_to_one_are_one_row(kind, rng):
     if kind == "linear":
         selector = EvidenceFeatureSelector().fit(**call(kind), sample_weight=w / w.sum())
         assert any(words in one for one in selector.warnings_)
+
+
+NAMED = pd.DataFrame({"size": [1.0, 2.0, 3.0], "age": [4.0, 5.0, 7.0]})
+BAD_CELLS = [
+    (lambda X: X.assign(age=["4", "five", "6"]), r"to float: 'five', in row 1 of column 'age' of X"),
+    (
+        lambda X: X.assign(age=[4.0, np.nan, np.nan]),
+        r"X contains NaN in row 1 of column 'age', and in 1 more",
+    ),
+    (lambda X: X.assign(age=[4.0, 5.0, -np.inf]), r"X contains infinity in row 2 of column 'age'"),
+    (lambda X: X.assign(age=pd.array([4, None, 6], "Int64")), r"NaN.* in row 1 of column 'age'"),
+    (lambda X: X.assign(age=pd.to_datetime(["2020-01-01"] * 3)), r"2020-01-01.* in row 0 of column 'age'"),
+    (
+        lambda X: X.assign(age=[4, pd.Timestamp("2020-01-02"), 6]),
+        r"dates.* 2020-01-02.* row 1 of column 'age'",
+    ),
+    (
+        lambda X: X.assign(age=pd.Categorical(["a", "b", "a"])),
+        r"to float: 'a', in row 0 of column 'age' of X",
+    ),
+    (lambda X: X.to_numpy() * [[1], [1], [np.nan]], r"X contains NaN in row 2 of column 0"),
+    (lambda X: [[1.0, 2.0], [1.0, "x"], [1.0, 3.0]], r"to float: 'x', in row 1 of column 1 of X"),
+]
+
+
+@pytest.mark.parametrize("change, message", BAD_CELLS, ids=[words for _, words in BAD_CELLS])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_bad_cell_is_named(kind, change, message):
+    """The column and the first row, in fit, partial_fit and scores."""
+    if kind in TAKES_GAPS and "NaN" in message:
+        return
+    y = [0.0, 1.0, 2.0] if kind in WITH_TARGETS else None
+    stated = as_given(estimator(kind))
+    for method in ("fit", "partial_fit"):
+        with pytest.raises((ValueError, TypeError), match=message):
+            getattr(stated, method)(change(NAMED), y)
+
+
+def test_bad_targets_are_named():
+    for y, message in (
+        ([1.0, np.nan, 3.0], "y contains NaN in row 1: leave"),
+        ([1.0, 2.0, np.inf], "y contains infinity in row 2"),
+    ):
+        for est in (estimator("linear"), EvidenceFeatureSelector()):
+            with pytest.raises(ValueError, match=message):
+                est.fit(NAMED, np.array(y))
+    with pytest.raises(ValueError, match=r"X has values of 1e\+200, in row 1 of column 1"):
+        as_given(estimator("linear")).fit(NAMED.assign(age=[4.0, 1e200, 3.0]), [0.0, 1.0, 2.0])
+
+
+def test_columns_that_no_term_names_may_hold_anything():
+    """Those that are named are checked one by one."""
+    more = {"day": pd.to_datetime(["2020-01-01"] * 4), "note": ["a", None, "b", "c"]}
+    frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 5.0], "town": ["a", "b", "a", "b"], **more})
+    y = [1.0, 2.0, 3.0, 3.5]
+    for make in (BayesianLinearRegression, BayesianGLM):
+        alone = make(terms=[Factor("town")], columns=["x"]).fit(frame[["x", "town"]], np.round(y))
+        model = make(terms=[Factor("town")], columns=["x"]).fit(frame, np.round(y))
+        assert abs(model.log_evidence_ - alone.log_evidence_) < 0.1
+        assert np.isfinite(model.predict(frame)).all()
+        for term, words in (
+            (Smooth("day"), "column 'day' has dates or durations, 2020-01-01.* in row 0"),
+            (Factor("note"), "column 'note' has missing values, the first in row 1"),
+        ):
+            with pytest.raises((TypeError, ValueError), match=words):
+                make(terms=[term], columns=["x"]).fit(frame, np.round(y))
+        with pytest.raises(ValueError, match=r"column 'town' is not of numbers, could not convert .* 'a'"):
+            make(terms=[Factor("note")], columns=["town"]).fit(frame.fillna("c"), np.round(y))

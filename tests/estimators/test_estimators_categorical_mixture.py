@@ -129,6 +129,7 @@ def test_a_level_that_is_first_seen_later_is_refused_by_name():
         (dict(categories=[["a", "a"]]), [["a"]], "a level twice"),
         (dict(categories=[[1, 1.0]]), [[1]], "a level twice"),
         (dict(categories=[[]]), [["a"]], "is empty"),
+        (dict(categories=[0]), [["a"]], r"categories\[0\] must be a list of levels"),
         (dict(categories=[["b"]]), [["a"]], "column 0 of X has the level 'a'"),
         (dict(categories=[["a", None]], missing="ignore"), [["a"]], "missing value as a level"),
         (dict(missing="ignore"), [[None, "a"], [None, "b"]], "column 0 of X is all missing"),

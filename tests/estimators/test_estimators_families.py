@@ -342,12 +342,26 @@ OF_CLASSES = [
     "check_sample_weight_equivalence_on_dense_data",
     "check_valid_tag_types",
 ]
+OF_LEVELS = [
+    "check_classifiers_one_label",
+    "check_estimators_partial_fit_n_features",
+    "check_fit_idempotent",
+    "check_methods_subset_invariance",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_valid_tag_types",
+]
 OF_NUMBERS = ["check_regressors_no_decision_function"]
+OF_TIMES = [*OF_NUMBERS, "check_estimators_pickle", "check_methods_subset_invariance", "check_fit_idempotent"]
 
 
 @pytest.mark.parametrize(
     "family, check",
-    [*(("bernoulli", c) for c in OF_CLASSES), *(("negative_binomial", c) for c in OF_NUMBERS)],
+    [
+        *(("bernoulli", c) for c in OF_CLASSES),
+        *(("negative_binomial", c) for c in OF_NUMBERS),
+        *(("ordinal", c) for c in OF_LEVELS),
+        *(("weibull", c) for c in OF_TIMES),
+    ],
 )
 @pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
 def test_scikit_learn_check(family, check):

@@ -35,7 +35,10 @@ def fitted(kind="gaussian", K=2, X=None, lengths=None, **params):
     return model.fit(series(kind) if X is None else X, lengths=lengths)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+KINDS_TO_FIND = [pytest.param(kind, marks=[] if kind == "poisson" else [pytest.mark.slow]) for kind in KINDS]
+
+
+@pytest.mark.parametrize("kind", KINDS_TO_FIND)
 def test_two_regimes_are_found(kind):
     X = series(kind)
     one, two = (fitted(kind, K, X) for K in (1, 2))
@@ -93,6 +96,7 @@ def test_rates_have_the_mean_count_for_a_unit():
     assert fitted("poisson", X=X).log_evidence_ == pytest.approx(stated.log_evidence_, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_a_row_of_nan_is_a_step_without_observation():
     X = series()
     gap = X.copy()
@@ -109,6 +113,7 @@ def test_a_row_of_nan_is_a_step_without_observation():
     assert np.isfinite(fitted("categorical", X=levels).log_evidence_)
 
 
+@pytest.mark.slow
 def test_sequences_share_their_parameters():
     X = series("poisson")
     apart = fitted("poisson", X=X, lengths=[20, 40])
@@ -129,6 +134,7 @@ def test_log_predictive_continues_the_last_sequence():
     assert start.log_predictive(X[50:]) == pytest.approx(gain, abs=0.1)
 
 
+@pytest.mark.slow
 def test_condition_on_leaves_rows_out():
     X = series("poisson")
     left = fitted("poisson", X=X, condition_on=3)
@@ -141,6 +147,7 @@ def test_condition_on_leaves_rows_out():
     assert stream.log_evidence_ == pytest.approx(left.log_evidence_, abs=error)
 
 
+@pytest.mark.slow
 def test_regimes_or_none_is_a_comparison():
     y = series(p=1)
     search = EvidenceSearch(BayesianHMM(random_state=0), {"n_states": [1, 2, 3]}).fit(y)
@@ -151,6 +158,7 @@ def test_regimes_or_none_is_a_comparison():
     assert states.log_evidence_ > lag.log_evidence_
 
 
+@pytest.mark.slow
 def test_an_average_of_numbers_of_states():
     y = series("poisson", p=1)
     models = [(str(K), BayesianHMM(K, emission="poisson", random_state=0)) for K in (1, 2)]
@@ -158,6 +166,7 @@ def test_an_average_of_numbers_of_states():
     assert average.weights_[1] > 0.99
 
 
+@pytest.mark.slow
 def test_a_file_and_a_clone_go_on(tmp_path):
     X = series("poisson")
     model = BayesianHMM(2, emission="poisson", random_state=0).partial_fit(X[:30])
@@ -167,6 +176,7 @@ def test_a_file_and_a_clone_go_on(tmp_path):
     assert clone(model).get_params() == model.get_params()
 
 
+@pytest.mark.slow
 def test_a_check_of_a_series_sees_what_one_state_does_not_have():
     X = series(p=1)
     found = predictive_check(fitted(K=1, X=X), X, random_state=0)

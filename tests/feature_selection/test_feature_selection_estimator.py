@@ -1,15 +1,19 @@
 """Subsets of the columns of an estimator's regression: held against a fit of each, and closed forms."""
 
 import pickle
+import re
 import warnings
 from itertools import combinations
+from time import process_time
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
 from mutants import broken
 from scipy.special import gammaln, logsumexp
 from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_breast_cancer
 
 from sgevidence import (
     BayesianGLM,
@@ -23,9 +27,12 @@ from sgevidence import (
     load,
     save,
 )
-from sgevidence.feature_selection import _fits
+from sgevidence.feature_selection import _fits, _regressions
+from sgevidence.feature_selection._posterior import log_size_prior
+from sgevidence.feature_selection._shared_hessian import AtMode
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
+from sgevidence.samplers import Progress
 from sgevidence.targets import laplace_evidence
 
 #: Nothing here is tuned to a seed: any other will do.
@@ -229,3 +236,132 @@ def test_there_are_no_streams():
     with pytest.raises(AttributeError, match="has no attribute") as error:
         selector.partial_fit  # noqa: B018
     assert "fit all rows at once" in str(error.value.__cause__)
+
+
+# -- many columns: one Hessian for all flips ------------------------------------------------
+
+
+def cancer(p):
+    """Columns of breast cancer, which go up to correlations of 0.998 with each other."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    return X.iloc[:, :p], y
+
+
+def subsets_of(estimator, X, y, groups):
+    found = _regressions.Regressions(estimator, X, y, None, {}, None)
+    prior = log_size_prior("beta-binomial", len(groups))
+    return _regressions.LaplaceSubsets(found, [0], groups, prior)
+
+
+def test_flips_by_one_hessian_are_exact_where_the_posterior_is_gaussian():
+    """A known σ makes the posterior Gaussian: then the quadratic at the mode is the posterior."""
+    rng = np.random.default_rng([SEED, 5])
+    X = rng.standard_normal((40, 5)) @ rng.standard_normal((5, 5))
+    model, data = LinearModel(5, noise_std=0.7, coef_scale=1.3), Rows.of(X, X[:, 0] + 0.5)
+    groups = [np.array([1, 2]), np.array([3]), np.array([4])]
+    for state in (0, 1, 5, 7):
+        inside = np.array([0, *(j for k, g in enumerate(groups) if state >> k & 1 for j in g), 5])
+
+        def evidence(columns):
+            part = Rows.of(X[:, columns[:-1]], data.y)
+            return LinearModel(len(columns) - 1, noise_std=0.7, coef_scale=1.3).exact_log_evidence(part)
+
+        theta = np.zeros(6) + 0.1 * np.isin(np.arange(6), inside)  # anywhere: the step to the mode is in it
+        (_, g, H), (_, g0, H0) = model.derivatives(theta, data), model.prior_derivatives(theta)
+        found = AtMode(theta, g + g0, -(H + H0), -np.diag(H0)).flips(inside, groups, state)
+        for k, group in enumerate(groups):
+            other = np.array(sorted(set(inside) ^ set(group.tolist())))
+            assert found[k] == pytest.approx(evidence(other) - evidence(inside), abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    "function, right, wrong",
+    [
+        ("_put_in", "0.5 * r @ ... - half_log_det", "0.4 * r @ ... - half_log_det"),
+        ("_taken_out", "-0.5 * m @ ... - half_log_det", "-0.5 * m @ ... + half_log_det"),
+        ("flips", "self.g - self.H[:, inside] @ step", "self.g"),
+    ],
+)
+def test_broken_flips_are_seen(function, right, wrong, monkeypatch):
+    monkeypatch.setattr(AtMode, function, broken(getattr(AtMode, function), right, wrong))
+    with pytest.raises(AssertionError):
+        test_flips_by_one_hessian_are_exact_where_the_posterior_is_gaussian()
+
+
+def test_flips_of_a_logistic_regression_lead_to_its_neighbours():
+    X, y = cancer(10)
+    subsets = subsets_of(BayesianGLM("logistic"), X, y, [[j] for j in range(1, 10)])
+    assert not subsets.is_exact
+    for state in (0, 0b101010101, 0b111111111):
+        found = subsets.evidences_of_flips(state)[0]
+        exact = np.array([subsets.evidence(state ^ (1 << g))[0] for g in range(9)])
+        assert np.corrcoef(found, exact)[0, 1] > 0.95
+        near = np.abs(exact - subsets.evidence(state)[0]) < 5  # the first column of all gains 250 nats
+        assert not near.any() or np.abs(found - exact)[near].max() < 0.5
+
+
+def chains_agree(p, monkeypatch, **changes):
+    X, y = cancer(p)
+    enumerated = EvidenceFeatureSelector(BayesianGLM("logistic"), random_state=0).fit(X, y)
+    monkeypatch.setattr(_fits, "WEIGHED", 0)
+    chains = EvidenceFeatureSelector(BayesianGLM("logistic"), random_state=1).fit(X, y)
+    gap = np.abs(chains.inclusion_probabilities_ - enumerated.inclusion_probabilities_).max()
+    assert gap < 0.03 and abs(chains.log_evidence_ - enumerated.log_evidence_) < 0.05, gap
+    return chains
+
+
+@pytest.mark.slow
+def test_chains_by_shared_hessians_find_what_is_enumerated(monkeypatch):
+    """The slow road: every subset of nine columns by its own Newton steps."""
+    chains_agree(9, monkeypatch)
+
+
+@pytest.mark.nightly
+def test_thirty_columns_in_half_a_minute():
+    X, y = cancer(30)
+    start = process_time()
+    selector = EvidenceFeatureSelector(BayesianGLM("logistic"), random_state=0).fit(X, y)
+    assert process_time() - start < 30 and not selector.warnings_
+    other = EvidenceFeatureSelector(BayesianGLM("logistic"), random_state=1).fit(X, y)
+    np.testing.assert_allclose(selector.inclusion_probabilities_, other.inclusion_probabilities_, atol=0.06)
+
+
+def test_progress_and_an_interrupt(capsys, monkeypatch):
+    estimator, X, y, known = rows("poisson")
+    selector = EvidenceFeatureSelector(estimator, random_state=0, verbose=True).fit(X, y, **known)
+    assert "best subsets, log evidence" in capsys.readouterr().out
+    before = joblib.hash(vars(selector))
+
+    def interrupted(self, columns):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_regressions.Regressions, "fitted", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        selector.fit(X[:, :2], y, **known)
+    assert joblib.hash(vars(selector)) == before
+    monkeypatch.setattr(Progress.__init__, "__defaults__", (True, -1.0, None, None, 0.0))
+    with pytest.raises(KeyboardInterrupt):
+        selector.fit(X, y, **known)
+    out = capsys.readouterr().out
+    assert "search: 7 of 8 subsets" in out and "fits: 0 of 64 at most" in out
+
+
+def test_subsets_side_by_side():
+    estimator, X, y, known = rows("poisson")
+    X = pd.DataFrame(
+        X, columns=["size", "age", "a third column with a name of some length, which fills a line"]
+    )
+    selector = EvidenceFeatureSelector(estimator, random_state=0).fit(X, y, **known)
+    table = compare(selector)
+    np.testing.assert_allclose(
+        table["probability"], selector.models_["probability"].sort_values()[::-1], atol=0.02
+    )
+    assert set(table.index) == set(selector.models_.index)
+    text = str(selector.models_)
+    assert re.search(r"^size, age +2 +-\d+\.\d\d ± \S+ +0\.\d{3}$", text, re.M), text
+    assert "log evidence ± error" in text and max(map(len, text.splitlines())) <= 80
+    assert "log_prior" in str(selector.models_[["size", "log_prior"]])
+    linear = EvidenceFeatureSelector().fit(X, y)
+    assert len(compare(linear)) == 8 and "null" in str(linear.models_)
+    with pytest.raises(ValueError, match="subsets of a selector are not"):
+        compare(linear, check=(X, y))

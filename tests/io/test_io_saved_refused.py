@@ -17,6 +17,7 @@ import pytest
 from estimator_cases import data, estimator
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import Ridge
+from sklearn.pipeline import Pipeline
 
 from sgevidence import BayesianGMM, BayesianLinearRegression, SavedFileError, load, save
 
@@ -91,6 +92,17 @@ def test_other_versions_are_named(file, tmp_path):
     old = {"version": "0.0.1", "fields": {"sgevidence.history._memory.Gone": ["anchor"]}}
     refused(forged(file, path, old), "0.0.1, whose Gone")
     assert load(forged(file, path, {"version": "0.0.1"})).log_evidence_ == load(file).log_evidence_
+
+
+def test_a_parameter_that_there_was_not_yet_is_named(tmp_path):
+    """A file of an estimator from before ``units``, in an estimator or inside another."""
+    old = estimator("linear").set_params(standardize=False).fit(*data("linear"))
+    del old.units
+    for k, one in enumerate((old, Pipeline([("last", old)]))):
+        path = tmp_path / f"{k}.sge"
+        save(one, path)
+        with pytest.raises(SavedFileError, match=r"other parameters.*units"):
+            load(path)
 
 
 def test_what_is_no_file_is_left_alone(tmp_path):

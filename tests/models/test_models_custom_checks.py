@@ -43,16 +43,16 @@ def test_what_is_right_passes():
     "shape, got",
     {
         "(1, n)": (lambda ell: ell[:1], r"\(1, 100\)"),
-        "(M,)": (lambda ell: ell[:, 0], r"\(1000,\)"),
-        "(M, 1)": (lambda ell: ell[:, :1], r"\(1000, 1\)"),
+        "(M,)": (lambda ell: ell[:, 0], r"\(128,\)"),
+        "(M, 1)": (lambda ell: ell[:, :1], r"\(128, 1\)"),
         "(n,)": (lambda ell: ell[0], r"\(100,\)"),
-        "(n, M)": (lambda ell: ell.T, r"\(100, 1000\)"),
+        "(n, M)": (lambda ell: ell.T, r"\(100, 128\)"),
         "()": (lambda ell: 0.0, "a float"),
         "a list": (lambda ell: ell.tolist(), "a list"),
     }.values(),
 )
 def test_wrong_shapes_of_the_likelihood_are_refused(shape, got):
-    message = rf"log_likelihood must return the shape \(M, n\), here \(1000, 100\), but returned {got}"
+    message = rf"log_likelihood must return the shape \(M, n\), here \(128, 100\), but returned {got}"
     with pytest.raises(ValueError, match=message):
         checked(likelihood=lambda theta, X, y: shape(log_likelihood(theta, X, y)))
 
@@ -112,7 +112,7 @@ def test_what_no_density_is_at_a_draw_from_the_prior_is_refused(value):
     with pytest.raises(ValueError, match=rf"log_prior is {value} at \d+ of 2000 draws from the prior: a log"):
         checked(prior=lambda theta: sometimes(theta, log_prior(theta)[:, None])[:, 0])
     with pytest.raises(
-        ValueError, match=rf"log_likelihood is {value} at \d+ of 1000 draws .* rows \[0, 2, 5,"
+        ValueError, match=rf"log_likelihood is {value} at \d+ of 128 draws .* rows \[0, 2, 5,"
     ):
         checked(likelihood=lambda theta, X, y: sometimes(theta, log_likelihood(theta, X, y)))
 

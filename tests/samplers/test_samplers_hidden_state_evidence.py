@@ -40,6 +40,7 @@ def check_stream(K=2):
     return records
 
 
+@pytest.mark.slow
 def test_a_stream_is_the_evidence_of_all_rows():
     records = check_stream()
     assert 0 < sum(r.n_proposals for r in records) < len(records)  # some rows only weigh the draws
@@ -50,6 +51,12 @@ def test_one_state_is_exact_in_a_stream():
     state, _ = streamed(1, [1, 10, 30])
     assert state.log_evidence == pytest.approx(whole.log_evidence, abs=1e-9)
     assert state.log_evidence_std == 0.0
+
+
+def test_a_stream_of_two_calls_is_the_evidence_of_all_rows():
+    whole, (state, _) = streamed(2, [])[0], streamed(2, [40])
+    error = np.hypot(whole.log_evidence_std, state.log_evidence_std)
+    assert abs(state.log_evidence - whole.log_evidence) < 4.5 * error
 
 
 def test_the_filter_of_a_stream_is_that_of_all_rows():

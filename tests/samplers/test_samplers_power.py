@@ -9,7 +9,7 @@ from sgevidence.history import Reservoir
 from sgevidence.particles import Cloud
 from sgevidence.targets import _target
 from sgevidence.transitions import Escort, _anneal, _hmc
-from sgevidence.transitions._map_check import MapCheck
+from sgevidence.transitions._escort import MapCheck
 
 LINEAR = Sampled(5, noise_std=1.0)
 

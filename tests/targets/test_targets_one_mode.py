@@ -83,7 +83,7 @@ def test_far_columns_have_the_evidence_of_near_ones():
 
 
 def two_groups(n_many=9, n_few=3):
-    """Rows on either of two values: between them the mode of wide noise has 15 nats less."""
+    """Rows on either of two values: the mode of wide noise between them has 15 nats less."""
     y = np.r_[2 + 0.01 * RNG.standard_normal(n_many), -2 + 0.01 * RNG.standard_normal(n_few)]
     return GLMModel(1, StudentT(), fit_intercept=False, coef_scale=2.0), Rows.of(np.ones((len(y), 1)), y)
 

@@ -14,11 +14,11 @@ from sgevidence.models import LinearModel
 from sgevidence.particles import AffineMap, Cloud, Weights
 from sgevidence.targets import anchored_at_mode, gaussian
 from sgevidence.transitions import State, Streams, _escort
-from sgevidence.transitions._escort import narrowest
+from sgevidence.transitions._escort import MapEscort, narrowest
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
-ESCORT = Escort()
+ESCORT = MapEscort(Escort())
 
 
 def search_on(monkeypatch, mode_rows):
@@ -47,7 +47,7 @@ def test_large_chunk_from_a_sample(rng, monkeypatch, model):
     z = []
     for _ in range(10):
         problem = Problem(model, rng, 2400, 6000, M=20)
-        step = Escort(max_noise=0.3).carried(problem.path, problem.theta, rng)
+        step = MapEscort(Escort(max_noise=0.3)).carried(problem.path, problem.theta, rng)
         m, P = gaussian(model, problem.anchor)
         T = AffineMap.between(m, P, *gaussian(model, step.anchor))
         before, after = problem.rows[:2400], problem.rows
@@ -80,7 +80,9 @@ def test_single_precision_is_enough(rng, model):
 def test_whole_history_in_blocks(rng, model, monkeypatch):
     """A history larger than the first sample is summed block by block until nothing is left out."""
     search_on(monkeypatch, 400)
-    step = check_increment(Problem(model, rng), rng, Escort(first_rows=100, whole_rows=1, max_noise=1e-300))
+    step = check_increment(
+        Problem(model, rng), rng, MapEscort(Escort(first_rows=100, whole_rows=1, max_noise=1e-300))
+    )
     assert step.noise_var == 0.0
 
 
@@ -104,12 +106,12 @@ def test_whole_history_in_blocks(rng, model, monkeypatch):
 )
 @every_model
 def test_broken_increments_are_caught(rng, monkeypatch, model, right, wrong):
-    monkeypatch.setattr(Escort, "_increment", broken(Escort._increment, right, wrong))
+    monkeypatch.setattr(MapEscort, "_increment", broken(MapEscort._increment, right, wrong))
     with pytest.raises(AssertionError, match="increment wrong"):
         check_increment(Problem(model, rng), rng)
 
 
-def check_returned(problem, rng, returned=Escort.returned):
+def check_returned(problem, rng, returned=MapEscort.returned):
     """There and back again: the same weights, whatever the particles."""
     carried = ESCORT.carried(problem.path, problem.theta, rng)
     np.testing.assert_allclose(carried.T.inverse(carried.theta), problem.theta, atol=1e-8)
@@ -125,7 +127,7 @@ def test_the_way_back(rng, model):
 @every_model
 def test_power_of_the_way_back(rng, model):
     wrong = broken(
-        Escort.returned,
+        MapEscort.returned,
         "self._increment(path, carried.chunk, before, theta, carried.T, rng)",
         "self._increment(path, carried.chunk, theta, theta, carried.T, rng)",
     )
@@ -230,11 +232,11 @@ def test_from_even_weights_the_square_of_the_least_will_do(rng, monkeypatch, lea
     state, streams = State(Cloud.planted(problem.theta), problem.path.memory), Streams.spawned(rng)
     increment = np.where(np.arange(500) < 200, 0.0, -50.0)
     carried = ESCORT.carried(problem.path, problem.theta, rng)._replace(increment=increment)
-    monkeypatch.setattr(Escort, "carried", lambda *_: carried)
-    assert Escort(min_ess=least)(state, problem.path, streams).crossed == (least == 0.5)
+    monkeypatch.setattr(MapEscort, "carried", lambda *_: carried)
+    assert MapEscort(Escort(min_ess=least))(state, problem.path, streams).crossed == (least == 0.5)
     uneven = Weights(np.where(np.arange(500) % 5 == 0, -50.0, 0.0))
     state = state._replace(cloud=state.cloud._replace(weights=uneven))
-    assert not Escort(min_ess=least)(state, problem.path, streams).crossed
+    assert not MapEscort(Escort(min_ess=least))(state, problem.path, streams).crossed
 
 
 def test_without_an_anchor_there_is_nothing_to_follow(crossing):
@@ -253,7 +255,7 @@ def test_a_cloud_behind_a_wall_is_not_carried(rng):
         theta = mean + np.linalg.solve(np.linalg.cholesky(P).T, np.column_stack([first, phi[:, 1:]]).T).T
         state = State(Cloud.planted(theta), problem.path.memory)
         for width in (0.75, 0.0):
-            step = Escort(min_width=width, max_excess=1e9)(state, problem.path, Streams.one(rng))
+            step = MapEscort(Escort(min_width=width, max_excess=1e9))(state, problem.path, Streams.one(rng))
             taken[name, width] = step.crossed
         assert narrowest(state.cloud, P) == pytest.approx(
             {"whole": 1.0, "half": 1 - 2 / np.pi}[name], rel=0.1

@@ -10,8 +10,8 @@ from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import CustomModel
 from sgevidence.targets import Likelihood, Target, find_mode
-from sgevidence.transitions import _climbs, _local_probes
-from sgevidence.transitions._local_probes import likelier, outstanding
+from sgevidence.transitions import _climbs
+from sgevidence.transitions._climbs import likelier, outstanding
 from sgevidence.transitions._mode_search import Mode
 
 
@@ -102,7 +102,7 @@ def test_a_region_is_without_those_inside(rng):
             "_holds(model, mode, other) and _holds(model, other, mode)",
             "_holds(model, other, mode)",
         ),
-        (_local_probes, "likelier", "rows.scaled(LIKELIHOOD)", "rows"),
+        (_climbs, "likelier", "rows.scaled(LIKELIHOOD)", "rows"),
     ],
     ids=["not climbed", "counted in the slab", "the same as the slab", "with the prior"],
 )

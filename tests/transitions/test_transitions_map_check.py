@@ -9,7 +9,7 @@ from sgevidence import HMC, Escort
 from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud, Weights
 from sgevidence.transitions import Anneal, Crossing, Rejuvenate, State, Streams
-from sgevidence.transitions._map_check import MapCheck
+from sgevidence.transitions._escort import MapCheck
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 M, MODEL = 100, LinearModel(2, noise_std=1.0)

@@ -8,6 +8,7 @@ from sgevidence import HMC, Escort
 from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud, Weights
 from sgevidence.transitions import Anneal, Rejuvenate, State, Streams, TwoSidedEscort
+from sgevidence.transitions._escort import MapEscort
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 M, MODEL = 400, LinearModel(2, noise_std=1.0)
@@ -15,7 +16,7 @@ M, MODEL = 400, LinearModel(2, noise_std=1.0)
 
 def refresh():
     anneal = Anneal(HMC(), 0.5, RESAMPLING["systematic"], lambda n: M)
-    return Rejuvenate(anneal, TwoSidedEscort(anneal, Escort()))
+    return Rejuvenate(anneal, TwoSidedEscort(anneal, MapEscort(Escort())))
 
 
 def uneven(problem, rng):

@@ -128,11 +128,16 @@ def test_else_the_annealed_one_stays(monkeypatch, answer, disagreement):
 
 
 def test_it_costs_half_of_what_moves_have_cost():
-    few = module.effort(state(spent=2 * 10 * 2 * 100 * 35.0), path())
+    few = module.effort(state(std=0.04, spent=2 * 10 * 2 * 100 * 35.0), path())
     assert few.n_chains == 100 and few.n_gradients == 100 * 35.0, "in each half, of ten rows each"
     many = module.effort(state(spent=1e9), path())
     assert many.n_chains == module.MAX_CHAINS
-    assert module.effort(state(spent=2 * 10 * 2 * 100 * 29.0), path()) is None
+    assert module.effort(state(std=0.04, spent=2 * 10 * 2 * 100 * 29.0), path()) is None
+
+
+def test_a_blunt_answer_may_cost_four_times_as_much():
+    assert module.effort(state(std=0.1, spent=10 * 100 * 31.0), path()).n_gradients == 100 * 31.0
+    assert module.effort(state(std=0.1, spent=10 * 100 * 29.0), path()) is None
 
 
 def test_when_it_is_not_due():

@@ -15,10 +15,11 @@ from sgevidence.models import GLMModel
 from sgevidence.particles import RESAMPLING, Cloud, Weights, log_sum_exp
 from sgevidence.targets import Likelihood, Path, Target, find_mode
 from sgevidence.transitions import Anneal, State, Streams, TwoSidedEscort
+from sgevidence.transitions._escort import MapEscort
 
 D = 12
 MODEL = GLMModel(D, fit_intercept=False, coef_scale=3.0)
-ESCORT = Escort()
+ESCORT = MapEscort(Escort())
 SIDE = np.linspace(-35.0, 8.0, 8601)
 
 
@@ -59,7 +60,9 @@ PROBLEM = Sparse()
 
 
 def both_ways(**settings):
-    return TwoSidedEscort(Anneal(HMC(), 0.5, RESAMPLING["systematic"], lambda n: 400), Escort(**settings))
+    return TwoSidedEscort(
+        Anneal(HMC(), 0.5, RESAMPLING["systematic"], lambda n: 400), MapEscort(Escort(**settings))
+    )
 
 
 def errors(rng, call, seeds=150, **how):
@@ -81,7 +84,7 @@ def test_evidence_of_a_chunk(rng, tilt):
     error, std = errors(rng, both_ways(min_ess=0.3), tilt=tilt)
     assert abs(error.mean()) < 4 * error.std() / np.sqrt(len(error)) + 0.003
     assert error.std() < std.mean() < 0.15
-    assert error.std() < 0.6 * errors(rng, Escort(min_ess=0.3), tilt=tilt)[0].std()
+    assert error.std() < 0.6 * errors(rng, MapEscort(Escort(min_ess=0.3)), tilt=tilt)[0].std()
 
 
 @pytest.mark.parametrize(
@@ -143,7 +146,7 @@ def test_power_one_way_is_too_low(rng, monkeypatch):
 def test_a_map_from_nowhere_is_declined(rng, monkeypatch):
     """All draws of the new posterior are where the map leads from no particle."""
     monkeypatch.setattr(
-        Escort, "returned", lambda self, carried, path, theta, rng: np.full(len(theta), np.inf)
+        MapEscort, "returned", lambda self, carried, path, theta, rng: np.full(len(theta), np.inf)
     )
     step = both_ways(min_ess=0.1)(PROBLEM.state(rng), PROBLEM.path, Streams.spawned(rng))
     assert not step.crossed and step.info.n_escorts_refused == step.info.n_moves == 1

@@ -1,0 +1,124 @@
+"""States of a hidden Markov model over a sequence: the rows above, the probabilities of the states below."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._drawn import drawn
+from ._style import COLORS, axes, legend, pyplot
+
+
+class StatesDisplay:
+    """Rows of a sequence in the colours of their states, and the probabilities of the states.
+
+    Parameters
+    ----------
+    series : ndarray of shape (n_samples,)
+        One column of the rows; indices of levels of a categorical one.
+    probabilities : ndarray of shape (n_samples, n_states)
+        Probabilities of the states given all rows.
+    starts : array-like of int, default=()
+        First rows of further sequences.
+    name : str, default="series"
+        Name of the column.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes of the probabilities.
+    ax_series_ : matplotlib Axes
+        Axes of the series.
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sgevidence import BayesianHMM, StatesDisplay
+    >>> X = np.random.default_rng(0).poisson(np.repeat([1.0, 6.0, 1.0], 20))[:, None]
+    >>> model = BayesianHMM(2, emission="poisson", random_state=0).fit(X)
+    >>> StatesDisplay.from_estimator(model, X).probabilities.shape
+    (60, 2)
+    """
+
+    def __init__(
+        self, *, series: np.ndarray, probabilities: np.ndarray, starts: ArrayLike = (), name: str = "series"
+    ):
+        self.series, self.probabilities = series, probabilities
+        self.starts, self.name = np.atleast_1d(np.asarray(starts, dtype=int)), name
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: ArrayLike,
+        *,
+        lengths: Any = None,
+        column: int = 0,
+        ax: Any = None,
+        **area_params: Any,
+    ) -> "StatesDisplay":
+        """Draw the states of rows.
+
+        Parameters
+        ----------
+        estimator : fitted BayesianHMM
+        X : array-like of shape (n_samples, n_features)
+            Sequences, one after the other, such as those that the model has learnt from.
+        lengths : array-like of int, optional
+            Rows of each sequence; None: one.
+        column : int, default=0
+            The column of X that is drawn.
+        ax : two matplotlib Axes, optional
+        **area_params : dict
+            For ``Axes.stackplot``.
+
+        Returns
+        -------
+        StatesDisplay
+        """
+        model = drawn(cls, estimator, "transition_matrix_")
+        probabilities = model.predict_proba(X, lengths)
+        values = np.asarray(X)[:, column]
+        if hasattr(model, "categories_"):
+            levels = model.categories_[column].tolist()
+            values = np.array([levels.index(v) if v in levels else np.nan for v in values.tolist()])
+        starts = () if lengths is None else np.cumsum(lengths)[:-1]
+        name = str(getattr(model, "feature_names_in_", [f"x{j}" for j in range(column + 1)])[column])
+        display = cls(series=values.astype(float), probabilities=probabilities, starts=starts, name=name)
+        return display.plot(ax, **area_params)
+
+    def plot(self, ax: Any = None, **area_params: Any) -> "StatesDisplay":
+        """Draw.
+
+        Parameters
+        ----------
+        ax : two matplotlib Axes, optional
+            By default of a new figure.
+        **area_params : dict
+            For ``Axes.stackplot``.
+
+        Returns
+        -------
+        StatesDisplay
+        """
+        if ax is None:
+            _, ax = pyplot(self).subplots(2, 1, sharex=True, figsize=(6.4, 4.4), layout="constrained")
+        above, below = ax
+        self.ax_series_ = axes(self, above)
+        n, K = self.probabilities.shape
+        colors, state = [COLORS[k % len(COLORS)] for k in range(K)], self.probabilities.argmax(axis=1)
+        above.plot(self.series, color="0.8", linewidth=0.8, zorder=0)
+        for k in range(K):
+            mine = np.flatnonzero(state == k)
+            above.plot(mine, self.series[mine], "o", color=colors[k], markersize=4, mec="white", mew=0.4)
+        above.set_ylabel(self.name)
+        axes(self, below)
+        style = dict(colors=colors, alpha=0.75, linewidth=0) | area_params
+        below.stackplot(np.arange(n), self.probabilities.T, labels=[f"state {k}" for k in range(K)], **style)
+        for one in (above, below):
+            for start in self.starts:
+                one.axvline(start - 0.5, color="0.3", linestyle=":", linewidth=1.0)
+        below.set(xlabel="row", ylabel="probability", ylim=(0, 1), xlim=(-0.5, n - 0.5))
+        legend(below, K)
+        return self

@@ -1,0 +1,167 @@
+"""Text files of rows: how they write numbers, the column that numbers rows, and a cell that is text."""
+
+import re
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._file_columns import may_go_on, pyarrow
+
+#: Names of a first column that numbers or names the rows, in lower case: R and pandas write it.
+ROW_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "...1")
+#: Rows that must count by one.
+COUNTED_ROWS = 1000
+
+
+class TextFormat(NamedTuple):
+    """How a file of text separates columns and writes numbers."""
+
+    sep: str | None = None  #: None: a tab in files .tsv, else a comma
+    decimal: str = "."
+    thousands: str | None = None
+    encoding: str = "utf-8"
+
+    def dataset(
+        self,
+        paths: Sequence[str],
+        columns: Collection[str] | None,
+        target: str | None,
+        factors: Sequence[str],
+    ) -> tuple[Any, set[str]]:
+        """The files as a data set, and its columns that have numbers as they are written.
+
+        Columns of numbers are float64 throughout; None: all but target and factors.  A target that begins
+        with whole numbers may go on with fractions, or be labels, of which no digit must be lost.
+        """
+        pa = pyarrow()
+        try:
+            found = self._opened(paths, {})
+            names = found.schema.names
+        except UnicodeDecodeError:
+            raise ValueError(f"the text is not {self.encoding}: give encoding=, as 'latin-1'") from None
+        except pa.ArrowInvalid as error:
+            raise ValueError(self._parse_words(paths[0], str(error))) from None
+        skipped = {target, *factors, *row_names(found)} if columns is None else {target, *factors}
+        numbers = [name for name in names if name not in skipped and (columns is None or name in columns)]
+        unread = set(numbers if self.thousands else ())
+        if target in names and may_go_on(found.schema.field(target).type):
+            unread.add(target)
+        types = {name: pa.string() if name in unread else pa.float64() for name in {*numbers, *unread}}
+        try:
+            return self._opened(paths, types), unread
+        except pa.ArrowInvalid as error:
+            raise ValueError(self.first_text(paths[0], numbers) or str(error)) from None
+
+    def first_text(self, path: str, numbers: Sequence[str]) -> str | None:
+        """Words on the first cell of columns of numbers that is none; None if there is no such cell."""
+        import pyarrow.compute as pc
+
+        n_before = 0
+        present = [name for name in numbers if name in self._opened([path], {}).schema.names]
+        as_text = self._opened([path], dict.fromkeys(present, pyarrow().string()))
+        for batch in as_text.to_batches(columns=present, use_threads=False):
+            for name, column in zip(present, batch.columns):
+                text = pc.utf8_trim_whitespace(column)
+                try:
+                    self.numbers(text)
+                except pyarrow().ArrowInvalid:
+                    row = self.first_text_row(text)
+                    return self.text_words(name, text[row].as_py(), n_before + row)
+            n_before += len(batch)
+        return None
+
+    def numbers(self, text: Any) -> Any:
+        """A column of text as whole numbers, to the last digit, or else as float64, or ArrowInvalid."""
+        import pyarrow.compute as pc
+
+        pa = pyarrow()
+        if self.thousands:
+            text = pc.replace_substring(text, self.thousands, "")
+        if self.decimal != ".":
+            text = pc.replace_substring(text, self.decimal, ".")
+        try:
+            return text.cast(pa.int64())
+        except pa.ArrowInvalid:
+            return text.cast(pa.float64())
+
+    @staticmethod
+    def text_words(name: str, value: Any, row: int) -> str:
+        """Words on a cell that is no number."""
+        kind, more = "text", ""
+        if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d*)?", value):
+            more = "give thousands=',', "
+        elif re.fullmatch(r"-?\d+,\d+", value):
+            more = "give decimal=',', "
+        elif is_date(value):
+            kind, more = "dates", "give numbers, such as the days since the first, "
+        return (
+            f"column {name!r} has {kind}, {value!r} in row {row} counted from 0, and must be numbers: {more}"
+            f"leave it out of columns=, or take its levels as a factor, factors=[{name!r}]"
+        )
+
+    def first_text_row(self, text: Any) -> int:
+        """The first row of a column of text that is no number, if there is one."""
+        low, high = 0, len(text)
+        while high - low > 1:
+            half = (low + high) // 2
+            try:
+                self.numbers(text.slice(low, half - low))
+                low = half
+            except pyarrow().ArrowInvalid:
+                high = half
+        return low
+
+    def _parse_words(self, path: str, words: str) -> str:
+        """Words on a file that is no table, without those on how it was opened."""
+        with open(path, encoding=self.encoding, errors="replace") as file:
+            header = file.readline(1000).strip()
+        found = re.search(r"CSV parse error: (Row #\d+: Expected \d+ columns, got \d+)", words)
+        return (found[1] if found else words) + sep_words([header], self.sep)
+
+    def _opened(self, paths: Sequence[str], types: dict[str, Any]) -> Any:
+        import pyarrow.csv as csv
+        import pyarrow.dataset as ds
+
+        tabs = all(path.endswith(".tsv") for path in paths)
+        convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True, decimal_point=self.decimal)
+        parse = csv.ParseOptions(delimiter=self.sep or ("\t" if tabs else ","))
+        read = csv.ReadOptions(encoding=self.encoding)
+        form = ds.CsvFileFormat(parse_options=parse, convert_options=convert, read_options=read)
+        found = ds.dataset(list(paths), format=form)
+        for field in found.schema:  # decoded here, if not before
+            if str(field.type) == "binary":
+                raise ValueError(
+                    f"column {field.name!r} is not {self.encoding}: give encoding=, as 'latin-1'"
+                )
+        return found
+
+
+def sep_words(names: Sequence[str], sep: str | None = None) -> str:
+    """A hint where the first line has become one name."""
+    found = [one for one in (";", "\t", "|") if len(names) == 1 and one in names[0] and one != sep]
+    return f"; give sep={found[0]!r}" if found else ""
+
+
+def is_date(text: str) -> bool:
+    """Is it a date, or a date and a time?"""
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def row_names(dataset: Any) -> list[str]:
+    """The first column, if its name and its first rows say that it numbers or names the rows."""
+    import pyarrow.types as kinds
+
+    names = dataset.schema.names
+    if not names or names[0].strip().lower() not in ROW_NAMES:
+        return []
+    column = dataset.head(COUNTED_ROWS, columns=names[:1]).column(0)
+    if kinds.is_string(column.type):
+        return names[:1]
+    is_count = kinds.is_integer(column.type) and not column.null_count
+    return names[:1] if is_count and np.all(np.diff(column.to_numpy()) == 1) else []
