@@ -79,7 +79,7 @@ def picture(panels, path):
     try:
         import matplotlib
     except ImportError:
-        print("\nPicture skipped: matplotlib is not installed (the extra [plot] brings it)")
+        print("\nPicture skipped: matplotlib is not installed")
         return
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
@@ -88,8 +88,11 @@ def picture(panels, path):
     for ax, (title, averager) in zip(axes, panels.items()):
         EvidenceDisplay.from_estimators(averager, relative=True, ax=ax)
         ax.set(title=title, ylabel="", ylim=(-12, 9))
-        ax.legend(frameon=False, fontsize=9, loc="upper left", bbox_to_anchor=(0, -0.16))
-    axes[0].set_ylabel("log evidence minus the best model's\n(nats, ± 2 standard errors)")
+        beside = dict(loc="upper left", bbox_to_anchor=(0, -0.16), title="model (nats at the end)")
+        ax.legend(frameon=False, fontsize=9, **beside)
+    axes[0].set_ylabel(
+        "log evidence minus the best model's (nats)\n± 2 standard errors, mostly thinner than lines"
+    )
     figure.savefig(path, dpi=110)
     print(f"\nPicture saved to {path}")
 

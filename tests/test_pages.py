@@ -21,8 +21,8 @@ def words(page):
 
 
 def test_the_site_is_short():
-    pages = {page.stem: words(page) for page in DOCS.glob("*.md") if page.stem != "changelog"}
-    assert sum(pages.values()) <= MOST_WORDS["site"] - MOST_WORDS["changelog"]
+    pages = {page.stem: words(page) for page in DOCS.glob("*.md")}
+    assert sum(pages.values()) <= MOST_WORDS["site"] and pages["changelog"] <= MOST_WORDS["changelog"]
     long = {name: n for name, n in pages.items() if n > MOST_WORDS["page"]}
     assert set(long) <= {"algorithm"} and long.get("algorithm", 0) <= MOST_WORDS["algorithm"]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..model_selection import named_models
 from ._drawn import drawn
-from ._style import BAND, FAR, axes, is_thin, legend, line_style, note, number
+from ._style import BAND, FAR, axes, is_thin, legend, line_style, number
 
 
 class EvidenceDisplay:
@@ -151,14 +151,14 @@ class EvidenceDisplay:
             line = ax.plot(n, value, label=label, **(line_style(k) | line_params))[0]
             widest = max(widest, n_std * float(np.max(std)))
             ax.fill_between(n, value - n_std * std, value + n_std * std, color=line.get_color(), **BAND)
-        ax.set(xlabel="rows seen", ylabel="log evidence (nats)")
+        ax.set_xlabel("rows seen")
         if relative:
-            ax.set_ylabel(f"log evidence minus that of {best} (nats)")
             ax.set_ylim(bottom=max(ax.get_ylim()[0], -FAR))
         ax.set_xlim(left=0)
         legend(ax, len(self.paths), title="model (nats at the end)" if relative else None)
         thin = is_thin(ax, np.array([widest]), line.get_linewidth(), axis=1)
-        note(ax, f"± {n_std:g} standard errors" + (", thinner than the lines" if thin else ""))
+        errors = f"± {n_std:g} standard errors" + ", thinner than the lines" * thin
+        ax.set_ylabel("log evidence" + f" minus that of {best}" * relative + f" (nats)\n{errors}")
         return self
 
 

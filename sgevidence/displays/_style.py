@@ -62,11 +62,6 @@ def legend(ax: Any, n: int, title: str | None = None) -> None:
         ax.legend(frameon=False, title=title, **beside)
 
 
-def note(ax: Any, text: str) -> None:
-    """Small print above the axes, on the right."""
-    ax.text(1.0, 1.01, text, transform=ax.transAxes, ha="right", color=GREY, fontsize="small")
-
-
 def is_thin(ax: Any, half_widths: np.ndarray, points: float, axis: int) -> bool:
     """Whether no band or bar, of these half widths along an axis, is wider than a line or a mark."""
     low, high = (ax.get_xlim, ax.get_ylim)[axis]()

@@ -153,7 +153,10 @@ class Crossing(NamedTuple):
             check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
         step = from_all(state._replace(pending=None, ell=None), path, rng)
         if not step.crossed:
-            return state._replace(adaptation=step.state.adaptation, offered=step.state.offered, declined=step.state.declined), []
+            asked = step.state
+            return state._replace(
+                adaptation=asked.adaptation, offered=asked.offered, declined=asked.declined
+            ), []
         return self._committed(step, path, rng), [step.info]
 
     def _cloud_of_few(self, state: State, model: Model, rows: Rows, rng: Streams) -> Cloud | None:
