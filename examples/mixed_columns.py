@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from sgevidence import BayesianLinearRegression, EffectsDisplay, compare, predictive_check
+from sgevidence import BayesianLinearRegression, compare, predictive_check
+from sgevidence.displays import EffectsDisplay
 
 penguins = pd.read_csv(Path(__file__).parent / "data" / "penguins.csv")
 print(penguins.dtypes.to_string())

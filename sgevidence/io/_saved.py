@@ -173,7 +173,7 @@ def _skops() -> Any:
         import skops.io
     except ImportError as error:
         raise ImportError(
-            f"saved files are skops archives, which need skops: pip install skops"
+            "saved files are skops archives, which need skops: pip install skops"
         ) from error
     return skops.io
 
