@@ -115,10 +115,9 @@ class EmissionRows(StatePredictions):
         return Rows(X, starts.astype(float), observed.astype(float))
 
     def _identity(self, rows: Rows) -> np.ndarray:
-        """Rows, and where sequences start."""
+        """Rows, and which levels they are codes of, as a mixture has them: sequences are of the model."""
         levels = float(checksum(self.categories_)) if self.emission == "categorical" else 0.0
-        assert rows.y is not None
-        return np.column_stack([rows.X + levels, rows.y])
+        return np.where(np.isnan(rows.X), np.nan, rows.X + levels)
 
     def _as_given(self, X: np.ndarray) -> np.ndarray:
         if self.emission != "categorical":

@@ -100,18 +100,18 @@ def candidate(name: str, estimator: Any) -> Candidate:
         raise TypeError(f"{name!r} is the class {model.__name__}: give a fitted object of it")
     if not hasattr(model, "log_evidence_"):
         raise TypeError(f"{name!r} ({type(model).__name__}) has no log_evidence_: {_remedy(model)}")
-    classes = getattr(model, "classes_", None)
+    classes, n_conditioned = getattr(model, "classes_", None), getattr(model, "n_conditioned_", None)
     return Candidate(
         name,
         float(model.log_evidence_),
         float(getattr(model, "log_evidence_std_", np.nan)),
         getattr(model, "n_samples_seen_", None),
         getattr(model, "data_fingerprint_", None),
-        _kind(model),
+        None if n_conditioned is not None else _kind(model),  # a series is y, or the one column of a density
         None if classes is None else tuple(np.asarray(classes).tolist()),
         tuple(getattr(model, "warnings_", ())),
         getattr(model, "evidence_is_relative_", False),
-        getattr(model, "n_conditioned_", None),
+        n_conditioned,
     )
 
 

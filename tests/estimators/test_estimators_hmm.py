@@ -11,7 +11,9 @@ from sgevidence import (
     BayesianHMM,
     EvidenceModelAverager,
     EvidenceSearch,
+    compare,
     load,
+    log_bayes_factor,
     predictive_check,
     save,
 )
@@ -207,3 +209,17 @@ def test_reports_of_another_emission_are_no_attributes():
     with pytest.raises(AttributeError, match="emission='poisson'"):
         _ = model.means_
     assert not hasattr(BayesianHMM(), "transition_matrix_")
+
+
+def test_regimes_are_compared_with_independent_rows_and_with_an_autoregression():
+    x = series(p=1)
+    order = BayesianAutoregression(order=1, max_order=1, random_state=0).fit(x[:, 0])
+    models = {"order": order, "states": fitted(X=x, condition_on=1), "rows": BayesianGMM(2).fit(x[1:])}
+    difference = models["states"].log_evidence_ - order.log_evidence_
+    found = log_bayes_factor(models["states"], order)
+    assert found.value == pytest.approx(difference)
+    assert len(compare(models)) == 3
+    with pytest.raises(ValueError, match="another number of rows"):
+        compare({"order": order, "states": fitted(X=x)})
+    with pytest.raises(ValueError, match="other data"):
+        compare({"states": fitted(X=x[::-1]), "rows": BayesianGMM(2).fit(x)})
