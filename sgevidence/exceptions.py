@@ -1,5 +1,12 @@
 """Errors and warnings by name."""
 
+import sys
+import warnings
+
+#: Packages whose frames are not the user's.
+OURS = ("sgevidence", "sklearn", "contextlib")
+
+
 import numpy as np
 
 
@@ -74,3 +81,11 @@ class ImpossibleRowsError(ValueError):
         if sample_weight is not None and np.ndim(sample_weight):
             places = np.flatnonzero(np.asarray(sample_weight) > 0)[places]
         return type(self)(self.rows, self.n_before, f" at rows {places.tolist()} of those given")
+
+
+def warn_caller(words: str) -> None:
+    """Warn where the user called, which is the first frame outside of this package and of scikit-learn."""
+    level, frame = 2, sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(words, EvidenceWarning, stacklevel=level)

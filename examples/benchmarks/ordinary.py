@@ -126,10 +126,12 @@ def mixture(rng, seed):
     K, p, few = int(rng.integers(1, 5)), int(rng.integers(1, 4)), rng.random() < 1 / 3
     n = 8 if few else int(rng.choice([40, 80, 200]))
     groups = rng.normal(0, 3, (K, p))[rng.integers(K, size=n)]
-    X = (groups + rng.standard_normal((n, p))) * 10.0 ** rng.uniform(-1, 1, p)
+    kind = "diag" if few else str(rng.choice(["diag", "full", "spherical"]))
+    X = groups + rng.standard_normal((n, p))
+    if kind != "spherical":  # which has one unit for all columns
+        X *= 10.0 ** rng.uniform(-1, 1, p)
     if few:
         X, K = X / X.std(0), min(K, 3)
-    kind = "diag" if few else str(rng.choice(["diag", "full", "spherical"]))
     K = min(K + int(rng.integers(2)), 3 if few else 5)
     model = BayesianGMM(K, covariance_type=kind, standardize=not few, random_state=seed).fit(X)
     return model, (lambda: mixture_reference(X, K)) if few else None

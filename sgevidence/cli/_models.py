@@ -10,6 +10,8 @@ from ..estimators import BayesianGLM, BayesianGMM, BayesianLinearRegression, Bay
 
 #: Numbers of components, more of which nobody means.
 MOST_COMPONENTS = 100
+#: Classes for a row, more of which are no classes.
+MOST_CLASSES = 0.5
 #: A model and the names of what its ``fit`` is given beside X and y.
 Models = dict[str, tuple[Any, tuple[str, ...]]]
 
@@ -49,6 +51,12 @@ def regressions(
 ) -> Models:
     """Each family with each set of columns, those among ``factors`` by their levels."""
     text = np.asarray(rows.y).dtype.kind not in "fiu"
+    n_levels = len(np.unique(np.asarray(rows.y, dtype=str))) if text else 0
+    if n_levels > max(2, MOST_CLASSES * len(rows.y)):
+        raise ValueError(
+            f"--target has {n_levels} different texts in {len(rows.y)} rows, such as {str(rows.y[0])!r}, "
+            "which are no classes: numbers that are written otherwise need --decimal or --thousands"
+        )
     families = ["softmax" if text else "linear"] if family is None else family.split(",")
     models: Models = {}
     for name in families:

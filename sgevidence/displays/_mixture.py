@@ -87,7 +87,7 @@ class MixtureDisplay:
         features = getattr(model, "feature_names_in_", [f"x{k}" for k in range(p)])
         pair = [i, j]
         return cls(
-            X=check_array(X)[:, pair],
+            X=check_array(X, ensure_all_finite="allow-nan")[:, pair],
             labels=model.predict(X),
             weights=model.weights_,
             means=model.means_[:, pair],

@@ -9,7 +9,7 @@ A linear effect belongs to every column that no ``Factor`` or ``Group`` names, a
 product is made of it.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -214,6 +214,9 @@ def check(term: Any) -> None:
     if not isinstance(term, Term):
         raise TypeError(f"terms are Group, Factor, Smooth and Interaction, got {term!r}")
     for part in parts(term):
+        named = getattr(part, "column", part)
+        if not isinstance(named, Hashable):
+            raise TypeError(f"the column of a term must be a name or a number, got {named!r}")
         scale = getattr(part, "scale", None)
         is_number = isinstance(scale, Real) and not isinstance(scale, bool) and 0 < float(scale) < np.inf
         if scale is not None and not is_number:

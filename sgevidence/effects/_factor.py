@@ -50,6 +50,7 @@ class Factor(NamedTuple):
 
     @property
     def prior_scale(self) -> float:
+        """Standard deviation of a contrast where ``prior`` is not "jzs"."""
         return SCALE if self.scale is None else self.scale
 
     @property

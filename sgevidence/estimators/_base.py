@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.callback import CallbackSupportMixin
 
 from .._compat import HasMethods, check_sample_weight
-from ..exceptions import DivergenceError, ImpossibleRowsError
+from ..exceptions import DivergenceError, ImpossibleRowsError, warn_caller
 from ..history import Rows, workers
 from ..models import Model, far_columns
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
@@ -26,7 +26,6 @@ from ._input import fingerprint, generator, looks_normalised, refuse_extreme, re
 from ._prior_conflict import CONFLICT, prior_conflict
 from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
-from ._standardising import warn_caller
 from ._stream import Stream, is_online
 from ._threads import one_blas_thread
 from ._transaction import all_or_nothing

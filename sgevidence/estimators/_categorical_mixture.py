@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from .._compat import Interval, StrOptions
+from ..exceptions import warn_caller
 from ..history import Rows
 from ..models import CategoricalMixtureModel
 from ._base import EvidenceEstimator
@@ -15,7 +16,6 @@ from ._documentation import documented
 from ._input import check_count
 from ._levels import checksum, codes_of, declared_levels, decoded, first_of_levels, given_levels, levels_of
 from ._mixture import MixtureEstimator
-from ._standardising import warn_caller
 
 #: Levels of a column, fewer of which are no identifiers though each row has its own.
 MIN_IDENTIFIERS = 100

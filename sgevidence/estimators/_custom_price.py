@@ -7,13 +7,12 @@ five in ten of them with gradients, and up to ten times as many for hierarchies.
 
 from typing import Any, NamedTuple
 
-from ..exceptions import CallLimitError
+from ..exceptions import CallLimitError, warn_caller
 from ..history import Rows
 from ..models import CustomModel
 from ..samplers import SGAIS
 from ..targets import MAX_PARAMETERS
 from ._input import generator
-from ._standardising import warn_caller
 
 #: Evaluations by boxes of one, two and three parameters, more for narrow posteriors.
 BY_BOXES = (1_300, 8_000, 22_000)

@@ -15,7 +15,7 @@ verbose : bool or int, default=False
     two seconds inside a long chunk.  ``set_callbacks(sklearn.callback.ProgressBar())`` shows bars instead.
 n_jobs : int or None, default=None
     Processes that share sums over many rows, −1 for all cores; None is one, unless ``joblib.parallel_config``
-    says more.  It changes no digit.  Sums over few rows, in less than a tenth of a second, stay in one."""
+    says more.  It changes no digit.  They start when a fit has had work for two seconds, by its count."""
 
 UNITS = """\
 standardize : bool, default=True

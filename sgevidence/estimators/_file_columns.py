@@ -15,7 +15,7 @@ class Part(NamedTuple):
     sample_weight: np.ndarray | None
     offset: np.ndarray | None
     trials: np.ndarray | None
-    event: np.ndarray | None
+    event: np.ndarray | None = None
 
 
 def pyarrow() -> Any:

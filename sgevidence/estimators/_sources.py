@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..exceptions import warn_caller
 from ._file_columns import (
     Part,
     as_numbers,
@@ -16,7 +17,6 @@ from ._file_columns import (
     pyarrow,
     read_numbers,
 )
-from ._standardising import warn_caller
 from ._text_files import TextFormat, row_names, sep_words
 
 #: Rows of a call of ``partial_fit``, however files and row groups cut them: 8 MB for ten columns.

@@ -1,8 +1,6 @@
 """Units of a stream: taken from its first rows, held until there are some, and watched."""
 
 import copy
-import sys
-import warnings
 from collections.abc import Callable
 from textwrap import fill
 from typing import Any
@@ -12,22 +10,11 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ..exceptions import EvidenceWarning
+from ..exceptions import EvidenceWarning, warn_caller
 from ..history import Rows
 from ._input import refuse_extreme
 from ._unit_watch import LEFT_UNITS, UnitWatch, wild
 from ._units import MIN_ROWS, MOST_HELD, Fold, Units, UnitsUnknown
-
-#: Packages whose frames are not the user's.
-OURS = ("sgevidence", "sklearn", "contextlib")
-
-
-def warn_caller(words: str) -> None:
-    """Warn where the user called, which is the first frame outside of this package and of scikit-learn."""
-    level, frame = 2, sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in OURS:
-        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
-    warnings.warn(words, EvidenceWarning, stacklevel=level)
 
 
 class Learnt:

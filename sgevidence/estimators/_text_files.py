@@ -14,6 +14,9 @@ ROW_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "...1")
 #: Rows that must count by one.
 COUNTED_ROWS = 1000
 
+#: Rows that tell whether a target is numbers or labels.
+FIRST_ROWS = 1000
+
 
 class TextFormat(NamedTuple):
     """How a file of text separates columns and writes numbers."""
@@ -46,13 +49,22 @@ class TextFormat(NamedTuple):
         skipped = {target, *factors, *row_names(found)} if columns is None else {target, *factors}
         numbers = [name for name in names if name not in skipped and (columns is None or name in columns)]
         unread = set(numbers if self.thousands else ())
-        if target in names and may_go_on(found.schema.field(target).type):
-            unread.add(target)
+        if target is not None and target in names:
+            if may_go_on(found.schema.field(target).type) or self._is_grouped(found, target):
+                unread.add(target)
         types = {name: pa.string() if name in unread else pa.float64() for name in {*numbers, *unread}}
         try:
             return self._opened(paths, types), unread
         except pa.ArrowInvalid as error:
             raise ValueError(self.first_text(paths[0], numbers) or str(error)) from None
+
+    def _is_grouped(self, found: Any, name: str) -> bool:
+        """Whether the first rows of a column of text are numbers with separated thousands."""
+        column = found.head(FIRST_ROWS, columns=[name]).column(name)
+        try:
+            return bool(self.thousands and str(column.type) == "string" and len(self.numbers(column)))
+        except pyarrow().ArrowInvalid:
+            return False
 
     def first_text(self, path: str, numbers: Sequence[str]) -> str | None:
         """Words on the first cell of columns of numbers that is none; None if there is no such cell."""

@@ -34,7 +34,7 @@ BURN_IN = 0.25
 #: Subsets of B, at most; share of steps in B from which on B is used.
 MET, COVERED = 20_000, 0.5
 #: Share of the probability of all subsets met that may be of estimated evidences.
-UNREFINED = 0.1
+UNREFINED = 0.05
 #: Batches of a chain, whose scatter is an error bar with 14 degrees of freedom.  That of the four halves,
 #: with three, was far too short by chance, but sees what is slower than a batch: the longer one is reported.
 BATCHES = 8
@@ -73,7 +73,9 @@ class Chain:
                 self.met[self.state] = self.neighbours.log_joint(self.state)
                 flips = self.neighbours.flips(self.state)
                 near = np.flatnonzero(flips > self.neighbours.best - FORGOTTEN)
-                self.met |= {self.state ^ (1 << int(g)): float(flips[g]) for g in near}
+                for g in near:  # of several estimates the highest: it is looked at, where it is too high
+                    other = self.state ^ (1 << int(g))
+                    self.met[other] = max(self.met.get(other, -np.inf), float(flips[g]))
 
     def _flip(self) -> None:
         now, there = self.neighbours, self.neighbours.flips(self.state)
@@ -170,6 +172,9 @@ def _words(chains: list[Chain], gap: float) -> str:
 
 def refine(chains: list[Chain], neighbours: Subsets) -> None:
     """Evidences in the place of estimates, for the neighbours that carry the probability of all met."""
+    for chain in chains:
+        known = chain.met.keys() & neighbours.evidences.keys()
+        chain.met |= {state: neighbours.log_joint(state) for state in known}
     met = chains[0].met | chains[1].met
     guessed = [state for state in met if state not in neighbours.evidences]
     joint = np.array([met[state] for state in guessed])

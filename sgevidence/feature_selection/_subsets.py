@@ -48,7 +48,10 @@ class Subsets:
         """Log of evidence times prior of a subset."""
         if state not in self.evidences:
             self.evidences[state] = self.evidence(state)
-        return self.evidences[state][0] + self.log_prior(state)
+        joint = self.evidences[state][0] + self.log_prior(state)
+        if not self.is_exact:  # estimates may be far too high, from where little is explained
+            self.best = max(self.best, joint)
+        return joint
 
     def flips(self, state: int) -> np.ndarray:
         """Log of evidence times prior of the subsets with one group more or less, (n_groups,)."""
@@ -56,7 +59,7 @@ class Subsets:
             evidence, lost = self.evidences_of_flips(state)
             others = [state ^ (1 << g) for g in range(len(self.groups))]
             joint = evidence + np.array([self.log_prior(other) for other in others])
-            self.best = max(self.best, joint.max())
+            self.best = max(self.best, joint.max()) if self.is_exact else self.best
             for g in np.flatnonzero(joint > self.best - FORGOTTEN) if self.is_exact else ():
                 self.evidences.setdefault(others[g], (float(evidence[g]), float(lost[g])))
             self._flips[state] = joint

@@ -1,7 +1,8 @@
 """Where sums over many rows run: here, or in joblib's workers, with the same digits.
 
 A fold of many blocks is cut into parts that depend on the rows alone.  The sums of the parts are added in
-their order, so that the number of workers, and who has finished first, change no digit.  Workers are
+their order, so that the number of workers, and who has finished first, change no digit.  Workers start when
+a fit has taken as long as they take to start, by the number of its blocks and not by a clock.  They are
 processes by default, and read the rows from a memory map that joblib makes once for each array; what travels
 is the function (a model and its parameters) one way and sums the other.
 
@@ -22,6 +23,10 @@ from joblib import Parallel, delayed, effective_n_jobs
 #: Tasks that a fold is cut into for each worker: a worker that another program slows down takes fewer.
 TASKS_PER_WORKER = 4
 
+#: Blocks of a fit from which workers start: of 200 000 particles × rows and 2 ms each, they take the 2 s in
+#: which workers start.  So a fit never takes more than twice the better of both ways.
+MIN_BLOCKS_OF_WORKERS = 1000
+
 Bounds = list[tuple[int, int]]
 _pool: ContextVar["Pool | None"] = ContextVar("pool", default=None)
 
@@ -32,6 +37,13 @@ class Pool:
     def __init__(self, n_jobs: int, stack: ExitStack) -> None:
         self.n_jobs, self.stack = n_jobs, stack
         self.parallel: Any = None
+        self.n_blocks = 0  #: of folds that were summed here
+
+    def pays(self, n_blocks: int) -> bool:
+        """Whether a fold of so many blocks is for workers, given those of the folds before it."""
+        if self.parallel is None:
+            self.n_blocks += n_blocks
+        return self.n_blocks >= MIN_BLOCKS_OF_WORKERS
 
     def __call__(self, of_part: Callable, rows: Any, bounds: Bounds) -> Iterator[Any]:
         """Sums over parts, in order."""
@@ -69,10 +81,10 @@ def workers(n_jobs: int | None) -> Iterator[None]:
             _pool.reset(token)
 
 
-def sums_of_parts(of_part: Callable, rows: Any, bounds: Bounds) -> Iterator[Any]:
-    """``of_part`` of each part of the rows, in order, wherever it runs."""
+def sums_of_parts(of_part: Callable, rows: Any, bounds: Bounds, n_blocks: int) -> Iterator[Any]:
+    """``of_part`` of each part of the rows, which have so many blocks, in order, wherever it runs."""
     pool = _pool.get()
-    if pool is None or len(bounds) < 2:
+    if pool is None or len(bounds) < 2 or not pool.pays(n_blocks):
         return (of_part(rows[start:stop]) for start, stop in bounds)
     return pool(of_part, rows, bounds)
 

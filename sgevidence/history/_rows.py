@@ -93,7 +93,7 @@ class Rows:
             return of_part(self)
         cuts = size * np.linspace(0, n_blocks, n_blocks // BLOCKS_PER_PART + 1).astype(int)
         bounds = list(zip(cuts[:-1].tolist(), np.minimum(cuts[1:], len(self)).tolist()))
-        return reduce(add, sums_of_parts(of_part, self, bounds))
+        return reduce(add, sums_of_parts(of_part, self, bounds, n_blocks))
 
     def cut(self, weights: Any) -> Iterator["Rows"]:
         """Consecutive views, cut where the running total weight passes each of ``weights``."""

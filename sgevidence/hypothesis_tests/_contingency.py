@@ -131,7 +131,7 @@ def contingency(table: Any, *, fixed: str = "total", concentration: float = 1.0)
     if rows and columns are independent: not worth more than a bare mention.
     """
     counts = _table(table)
-    if fixed not in PLANS:
+    if not (isinstance(fixed, str) and fixed in PLANS):
         raise ValueError(f"fixed must be one of {list(PLANS)}, got {fixed!r}")
     if fixed == "margins" and counts.shape != (2, 2):
         raise ValueError(f'fixed="margins" needs a table of shape (2, 2), got {counts.shape}')

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from ..estimators import refuse_extreme, refuse_unreadable
+from ..estimators import cells_named, refuse_extreme, refuse_unreadable
 
 #: Rounding errors, in units of the largest number, within which numbers are all equal.
 ROUNDING = 4 * float(np.finfo(float).eps)
@@ -18,15 +18,16 @@ def array_of(name: str, values: Any, ndim: int) -> np.ndarray:
     """Finite numbers with so many axes."""
     refuse_unreadable(**{name: values})
     try:
-        found = check_array(
-            values,
-            dtype=np.float64,
-            ensure_2d=False,
-            allow_nd=True,
-            ensure_min_samples=0,
-            ensure_min_features=0,
-            input_name=name,
-        )
+        with cells_named(**{name: values}):
+            found = check_array(
+                values,
+                dtype=np.float64,
+                ensure_2d=False,
+                allow_nd=True,
+                ensure_min_samples=0,
+                ensure_min_features=0,
+                input_name=name,
+            )
     except ValueError as error:
         raise ValueError(str(error) if name in str(error) else f"{name} must be numbers: {error}") from error
     except TypeError as error:

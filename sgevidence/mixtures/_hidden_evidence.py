@@ -29,8 +29,8 @@ from ._sequence_particles import Walked, walked
 MOST_STATES = 6
 #: Sequences of states up to which all are summed, in a tenth of a second.
 MOST_SEQUENCES = 20_000
-#: Rows · states² up to which there is an evidence, in some minutes.
-MOST_NUMBERS = 4_000_000
+#: Rows · states² up to which there is an evidence, in an hour at most; 2000 rows take some seconds.
+MOST_NUMBERS = 1_000_000
 #: Conditionals of q at most, draws of q for each of them, and successive draws of each chain.
 MOST_CONDITIONALS, DRAWS, LENGTH = 300, 4, 4
 #: Share of the draws and chains that carry a bridge which is trusted.

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..history import Rows
-from ..models import HiddenMarkovModel, filtered, sample_states
+from ..models import HiddenMarkovModel, sample_states
 from ._allocation_draws import statistics as sums_of_rows
 
 
@@ -71,7 +71,7 @@ class HiddenStates(NamedTuple):
 
     def log_target(self, c: np.ndarray) -> np.ndarray:
         """log p(x | θ) of points, by the forward algorithm, (M,)."""
-        return np.concatenate([self._filtered(part)[1].sum(axis=0) for part in self._blocks(c)])
+        return self.model.along(c, self.F, self.starts)[1]
 
     def log_sum_over_labels(self, c: np.ndarray, T: np.ndarray, log_p: np.ndarray) -> np.ndarray:
         """log Σ_π p(x, π z | θ) + log_p of points and sequences of states, (M, S)."""
@@ -82,9 +82,6 @@ class HiddenStates(NamedTuple):
             relabelled[..., :K] = relabelled[..., order]
             out = np.logaddexp(out, points @ relabelled.transpose(1, 0, 2).reshape(S, -1).T)
         return out + log_p
-
-    def _filtered(self, c: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return filtered(self.model.log_emissions(c, self.F), self.model.dynamics(c), self.starts)
 
     def _blocks(self, c: np.ndarray) -> list[np.ndarray]:
         """Points of which a filter is a few megabytes."""

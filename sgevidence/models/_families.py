@@ -158,7 +158,7 @@ class StudentT(Family):
 
     own = {"noise_std": np.inf, "degrees_of_freedom": np.inf}
     is_log_concave = False
-    n_mode_checks = 24  # each group of rows on a line may have its own
+    n_mode_checks = 32  # each group of rows on a line may have its own
     link = "identity"
 
     def log_density(self, eta, y, sigma, nu):

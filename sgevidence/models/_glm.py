@@ -122,11 +122,12 @@ class GLMModel(Model):
         return gaussian_log_density(theta, self.scales)
 
     def starts(self, rows: Any, n_starts: int, rng: np.random.Generator) -> np.ndarray:
-        """Draws from the prior, of which Student-t noise takes every second through a few of the rows."""
+        """Draws from the prior; of Student-t noise three in four are fits of a few of the rows."""
         starts = self.sample_prior(rng, n_starts)
         if isinstance(self.family, StudentT):
             Phi, offset, _ = self._inputs(rows.X)
-            starts[::2] = fits_of_few(Phi, rows.y - offset, self.scales, self.family, len(starts[::2]), rng)
+            few = np.arange(n_starts) % 4 > 0
+            starts[few] = fits_of_few(Phi, rows.y - offset, self.scales, self.family, int(few.sum()), rng)
         return starts
 
     def _inputs(self, X: np.ndarray) -> Inputs:

@@ -147,11 +147,17 @@ class HiddenMarkovModel(Exchangeable, Model):
 
     def last_filter(self, theta: np.ndarray, rows: Any) -> np.ndarray:
         """p(z_n | y, θ) of the last row, (K, M)."""
-        if not len(rows):
-            return np.full((self.n_states, len(theta)), 1 / self.n_states)
-        size = self.block_size(len(rows))
-        parts = [theta[start : start + size] for start in range(0, len(theta), size)]
-        return np.concatenate([self.filtered(part, rows)[0][-1] for part in parts], axis=1)
+        return self.along(self.coefficients(theta), self.features(rows.X), rows.y > 0)[0]
+
+    def along(self, c: np.ndarray, F: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Filter of the last row (K, M) and log p(y | θ) (M,), some rows at a time for all points."""
+        chain, size = self.dynamics(c), self.block_size(c.shape[1])
+        alpha, total = np.full(c.shape[:2], 1 / self.n_states), np.zeros(c.shape[1])
+        for start in range(0, len(F), size):
+            part = slice(start, start + size)
+            each, log_p = filtered(self.log_emissions(c, F[part]), chain, starts[part], alpha)
+            alpha, total = each[-1], total + log_p.sum(axis=0)
+        return alpha, total
 
     def smoothed(self, theta: np.ndarray, rows: Any) -> np.ndarray:
         """p(z_t | all rows, θ), (n, K, M)."""
@@ -165,7 +171,7 @@ class HiddenMarkovModel(Exchangeable, Model):
         return most_probable_path(log_e, c[:, 0, :K], c[:, 0, K], rows.y > 0)[0]
 
     def block_size(self, n: int) -> int:
-        """Points at a time of which a filter over n rows is a few megabytes."""
+        """Points at a time of which a filter over n rows is a few megabytes, or rows of n points."""
         return max(BLOCK // max(n * self.n_states, 1), 1)
 
     def log_likelihood(self, theta, rows):
@@ -175,7 +181,7 @@ class HiddenMarkovModel(Exchangeable, Model):
         return np.concatenate([self.filtered(part, rows)[1].T for part in parts])
 
     def sum_log_likelihood(self, theta, rows):
-        return self.log_likelihood(theta, rows).sum(axis=1)
+        return self.along(self.coefficients(theta), self.features(rows.X), rows.y > 0)[1]
 
     def sample_states(self, theta: np.ndarray, starts: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """States of one sequence of rows for each θ, (M, n)."""

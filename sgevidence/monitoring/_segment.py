@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, check_X_y
 
 from .._compat import Interval, validate_params
-from ..estimators import refuse_unreadable
+from ..estimators import cells_named, refuse_unreadable
 from ..exceptions import EvidenceWarning
 from ._estimators import watches_by_estimator
 from ._few_values import FewValues, complaint
@@ -95,10 +95,11 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     if watches_by_estimator(chosen):
         raise ValueError(f"segment needs a segment model in closed form, got {type(chosen).__name__}")
     index, X = index_of(X), as_table(X, y)
-    if chosen.needs_y:
-        X, y = check_X_y(X, y, dtype=np.float64, order="C", y_numeric=True)
-    else:
-        X, y = check_array(X, dtype=np.float64, order="C"), None
+    with cells_named(X=X, y=y if chosen.needs_y else None):
+        if chosen.needs_y:
+            X, y = check_X_y(X, y, dtype=np.float64, order="C", y_numeric=True)
+        else:
+            X, y = check_array(X, dtype=np.float64, order="C"), None
     chosen.check(X, 0)
     values = FewValues()
     if chosen.is_density and (found := values.look(X)):

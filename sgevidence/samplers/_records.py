@@ -67,7 +67,7 @@ class ChunkRecord(NamedTuple):
             total_weight=after.n,
             sample_noise=after.adaptation.sample_noise,
             n_alike=after.adaptation.alike,
-            declined=next((info.declined for info in infos if getattr(info, "declined", "")), ""),
+            declined=getattr(after, "declined", ""),
             anchor_distance=_anchor_distance(after),
             missed_mode=max(words("missed_mode"), default=np.nan),
             **{name: (words(name) or [np.nan])[-1] for name in LATEST},

@@ -93,10 +93,10 @@ class SGAIS(Parts, OnlineSampler):
         importance sampling around them where that is the better estimate.  None does not.
     proposal : Proposal or None, default=Proposal()
         Takes evidence and particles from a density that covers the posterior, where the model knows one:
-        linear regressions and mixtures of one component are exact, softmax and Poisson regressions answer
-        from the Gaussian at their mode, other mixtures from strata, custom models of up to three parameters
-        by boxes; others are annealed, tested beyond the posterior, and made sharper by densities fitted to
-        the cloud.
+        linear regressions and mixtures of one component are exact, softmax and generalised linear ones
+        answer from a Gaussian or Student t at their mode, other mixtures from strata, custom models of up to
+        three parameters by boxes; others are annealed, tested beyond the posterior, and made sharper by
+        densities fitted to the cloud.
         None anneals: then a mixture may be left with two groups in one component, hundreds of nats low
         without a sign of it.
 

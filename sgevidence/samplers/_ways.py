@@ -14,7 +14,7 @@ from ..history import Rows
 from ..mixtures import Strata
 from ..models import Model
 from ..targets import Answer, Answers, ComponentEvidence, proposal
-from ..transitions import Anneal, Crossing, Escort, FromProposal, ModeSearch, Proposal, State, Streams
+from ..transitions import HMC, Anneal, Crossing, Escort, FromProposal, ModeSearch, Proposal, State, Streams
 from ._shared_walk import is_known, mixture_strata
 
 #: Growth of the rows since a mixture's proposal was asked, from which it is asked first: it finds groups of
@@ -30,8 +30,8 @@ def crossing_of(
 ) -> Crossing:
     """The ways across a chunk that a model has."""
     way = None if asked is None else from_all_rows(model, asked, anneal.n_particles)
-    if isinstance(model, EffectsModel) and model.n_params > MAX_ANCHORED:
-        escort = None
+    if isinstance(model, EffectsModel) and model.n_params > MAX_ANCHORED and isinstance(anneal.move, HMC):
+        return Crossing(anneal, None, search, way, anchors_early=False)
     return Crossing(anneal, escort, search, way)
 
 

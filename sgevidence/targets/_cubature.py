@@ -28,7 +28,7 @@ from scipy.stats import qmc
 from ..history import Rows
 from ..models import Model
 from ..particles import systematic
-from ._answer import Answer
+from ._answer import Answer, Declined
 from ._boxes import Boxes, rule
 from ._target import Likelihood, Target
 
@@ -81,8 +81,8 @@ class Survey(NamedTuple):
         return Survey(np.concatenate([self.z, other.z]), np.concatenate([self.log_f, other.log_f]))
 
 
-def cubature_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
-    """Evidence and draws; None where boxes do not answer within their number."""
+def cubature_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | Declined:
+    """Evidence and draws, or why boxes do not answer."""
     d = model.n_params
     z = ndtri(np.clip(qmc.Sobol(d, rng=rng).random_base2(SURVEY_BITS[d - 1]), 1e-16, 1 - 1e-16))
     target = Rotated(Target(model, Likelihood(rows)), np.eye(d))
@@ -103,15 +103,15 @@ def cubature_answer(model: Model, rows: Rows, rng: np.random.Generator, size: in
     top = _top(boxes, known)
     value, error = boxes.integrals(top)
     if not (np.isfinite(top) and value.sum() > 0 and error.sum() <= MAX_ERROR * value.sum()):
-        return None
+        return Declined("boxes do not find the integral within their number")
     log_Z, std = (
         top + np.log(value.sum()),
         max(error.sum() / value.sum(), AIM),
     )  # an edge may lie between nodes
     if _surprised(boxes, known, MAX_ERROR * value.sum(), top).any() or _beside_weight(boxes, value).any():
-        return None
+        return Declined("boxes have not come to rest")
     if _at_border(boxes, value, top) or _disagrees(survey, log_Z) or (d > 1 and _has_edge(boxes, value)):
-        return None
+        return Declined("weight is at a border, or the survey of the prior does not agree with boxes")
     theta = _draws(boxes, value, size, rng) @ target.axes.T
     n_evaluated = MAX_EVALUATIONS[d - 1] - n_left
     return Answer(theta, np.zeros(size), float(log_Z), float(std), float(n_evaluated * len(rows)))

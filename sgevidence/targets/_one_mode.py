@@ -5,17 +5,19 @@ effective their mean is the evidence.  Where they are not, either half of them s
 which are bridged to the t density that is fitted to the other half (``_cross_fitted_bridge.py``).
 
 Nothing says that there is one mode.  The search starts at the middle of the prior, at draws from it, and of
-heavy-tailed noise at lines through a few rows; where a search ends elsewhere there is no answer.
+heavy-tailed noise at lines through a few rows.  Where searches end at several modes q is a mixture of t
+densities at all of them; where q does not cover the posterior there is no answer.
 
 Symbols: ``a, P`` = mode and precision, ``phi`` = distances from the mode in its widths, ``M, d`` = draws and
 parameters.
 """
 
 import numpy as np
+from scipy.stats import multivariate_t
 
 from ..history import Anchor, Rows
 from ..models import Model
-from ..particles import Weights, systematic
+from ..particles import Weights, log_sum_exp, systematic
 from ._anchoring import gaussian
 from ._answer import Answer, Declined
 from ._bridge import importance
@@ -28,6 +30,8 @@ from ._target import Likelihood, Target
 
 #: Draws of q, and more of them for each parameter; standard error, nats, and Pareto k of an answer by them.
 N_DRAWS, N_DRAWS_PER_PARAMETER, SHARP_NATS, MAX_PARETO_K = 4000, 200, 0.012, 0.6
+#: Standard error, nats, and Pareto k of an answer from several modes, of which annealing may lose one.
+MAX_STD_OF_SEVERAL, MAX_TAIL_OF_SEVERAL = 0.1, 0.8
 #: Degrees of freedom of q: tails of a posterior with few parameters, and of as many more with more of them.
 MIN_DEGREES = 6.0
 #: Rows on which the mode is sought from elsewhere, at most, and distance of the ends from it, in posterior
@@ -36,11 +40,14 @@ SEARCH_ROWS, MAX_APART = 2000, 1.0
 #: Effective draws from which chains may start, chains of each half, and gradients of each of them.
 MIN_EFFECTIVE, N_CHAINS, GRADIENTS_PER_CHAIN = 50.0, 250, 200.0
 
+#: Mode and precision.
+Mode = tuple[np.ndarray, np.ndarray]
+
 
 def one_mode_answer(
     model: Model, rows: Rows, rng: np.random.Generator, size: int
 ) -> Answer | Declined | None:
-    """Evidence and posterior, ``size`` draws, of a model that expects one mode."""
+    """Evidence and posterior, ``size`` draws, of a model that expects one mode, or few."""
     return in_suited_coordinates(_answer, model, rows, rng, size)
 
 
@@ -51,29 +58,67 @@ def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> An
         return Declined("no maximum was found")
     try:
         a, P = gaussian(model, anchor)
-        if has_another_mode(model, rows, a, rng):
-            return Declined("a search from elsewhere ends at another mode")
-        return _by_importance(Target(model, Likelihood(rows)), anchor, a, P, rng, size)
+        few = (
+            rows
+            if len(rows) <= SEARCH_ROWS
+            else rows.take(np.sort(rng.choice(len(rows), SEARCH_ROWS, False)))
+        )
+        modes = modes_of(model, few, a, rng)
+        if len(modes) == 1:
+            return _by_importance(Target(model, Likelihood(rows)), anchor, a, P, rng, size)
+        if few is rows:
+            return _around_all(model, rows, modes, rng, size)
     except np.linalg.LinAlgError:
         return Declined("the curvature at the mode is not that of a maximum")
+    return Declined("searches on a sample of the rows end at several modes")
 
 
-def has_another_mode(model: Model, rows: Rows, a: np.ndarray, rng: np.random.Generator) -> bool:
-    """Whether climbs from the model's starts end elsewhere, on a sample where rows are many.
+def modes_of(model: Model, rows: Rows, a: np.ndarray, rng: np.random.Generator) -> list[Mode]:
+    """Modes at which climbs from ``a`` and from the model's starts end, that of ``a`` first.
 
-    ``a`` is the mode of all rows.
+    LinAlgError if the first climb does not end at a maximum.
     """
-    if len(rows) > SEARCH_ROWS:
-        rows = rows.take(np.sort(rng.choice(len(rows), SEARCH_ROWS, replace=False)))
     target = Target(model, Likelihood(rows))
+    modes: list[Mode] = []
     with np.errstate(all="ignore"):
-        starts = [a, *model.starts(rows, model.n_mode_checks, rng)]
-        here, *elsewhere = [folded_mode(target, start) for start in starts]
-        if here is None:
-            return True
-        a, P = gaussian(model, here)
-    apart = [(end.a - a) @ P @ (end.a - a) for end in elsewhere if end is not None]
-    return any(distance > MAX_APART**2 * len(a) for distance in apart)
+        for start in [a, *model.starts(rows, model.n_mode_checks, rng)]:
+            end = folded_mode(target, start)
+            if end is None and modes:
+                continue
+            if end is None:
+                raise np.linalg.LinAlgError("the search does not end")
+            a = end.a
+            if all((a - b) @ P @ (a - b) > MAX_APART**2 * len(a) for b, P in modes):
+                modes.append(gaussian(model, end))
+    return modes
+
+
+def _around_all(
+    model: Model, rows: Rows, modes: list[Mode], rng: np.random.Generator, size: int
+) -> Answer | Declined:
+    """The mean weight of draws of a mixture of t densities at several modes, if they cover the posterior."""
+    d, K = len(modes[0][0]), len(modes)
+    a = np.array([mode for mode, _ in modes])
+    log_mass = model.log_joint(a, rows) - 0.5 * np.array([np.linalg.slogdet(P)[1] for _, P in modes])
+    share = 0.5 * Weights(log_mass).W + 0.5 / K
+    around = [multivariate_t(mode, np.linalg.inv(P), df=MIN_DEGREES) for mode, P in modes]
+    M = 2 * (2 * size + N_DRAWS + N_DRAWS_PER_PARAMETER * d)
+    chosen = np.sort(rng.choice(K, M, p=share))
+    theta = np.concatenate(
+        [
+            np.reshape(q.rvs(n, random_state=rng), (-1, d))
+            for q, n in zip(around, np.bincount(chosen, minlength=K))
+        ]
+    )
+    log_q = log_sum_exp(np.array([np.log(p) + q.logpdf(theta) for p, q in zip(share, around)]), axis=0)
+    log_w = model.log_joint(theta, rows) - log_q
+    found = importance(log_w)
+    tail = pareto_k(log_w)
+    std = found.std if tail < MAX_PARETO_K else 2 * found.std  # heavy tails are known less than they say
+    if not (std < MAX_STD_OF_SEVERAL and tail < MAX_TAIL_OF_SEVERAL):
+        return Declined(f"a search ends at {K} modes, and t densities there do not cover the posterior")
+    theta = theta[systematic(Weights(log_w).W, rng, size)]
+    return Answer(theta, np.zeros(size), found.log_Z, std, float(M * len(rows)))
 
 
 def _by_importance(

@@ -103,6 +103,7 @@ class State(NamedTuple):
     ell: np.ndarray | None = None
     answered: Answered = Answered()
     offered: Offer | None = None
+    declined: str = ""  #: why a density had no answer when it was last asked
 
     @property
     def n_rows(self) -> int:

@@ -49,6 +49,7 @@ class Crossing(NamedTuple):
     escort: Escort | None = None
     mode_search: ModeSearch | None = None
     from_all_rows: FromProposal | None = None  #: it answers for all rows at once; None: it is switched off
+    anchors_early: bool = True  #: also while the reservoir has all rows
 
     def plan(self, state: State, path: Path, rng: Streams) -> Plan:
         """Transitions that may carry the cloud across the chunk, in the order in which they are tried."""
@@ -123,6 +124,10 @@ class Crossing(NamedTuple):
             asked = self.from_all_rows(before, path, rng)
             infos.append(asked.info)
             offered = asked.state.offered or state.offered
+            if path.model.has_one_mode:  # one that declines is asked again when the rows have doubled
+                state = state._replace(
+                    adaptation=state.adaptation._replace(asked=asked.state.adaptation.asked)
+                )
             step = asked if asked.crossed else step._replace(state=state._replace(offered=offered))
         state = step.state.foreseen(before, path)
         spent = state.adaptation.checks.spent + sum(map(cost, infos))
@@ -148,7 +153,10 @@ class Crossing(NamedTuple):
             check_rows(path.chunk[state.n_rows - path.memory.n_rows :], state, path)
         step = from_all(state._replace(pending=None, ell=None), path, rng)
         if not step.crossed:
-            return state._replace(adaptation=step.state.adaptation, offered=step.state.offered), []
+            asked = step.state
+            return state._replace(
+                adaptation=asked.adaptation, offered=asked.offered, declined=asked.declined
+            ), []
         return self._committed(step, path, rng), [step.info]
 
     def _cloud_of_few(self, state: State, model: Model, rows: Rows, rng: Streams) -> Cloud | None:
@@ -159,7 +167,10 @@ class Crossing(NamedTuple):
     def _committed(self, step: Step, path: Path, rng: Streams) -> State:
         if step.state.memory.statistics is not None:  # the chunk is in them
             return step.state
-        return committed(step, path, rng, self.escort is not None or self.anneal.move.needs_anchor)
+        capacity = path.memory.reservoir.capacity
+        is_kept = not self.anchors_early and (capacity is None or path.n_rows <= capacity)
+        needs_anchor = self.escort is not None or self.anneal.move.needs_anchor
+        return committed(step, path, rng, needs_anchor and not is_kept)
 
 
 def is_better(offered: Offer, cloud: Cloud) -> bool:

@@ -3,7 +3,9 @@
 Where the model knows such a density (:func:`~sgevidence.targets.proposal`) and all rows are at hand, nothing
 need be annealed: the evidence and the particles of all rows come from it, whatever the cloud was, and the
 stream continues from a cloud without history.  A closed form answers at every call.  A proposal that has to
-look at all rows again is asked for whole calls, and when the rows have doubled since it was asked.  One that
+look at all rows again is asked for whole calls, and when the rows have doubled since it was asked; where the
+posterior has one mode, which is found in some steps, when they have grown by a fiftieth and particles that
+were carried along know less.  One that
 finds what no particle knows is asked before particles are weighed once the rows have grown a little, and
 whenever weights and maps do not carry the particles across.  An answer that is blunt, or in doubt, is offered
 where particles of the rows before are at hand: it is taken if these find clearly less, or know much less.
@@ -30,6 +32,9 @@ from ._base import Answered, Offer, State, Step, Streams
 BLUNT = 0.3
 #: Parameters from which they do not: annealing hundreds of them takes minutes and ends nats lower.
 MANY_PARAMETERS = 80
+#: Standard error, nats, beyond which all rows of a posterior with one mode are looked at again, and their
+#: growth since: all looks at 10⁵ rows cost fifty times the last one.
+KEPT_STD, KEPT_GROWTH = 0.01, 1.02
 
 
 class Proposal(BaseEstimator):
@@ -79,7 +84,6 @@ class Proposed(NamedTuple):
     n_proposals: int = 0
     n_likelihoods: float = 0.0
     n_gradients: float = 0.0
-    declined: str = ""  #: why there was none
 
 
 class FromProposal(NamedTuple):
@@ -106,7 +110,11 @@ class FromProposal(NamedTuple):
         asked = state.adaptation.asked
         has_answered = state.components is not None and state.answered.n >= asked
         always = self.is_closed_form(path.model) or (self.first_after < np.inf and has_answered)
-        return always or path.n >= min(self.first_after, 2.0) * asked
+        return always or path.n >= self._growth(path) * asked
+
+    def _growth(self, path: Path) -> float:
+        """Growth of the rows since it was asked from which it may be asked again."""
+        return min(self.first_after, KEPT_GROWTH if path.model.has_one_mode else 2.0)
 
     def comes_first(self, state: State, path: Path) -> bool:
         """Whether it is asked before particles are weighed."""
@@ -116,8 +124,8 @@ class FromProposal(NamedTuple):
 
     def knows_more(self, state: State, path: Path) -> bool:
         """Whether it should be asked of rows that particles have just crossed and know little of."""
-        poor = self.first_after < np.inf and state.log_evidence_std > BLUNT
-        return poor and state.adaptation.asked < path.n and self.applies(state, path)
+        most = BLUNT if self.first_after < np.inf else KEPT_STD if path.model.has_one_mode else np.inf
+        return state.log_evidence_std > most and state.adaptation.asked < path.n and self.applies(state, path)
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         answers, M = self.answers, self.n_particles(path.n)
@@ -126,11 +134,12 @@ class FromProposal(NamedTuple):
         if self.is_closed_form(path.model):
             return self._in_closed_form(state, path, rng, M)
         found = answers(path.model, path.all_rows, rng.noise, M)
+        state = state._replace(declined=found.words if isinstance(found, Declined) else "")
         adaptation = state.adaptation._replace(asked=path.n)
         if not isinstance(found, Answer):  # which costs nothing where strata would take too long
-            adaptation = adaptation if self.first_after == np.inf else state.adaptation
-            info = Proposed(declined=found.words if isinstance(found, Declined) else "")
-            return Step(state._replace(adaptation=adaptation), info, crossed=False)
+            again = state.adaptation._replace(asked=2.0 * path.n / self._growth(path))  # rows have doubled
+            adaptation = again if self.first_after == np.inf else state.adaptation
+            return Step(state._replace(adaptation=adaptation), Proposed(), crossed=False)
         info, cloud = Proposed(1, found.n_likelihoods, found.n_gradients), without_history(found)
         answered = Answered(path.n, found.components, found.doubts)
         if state.n_rows and path.model.n_params < MANY_PARAMETERS and is_blunt(found):

@@ -268,3 +268,14 @@ def test_mixtures_take_cells_that_are_missing(run, tmp_path):
     assert again.exit_code == 0, again.output
     assert "no value in row 3" in run(*words, "--covariance", "full").stderr
     assert run(*words, "--dropna").stdout != out.stdout
+
+
+def test_a_target_with_separated_thousands_is_numbers(run, tmp_path):
+    rows = "".join(f"{i};{1000 + 200 * i // 7:,}\n".replace(",", ".") for i in range(12))
+    (tmp_path / "income.csv").write_text("age;income\n" + rows)
+    words = ["compare", "income.csv", "--sep", ";", "--target", "income", "--features", "age"]
+    out = run(*words, "--thousands", ".", "--json")
+    assert out.exit_code == 0 and "linear" in out.output and "softmax" not in out.output
+    (tmp_path / "income.csv").write_text("age;income\n" + rows.replace("1.", "1,"))
+    out = run(*words)
+    assert out.exit_code == 1 and "12 different texts in 12 rows, such as '1,000'" in out.stderr

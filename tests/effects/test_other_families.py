@@ -6,6 +6,7 @@ from effects_by_hand import over_prior, simulated
 from scipy.special import logsumexp
 from scipy.stats import norm
 
+from sgevidence import BayesianGLM, Group
 from sgevidence.effects import Block, EffectsModel, Layout, effects_answer
 from sgevidence.effects._conditional import conditional_answer
 from sgevidence.history import Rows
@@ -119,3 +120,26 @@ def test_errors_are_as_large_as_they_say():
         found = effects_answer(model, rows, np.random.default_rng(seed), 10)
         z.append((found.log_evidence - by_grids(model, rows)) / found.log_evidence_std)
     assert np.abs(z).max() < 3.5 and np.std(z) < 1.5 and abs(np.mean(z)) < 0.7
+
+
+def many_levels(n_levels=120, n_rows=3):
+    rng = np.random.default_rng(0)
+    g = np.tile(np.arange(n_levels), n_rows)
+    y = rng.random(len(g)) < 1 / (1 + np.exp(0.3 - rng.standard_normal(n_levels)[g]))
+    return g[:, None], y.astype(int)
+
+
+def test_many_levels_leave_no_quadratic_while_all_rows_are_kept():
+    model = BayesianGLM("bernoulli", terms=[Group(0)], random_state=0).fit(*many_levels())
+    assert model._stream.state.memory.anchor is None
+
+
+@pytest.mark.slow
+def test_a_stream_of_many_levels_agrees_with_all_rows():
+    X, y = many_levels()
+    whole = BayesianGLM("bernoulli", terms=[Group(0)], random_state=0).fit(X, y)
+    part = BayesianGLM("bernoulli", terms=[Group(0)], random_state=0, units=whole.units_)
+    for rows in np.array_split(np.arange(len(y)), 3):
+        part.partial_fit(X[rows], y[rows])
+    std = np.hypot(whole.log_evidence_std_, part.log_evidence_std_)
+    assert abs(part.log_evidence_ - whole.log_evidence_) < 4 * std < 0.2

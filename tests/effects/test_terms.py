@@ -272,6 +272,7 @@ def test_formulas_are_a_grid(frame):
         ([Factor("arm", scale=(1, -1))], "positive"),
         ([Factor("arm", scale=[])], "positive"),
         ([Group("subject", correlated="x")], "correlated must be"),
+        ([Group(np.array([1.0, 2.0]))], "name or a number"),
         ([Group("subject", by=-1)], "no column -1"),
         ([Smooth("z", n_basis=(1,))], "n_basis"),
         ([Smooth("z", n_basis=7.5)], "n_basis"),

@@ -300,13 +300,13 @@ def test_flips_of_a_logistic_regression_lead_to_its_neighbours():
         assert not near.any() or np.abs(found - exact)[near].max() < 0.5
 
 
-def chains_agree(p, monkeypatch, **changes):
+def chains_agree(p, monkeypatch):
     X, y = cancer(p)
     enumerated = EvidenceFeatureSelector(BayesianGLM("logistic"), random_state=0).fit(X, y)
     monkeypatch.setattr(_fits, "WEIGHED", 0)
     chains = EvidenceFeatureSelector(BayesianGLM("logistic"), random_state=1).fit(X, y)
     gap = np.abs(chains.inclusion_probabilities_ - enumerated.inclusion_probabilities_).max()
-    assert gap < 0.03 and abs(chains.log_evidence_ - enumerated.log_evidence_) < 0.05, gap
+    assert gap < 0.01 and abs(chains.log_evidence_ - enumerated.log_evidence_) < 0.02, gap
     return chains
 
 
@@ -358,7 +358,7 @@ def test_subsets_side_by_side():
     )
     assert set(table.index) == set(selector.models_.index)
     text = str(selector.models_)
-    assert re.search(r"^size, age +2 +-\d+\.\d\d ± \S+ +0\.\d{3}$", text, re.M), text
+    assert re.search(r"^ *size, age +-\d+\.\d\d ± \S+ +0\.\d{3}$", text, re.M), text
     assert "log evidence ± error" in text and max(map(len, text.splitlines())) <= 80
     assert "log_prior" in str(selector.models_[["size", "log_prior"]])
     linear = EvidenceFeatureSelector().fit(X, y)

@@ -26,6 +26,23 @@ from sgevidence.models import CustomModel, GLMModel, LinearModel, MixtureModel, 
 N = 64 * 71 + 13
 
 
+@pytest.fixture(autouse=True)
+def workers_that_always_pay(monkeypatch):
+    monkeypatch.setattr(_engine, "MIN_BLOCKS_OF_WORKERS", 0)
+
+
+def test_workers_start_when_a_fit_has_taken_as_long_as_they_do(rows, monkeypatch):
+    monkeypatch.setattr(_engine, "MIN_BLOCKS_OF_WORKERS", 200)
+    asked = []
+    monkeypatch.setattr(
+        _engine.Pool, "__call__", lambda self, *given: asked.append(self.n_blocks) or iter([0])
+    )
+    with workers(2):
+        for _ in range(4):
+            rows.fold(len, 64)
+    assert asked == [216, 288]  # of 72 blocks each
+
+
 @pytest.fixture
 def rows(rng):
     return Rows.of(rng.standard_normal((N, 3)), rng.standard_normal(N), rng.uniform(0.5, 2, N))

@@ -143,6 +143,7 @@ REFUSED = [
     (lambda: contingency([[0, 0], [0, 0]]), "table has no counts"),
     (lambda: contingency([[1, NAN], [3, 4]]), "table contains NaN"),
     (lambda: contingency(DOLLS, fixed="cols"), "fixed must be one of"),
+    (lambda: contingency(DOLLS, fixed=np.array([1.0, 2.0])), "fixed must be one of"),
     (lambda: contingency(np.ones((3, 2)), fixed="margins"), r"needs a table of shape \(2, 2\)"),
     (lambda: contingency(DOLLS, concentration=0.5), "concentration must be 1 or more"),
     (lambda: correlation(X, np.ones(10)), "y is constant"),

@@ -95,13 +95,13 @@ def test_other_versions_are_named(file, tmp_path):
 
 
 def test_a_parameter_that_there_was_not_yet_is_named(tmp_path):
-    """A file of an estimator from before ``units``, in an estimator or inside another."""
-    old = estimator("linear").set_params(standardize=False).fit(*data("linear"))
-    del old.units
+    """A file of an estimator from before ``coef_scale``, say, and of one that holds it."""
+    old = estimator("linear").fit(*data("linear"))
+    del old.coef_scale
     for k, one in enumerate((old, Pipeline([("last", old)]))):
         path = tmp_path / f"{k}.sge"
         save(one, path)
-        with pytest.raises(SavedFileError, match=r"other parameters.*units"):
+        with pytest.raises(SavedFileError, match=r"other parameters.*coef_scale"):
             load(path)
 
 

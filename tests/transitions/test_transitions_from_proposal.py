@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sgevidence import SGAIS, BayesianLinearRegression, Proposal
+from sgevidence import SGAIS, BayesianGLM, BayesianLinearRegression, Proposal
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.samplers import _ways
@@ -56,12 +56,34 @@ def test_what_is_no_closed_form_is_asked_when_the_rows_have_doubled(rng, monkeyp
     monkeypatch.setattr(_from_proposal.FromProposal, "is_closed_form", staticmethod(lambda model: False))
     rows, sampler = rows_of(rng, 400), SGAIS(max_particles=200)
     state, _ = sampler.update(sampler.init(LINEAR, rng), LINEAR, rows[:100], rng)
-    assert asked == [100] and state.adaptation.asked == 100  # once, though it is in both places
+    again = state.adaptation.asked * _from_proposal.KEPT_GROWTH  # LINEAR has one mode
+    assert asked == [100] and again == pytest.approx(200)  # once, though it is in both places
     for start in range(100, 400, 30):
         state, _ = sampler.update(state, LINEAR, rows[start : start + 30], rng)
-    assert all(later >= 2 * earlier for earlier, later in pairwise(asked)) and len(asked) <= 2
+    assert all(later >= 2 * earlier for earlier, later in pairwise(asked)) and len(asked) <= 3
     z = (state.log_evidence - LINEAR.exact_log_evidence(rows)) / state.log_evidence_std
     assert abs(z) < 4
+
+
+def counts_in_chunks(rng):
+    X = rng.standard_normal((900, 3))
+    y = rng.poisson(np.exp(0.5 * X[:, 0] + 0.2)).astype(float)
+    model = BayesianGLM("poisson", random_state=0)
+    for start in range(0, 900, 100):
+        model.partial_fit(X[start : start + 100], y[start : start + 100])
+    whole = BayesianGLM("poisson", random_state=1, units=model.units_).fit(X, y)
+    assert abs(model.log_evidence_ - whole.log_evidence_) < 5 * np.hypot(
+        model.log_evidence_std_, whole.log_evidence_std_
+    )
+    return model.evidence_path_
+
+
+def test_one_mode_is_looked_at_again_where_particles_know_less(rng, monkeypatch):
+    kept = counts_in_chunks(np.random.default_rng(0))
+    monkeypatch.setattr(_from_proposal, "KEPT_STD", np.inf)
+    carried = counts_in_chunks(np.random.default_rng(0))
+    assert np.median(kept["log_evidence_std"]) < 0.01 < carried["log_evidence_std"][-1]
+    assert kept["n_proposals"].sum() > carried["n_proposals"].sum()
 
 
 def test_switched_off_or_too_few_rows(rng):
