@@ -308,5 +308,5 @@ def test_pyarrow_missing_is_said(monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(ImportError, match=r"pip install 'sgevidence\[files\]'"):
+    with pytest.raises(ImportError, match=r"pip install pyarrow"):
         RowSource("rows.csv")

@@ -138,7 +138,7 @@ def test_an_averager_has_several_posteriors(arviz):
 
 def test_what_is_missing_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "arviz", None)
-    with pytest.raises(ImportError, match=r"pip install 'sgevidence\[arviz\]'"):
+    with pytest.raises(ImportError, match=r"pip install arviz"):
         to_arviz(estimator("linear").fit(*data("linear")))
 
 

@@ -232,5 +232,5 @@ def test_functions_are_loaded_by_import_path_when_they_are_trusted(tmp_path):
 def test_skops_missing_is_said(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     for call in (lambda: save(BayesianGMM(), tmp_path / "x"), lambda: load(tmp_path / "x")):
-        with pytest.raises(ImportError, match=r"pip install 'sgevidence\[files\]'"):
+        with pytest.raises(ImportError, match=r"pip install skops"):
             call()
