@@ -32,7 +32,6 @@ from .estimators import (
     BayesianLinearRegression,
     BayesianModel,
     BayesianSoftmaxRegression,
-    RowSource,
     merge,
 )
 from .exceptions import CallLimitError, DivergenceError, EvidenceWarning, ImpossibleRowsError, SavedFileError
@@ -52,6 +51,7 @@ from .model_selection import (
 )
 from .models import LKJ, Dirichlet
 from .monitoring import EvidenceMonitor
+from .rows import RowSource
 from .samplers import (
     AIS,
     SGAIS,

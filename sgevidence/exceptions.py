@@ -3,11 +3,10 @@
 import sys
 import warnings
 
+import numpy as np
+
 #: Packages whose frames are not the user's.
 OURS = ("sgevidence", "sklearn", "contextlib")
-
-
-import numpy as np
 
 
 class DivergenceError(RuntimeError):

@@ -20,7 +20,8 @@ from sgevidence import (
     EvidenceSearch,
     Laplace,
 )
-from sgevidence.estimators import _glm_rows, _intercepts, _moments
+from sgevidence.estimators import _glm_rows
+from sgevidence.units import _intercepts, _moments
 
 #: Powers of ten of units, and units by which origins move, at most.
 POWERS, ORIGINS = 6.0, 1e6

@@ -24,7 +24,7 @@ import numpy as np
 from newton import newton_laplace_softmax
 
 from sgevidence import BayesianGMM, BayesianSoftmaxRegression
-from sgevidence.estimators import _collections
+from sgevidence.rows import _collections
 
 
 def softmax_rows(n, n_parts):

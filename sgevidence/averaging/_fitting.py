@@ -14,16 +14,13 @@ from ..estimators import (
     FitTasks,
     Learnt,
     all_or_nothing,
-    at_once,
     fit_tasks,
-    is_dask,
-    names_of,
     one_walk,
     refuse_changes,
-    refuse_unreadable,
     settings_of_all,
 )
 from ..model_selection import last_step, log_model_prior, seed
+from ..rows import at_once, is_dask, names_of, refuse_unreadable
 from ._checks import check_kinds, check_online, check_pairs
 from ._chunks import Chunk, FirstCall, chunks, labels
 from ._learning import METHODS, Standing

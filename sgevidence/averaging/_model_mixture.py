@@ -31,9 +31,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import check_feature_names, raise_for_params
-from ..estimators import at_once, refuse_unreadable
 from ..model_selection import last_step
 from ..particles import log_sum_exp
+from ..rows import at_once, refuse_unreadable
 from ._pipelines import behind_transformers
 from ._routing import route_to_last_steps
 from ._summary import AverageSummary, summary

@@ -23,8 +23,9 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 
 from .._compat import Interval, StrOptions, validate_params
-from ..estimators import BayesianModel, EvidenceEstimator, generator
+from ..estimators import BayesianModel, EvidenceEstimator
 from ..history import Rows
+from ..rows import generator
 from ..samplers import Progress
 from ._bounds import ais_steps, backward_path, forward, reverse, sir_steps
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators import refuse_unreadable
+from ..rows import refuse_unreadable
 from ._layout import MIN_DRAWS, chains_first
 
 #: Draws per call of the log density: a model that holds (draws, rows) in memory stays small.

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._compat import validate_params
-from ..estimators import generator
 from ..exceptions import EvidenceWarning
+from ..rows import generator
 from ..targets import cross_fitted
 from ._draws import LogDensity, as_chains, evaluate, one_by_one
 from ._mixing import Mixing, split_mixing

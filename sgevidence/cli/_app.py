@@ -19,11 +19,11 @@ from rich.console import Console
 from rich.progress import track
 
 from ..displays import ComparisonDisplay
-from ..estimators import RowSource, TextFormat
 from ..exceptions import DivergenceError, EvidenceWarning
 from ..io import save
 from ..model_selection import compare as compared
 from ..monitoring import EvidenceMonitor
+from ..rows import RowSource, TextFormat
 from ._checkpoints import WATCHED_ROWS, learnt_in_batches, resumed
 from ._formulas import FrameRows, formula_models
 from ._lines import LineFormat, bounded_lines, rows_of_lines

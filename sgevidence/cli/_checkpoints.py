@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
-from ..estimators import RowSource
 from ..io import load, save
+from ..rows import RowSource
 from ._models import Models, given
 
 #: Rows of ``watch`` from one checkpoint to the next.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..effects import resolved, response_of
-from ..estimators import TextFormat
+from ..rows import TextFormat
 from ._models import Models, regression
 
 

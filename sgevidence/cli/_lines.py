@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
-from ..estimators import ROW_NAMES
+from ..rows import ROW_NAMES
 
 #: Characters of a line: a stream without line ends is no table, and must not fill the memory.
 MAX_LINE = 1_000_000

@@ -9,14 +9,14 @@ from sklearn.metrics import r2_score
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import Interval, StrOptions, fit_context, num_samples
+from ..rows import at_once
+from ..units import Units
 from ._base import EvidenceEstimator
 from ._documentation import documented
 from ._forecasting import Forecasts
-from ._given import at_once
 from ._lags import check_series, series_and_columns
 from ._series import SeriesEstimator
 from ._stream import learns_online
-from ._units import Units
 
 
 @documented

@@ -16,20 +16,28 @@ from .._compat import HasMethods, check_sample_weight
 from ..exceptions import DivergenceError, ImpossibleRowsError, warn_caller
 from ..history import Rows, workers
 from ..models import Model, far_columns
+from ..rows import (
+    arrays_of,
+    at_once,
+    collection_in,
+    fingerprint,
+    generator,
+    looks_normalised,
+    refuse_extreme,
+    refuse_unreadable,
+    validated,
+)
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ..transitions import State
-from ._bad_cells import validated
+from ..units import UnitWatch
 from ._callbacks import fit_tasks
 from ._folding import learn_by_sums
-from ._given import arrays_of, at_once, collection_in
-from ._input import fingerprint, generator, looks_normalised, refuse_extreme, refuse_unreadable
 from ._prior_conflict import CONFLICT, prior_conflict
 from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
 from ._stream import Stream, is_online
 from ._threads import one_blas_thread
 from ._transaction import all_or_nothing
-from ._unit_watch import UnitWatch
 
 
 class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
@@ -210,15 +218,11 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _sampler(self) -> Any:
         if isinstance(self.sampler, type):
-            name = self.sampler.__name__
-            raise TypeError(f"sampler must be an object, such as {name}(), got the class {name}")
+            raise TypeError(f"sampler must be an object, such as {self.sampler.__name__}(), got a class")
         return default_sampler() if self.sampler is None else self.sampler
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
-        """Validated rows of positive weight, in the caller's arrays where they will do.
-
-        Samplers copy what they keep, and a user's functions are given views that cannot be written to.
-        """
+        """Validated rows of positive weight, in the caller's arrays: samplers copy what they keep."""
         refuse_unreadable(**self._reads, X=X, y=y, sample_weight=sample_weight)
         X, y = self._validate(X, y, reset)
         weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)

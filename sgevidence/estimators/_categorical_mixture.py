@@ -11,10 +11,18 @@ from .._compat import Interval, StrOptions
 from ..exceptions import warn_caller
 from ..history import Rows
 from ..models import CategoricalMixtureModel
+from ..rows import (
+    check_count,
+    checksum,
+    codes_of,
+    declared_levels,
+    decoded,
+    first_of_levels,
+    given_levels,
+    levels_of,
+)
 from ._base import EvidenceEstimator
 from ._documentation import documented
-from ._input import check_count
-from ._levels import checksum, codes_of, declared_levels, decoded, first_of_levels, given_levels, levels_of
 from ._mixture import MixtureEstimator
 
 #: Levels of a column, fewer of which are no identifiers though each row has its own.

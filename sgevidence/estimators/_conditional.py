@@ -6,9 +6,8 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import fit_context
+from ..rows import at_once, check_count, generator
 from ._base import EvidenceEstimator
-from ._given import at_once
-from ._input import check_count, generator
 from ._lazy import by_parts
 from ._stream import learns_online
 

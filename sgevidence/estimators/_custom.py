@@ -10,13 +10,13 @@ from sklearn.utils.metaestimators import available_if
 from .._compat import Interval, StrOptions, fit_context
 from ..history import Rows
 from ..models import CustomModel, check_shape
+from ..rows import generator
 from ._base import EvidenceEstimator
 from ._custom_doubts import WatchedFunctions
 from ._custom_price import checked
 from ._custom_prior import custom_model, dictionary_in_place
 from ._custom_rows import RowsOrNone
 from ._documentation import documented
-from ._input import generator
 from ._lazy import by_parts
 from ._prior_conflict import outside_of_draws, range_of_draws
 from ._stream import learns_online

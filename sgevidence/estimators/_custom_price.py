@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from ..exceptions import CallLimitError, warn_caller
 from ..history import Rows
 from ..models import CustomModel
+from ..rows import generator
 from ..samplers import SGAIS
 from ..targets import MAX_PARAMETERS
-from ._input import generator
 
 #: Evaluations by boxes of one, two and three parameters, more for narrow posteriors.
 BY_BOXES = (1_300, 8_000, 22_000)

@@ -14,7 +14,7 @@ from ..models import (
     standard_log_density,
     standard_normals,
 )
-from ._input import generator
+from ..rows import generator
 
 #: The call of the constructor, for those who used to give three functions in place.
 NEW_CALL = """

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..history import Rows
 from ..models import CustomModel, RowFunction, check_shape
-from ._bad_cells import validated
+from ..rows import validated
 from ._conditional import ConditionalEstimator
 from ._dimensions import DIMENSIONS
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..rows import generator
 from ..samplers import SharedWalk
 from ..targets import ComponentEvidence
-from ._input import generator
 from ._mixture import MixtureEstimator
 from ._settings import settings
 

@@ -16,15 +16,11 @@ from sklearn.utils import get_tags
 
 from .._compat import num_samples
 from ..history import FoldedRows, Rows
+from ..rows import Collection, Part, arrays_of, fingerprint, generator, joined_fingerprint, together
 from ..targets import FoldsDoNotSuffice
-from ._collections import Collection, together
-from ._given import arrays_of
-from ._input import fingerprint, generator, joined_fingerprint
+from ..units import Units, UnitWatch
 from ._parts import Counter, LevelTaker, Reader, Taker, light, whole
 from ._settings import settings
-from ._sources import Part
-from ._unit_watch import UnitWatch
-from ._units import Units
 
 #: Rows that are fetched for a sampler that does not say how many it keeps.
 FETCHED_ROWS = 100_000

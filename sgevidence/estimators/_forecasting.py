@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ._bad_cells import validated
+from ..rows import check_count, generator, refuse_unreadable, validated
 from ._coefficients import KnownOrUnknownNoise, LinearCoefficients
 from ._forecast_mixture import ForecastMixture, simulated
-from ._input import check_count, generator, refuse_unreadable
 from ._lags import Past
 
 

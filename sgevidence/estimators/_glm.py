@@ -6,13 +6,13 @@ from sklearn.utils.metaestimators import available_if
 
 from .._compat import StrOptions, fit_context
 from ..models import FAMILIES, Family
+from ..rows import with_known
+from ..units import Units
 from ._documentation import documented
 from ._glm_predictions import GLMPredictions
-from ._known import with_known
 from ._linear_predictor import LinearPredictor
 from ._stream import learns_online
 from ._terms import TERM_CONSTRAINTS
-from ._units import Units
 
 
 @documented

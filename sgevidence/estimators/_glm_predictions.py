@@ -10,10 +10,9 @@ from sklearn.utils.metaestimators import available_if
 
 from ..history import Rows
 from ..models import Ordinal
+from ..rows import at_once, with_known
 from ._concordance import concordance, has_times
-from ._given import at_once
 from ._glm_rows import GLMRows
-from ._known import with_known
 from ._lazy import by_parts
 
 

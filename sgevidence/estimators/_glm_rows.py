@@ -10,13 +10,19 @@ from sklearn.utils.validation import column_or_1d
 from ..effects import EffectsModel
 from ..history import Rows
 from ..models import FAMILIES, Family, FarColumns, GLMModel, Ordinal, near
-from ._input import refuse_unreadable
-from ._intercepts import intercept_center
-from ._known import WithKnown, joined, with_known
-from ._labels import categories_of, label_indices, levels_in, two_labels
+from ..rows import (
+    WithKnown,
+    categories_of,
+    joined,
+    label_indices,
+    levels_in,
+    refuse_unreadable,
+    two_labels,
+    with_known,
+)
+from ..units import Fold, Units, intercept_center
 from ._linear_predictor import LinearPredictor
 from ._terms import effects_model
-from ._units import Fold, Units
 
 POISSON = FAMILIES["poisson"]
 #: Which families have a column that is known, and the verb.

@@ -8,13 +8,13 @@ import numpy as np
 from .._compat import Interval, StrOptions
 from ..history import Rows
 from ..models import FullMixtureModel, GaussianMixture, MixtureModel, SphericalMixtureModel
+from ..rows import check_count, check_prior_pair
+from ..units import Fold, Units, UnitsUnknown
 from ._base import EvidenceEstimator
 from ._dimensions import places
 from ._documentation import documented
-from ._input import check_count, check_prior_pair
 from ._mixture import MixtureEstimator
 from ._summary import correlation_tables
-from ._units import Fold, Units, UnitsUnknown
 
 #: The model of each ``covariance_type``.
 MODELS: dict[str, type[GaussianMixture]] = {

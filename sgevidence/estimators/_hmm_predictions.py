@@ -7,9 +7,8 @@ import numpy as np
 from ..history import Rows
 from ..models import HiddenMarkovModel
 from ..particles import log_sum_exp
+from ..rows import at_once, check_count, generator, refuse_unreadable
 from ._density import DensityEstimator
-from ._given import at_once
-from ._input import check_count, generator, refuse_unreadable
 from ._mixture import unclear_labels
 from ._sequences import positions
 

@@ -15,13 +15,22 @@ from ..models import (
     PoissonGamma,
     SphericalGaussian,
 )
+from ..rows import (
+    check_count,
+    check_prior_pair,
+    checksum,
+    codes_of,
+    decoded,
+    given_levels,
+    levels_of,
+    refuse_extreme,
+    refuse_unreadable,
+    validated,
+)
 from ..samplers import HiddenStateEvidence
-from ._bad_cells import validated
+from ..units import Fold, Units, refuse_few
 from ._hmm_predictions import StatePredictions
-from ._input import check_count, check_prior_pair, refuse_extreme, refuse_unreadable
-from ._levels import checksum, codes_of, decoded, given_levels, levels_of
 from ._sequences import positions
-from ._units import Fold, Units, refuse_few
 
 #: Families of the components whose columns are numbers, with a mean and a variance.
 GAUSSIANS: dict[str, Any] = {

@@ -10,8 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import num_samples
-from ._collections import blocks, is_dask
-from ._known import WithKnown
+from ..rows import WithKnown, blocks, is_dask
 
 
 def by_parts(method: Callable) -> Callable:

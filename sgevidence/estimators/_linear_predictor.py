@@ -9,15 +9,13 @@ import numpy as np
 
 from .._compat import Interval
 from ..history import Rows
+from ..rows import column_indices, validated
 from ..tables import Table
-from ._bad_cells import validated
+from ..units import LINK_SCALE, CodedUnits, Fold, Units
 from ._base import EvidenceEstimator
-from ._coded_units import CodedUnits
 from ._coefficients import LinearCoefficients
 from ._conditional import ConditionalEstimator
 from ._effects import effects_table, variance_shares
-from ._input import column_indices
-from ._intercepts import LINK_SCALE
 from ._terms import (
     coded,
     learn_new_levels,
@@ -28,7 +26,6 @@ from ._terms import (
     read_pair,
     target_in,
 )
-from ._units import Fold, Units
 
 
 class LinearPredictor(LinearCoefficients, ConditionalEstimator):

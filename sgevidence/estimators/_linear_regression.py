@@ -10,15 +10,14 @@ from .._compat import Interval, StrOptions
 from ..effects import EffectsModel
 from ..history import Rows
 from ..models import LinearModel
+from ..rows import at_once, check_prior_pair
 from ..samplers import SGAIS, Exact
+from ..units import Fold, Units
 from ._coefficients import KnownOrUnknownNoise
 from ._documentation import documented
-from ._given import at_once
-from ._input import check_prior_pair
 from ._lazy import by_parts
 from ._linear_predictor import LinearPredictor
 from ._terms import TERM_CONSTRAINTS, effects_model
-from ._units import Fold, Units
 
 #: Parameters that state the noise; at most one of them may be given.
 NOISE = ("noise_std", "noise_prior", "noise_scale")

@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 
 from ..exceptions import EvidenceWarning
+from ..rows import checksum, joined_fingerprint
 from ..samplers import ChunkRecord, thinned
 from ..transitions import Proposed, State, merged
+from ..units import Units, UnitWatch
 from ._base import EvidenceEstimator
 from ._density import DensityEstimator
-from ._input import joined_fingerprint
-from ._levels import checksum
 from ._series import SeriesEstimator
 from ._stream import Stream
-from ._unit_watch import UnitWatch
-from ._units import Units
 
 
 def merge(first: Any, *others: Any) -> Any:

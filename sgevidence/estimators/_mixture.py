@@ -5,10 +5,10 @@ from typing import Any, Self
 import numpy as np
 
 from .._compat import clone_parametrized
+from ..rows import check_count, generator
 from ..samplers import SharedWalk, sharing
 from ..targets import ComponentEvidence
 from ._density import DensityEstimator
-from ._input import check_count, generator
 from ._lazy import by_parts
 
 #: Mean probability of an exchange from which on two components are not told apart.

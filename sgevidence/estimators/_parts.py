@@ -10,8 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from .._compat import num_samples
 from ..history import Rows
-from ._given import arrays_of
-from ._sources import Part
+from ..rows import Part, arrays_of
 
 #: Attributes of an estimator that stay here: what it has learnt, and who watches it.
 NOT_SENT = ("particles_", "particle_weights_", "_stream", "_result", "_skl_callbacks")

@@ -6,15 +6,13 @@ import numpy as np
 
 from ..history import Rows
 from ..models import LinearModel
+from ..rows import at_once, generator, refuse_unreadable, validated
 from ..samplers import ChunkRecord
-from ._bad_cells import validated
+from ..units import Fold, Units
 from ._base import EvidenceEstimator
-from ._given import at_once
-from ._input import generator, refuse_unreadable
 from ._lags import Past, check_series, refuse_gaps, series_and_columns
 from ._linear_regression import linear_model
 from ._stream import Stream
-from ._units import Fold, Units
 
 
 class SeriesEstimator(EvidenceEstimator):

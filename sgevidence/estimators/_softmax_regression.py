@@ -11,14 +11,12 @@ from sklearn.utils.validation import column_or_1d
 from .._compat import fit_context
 from ..history import Rows
 from ..models import FarColumns, SoftmaxModel, near
+from ..rows import at_once, label_indices
+from ..units import Fold, Units, class_centers
 from ._documentation import documented
-from ._given import at_once
-from ._intercepts import class_centers
-from ._labels import label_indices
 from ._lazy import by_parts
 from ._linear_predictor import LinearPredictor
 from ._stream import learns_online
-from ._units import Fold, Units
 
 
 @documented

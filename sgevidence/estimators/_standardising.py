@@ -1,6 +1,7 @@
 """Units of a stream: taken from its first rows, held until there are some, and watched."""
 
 import copy
+import warnings
 from collections.abc import Callable
 from textwrap import fill
 from typing import Any
@@ -12,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import EvidenceWarning, warn_caller
 from ..history import Rows
-from ._input import refuse_extreme
-from ._unit_watch import LEFT_UNITS, UnitWatch, wild
-from ._units import MIN_ROWS, MOST_HELD, Fold, Units, UnitsUnknown
+from ..rows import refuse_extreme
+from ..units import LEFT_UNITS, MIN_ROWS, MOST_HELD, Fold, Units, UnitsUnknown, UnitWatch, wild
 
 
 class Learnt:

@@ -32,11 +32,8 @@ from ..effects import (
 )
 from ..history import Rows
 from ..models import Gaussian, HalfStudentT, LinearModel
-from ._bad_cells import cells_named
-from ._coded_units import CodedUnits, in_units, without_levels
-from ._input import column_indices
-from ._known import WithKnown
-from ._units import Units
+from ..rows import WithKnown, cells_named, column_indices
+from ..units import CodedUnits, Units, in_units, without_levels
 
 #: Constraints of the parameters ``terms`` and ``formula``.
 TERM_CONSTRAINTS: dict[str, list] = {"terms": [list, tuple, None], "formula": [str, None]}

@@ -6,26 +6,13 @@ from typing import Any, Self
 import numpy as np
 
 from .._compat import check_sample_weight
-from ..estimators import (
-    Fold,
-    Standardising,
-    Units,
-    UnitWatch,
-    all_or_nothing,
-    column_indices,
-    fingerprint,
-    generator,
-    linear_model,
-    refuse_changes,
-    refuse_extreme,
-    refuse_unreadable,
-    settings,
-    validated,
-)
+from ..estimators import Standardising, all_or_nothing, linear_model, refuse_changes, settings
 from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..models import rscale_of
+from ..rows import column_indices, fingerprint, generator, refuse_extreme, refuse_unreadable, validated
 from ..samplers import Progress
+from ..units import Fold, Units, UnitWatch
 from ._fits import posterior_by_fits
 from ._regressions import Regressions
 from ._reports import Weighed

@@ -7,15 +7,8 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import validate_data
 
-from ..estimators import (
-    Standardising,
-    concordance,
-    has_times,
-    refuse_extreme,
-    refuse_unreadable,
-    validated,
-    with_known,
-)
+from ..estimators import Standardising, concordance, has_times
+from ..rows import refuse_extreme, refuse_unreadable, validated, with_known
 
 
 def _selects_for_classes(self: Any) -> bool:

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ..estimators import BayesianGLM, BayesianSoftmaxRegression, with_known
+from ..estimators import BayesianGLM, BayesianSoftmaxRegression
 from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..models import FarColumns, GLMModel
+from ..rows import with_known
 from ..targets import laplace_evidence
 from ._shared_hessian import AtMode
 from ._subsets import Subsets

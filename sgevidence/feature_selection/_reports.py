@@ -8,20 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators import (
-    ParameterTable,
-    Standardising,
-    Units,
-    generator,
-    heading,
-    looks_normalised,
-    places,
-    prior_conflict,
-    warned,
-)
+from ..estimators import ParameterTable, Standardising, heading, places, prior_conflict, warned
 from ..exceptions import EvidenceWarning
 from ..models import LinearModel
+from ..rows import generator, looks_normalised
 from ..samplers import Progress
+from ..units import Units
 from ._average import Average
 from ._posterior import LISTED, Posterior, posterior
 from ._table import SubsetTable

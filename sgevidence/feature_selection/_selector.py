@@ -10,7 +10,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import HasMethods, Interval, StrOptions, fit_context
-from ..estimators import Units, documented
+from ..estimators import documented
+from ..units import Units
 from ._learning import SubsetLearning
 from ._predictions import SubsetPredictions, given_of
 from ._reports import SubsetReports

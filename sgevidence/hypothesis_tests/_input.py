@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from ..estimators import cells_named, refuse_extreme, refuse_unreadable
+from ..rows import cells_named, refuse_extreme, refuse_unreadable
 
 #: Rounding errors, in units of the largest number, within which numbers are all equal.
 ROUNDING = 4 * float(np.finfo(float).eps)

@@ -8,8 +8,9 @@ from warnings import warn
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 
-from ..estimators import one_walk_of_clones, refuse_unknown_sizes
+from ..estimators import one_walk_of_clones
 from ..exceptions import EvidenceWarning
+from ..rows import refuse_unknown_sizes
 from ._candidates import ONE_MAX_ORDER, candidates, last_step
 from ._compare import compare
 from ._search import FullData, checked_scorer, evidence_scorers

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from ..estimators import bounds, generator
+from ..estimators import bounds
+from ..rows import generator
 from ._check_result import FALSE_ALARMS, PredictiveCheck
 from ._discrepancies import AUTOCORRELATION, RowsAndTheta, Statistic, of_groups, of_values
 from ._replicates import Replicator, copies_of, is_sorted

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimators import EvidenceEstimator, places, with_known
+from ..estimators import EvidenceEstimator, places
+from ..rows import with_known
 from ._candidates import last_step, transformed
 from ._discrepancies import (
     AUTOCORRELATION,

@@ -28,7 +28,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 
-from ..estimators import MIN_UNIT_ROWS, holds_rows, takes_units
+from ..estimators import holds_rows, takes_units
+from ..units import MIN_ROWS as MIN_UNIT_ROWS
 from ._detection import Alarm, Detection, last_plausible, log_prior_odds_of_change
 from ._placing import place_weights, row_scores, stands_out
 from ._ratio import best_gains, joint_rows

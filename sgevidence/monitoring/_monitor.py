@@ -1,7 +1,6 @@
 """The scikit-learn face of change-point detection by evidence."""
 
 import copy
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 
@@ -10,8 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import column_or_1d
 
 from .._compat import Interval, StrOptions, fit_context
-from ..estimators import all_or_nothing, refuse_unreadable, validated
-from ..exceptions import EvidenceWarning
+from ..estimators import all_or_nothing
+from ..exceptions import warn_caller
+from ..rows import refuse_unreadable, validated
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes
 from ._input import as_row, as_table, refuse_model
@@ -208,7 +208,7 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
             found = watch.learn(X, y)
             names = getattr(self, "feature_names_in_", getattr(self, "_names", None))
             for words in watch.complaints(X, names):
-                warnings.warn(words, EvidenceWarning, stacklevel=4)
+                warn_caller(words)
             first, times = (0, {}) if reset else (self.n_samples_seen_, self._times)
             times, detections = with_times(found.detections, times, index, first)
             found = found._replace(detections=detections)

@@ -20,8 +20,8 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, check_X_y
 
 from .._compat import Interval, validate_params
-from ..estimators import cells_named, refuse_unreadable
 from ..exceptions import EvidenceWarning
+from ..rows import cells_named, refuse_unreadable
 from ._estimators import watches_by_estimator
 from ._few_values import FewValues, complaint
 from ._filter import RunFilter

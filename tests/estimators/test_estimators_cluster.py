@@ -14,7 +14,7 @@ from sgevidence import (
     BayesianSoftmaxRegression,
     EvidenceModelAverager,
 )
-from sgevidence.estimators import _collections
+from sgevidence.rows import _collections
 
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")

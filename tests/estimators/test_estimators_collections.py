@@ -25,7 +25,8 @@ from sgevidence import (
     RowSource,
     compare,
 )
-from sgevidence.estimators import _collections, _folding
+from sgevidence.estimators import _folding
+from sgevidence.rows import _collections
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

@@ -14,7 +14,7 @@ from sgevidence import (
     EvidenceModelAverager,
     RowSource,
 )
-from sgevidence.estimators import _sources
+from sgevidence.rows import _sources
 
 pa = pytest.importorskip("pyarrow")
 csv, ds, feather, pq = (
@@ -140,7 +140,7 @@ def test_partial_fit_takes_batches_whatever_the_files_are(size, rng, tmp_path, m
 def test_rows_of_a_file_pass_through_memory(tmp_path, monkeypatch):
     """pyarrow's default keeps every byte of a Parquet file until its last row."""
     pa, n = pytest.importorskip("pyarrow"), 1_000_000
-    monkeypatch.setattr("sgevidence.estimators._sources.BATCH", 50_000)
+    monkeypatch.setattr("sgevidence.rows._sources.BATCH", 50_000)
     table = pa.table({name: np.random.default_rng(k).normal(size=n) for k, name in enumerate("abcd")})
     pa.parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=50_000)
     size, before = table.nbytes, pa.total_allocated_bytes()

@@ -30,7 +30,7 @@ from sgevidence import (
     compare,
     evidence_scorers,
 )
-from sgevidence.estimators import Units
+from sgevidence.units import Units
 
 STANDARD = ("linear", "softmax", "glm", "gmm")
 FAST = SGAIS(n_particles=60, max_particles=60)

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..history import Rows
-from ._input import refuse_extreme
+from ..rows import refuse_extreme
 from ._moments import moments
 
 #: Rows of positive weight of which units are taken, at least: from ten a log Bayes factor scatters by 0.7

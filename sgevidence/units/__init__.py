@@ -1,0 +1,24 @@
+"""Units that priors are stated in: taken from the first rows, held, and watched."""
+
+from ._coded_units import CodedUnits, in_units, without_levels
+from ._intercepts import LINK_SCALE, class_centers, intercept_center
+from ._unit_watch import LEFT_UNITS, UnitWatch, wild
+from ._units import MIN_ROWS, MOST_HELD, Fold, Units, UnitsUnknown, refuse_few
+
+__all__ = [
+    "CodedUnits",
+    "Fold",
+    "LEFT_UNITS",
+    "LINK_SCALE",
+    "MIN_ROWS",
+    "MOST_HELD",
+    "UnitWatch",
+    "Units",
+    "UnitsUnknown",
+    "class_centers",
+    "in_units",
+    "intercept_center",
+    "refuse_few",
+    "wild",
+    "without_levels",
+]
