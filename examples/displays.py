@@ -72,7 +72,7 @@ CoefficientsDisplay.from_estimator(linear)
 # The slopes of 18 drivers who sleep little, a curve of their reaction times with its band, and the remission
 # of children with leukaemia beside the Kaplan–Meier estimate.
 
-DATA = Path(__file__).parent / "data"
+DATA = Path("data") if Path("data").is_dir() else Path("examples/data")
 drivers = pd.read_csv(DATA / "sleepstudy.csv")
 slopes = "reaction ~ days + (1 + days | subject)"
 people = BayesianLinearRegression(formula=slopes, random_state=0).fit(drivers)

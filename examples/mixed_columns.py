@@ -13,7 +13,8 @@ import pandas as pd
 from sgevidence import BayesianLinearRegression, compare, predictive_check
 from sgevidence.displays import EffectsDisplay
 
-penguins = pd.read_csv(Path(__file__).parent / "data" / "penguins.csv")
+DATA = Path("data") if Path("data").is_dir() else Path("examples/data")
+penguins = pd.read_csv(DATA / "penguins.csv")
 print(penguins.dtypes.to_string())
 
 # %%

@@ -172,9 +172,7 @@ def _skops() -> Any:
     try:
         import skops.io
     except ImportError as error:
-        raise ImportError(
-            "saved files are skops archives, which need skops: pip install skops"
-        ) from error
+        raise ImportError("saved files are skops archives, which need skops: pip install skops") from error
     return skops.io
 
 

@@ -167,7 +167,7 @@ def test_lines_that_are_no_rows_are_named(text, message, run):
 def test_packages_that_are_missing_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "typer", None)
     monkeypatch.delitem(sys.modules, "sgevidence.cli._app", raising=False)
-    with pytest.raises(SystemExit, match=r"pip install typer rich"):
+    with pytest.raises(SystemExit, match="pip install typer rich skops pyarrow"):
         cli.main()
 
 
@@ -230,7 +230,7 @@ def killed_after(save, n):
 )
 def test_a_comparison_that_is_killed_continues(options, run, table, tmp_path, monkeypatch):
     pytest.importorskip("skops")
-    monkeypatch.setattr("sgevidence.rows._sources.BATCH", 9)
+    monkeypatch.setattr("sgevidence.estimators._sources.BATCH", 9)
     table = table.assign(w=np.arange(40) % 3).sort_values("kind")  # a batch of one label comes first
     table.to_parquet(tmp_path / "rows.parquet")
     words = ("compare", tmp_path / "rows.parquet", *options, "--json", "--checkpoint")
