@@ -10,7 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from sgevidence import BayesianLinearRegression, ComparisonDisplay, compare
+from sgevidence import BayesianLinearRegression, compare
+from sgevidence.displays import ComparisonDisplay
 from sgevidence.hypothesis_tests import anova
 
 seconds = """

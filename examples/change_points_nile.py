@@ -10,7 +10,8 @@ probability of a change at each of them.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from sgevidence import EvidenceMonitor, SurpriseDisplay
+from sgevidence import EvidenceMonitor
+from sgevidence.displays import SurpriseDisplay
 from sgevidence.monitoring import SeriesSegment, segment
 
 # 10⁸ m³ a year, Cobb (1978)

@@ -13,7 +13,8 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 
-from sgevidence import BayesianLinearRegression, EvidenceModelAverager, ModelProbabilitiesDisplay
+from sgevidence import BayesianLinearRegression, EvidenceModelAverager
+from sgevidence.displays import ModelProbabilitiesDisplay
 
 rng = np.random.default_rng(0)
 X = rng.standard_normal((600, 2))

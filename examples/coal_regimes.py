@@ -9,7 +9,8 @@ its number of states, so that "one rate for all years" is one of the answers.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from sgevidence import BayesianHMM, EvidenceSearch, StatesDisplay, predictive_check
+from sgevidence import BayesianHMM, EvidenceSearch, predictive_check
+from sgevidence.displays import StatesDisplay
 
 # disasters of each year, 1851 to 1962 (Jarrett 1979)
 DISASTERS = """

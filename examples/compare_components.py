@@ -9,7 +9,8 @@ The evidence charges a model for its complexity, so that all rows both train and
 
 from sklearn.datasets import load_iris
 
-from sgevidence import BayesianGMM, EvidenceSearch, MixtureDisplay
+from sgevidence import BayesianGMM, EvidenceSearch
+from sgevidence.displays import MixtureDisplay
 
 X = load_iris().data[:, 2:]
 search = EvidenceSearch(BayesianGMM(random_state=0), {"n_components": [1, 2, 3, 4]}, n_jobs=2).fit(X)

@@ -11,7 +11,8 @@ is one component, and the evidence prefers it.
 import numpy as np
 from sklearn.datasets import load_iris
 
-from sgevidence import BayesianGMM, MixtureDisplay, compare
+from sgevidence import BayesianGMM, compare
+from sgevidence.displays import MixtureDisplay
 
 iris = load_iris(as_frame=True)
 X, species = iris.data, iris.target_names[iris.target]

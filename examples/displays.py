@@ -13,16 +13,12 @@ import numpy as np
 import pandas as pd
 from sklearn.datasets import load_diabetes, load_iris
 
-from sgevidence import (
-    SGAIS,
-    BayesianGLM,
-    BayesianGMM,
-    BayesianLinearRegression,
+from sgevidence import SGAIS, BayesianGLM, BayesianGMM, BayesianLinearRegression, EvidenceModelAverager
+from sgevidence.displays import (
     CoefficientsDisplay,
     ComparisonDisplay,
     EffectsDisplay,
     EvidenceDisplay,
-    EvidenceModelAverager,
     MixtureDisplay,
     ModelProbabilitiesDisplay,
     RunDisplay,

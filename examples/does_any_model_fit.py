@@ -11,7 +11,8 @@ accidents of 647 women who made shells, in five weeks (Greenwood and Yule 1920).
 import matplotlib.pyplot as plt
 import numpy as np
 
-from sgevidence import BayesianGLM, PredictiveCheckDisplay, compare, predictive_check
+from sgevidence import BayesianGLM, compare, predictive_check
+from sgevidence.displays import PredictiveCheckDisplay
 
 kicks = np.repeat([0, 1, 2, 3, 4], [109, 65, 22, 3, 1])
 accidents = np.repeat([0, 1, 2, 3, 4, 5], [447, 132, 42, 21, 3, 2])  # "5 or more" counts as 5

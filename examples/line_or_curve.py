@@ -9,7 +9,8 @@ and departures from it whose size is inferred: *is it a line?* is the question w
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from sgevidence import BayesianLinearRegression, SmoothDisplay, compare
+from sgevidence import BayesianLinearRegression, compare
+from sgevidence.displays import SmoothDisplay
 
 weight = """
 2.62 2.875 2.32 3.215 3.44 3.46 3.57 3.19 3.15 3.44 3.44 4.07 3.73 3.78 5.25 5.424 5.345 2.2 1.615 1.835 2.465

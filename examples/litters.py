@@ -9,7 +9,8 @@ mother: rows are not independent, and a test that takes them to be is too sure o
 
 import pandas as pd
 
-from sgevidence import BayesianGLM, EffectsDisplay, compare
+from sgevidence import BayesianGLM, compare
+from sgevidence.displays import EffectsDisplay
 
 weaned = {
     "control": "13/13 12/12 9/9 9/9 8/8 8/8 12/13 11/12 9/10 9/10 8/9 11/13 4/5 5/7 7/10 7/10",

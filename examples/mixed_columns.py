@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from sgevidence import BayesianLinearRegression, EffectsDisplay, compare, predictive_check
+from sgevidence import BayesianLinearRegression, compare, predictive_check
+from sgevidence.displays import EffectsDisplay
 
 DATA = Path("data") if Path("data").is_dir() else Path("examples/data")
 penguins = pd.read_csv(DATA / "penguins.csv")

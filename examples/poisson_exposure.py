@@ -9,7 +9,8 @@ evidence, and so is whether the offset is right.
 
 import numpy as np
 
-from sgevidence import BayesianGLM, CoefficientsDisplay, compare
+from sgevidence import BayesianGLM, compare
+from sgevidence.displays import CoefficientsDisplay
 
 rng = np.random.default_rng(0)
 n = 400

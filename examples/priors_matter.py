@@ -10,7 +10,8 @@ coefficient.
 import matplotlib.pyplot as plt
 import numpy as np
 
-from sgevidence import BayesianLinearRegression, Exact
+from sgevidence import BayesianLinearRegression
+from sgevidence.samplers import Exact
 
 rng = np.random.default_rng(0)
 x = rng.standard_normal((100, 1))

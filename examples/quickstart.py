@@ -23,10 +23,10 @@ from sgevidence import (
     BayesianGMM,
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
-    EvidenceDisplay,
     EvidenceModelAverager,
     compare,
 )
+from sgevidence.displays import EvidenceDisplay
 
 # More particles than by default once there are some hundred rows, for a smaller standard error.
 SAMPLER = SGAIS(n_particles=400)

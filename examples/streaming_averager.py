@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
-from sgevidence import BayesianLinearRegression, EvidenceModelAverager, ModelProbabilitiesDisplay
+from sgevidence import BayesianLinearRegression, EvidenceModelAverager
+from sgevidence.displays import ModelProbabilitiesDisplay
 
 
 def polynomial(degree):

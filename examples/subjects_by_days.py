@@ -10,7 +10,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from sgevidence import BayesianLinearRegression, EffectsDisplay, compare, predictive_check
+from sgevidence import BayesianLinearRegression, compare, predictive_check
+from sgevidence.displays import EffectsDisplay
 
 reaction = {  # milliseconds on the days 0 to 9
     308: "249.56 258.7 250.8 321.44 356.85 414.69 382.2 290.15 430.59 466.35",

@@ -9,7 +9,8 @@ the study ended: their time is censored, and all that is known is that the relap
 
 import numpy as np
 
-from sgevidence import BayesianGLM, SurvivalDisplay, compare
+from sgevidence import BayesianGLM, compare
+from sgevidence.displays import SurvivalDisplay
 
 drug_weeks = [6, 6, 6, 7, 10, 13, 16, 22, 23, 6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35]
 placebo_weeks = [1, 1, 2, 2, 3, 4, 4, 5, 5, 8, 8, 8, 8, 11, 11, 12, 12, 15, 17, 22, 23]

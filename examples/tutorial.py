@@ -38,7 +38,8 @@ print(f"slope {line.coef_[0]:.2f}, intercept {line.intercept_:.2f}")
 # Is there a bend?  Is there more than a bend?  ``compare`` ranks fitted models; the difference of two log
 # evidences is the log of their Bayes factor.
 
-from sgevidence import ComparisonDisplay, compare
+from sgevidence import compare
+from sgevidence.displays import ComparisonDisplay
 
 
 def polynomial(degree):
@@ -65,7 +66,8 @@ ComparisonDisplay.from_estimators(models)
 # ``partial_fit`` takes rows as they come, and the evidence is always that of all rows so far.  An averager
 # streams them through several models at once and weighs the models by their posterior probability.
 
-from sgevidence import EvidenceModelAverager, ModelProbabilitiesDisplay
+from sgevidence import EvidenceModelAverager
+from sgevidence.displays import ModelProbabilitiesDisplay
 
 candidates = [(name, polynomial(degree)) for name, degree in names.items()]
 averager = EvidenceModelAverager(candidates, random_state=0)
@@ -107,7 +109,8 @@ print(f"annealed {annealed.log_evidence_:.2f} ± {annealed.log_evidence_std_:.2f
 
 from sklearn.datasets import load_iris
 
-from sgevidence import BayesianGMM, MixtureDisplay
+from sgevidence import BayesianGMM
+from sgevidence.displays import MixtureDisplay
 
 petals = load_iris().data[:, 2:]
 mixtures = {f"K = {K}": BayesianGMM(K, random_state=K).fit(petals) for K in (1, 2, 3, 4)}

@@ -11,7 +11,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_diabetes
 
-from sgevidence import EvidenceFeatureSelector, InclusionProbabilitiesDisplay
+from sgevidence import EvidenceFeatureSelector
+from sgevidence.displays import InclusionProbabilitiesDisplay
 
 X, y = load_diabetes(return_X_y=True, as_frame=True)
 X, y = (X - X.mean()) / X.std(), (y - y.mean()) / y.std()

@@ -1,27 +1,15 @@
 """Online log evidence of Bayesian models as a scikit-learn attribute.
 
-Log evidences, their standard errors and Bayes factors are in nats throughout.
+Log evidences, their standard errors and Bayes factors are in nats throughout.  Pictures are in
+``sgevidence.displays``, samplers other than the default and its parts in ``sgevidence.samplers``.
 """
 
+import importlib
+import warnings
+from typing import Any
+
 from .averaging import EvidenceModelAverager
-from .bidirectional import BidirectionalError, bidirectional_error
-from .bridging import BridgeEvidence, bridge_evidence
-from .displays import (
-    CoefficientsDisplay,
-    ComparisonDisplay,
-    EffectsDisplay,
-    EvidenceDisplay,
-    InclusionProbabilitiesDisplay,
-    MixtureDisplay,
-    ModelProbabilitiesDisplay,
-    PredictiveCheckDisplay,
-    RunDisplay,
-    SmoothDisplay,
-    StatesDisplay,
-    SurpriseDisplay,
-    SurvivalDisplay,
-    WeightsDisplay,
-)
+from .bridging import bridge_evidence
 from .effects import Factor, Group, Interaction, Smooth, sub_formulas
 from .estimators import (
     BayesianAutoregression,
@@ -52,21 +40,7 @@ from .model_selection import (
 from .models import LKJ, Dirichlet
 from .monitoring import EvidenceMonitor
 from .rows import RowSource
-from .samplers import (
-    AIS,
-    SGAIS,
-    SIR,
-    Exact,
-    HarmonicMean,
-    Laplace,
-    MixtureEvidence,
-    NestedSampling,
-    PriorSampling,
-    SequentialNestedSampling,
-    SequentialSGMCMC,
-    UntilPrecise,
-)
-from .transitions import HMC, SGHMC, SGNHT, Escort, ModeSearch, Proposal
+from .samplers import SGAIS
 
 __version__ = "0.1.0"
 
@@ -99,50 +73,65 @@ __all__ = [
     "evidence_scorers",
     "EvidenceSearch",
     "FullData",
-    "EvidenceDisplay",
-    "ComparisonDisplay",
-    "ModelProbabilitiesDisplay",
-    "PredictiveCheckDisplay",
-    "RunDisplay",
-    "StatesDisplay",
-    "SurpriseDisplay",
-    "SurvivalDisplay",
-    "MixtureDisplay",
-    "CoefficientsDisplay",
-    "EffectsDisplay",
-    "SmoothDisplay",
-    "WeightsDisplay",
-    "InclusionProbabilitiesDisplay",
     "to_arviz",
     "RowSource",
     "merge",
     "save",
     "load",
     "SGAIS",
-    "HMC",
-    "SGHMC",
-    "SGNHT",
-    "Escort",
-    "ModeSearch",
-    "Proposal",
-    "AIS",
-    "SIR",
-    "bidirectional_error",
-    "BidirectionalError",
     "bridge_evidence",
-    "BridgeEvidence",
-    "SequentialSGMCMC",
-    "MixtureEvidence",
-    "NestedSampling",
-    "SequentialNestedSampling",
-    "PriorSampling",
-    "HarmonicMean",
-    "Laplace",
-    "Exact",
-    "UntilPrecise",
     "DivergenceError",
     "CallLimitError",
     "EvidenceWarning",
     "ImpossibleRowsError",
     "SavedFileError",
 ]
+
+#: Names that stood here, by the module in which they are now.
+MOVED = {
+    "bidirectional": ("BidirectionalError", "bidirectional_error"),
+    "bridging": ("BridgeEvidence",),
+    "displays": (
+        "CoefficientsDisplay",
+        "ComparisonDisplay",
+        "EvidenceDisplay",
+        "InclusionProbabilitiesDisplay",
+        "MixtureDisplay",
+        "ModelProbabilitiesDisplay",
+        "PredictiveCheckDisplay",
+        "RunDisplay",
+        "SurpriseDisplay",
+        "WeightsDisplay",
+    ),
+    "samplers": (
+        "AIS",
+        "HMC",
+        "SGHMC",
+        "SGNHT",
+        "SIR",
+        "Escort",
+        "Exact",
+        "HarmonicMean",
+        "Laplace",
+        "MixtureEvidence",
+        "ModeSearch",
+        "NestedSampling",
+        "PriorSampling",
+        "Proposal",
+        "SequentialNestedSampling",
+        "SequentialSGMCMC",
+        "UntilPrecise",
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Find a module when it is first needed; and a name that has moved, with a warning until version 0.3."""
+    if name in MOVED:
+        return importlib.import_module(f".{name}", __name__)
+    for module, names in MOVED.items():
+        if name in names:
+            words = f"sgevidence.{name} is now sgevidence.{module}.{name}; version 0.3 has it only there"
+            warnings.warn(words, FutureWarning, stacklevel=2)
+            return getattr(importlib.import_module(f".{module}", __name__), name)
+    raise AttributeError(f"module 'sgevidence' has no attribute {name!r}")

@@ -8,20 +8,12 @@ from autograd.scipy.special import gammaln
 from mutants import broken
 from scipy.stats import binom
 
-from sgevidence import (
-    AIS,
-    SIR,
-    BayesianGMM,
-    BayesianLinearRegression,
-    BayesianModel,
-    BayesianSoftmaxRegression,
-    Exact,
-    bidirectional_error,
-)
-from sgevidence.bidirectional import _bounds, _error
+from sgevidence import BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
+from sgevidence.bidirectional import _bounds, _error, bidirectional_error
 from sgevidence.history import Rows
 from sgevidence.kernels import Coordinates
 from sgevidence.models import FarColumns, LinearModel, SoftmaxModel, near
+from sgevidence.samplers import AIS, SIR, Exact
 from sgevidence.targets import Likelihood, Target
 
 SLOW = pytest.mark.slow

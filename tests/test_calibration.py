@@ -14,7 +14,8 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import binom, chi2, multivariate_normal, norm
 
-from sgevidence import BayesianGMM, BayesianLinearRegression, Exact
+from sgevidence import BayesianGMM, BayesianLinearRegression
+from sgevidence.samplers import Exact
 
 BENCHMARKS = Path(__file__).parents[1] / "examples" / "benchmarks"
 

@@ -10,7 +10,8 @@ from scipy.integrate import quad
 from scipy.special import betaln
 from scipy.stats import multivariate_normal
 
-from sgevidence import SGAIS, BayesianLinearRegression, BayesianModel, Exact, compare
+from sgevidence import SGAIS, BayesianLinearRegression, BayesianModel, compare
+from sgevidence.samplers import Exact
 
 ONE_ROW = np.zeros((1, 1))
 

@@ -18,9 +18,9 @@ from sgevidence import (
     EvidenceFeatureSelector,
     EvidenceModelAverager,
     EvidenceSearch,
-    Laplace,
 )
 from sgevidence.estimators import _glm_rows
+from sgevidence.samplers import Laplace
 from sgevidence.units import _intercepts, _moments
 
 #: Powers of ten of units, and units by which origins move, at most.

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgevidence import HMC, SGAIS, SGHMC, SGNHT, Escort, ModeSearch
+from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel
+from sgevidence.samplers import HMC, SGHMC, SGNHT, Escort, ModeSearch
 
 DATA = runpy.run_path(str(Path(__file__).parents[2] / "tests" / "data" / "make_data.py"))
 MODELS = ("linear", "softmax", "mixture", "overlap")

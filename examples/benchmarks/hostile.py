@@ -30,20 +30,16 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from sgevidence import (
-    AIS,
     SGAIS,
-    SIR,
     BayesianGLM,
     BayesianGMM,
     BayesianLinearRegression,
     BayesianModel,
     BayesianSoftmaxRegression,
     EvidenceWarning,
-    Exact,
-    Laplace,
-    NestedSampling,
 )
 from sgevidence.exceptions import DivergenceError
+from sgevidence.samplers import AIS, SIR, Exact, Laplace, NestedSampling
 
 mp.mp.dps = 60
 #: Errors and nats beyond which an answer without a warning counts as wrong.

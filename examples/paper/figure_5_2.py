@@ -2,7 +2,7 @@
 
 from common import against_n
 
-from sgevidence import Exact, NestedSampling, SequentialSGMCMC
+from sgevidence.samplers import Exact, NestedSampling, SequentialSGMCMC
 
 samplers = {
     "sequential": SequentialSGMCMC.paper(),

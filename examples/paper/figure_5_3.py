@@ -2,7 +2,7 @@
 
 from common import against_n
 
-from sgevidence import Laplace, NestedSampling, SequentialSGMCMC
+from sgevidence.samplers import Laplace, NestedSampling, SequentialSGMCMC
 
 samplers = {
     "sequential": SequentialSGMCMC.paper(),

@@ -2,7 +2,8 @@
 
 from common import DEFAULT, PUBLISHED, against_n
 
-from sgevidence import AIS, SGAIS, Exact, NestedSampling
+from sgevidence import SGAIS
+from sgevidence.samplers import AIS, Exact, NestedSampling
 
 samplers = {
     PUBLISHED: SGAIS.paper(),

@@ -2,7 +2,8 @@
 
 from common import DEFAULT, PUBLISHED, against_n
 
-from sgevidence import AIS, SGAIS, Laplace, NestedSampling
+from sgevidence import SGAIS
+from sgevidence.samplers import AIS, Laplace, NestedSampling
 
 samplers = {
     PUBLISHED: SGAIS.paper(),

@@ -11,9 +11,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from common import Line, arguments, save_figure, save_table
 
-from sgevidence import AIS, NestedSampling
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
+from sgevidence.samplers import AIS, NestedSampling
 
 MODEL, N_RUNS = MixtureModel(3, 1), 5
 #: The remaining live points are counted, so rejection may stop at half of the evidence: e⁴ times sooner.

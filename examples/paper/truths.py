@@ -20,9 +20,10 @@ from time import process_time
 import numpy as np
 from common import DATA, PUBLISHED, Line, afresh, online, problem
 
-from sgevidence import SGAIS, EvidenceWarning, NestedSampling
+from sgevidence import SGAIS, EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
+from sgevidence.samplers import NestedSampling
 
 SENSITIVITY = ("5.9", "5.10", "5.11", "5.12", "5.13", "5.14")
 COLUMNS = ("figure", "truth", *Line._fields[:6], "error", "speed_up", "steps_a_chunk")

@@ -171,7 +171,8 @@ def bidirectional_error(
 
     Examples
     --------
-    >>> from sgevidence import BayesianLinearRegression, bidirectional_error
+    >>> from sgevidence import BayesianLinearRegression
+    >>> from sgevidence.bidirectional import bidirectional_error
     >>> model = BayesianLinearRegression(noise_std=1.0, standardize=False)
     >>> result = bidirectional_error(model, 50, n_features=2, n_repeats=2, n_temperatures=50, random_state=0)
     >>> bool((result.error_at_most < 2).all())

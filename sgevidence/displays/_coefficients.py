@@ -30,7 +30,8 @@ class CoefficientsDisplay:
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.preprocessing import scale
-    >>> from sgevidence import BayesianLinearRegression, CoefficientsDisplay
+    >>> from sgevidence import BayesianLinearRegression
+    >>> from sgevidence.displays import CoefficientsDisplay
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> model = BayesianLinearRegression(0.7, random_state=0).fit(X / X.std(), scale(y))
     >>> display = CoefficientsDisplay.from_estimator(model)

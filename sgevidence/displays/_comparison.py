@@ -31,7 +31,9 @@ class ComparisonDisplay:
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.preprocessing import scale
-    >>> from sgevidence import BayesianLinearRegression, ComparisonDisplay, Exact
+    >>> from sgevidence import BayesianLinearRegression
+    >>> from sgevidence.displays import ComparisonDisplay
+    >>> from sgevidence.samplers import Exact
     >>> X, y = load_diabetes(return_X_y=True)
     >>> X, y = scale(X), scale(y)
     >>> fits = {str(p): BayesianLinearRegression(0.7, sampler=Exact()).fit(X[:, :p], y) for p in (3, 4, 9)}

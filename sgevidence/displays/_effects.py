@@ -32,7 +32,8 @@ class EffectsDisplay:
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import BayesianLinearRegression, EffectsDisplay, Group
+    >>> from sgevidence import BayesianLinearRegression, Group
+    >>> from sgevidence.displays import EffectsDisplay
     >>> rng = np.random.default_rng(0)
     >>> group = rng.integers(0, 5, 100)
     >>> y = 2.0 * group + rng.standard_normal(100)

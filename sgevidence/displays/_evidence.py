@@ -36,7 +36,8 @@ class EvidenceDisplay:
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import BayesianLinearRegression, EvidenceDisplay
+    >>> from sgevidence import BayesianLinearRegression
+    >>> from sgevidence.displays import EvidenceDisplay
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.standard_normal((60, 2)), rng.standard_normal(60)
     >>> models = {s: BayesianLinearRegression(s, random_state=0) for s in (0.5, 1.0)}

@@ -28,7 +28,8 @@ class InclusionProbabilitiesDisplay:
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from sgevidence import EvidenceFeatureSelector, InclusionProbabilitiesDisplay
+    >>> from sgevidence import EvidenceFeatureSelector
+    >>> from sgevidence.displays import InclusionProbabilitiesDisplay
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> selector = EvidenceFeatureSelector(standardize=True).fit(X, y)
     >>> display = InclusionProbabilitiesDisplay.from_estimator(selector)

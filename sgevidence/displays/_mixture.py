@@ -35,7 +35,8 @@ class MixtureDisplay:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.preprocessing import scale
-    >>> from sgevidence import BayesianGMM, MixtureDisplay
+    >>> from sgevidence import BayesianGMM
+    >>> from sgevidence.displays import MixtureDisplay
     >>> X = scale(load_iris().data)
     >>> display = MixtureDisplay.from_estimator(BayesianGMM(2, random_state=0).fit(X), X, columns=(2, 3))
     >>> len(display.ax_.patches)

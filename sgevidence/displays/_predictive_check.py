@@ -35,7 +35,8 @@ class PredictiveCheckDisplay:
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import BayesianGLM, PredictiveCheckDisplay
+    >>> from sgevidence import BayesianGLM
+    >>> from sgevidence.displays import PredictiveCheckDisplay
     >>> rng = np.random.default_rng(0)
     >>> X, counts = rng.standard_normal((100, 1)), rng.negative_binomial(1, 0.2, 100)
     >>> model = BayesianGLM("poisson", random_state=0).fit(X, counts)

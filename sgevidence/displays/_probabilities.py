@@ -30,7 +30,8 @@ class ModelProbabilitiesDisplay:
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import BayesianGMM, EvidenceModelAverager, ModelProbabilitiesDisplay
+    >>> from sgevidence import BayesianGMM, EvidenceModelAverager
+    >>> from sgevidence.displays import ModelProbabilitiesDisplay
     >>> X = np.random.default_rng(0).standard_normal((60, 1))
     >>> averager = EvidenceModelAverager([("one", BayesianGMM(1)), ("two", BayesianGMM(2))], random_state=0)
     >>> for start in range(0, 60, 20):

@@ -25,7 +25,8 @@ class RunDisplay:
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import BayesianLinearRegression, RunDisplay
+    >>> from sgevidence import BayesianLinearRegression
+    >>> from sgevidence.displays import RunDisplay
     >>> rng = np.random.default_rng(0)
     >>> model = BayesianLinearRegression(random_state=0)
     >>> for _ in range(4):

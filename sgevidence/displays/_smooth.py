@@ -28,7 +28,8 @@ class SmoothDisplay:
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import BayesianLinearRegression, Smooth, SmoothDisplay
+    >>> from sgevidence import BayesianLinearRegression, Smooth
+    >>> from sgevidence.displays import SmoothDisplay
     >>> rng = np.random.default_rng(0)
     >>> x = rng.uniform(0, 10, 100)
     >>> y = np.sin(x) + 0.3 * rng.standard_normal(100)

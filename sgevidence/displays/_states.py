@@ -34,7 +34,8 @@ class StatesDisplay:
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import BayesianHMM, StatesDisplay
+    >>> from sgevidence import BayesianHMM
+    >>> from sgevidence.displays import StatesDisplay
     >>> X = np.random.default_rng(0).poisson(np.repeat([1.0, 6.0, 1.0], 20))[:, None]
     >>> model = BayesianHMM(2, emission="poisson", random_state=0).fit(X)
     >>> StatesDisplay.from_estimator(model, X).probabilities.shape

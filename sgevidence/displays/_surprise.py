@@ -42,7 +42,8 @@ class SurpriseDisplay:
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import BayesianGMM, SurpriseDisplay
+    >>> from sgevidence import BayesianGMM
+    >>> from sgevidence.displays import SurpriseDisplay
     >>> rng = np.random.default_rng(0)
     >>> model = BayesianGMM(1, random_state=0)
     >>> for mean in (0, 0, 0, 3):

@@ -41,7 +41,8 @@ class SurvivalDisplay:
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import BayesianGLM, SurvivalDisplay
+    >>> from sgevidence import BayesianGLM
+    >>> from sgevidence.displays import SurvivalDisplay
     >>> rng = np.random.default_rng(0)
     >>> drug = np.repeat([0, 1], 40)
     >>> weeks = np.exp(1 + drug) * rng.exponential(size=80)

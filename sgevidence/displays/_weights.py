@@ -30,7 +30,8 @@ class WeightsDisplay:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.preprocessing import scale
-    >>> from sgevidence import BayesianGMM, WeightsDisplay
+    >>> from sgevidence import BayesianGMM
+    >>> from sgevidence.displays import WeightsDisplay
     >>> X = scale(load_iris().data[:, 2:])
     >>> display = WeightsDisplay.from_estimator(BayesianGMM(2, random_state=0).fit(X))
     >>> display.weights.shape

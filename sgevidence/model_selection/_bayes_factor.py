@@ -59,7 +59,8 @@ def log_bayes_factor(a: Any, b: Any) -> LogBayesFactor:
     --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.preprocessing import scale
-    >>> from sgevidence import BayesianLinearRegression, Exact, log_bayes_factor
+    >>> from sgevidence import BayesianLinearRegression, log_bayes_factor
+    >>> from sgevidence.samplers import Exact
     >>> X, y = load_diabetes(return_X_y=True)
     >>> X, y = scale(X), scale(y)
     >>> good, poor = (BayesianLinearRegression(s, sampler=Exact()).fit(X, y) for s in (0.7, 10.0))

@@ -100,7 +100,8 @@ def compare(
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from sgevidence import BayesianLinearRegression, Exact, compare
+    >>> from sgevidence import BayesianLinearRegression, compare
+    >>> from sgevidence.samplers import Exact
     >>> X, y = load_diabetes(return_X_y=True)
     >>> sampler = Exact()
     >>> fits = {f"noise {s}": BayesianLinearRegression(s, sampler=sampler).fit(X, y) for s in (52, 54, 56)}

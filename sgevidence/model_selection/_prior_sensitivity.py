@@ -211,7 +211,8 @@ def prior_sensitivity(estimator, X, y=None, *, sample_weight=None, factor=3.0) -
     Examples
     --------
     >>> from sklearn.datasets import load_diabetes
-    >>> from sgevidence import BayesianLinearRegression, Exact, prior_sensitivity
+    >>> from sgevidence import BayesianLinearRegression, prior_sensitivity
+    >>> from sgevidence.samplers import Exact
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = BayesianLinearRegression(columns=[2], sampler=Exact(), random_state=0)
     >>> prior_sensitivity(model, X, y)[["log_evidence", "difference"]].round(2)

@@ -1,5 +1,9 @@
-"""Evidence algorithms: one file, one published method, one object with scikit-learn parameters."""
+"""Evidence algorithms: one file, one published method, one object with scikit-learn parameters.
 
+The moves of particles and the other parts of :class:`SGAIS` are offered here, too.
+"""
+
+from ..transitions import HMC, SGHMC, SGNHT, Escort, ModeSearch, Proposal
 from ._ais import AIS
 from ._base import SILENT, EvidenceResult, Progress
 from ._exact import Exact
@@ -20,6 +24,12 @@ from ._until_precise import UntilPrecise
 
 __all__ = [
     "SGAIS",
+    "HMC",
+    "SGHMC",
+    "SGNHT",
+    "Escort",
+    "ModeSearch",
+    "Proposal",
     "AIS",
     "SIR",
     "SequentialSGMCMC",

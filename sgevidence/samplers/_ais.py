@@ -90,7 +90,7 @@ class AIS(Parts, Sampler):
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import AIS
+    >>> from sgevidence.samplers import AIS
     >>> from sgevidence.history import Rows
     >>> from sgevidence.models import LinearModel
     >>> X = np.linspace(-1, 1, 40)[:, None]

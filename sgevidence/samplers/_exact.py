@@ -40,7 +40,8 @@ class Exact(Sampler):
 
     Examples
     --------
-    >>> from sgevidence import BayesianLinearRegression, Exact
+    >>> from sgevidence import BayesianLinearRegression
+    >>> from sgevidence.samplers import Exact
     >>> model = BayesianLinearRegression(noise_std=1.0, sampler=Exact(), standardize=False)
     >>> fitted = model.fit([[0.0], [1.0]], [0.0, 1.0])
     >>> round(fitted.log_evidence_, 3), fitted.log_evidence_std_

@@ -53,7 +53,7 @@ class HarmonicMean(Sampler):
     --------
     >>> import warnings
     >>> import numpy as np
-    >>> from sgevidence import HarmonicMean
+    >>> from sgevidence.samplers import HarmonicMean
     >>> from sgevidence.history import Rows
     >>> from sgevidence.models import LinearModel
     >>> X = np.linspace(-1, 1, 40)[:, None]

@@ -78,7 +78,7 @@ class Laplace(Sampler):
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import Laplace
+    >>> from sgevidence.samplers import Laplace
     >>> from sgevidence.history import Rows
     >>> from sgevidence.models import LinearModel
     >>> X = np.linspace(-1, 1, 40)[:, None]

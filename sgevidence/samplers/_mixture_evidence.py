@@ -69,7 +69,8 @@ class MixtureEvidence(Sampler):
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import BayesianGMM, MixtureEvidence
+    >>> from sgevidence import BayesianGMM
+    >>> from sgevidence.samplers import MixtureEvidence
     >>> X = np.random.default_rng(0).normal(size=(30, 2)) + np.repeat([[-3], [3]], 15, axis=0)
     >>> model = BayesianGMM(3, sampler=MixtureEvidence(), random_state=0).fit(X)
     >>> int(model.component_evidence_["log_evidence"].argmax()) + 1, model.diagnostics_["n_strata"]

@@ -87,7 +87,7 @@ class NestedSampling(Sampler):
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import NestedSampling
+    >>> from sgevidence.samplers import NestedSampling
     >>> from sgevidence.history import Rows
     >>> from sgevidence.models import LinearModel
     >>> X = np.linspace(-1, 1, 40)[:, None]

@@ -47,7 +47,7 @@ class PriorSampling(Sampler):
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import PriorSampling
+    >>> from sgevidence.samplers import PriorSampling
     >>> from sgevidence.history import Rows
     >>> from sgevidence.models import LinearModel
     >>> model, rows = LinearModel(1, noise_std=1.0), Rows.of([[-1.0], [0.0], [1.0]], [-1.0, 0.5, 1.0])

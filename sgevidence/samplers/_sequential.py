@@ -100,7 +100,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import SequentialSGMCMC
+    >>> from sgevidence.samplers import SequentialSGMCMC
     >>> from sgevidence.history import Rows
     >>> from sgevidence.models import LinearModel
     >>> X = np.linspace(-1, 1, 40)[:, None]

@@ -107,7 +107,7 @@ class SequentialNestedSampling(OnlineSampler):
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import SequentialNestedSampling
+    >>> from sgevidence.samplers import SequentialNestedSampling
     >>> from sgevidence.history import Rows
     >>> from sgevidence.models import LinearModel
     >>> X = np.linspace(-1, 1, 40)[:, None]

@@ -71,7 +71,7 @@ class SIR(Parts, OnlineSampler):
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import SIR
+    >>> from sgevidence.samplers import SIR
     >>> from sgevidence.history import Rows
     >>> from sgevidence.models import LinearModel
     >>> X = np.linspace(-1, 1, 40)[:, None]

@@ -61,7 +61,8 @@ class UntilPrecise(Parts, Sampler):
     Examples
     --------
     >>> import numpy as np
-    >>> from sgevidence import BayesianLinearRegression, UntilPrecise
+    >>> from sgevidence import BayesianLinearRegression
+    >>> from sgevidence.samplers import UntilPrecise
     >>> X = np.linspace(-1, 1, 40)[:, None]
     >>> model = BayesianLinearRegression(noise_std=1.0, sampler=UntilPrecise(target_std=0.03), random_state=0)
     >>> model.fit(X, 2 * X[:, 0]).log_evidence_std_ <= 0.03

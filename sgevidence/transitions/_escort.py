@@ -100,7 +100,8 @@ class Escort(BaseEstimator):
 
     Examples
     --------
-    >>> from sgevidence import SGAIS, Escort
+    >>> from sgevidence import SGAIS
+    >>> from sgevidence.samplers import Escort
     >>> SGAIS(escort=Escort(min_ess=0.7)).escort
     Escort(min_ess=0.7)
     """

@@ -70,7 +70,8 @@ class HMC(BaseEstimator):
 
     Examples
     --------
-    >>> from sgevidence import HMC, SGAIS
+    >>> from sgevidence import SGAIS
+    >>> from sgevidence.samplers import HMC
     >>> SGAIS(move=HMC(n_steps=32)).get_params()["move__n_steps"]
     32
     """

@@ -89,7 +89,8 @@ class ModeSearch(BaseEstimator):
 
     Examples
     --------
-    >>> from sgevidence import SGAIS, ModeSearch
+    >>> from sgevidence import SGAIS
+    >>> from sgevidence.samplers import ModeSearch
     >>> SGAIS(mode_search=ModeSearch(n_starts=48)).mode_search
     ModeSearch(n_starts=48)
     """

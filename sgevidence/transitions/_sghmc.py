@@ -101,7 +101,8 @@ class SGHMC(StochasticGradients):
 
     Examples
     --------
-    >>> from sgevidence import SGAIS, SGHMC
+    >>> from sgevidence import SGAIS
+    >>> from sgevidence.samplers import SGHMC
     >>> SGAIS(move=SGHMC(learning_rate=0.05)).move
     SGHMC(learning_rate=0.05)
     """
@@ -157,7 +158,8 @@ class SGNHT(StochasticGradients):
 
     Examples
     --------
-    >>> from sgevidence import SGAIS, SGNHT
+    >>> from sgevidence import SGAIS
+    >>> from sgevidence.samplers import SGNHT
     >>> SGAIS(move=SGNHT(n_steps=40)).move
     SGNHT(n_steps=40)
     """

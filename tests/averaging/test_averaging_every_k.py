@@ -14,14 +14,13 @@ from sgevidence import (
     BayesianGMM,
     EvidenceModelAverager,
     EvidenceSearch,
-    MixtureEvidence,
     compare,
 )
 from sgevidence.estimators import _every_k
 from sgevidence.history import Rows
 from sgevidence.model_selection import probability_interval
 from sgevidence.models import MixtureModel
-from sgevidence.samplers import _shared_walk
+from sgevidence.samplers import MixtureEvidence, _shared_walk
 
 #: Fits that do not test particles.
 FEW = dict(sampler=SGAIS(n_particles=30, max_particles=60))

@@ -16,11 +16,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sgevidence import BayesianLinearRegression, EvidenceModelAverager, Exact
+from sgevidence import BayesianLinearRegression, EvidenceModelAverager
 from sgevidence.averaging import _chunks, _learning
 from sgevidence.averaging._chunks import chunks
 from sgevidence.averaging._learning import Standing
 from sgevidence.averaging._stacking import stacking_weights
+from sgevidence.samplers import Exact
 
 METHODS = ["bma", "stacking", "dynamic"]
 ONLINE = pytest.mark.parametrize("method", ["stacking", "dynamic"])

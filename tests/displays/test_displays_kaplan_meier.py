@@ -6,7 +6,8 @@ from mutants import broken
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sgevidence import BayesianGLM, SurvivalDisplay
+from sgevidence import BayesianGLM
+from sgevidence.displays import SurvivalDisplay
 from sgevidence.displays._kaplan_meier import KaplanMeier
 
 #: Remission in weeks under 6-mercaptopurine, 9 relapses and 12 censored (Freireich et al. 1963).

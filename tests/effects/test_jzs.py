@@ -7,21 +7,11 @@ from data_of_r import COLOUR, CYL, DOSE, HP, MPG, PUZZLES, SHAPE, SOLVER, SUPP, 
 from mutants import broken
 from scipy.special import logsumexp
 
-from sgevidence import (
-    AIS,
-    SGAIS,
-    BayesianLinearRegression,
-    Exact,
-    Factor,
-    Group,
-    HarmonicMean,
-    Interaction,
-    NestedSampling,
-    compare,
-)
+from sgevidence import SGAIS, BayesianLinearRegression, Factor, Group, Interaction, compare
 from sgevidence.effects import JZSPosterior
 from sgevidence.exceptions import DivergenceError
 from sgevidence.hypothesis_tests import anova
+from sgevidence.samplers import AIS, Exact, HarmonicMean, NestedSampling
 
 TEETH = pd.DataFrame({"supp": SUPP, "dose": DOSE.astype(str), "len": TOOTH})
 CARS = pd.DataFrame({"wt": WT, "hp": HP, "cyl": CYL.astype(str), "mpg": MPG})

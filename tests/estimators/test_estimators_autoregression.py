@@ -13,20 +13,20 @@ from scipy.stats import kstest, multivariate_normal, norm
 from sgevidence import (
     BayesianAutoregression,
     BayesianLinearRegression,
-    CoefficientsDisplay,
     EvidenceModelAverager,
     EvidenceMonitor,
     EvidenceSearch,
     EvidenceWarning,
-    Exact,
     compare,
     load,
     merge,
     prior_sensitivity,
     save,
 )
+from sgevidence.displays import CoefficientsDisplay
 from sgevidence.estimators import _lags
 from sgevidence.monitoring import RegressionSegment
+from sgevidence.samplers import Exact
 
 #: Nothing here is tuned to a seed: any other will do.
 SEED = 20261126

@@ -28,7 +28,6 @@ from scipy import sparse
 from scipy.stats import norm
 
 from sgevidence import (
-    AIS,
     SGAIS,
     BayesianGLM,
     BayesianLinearRegression,
@@ -36,10 +35,10 @@ from sgevidence import (
     EvidenceFeatureSelector,
     EvidenceModelAverager,
     EvidenceWarning,
-    Laplace,
 )
 from sgevidence.effects import Factor, Smooth
 from sgevidence.models import Model
+from sgevidence.samplers import AIS, Laplace
 
 N = 40
 SECOND = slice(45, 45 + N)

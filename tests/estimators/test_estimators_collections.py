@@ -20,13 +20,12 @@ from sgevidence import (
     EvidenceModelAverager,
     EvidenceSearch,
     EvidenceWarning,
-    Laplace,
-    ModeSearch,
     RowSource,
     compare,
 )
 from sgevidence.estimators import _folding
 from sgevidence.rows import _collections
+from sgevidence.samplers import Laplace, ModeSearch
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

@@ -17,14 +17,14 @@ from sgevidence import (
     BayesianGLM,
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
-    CoefficientsDisplay,
     EvidenceModelAverager,
-    Exact,
     FullData,
     compare,
     evidence_scorers,
     to_arviz,
 )
+from sgevidence.displays import CoefficientsDisplay
+from sgevidence.samplers import Exact
 
 REGRESSIONS = ("linear", "softmax", "glm")
 NAMES = ["age", "height", "bmi", "dose"]

@@ -14,13 +14,13 @@ from sgevidence import (
     BayesianGMM,
     EvidenceModelAverager,
     EvidenceWarning,
-    MixtureDisplay,
     compare,
     evidence_scorer,
     load,
     merge,
     save,
 )
+from sgevidence.displays import MixtureDisplay
 
 pytestmark = pytest.mark.filterwarnings("ignore:prior and data contradict")
 KINDS = pytest.mark.parametrize("kind", ["diag", "full", "spherical"])

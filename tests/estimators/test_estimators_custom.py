@@ -10,8 +10,9 @@ from mutants import broken
 from scipy.special import logsumexp
 from scipy.stats import chi2
 
-from sgevidence import HMC, SGAIS, BayesianModel, EvidenceWarning
+from sgevidence import SGAIS, BayesianModel, EvidenceWarning
 from sgevidence.models import CustomModel
+from sgevidence.samplers import HMC
 from sgevidence.transitions._missed_modes import MissedModes
 
 

@@ -5,9 +5,10 @@ import pytest
 from mutants import broken
 from scipy import stats
 
-from sgevidence import BayesianModel, CallLimitError, EvidenceWarning, Laplace
+from sgevidence import BayesianModel, CallLimitError, EvidenceWarning
 from sgevidence.estimators import _custom_price
 from sgevidence.estimators._custom_price import Price, price
+from sgevidence.samplers import Laplace
 
 
 class Counted:

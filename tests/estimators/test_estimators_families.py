@@ -18,11 +18,11 @@ from sgevidence import (
     EvidenceModelAverager,
     EvidenceWarning,
     FullData,
-    Laplace,
     evidence_scorer,
 )
 from sgevidence.models import Bernoulli, Gamma, NegativeBinomial
 from sgevidence.models._own_priors import Exponential
+from sgevidence.samplers import Laplace
 
 RNG = np.random.default_rng(11)
 x, TRIALS = RNG.standard_normal(25), RNG.integers(1, 9, 25)

@@ -8,10 +8,11 @@ import pytest
 from scipy import stats
 from scipy.special import logsumexp
 
-from sgevidence import AIS, BayesianModel
+from sgevidence import BayesianModel
 from sgevidence.effects import Block, Layout, LevelSums
 from sgevidence.effects._closed_form import GaussianPosterior
 from sgevidence.history import Rows
+from sgevidence.samplers import AIS
 
 LOG_2PI = np.log(2 * np.pi)
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from estimator_cases import data, estimator
 
-from sgevidence import SGAIS, BayesianLinearRegression, Exact
+from sgevidence import SGAIS, BayesianLinearRegression
 from sgevidence.history import Rows
+from sgevidence.samplers import Exact
 
 SIGMA = 0.5
 

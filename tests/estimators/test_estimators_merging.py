@@ -17,12 +17,12 @@ from sgevidence import (
     BayesianLinearRegression,
     EvidenceModelAverager,
     EvidenceWarning,
-    Exact,
     compare,
     merge,
 )
 from sgevidence.models import ExactSums
 from sgevidence.rows._input import joined_fingerprint as joined
+from sgevidence.samplers import Exact
 
 LINEAR = [dict(), dict(noise_std=0.7), dict(noise_prior=(2.0, 1.0), fit_intercept=False), dict(columns=[1])]
 STATED = dict(standardize=False)

@@ -12,7 +12,8 @@ from scipy import stats
 from scipy.special import betaln, logsumexp
 from sklearn.base import clone
 
-from sgevidence import AIS, SGAIS, SIR, BayesianModel, Dirichlet, EvidenceWarning
+from sgevidence import SGAIS, BayesianModel, Dirichlet, EvidenceWarning
+from sgevidence.samplers import AIS, SIR
 
 FAST = SGAIS(n_particles=100, max_particles=100, mode_search=None)
 

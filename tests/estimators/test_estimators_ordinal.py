@@ -8,9 +8,10 @@ from scipy.special import expit, logsumexp
 from sklearn.base import is_classifier
 from sklearn.utils import estimator_checks
 
-from sgevidence import SGAIS, BayesianGLM, Group, Laplace
+from sgevidence import SGAIS, BayesianGLM, Group
 from sgevidence.models import GLMModel, Ordinal
 from sgevidence.models._ordinal_family import Ordinal as Family
+from sgevidence.samplers import Laplace
 
 RNG = np.random.default_rng(4)
 X = RNG.normal([0.0, 3.0], size=(80, 2))

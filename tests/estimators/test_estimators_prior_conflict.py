@@ -16,12 +16,11 @@ from sgevidence import (
     BayesianSoftmaxRegression,
     EvidenceFeatureSelector,
     EvidenceWarning,
-    Exact,
-    Laplace,
 )
 from sgevidence.estimators import _prior_conflict
 from sgevidence.history import Rows
 from sgevidence.models import GLMModel, LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.samplers import Exact, Laplace
 
 EXACT, LAPLACE = Exact(100), Laplace()
 

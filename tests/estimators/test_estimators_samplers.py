@@ -9,11 +9,10 @@ import pytest
 from estimator_cases import data, estimator, part, same_fit
 from sklearn.base import clone
 
-from sgevidence import (
+from sgevidence import SGAIS, EvidenceWarning
+from sgevidence.samplers import (
     AIS,
-    SGAIS,
     SIR,
-    EvidenceWarning,
     Exact,
     HarmonicMean,
     Laplace,

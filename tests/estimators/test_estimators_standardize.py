@@ -14,7 +14,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sgevidence import (
-    AIS,
     SGAIS,
     BayesianGLM,
     BayesianGMM,
@@ -24,12 +23,12 @@ from sgevidence import (
     EvidenceModelAverager,
     EvidenceSearch,
     EvidenceWarning,
-    Exact,
     FullData,
-    bidirectional_error,
     compare,
     evidence_scorers,
 )
+from sgevidence.bidirectional import bidirectional_error
+from sgevidence.samplers import AIS, Exact
 from sgevidence.units import Units
 
 STANDARD = ("linear", "softmax", "glm", "gmm")

@@ -11,9 +11,10 @@ import pytest
 from estimator_cases import KINDS, data, estimator, first_call, noisy, part, same_fit, slope_log_prior
 from sklearn.base import clone
 
-from sgevidence import AIS, SGAIS, BayesianLinearRegression, SequentialSGMCMC
+from sgevidence import SGAIS, BayesianLinearRegression
 from sgevidence.estimators import _transaction
 from sgevidence.history import Rows
+from sgevidence.samplers import AIS, SequentialSGMCMC
 
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 

@@ -17,10 +17,10 @@ from sgevidence import (
     BayesianSoftmaxRegression,
     EvidenceFeatureSelector,
     EvidenceModelAverager,
-    Exact,
 )
 from sgevidence.estimators import _summary
 from sgevidence.estimators._summary import effective_draws, merged_weights, weighted_quantiles
+from sgevidence.samplers import Exact
 from sgevidence.tables import to_digits
 
 FAST = SGAIS(30, max_particles=30)

@@ -14,7 +14,6 @@ from sgevidence import (
     EvidenceSearch,
     FullData,
     Group,
-    Laplace,
     RowSource,
     compare,
     evidence_scorer,
@@ -24,6 +23,7 @@ from sgevidence.estimators import _concordance, concordance
 from sgevidence.history import Rows
 from sgevidence.io import load, save
 from sgevidence.models import ExponentialTimes, GLMModel, LogNormal, Weibull
+from sgevidence.samplers import Laplace
 
 #: Remission in weeks under 6-mercaptopurine and placebo (Freireich et al. 1963; R's MASS::gehan).
 DRUG = [6, 6, 6, 7, 10, 13, 16, 22, 23, 6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35]

@@ -12,13 +12,9 @@ from sgevidence import (
     BayesianLinearRegression,
     EvidenceModelAverager,
     EvidenceWarning,
-    Exact,
-    HarmonicMean,
-    Laplace,
-    PriorSampling,
-    SequentialSGMCMC,
     compare,
 )
+from sgevidence.samplers import Exact, HarmonicMean, Laplace, PriorSampling, SequentialSGMCMC
 
 FEW = SGAIS(n_particles=4, max_particles=4, proposal=None)
 

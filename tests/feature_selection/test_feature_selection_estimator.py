@@ -22,7 +22,6 @@ from sgevidence import (
     BayesianSoftmaxRegression,
     EvidenceFeatureSelector,
     EvidenceWarning,
-    Laplace,
     compare,
     load,
     save,
@@ -32,7 +31,7 @@ from sgevidence.feature_selection._posterior import log_size_prior
 from sgevidence.feature_selection._shared_hessian import AtMode
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
-from sgevidence.samplers import Progress
+from sgevidence.samplers import Laplace, Progress
 from sgevidence.targets import laplace_evidence
 
 #: Nothing here is tuned to a seed: any other will do.

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence import BayesianLinearRegression, EvidenceFeatureSelector, EvidenceWarning, Exact
+from sgevidence import BayesianLinearRegression, EvidenceFeatureSelector, EvidenceWarning
 from sgevidence.feature_selection import _chains, _enumeration, _moments, _neighbours, _posterior
+from sgevidence.samplers import Exact
 
 #: Nothing here is tuned to a seed: any other will do.
 SEED = 20261125

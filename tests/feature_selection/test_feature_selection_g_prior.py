@@ -15,11 +15,11 @@ from sgevidence import (
     EvidenceFeatureSelector,
     EvidenceModelAverager,
     EvidenceWarning,
-    Exact,
     compare,
 )
 from sgevidence.feature_selection import _posterior
 from sgevidence.models import GPrior
+from sgevidence.samplers import Exact
 
 #: Nothing here is tuned to a seed: any other will do.
 SEED = 20261126

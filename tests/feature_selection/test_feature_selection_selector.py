@@ -21,9 +21,9 @@ from sgevidence import (
     BayesianLinearRegression,
     EvidenceFeatureSelector,
     EvidenceWarning,
-    Exact,
     compare,
 )
+from sgevidence.samplers import Exact
 
 
 @pytest.fixture

@@ -22,12 +22,12 @@ from sgevidence import (
     EvidenceModelAverager,
     EvidenceMonitor,
     EvidenceSearch,
-    PriorSampling,
     load,
     save,
 )
 from sgevidence.io import trusted_types
 from sgevidence.monitoring import CategorySegment, CountSegment, NormalSegment, RegressionSegment
+from sgevidence.samplers import PriorSampling
 
 skops_io = pytest.importorskip("skops.io")
 ROOT = Path(__file__).parents[2]

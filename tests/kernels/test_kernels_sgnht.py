@@ -8,10 +8,11 @@ import pytest
 from gaussian_target import N_SIGMA, check_normal
 from mutants import broken
 
-from sgevidence import SGAIS, SGHMC, SGNHT, Escort
+from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.kernels import baoab, sgnht
 from sgevidence.models import LinearModel
+from sgevidence.samplers import SGHMC, SGNHT, Escort
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 

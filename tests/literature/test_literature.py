@@ -9,7 +9,8 @@ import pytest
 from scipy.special import gammaln, logsumexp
 from sklearn.base import clone
 
-from sgevidence import BayesianGLM, BayesianLinearRegression, BayesianModel, EvidenceWarning, Exact
+from sgevidence import BayesianGLM, BayesianLinearRegression, BayesianModel, EvidenceWarning
+from sgevidence.samplers import Exact
 
 P = runpy.run_path(str(Path(__file__).with_name("problems.py")))
 PROBLEMS = {problem.name: problem for problem in P["PROBLEMS"]}

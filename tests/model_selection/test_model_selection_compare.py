@@ -21,13 +21,13 @@ from sgevidence import (
     BayesianGMM,
     BayesianLinearRegression,
     EvidenceModelAverager,
-    Exact,
     FullData,
     compare,
     evidence_scorer,
     evidence_scorers,
 )
 from sgevidence.model_selection import Table
+from sgevidence.samplers import Exact
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 GOLD = MAKE["GOLD"]

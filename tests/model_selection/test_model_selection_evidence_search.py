@@ -16,13 +16,13 @@ from sgevidence import (
     BayesianCategoricalMixture,
     BayesianLinearRegression,
     EvidenceSearch,
-    Exact,
     FullData,
     compare,
     evidence_scorer,
     evidence_scorers,
 )
 from sgevidence.exceptions import EvidenceWarning
+from sgevidence.samplers import Exact
 
 
 def test_it_is_grid_search_by_evidence():

@@ -19,7 +19,6 @@ from sgevidence import (
     EvidenceFeatureSelector,
     EvidenceModelAverager,
     EvidenceSearch,
-    Exact,
     Group,
     compare,
     predictive_check,
@@ -35,6 +34,7 @@ from sgevidence.model_selection._discrepancies import (
 )
 from sgevidence.model_selection._replicates import Replicator
 from sgevidence.models import FAMILIES, GLMModel
+from sgevidence.samplers import Exact
 
 FAST = SGAIS(40, max_particles=40, mode_search=None)
 SCALES = dict(coef_scale=0.7, intercept_scale=0.7)

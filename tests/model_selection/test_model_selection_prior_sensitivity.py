@@ -15,12 +15,11 @@ from sgevidence import (
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
     EvidenceWarning,
-    Exact,
-    Laplace,
     prior_sensitivity,
     reweight_prior,
 )
 from sgevidence.model_selection import _prior_sensitivity
+from sgevidence.samplers import Exact, Laplace
 
 EXACT = Exact(4000)
 

@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sgevidence import SGAIS, BayesianLinearRegression, EvidenceWarning, Exact, compare, replicate
+from sgevidence import SGAIS, BayesianLinearRegression, EvidenceWarning, compare, replicate
 from sgevidence.model_selection import _replicate
-from sgevidence.samplers import DOUBTFUL, _pooling
+from sgevidence.samplers import DOUBTFUL, Exact, _pooling
 
 
 class Lottery(BaseEstimator):

@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 
 from sgevidence import (
-    AIS,
     SGAIS,
     BayesianGLM,
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
     EvidenceWarning,
-    Exact,
 )
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel, condition, far_columns
+from sgevidence.samplers import AIS, Exact
 
 
 def test_the_condition_is_that_of_the_precision_matrix(rng):

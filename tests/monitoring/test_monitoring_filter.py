@@ -12,10 +12,11 @@ from segment_cases import (
     regression_evidence,
 )
 
-from sgevidence import BayesianGMM, EvidenceMonitor, Exact
+from sgevidence import BayesianGMM, EvidenceMonitor
 from sgevidence.monitoring import CategorySegment, CountSegment, NormalSegment, RegressionSegment, _filter
 from sgevidence.monitoring._filter import RunFilter
 from sgevidence.monitoring._normal import log_gamma_ratio
+from sgevidence.samplers import Exact
 
 HAZARD = 0.13
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from sgevidence import BayesianGMM, EvidenceMonitor, SurpriseDisplay
+from sgevidence import BayesianGMM, EvidenceMonitor
+from sgevidence.displays import SurpriseDisplay
 from sgevidence.monitoring import NormalSegment
 from sgevidence.monitoring._record import LENGTH, Record
 

@@ -6,12 +6,15 @@ The target is small and little informative, so that even the samplers that are n
 import numpy as np
 import pytest
 
-from sgevidence import (
+from sgevidence import SGAIS
+from sgevidence.history import Rows
+from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.samplers import (
     AIS,
-    SGAIS,
     SGHMC,
     SGNHT,
     SIR,
+    EvidenceResult,
     Exact,
     HarmonicMean,
     Laplace,
@@ -21,9 +24,6 @@ from sgevidence import (
     SequentialSGMCMC,
     UntilPrecise,
 )
-from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel
-from sgevidence.samplers import EvidenceResult
 
 MODEL = LinearModel(2, noise_std=2.0)
 X = np.random.default_rng(0).standard_normal((20, 2))

@@ -8,8 +8,9 @@ from mutants import broken
 from path_problem import data
 from sklearn.base import clone
 
-from sgevidence import AIS, HMC, SGAIS, SGHMC, SIR, EvidenceWarning, SequentialSGMCMC
+from sgevidence import SGAIS, EvidenceWarning
 from sgevidence.models import LinearModel
+from sgevidence.samplers import AIS, HMC, SGHMC, SIR, SequentialSGMCMC
 from sgevidence.samplers._base import EvidenceResult, Parts, check_history
 
 MODEL = LinearModel(2, noise_std=1.0)

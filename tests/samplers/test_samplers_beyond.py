@@ -13,9 +13,10 @@ from scipy.special import logsumexp
 from scipy.stats import invgamma
 from softmax_reference import log_evidence
 
-from sgevidence import HMC, SGAIS, SGHMC, SGNHT, Escort
+from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.samplers import HMC, SGHMC, SGNHT, Escort
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 N = 4000

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence import HMC, SGAIS
+from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.kernels import Coordinates, hmc
 from sgevidence.models import MixtureModel
 from sgevidence.particles import Weights
+from sgevidence.samplers import HMC
 from sgevidence.transitions import _hmc
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))

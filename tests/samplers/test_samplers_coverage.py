@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from softmax_reference import log_evidence
 
-from sgevidence import SGAIS, SGHMC
+from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.samplers import SGHMC
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 GOLD = MAKE["GOLD"]

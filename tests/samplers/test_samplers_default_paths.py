@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from sgevidence import AIS, SGAIS, SGHMC, SGNHT, SIR
+from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.samplers import AIS, SGHMC, SGNHT, SIR
 
 DATA = Path(__file__).parents[1] / "data"
 PATHS = DATA / "default_paths.json"

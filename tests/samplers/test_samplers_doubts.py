@@ -2,17 +2,8 @@
 
 import pytest
 
-from sgevidence import (
-    AIS,
-    SGAIS,
-    SIR,
-    BayesianGMM,
-    EvidenceWarning,
-    MixtureEvidence,
-    NestedSampling,
-    SequentialSGMCMC,
-    UntilPrecise,
-)
+from sgevidence import SGAIS, BayesianGMM, EvidenceWarning
+from sgevidence.samplers import AIS, SIR, MixtureEvidence, NestedSampling, SequentialSGMCMC, UntilPrecise
 from sgevidence.samplers._doubts import doubts_of_records
 from sgevidence.samplers._records import ChunkRecord
 

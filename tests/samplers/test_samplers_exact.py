@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from sgevidence import Exact
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.samplers import Exact
 
 X = np.linspace(-1, 1, 8)[:, None]
 LINEAR = LinearModel(1, noise_std=0.5), Rows.of(X, 1 + X[:, 0])

@@ -5,11 +5,12 @@ import pytest
 from mutants import broken
 from scipy.stats import kstest
 
-from sgevidence import HMC, EvidenceWarning, Exact, HarmonicMean
+from sgevidence import EvidenceWarning
 from sgevidence.exceptions import ImpossibleRowsError
 from sgevidence.history import Rows
 from sgevidence.kernels import MoveInfo
 from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.samplers import HMC, Exact, HarmonicMean
 
 pytestmark = pytest.mark.filterwarnings("ignore:the harmonic mean")
 

@@ -9,10 +9,10 @@ import pytest
 from mutants import broken
 from test_samplers_coverage import check_coverage, z_scores
 
-from sgevidence import EvidenceWarning, Laplace, PriorSampling
+from sgevidence import EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import CustomModel, LinearModel, MixtureModel
-from sgevidence.samplers import _laplace
+from sgevidence.samplers import Laplace, PriorSampling, _laplace
 from sgevidence.samplers._other_modes import climb
 from sgevidence.targets import find_mode, importance_draws
 

@@ -5,13 +5,7 @@ import pytest
 from enumeration import enumerated
 from mutants import broken
 
-from sgevidence import (
-    BayesianGMM,
-    BayesianLinearRegression,
-    EvidenceWarning,
-    MixtureEvidence,
-    UntilPrecise,
-)
+from sgevidence import BayesianGMM, BayesianLinearRegression, EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.mixtures import _evidence
 from sgevidence.models import (
@@ -21,6 +15,7 @@ from sgevidence.models import (
     MixtureModel,
     SphericalMixtureModel,
 )
+from sgevidence.samplers import MixtureEvidence, UntilPrecise
 from sgevidence.targets import Doubt
 
 

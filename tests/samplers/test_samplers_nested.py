@@ -13,11 +13,11 @@ from mutants import broken
 from scipy.special import logsumexp
 from scipy.stats import kstest, norm
 
-from sgevidence import EvidenceWarning, NestedSampling
+from sgevidence import EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import CustomModel, LinearModel, MixtureModel, SoftmaxModel
 from sgevidence.models._base import Model
-from sgevidence.samplers import _nested, _shells
+from sgevidence.samplers import NestedSampling, _nested, _shells
 from sgevidence.samplers._nested_doubts import insertion_ranks
 from sgevidence.samplers._shells import bottleneck, founders
 from sgevidence.transitions import _constrained

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence import AIS, NestedSampling
 from sgevidence.history import Rows
 from sgevidence.models import CustomModel
+from sgevidence.samplers import AIS, NestedSampling
 from sgevidence.samplers._other_modes import doubts_of_missed_modes
 
 WIDE, NO_ROWS = 5.0, Rows.of(np.zeros((1, 1)), np.zeros(1))

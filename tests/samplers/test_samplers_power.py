@@ -4,9 +4,9 @@ import pytest
 from mutants import broken
 from test_samplers_sgais import Sampled, check_against, rows_of, sgais
 
-from sgevidence import HMC, SGHMC
 from sgevidence.history import Reservoir
 from sgevidence.particles import Cloud
+from sgevidence.samplers import HMC, SGHMC
 from sgevidence.targets import _target
 from sgevidence.transitions import Escort, _anneal, _hmc
 from sgevidence.transitions._escort import MapCheck

@@ -7,9 +7,10 @@ import pytest
 from mutants import broken
 from test_samplers_coverage import check_coverage, z_scores
 
-from sgevidence import EvidenceWarning, PriorSampling
+from sgevidence import EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
+from sgevidence.samplers import PriorSampling
 
 MODEL = LinearModel(1, noise_std=1.0)
 X = np.linspace(-1, 1, 6)[:, None]

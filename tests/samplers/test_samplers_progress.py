@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence import AIS, SGAIS, UntilPrecise
+from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
-from sgevidence.samplers import ChunkRecord, Progress, _progress
+from sgevidence.samplers import AIS, ChunkRecord, Progress, UntilPrecise, _progress
 
 
 @pytest.fixture

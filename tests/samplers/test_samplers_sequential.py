@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from test_samplers_coverage import check_coverage
 
-from sgevidence import SGAIS, SGHMC, SGNHT, BayesianLinearRegression, EvidenceWarning, SequentialSGMCMC
+from sgevidence import SGAIS, BayesianLinearRegression, EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
-from sgevidence.samplers import SequentialState
+from sgevidence.samplers import SGHMC, SGNHT, SequentialSGMCMC, SequentialState
 from sgevidence.samplers._schedule import chunk_edges
 from sgevidence.transitions import Moved
 from sgevidence.transitions._anchored import AnchoredGradientMoves

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence import SequentialNestedSampling
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
+from sgevidence.samplers import SequentialNestedSampling
 from sgevidence.samplers._sequential_nested import weighted_reservoir
 
 MODEL = LinearModel(2, noise_std=1.0)

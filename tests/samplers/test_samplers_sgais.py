@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sgevidence import HMC, SGAIS, SGHMC, SGNHT, Escort, Proposal, SequentialSGMCMC
+from sgevidence import SGAIS
 from sgevidence.exceptions import DivergenceError
 from sgevidence.history import Rows
 from sgevidence.kernels import hmc
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.samplers import HMC, SGHMC, SGNHT, Escort, Proposal, SequentialSGMCMC
 from sgevidence.transitions import _anneal, _hmc
 
 DATA = Path(__file__).parents[1] / "data"

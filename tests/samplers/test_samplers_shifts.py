@@ -9,9 +9,10 @@ import pytest
 from mutants import broken
 from softmax_reference import log_evidence
 
-from sgevidence import SGAIS, SGHMC
+from sgevidence import SGAIS
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.samplers import SGHMC
 from sgevidence.samplers._doubts import doubts_of_records
 
 N, CALL, RESERVOIR = 1500, 25, 300

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence import SIR, BayesianLinearRegression
+from sgevidence import BayesianLinearRegression
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.samplers import SIR
 from sgevidence.transitions import Anneal
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))

@@ -18,13 +18,12 @@ from sgevidence import (
     BayesianLinearRegression,
     EvidenceModelAverager,
     EvidenceWarning,
-    Exact,
-    UntilPrecise,
     compare,
 )
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
 from sgevidence.particles import Weights
+from sgevidence.samplers import Exact, UntilPrecise
 from sgevidence.samplers._once import answer
 
 ROWS = Rows.of(np.zeros((3, 1)))

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from sgevidence import SGAIS, SGHMC, SGNHT, SIR, EvidenceWarning, ImpossibleRowsError, SequentialSGMCMC
+from sgevidence import SGAIS, EvidenceWarning, ImpossibleRowsError
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
 from sgevidence.models._custom import CustomModel
+from sgevidence.samplers import SGHMC, SGNHT, SIR, SequentialSGMCMC
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 LINEAR, SOFTMAX, MIXTURE = LinearModel(5, noise_std=1.0), SoftmaxModel(10, 4), MixtureModel(2, 2)

@@ -6,12 +6,13 @@ from moving import MODEL, anchored_path, moved
 from mutants import broken
 from path_problem import MODELS, Problem
 
-from sgevidence import HMC, SGHMC, SGNHT, DivergenceError
+from sgevidence import DivergenceError
 from sgevidence.history import Anchor, Memory, Rows
 from sgevidence.kernels import Coordinates
 from sgevidence.kernels._autocorrelation import FORGOTTEN, REPEATS, largest_correlation
 from sgevidence.models import SoftmaxModel
 from sgevidence.particles import Cloud, Weights, systematic
+from sgevidence.samplers import HMC, SGHMC, SGNHT
 from sgevidence.targets import Likelihood, Path, Target, find_mode
 from sgevidence.transitions import Adaptation, Streams, _anchored
 from sgevidence.transitions._anchored import TOLERATED, AnchoredGradientMoves

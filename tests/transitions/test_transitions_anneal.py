@@ -5,10 +5,11 @@ import pytest
 from mutants import broken
 from path_problem import data
 
-from sgevidence import HMC, DivergenceError
+from sgevidence import DivergenceError
 from sgevidence.history import Memory
 from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud
+from sgevidence.samplers import HMC
 from sgevidence.targets import Path
 from sgevidence.transitions import Anneal, State, Streams
 

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from sgevidence import ModeSearch
 from sgevidence.history import Memory, Rows
 from sgevidence.models import CustomModel
 from sgevidence.particles import Cloud
+from sgevidence.samplers import ModeSearch
 from sgevidence.targets import find_mode
 from sgevidence.transitions import Adaptation, State, _climbs
 from sgevidence.transitions._climbs import N_CLIMBED, N_OUTPOSTS, climbed

@@ -5,11 +5,11 @@ import pytest
 from mutants import broken
 from path_problem import data
 
-from sgevidence import HMC, SGAIS, Escort, ImpossibleRowsError, ModeSearch, Proposal
+from sgevidence import SGAIS, ImpossibleRowsError
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.particles import RESAMPLING, Cloud, Genealogy
-from sgevidence.samplers import _ways
+from sgevidence.samplers import HMC, Escort, ModeSearch, Proposal, _ways
 from sgevidence.samplers._ways import crossing_of
 from sgevidence.transitions import Anneal, Crossing, Offer, Reweight, State, Step, Streams
 from sgevidence.transitions._crossing import Plan

@@ -8,10 +8,10 @@ from mutants import broken
 from path_problem import MODELS, Problem, every_model
 from precision import sum_in_double
 
-from sgevidence import Escort
 from sgevidence.history import Anchor
 from sgevidence.models import LinearModel
 from sgevidence.particles import AffineMap, Cloud, Weights
+from sgevidence.samplers import Escort
 from sgevidence.targets import anchored_at_mode, gaussian
 from sgevidence.transitions import State, Streams, _escort
 from sgevidence.transitions._escort import MapEscort, narrowest

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from sgevidence import SGAIS, Escort
+from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import CustomModel
+from sgevidence.samplers import Escort
 
 SQUARE = CustomModel(
     lambda rng, size: rng.standard_normal((size, 1)),

@@ -5,10 +5,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from sgevidence import SGAIS, BayesianGLM, BayesianLinearRegression, Proposal
+from sgevidence import SGAIS, BayesianGLM, BayesianLinearRegression
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
-from sgevidence.samplers import _ways
+from sgevidence.samplers import Proposal, _ways
 from sgevidence.targets import Answer, exact_answer
 from sgevidence.transitions import _from_proposal
 from sgevidence.transitions._from_proposal import without_history

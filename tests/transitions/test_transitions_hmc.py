@@ -7,8 +7,8 @@ from mutants import broken
 from path_problem import MODELS, Problem, data
 from scipy.stats import kstest
 
-from sgevidence import HMC
 from sgevidence.kernels import Coordinates
+from sgevidence.samplers import HMC
 from sgevidence.targets import Likelihood, Target
 from sgevidence.transitions import ExactMoves
 from sgevidence.transitions._base import Streams

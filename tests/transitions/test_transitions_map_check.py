@@ -5,9 +5,9 @@ import pytest
 from mutants import broken
 from path_problem import Problem
 
-from sgevidence import HMC, Escort
 from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud, Weights
+from sgevidence.samplers import HMC, Escort
 from sgevidence.transitions import Anneal, Crossing, Rejuvenate, State, Streams
 from sgevidence.transitions._escort import MapCheck
 

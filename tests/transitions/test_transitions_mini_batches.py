@@ -6,9 +6,10 @@ from moving import MODEL, anchored_path
 from mutants import broken
 from path_problem import data
 
-from sgevidence import SGHMC, SGNHT, DivergenceError
+from sgevidence import DivergenceError
 from sgevidence.history import Memory
 from sgevidence.particles import Cloud
+from sgevidence.samplers import SGHMC, SGNHT
 from sgevidence.targets import Path
 from sgevidence.transitions import Adaptation, StochasticGradientMoves, Streams, _mini_batches
 

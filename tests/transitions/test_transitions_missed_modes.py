@@ -6,10 +6,11 @@ import pytest
 from mutants import broken
 from scipy.special import logsumexp
 
-from sgevidence import SGAIS, ModeSearch
+from sgevidence import SGAIS
 from sgevidence.history import Memory, Rows
 from sgevidence.models import CustomModel
 from sgevidence.particles import Cloud
+from sgevidence.samplers import ModeSearch
 from sgevidence.targets import Path
 from sgevidence.transitions import Adaptation, State, Step, Streams, _missed_modes
 from sgevidence.transitions._watchlist import Watchlist

@@ -5,9 +5,9 @@ import pytest
 from mixture_mode import MODEL, near
 from mutants import broken
 
-from sgevidence import ModeSearch
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.samplers import ModeSearch
 from sgevidence.targets import Likelihood, Path, Target, find_mode
 from sgevidence.transitions import _mode_search
 

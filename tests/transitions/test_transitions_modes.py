@@ -5,9 +5,9 @@ import pytest
 from mixture_mode import LOG_Z, MODEL, ROWS, near, relabelled
 from mutants import broken
 
-from sgevidence import ModeSearch
 from sgevidence.history import Anchor, Memory
 from sgevidence.particles import Genealogy, Weights, multinomial, siblings
+from sgevidence.samplers import ModeSearch
 from sgevidence.targets import Path
 from sgevidence.transitions import ModeImportance, State, Step, Streams, _modes
 

@@ -5,10 +5,10 @@ import pytest
 from mutants import broken
 from path_problem import data
 
-from sgevidence import HMC
 from sgevidence.history import Memory
 from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud
+from sgevidence.samplers import HMC
 from sgevidence.transitions import Anneal, State, Streams
 from sgevidence.transitions._prior_survey import Restart
 

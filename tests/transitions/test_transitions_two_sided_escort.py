@@ -9,10 +9,11 @@ from mutants import broken
 from scipy.special import gammaln
 from scipy.stats import norm
 
-from sgevidence import HMC, SGAIS, BayesianModel, Escort
+from sgevidence import SGAIS, BayesianModel
 from sgevidence.history import Anchor, Memory, Reservoir, Rows
 from sgevidence.models import GLMModel
 from sgevidence.particles import RESAMPLING, Cloud, Weights, log_sum_exp
+from sgevidence.samplers import HMC, Escort
 from sgevidence.targets import Likelihood, Path, Target, find_mode
 from sgevidence.transitions import Anneal, State, Streams, TwoSidedEscort
 from sgevidence.transitions._escort import MapEscort

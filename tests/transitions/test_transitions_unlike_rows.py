@@ -5,9 +5,10 @@ from math import lgamma
 import numpy as np
 import pytest
 
-from sgevidence import SGAIS, ModeSearch
+from sgevidence import SGAIS
 from sgevidence.history import FoldedRows, Rows, add_in_order
 from sgevidence.models import MixtureModel, SphericalMixtureModel
+from sgevidence.samplers import ModeSearch
 from sgevidence.samplers._ways import mixture_answer
 from sgevidence.targets import FoldsDoNotSuffice
 from sgevidence.transitions import FromFolds, Streams, _from_folds, _unlike_rows
