@@ -20,19 +20,21 @@ print(penguins.dtypes.to_string())
 # %%
 # Candidates from the mean alone to all columns.  Sex, species and island are words.
 
+BODY = "sex + species + flipper_length_mm"
+BILL = f"{BODY} + bill_length_mm + bill_depth_mm"
 MODELS = {
     "mean": "1",
     "sex": "sex",
     "sex, species": "sex + species",
-    "sex, species, flippers": "sex + species + flipper_length_mm",
-    "and the bill": "sex + species + flipper_length_mm + bill_length_mm + bill_depth_mm",
-    "and the island": "sex + species + flipper_length_mm + bill_length_mm + bill_depth_mm + island",
-    "flippers differ by species": "sex + species + flipper_length_mm + species:flipper_length_mm",
+    "sex, species, flippers": BODY,
+    "and the bill": BILL,
+    "and the island": f"{BILL} + island",
+    "flippers differ by species": f"{BODY} + species:flipper_length_mm",
 }
-fits = {
-    name: BayesianLinearRegression(formula=f"body_mass_g ~ {terms}", random_state=k).fit(penguins)
-    for k, (name, terms) in enumerate(MODELS.items())
-}
+fits = {}
+for seed, (name, terms) in enumerate(MODELS.items()):
+    model = BayesianLinearRegression(formula=f"body_mass_g ~ {terms}", random_state=seed)
+    fits[name] = model.fit(penguins)
 print(compare(fits))
 
 # %%

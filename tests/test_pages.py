@@ -10,6 +10,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 MOST_WORDS = {"site": 45_000, "job": 700, "page": 3000, "algorithm": 5000, "changelog": 750}
 #: Lines of a block of code beside imports.
 MOST_LINES = 8
+#: Characters of a line of code beside both sidebars of a window of 1300 pixels.
+MOST_CHARACTERS = 92
 #: Words of the machinery, which a reader with a question about data does not know.
 MACHINERY = re.compile(r"\b(rungs?|strat(?:um|a)|escorts?|clouds?|reservoirs?)\b", re.I)
 PARTS = ["How to read it", "What can go wrong", "How it works"]
@@ -47,7 +49,7 @@ def test_pages_by_job_have_one_shape(page):
         assert re.search(r"\]\([\w.#-]+\)", text.partition(f"\n## {part}\n")[2].partition("\n## ")[0])
     for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S):
         lines = [line for line in block.splitlines() if line and not re.match(r"(from|import) ", line)]
-        assert len(lines) <= MOST_LINES, block
+        assert len(lines) <= MOST_LINES and max(map(len, block.splitlines())) <= MOST_CHARACTERS, block
     prose = re.sub(r"^```.*?^```|`[^`\n]+`", "", text, flags=re.M | re.S)
     assert not MACHINERY.findall(prose)
 
