@@ -283,6 +283,7 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
             tags.estimator_type = self._kind()
             tags.classifier_tags, tags.regressor_tags = child.classifier_tags, child.regressor_tags
             tags.target_tags = child.target_tags
+            tags.input_tags.allow_nan = all(get_tags(m).input_tags.allow_nan for _, m in self.estimators)
         except (AttributeError, TypeError, ValueError, IndexError, KeyError):
             pass  # not a list of pairs: fit says so
         return tags

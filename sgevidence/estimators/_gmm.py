@@ -225,7 +225,8 @@ class BayesianGMM(MixtureEstimator):
 
     def _identity(self, rows: Rows) -> np.ndarray:
         """X, whatever bits a missing cell has."""
-        return np.where(np.isnan(rows.X), np.nan, rows.X)
+        gaps = np.isnan(rows.X)
+        return np.where(gaps, np.nan, rows.X) if gaps.any() else rows.X
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GaussianMixture:
         scale = None if self._units is None or not self._takes_missing else self._units.scale

@@ -24,6 +24,8 @@ def cells_named(takes_factors: bool = False, takes_missing: bool = False, **arra
     try:
         yield
     except (ValueError, TypeError) as error:
+        if "feature names" in str(error):  # of a frame with other columns, whose cells are no matter
+            raise
         given = {name: array for name, array in arrays.items() if array is not None}
         found = (bad_cell(name, array, takes_factors, takes_missing) for name, array in given.items())
         if (words := next(filter(None, found), None)) is None:

@@ -60,9 +60,10 @@ class TextFormat(NamedTuple):
 
     def _is_grouped(self, found: Any, name: str) -> bool:
         """Whether the first rows of a column of text are numbers with separated thousands."""
-        column = found.head(FIRST_ROWS, columns=[name]).column(name)
+        if self.thousands is None or str(found.schema.field(name).type) != "string":
+            return False
         try:
-            return bool(self.thousands and str(column.type) == "string" and len(self.numbers(column)))
+            return len(self.numbers(found.head(FIRST_ROWS, columns=[name]).column(name))) > 0
         except pyarrow().ArrowInvalid:
             return False
 

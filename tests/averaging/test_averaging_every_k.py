@@ -196,7 +196,7 @@ def test_a_search_walks_once_and_has_the_digits_of_any_number_of_jobs(walks, n_j
             assert found == pytest.approx(exact, abs=1e-8)
 
 
-@pytest.mark.parametrize("bad", [np.full((6, 2), np.nan), np.zeros((0, 2)), [["a", "b"]] * 6])
+@pytest.mark.parametrize("bad", [np.full((6, 2), np.inf), np.zeros((0, 2)), [["a", "b"]] * 6])
 def test_rows_that_models_refuse_change_nothing(bad):
     averager = average([2, 3], FEW).fit(few_rows())
     before = averager.log_evidences_

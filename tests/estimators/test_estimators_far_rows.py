@@ -91,7 +91,9 @@ def test_a_value_that_marks_missing_ones_does_not_move_the_others(rng):
 def test_a_value_without_a_square_is_refused(rng):
     X = rng.normal(size=(30, 2))
     X[7, 0] = 1e200
-    with pytest.raises(ValueError, match=r"X has values of 1e\+200, whose squares leave"):
+    with pytest.raises(
+        ValueError, match=r"X has values of 1e\+200, in row 7 of column 0, whose squares leave"
+    ):
         BayesianGLM(family="poisson", random_state=0, standardize=False).fit(X, rng.poisson(1.0, size=30))
 
 

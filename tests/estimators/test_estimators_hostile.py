@@ -107,7 +107,7 @@ def test_values_without_a_square_are_refused(kind, value):
     args = () if y is None else (y,)
     fitted, far = estimator(kind).set_params(standardize=False).fit(X, *args), np.array(X)
     far[3, 1] = -value
-    message = rf"X has values of {value:.0e}, whose squares leave".replace("+", r"\+")
+    message = rf"X has values of {value:.0e}, in row 3 of column 1, whose squares leave".replace("+", r"\+")
     for call in (fitted.fit, fitted.partial_fit, fitted.score_samples):
         with pytest.raises(ValueError, match=message):
             call(far, *args)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sgevidence import SGAIS, BayesianGLM, BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression
-from sgevidence.estimators import _glm
+from sgevidence.estimators import _glm_rows
 from sgevidence.history import Reservoir, Rows, _reservoir
 from sgevidence.models import MixtureModel
 from sgevidence.samplers import mixture_strata
@@ -46,7 +46,7 @@ def test_fit_does_not_copy_the_rows(name, tmp_path, rng):
 
 def test_a_copy_would_be_seen(monkeypatch, rng):
     X, y = rng.standard_normal((150_000, 30)), rng.poisson(1.0, 150_000)
-    monkeypatch.setattr(_glm, "joined", lambda X, *known: np.column_stack([X, np.zeros(len(X))]))
+    monkeypatch.setattr(_glm_rows, "joined", lambda X, *known: np.column_stack([X, np.zeros(len(X))]))
     model = BayesianGLM(sampler=SGAIS(reservoir_size=1000), random_state=0, standardize=False)
     assert peak_of(lambda: model.fit(X, y)) > X.nbytes
 
