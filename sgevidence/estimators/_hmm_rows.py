@@ -193,6 +193,19 @@ class EmissionRows(StatePredictions):
         leaves = 1.0 - np.diagonal(named["transition_matrix"], axis1=1, axis2=2)
         return named if self.n_states == 1 else named | {"dwell_times": 1.0 / np.maximum(leaves, 1e-12)}
 
+    def _summarised(self, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """All but dwell times, whose means are infinite, or nearly so."""
+        return {name: values for name, values in super()._summarised(named).items() if name != "dwell_times"}
+
+    def _summary_notes(self) -> list[str]:
+        if self.n_states == 1:
+            return super()._summary_notes()
+        low, middle, high = np.quantile(self.posterior_samples()["dwell_times"], [0.05, 0.5, 0.95], axis=0)
+        each = [
+            f"{b:.3g} in state {k} ({a:.3g} to {c:.3g})" for k, (a, b, c) in enumerate(zip(low, middle, high))
+        ]
+        return [f"rows that a state lasts (medians, 90 %): {', '.join(each)}", *super()._summary_notes()]
+
     def _prior_notes(self) -> list[str]:
         sticky = f", + {self.stickiness:g} to stay" if self.stickiness else ""
         (a, b), (shape, scale) = self.rate_prior, self.variance_prior

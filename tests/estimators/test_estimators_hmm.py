@@ -59,7 +59,7 @@ def test_two_regimes_are_found(kind):
     assert two.n_states_in_use_proba_.argmax() == 1
     new, states = two.sample(7)
     assert new.shape == (7, 2) and states.shape == (7,)
-    assert "transition_matrix[0, 0]" in str(two.summary()) and "dwell_times[1]" in str(two.summary())
+    assert "transition_matrix[0, 0]" in str(two.summary()) and "lasts (medians, 90 %)" in str(two.summary())
 
 
 @pytest.mark.parametrize("kind", KINDS[:3])
