@@ -14,18 +14,22 @@ def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
     """scikit-learn's ``validate_data`` with float64; errors name the column and the row."""
     numbers = {"y": y[0]} if y and checks.get("y_numeric") else {}
     takes_missing = checks.get("ensure_all_finite") == "allow-nan"
-    with cells_named("terms" in estimator.get_params(deep=False), takes_missing, X=X, **numbers):
+    with cells_named(estimator, takes_missing, X=X, **numbers):
         return validate_data(estimator, X, *y, dtype=np.float64, **checks)
 
 
 @contextmanager
-def cells_named(takes_factors: bool = False, takes_missing: bool = False, **arrays: Any) -> Iterator[None]:
-    """Errors of numbers that a library reads as errors of their first bad cell, if there is one."""
+def cells_named(reader: Any = None, takes_missing: bool = False, **arrays: Any) -> Iterator[None]:
+    """Errors of numbers that a library reads as errors of their first bad cell, if there is one.
+
+    ``reader`` is the estimator that they are for, which may take levels.
+    """
     try:
         yield
     except (ValueError, TypeError) as error:
         if "feature names" in str(error):  # of a frame with other columns, whose cells are no matter
             raise
+        takes_factors = reader is not None and "terms" in reader.get_params(deep=False)
         given = {name: array for name, array in arrays.items() if array is not None}
         found = (bad_cell(name, array, takes_factors, takes_missing) for name, array in given.items())
         if (words := next(filter(None, found), None)) is None:
