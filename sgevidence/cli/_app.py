@@ -108,6 +108,9 @@ def compare(
     sample_weight: Annotated[str | None, typer.Option(help="column of weights")] = None,
     offset: Annotated[str | None, typer.Option(help="column of the offset of a GLM")] = None,
     trials: Annotated[str | None, typer.Option(help="column of the trials of --family binomial")] = None,
+    event: Annotated[
+        str | None, typer.Option(help="column of 1 where a time ended by its event, 0 where it is censored")
+    ] = None,
     factor: Annotated[
         list[str] | None, typer.Option(help="column whose values are levels, as text is; once a column")
     ] = None,
@@ -137,7 +140,7 @@ def compare(
                     "--formula says which models there are: leave out --target, --features, --factor, "
                     "--mixture, --select and --checkpoint"
                 )
-            frame_rows = FrameRows.of(data, formula, sample_weight, offset, trials, dropna, text)
+            frame_rows = FrameRows.of(data, formula, (sample_weight, offset, trials, event), dropna, text)
             models = formula_models(formula, frame_rows, family, standardize, seed)
             return print_fitted(fit_all(models, frame_rows, None, None), frame_rows, as_json, plot)
         if (mixture is None) == (target is None):
@@ -145,9 +148,8 @@ def compare(
         columns = [text.split(",") for text in features or []]
         used = list(dict.fromkeys(name for names in columns for name in names)) or None
         factors, used = factor or [], used and list(dict.fromkeys([*used, *(factor or [])]))
-        source = RowSource(
-            data, target, used, sample_weight, offset, dropna, trials, factors=factors, **text._asdict()
-        )
+        known: dict[str, Any] = dict(sample_weight=sample_weight, offset=offset, trials=trials, event=event)
+        source = RowSource(data, target, used, dropna=dropna, factors=factors, **known, **text._asdict())
         if select:
             refuse_with_select(
                 dict(mixture=mixture, plot=plot, checkpoint=checkpoint, factor=factor), columns

@@ -19,6 +19,7 @@ class FrameRows(NamedTuple):
     sample_weight: np.ndarray | None
     offset: np.ndarray | None
     trials: np.ndarray | None
+    event: np.ndarray | None
     n_dropped: int
 
     @classmethod
@@ -26,14 +27,13 @@ class FrameRows(NamedTuple):
         cls,
         data: str,
         formulas: list[str],
-        sample_weight: str | None,
-        offset: str | None,
-        trials: str | None,
+        asked: tuple[str | None, ...],
         dropna: bool,
         text: TextFormat,
     ) -> "FrameRows":
         """The file's rows; without those that lack a value of a column that is used, if ``dropna``.
 
+        ``asked`` are the columns of weights, offset, trials and event.
         ValueError if formulas have different responses, or a column does not exist.
         """
         frame = read_frame(data, text)
@@ -41,14 +41,13 @@ class FrameRows(NamedTuple):
             raise ValueError(
                 f"formulas have the responses {sorted(responses)}: evidences of one y are compared"
             )
-        asked = sample_weight, offset, trials
         known = [name for name in asked if name is not None]
         used = {*responses, *known}.union(*(resolved(formula, frame).columns for formula in formulas))
         if lost := sorted(used - set(frame.columns)):
             raise ValueError(f"{data} has no column {lost[0]!r}: its columns are {list(frame.columns)[:20]}")
         kept = frame.dropna(subset=sorted(used)) if dropna else frame
-        weight, addend, n = (None if name is None else kept[name].to_numpy() for name in asked)
-        return cls(kept.drop(columns=known), None, weight, addend, n, len(frame) - len(kept))
+        weight, addend, n, ended = (None if name is None else kept[name].to_numpy() for name in asked)
+        return cls(kept.drop(columns=known), None, weight, addend, n, ended, len(frame) - len(kept))
 
 
 def read_frame(data: str, text: TextFormat) -> Any:

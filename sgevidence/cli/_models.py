@@ -7,6 +7,7 @@ import numpy as np
 
 from ..effects import Factor
 from ..estimators import BayesianGLM, BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression
+from ..rows import KNOWN
 
 #: Numbers of components, more of which nobody means.
 MOST_COMPONENTS = 100
@@ -40,8 +41,8 @@ def densities(
     """Mixtures of X."""
     if len(columns) > 1:
         raise ValueError("mixtures of different columns are of different data: give --features once")
-    if rows.offset is not None or rows.trials is not None or factors:
-        raise ValueError("mixtures have no offset, no trials and no factors")
+    if factors or any(getattr(rows, known) is not None for known in KNOWN):
+        raise ValueError("mixtures have no offset, no trials, no event and no factors")
     params: dict[str, Any] = dict(covariance_type=covariance, standardize=standardize, random_state=seed)
     return {f"K={k}": (BayesianGMM(k, **params), ("sample_weight",)) for k in counts}
 
@@ -75,8 +76,8 @@ def regression(name: str, params: dict, rows: Any) -> tuple[Any, tuple[str, ...]
     """One of them; of a family's name that is not known the estimator says which there are."""
     makers = {"linear": BayesianLinearRegression, "softmax": BayesianSoftmaxRegression}
     if name not in makers:
-        return BayesianGLM(name, **params), ("sample_weight", "offset", "trials")
-    for known in ("offset", "trials"):
+        return BayesianGLM(name, **params), ("sample_weight", *KNOWN)
+    for known in KNOWN:
         if getattr(rows, known) is not None:
             raise ValueError(
                 f"{name} has no {known}: give --family of a generalised linear model, as poisson"

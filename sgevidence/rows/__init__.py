@@ -14,13 +14,14 @@ from ._input import (
     refuse_extreme,
     refuse_unreadable,
 )
-from ._known import WithKnown, joined, with_known
+from ._known import KNOWN, WithKnown, joined, with_known
 from ._labels import categories_of, label_indices, levels_in, two_labels
 from ._levels import checksum, codes_of, declared_levels, decoded, first_of_levels, given_levels, levels_of
 from ._sources import Part, RowSource
 from ._text_files import ROW_NAMES, TextFormat
 
 __all__ = [
+    "KNOWN",
     "Collection",
     "Part",
     "ROW_NAMES",

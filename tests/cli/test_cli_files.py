@@ -10,7 +10,7 @@ import re
 import numpy as np
 import pytest
 
-from sgevidence import BayesianGMM, BayesianLinearRegression, RowSource, compare
+from sgevidence import BayesianGLM, BayesianGMM, BayesianLinearRegression, RowSource, compare
 from sgevidence.effects import Factor
 from sgevidence.exceptions import EvidenceWarning
 
@@ -279,3 +279,16 @@ def test_a_target_with_separated_thousands_is_numbers(run, tmp_path):
     (tmp_path / "income.csv").write_text("age;income\n" + rows.replace("1.", "1,"))
     out = run(*words)
     assert out.exit_code == 1 and "12 different texts in 12 rows, such as '1,000'" in out.stderr
+
+
+def test_the_event_of_times(run, tmp_path):
+    (tmp_path / "times.csv").write_text("t,relapsed,drug\n5,1,0\n3,0,1\n9,1,1\n2,1,0\n7,0,1\n4,1,0\n")
+    words = ["compare", "times.csv", "--family", "weibull", "--event", "relapsed", "--json"]
+    by_columns = run(*words, "--target", "t", "--features", "drug")
+    by_formula = run(*words, "--formula", "t ~ drug")
+    found = [json.loads(out.output)[0]["log_evidence"] for out in (by_columns, by_formula)]
+    t, relapsed, drug = np.loadtxt(tmp_path / "times.csv", delimiter=",", skiprows=1).T
+    model = BayesianGLM("weibull", random_state=0).fit(drug[:, None], t, event=relapsed)
+    assert found == pytest.approx([model.log_evidence_] * 2, abs=1e-9)
+    out = run("compare", "times.csv", "--target", "t", "--event", "relapsed", "--features", "drug")
+    assert out.exit_code == 1 and "linear has no event" in out.stderr
