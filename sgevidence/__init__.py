@@ -1,7 +1,8 @@
 """Online log evidence of Bayesian models as a scikit-learn attribute.
 
 Log evidences, their standard errors and Bayes factors are in nats throughout.  Pictures are in
-``sgevidence.displays``, samplers other than the default and its parts in ``sgevidence.samplers``.
+``sgevidence.displays``, the parts of the default sampler and all others in
+``sgevidence.samplers``.
 """
 
 import importlib
