@@ -24,12 +24,16 @@ N_DRAWS, N_POINTS = 400, 120
 
 def level_effects(model: Any, named: dict[str, np.ndarray]) -> list[tuple[Any, np.ndarray]]:
     """Effects of levels with their draws (M,), those of curves left out."""
-    coding = model._units.coding
-    found = levels_of_factors(coding, named["fixed_effects"]) if "fixed_effects" in named else []
+    found = factor_effects(model, named) if "fixed_effects" in named else []
     if "effects" in named:
-        found += list(zip(group_effects(coding)[0], named["effects"].T))
+        found += list(zip(group_effects(model._units.coding)[0], named["effects"].T))
     curves = {term.name for term in terms_of(model) if isinstance(term, Smooth)}
     return [(effect, values) for effect, values in found if effect.term not in curves]
+
+
+def factor_effects(model: Any, named: dict[str, np.ndarray]) -> list[tuple[Any, np.ndarray]]:
+    """Effects of the levels of factors and their products with their draws (M,)."""
+    return levels_of_factors(model._units.coding, named["fixed_effects"])
 
 
 def effects_table(model: Any) -> Table:

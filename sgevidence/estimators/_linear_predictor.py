@@ -15,7 +15,7 @@ from ..units import LINK_SCALE, CodedUnits, Fold, Units
 from ._base import EvidenceEstimator
 from ._coefficients import LinearCoefficients
 from ._conditional import ConditionalEstimator
-from ._effects import effects_table, variance_shares
+from ._effects import effects_table, factor_effects, variance_shares
 from ._terms import (
     coded,
     learn_new_levels,
@@ -141,6 +141,14 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
 
     def _said(self, priors: str) -> list[str]:
         return super()._said(priors + prior_words(self) if self._has_terms else priors)
+
+    def _summarised(self, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Effects of the levels of factors in the place of contrasts."""
+        if "fixed_effects" not in named:
+            return super()._summarised(named)
+        of_levels = {effect.label: values for effect, values in factor_effects(self, named)}
+        kept = {name: values for name, values in named.items() if name != "fixed_effects"}
+        return super()._summarised(kept | of_levels)
 
     @property
     def _place_names(self) -> dict[str, list[str]]:
