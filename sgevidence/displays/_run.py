@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ._drawn import drawn
-from ._style import COLORS, GREY, axes, pyplot
+from ._style import COLORS, GREY, several_axes
 
 
 class RunDisplay:
@@ -66,7 +66,7 @@ class RunDisplay:
         -------
         RunDisplay
         """
-        self.axes_ = _three_axes(self, axes)
+        self.axes_ = several_axes(self, axes, 3)
         n = self.path["n_samples"]
         panels = [
             ("annealing\nsteps", self.path["n_annealing_steps"], COLORS[0]),
@@ -85,14 +85,3 @@ class RunDisplay:
             ax.set_ylim(bottom=0)
         self.axes_[-1].set_xlabel("rows seen")
         return self
-
-
-def _three_axes(display: Any, given: Sequence[Any] | None) -> np.ndarray:
-    if given is None:
-        _, given = pyplot(display).subplots(3, 1, sharex=True, figsize=(6.4, 5.0), layout="constrained")
-    elif len(given) != 3:
-        raise ValueError(f"RunDisplay draws on three axes, got {len(given)}")
-    for ax in given:
-        axes(display, ax)
-    del display.ax_  # there are three
-    return np.asarray(given, dtype=object)

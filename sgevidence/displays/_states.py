@@ -1,12 +1,13 @@
 """States of a hidden Markov model over a sequence: the rows above, the probabilities of the states below."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ._drawn import drawn
-from ._style import COLORS, axes, legend, pyplot
+from ._style import COLORS, legend, several_axes
 
 
 class StatesDisplay:
@@ -22,13 +23,13 @@ class StatesDisplay:
         First rows of further sequences.
     name : str, default="series"
         Name of the column.
+    index : array-like of shape (n_samples,), optional
+        Times of the rows; by default their numbers.
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-        Axes of the probabilities.
-    ax_series_ : matplotlib Axes
-        Axes of the series.
+    axes_ : ndarray of shape (2,) of matplotlib Axes
+        Of the series, and of the probabilities.
     figure_ : matplotlib Figure
 
     Examples
@@ -43,9 +44,16 @@ class StatesDisplay:
     """
 
     def __init__(
-        self, *, series: np.ndarray, probabilities: np.ndarray, starts: ArrayLike = (), name: str = "series"
+        self,
+        *,
+        series: np.ndarray,
+        probabilities: np.ndarray,
+        starts: ArrayLike = (),
+        name: str = "series",
+        index: Any = None,
     ):
         self.series, self.probabilities = series, probabilities
+        self.index = np.arange(len(series)) if index is None else index
         self.starts, self.name = np.atleast_1d(np.asarray(starts, dtype=int)), name
 
     @classmethod
@@ -56,7 +64,7 @@ class StatesDisplay:
         *,
         lengths: Any = None,
         column: int = 0,
-        ax: Any = None,
+        axes: Sequence[Any] | None = None,
         **area_params: Any,
     ) -> "StatesDisplay":
         """Draw the states of rows.
@@ -65,12 +73,13 @@ class StatesDisplay:
         ----------
         estimator : fitted BayesianHMM
         X : array-like of shape (n_samples, n_features)
-            Sequences, one after the other, such as those that the model has learnt from.
+            Sequences, one after the other, such as those that the model has learnt from.  The index of a
+            pandas frame, such as dates, is the axis of the picture if it increases.
         lengths : array-like of int, optional
             Rows of each sequence; None: one.
         column : int, default=0
             The column of X that is drawn.
-        ax : two matplotlib Axes, optional
+        axes : sequence of two matplotlib Axes, optional
         **area_params : dict
             For ``Axes.stackplot``.
 
@@ -86,15 +95,17 @@ class StatesDisplay:
             values = np.array([levels.index(v) if v in levels else np.nan for v in values.tolist()])
         starts = () if lengths is None else np.cumsum(lengths)[:-1]
         name = str(getattr(model, "feature_names_in_", [f"x{j}" for j in range(column + 1)])[column])
-        display = cls(series=values.astype(float), probabilities=probabilities, starts=starts, name=name)
-        return display.plot(ax, **area_params)
+        index = getattr(X, "index", None)
+        index = index if getattr(index, "is_monotonic_increasing", False) else None
+        found = dict(series=values.astype(float), probabilities=probabilities, index=index)
+        return cls(starts=starts, name=name, **found).plot(axes, **area_params)
 
-    def plot(self, ax: Any = None, **area_params: Any) -> "StatesDisplay":
+    def plot(self, axes: Sequence[Any] | None = None, **area_params: Any) -> "StatesDisplay":
         """Draw.
 
         Parameters
         ----------
-        ax : two matplotlib Axes, optional
+        axes : sequence of two matplotlib Axes, optional
             By default of a new figure.
         **area_params : dict
             For ``Axes.stackplot``.
@@ -103,23 +114,24 @@ class StatesDisplay:
         -------
         StatesDisplay
         """
-        if ax is None:
-            _, ax = pyplot(self).subplots(2, 1, sharex=True, figsize=(6.4, 4.4), layout="constrained")
-        above, below = ax
-        self.ax_series_ = axes(self, above)
+        self.axes_ = several_axes(self, axes, 2)
+        above, below = self.axes_
         n, K = self.probabilities.shape
         colors, state = [COLORS[k % len(COLORS)] for k in range(K)], self.probabilities.argmax(axis=1)
-        above.plot(self.series, color="0.8", linewidth=0.8, zorder=0)
+        x = np.asarray(self.index)
+        above.plot(x, self.series, color="0.8", linewidth=0.8, zorder=0)
         for k in range(K):
             mine = np.flatnonzero(state == k)
-            above.plot(mine, self.series[mine], "o", color=colors[k], markersize=4, mec="white", mew=0.4)
+            above.plot(x[mine], self.series[mine], "o", color=colors[k], markersize=4, mec="white", mew=0.4)
         above.set_ylabel(self.name)
-        axes(self, below)
         style = dict(colors=colors, alpha=0.75, linewidth=0) | area_params
-        below.stackplot(np.arange(n), self.probabilities.T, labels=[f"state {k}" for k in range(K)], **style)
+        below.stackplot(x, self.probabilities.T, labels=[f"state {k}" for k in range(K)], **style)
         for one in (above, below):
             for start in self.starts:
-                one.axvline(start - 0.5, color="0.3", linestyle=":", linewidth=1.0)
-        below.set(xlabel="row", ylabel="probability", ylim=(0, 1), xlim=(-0.5, n - 0.5))
+                one.axvline(
+                    x[start] - (x[start] - x[start - 1]) / 2, color="0.3", linestyle=":", linewidth=1.0
+                )
+        label = getattr(self.index, "name", None) or "row"
+        below.set(xlabel=label, ylabel="probability", ylim=(0, 1), xlim=(x[0], x[-1]) if n > 1 else None)
         legend(below, K)
         return self

@@ -85,3 +85,17 @@ def name_rows(ax: Any, names: Sequence[str], margin: float = 0.6) -> None:
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
+
+
+def several_axes(display: Any, given: Sequence[Any] | None, n: int) -> np.ndarray:
+    """Axes above each other, those that are given or of a new figure, with the style of all pictures."""
+    if given is None:
+        size = 6.4, 1.4 + 1.2 * n
+        _, given = pyplot(display).subplots(n, 1, sharex=True, figsize=size, layout="constrained")
+    elif np.size(given) != n:
+        words = {2: "two", 3: "three"}[n]
+        raise ValueError(f"{type(display).__name__} draws on {words} axes, got {np.size(given)}")
+    for ax in given:
+        axes(display, ax)
+    del display.ax_  # there are several
+    return np.asarray(given, dtype=object)

@@ -394,12 +394,14 @@ def test_states_of_sequences():
     X = np.repeat(["a", "b", "a", "b"], 8)[:, None]
     model = BayesianHMM(2, emission="categorical", random_state=0).fit(X, lengths=[16, 16])
     _, pair = plt.subplots(2)
-    display = StatesDisplay.from_estimator(model, X, lengths=[16, 16], ax=pair)
-    assert (display.ax_series_, display.ax_) == tuple(pair)
+    display = StatesDisplay.from_estimator(model, X, lengths=[16, 16], axes=pair)
+    assert tuple(display.axes_) == tuple(pair)
     assert display.series.tolist() == np.repeat([0.0, 1.0, 0.0, 1.0], 8).tolist()
     np.testing.assert_allclose(display.probabilities, model.predict_proba(X, lengths=[16, 16]))
     assert display.starts.tolist() == [16]
-    assert [text.get_text() for text in display.ax_.get_legend().get_texts()] == ["state 0", "state 1"]
+    assert [text.get_text() for text in display.axes_[1].get_legend().get_texts()] == ["state 0", "state 1"]
+    with pytest.raises(ValueError, match="StatesDisplay draws on two axes, got 1"):
+        display.plot(plt.gca())
     with pytest.raises(TypeError, match="StatesDisplay draws a fitted estimator with transition_matrix_"):
         StatesDisplay.from_estimator(3, X)
 
