@@ -10,7 +10,10 @@ MAX_TERMS = 12
 
 
 def sub_formulas(formula: str) -> list[str]:
-    """All formulas with some of the terms of one, an interaction only with both of its main effects.
+    """All formulas with some of the terms of one, without two that say the same.
+
+    An interaction comes only with its main effects.  Slopes of a group and a curve come only with the line,
+    which they have in any case.
 
     Parameters
     ----------
@@ -42,6 +45,7 @@ def sub_formulas(formula: str) -> list[str]:
     """
     tree = parsed(formula)
     fixed: list[tuple[str, ...]] = []
+    needs: dict[Any, set[tuple[str, ...]]] = {}  # terms that come with a term
     groups: dict[str, list[str]] = {}
     intercept = "0"
     for term in tree.terms:
@@ -53,14 +57,18 @@ def sub_formulas(formula: str) -> list[str]:
             groups.setdefault(key, []).append(_effect(term.expr))
         else:
             fixed.append(tuple(part.name for part in term.components))
+            needs[fixed[-1]] = _parts(term.components)
     if len(fixed) + len(groups) > MAX_TERMS:
         raise ValueError(f"{formula!r} has more than {MAX_TERMS} terms: list the formulas that matter")
-    subsets = [
-        one for k in range(len(fixed) + 1) for one in combinations(fixed, k) if _is_complete(one, fixed)
-    ]
-    choices = [_nested(key, effects, count_parts(formula, key) > 1) for key, effects in groups.items()]
+    choices = []
+    for key, effects in groups.items():
+        choices.append(_nested(key, effects, count_parts(formula, key) > 1))
+        needs[choices[-1][-1]] = {(effect,) for effect in effects if effect != "1"}
+    subsets = [terms for k in range(len(fixed) + 1) for terms in combinations(fixed, k)]
     found = []
     for terms, chosen in product(subsets, product(*choices)):
+        if any(needs.get(term, set()) & set(fixed) - set(terms) for term in (*terms, *chosen)):
+            continue
         right = [":".join(parts) for parts in terms] + [text for text in chosen if text]
         right = [intercept] * (intercept == "0" or not right) + right
         found.append(f"{response_of(formula)} ~ {' + '.join(right)}")
@@ -72,11 +80,12 @@ def _effect(expression: Any) -> str:
     return "1" if is_intercept else ":".join(part.name for part in expression.components)
 
 
-def _is_complete(terms: tuple, fixed: list) -> bool:
-    """Whether each product comes with all of its parts that are terms themselves."""
-    return all(
-        (part,) in terms or (part,) not in fixed for parts in terms if len(parts) > 1 for part in parts
-    )
+def _parts(components: list) -> set[tuple[str, ...]]:
+    """The main effects of an interaction, and the line of a curve."""
+    if len(components) > 1:
+        return {(part.name,) for part in components}
+    call = getattr(components[0], "call", None)
+    return {(call.args[0].name,)} if call is not None and call.callee == "s" else set()
 
 
 def _nested(key: str, effects: list[str], independent: bool) -> list[str]:

@@ -32,7 +32,7 @@ from ..effects import (
 )
 from ..history import Rows
 from ..models import Gaussian, HalfStudentT, LinearModel
-from ..rows import WithKnown, cells_named, column_indices
+from ..rows import RowSource, WithKnown, cells_named, column_indices
 from ..units import CodedUnits, Units, in_units, without_levels
 
 #: Constraints of the parameters ``terms`` and ``formula``.
@@ -47,7 +47,8 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
             raise TypeError("formula= names columns: give a data frame")
         if reset:
             model._formula = formula_of(model, X)
-        X = X[[name for name in model._formula.columns if name in X.columns]]
+        used = [name for name in model._formula.columns if name in column_names(X)]
+        X = X.select(used) if hasattr(X, "column_names") else X[used]  # of pyarrow
         terms, columns = model._formula.terms, list(model._formula.linear)
     validate_data(model, X, reset=reset, skip_check_array=True)
     X = X if hasattr(X, "columns") else np.asarray(X)
@@ -158,10 +159,11 @@ def learn_new_levels(model: Any, X: Any) -> None:
 def target_in(model: Any, X: Any, y: Any) -> Any:
     """y, or the response of the formula in the frame X."""
     frame = X.X if isinstance(X, WithKnown) else X
-    if y is not None or model.formula is None or not hasattr(frame, "columns"):
+    is_frame = hasattr(frame, "columns") and not isinstance(frame, RowSource)  # whose target is its y
+    if y is not None or model.formula is None or not is_frame:
         return y
     name = response_of(model.formula)
-    if name not in list(frame.columns):
+    if name not in column_names(frame):
         raise ValueError(f"X has no column {name!r}, the response of formula={model.formula!r}: give y")
     return np.asarray(frame[name])
 

@@ -283,6 +283,15 @@ def test_paths_that_say_nothing_are_named(tmp_path):
         RowSource(tmp_path).read()
 
 
+@pytest.mark.parametrize("columns", [None, ["a", "kind"]])
+def test_a_formula_reads_the_columns_of_a_file(rng, tmp_path, columns):
+    pytest.importorskip("formulae")
+    table = frame(rng)
+    source = RowSource(DOORS["csv"](table, tmp_path), target="y", columns=columns, factors=["kind"])
+    fits = [BayesianLinearRegression(formula="y ~ a + kind").fit(rows) for rows in (source, table)]
+    assert fits[0].log_evidence_ == fits[1].log_evidence_
+
+
 def test_roles_and_arguments_that_contradict_each_other(rng, tmp_path):
     table = frame(rng)
     path = DOORS["csv"](table, tmp_path)
