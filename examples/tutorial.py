@@ -2,10 +2,10 @@
 Ten minutes with sgevidence
 ===========================
 
-The log evidence of a model is log p(data | model): how probable the data were before any parameter was
-known.  It compares models of different size without held-out rows, because a model that could have
-explained anything is charged for it.  Here it is an attribute of scikit-learn estimators, with an error bar,
-and it grows while rows arrive.
+The log evidence of a model is log p(data | model): how probable the model makes the data before any
+parameter is known.  It compares models of different size without held-out rows, because a model that could
+explain any data gives each of them a low probability.  Here it is an attribute of scikit-learn estimators,
+with an error bar, and it is updated while rows arrive.
 """
 
 # %%
@@ -28,9 +28,9 @@ print(f"log evidence {line.log_evidence_:.2f} ± {line.log_evidence_std_:.2f} na
 print(f"slope {line.coef_[0]:.2f}, intercept {line.intercept_:.2f}")
 
 # %%
-# The number is a Monte Carlo estimate, and ``log_evidence_std_`` is its standard error over random seeds.
-# All logarithms are natural: the unit is the nat.  Alone the number says nothing, since it depends on the
-# units of y; differences between models of the same rows do.
+# ``log_evidence_std_`` is the standard error over random seeds: zero here, since linear regression is exact.
+# All logarithms are natural: the unit is the nat.  By itself the number says nothing, since it depends on
+# the units of y; only differences between models of the same rows have a meaning.
 
 # %%
 # Several models
@@ -54,8 +54,8 @@ table = compare(models)
 print(table)
 
 # %%
-# The line cannot bend, and loses.  The cubic contains the parabola and fits at least as well, yet it is less
-# probable: it spread its bets over curves that did not happen.  The table has more columns than it prints:
+# The line cannot bend, and is last.  The cubic contains the parabola and fits at least as well, yet it is less
+# probable: it gave probability to curves that the data do not follow.  The table has more columns than it prints:
 # ``table["evidence_against"]`` puts the Bayes factors in Kass and Raftery's words.
 
 ComparisonDisplay.from_estimators(models)
@@ -64,7 +64,7 @@ ComparisonDisplay.from_estimators(models)
 # Rows that arrive
 # ----------------
 # ``partial_fit`` takes rows as they come, and the evidence is always that of all rows so far.  An averager
-# streams them through several models at once and weighs the models by their posterior probability.
+# gives them to several models at once and weighs the models by their posterior probability.
 
 from sgevidence import EvidenceModelAverager
 from sgevidence.displays import ModelProbabilitiesDisplay
@@ -76,18 +76,18 @@ for start in range(0, 60, 6):
 ModelProbabilitiesDisplay.from_estimator(averager)
 
 # %%
-# Its predictions are averaged with these weights, and their uncertainty has the disagreement between the
-# models in it.  It grows where there are no data:
+# Its predictions are averaged with these weights, and their uncertainty includes the disagreement between
+# the models.  It grows where there are no data:
 
 mean, std = averager.predict([[0.0], [1.5]], return_std=True)
 for x, m, s in zip((0.0, 1.5), mean, std):
     print(f"at x = {x}: {m:.2f} ± {s:.2f}")
 
 # %%
-# Is the error bar true?
-# ----------------------
-# The check that needs no theory: other seeds must agree within what they claim.  ``replicate`` fits
-# independent seeds and pools them, and says so if they disagree.
+# Is the error bar right?
+# -----------------------
+# One check needs no theory: other seeds must agree within their error bars.  ``replicate`` fits with
+# independent seeds and pools the answers, and says so if they disagree.
 
 from sgevidence import SGAIS, replicate
 
@@ -95,8 +95,8 @@ annealed = BayesianLinearRegression(sampler=SGAIS(proposal=None))
 print(replicate(annealed, X, y, n=4, random_state=0))
 
 # %%
-# A linear regression needs no sampling: by default it answers from its closed form, and the error bar is 0.
-# ``SGAIS(proposal=None)`` anneals as for models that have none, and must agree:
+# A linear regression needs no sampling: by default the answer is a closed form, and the error bar is 0.
+# ``SGAIS(proposal=None)`` samples, as for models without a closed form, and must agree:
 
 annealed.set_params(random_state=0).fit(X, y)
 print(f"exact {line.log_evidence_:.2f}")
@@ -105,7 +105,7 @@ print(f"annealed {annealed.log_evidence_:.2f} ± {annealed.log_evidence_std_:.2f
 # %%
 # How many groups?
 # ----------------
-# A mixture is the same: one model for each number of components.
+# Mixtures work the same way: one model for each number of components.
 
 from sklearn.datasets import load_iris
 
