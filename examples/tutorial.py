@@ -54,9 +54,10 @@ table = compare(models)
 print(table)
 
 # %%
-# The line cannot bend, and is last.  The cubic contains the parabola and fits at least as well, yet it is less
-# probable: it gave probability to curves that the data do not follow.  The table has more columns than it prints:
-# ``table["evidence_against"]`` puts the Bayes factors in Kass and Raftery's words.
+# The line cannot bend, and is last.  The cubic contains the parabola and fits at least as well, yet it
+# is less probable: it gave probability to curves that the data do not follow.  The table has columns
+# that it does not print: ``table["evidence_against"]`` puts the Bayes factors in Kass and Raftery's
+# words.
 
 ComparisonDisplay.from_estimators(models)
 

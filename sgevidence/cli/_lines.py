@@ -119,4 +119,6 @@ def columns_read(
             f"column {header[0]!r} numbers or names the rows and is left out: --column names those to be read"
         )
         return list(range(1, width))
+    if header is not None and len(header) == width > 1:
+        say(f"all columns are read, {', '.join(map(repr, header))}: --column names those to be read")
     return list(range(width))

@@ -12,9 +12,9 @@ CLEAR_STDS = 2.0
 COLUMNS = ("log_evidence", "log_evidence_std", "probability", "difference", "difference_std", "warnings")
 #: The words of the last column, and what they mean.
 DOUBTS = {
-    "warned": "warned: the fit doubts its own evidence; why, is in the column 'warnings'.",
+    "warned": "warned: the fit doubts its own evidence; column 'warnings' says why.",
     "open": "open: the errors leave open whether this model or the best has more evidence.",
-    "misfit": "misfit: the model does not reproduce the rows; in what, is in column 'misfit'.",
+    "misfit": "misfit: the model does not reproduce the rows; column 'misfit' says in what.",
 }
 #: Below a table all of whose models were checked in vain.
 NONE_FITS = "None of the models fits the rows: the best is the best of wrong models."

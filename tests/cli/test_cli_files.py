@@ -213,6 +213,12 @@ def test_one_column_is_watched(run, rng):
         assert again.stdout == out.stdout and "numbers or names the rows and is left out" in again.stderr
 
 
+def test_columns_that_nobody_chose_are_said(run):
+    table = "year,flow\n1871,3\n1872,4\n"
+    assert "all columns are read, 'year', 'flow': --column" in run("watch", "-", text=table).stderr
+    assert not run("watch", "-", "--column", "flow", text=table).stderr
+
+
 @pytest.mark.parametrize(
     "words, text, message",
     [

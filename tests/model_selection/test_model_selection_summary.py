@@ -34,7 +34,7 @@ near                            -10.50 ± 0.40         0.355          0.61    op
 exact                           -12.35 ± 0            0.056         0.096
 sure                            -15.00 ± <0.01        0.004        0.0067
 warned                        -2000.00 ± 3.25        <0.001        1e-864  warned
-warned: the fit doubts its own evidence; why, is in the column 'warnings'.
+warned: the fit doubts its own evidence; column 'warnings' says why.
 open: the errors leave open whether this model or the best has more evidence.
 """
 
