@@ -9,6 +9,9 @@ from sklearn.utils.validation import validate_data
 
 from ._levels import missing_in
 
+#: After words on a cell of X, where an estimator uses some of its columns.
+ALL_READ = " (with columns= all columns of X are read; with formula= only those that it names)"
+
 
 def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
     """scikit-learn's ``validate_data`` with float64; errors name the column and the row."""
@@ -30,11 +33,13 @@ def cells_named(reader: Any = None, takes_missing: bool = False, **arrays: Any) 
         if "feature names" in str(error):  # of a frame with other columns, whose cells are no matter
             raise
         takes_factors = reader is not None and "terms" in reader.get_params(deep=False)
-        given = {name: array for name, array in arrays.items() if array is not None}
-        found = (bad_cell(name, array, takes_factors, takes_missing) for name, array in given.items())
-        if (words := next(filter(None, found), None)) is None:
-            raise
-        raise (TypeError if isinstance(error, TypeError) else ValueError)(words) from None
+        for name, array in arrays.items():
+            words = None if array is None else bad_cell(name, array, takes_factors, takes_missing)
+            if words is not None:
+                chosen = name == "X" and getattr(reader, "columns", None) is not None
+                words += ALL_READ if chosen else ""
+                raise (TypeError if isinstance(error, TypeError) else ValueError)(words) from None
+        raise
 
 
 def bad_cell(name: str, array: Any, takes_factors: bool = False, takes_missing: bool = False) -> str | None:

@@ -483,6 +483,16 @@ def test_a_bad_cell_is_named(kind, change, message):
             getattr(stated, method)(change(NAMED), y)
 
 
+def test_columns_that_are_not_chosen_are_read():
+    table = NAMED.assign(town=["a", "b", "c"])
+    for more, words in (
+        ({}, r"numbers; levels are .*\)\]$"),
+        ({"columns": ["age"]}, "with columns= all columns of X are read"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            as_given(estimator("linear")).set_params(**more).fit(table, [0.0, 1.0, 2.0])
+
+
 def test_bad_targets_are_named():
     for y, message in (
         ([1.0, np.nan, 3.0], "y contains NaN in row 1: leave"),
