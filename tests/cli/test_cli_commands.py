@@ -161,7 +161,7 @@ def test_watch_declares_what_the_monitor_does(run, rng):
 )
 def test_lines_that_are_no_rows_are_named(text, message, run):
     out = run("watch", text=text)
-    assert out.exit_code == 1 and out.stderr.strip() == f"error: {message}"
+    assert out.exit_code == 1 and out.stderr.splitlines()[-1] == f"error: {message}"
 
 
 def test_packages_that_are_missing_are_named(monkeypatch):
