@@ -8,7 +8,7 @@ import pytest
 from mutants import broken
 from scipy import stats
 
-from sgevidence.mixtures import _proposal
+from sgevidence.mixtures import _proposal, _sweeps
 from sgevidence.mixtures._allocation_draws import sample_allocations
 from sgevidence.mixtures._sweeps import Problem
 from sgevidence.models import DiagonalGaussian, _permanents
@@ -96,7 +96,7 @@ def test_conditional_density_is_the_average_over_labellings(rng):
             "-problem.log_joint(T)",
         ),
         (
-            _proposal,
+            _sweeps,
             "log_sum_over_labels",
             "log_permanent(log_A[:, :, m, s], A[:, :, m, s], least[m] - scale[m, s])",
             "np.sum([log_A[k, k, m, s] for k in range(len(log_A))], axis=0)",

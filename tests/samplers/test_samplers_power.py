@@ -8,8 +8,8 @@ from sgevidence.history import Reservoir
 from sgevidence.particles import Cloud
 from sgevidence.samplers import HMC, SGHMC
 from sgevidence.targets import _target
-from sgevidence.transitions import Escort, _anneal, _hmc
-from sgevidence.transitions._escort import MapCheck
+from sgevidence.transitions import _anneal, _hmc
+from sgevidence.transitions._escort import MapCheck, MapEscort
 
 LINEAR = Sampled(5, noise_std=1.0)
 
@@ -35,14 +35,14 @@ def mutate(monkeypatch, owner, name, right, wrong):
 MUTANTS = {
     "sign of the Jacobian": (
         dict(),
-        Escort,
+        MapEscort,
         "_increment",
         "chunk_part.value + history_part.value + prior + T.log_det",
         "chunk_part.value + history_part.value + prior - T.log_det",
     ),
     "no Jacobian": (
         dict(),
-        Escort,
+        MapEscort,
         "_increment",
         "chunk_part.value + history_part.value + prior + T.log_det",
         "chunk_part.value + history_part.value + prior",
@@ -143,7 +143,7 @@ REFUSED = {
 @pytest.mark.parametrize("where, right, wrong", REFUSED.values(), ids=REFUSED)
 def test_broken_escort_is_refused_or_caught(rng, monkeypatch, where, right, wrong):
     """Uneven weights give a mistake away: the sampler falls back on annealing, or the answer is off."""
-    mutate(monkeypatch, Escort, where, right, wrong)
+    mutate(monkeypatch, MapEscort, where, right, wrong)
     with pytest.raises(AssertionError, match=r"off by|standard error|escorts"):
         check(dict(), rng)
 
@@ -151,8 +151,8 @@ def test_broken_escort_is_refused_or_caught(rng, monkeypatch, where, right, wron
 @pytest.mark.parametrize("where, right, wrong", REFUSED.values(), ids=REFUSED)
 def test_broken_escort_is_caught_where_it_is_not_refused(rng, monkeypatch, where, right, wrong):
     refusal = "weights.ess < max(least, plain)", "False"
-    mutate(monkeypatch, Escort, where, right, wrong)
-    mutate(monkeypatch, Escort, "taken", *refusal)
+    mutate(monkeypatch, MapEscort, where, right, wrong)
+    mutate(monkeypatch, MapEscort, "taken", *refusal)
     monkeypatch.setattr(MapCheck, "is_too_much", lambda *_: False)
     with pytest.raises(AssertionError, match=r"off by|standard error"):
         check(dict(), rng)

@@ -48,7 +48,7 @@ def test_draws_are_those_of_the_answer(noise_std):
 
 def test_a_generator_that_takes_steps_is_caught(monkeypatch):
     mutant = broken(ExactCloud.__dict__["theta"].func, "deepcopy(self.rng)", "self.rng")
-    monkeypatch.setattr(ExactCloud, "theta", property(mutant))
+    monkeypatch.setattr(ExactCloud, "theta", property(mutant.func))
     with pytest.raises(AssertionError):
         check_draws(LinearModel(3))
 
