@@ -292,8 +292,14 @@ def skipped(case):
     return 1 if case is CASES["trends"] else 2 if case is WITHOUT_INTERCEPT["orders"] else 3
 
 
+#: Cases of five seconds, beside quicker ones of their kind.
+LONG = {"zero_inflated_negative_binomial", "ordinal", "lognormal", "beta", "weibull"}
+
+
 @pytest.mark.filterwarnings("ignore:the unit of")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in CASES]
+)
 def test_with_an_intercept_units_and_origins_change_nothing(name, rng):
     check(CASES[name], rng)
 

@@ -412,6 +412,7 @@ def test_divergence_of_the_published_settings_is_an_error_not_a_nan():
     refused(est, DivergenceError, "Standardise the columns", "fit", X=1e4 * X, y=y)
 
 
+@pytest.mark.slow  # it waits for a lock
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 def test_a_likelihood_that_lets_its_own_estimator_learn(method):
     """It would wait for itself for ever; a clone may learn there."""

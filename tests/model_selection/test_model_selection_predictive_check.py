@@ -349,6 +349,7 @@ def test_rows_that_another_program_replicated():
         replicated_check(y, replicated[:20])
 
 
+@pytest.mark.slow
 def test_means_of_groups_are_looked_at():
     rng = np.random.default_rng(0)
     g = rng.integers(0, 8, 160)
