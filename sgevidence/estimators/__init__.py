@@ -20,6 +20,7 @@ from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._standardising import Learnt, Standardising, holds_rows, takes_units
 from ._summary import ParameterTable, bounds, heading, percent, warned, weighted_quantiles
+from ._threads import many_small_fits
 from ._transaction import all_or_nothing
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "fit_tasks",
     "task_of",
     "all_or_nothing",
+    "many_small_fits",
     "bounds",
     "concordance",
     "dimensions",

@@ -60,6 +60,11 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def many_small_fits() -> AbstractContextManager[None]:
+    """Limit BLAS to one thread while what is between the fits has small matrices, too."""
+    return _LIMIT.held()
+
+
 def one_blas_thread(model: Model, rows: Any) -> AbstractContextManager[None]:
     """Limit BLAS to one thread inside, unless the model has many parameters, or there is hardly any work."""
     is_small = model.has_exact_posterior and len(rows) < MIN_ROWS

@@ -6,7 +6,14 @@ from typing import Any, Self
 import numpy as np
 
 from .._compat import check_sample_weight
-from ..estimators import Standardising, all_or_nothing, linear_model, refuse_changes, settings
+from ..estimators import (
+    Standardising,
+    all_or_nothing,
+    linear_model,
+    many_small_fits,
+    refuse_changes,
+    settings,
+)
 from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..models import rscale_of
@@ -50,7 +57,8 @@ class SubsetLearning(Standardising):
             if not (reset or self._is_first_call()):
                 refuse_changes(self._settings, parameters)
             if self.estimator is not None:
-                self._learn_by_fits(X, y, sample_weight, parameters, known or {})
+                with many_small_fits():
+                    self._learn_by_fits(X, y, sample_weight, parameters, known or {})
                 return self
             if known:
                 raise ValueError(f"a linear regression takes no {' and no '.join(known)}: see estimator=")
