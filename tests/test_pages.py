@@ -55,7 +55,7 @@ def test_pages_by_job_have_one_shape(page):
 
 
 def test_the_algorithm_page_names_functions_that_are_there():
-    """Of the table beside the published algorithm, line by line."""
+    """In the table beside the published algorithm, line by line."""
     rows = re.findall(
         r"^\| [\d–]+ \|.*\| ([^|]+) \|$", (DOCS / "algorithm.md").read_text("utf-8"), flags=re.M
     )

@@ -477,11 +477,12 @@ def run(number, kinds):
     return line
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def report(run, kinds, words):
+    """A line of JSON for each case that is asked for, and how often there was each verdict."""
+    parser = argparse.ArgumentParser(description=words.splitlines()[0])
     parser.add_argument("--first", type=int, required=True, help="number of the first case")
     parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=list(KINDS))
+    parser.add_argument("--kinds", nargs="+", default=list(kinds), choices=list(kinds))
     args = parser.parse_args()
     counts = Counter()
     for number in range(args.first, args.first + args.count):
@@ -489,8 +490,8 @@ def main():
         counts[line["kind"], line["verdict"]] += 1
         print(json.dumps(line), flush=True)
     for (kind, verdict), count in sorted(counts.items()):
-        print(f"# {kind:10} {verdict:10} {count}")
+        print(f"# {kind:10} {verdict:12} {count}")
 
 
 if __name__ == "__main__":
-    main()
+    report(run, KINDS, __doc__)

@@ -16,20 +16,17 @@ References:
     command    a table that is broken in one way: an exit code, no traceback
 """
 
-import argparse
 import inspect
-import json
 import signal
 import time
 import warnings
-from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import mpmath as mp
 import numpy as np
 import pandas as pd
-from hostile import BEYOND, NATS, PATIENCE, TookTooLong, _stop, mixture_reference
+from hostile import BEYOND, NATS, PATIENCE, TookTooLong, _stop, mixture_reference, report
 from scipy.special import logsumexp
 from typer.testing import CliRunner
 
@@ -481,20 +478,5 @@ def run(number, kinds):
     return line | dict(off=off, verdict="right" if close else "warned" if line["warned"] else "SILENT")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--first", type=int, required=True, help="number of the first case")
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=list(KINDS))
-    args = parser.parse_args()
-    counts = Counter()
-    for number in range(args.first, args.first + args.count):
-        line = run(number, args.kinds)
-        counts[line["kind"], line["verdict"]] += 1
-        print(json.dumps(line), flush=True)
-    for (kind, verdict), count in sorted(counts.items()):
-        print(f"# {kind:10} {verdict:12} {count}")
-
-
 if __name__ == "__main__":
-    main()
+    report(run, KINDS, __doc__)

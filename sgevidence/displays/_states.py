@@ -29,7 +29,7 @@ class StatesDisplay:
     Attributes
     ----------
     axes_ : ndarray of shape (2,) of matplotlib Axes
-        Of the series, and of the probabilities.
+        Axes of the series, and axes of the probabilities.
     figure_ : matplotlib Figure
 
     Examples

@@ -24,7 +24,7 @@ def has_times(model: Any) -> bool:
 def concordance(y: np.ndarray, predicted: np.ndarray, event: Any, sample_weight: Any = None) -> float:
     """C of times (n,) and predicted times (n,); ``event`` None: all times are of events.
 
-    Of an event and a censored time that are equal the event came first.  nan where the order of no pair is
+    If an event and a censored time are equal, the event came first.  nan where the order of no pair is
     known.
     """
     event = np.broadcast_to(1.0 if event is None else np.asarray(event, float), y.shape)

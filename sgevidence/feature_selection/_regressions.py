@@ -115,8 +115,8 @@ def _check(estimator: Any, known: dict[str, Any]) -> None:
 class LaplaceSubsets(Subsets):
     """Subsets of the columns of :class:`Regressions`, each with Laplace's evidence; nan where it has none.
 
-    Those of neighbours are from the Hessian at the mode of the subset between them, where the family allows
-    it.
+    Evidences of neighbours come from the Hessian at the mode of the subset between them, where the family
+    allows it.
     """
 
     def __init__(

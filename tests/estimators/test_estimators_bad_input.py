@@ -507,7 +507,7 @@ def test_bad_targets_are_named():
 
 
 def test_columns_that_no_term_names_may_hold_anything():
-    """Those that are named are checked one by one."""
+    """Columns that a term names are checked one by one."""
     more = {"day": pd.to_datetime(["2020-01-01"] * 4), "note": ["a", None, "b", "c"]}
     frame = pd.DataFrame({"x": [1.0, 2.0, 3.0, 5.0], "town": ["a", "b", "a", "b"], **more})
     y = [1.0, 2.0, 3.0, 3.5]

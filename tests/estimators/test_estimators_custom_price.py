@@ -1,4 +1,4 @@
-"""What a fit of a user's model will cost is said after the first hundred calls, and can be limited."""
+"""A fit of a user's model says after a hundred calls what it will cost, and can be limited."""
 
 import numpy as np
 import pytest

@@ -199,7 +199,7 @@ def test_moments_and_draws(name):
 
 
 def test_probabilities_of_levels_are_uniform(rng):
-    """Those at η = 0 have the moments of Dirichlet(1, …, 1), and draws of the prior are in order."""
+    """Probabilities at η = 0 have the moments of Dirichlet(1, …, 1), and draws of the prior are in order."""
     family = Ordinal(n_levels=4)
     c = np.hstack(family.own_of(rng.standard_normal((20_000, 3))))
     assert np.all(np.diff(c) > 0)

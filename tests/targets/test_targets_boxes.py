@@ -8,7 +8,7 @@ from sgevidence.targets._boxes import Boxes, rule
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_rules_are_exact_for_polynomials(d):
-    """Of degree 22 and 13 on a line, 7 and 5 in the plane and in space."""
+    """Rules are exact up to degree 22 and 13 on a line, 7 and 5 in the plane and in space."""
     nodes, high, low, cells, _ = rule(d)
     for weights, degree in [(high, 22 if d == 1 else 7), (low, 13 if d == 1 else 5)]:
         for powers in np.ndindex(*[degree + 1] * d):
