@@ -38,6 +38,7 @@ class GLMRows(LinearPredictor):
     coef_scale: float
     classes_: np.ndarray
     _has_offset: bool
+    _has_event = False  #: some of the rows seen may be censored
     _takes_known = True
 
     @property
@@ -64,6 +65,12 @@ class GLMRows(LinearPredictor):
                 "the model was fitted without an offset, and has forgotten the exposure of those rows: give "
                 "offset=0.0 in the first call for none"
             )
+        has_event = with_known(X).event is not None
+        if not reset and self._has_event and not has_event:
+            raise ValueError(
+                "the rows before came with an event: give that of these rows, 1 if all times ended"
+            )
+        self._has_event = has_event
         rows = super()._rows(X, y, sample_weight, reset, classes)
         if (words := self._doubt_of(rows)) is not None:
             self._doubt(words)

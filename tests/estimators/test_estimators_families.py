@@ -383,3 +383,15 @@ def test_columns_far_from_zero():
     assert abs(far.log_evidence_ - near.log_evidence_) < 4 * std + 0.01
     one, other = (e.posterior_samples()["dispersion"].mean() for e in (far, near))
     assert one == pytest.approx(other, rel=0.1)
+
+
+def test_a_stream_of_censored_times_is_told_of_every_event(rng):
+    x, ended = rng.standard_normal((40, 1)), np.arange(40) % 3 > 0
+    times = rng.exponential(2.0, 40)
+    model = BayesianGLM("weibull", random_state=0).partial_fit(x, times, event=ended)
+    before = model.log_evidence_
+    with pytest.raises(ValueError, match="the rows before came with an event: give that of these rows"):
+        model.partial_fit(x, times)
+    assert model.log_evidence_ == before
+    model.partial_fit(x, times, event=1.0)
+    assert model.fit(x, times).n_samples_seen_ == 40
