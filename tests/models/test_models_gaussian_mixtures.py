@@ -6,7 +6,7 @@ import pytest
 from autograd.test_util import check_grads
 from scipy import stats
 
-from sgevidence.history._rows import Rows
+from sgevidence.history import Rows
 from sgevidence.models import FullMixtureModel, MixtureModel, Model, SphericalMixtureModel, value_and_grad
 from sgevidence.models._evaluation import Evaluation
 from sgevidence.models._precision_factors import factors_of, largest_term

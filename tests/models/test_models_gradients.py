@@ -7,9 +7,9 @@ from autograd import hessian
 from autograd.test_util import check_grads
 from plain_priors import plain_log_prior
 
-from sgevidence.history._rows import Rows
-from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel, _evaluation
-from sgevidence.models._evaluation import Evaluation, value_and_grad
+from sgevidence.history import Rows
+from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel, _evaluation, value_and_grad
+from sgevidence.models._evaluation import Evaluation
 
 MODELS = {
     "linear": LinearModel(3, noise_std=0.7),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgevidence.history._rows import Rows
+from sgevidence.history import Rows
 from sgevidence.models import MixtureModel, _mixture
 from sgevidence.models._evaluation import Evaluation
 from sgevidence.models._mixture import CANCELS, CENTERED, center_of

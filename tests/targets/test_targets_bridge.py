@@ -6,8 +6,7 @@ from mutants import broken
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from sgevidence.targets import _bridge
-from sgevidence.targets._bridge import bridge, importance
+from sgevidence.targets import _bridge, bridge, importance
 
 MASS = 7.0
 

@@ -9,9 +9,8 @@ from scipy.special import logsumexp
 from sgevidence import BayesianModel
 from sgevidence.history import Rows
 from sgevidence.models import CustomModel
+from sgevidence.targets import Answer, Declined, proposal
 from sgevidence.targets import _cubature as cubature
-from sgevidence.targets import proposal
-from sgevidence.targets._answer import Answer, Declined
 from sgevidence.targets._boxes import Boxes
 from sgevidence.targets._cubature import cubature_answer
 

@@ -14,8 +14,15 @@ from sgevidence.models import (
     MixtureModel,
     SphericalMixtureModel,
 )
-from sgevidence.targets import FoldsDoNotSuffice, Likelihood, Target, _around_modes, _folded_modes, find_mode
-from sgevidence.targets._folded_modes import folded_modes_answer
+from sgevidence.targets import (
+    FoldsDoNotSuffice,
+    Likelihood,
+    Target,
+    _around_modes,
+    _folded_modes,
+    find_mode,
+    folded_modes_answer,
+)
 
 KINDS = [MixtureModel, CategoricalMixtureModel, FullMixtureModel, SphericalMixtureModel]
 

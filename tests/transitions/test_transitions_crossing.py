@@ -11,9 +11,8 @@ from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.particles import RESAMPLING, Cloud, Genealogy
 from sgevidence.samplers import HMC, Escort, ModeSearch, Proposal, _ways
 from sgevidence.samplers._ways import crossing_of
-from sgevidence.transitions import Anneal, Crossing, Offer, Reweight, State, Step, Streams
+from sgevidence.transitions import Anneal, Crossing, Offer, Renewed, Reweight, State, Step, Streams
 from sgevidence.transitions._crossing import Plan
-from sgevidence.transitions._modes import Renewed
 from sgevidence.transitions._watchlist import Watchlist
 
 MODEL, MIXTURE, M = LinearModel(2, noise_std=1.0), MixtureModel(2, 2), 400

@@ -10,9 +10,8 @@ from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import CustomModel
 from sgevidence.targets import Likelihood, Target, find_mode
-from sgevidence.transitions import _climbs
+from sgevidence.transitions import Mode, _climbs
 from sgevidence.transitions._climbs import likelier, outstanding
-from sgevidence.transitions._mode_search import Mode
 
 
 @pytest.mark.parametrize("d, c", [(8, 0.676), (10, 0.75)], ids=["bent by the spike", "a maximum of its own"])
