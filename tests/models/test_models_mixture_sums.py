@@ -1,11 +1,12 @@
 """The fused sum of a mixture where its terms cancel: far rows, far groups, and both precisions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel, _mixture
-from sgevidence.models._evaluation import Evaluation
 from sgevidence.models._mixture import CANCELS, CENTERED, center_of
 
 
@@ -84,7 +85,8 @@ def test_rows_summed_one_by_one_come_in_blocks_of_their_own(rng, monkeypatch):
     theta, rows, asked = model.sample_prior(rng, 4), Rows.of(X, weight=rng.exponential(size=300)), []
     value, grad = model.value_and_grad_log_joint(theta, rows)
     log_likelihood = MixtureModel.log_likelihood
-    monkeypatch.setattr(MixtureModel, "evaluation", Evaluation(block_elements=400, fused_elements=10**6))
+    blocks = replace(MixtureModel.evaluation, block_elements=400, fused_elements=10**6)
+    monkeypatch.setattr(MixtureModel, "evaluation", blocks)
     monkeypatch.setattr(_mixture, "CANCELS", -1.0)
     monkeypatch.setattr(
         MixtureModel, "log_likelihood", lambda *args: asked.append(len(args[2])) or log_likelihood(*args)

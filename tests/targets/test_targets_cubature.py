@@ -150,7 +150,6 @@ def test_boxes_decline_what_they_cannot_hold(d, log_likelihood):
 @pytest.mark.parametrize(
     "function, right, wrong, case",
     [
-        ("_surprised", "survey.log_f[i] > best + MAX_SURPRISE", "False", "two spikes"),
         ("climbed", "starts[np.argsort(...)][:MAX_CLIMBS]", "starts[np.argsort(...)][:0]", "two spikes"),
         ("_principal_axes", "np.linalg.eigh(covariance)[1]", "2.0 * np.linalg.eigh(covariance)[1]", "ridge"),
         ("_draws", "np.maximum(value, 0.0)[:, None]", "1.0", "moments"),

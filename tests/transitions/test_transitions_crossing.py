@@ -50,20 +50,6 @@ def test_evidence_of_all_rows_after_each_chunk(rng, settings):
     check_stream(rng, settings)
 
 
-@pytest.mark.parametrize(
-    "right, wrong",
-    [
-        ("if step.crossed:\n            break", "if step.crossed:\n            pass"),
-        ("state = step.state\n", "pass\n"),
-    ],
-    ids=["crossed again and again", "what was found out is dropped"],
-)
-def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(Crossing, "across", broken(Crossing.across, right, wrong))
-    with pytest.raises((AssertionError, ValueError, UnboundLocalError)):
-        check_stream(rng, WAYS["annealing alone"])
-
-
 def kinds(settings, n=1, model=MIXTURE):
     here = crossing(model=model, **settings)
     state = State(Cloud.planted(model.sample_prior(np.random.default_rng(0), 9)), Memory.empty())
