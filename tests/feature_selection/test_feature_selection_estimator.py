@@ -138,7 +138,7 @@ def test_the_guide_is_laplace():
     assert log_Z == pytest.approx(model.exact_log_evidence(data), abs=1e-9) and mode.shape == (3,)
 
 
-@pytest.mark.parametrize("far", [0.0, 1e6])
+@pytest.mark.parametrize("far", [pytest.param(0.0, marks=pytest.mark.slow), 1e6])
 def test_gaussian_noise_has_a_closed_form(far):
     rng = np.random.default_rng([SEED, 4])
     X = rng.standard_normal((50, 3)) + far
