@@ -276,8 +276,8 @@ def test_flips_by_one_hessian_are_exact_where_the_posterior_is_gaussian():
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("quadratic + np.sum(...)", "quadratic"),
-        ("sign[...] * inner - ...", "sign[sizes == size] * inner + np.linalg.slogdet(B)[1]"),
+        ("np.sum(np.log(self.precision[at]), axis=1)", "0.0"),
+        ("0.5 * (... - np.linalg.slogdet(B)[1])", "0.5 * (... + np.linalg.slogdet(B)[1])"),
         ("self.g - self.H[:, inside] @ step", "self.g"),
     ],
 )
