@@ -151,10 +151,8 @@ def compare(
         known: dict[str, Any] = dict(sample_weight=sample_weight, offset=offset, trials=trials, event=event)
         source = RowSource(data, target, used, dropna=dropna, factors=factors, **known, **text._asdict())
         if select:
-            refuse_with_select(
-                dict(mixture=mixture, plot=plot, checkpoint=checkpoint, factor=factor), columns
-            )
-            print_selection(fitted_selector(read(source), family, standardize, seed), as_json)
+            refuse_with_select(dict(mixture=mixture, plot=plot, checkpoint=checkpoint), columns)
+            print_selection(fitted_selector(read(source), factors, family, standardize, seed), as_json)
             return print_dropped(source)
         counts = [] if mixture is None else component_counts(mixture)
         takes_gaps = mixture is not None and covariance != "full"

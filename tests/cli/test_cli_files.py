@@ -9,8 +9,10 @@ import re
 
 import numpy as np
 import pytest
+from mutants import broken
 
 from sgevidence import BayesianGLM, BayesianGMM, BayesianLinearRegression, RowSource, compare
+from sgevidence.cli import _select
 from sgevidence.effects import Factor
 from sgevidence.exceptions import EvidenceWarning
 
@@ -101,10 +103,14 @@ def run(tmp_path, monkeypatch):
         ("penguins.csv --mixture 1-999999999 --features body_mass_g", "100 components at most"),
         ("penguins.csv --mixture 2 --features body_mass_g,sex --factor sex --dropna", "no factors"),
         (
-            "penguins.csv --target sex --features body_mass_g,island --factor island --dropna",
+            "penguins.csv --target species --features body_mass_g,island --factor island --dropna",
             "softmax has no factors",
         ),
-        ("penguins.csv --target body_mass_g --select --factor sex", "takes no --factor"),
+        ("penguins.csv --target body_mass_g --select --factor sex --dropna", "'species' has text"),
+        (
+            "penguins.csv --target species --select --features sex --factor sex --dropna",
+            "softmax has no factors",
+        ),
         ("penguins.csv --target body_mass_g --features island --factor sex --dropna", "'island' has text"),
         ("no_such.csv --target y", "there is no file"),
     ],
@@ -112,6 +118,41 @@ def run(tmp_path, monkeypatch):
 def test_what_is_in_the_way_is_named(run, words, message):
     out = run("compare", *words.split())
     assert out.exit_code == 1 and out.stdout == "" and re.search(message, out.stderr), out.stderr
+
+
+@pytest.mark.parametrize(
+    "target, options", [("body_mass_g", []), ("body_mass_g", ["--no-standardize"]), ("sex", [])]
+)
+def test_factors_are_selected_as_a_whole(run, target, options):
+    """The best subset has the evidence of its factors as terms; two classes are bernoulli without a word."""
+    words = [
+        "compare",
+        "penguins.csv",
+        "--target",
+        target,
+        "--dropna",
+        "--factor",
+        "species",
+        "--json",
+        *options,
+    ]
+    features = "bill_length_mm,species"
+    out, one = run(*words, "--features", features, "--select"), run(*words, "--features", features)
+    assert out.exit_code == one.exit_code == 0, out.output + one.output
+    found, expected = json.loads(out.stdout), json.loads(one.stdout)[0]
+    assert found["inclusion_probabilities"].keys() == {"bill_length_mm", "species"}
+    both = next(row for row in found["models"] if row["columns"] == ["bill_length_mm", "species"])
+    assert both["size"] == 2 and len(found["models"]) == 4
+    assert both["log_evidence"] == pytest.approx(
+        expected["log_evidence"], abs=1e-8 if target != "sex" else 0.03
+    )
+
+
+def test_contrasts_in_another_unit_are_seen(run, monkeypatch):
+    mutant = broken(_select.units_with_contrasts, "1 / Factor('').prior_scale", "1.0")
+    monkeypatch.setattr(_select, "units_with_contrasts", mutant)
+    with pytest.raises(AssertionError):
+        test_factors_are_selected_as_a_whole(run, "body_mass_g", [])
 
 
 def test_text_as_factors(run):
