@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ._bad_cells import columns_of, dates_in, place
+from ._bad_cells import ALL_READ, columns_of, dates_in, place
 from ._levels import missing_in
 
 #: Rows that a checksum copies at a time: a megabyte of ten columns.
@@ -52,9 +52,11 @@ def _refuse_missing(name: str, array: Any) -> None:
         return
     for label, values in columns_of(array):
         if values.dtype.kind == "O" and (found := np.flatnonzero(missing_in(values))).size:
+            is_text = name == "X" and label and any(isinstance(value, str) for value in values.tolist())
             raise ValueError(
                 f"{name} contains NaN or another missing value, {values[found[0]]!r} in "
                 f"{place(label, int(found[0]))}: leave those rows out, or fill them"
+                + (ALL_READ if is_text else "")
             )
 
 

@@ -317,6 +317,34 @@ def test_mixtures_take_cells_that_are_missing(run, tmp_path):
     assert run(*words, "--dropna").stdout != out.stdout
 
 
+def test_dots_of_dates_separate_no_thousands(run, tmp_path):
+    """01.01.2020 was the number 1 012 020, as a target and as a column."""
+    (tmp_path / "days.csv").write_text(
+        "day;pay\n" + "".join(f"0{k}.01.2020;1.{k}00,5\n" for k in range(1, 10))
+    )
+    words = ("compare", "days.csv", "--sep", ";", "--decimal", ",", "--thousands", ".")
+    out = run(*words, "--target", "pay", "--features", "day")
+    assert out.exit_code == 1 and "'day' has dates, '01.01.2020' in row 0" in out.stderr
+    out = run(*words, "--target", "day", "--features", "pay")
+    assert out.exit_code == 1 and "9 different texts in 9 rows" in out.stderr
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("a,b\n$5.10,1\n", "'\\$5.10' in row 0 .*give numbers without their unit"),
+        ("a,b\n7.5%,1\n", "'7.5%' in row 0 .*give numbers without their unit"),
+        ('a,b\n"1.234,5",1\n', "give --decimal , and --thousands \\.,"),
+        ("a,a,b\n1,2,3\n", "several columns are named 'a': give each a name of its own"),
+        ("0.5,-1.5\n" + "1.0,2.0\n" * 9, r"the first line is taken for names, and they are numbers: \['0.5'"),
+    ],
+)
+def test_tables_as_people_write_them(run, tmp_path, text, words):
+    (tmp_path / "own.csv").write_text(text)
+    out = run("compare", "own.csv", *(["--target", "b"] if "b" in text else ["--mixture", "1"]))
+    assert re.search(words, out.stderr), out.stderr
+
+
 def test_a_target_with_separated_thousands_is_numbers(run, tmp_path):
     rows = "".join(f"{i};{1000 + 200 * i // 7:,}\n".replace(",", ".") for i in range(12))
     (tmp_path / "income.csv").write_text("age;income\n" + rows)

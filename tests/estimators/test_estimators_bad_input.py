@@ -168,6 +168,13 @@ def test_missing_entries_among_objects(kind, value):
                 other.fit(X, holed(y))
 
 
+def test_missing_text_says_which_columns_are_read():
+    """Also where columns= names others: the frame is read as a whole."""
+    frame = pd.DataFrame({"city": ["a", None, "b"] * 5, "x": np.arange(15.0)})
+    with pytest.raises(ValueError, match=r"row 1 of column 'city'.*with columns= all columns of X are read"):
+        BayesianLinearRegression(columns=["x"]).fit(frame, np.arange(15.0))
+
+
 class Query:
     """As polars.LazyFrame: rows only after ``collect``."""
 
