@@ -126,6 +126,7 @@ def test_other_digits_are_seen(other):
     assert not prints_alike("K=3 -247.3 ± 0.05", other)
 
 
+@pytest.mark.slow
 def test_the_tutorial_runs(monkeypatch, capsys):
     """The other examples run when the site is built."""
     monkeypatch.setenv("MPLBACKEND", "Agg")
