@@ -92,7 +92,7 @@ def path(name):
 
 
 #: More than a second each, of ways that others take, too.
-SLOW = {"mixture, overlapping", "SIR, softmax"}
+SLOW = {"mixture", "mixture, overlapping", "mixture, beyond the reservoir", "SIR, softmax"}
 
 
 @pytest.mark.parametrize(
