@@ -36,6 +36,10 @@ def refuse_unreadable(*, takes_missing: bool = False, by_name: bool = False, **a
             raise TypeError(
                 f"{name} is a {type(array).__name__}, whose rows are not computed yet: give {name}.collect()"
             )
+        found = getattr(array, "column_names", getattr(array, "columns", None))
+        names = [] if found is None else [str(one) for one in found]
+        if twice := sorted({one for one in names if names.count(one) > 1}):
+            raise ValueError(f"{name} has several columns named {twice[0]!r}: give each a name of its own")
         if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
             raise ValueError(
                 f"{name} is a masked array with masked entries, which have no place in a likelihood: drop "
