@@ -114,20 +114,10 @@ class TextFormat(NamedTuple):
     @staticmethod
     def text_words(name: str, value: Any, row: int) -> str:
         """Words on a cell that is no number."""
-        kind, more = "text", ""
-        if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d*)?", value):
-            more = "give thousands=',', "
-        elif re.fullmatch(r"-?\d+,\d+", value):
-            more = "give decimal=',', "
-        elif re.fullmatch(r"-?\d{1,3}(\.\d{3})+,\d+", value):
-            more = "give decimal=',' and thousands='.', "
-        elif re.fullmatch(r"[^\w\s.,+-]\s?[\d.,]+|[+-]?[\d.,]+\s?[^\w\s.,]", value):
-            more = "give numbers without their unit, "
-        elif is_date(value):
-            kind, more = "dates", "give numbers, such as the days since the first, "
+        kind, remedy = kind_of_text(value)
         return (
-            f"column {name!r} has {kind}, {value!r} in row {row} counted from 0, and must be numbers: {more}"
-            f"leave it out of columns=, or take its levels as a factor, factors=[{name!r}]"
+            f"column {name!r} has {kind}, {value!r} in row {row} counted from 0, and must be numbers: "
+            f"{remedy}leave it out of columns=, or take its levels as a factor, factors=[{name!r}]"
         )
 
     def first_text_row(self, text: Any) -> int:
@@ -167,6 +157,21 @@ class TextFormat(NamedTuple):
                     f"column {field.name!r} is not {self.encoding}: give encoding=, as 'latin-1'"
                 )
         return found
+
+
+def kind_of_text(value: str) -> tuple[str, str]:
+    """Text or dates, and how its numbers would be read; an empty remedy of other words."""
+    if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d*)?", value):
+        return "text", "give thousands=',', "
+    if re.fullmatch(r"-?\d+,\d+", value):
+        return "text", "give decimal=',', "
+    if re.fullmatch(r"-?\d{1,3}(\.\d{3})+,\d+", value):
+        return "text", "give decimal=',' and thousands='.', "
+    if re.fullmatch(r"[^\w\s.,+-]\s?[\d.,]+|[+-]?[\d.,]+\s?[^\w\s.,]", value):
+        return "text", "give numbers without their unit, "
+    if is_date(value):
+        return "dates", "give numbers, such as the days since the first, "
+    return "text", ""
 
 
 def sep_words(names: Sequence[str], sep: str | None = None) -> str:

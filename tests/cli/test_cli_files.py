@@ -329,6 +329,34 @@ def test_dots_of_dates_separate_no_thousands(run, tmp_path):
     assert out.exit_code == 1 and "9 different texts in 9 rows" in out.stderr
 
 
+def test_formulas_read_numbers_as_features_do(run, tmp_path):
+    """Separated thousands as --target reads them; what reads like numbers or dates is no factor unasked."""
+    pytest.importorskip("formulae")
+    lines = [f"0{k}.01.2020;1.{k}{k * k % 7}0,5;{k % 4},5" for k in range(1, 10)]
+    lines += [f"{k}.01.2020;1.{k}{k * k % 7},5;{k % 5},5" for k in range(10, 25)]
+    (tmp_path / "pay.csv").write_text("\n".join(["day;pay;y", *lines, ""]))
+    words = ("compare", "pay.csv", "--sep", ";", "--decimal", ",", "--json")
+    out = [
+        run(*words, "--thousands", ".", *rest)
+        for rest in (["--formula", "y ~ pay"], ["--target", "y", "--features", "pay"])
+    ]
+    found = [json.loads(one.stdout)[0]["log_evidence"] for one in out]
+    assert found[0] == pytest.approx(found[1], abs=1e-9)
+    out = run(*words, "--formula", "y ~ pay")
+    assert out.exit_code == 1 and "give --decimal , and --thousands ., or write C(pay)" in out.stderr
+    out = run(*words, "--thousands", ".", "--formula", "y ~ day")
+    assert out.exit_code == 1 and "'day' has dates, '01.01.2020', and must be numbers" in out.stderr
+    assert run(*words, "--thousands", ".", "--formula", "y ~ C(day)").exit_code == 0
+
+
+def test_a_header_tells_the_separator_of_lines(run, tmp_path):
+    """1,5 after a;b was two columns in silence."""
+    (tmp_path / "two.csv").write_text("a;b\n" + "1,5;2,5\n" * 20)
+    out = run("watch", "two.csv")
+    assert out.exit_code == 1 and "line 2, column 'a': '1,5' is no finite number" in out.stderr
+    assert run("watch", "two.csv", "--decimal", ",").exit_code == 0
+
+
 @pytest.mark.parametrize(
     "text, words",
     [
