@@ -56,6 +56,8 @@ class GaussianPosterior:
             raise
 
     def _is_noiseless(self, z: np.ndarray) -> bool:
+        if self.sums.y2 == 0.0:
+            return True
         variance = LEAST_NOISE**2 * self.sums.y2 / self.sums.n
         try:
             found = conditional(self.layout, self.sums, self.layout.factors(z), np.sqrt([variance]))
