@@ -167,3 +167,10 @@ def test_rows_without_noise_are_said_to_be_so(prior, source):
     model = BayesianLinearRegression(formula="y ~ x + (1 | who)", prior=prior, random_state=0)
     with pytest.raises(DivergenceError, match="fit y exactly"):
         model.fit(frame.assign(y=2.0 * frame[source] + 1))
+
+
+def test_zeros_are_fitted_exactly_in_plain_units_too():
+    frame = rows_of()
+    model = BayesianLinearRegression(formula="y ~ x + (1 | who)", standardize=False, random_state=0)
+    with pytest.raises(DivergenceError, match="fit y exactly"):
+        model.fit(frame.assign(y=0.0))
