@@ -12,7 +12,7 @@ from ._interaction import Interaction
 from ._jzs import GROUP_SCALE, JZSModel, JZSPosterior, RelativeLayout, is_covariate, jzs_block, scale_of
 from ._layout import Block, Layout
 from ._model import EffectsModel
-from ._names import divisors, fixed_effects, group_effects, levels_of_factors
+from ._names import divisors, fixed_effects, group_effects
 from ._noise import Flat, Known, RootInverseGamma
 from ._smooth import Smooth
 from ._sub_formulas import sub_formulas
@@ -47,7 +47,6 @@ __all__ = [
     "group_effects",
     "is_covariate",
     "jzs_block",
-    "levels_of_factors",
     "resolved",
     "response_of",
     "scale_of",

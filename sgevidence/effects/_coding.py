@@ -69,6 +69,10 @@ class Columns(NamedTuple):
         """Place of a column of levels among those that are read."""
         return len(self.linear) + [levels.name for levels in self.levels].index(name)
 
+    def levels_of(self, name: Any) -> list:
+        """Levels of a column, in the order of their numbers."""
+        return next(list(levels.number) for levels in self.levels if levels.name == name)
+
 
 class Coding(NamedTuple):
     """Columns of a layout, fixed by the first rows."""
@@ -112,8 +116,7 @@ class Coding(NamedTuple):
                 curves[term.name] = Curve.of(X[:, columns.linear.index(term.column)], weight, term)
                 blocks.append(Block(1, term.n_basis - 2, term.scale, common=True))
             elif isinstance(term, Group):
-                n_levels = len(columns.levels[columns.place(term.column) - p].number)
-                q = len(term.effects)
+                n_levels, q = len(columns.levels_of(term.column)), len(term.effects)
                 blocks.append(Block(n_levels, q, term.scale, term.correlated and q > 1))
         if jzs:
             covariates = [plain.fixed(term, X) for term in terms if is_covariate(term)]
@@ -149,9 +152,8 @@ class Coding(NamedTuple):
         if not isinstance(term, Factor):
             j = self.columns.linear.index(term)
             return X[:, j : j + 1]
-        place = self.columns.place(term.column)
-        n_levels = len(self.columns.levels[place - len(self.columns.linear)].number)
-        return contrasts(n_levels)[X[:, place].astype(np.int64)]
+        H = contrasts(len(self.columns.levels_of(term.column)))
+        return H[X[:, self.columns.place(term.column)].astype(np.int64)]
 
     @property
     def column_terms(self) -> list[str]:

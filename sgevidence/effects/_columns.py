@@ -71,6 +71,13 @@ def numbers(X: Any, name: Any) -> np.ndarray:
     return found
 
 
+def level_words(level: Any) -> str:
+    """A level in words; whole numbers of an array of floats without their point."""
+    if isinstance(level, tuple):
+        return ":".join(map(level_words, level))
+    return str(int(level)) if isinstance(level, float) and level.is_integer() else str(level)
+
+
 class Levels(NamedTuple):
     """The levels of a column, and their numbers."""
 

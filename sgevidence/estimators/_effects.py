@@ -11,11 +11,11 @@ from ..effects import (
     CODE,
     EffectsModel,
     Smooth,
+    fixed_effects,
     group_effects,
-    levels_of_factors,
 )
 from ..particles import spread
-from ..tables import Table
+from ..tables import Table, in_pandas
 from ._terms import terms_of
 
 #: Draws of which curves and shares of variance are made, and points of a curve.
@@ -24,25 +24,22 @@ N_DRAWS, N_POINTS = 400, 120
 
 def level_effects(model: Any, named: dict[str, np.ndarray]) -> list[tuple[Any, np.ndarray]]:
     """Effects of levels with their draws (M,), those of curves left out."""
-    found = factor_effects(model, named) if "fixed_effects" in named else []
-    if "effects" in named:
-        found += list(zip(group_effects(model._units.coding)[0], named["effects"].T))
+    coding = model._units.coding
+    labels = {"fixed_effects": fixed_effects(coding)[0], "effects": group_effects(coding)[0]}
+    found = [pair for name in labels if name in named for pair in zip(labels[name], named[name].T)]
     curves = {term.name for term in terms_of(model) if isinstance(term, Smooth)}
     return [(effect, values) for effect, values in found if effect.term not in curves]
 
 
-def factor_effects(model: Any, named: dict[str, np.ndarray]) -> list[tuple[Any, np.ndarray]]:
-    """Effects of the levels of factors and their products with their draws (M,)."""
-    return levels_of_factors(model._units.coding, named["fixed_effects"])
-
-
-def effects_table(model: Any) -> Table:
+def effects_table(model: Any) -> Any:
     """Posterior mean and standard deviation of every level's effect, in the data's units."""
     W, found = model.particle_weights_, level_effects(model, model._parameters(model.particles_))
     mean = np.array([W @ values for _, values in found])
     sd = np.sqrt([W @ (values - m) ** 2 for (_, values), m in zip(found, mean)])
-    names = {"term": [e.term for e, _ in found], "level": [e.level for e, _ in found]}
-    return Table(names | {"mean": mean, "sd": sd}, [effect.label for effect, _ in found])
+    levels = np.empty(len(found), dtype=object)  # of several kinds
+    levels[:] = [effect.level for effect, _ in found]
+    named = {"term": [effect.term for effect, _ in found], "level": levels, "mean": mean, "sd": sd}
+    return in_pandas(Table(named, [effect.label for effect, _ in found]))
 
 
 class CurveDraws(NamedTuple):
@@ -72,7 +69,7 @@ def curves(model: Any) -> list[CurveDraws]:
     return found
 
 
-def variance_shares(model: Any, X: np.ndarray) -> Table:
+def variance_shares(model: Any, X: np.ndarray) -> Any:
     """Share of each term, and of the noise, in the sum of their variances over encoded rows (n, c).
 
     The linear predictor is linear in the columns, so that a term's part is that of its columns alone.
@@ -89,4 +86,4 @@ def variance_shares(model: Any, X: np.ndarray) -> Table:
         variance["noise"] = own["noise_std"] ** 2
     shares = np.array(list(variance.values())) / np.sum(list(variance.values()), axis=0)
     low, high = np.quantile(shares, [0.05, 0.95], axis=1)
-    return Table({"share": shares.mean(axis=1), "5%": low, "95%": high}, list(variance))
+    return in_pandas(Table({"share": shares.mean(axis=1), "5%": low, "95%": high}, list(variance)))

@@ -187,7 +187,7 @@ def place_names(model: Any) -> dict[str, list[str]]:
     coding = model._units.coding
     effects, stds = group_effects(coding)
     return {
-        "contrast": [effect.label for effect in fixed_effects(coding)],
+        "level_of_factor": [effect.label for effect in fixed_effects(coding)[0]],
         "effect": [effect.label for effect in effects],
         "term": [effect.label for effect in stds],
     }

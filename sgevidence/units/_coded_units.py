@@ -54,14 +54,25 @@ class CodedUnits(NamedTuple):
         return self.units.restored_y(y)
 
     def restored(self, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Named parameters; effects and their standard deviations in the unit of y."""
+        """Named parameters, contrasts as effects of levels; effects and their deviations in the unit of y.
+
+        The intercept, or thresholds, are those where all effects of factors and products are zero, and not
+        where their columns have the means of the first rows.
+        """
         out, coding = self.units.restored(named), self.coding
         effects, stds = group_effects(coding)
-        units: dict[str, Any] = {"fixed_effects": (fixed_effects(coding), coding.ratios)}
-        units |= {"effects": (effects, 1.0), "effect_stds": (stds, 1.0)}
-        for name in named.keys() & units.keys():
-            labels, ratio = units[name]
-            out[name] = named[name] * (self.y_scale * ratio / divisors(coding, labels, self.scale))
+        labels = {"effects": effects, "effect_stds": stds}
+        if "fixed_effects" in named:
+            labels["fixed_effects"], to_levels = fixed_effects(coding)
+            contrasts = self.y_scale * coding.ratios * named["fixed_effects"]
+            at_means = contrasts @ np.concatenate(list(coding.means.values()))
+            named = named | {"fixed_effects": contrasts @ to_levels / self.y_scale}
+            if "intercept" in out:
+                out["intercept"] = out["intercept"] - at_means
+            if "thresholds" in out:
+                out["thresholds"] = out["thresholds"] + at_means[:, None]
+        for name in named.keys() & labels.keys():
+            out[name] = named[name] * (self.y_scale / divisors(coding, labels[name], self.scale))
         return out
 
     def restored_path(self, path: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

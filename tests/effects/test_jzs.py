@@ -125,7 +125,7 @@ def test_terms_are_a_formula_and_the_null_is_zero():
     model.fit(frame[["x", "dose", "who"]], frame["y"])
     same = jzs("y ~ x * dose + (1 | who)", frame)
     assert model.log_evidence_ == pytest.approx(same.log_evidence_, abs=1e-9)
-    assert model.posterior_samples()["fixed_effects"].shape[1] == 4
+    assert model.posterior_samples()["fixed_effects"].shape[1] == 6
     assert jzs("y ~ 1", frame).log_evidence_ == 0.0
     assert "JZS" in repr(model.summary()) and "dose r = 0.5" in repr(model.summary())
 

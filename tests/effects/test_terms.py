@@ -70,7 +70,7 @@ def test_a_factor_of_two_levels_is_its_0_1_column(frame, estimator):
     column = fitted(both, None, ["days", "a"], estimator, y)
     factor = fitted(both, [Factor("b")], ["days", "b"], estimator, y)
     assert factor.log_evidence_ == pytest.approx(column.log_evidence_, abs=1e-8)
-    effects = factor.effects_["mean"]
+    effects = factor.effects_["mean"].to_numpy()
     assert effects.sum() == pytest.approx(0, abs=1e-9)
     assert effects[1] - effects[0] == pytest.approx(column.coef_[1], abs=0.2 * column.coef_std_[1])
 
@@ -136,7 +136,7 @@ def test_predictions_of_known_and_new_levels(frame):
     assert std[1] > 1.5 * std[0]
     between = model.posterior_samples()["effect_stds"].mean()
     assert std[1] == pytest.approx(np.hypot(between, model.noise_std_), rel=0.3)
-    effect = model.effects_["mean"][model.effects_.index.index("1 | subject[s0]")]
+    effect = model.effects_.loc["1 | subject[s0]", "mean"]
     assert mean[0] - mean[1] == pytest.approx(effect, abs=0.5)
     assert model.score_samples(rows, frame["y"][:3]).shape == (3,)
     assert model.sample_y(rows, 2, random_state=0).shape == (3, 2)
