@@ -11,7 +11,7 @@ from typing import Any
 
 from .averaging import EvidenceModelAverager
 from .bridging import bridge_evidence
-from .effects import Factor, Group, Interaction, Smooth, sub_formulas
+from .effects import BSpline, Factor, Group, Interaction, Smooth, sub_formulas
 from .estimators import (
     BayesianAutoregression,
     BayesianCategoricalMixture,
@@ -57,6 +57,7 @@ __all__ = [
     "Group",
     "Factor",
     "Smooth",
+    "BSpline",
     "Interaction",
     "sub_formulas",
     "Dirichlet",

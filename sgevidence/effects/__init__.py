@@ -1,6 +1,7 @@
 """Effects of groups, factors and curves: Gaussian given a few hyperparameters."""
 
 from ._answer import effects_answer
+from ._b_spline import BSpline
 from ._coding import CODE, Coding, Columns
 from ._columns import column_names
 from ._factor import Factor, contrasts
@@ -20,6 +21,7 @@ from ._sub_formulas import sub_formulas
 __all__ = [
     "GROUP_SCALE",
     "CODE",
+    "BSpline",
     "Block",
     "Coding",
     "Columns",

@@ -6,12 +6,14 @@
     x * region, x:region  Interaction, with and without its main effects
     (1 + days | subject)  Group("subject", by="days");  (1 | g / h) groups and groups within them
     (0 + days | subject)  Group("subject", by="days", intercept=False); beside (1 | subject) independent of it
+    bs(x, df=5, degree=3) BSpline
     s(age), s(age, k=8)   Smooth;   C(year) Factor of numbers;   log(x), sqrt(x) transformed columns
 """
 
 import re
 from typing import Any, NamedTuple
 
+from ._b_spline import BSpline
 from ._columns import TRANSFORMS, Transformed, column
 from ._factor import Factor
 from ._group import Group
@@ -19,7 +21,7 @@ from ._interaction import Interaction
 from ._smooth import Smooth
 
 #: Functions that a formula may call.
-FUNCTIONS = ("s", "C", *TRANSFORMS)
+FUNCTIONS = ("s", "bs", "C", *TRANSFORMS)
 
 
 class Formula(NamedTuple):
@@ -58,11 +60,11 @@ def resolved(text: str, X: Any) -> Formula:
         else:
             parts = [_part(part, X) for part in term.components]
             used += [getattr(part, "column", part) for part in parts]
-            if len(parts) == 1 and not isinstance(parts[0], Factor | Smooth):
+            if len(parts) == 1 and not isinstance(parts[0], Factor | Smooth | BSpline):
                 linear.append(parts[0])
             elif len(parts) == 1:
                 terms.append(parts[0])
-            elif len(parts) == 2 and not any(isinstance(part, Smooth) for part in parts):
+            elif len(parts) == 2 and not any(isinstance(part, Smooth | BSpline) for part in parts):
                 terms.append(Interaction(*parts))
             else:
                 raise ValueError(f"{text!r}: interactions are of two columns or factors, not {term}")
@@ -120,6 +122,10 @@ def _part(part: Any, X: Any) -> Any:
         if options.keys() - {"k"}:
             raise ValueError(f"{part.name}: s() has the option k, its number of splines")
         return Smooth(name, int(options.get("k", 10)))
+    if call.callee == "bs":
+        if options.keys() - {"df", "degree"}:
+            raise ValueError(f"{part.name}: bs() has the options df and degree")
+        return BSpline(name, options.get("df"), options.get("degree", 3))
     if options:
         raise ValueError(f"{part.name}: {call.callee}() has no options")
     return Factor(name) if call.callee == "C" else Transformed(call.callee, name)
@@ -128,7 +134,7 @@ def _part(part: Any, X: Any) -> Any:
 def _numeric(term: Any, X: Any) -> Any:
     """The column of a slope."""
     parts = [_part(part, X) for part in term.components]
-    if len(parts) != 1 or isinstance(parts[0], Factor | Smooth):
+    if len(parts) != 1 or isinstance(parts[0], Factor | Smooth | BSpline):
         raise ValueError(f"slopes of a group are of columns of numbers, not of {term}")
     return parts[0]
 

@@ -30,6 +30,8 @@ from ._proposal import MAX_WIDTH, Density, Proposal
 
 #: Scrambled sequences: the standard deviation of 16 is known to a sixth.
 N_SEQUENCES = 16
+#: Standard deviation of a Student t of 15 degrees: of errors in units of the spread of 16 sequences.
+STUDENT = ((N_SEQUENCES - 1) / (N_SEQUENCES - 3)) ** 0.5
 #: Share of effective points from which q is kept, and fits of q at most.
 EFFECTIVE_SHARE, MAX_FITS = 0.6, 6
 #: Fits after which so many effective points will do, and times as many points of the last fit.
@@ -112,7 +114,7 @@ def importance_by_sequences(
         shift, width = fitted_normals(normals, tempered)
     means = log_sum_exp(log_w.reshape(N_SEQUENCES, -1), axis=1)
     shares = np.exp(means - means.max())
-    std = float(np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
+    std = float(STUDENT * np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
     return Integral(weights.log_mean, std, x, log_w, weights.ess)
 
 

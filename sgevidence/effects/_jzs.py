@@ -29,6 +29,7 @@ from scipy.special import erf, logsumexp, ndtr, ndtri
 from ..exceptions import DivergenceError
 from ..models import GPrior
 from ..particles import Weights, systematic
+from ._b_spline import BSpline
 from ._closed_form import NOISELESS, GaussianPosterior
 from ._factor import Factor
 from ._gaussian import Conditional, LevelSums, conditional, in_order, solutions
@@ -76,14 +77,17 @@ def jzs_blocks(
 
 
 def is_covariate(term: Any) -> bool:
-    """Whether a fixed term is a product with a column of numbers, which is one more covariate."""
-    return isinstance(term, Interaction) and not all(isinstance(part, Factor) for part in term)
+    """Whether a fixed term is more covariates: B-splines, or a product with a column of numbers."""
+    is_product = isinstance(term, Interaction)
+    return isinstance(term, BSpline) or (is_product and not all(isinstance(part, Factor) for part in term))
 
 
 def scale_of(term: Any) -> float:
     """r of a term."""
+    if is_covariate(term):
+        return COVARIATE_SCALE
     if isinstance(term, Interaction):
-        return COVARIATE_SCALE if is_covariate(term) else FACTOR_SCALE
+        return FACTOR_SCALE
     return FACTOR_SCALE if term.scale is None else term.scale
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import block_diag
 
+from ._b_spline import BSpline
 from ._coding import Coding, parts
 from ._columns import level_words
 from ._factor import Factor, contrasts
@@ -41,7 +42,10 @@ def fixed_effects(coding: Coding) -> tuple[list[Effect], np.ndarray]:
 
 
 def part_effects(coding: Coding, part: Any) -> tuple[list[Effect], np.ndarray]:
-    """Effects of the levels of a factor, and their contrasts; a column has one, of no level."""
+    """Effects of levels, or of B-splines, and their contrasts; a column has one, of no level."""
+    if isinstance(part, BSpline):
+        curve = coding.curves[part.name]
+        return [level_effect(part.name, j + 1) for j in range(curve.splines.size)], curve.from_contrasts
     if not isinstance(part, Factor):
         return [Effect(str(part), "", str(part), (part,))], np.eye(1)
     levels = coding.columns.levels_of(part.column)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..effects import (
     CODE,
+    BSpline,
     EffectsModel,
     Smooth,
     fixed_effects,
@@ -27,7 +28,7 @@ def level_effects(model: Any, named: dict[str, np.ndarray]) -> list[tuple[Any, n
     coding = model._units.coding
     labels = {"fixed_effects": fixed_effects(coding)[0], "effects": group_effects(coding)[0]}
     found = [pair for name in labels if name in named for pair in zip(labels[name], named[name].T)]
-    curves = {term.name for term in terms_of(model) if isinstance(term, Smooth)}
+    curves = {term.name for term in terms_of(model) if isinstance(term, Smooth | BSpline)}
     return [(effect, values) for effect, values in found if effect.term not in curves]
 
 
@@ -43,7 +44,7 @@ def effects_table(model: Any) -> Any:
 
 
 class CurveDraws(NamedTuple):
-    """A curve with its line, which is zero at the mean of the column, in the unit of y."""
+    """A curve in the unit of y; with a line it is zero at the mean of the column, else its mean is zero."""
 
     name: str
     x: np.ndarray  #: (n,)
@@ -52,19 +53,27 @@ class CurveDraws(NamedTuple):
 
 def curves(model: Any) -> list[CurveDraws]:
     """Draws of all curves of a fitted model over the range of their columns."""
-    if not model._has_terms or not (terms := [t for t in terms_of(model) if isinstance(t, Smooth)]):
+    if not model._has_terms or not any(isinstance(t, Smooth | BSpline) for t in terms_of(model)):
         return []
     coding, units, named = model._units.coding, model._units.units, model.posterior_samples()
-    labels = [effect.term for effect in group_effects(coding)[0]]
     some = np.linspace(0, len(model.particles_) - 1, N_DRAWS).astype(int)
+    labels = {"effects": group_effects(coding)[0], "fixed_effects": fixed_effects(coding)[0]}
+
+    def drawn(name: str, term: Any) -> np.ndarray:
+        return named[name][some][:, [effect.term == term.name for effect in labels[name]]]
+
     found = []
-    for term in terms:
-        j, curve = coding.columns.linear.index(term.column), coding.curves[term.name]
-        low, high = curve.range
-        x = np.linspace(low, high, N_POINTS)
-        u = named["effects"][some][:, [k for k, label in enumerate(labels) if label == term.name]]
-        f = named["coef"][some, j, None] * units.scale[j] * x + u @ curve.columns(x).T
-        x = units.center[j] + units.scale[j] * x
+    for term in (term for term in terms_of(model) if term.name in coding.curves):
+        curve = coding.curves[term.name]
+        x = np.linspace(*curve.splines.range, N_POINTS)
+        if isinstance(term, Smooth):
+            j = coding.columns.linear.index(term.column)
+            line = named["coef"][some, j, None] * units.scale[j] * x
+            f = line + drawn("effects", term) @ curve.columns(x).T
+            x = units.center[j] + units.scale[j] * x
+        else:
+            a = drawn("fixed_effects", term) @ np.linalg.pinv(curve.from_contrasts).T
+            f = a @ (curve.columns(x) - coding.means[term.name]).T
         found.append(CurveDraws(str(term.column), x, f))
     return found
 

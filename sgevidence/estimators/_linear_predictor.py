@@ -23,6 +23,7 @@ from ._terms import (
     prior_words,
     read_columns,
     read_pair,
+    rows_of_fewer_levels,
     target_in,
 )
 
@@ -103,6 +104,12 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         if self._has_terms and not reset:
             learn_new_levels(self, X)
         return super()._rows(X, y, sample_weight, reset, classes)
+
+    def _update(self, sampler: Any, rows: Rows, reset: bool, progress: Any) -> None:
+        """As a fit of all rows, where levels that none had have made the model of the kept ones another."""
+        if not reset and (kept := rows_of_fewer_levels(self)) is not None:
+            rows, reset = kept.join(rows), True
+        super()._update(sampler, rows, reset, progress)
 
     @property
     def effects_(self) -> Any:
