@@ -115,6 +115,12 @@ def test_beyond_the_range_the_end_value_stays_and_is_said(frame):
         model.predict(frame)
 
 
+def test_a_curve_of_inferred_flexibility_is_loaded(frame, tmp_path):
+    model = BayesianLinearRegression(formula="y ~ s(x, k=6)").fit(frame)
+    save(model, tmp_path / "m.zip")
+    assert np.array_equal(load(tmp_path / "m.zip").predict(frame), model.predict(frame))
+
+
 def test_a_stream_is_saved_and_drawn(frame, tmp_path):
     ends = [frame["x"].idxmin(), frame["x"].idxmax()]
     rows = pd.concat([frame.loc[ends], frame.drop(index=ends)])
