@@ -110,7 +110,8 @@ class Coding(NamedTuple):
         ``scales`` are those of coefficients and intercept, None without one.
         """
         coef_scale, intercept_scale = scales
-        p, means, curves, blocks, ratios = len(columns.linear), {}, {}, [], []
+        p, means, blocks, ratios = len(columns.linear), {}, [], []
+        curves: dict[str, Any] = {}
         plain = cls(
             columns, tuple(terms), Layout(np.zeros(0), ()), np.ones(0), {}, {}, intercept_scale is not None
         )
@@ -160,8 +161,8 @@ class Coding(NamedTuple):
             else block._replace(n_levels=len(columns.levels_of(term.column)))
             for term, block in zip(terms, self.layout.blocks[first:])
         ]
-        blocks = (*self.layout.blocks[:first], *blocks)
-        return self._replace(columns=columns, layout=self.layout._replace(blocks=blocks))
+        layout = self.layout._replace(blocks=(*self.layout.blocks[:first], *blocks))
+        return self._replace(columns=columns, layout=layout)
 
     def fixed(self, term: Any, X: np.ndarray) -> np.ndarray:
         """Columns of a factor, a product or B-splines, not centred."""
@@ -258,7 +259,7 @@ def check(term: Any) -> None:
 
 
 def refuse_less(name: str, value: Any, least: int) -> None:
-    if not (isinstance(value, Integral) and value >= least):
+    if not (isinstance(value, Integral) and int(value) >= least):
         raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")
 
 

@@ -39,7 +39,7 @@ def effects_table(model: Any) -> Any:
     sd = np.sqrt([W @ (values - m) ** 2 for (_, values), m in zip(found, mean)])
     levels = np.empty(len(found), dtype=object)  # of several kinds
     levels[:] = [effect.level for effect, _ in found]
-    named = {"term": [effect.term for effect, _ in found], "level": levels, "mean": mean, "sd": sd}
+    named: dict[str, Any] = {"term": [effect.term for effect, _ in found], "level": levels, "mean": mean, "sd": sd}
     return in_pandas(Table(named, [effect.label for effect, _ in found]))
 
 
@@ -65,7 +65,8 @@ def curves(model: Any) -> list[CurveDraws]:
     found = []
     for term in (term for term in terms_of(model) if term.name in coding.curves):
         curve = coding.curves[term.name]
-        x = np.linspace(*curve.splines.range, N_POINTS)
+        low, high = curve.splines.range
+        x = np.linspace(low, high, N_POINTS)
         if isinstance(term, Smooth):
             j = coding.columns.linear.index(term.column)
             line = named["coef"][some, j, None] * units.scale[j] * x
