@@ -37,6 +37,7 @@ from .model_selection import (
     prior_sensitivity,
     replicate,
     reweight_prior,
+    term_probabilities,
 )
 from .models import LKJ, Dirichlet
 from .monitoring import EvidenceMonitor
@@ -60,6 +61,7 @@ __all__ = [
     "BSpline",
     "Interaction",
     "sub_formulas",
+    "term_probabilities",
     "Dirichlet",
     "LKJ",
     "EvidenceModelAverager",

@@ -16,7 +16,7 @@ from ._model import EffectsModel
 from ._names import divisors, fixed_effects, group_effects
 from ._noise import Flat, Known, RootInverseGamma
 from ._smooth import Smooth
-from ._sub_formulas import sub_formulas
+from ._sub_formulas import formula_terms, sub_formulas
 
 __all__ = [
     "GROUP_SCALE",
@@ -46,6 +46,7 @@ __all__ = [
     "divisors",
     "effects_answer",
     "fixed_effects",
+    "formula_terms",
     "group_effects",
     "is_covariate",
     "jzs_block",

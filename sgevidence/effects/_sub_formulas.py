@@ -36,6 +36,7 @@ def sub_formulas(formula: str) -> list[str]:
     See Also
     --------
     EvidenceSearch : Fits and compares them.
+    term_probabilities : How probable each term is.
 
     Examples
     --------
@@ -72,6 +73,17 @@ def sub_formulas(formula: str) -> list[str]:
         right = [":".join(parts) for parts in terms] + [text for text in chosen if text]
         right = [intercept] * (intercept == "0" or not right) + right
         found.append(f"{response_of(formula)} ~ {' + '.join(right)}")
+    return found
+
+
+def formula_terms(formula: str) -> list[str]:
+    """Terms of a formula: columns, interactions, and ``effect | group`` for each effect of a group."""
+    found = []
+    for term in parsed(formula).terms:
+        if type(term).__name__ == "GroupSpecificTerm":
+            found.append(f"{_effect(term.expr)} | {':'.join(part.name for part in term.factor.components)}")
+        elif type(term).__name__ != "Intercept":
+            found.append(":".join(part.name for part in term.components))
     return found
 
 

@@ -39,7 +39,12 @@ def effects_table(model: Any) -> Any:
     sd = np.sqrt([W @ (values - m) ** 2 for (_, values), m in zip(found, mean)])
     levels = np.empty(len(found), dtype=object)  # of several kinds
     levels[:] = [effect.level for effect, _ in found]
-    named: dict[str, Any] = {"term": [effect.term for effect, _ in found], "level": levels, "mean": mean, "sd": sd}
+    named: dict[str, Any] = {
+        "term": [effect.term for effect, _ in found],
+        "level": levels,
+        "mean": mean,
+        "sd": sd,
+    }
     return in_pandas(Table(named, [effect.label for effect, _ in found]))
 
 

@@ -15,6 +15,7 @@ from sgevidence import (
     Interaction,
     Smooth,
     sub_formulas,
+    term_probabilities,
 )
 
 
@@ -250,6 +251,26 @@ def test_columns_of_a_formula_come_in_any_order(frame):
     model = BayesianLinearRegression(formula="y ~ days + (1 | subject)", random_state=0).fit(frame)
     rows = frame[["subject", "days"]][:3]
     assert np.array_equal(model.predict(rows), model.predict(rows[["days", "subject"]]))
+
+
+def test_terms_are_as_probable_as_the_formulas_that_have_them(frame):
+    model = BayesianLinearRegression(random_state=0)
+    formulas = sub_formulas("y ~ days * arm + (1 + days | subject)")
+    table = EvidenceSearch(model, {"formula": formulas}).fit(frame, frame["y"]).comparison_
+    found = term_probabilities(table)["probability"]
+    assert list(found.index) == ["days", "arm", "days:arm", "1 | subject", "days | subject"]
+    by_hand = {
+        "days:arm": "days:arm",
+        "arm": " arm",
+        "1 | subject": "subject",
+        "days | subject": "(1 + days |",
+    }
+    for term, text in by_hand.items():
+        has = [text in formula for formula in table["formula"]]
+        assert found[term] == pytest.approx(table["probability"][has].sum(), abs=1e-12)
+    assert found["arm"] >= found["days:arm"] and found["days | subject"] > 0.99
+    with pytest.raises(ValueError, match="do not differ in a formula"):
+        term_probabilities(table.drop(columns="formula"))
 
 
 def test_formulas_are_a_grid(frame):
