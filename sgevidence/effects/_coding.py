@@ -43,6 +43,12 @@ class Columns(NamedTuple):
         """A reader for the first rows; ``columns`` are linear effects, by default all but levels."""
         for term in terms:
             check(term)
+        names = [
+            ":".join(sorted(term.name.split(":"))) if isinstance(term, Interaction) else term.name
+            for term in terms
+        ]
+        if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+            raise ValueError(f"{twice[0]!r} is in two terms: give it once")
         factors = {part.column: part for term in terms for part in parts(term) if isinstance(part, Factor)}
         groups = {term.column: term for term in terms if isinstance(term, Group)}
         named = {name for key in [*factors, *groups] for name in (key if isinstance(key, tuple) else (key,))}
@@ -149,7 +155,7 @@ class Coding(NamedTuple):
     @property
     def may_grow(self) -> bool:
         """Whether sums by level have room for more levels: of one group, which is eliminated."""
-        return sum(block.n_levels > 1 for block in self.layout.blocks) == 1 == sum(self.columns.new)
+        return sum(not block.common for block in self.layout.blocks) == 1 == sum(self.columns.new)
 
     def grown(self, columns: Columns) -> "Coding":
         """The coding with more levels of its groups."""

@@ -13,7 +13,8 @@ from ..models import GLMModel, LinearModel
 def parted(named: dict[str, np.ndarray], n_linear: int) -> dict[str, np.ndarray]:
     """Coefficients of columns, and those of contrasts and products."""
     coef = named["coef"]
-    return named | {"coef": coef[:, :n_linear], "fixed_effects": coef[:, n_linear:]}
+    fixed = {"fixed_effects": coef[:, n_linear:]} if coef.shape[1] > n_linear else {}
+    return named | {"coef": coef[:, :n_linear]} | fixed
 
 
 @dataclass(frozen=True)

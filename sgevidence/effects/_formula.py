@@ -11,7 +11,10 @@
 """
 
 import re
+from numbers import Number
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ._b_spline import BSpline
 from ._columns import TRANSFORMS, Transformed, column
@@ -78,8 +81,18 @@ def resolved(text: str, X: Any) -> Formula:
                 "(1 + … | g), or one term for each effect"
             )
         terms.append(group._replace(correlated=n_parts < 2))
-    columns = dict.fromkeys(str(getattr(name, "column", name)) for name in used)
-    return Formula(response_of(text), tuple(linear), tuple(terms), intercept, tuple(columns))
+    columns, response = dict.fromkeys(str(getattr(name, "column", name)) for name in used), response_of(text)
+    if response in columns:
+        raise ValueError(f"{text!r} has its response {response!r} on the right, too")
+    return Formula(response, tuple(linear), tuple(terms), intercept, tuple(columns))
+
+
+def is_numeric(values: np.ndarray) -> bool:
+    """Whether a column has a linear effect; that of dates is refused where numbers are read."""
+    are_objects = values.dtype.kind == "O"
+    return values.dtype.kind in "fiubmM" or (
+        are_objects and all(isinstance(v, Number) for v in values.tolist())
+    )
 
 
 def count_parts(text: str, group: str) -> int:
@@ -94,6 +107,8 @@ def parsed(text: str) -> Any:
         from formulae.scanner import ScanError
     except ImportError as error:
         raise ImportError("formula= needs formulae: pip install formulae") from error
+    if power := re.search(r"[\w`]+\s*(\*\*|\^)", text):
+        raise ValueError(f"{text!r}: {power[0]} is no power of a column: give the data a column of it")
     if "||" in text:
         raise ValueError(f"{text!r}: for || give terms=[Group(..., by=..., correlated=False)]")
     try:
@@ -109,8 +124,7 @@ def _part(part: Any, X: Any) -> Any:
     """A column, a factor or a curve."""
     if type(part).__name__ == "Variable":
         name = _name(part, "a column")
-        is_linear = column(X, name).dtype.kind in "fiubMm"  # dates are refused when they are read
-        return name if is_linear else Factor(name)
+        return name if is_numeric(column(X, name)) else Factor(name)
     call = part.call
     if call.callee not in FUNCTIONS:
         raise ValueError(f"{part.name} is none of the functions of a formula, {', '.join(FUNCTIONS)}")

@@ -140,6 +140,6 @@ class Layout(NamedTuple):
 
     @property
     def largest(self) -> int | None:
-        """The term with most levels, which is integrated level by level; None if none has several."""
-        levels = [block.n_levels for block in self.blocks]
-        return int(np.argmax(levels)) if max(levels, default=1) > 1 else None
+        """The group with most levels, which is integrated level by level; None without groups."""
+        groups = [t for t, block in enumerate(self.blocks) if not block.common]
+        return max(groups, key=lambda t: self.blocks[t].n_levels, default=None)

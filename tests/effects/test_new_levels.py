@@ -81,6 +81,15 @@ def test_streams_that_do_not_keep_all_rows_refuse(litters, sampler):
     assert model.log_evidence_ == before
 
 
+def test_a_number_that_has_become_a_text_is_no_new_level(litters):
+    model = BayesianLinearRegression(terms=[Group("pen")]).partial_fit(litters[["pen"]], litters["x"])
+    texts = litters[["pen"]].astype(str)
+    for call in (lambda: model.predict(texts), lambda: model.partial_fit(texts, litters["x"])):
+        with pytest.raises(ValueError, match="'2', and the first call had 2"):
+            call()
+    assert model.predict(litters[["pen"]].astype(float)).shape == (60,)
+
+
 def test_gaussian_sums_of_two_groups_refuse(litters):
     model = BayesianLinearRegression(terms=[Group("site"), Group("pen")])
     model.partial_fit(litters[["site", "pen"]][:30], litters["x"][:30])
