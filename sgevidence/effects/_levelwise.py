@@ -7,21 +7,22 @@ has as many dimensions as there are fixed columns and hyperparameters, whatever 
 Symbols: ``x`` = (b, z) (M, p + k).
 """
 
+from functools import partial
+
 import numpy as np
 
 from ..particles import Weights, systematic
 from ..targets import Answer
 from ._integral import integrate
 from ._model import EffectsModel
-from ._quadrature import N_NODES, level_draws, level_modes, log_integrals
+from ._quadrature import enough_nodes, level_draws, level_modes, log_integrals
 from ._rows import OrderedRows
-from ._trust import check
+from ._trust import check, widened
 
 #: Points of the integral over up to five dimensions; over eight they are twice, over more four times as many.
 N_POINTS = 256
-#: Nodes for each effect of a level: of the way to the mode, and those that are tried after it, until the sum
-#: over levels is right to so many nats at some points.
-FEW_NODES, NODES, MAX_NODE_ERROR, N_TRIED = 5, (5, 7, 9, 11), 0.003, 4
+#: Nodes for each effect of a level on the way to the mode, and points at which those after it are chosen.
+FEW_NODES, N_TRIED = 5, 4
 #: Rows × draws of one batch: arrays of this size stay in the cache.
 BATCH_ELEMENTS = 30_000
 
@@ -35,6 +36,7 @@ class Levelwise:
         self.batch = max(1, BATCH_ELEMENTS // len(rows.y))
         self.n_evaluations = 0
         self.n_nodes: int | None = None
+        self.node_error = 0.0  #: nats
 
     def parts(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
         """The rest of η, Λ, and own parameters, for which quadrature asks."""
@@ -50,22 +52,14 @@ class Levelwise:
         """log p(y, x), (M,), with as many nodes as the first points have asked for."""
         if n_nodes is None:
             if self.n_nodes is None:
-                self.n_nodes = self._enough_nodes(x[:N_TRIED])
+                tried = partial(self.log_density, x[:N_TRIED])
+                self.n_nodes, self.node_error = enough_nodes(tried, self.rows.W.shape[1])
             n_nodes = self.n_nodes
         self.n_evaluations += len(x)
         out = [self._log_density(part, n_nodes) for part in np.array_split(x, -(-len(x) // self.batch))]
         return np.concatenate(out)
 
-    def _enough_nodes(self, x: np.ndarray) -> int:
-        """The least number of nodes that differs by little from all of them."""
-        most = N_NODES[self.rows.W.shape[1] - 1]
-        right = self.log_density(x, most)
-        for n_nodes in (n for n in NODES if n < most):
-            if np.max(np.abs(self.log_density(x, n_nodes) - right)) < MAX_NODE_ERROR:
-                return n_nodes
-        return most
-
-    def _log_density(self, x: np.ndarray, n_nodes: int | None) -> np.ndarray:
+    def _log_density(self, x: np.ndarray, n_nodes: int) -> np.ndarray:
         log_prior = -0.5 * np.sum(x**2 + np.log(2 * np.pi), axis=1)
         return log_prior + log_integrals(self.rows, *self.parts(x), self.start, n_nodes)
 
@@ -88,7 +82,7 @@ def levelwise_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Gene
     f = Levelwise(model, rows)
     start = np.zeros(f.p + model.layout.n_hyperparameters + model.n_own)
     n_points = N_POINTS * (1 if len(start) <= 5 else 2 if len(start) <= 8 else 4)
-    found = check(integrate(f.log_density, start, rng, n_points, f.search))
+    found = check(widened(integrate(f.log_density, start, rng, n_points, f.search), f.node_error))
     chosen = rng.permutation(systematic(Weights(found.log_w).W, rng, size))
     theta = f.draws(found.x[chosen], rng)
     cost = float(f.n_evaluations * len(rows.y))

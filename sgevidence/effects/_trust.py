@@ -3,6 +3,8 @@
 An answer that is not is none: the model is annealed instead.
 """
 
+import numpy as np
+
 from ._integral import Integral, is_heavy
 
 #: Effective points without which the error bar says little.
@@ -22,6 +24,11 @@ def doubt(found: Integral | None) -> str | None:
     if found.std > MAX_STD:
         return f"the standard error is {found.std:.2f} nats"
     return None
+
+
+def widened(found: Integral | None, error: float) -> Integral | None:
+    """The integral with an error of the density in its error bar."""
+    return None if found is None else found._replace(std=float(np.hypot(found.std, error)))
 
 
 def check(found: Integral | None) -> Integral:
