@@ -14,7 +14,7 @@ def term_probabilities(comparison: Any) -> Any:
     Parameters
     ----------
     comparison : DataFrame or Table
-        What :func:`compare` returns, or ``comparison_`` of an :class:`EvidenceSearch`.  The models differ in
+        The table of :func:`compare`, or ``comparison_`` of an :class:`EvidenceSearch`.  The models differ in
         ``formula``, as those of :func:`sub_formulas`.
 
     Returns
