@@ -11,11 +11,23 @@ from ..model_selection import last_step
 from ._checks import what_all_share
 from ._chunks import Chunk, FirstCall
 from ._dynamic import Dynamic
-from ._path import Entry, extended
 from ._pipelines import behind_transformers, partial_fit_child
 from ._posterior import Posterior
 from ._routing import route
 from ._stacking import RowScores, Stacking
+
+#: Most entries of a path of weights: when it is full every second one is dropped.
+PATH_LENGTH = 4096
+
+
+class Entry(NamedTuple):
+    """After one chunk."""
+
+    n_samples: int
+    weights: np.ndarray
+    log_evidence: float
+    log_evidence_std: float
+
 
 #: The weighing of the models, by the name of the method.
 METHODS: dict[str, type[Posterior] | type[Dynamic] | type[Stacking]] = {
@@ -103,3 +115,14 @@ class Standing(NamedTuple):
             model, X_in = behind_transformers(child, X)
             columns.append(model.score_samples(X_in, *(() if y is None else (y,))))
         return np.column_stack(columns)
+
+
+def extended(path: list[Entry], entry: Entry) -> list[Entry]:
+    """The path with one more entry, thinned when it is full: a stream has no end."""
+    path = [*path, entry]
+    return path if len(path) <= PATH_LENGTH else path[-1::-2][::-1]
+
+
+def columns(path: list[Entry]) -> dict[str, np.ndarray]:
+    """An array a field."""
+    return {name: np.array(values) for name, values in zip(Entry._fields, zip(*path))}

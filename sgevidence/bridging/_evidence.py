@@ -13,18 +13,12 @@ from ._draws import LogDensity, as_chains, evaluate, one_by_one
 from ._mixing import Mixing, split_mixing
 from ._warp import Half, bridged
 
-#: R̂ above which chains disagree.
-MAX_R_HAT = 1.05
 #: Variance between chains up to which short ones agree, in units of what their autocorrelation explains.
 MAX_EXCESS = 3.0
 #: Effective draws of the quantity that mixes worst, of all chains and per chain, for a believable error bar.
 MIN_EFFECTIVE, MIN_EFFECTIVE_PER_CHAIN = 100.0, 5.0
-#: Effective draws of the Gaussian, of either half, for a believable error bar.
-MIN_GAUSSIAN = 50.0
 #: Standard errors by which two estimates may differ that ought to agree.
 MAX_STD_APART = 5.0
-#: Standard error, nats, above which an estimate is too vague to be used.
-MAX_STD = 1.0
 
 
 class BridgeEvidence(NamedTuple):
@@ -147,7 +141,8 @@ def _chain_doubts(found: list[Mixing], names: list[str], shape: tuple[int, int])
     (C, T), out = shape, []
     apart = int(np.argmax([m.r_hat if m.excess > MAX_EXCESS else 0.0 for m in found]))
     slow = int(np.argmin([m.n_effective for m in found]))
-    if (r_hat := found[apart].r_hat) > MAX_R_HAT and found[apart].excess > MAX_EXCESS:
+    # R̂ above which chains disagree
+    if (r_hat := found[apart].r_hat) > 1.05 and found[apart].excess > MAX_EXCESS:
         who = "the chains" if C > 1 else "the two halves of the chain"
         out.append(
             f"{who} disagree, or are too short to agree (R̂ of {names[apart]} is {r_hat:.2f}): modes may have "
@@ -176,7 +171,8 @@ def _half_doubts(halves: list[Half], gap: float, std: float) -> list[str]:
             f"the halves of the draws disagree ({a:.2f} and {b:.2f} nats): the chains have not settled, or "
             "the posterior's tails are too heavy for a Gaussian"
         )
-    if (n := min(half.n_gaussian for half in halves)) < MIN_GAUSSIAN:
+    # effective draws of the Gaussian, of either half, for a believable error bar
+    if (n := min(half.n_gaussian for half in halves)) < 50.0:
         out.append(
             f"{n:.0f} effective draws of the fitted Gaussian meet the posterior, which is too unlike it for "
             "the error bar to be believed: give more draws, or parameters with a posterior closer to normal"
@@ -186,6 +182,6 @@ def _half_doubts(halves: list[Half], gap: float, std: float) -> list[str]:
             f"draws and log_density are probably of two posteriors (they differ by {z:.0f} standard errors): "
             "is the Jacobian of the unconstrained scale in log_density, and are the columns in its order?"
         )
-    if std > MAX_STD:
+    if std > 1.0:  # standard error, nats, above which an estimate is too vague to be used
         out.append(f"the log evidence is uncertain by {std:.1f} nats: give more draws")
     return out

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..model_selection import named_models
-from ._drawn import drawn
-from ._style import BAND, FAR, axes, is_thin, legend, line_style, number
+from ._style import BAND, FAR, axes, drawn, is_thin, legend, line_style, number
 
 
 class EvidenceDisplay:

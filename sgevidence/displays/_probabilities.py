@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ._drawn import drawn
-from ._style import axes, line_style
+from ._style import axes, drawn, line_style
 
 
 class ModelProbabilitiesDisplay:

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ._drawn import drawn
-from ._style import COLORS, GREY, several_axes
+from ._style import COLORS, GREY, drawn, several_axes
 
 
 class RunDisplay:

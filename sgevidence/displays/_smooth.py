@@ -5,11 +5,10 @@ from typing import Any
 import numpy as np
 
 from ..estimators import curves
-from ._drawn import drawn
-from ._style import BAND, axes, line_style
+from ._style import BAND, Picture, axes, drawn, line_style
 
 
-class SmoothDisplay:
+class SmoothDisplay(Picture):
     """A curve of one column, its straight line included: posterior mean and 90 % band.
 
     Parameters
@@ -72,18 +71,7 @@ class SmoothDisplay:
         curve = found[str(column)] if column is not None else next(iter(found.values()))
         return cls(x=curve.x, draws=curve.f, column=curve.name).plot(ax)
 
-    def plot(self, ax: Any = None) -> "SmoothDisplay":
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default of a new figure.
-
-        Returns
-        -------
-        SmoothDisplay
-        """
+    def _draw(self, ax: Any) -> None:
         ax = axes(self, ax, figsize=(6.0, 4.0))
         style = line_style(0)
         low, high = np.quantile(self.draws, [0.05, 0.95], axis=0)
@@ -91,4 +79,3 @@ class SmoothDisplay:
         ax.plot(self.x, self.draws.mean(axis=0), **style)
         ax.set_xlabel(self.column)
         ax.set_ylabel(f"effect of {self.column} (mean and 90 % band)")
-        return self

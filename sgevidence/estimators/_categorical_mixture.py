@@ -25,8 +25,6 @@ from ._base import EvidenceEstimator
 from ._documentation import documented
 from ._mixture import MixtureEstimator
 
-#: Levels of a column, fewer of which are no identifiers though each row has its own.
-MIN_IDENTIFIERS = 100
 #: Probabilities, of all classes and columns, from which on their cost is said, and memory for each of them:
 #: 0.15 to 0.35 MB and 0.05 s were measured, of 200 to 2000 rows.
 MANY_PROBABILITIES, MB_PER_PROBABILITY = 2000, 0.35
@@ -191,7 +189,8 @@ class BayesianCategoricalMixture(MixtureEstimator):
         names = getattr(self, "feature_names_in_", None)
         name = str(j) if names is None else repr(names[j])
         largest = f"column {name} of X has {n_levels[j]} levels in {n_rows} rows"
-        if self.categories is None and n_levels[j] > max(n_rows / 2, MIN_IDENTIFIERS):
+        # levels of a column, fewer of which are no identifiers though each row has its own
+        if self.categories is None and n_levels[j] > max(n_rows / 2, 100):
             raise ValueError(
                 f"{largest}: identifiers say nothing about classes, and cost memory and time for each level "
                 "in each class: leave the column out, or state its levels as categories="

@@ -11,10 +11,9 @@ from ..models import FullMixtureModel, GaussianMixture, MixtureModel, SphericalM
 from ..rows import check_count, check_prior_pair
 from ..units import Fold, Units, UnitsUnknown
 from ._base import EvidenceEstimator
-from ._dimensions import places
 from ._documentation import documented
 from ._mixture import MixtureEstimator
-from ._summary import correlation_tables
+from ._summary import correlation_tables, places
 
 #: The model of each ``covariance_type``.
 MODELS: dict[str, type[GaussianMixture]] = {
@@ -22,8 +21,6 @@ MODELS: dict[str, type[GaussianMixture]] = {
     "full": FullMixtureModel,
     "spherical": SphericalMixtureModel,
 }
-#: Columns up to which a table of correlations fits into a line.
-MOST_CORRELATED = 10
 
 
 @documented
@@ -207,7 +204,8 @@ class BayesianGMM(MixtureEstimator):
 
     def _summary_notes(self) -> list[str]:
         p = self.n_features_in_
-        if self.covariance_type != "full" or not 1 < p <= MOST_CORRELATED:
+        # columns up to which a table of correlations fits into a line
+        if self.covariance_type != "full" or not 1 < p <= 10:
             return super()._summary_notes()
         return [*correlation_tables(places(self, "feature", p), self.covariances_), *super()._summary_notes()]
 

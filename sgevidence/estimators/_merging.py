@@ -14,7 +14,7 @@ from ..samplers import ChunkRecord, thinned
 from ..transitions import Proposed, State, merged
 from ..units import Units, UnitWatch
 from ._base import EvidenceEstimator
-from ._density import DensityEstimator
+from ._conditional import DensityEstimator
 from ._series import SeriesEstimator
 from ._stream import Stream
 

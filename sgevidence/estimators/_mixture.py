@@ -8,11 +8,8 @@ from .._compat import clone_parametrized
 from ..rows import check_count, generator
 from ..samplers import SharedWalk, sharing
 from ..targets import ComponentEvidence
-from ._density import DensityEstimator
+from ._conditional import DensityEstimator
 from ._lazy import by_parts
-
-#: Mean probability of an exchange from which on two components are not told apart.
-CONFUSED = 0.05
 
 
 class MixtureEstimator(DensityEstimator):
@@ -179,7 +176,8 @@ class MixtureEstimator(DensityEstimator):
 
 def unclear_labels(confusion: np.ndarray, of: str = "components") -> list[str]:
     """A sentence that two of them may be one another, from the probabilities (K, K) of an exchange."""
-    pairs = [f"{k} and {j}" for k, j in np.argwhere(np.triu(confusion >= CONFUSED))]
+    # mean probability of an exchange from which on two components are not told apart
+    pairs = [f"{k} and {j}" for k, j in np.argwhere(np.triu(confusion >= 0.05))]
     if not pairs:
         return []
     words = ", ".join(pairs[:3]) + (", and others" if len(pairs) > 3 else "")

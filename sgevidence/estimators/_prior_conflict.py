@@ -85,10 +85,6 @@ ON_A_PLANE = (
     "evidence is",
     "state the noise",
 )
-#: Noise in units of the size of y that is rounding: a thousand times the spacing of doubles.
-ROUNDING = 2e-13
-#: Noise in units of noise_scale that is none, whatever y is: its prior ends at 10⁻³⁰.
-NO_NOISE = 1e-20
 
 
 def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> Found:
@@ -150,7 +146,9 @@ def _without_noise(model: Any, named: dict[str, np.ndarray], W: np.ndarray, y_si
     """Rows on a plane, where an unknown σ is the rounding of y."""
     if "noise_std" not in named:
         return None
-    nothing = max(ROUNDING * y_size, NO_NOISE * getattr(model, "noise_scale", 1.0))
+    # noise in units of the size of y that is rounding: a thousand times the spacing of doubles
+    # noise in units of noise_scale that is none, whatever y is: its prior ends at 10⁻³⁰
+    nothing = max(2e-13 * y_size, 1e-20 * getattr(model, "noise_scale", 1.0))
     return ON_A_PLANE if W @ named["noise_std"] <= nothing else None
 
 

@@ -23,12 +23,8 @@ STEP, LARGEST_STEP = 0.7, 0.4
 PANEL, NODES = 4.0, 20
 #: Step of the grid on which the ends are looked for; units of s by which ends are moved.
 COARSE, MORE = 0.25, 2.0
-#: Nats by which the interpolation may be wrong.
-TOLERANCE = 1e-9
 #: Nats that rounding may change at the smallest s that is looked at.
 ROUNDING = 1e-4
-#: Numbers in an array that is exponentiated at a time.
-BLOCK = 2**21
 
 
 class Lacks(NamedTuple):
@@ -115,7 +111,7 @@ class NoiseGrid:
     def integrated(self, D: np.ndarray, log_Q: np.ndarray, loss: np.ndarray):
         """log p(y) in the data's unit and what rounding may have changed of it, nats (B,); and Lacks."""
         out, error, lacks = np.empty(len(D)), np.empty(len(D)), Lacks()
-        size = max(BLOCK // len(self.fine), 1)
+        size = max((2**21) // len(self.fine), 1)  # numbers in an array that is exponentiated at a time
         for start in range(0, len(D), size):
             part = slice(start, start + size)
             f = self.log_joint(D[part], log_Q[part])
@@ -132,7 +128,8 @@ class NoiseGrid:
                 can_move = is_open & (EPS * loss[part].max(axis=1) < ROUNDING)
                 below = (beyond[:, 0] > -NOTHING / 1.5) & can_move & (self.ends[0] > floor(self.moments))
                 above = beyond[:, 1] > -NOTHING / 1.5
-                coarse = self._interpolation_error(D[part], log_Q[part], self.fine[at]) > TOLERANCE
+                # nats by which the interpolation may be wrong
+                coarse = self._interpolation_error(D[part], log_Q[part], self.fine[at]) > 1e-9
                 lacks = lacks.either(Lacks(bool(below.any()), bool(above.any()), bool(coarse.any())))
         error[~np.isfinite(error)] = np.inf
         return out - self.moments.n * np.log(self.moments.unit), error, lacks

@@ -23,8 +23,6 @@ ENUMERATED = 20
 ROUNDED, RECOMPUTED = 1e-7, 60
 #: Nats of rounding, averaged over subsets, and of one subset, that are not said.
 UNSAID, UNKNOWN = 1e-3, 1.0
-#: Nats of rounding in double precision from which on the posterior of the coefficients is rough.
-ROUGH = 0.01
 #: Subsets of the average: until this share of their probability is left out; at least and at most so many.
 LEFT_OUT, LISTED, AVERAGED = 1e-10, 100, 2000
 
@@ -170,7 +168,8 @@ def _doubts(lost: np.ndarray, in_double: np.ndarray, probability: np.ndarray, se
             "combinations of others, or y of columns, to more digits than a floating-point number has; drop "
             "such columns, or scale them"
         )
-    elif np.sum(probability[in_double > ROUGH]) > UNSAID:
+    # nats of rounding in double precision from which on the posterior of the coefficients is rough
+    elif np.sum(probability[in_double > 0.01]) > UNSAID:
         doubts.append(
             "y is nearly a linear combination of columns, or columns of others: coef_, noise_std_, predict "
             "are in double precision and rough, while evidences and probabilities have more digits"

@@ -13,13 +13,34 @@ from ..exceptions import EvidenceWarning
 from ..models import LinearModel
 from ..rows import generator, looks_normalised
 from ..samplers import Progress
+from ..tables import Summarised, Table, with_errors
 from ..units import Units
 from ._average import Average
 from ._posterior import LISTED, Posterior, posterior
-from ._table import SubsetTable
 
-#: Inclusion probability from which on a column is selected: the median probability model.
-SELECTED = 0.5
+#: Columns of the table that a summary reads.
+PRINTED = ("log_evidence", "log_evidence_std", "probability")
+
+
+class Subsets(Summarised):
+    """The summary of a table of subsets."""
+
+    columns: Any
+    index: Any
+    __getitem__: Any
+
+    def _summary(self, as_text: bool) -> tuple[Table, list[str]] | None:
+        if not set(PRINTED) <= set(self.columns) or not len(self.index):
+            return None
+        log_Z, std, p = (np.asarray(self[name]) for name in PRINTED)
+        cells = {"log evidence ± error": with_errors(log_Z, std), "probability": [f"{one:.3f}" for one in p]}
+        return Table(cells, [str(name) for name in self.index], "columns"), []
+
+
+class SubsetTable(Subsets, Table):  # type: ignore[misc]
+    """The best subsets where pandas is not installed."""
+
+
 #: Draws that the posterior means of all columns are taken from, to a tenth of their standard deviations.
 DRAWS = 100
 #: Why an answer with the g-prior says nothing.
@@ -167,7 +188,7 @@ class SubsetReports(Standardising):
 
     def _get_support_mask(self) -> np.ndarray:
         self._must_be_fitted()
-        return self._posterior().inclusion >= SELECTED
+        return self._posterior().inclusion >= 0.5  # the median probability model
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_weighed")

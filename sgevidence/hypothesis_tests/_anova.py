@@ -15,8 +15,7 @@ from ..effects import GROUP_SCALE, JZSPosterior, LevelSums, RelativeLayout, cont
 from ..history import Rows
 from ..models import rscale_of
 from ..tables import Table, with_errors
-from ._input import ROUNDING, array_of
-from ._result import ratio
+from ._result import ROUNDING, array_of, ratio
 
 #: Share of the squares of y that is rounding.
 SMALLEST = 1e-12

@@ -14,9 +14,8 @@ import numpy as np
 from scipy.special import betaln, hyp2f1
 
 from ..models import rscale_of
-from ._input import ROUNDING, array_of
-from ._quadrature import log_integral
-from ._result import BayesFactorResult
+from ._proportion import log_integral
+from ._result import ROUNDING, BayesFactorResult, array_of
 
 #: |z| beyond which nothing is left: 1 − ρ² is 10⁻⁵¹ there.
 FURTHEST = 60.0

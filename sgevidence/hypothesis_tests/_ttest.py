@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ..models import GPrior, rscale_of
-from ._input import ROUNDING, array_of, number_of
-from ._result import BayesFactorResult
+from ._result import ROUNDING, BayesFactorResult, array_of, number_of
 
 
 class Sums(NamedTuple):

@@ -18,8 +18,6 @@ import numpy as np
 
 #: Groups of rows of like probability.
 N_GROUPS = 10
-#: Levels of groups to which each has its mean in the table; beyond, only the extremes are there.
-NAMED_LEVELS = 20
 #: Columns to which each pair of them has its correlation in the table; beyond, only the largest is there.
 PAIRED_COLUMNS = 4
 
@@ -125,7 +123,8 @@ def of_groups(labels: np.ndarray) -> list[Statistic]:
         return lambda rows: float(means(rows)[k])
 
     spread = Statistic("sd of group means", lambda rows: float(np.std(means(rows))))
-    if len(levels) <= NAMED_LEVELS:
+    # levels of groups to which each has its mean in the table; beyond, only the extremes are there
+    if len(levels) <= 20:
         return [spread, *(Statistic(f"mean[{level}]", mean_of(k)) for k, level in enumerate(levels))]
     lowest = Statistic("lowest group mean", lambda rows: float(np.min(means(rows))))
     return [spread, lowest, Statistic("highest group mean", lambda rows: float(np.max(means(rows))))]

@@ -15,9 +15,6 @@ from ._candidates import ONE_MAX_ORDER, candidates, last_step
 from ._compare import compare
 from ._search import FullData, checked_scorer, evidence_scorers
 
-#: Last part of the names of parameters that have a next larger value: the search should end beyond the best.
-SIZES = {"n_components", "order"}
-
 
 class EvidenceSearch(GridSearchCV):
     """Fit every model of a grid to all rows, and keep the one with the most evidence.
@@ -152,7 +149,8 @@ class EvidenceSearch(GridSearchCV):
     def _warn_of_an_end(self) -> None:
         for name, best in self.best_params_.items():
             tried = [params[name] for params in self.cv_results_["params"] if name in params]
-            if name.rsplit("__", 1)[-1] in SIZES and min(tried) < best == max(tried):
+            # these have a next larger value: the search should end beyond the best
+            if name.rsplit("__", 1)[-1] in {"n_components", "order"} and min(tried) < best == max(tried):
                 warn(
                     f"the largest {name} of the grid, {best}, has the most evidence: try larger ones",
                     EvidenceWarning,

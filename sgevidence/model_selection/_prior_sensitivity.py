@@ -22,10 +22,6 @@ from ..exceptions import EvidenceWarning
 from ..tables import WIDTH, Table
 from ._candidates import last_step
 
-#: Effective draws from which a reweighted evidence is good enough: its error is then below a tenth of a nat.
-ENOUGH_DRAWS = 100.0
-#: Share of the effective draws that must be left.
-ENOUGH_LEFT = 0.25
 #: Parameters that are prior scales, and the power of the factor in each: variances are squares.
 SCALES = ("coef_scale", "intercept_scale", "noise_scale", "mean_scale")
 VARIANCES = ("noise_prior", "variance_prior")
@@ -122,7 +118,8 @@ def _reweighted(model: Any, prior: dict[str, Any]) -> ReweightedEvidence:
         log_evidence=float(model.log_evidence_ + top + np.log(mean)),
         log_evidence_std=float(np.hypot(model.log_evidence_std_, std)),
         ess=float(ess),
-        is_reliable=bool(ess >= max(ENOUGH_DRAWS, ENOUGH_LEFT * before)),
+        # the error of a hundred effective draws is below a tenth of a nat, if a quarter of them is left
+        is_reliable=bool(ess >= max(100.0, 0.25 * before)),
         weights=weights,
     )
 

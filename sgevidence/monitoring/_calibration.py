@@ -47,21 +47,25 @@ WIDTH = np.repeat(2.0 * np.sqrt(FORGETTING / (2.0 - FORGETTING))[:, None], 2, ax
 WIDTH[0] = LARGEST[0], 1.5 * LARGEST[1]
 
 MAX_PAIRED = 30  # columns whose products are formed, from the first: time and memory go as their square
-TINY = 1e-9  # sum of products that is rounding of zero
 
-#: Words of the warning for each group of stakes.
+#: Words of the warning, and advice, for each group of stakes.
 FINDINGS = {
-    "memory": "rows lie on the same side of their predictions as those before them",
-    "clusters": "rows far from their predictions come in clusters",
-    "tails": "too many rows are far from their predictions",
-    "columns": "columns depend on each other",
-}
-
-ADVICE = {
-    "memory": "Give differences, or residuals of a trend or a season, or another model",
-    "clusters": "Give another scale, such as logarithms, or another model",
-    "tails": "Give another scale, such as logarithms, or another model",
-    "columns": "Give one of the columns that go together, or combinations that do not (principal components)",
+    "memory": (
+        "rows lie on the same side of their predictions as those before them",
+        "differences, or residuals of a trend or a season, or another model",
+    ),
+    "clusters": (
+        "rows far from their predictions come in clusters",
+        "another scale, such as logarithms, or another model",
+    ),
+    "tails": (
+        "too many rows are far from their predictions",
+        "another scale, such as logarithms, or another model",
+    ),
+    "columns": (
+        "columns depend on each other",
+        "one of the columns that go together, or combinations that do not (principal components)",
+    ),
 }
 
 
@@ -132,7 +136,8 @@ class CalibrationTest:
         before = after - products
         self.products = after[:, -1]
         bound = np.abs(before).sum((2, 3)) * LARGEST[:, None] ** 2
-        return [(before * products).sum((2, 3)) / np.where(bound > TINY, bound, np.inf)]
+        # below, rounding of zero
+        return [(before * products).sum((2, 3)) / np.where(bound > 1e-9, bound, np.inf)]
 
 
 def scores(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -144,29 +149,18 @@ def scores(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 def doubt(finding: str, n_seen: int, model: object) -> str:
     """The warning, after so many rows."""
+    words, advice = FINDINGS[finding]
     return (
-        f"{n_seen} rows contradict the predictions of {type(model).__name__}: {FINDINGS[finding]}. No "
+        f"{n_seen} rows contradict the predictions of {type(model).__name__}: {words}. No "
         "segment that it knows has such rows, so some of the declared changes may be none, and "
-        "false_alarm_rate_ is nan. "
-        f"{ADVICE[finding]}"
+        f"false_alarm_rate_ is nan. Give {advice}"
     )
 
 
 def leaders(old: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The run that leads before each row: the median of the beginnings, which is known before the row comes.
+    """The run that leads before each row: the median of the beginnings, known before the row comes; (b,).
 
-    Parameters
-    ----------
-    old : ndarray of shape (R,)
-        Log weights of the runs before the block.
-    weight : ndarray of shape (b, R + b)
-        Posterior after each of its rows; runs are in the order of their beginnings.
-
-    Returns
-    -------
-    ndarray of shape (b,)
-        Array of int.
-    """
+    ``old`` are log weights (R,) before the block, ``weight`` (b, R + b) the posterior after each row."""
     before = np.zeros_like(weight)
     before[0, : len(old)] = np.exp(old - old.max(initial=-np.inf))
     before[1:] = weight[:-1]

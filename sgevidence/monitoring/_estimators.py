@@ -16,7 +16,7 @@ chunks: what it costs to learn a model anew is paid at once.
 **Place within a chunk.**  A few chunks of rows are stored.  When a change is declared, the rows around it
 are scored by the estimator that led before (which has not seen those after it) and by the new one, and their
 gains tell where it happened, or that nothing did (``_placing.py``); where the rows by themselves tell more
-than the two, their gains count (``_ratio.py``).  The new run is then fitted again to the rows after the
+than the two, their gains count (``_placing.py``).  The new run is then fitted again to the rows after the
 place, so that it has nothing of the old segment in it.
 """
 
@@ -31,16 +31,8 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from ..estimators import holds_rows, takes_units
 from ..units import MIN_ROWS as MIN_UNIT_ROWS
 from ._detection import Alarm, Detection, last_plausible, log_prior_odds_of_change
-from ._placing import place_weights, row_scores, stands_out
-from ._ratio import best_gains, joint_rows
+from ._placing import best_gains, joint_rows, place_weights, row_scores, stands_out
 from ._watch import Watched
-
-RECENT = 12  # chunks that "recent" means
-FEWEST = 3  # recent chunks before a chunk can be called poor
-POOR = 2.0  # standard deviations below the mean of the recent ones
-STORED = 8  # chunks of rows for finding the place
-GRACE = 2  # chunks that a run predicts before it may be dropped
-NEGLIGIBLE = math.log(1e-6)
 
 
 class Chunk(NamedTuple):
@@ -107,7 +99,7 @@ class ChunkWatch:
             return Watched.together([])
         self.held = []
         chunk, stored = Chunk(self.n_seen, X, y), self.stored
-        self.stored = [*stored, chunk][-STORED:]
+        self.stored = [*stored, chunk][-8:]  # chunks of rows for finding the place
         log_z = self._weigh(chunk)
         if log_z is None:
             self.held, self.stored = held, stored
@@ -142,7 +134,7 @@ class ChunkWatch:
             estimator = copy.deepcopy(run.estimator)
             log_p = self._absorb(estimator, chunk)
             log_weight = run.log_weight + c * math.log1p(-self.hazard) + log_p
-            scores = [*run.scores, log_p / c][-RECENT - 1 :]
+            scores = [*run.scores, log_p / c][-13:]  # of this chunk and twelve recent ones
             runs.append(_with(run, estimator=estimator, log_weight=log_weight, scores=scores))
         poor = leader is not None and _is_poor(runs[self.runs.index(leader)].scores)
         if leader is None or poor or chunk.first >= self.next_grid:
@@ -202,7 +194,7 @@ class ChunkWatch:
         runs = sorted(runs, key=lambda run: -run.log_weight)
         # what a change is measured against stays until one is declared
         old = next((run for run in runs if run.start <= self.alarm.boundary), runs[0])
-        alive = [run for run in runs if run.log_weight > NEGLIGIBLE or len(run.scores) < GRACE]
+        alive = [run for run in runs if run.log_weight > math.log(1e-6) or len(run.scores) < 2]
         kept = [run for run in alive if run is not old][: self.max_runs - 1]
         dropped = [run for run in runs if run is not old and not any(run is other for other in kept)]
         self.pruned += sum(math.exp(run.log_weight) for run in dropped)
@@ -281,11 +273,11 @@ def _with(run: EstimatorRun, **changes) -> EstimatorRun:
 def _is_poor(scores: list[float]) -> bool:
     """Is the last score worse than those before it let expect?"""
     *before, last = scores
-    if len(before) < FEWEST:
+    if len(before) < 3:  # recent chunks before a chunk can be called poor
         return False
     # the prediction error of the mean of few scores, too
     std = np.std(before, ddof=1) * math.sqrt(1.0 + 1.0 / len(before))
-    return bool(last < np.mean(before) - POOR * std)
+    return bool(last < np.mean(before) - 2.0 * std)
 
 
 def watches_by_estimator(model) -> bool:

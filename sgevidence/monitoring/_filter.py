@@ -33,11 +33,44 @@ Z       ``log_Z``          log normaliser since the beginning of the block
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from ._segment_model import BLOCK, SegmentModel
+BLOCK = 20  # rows between two prunings
+
+
+class SegmentModel(BaseEstimator):
+    """Base of the segment models; each brings ``allocate``, ``absorb`` and its ``overshoot``."""
+
+    needs_y = False
+    is_density = True  # of the rows of X
+    max_block = BLOCK  # rows that are absorbed together
+    warm_up: Any = 0  # rows that are held until units are measured from them
+    overshoot: Any  # false alarms as a fraction of the bound, measured: see docs/monitoring.md
+
+    def allocate(self, capacity: int, n_features: int):
+        """Room for some runs: a named tuple of arrays with the run's slot in front."""
+        raise NotImplementedError
+
+    def check(self, X: np.ndarray, first: int) -> None:
+        """Refuse rows that cannot come, with the values that can; ``first`` is the first row's number."""
+
+    def settle(self, runs, X: np.ndarray, y: np.ndarray | None = None) -> None:
+        """Find units from the first rows, where ``warm_up`` asks for some; the runs change in place."""
+        raise TypeError(f"{type(self).__name__} has no units to find")
+
+    def absorb(self, runs, R: int, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
+        """Runs 0 … R − 1 learn b rows in place, and run R + i begins with row i.
+
+        Returns log p of row i given the rows before it, nats, in [i, :R + i + 1] of an array (b, R + b)."""
+        raise NotImplementedError
+
+    def overshoot_of(self, runs, weight: np.ndarray) -> float:
+        """``overshoot`` for rows like those of the present segment, by the posterior (R,) of the runs."""
+        return self.overshoot
+
 
 FARTHEST = 1e150  # of a row, and in units of a run: squares have to be numbers
 NEGLIGIBLE = math.log(1e-12)  # a run less probable than this is dropped even where there is room
@@ -101,13 +134,7 @@ class RunFilter:
         return min(BLOCK - self.n_seen % BLOCK, self.model.max_block)
 
     def absorb(self, X: np.ndarray, y: np.ndarray | None) -> Block:
-        """Learn at most :meth:`room` rows.
-
-        Raises
-        ------
-        ValueError
-            If a row has no density in floating point; then the runs are spoilt.
-        """
+        """Learn at most :meth:`room` rows; a ValueError about a row without a density spoils the runs."""
         b, R = len(X), self.count
         if hasattr(self.runs, "log_weight"):  # of a model whose runs look at each other
             self.runs.log_weight[:R] = self.log_weight[:R]

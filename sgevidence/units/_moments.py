@@ -14,8 +14,6 @@ from ..history import Rows
 
 #: Rows in a block, and rows that say where columns are about.
 BLOCK_ROWS, REFERENCE_ROWS = 8192, 1000
-#: Binary digits of the units.
-BITS = 32
 #: Reference units within which mean and standard deviation must lie for sums to have their digits.
 MAX_REFERENCE_ERROR = 1e3
 
@@ -142,6 +140,6 @@ def _moments(sums: Sums, x0: np.ndarray, s0: np.ndarray, centred: bool) -> tuple
 
 def rounded(x: np.ndarray, sd: np.ndarray) -> np.ndarray:
     """To a part of 2³² of the power of two below the standard deviation; nothing where there is none."""
-    exponent = np.frexp(sd)[1] - BITS
+    exponent = np.frexp(sd)[1] - 32  # binary digits of the units
     whole = np.round(np.ldexp(x, -exponent))
     return np.where((sd > 0) & np.isfinite(whole), np.ldexp(whole, exponent), x)

@@ -6,7 +6,7 @@ from mutants import broken
 from test_monitoring_copula import series
 
 from sgevidence import EvidenceMonitor
-from sgevidence.monitoring._overshoot import OTHER, PLAIN, overshoot_of_members
+from sgevidence.monitoring._series import OTHER, PLAIN, overshoot_of_members
 from sgevidence.monitoring._tails import TAILS
 
 BOUND = (1 / 250) * (1 - 0.9) / 0.9
