@@ -15,8 +15,8 @@ from ._warp import Half, bridged
 
 #: Variance between chains up to which short ones agree, in units of what their autocorrelation explains.
 MAX_EXCESS = 3.0
-#: Effective draws of the quantity that mixes worst, of all chains and per chain, for a believable error bar.
-MIN_EFFECTIVE, MIN_EFFECTIVE_PER_CHAIN = 100.0, 5.0
+#: Effective draws of the quantity that mixes worst for a believable error bar, of all chains; per chain five.
+MIN_EFFECTIVE = 100.0
 #: Standard errors by which two estimates may differ that ought to agree.
 MAX_STD_APART = 5.0
 
@@ -154,7 +154,7 @@ def _chain_doubts(found: list[Mixing], names: list[str], shape: tuple[int, int])
             f"the {C * T} draws are worth {n:.0f} independent draws of {names[slow]}, too few for the error "
             "bar to be believed: run longer chains"
         )
-    elif n < MIN_EFFECTIVE_PER_CHAIN * C:
+    elif n < 5.0 * C:
         out.append(
             f"each chain of {T} draws is worth {n / C:.1f} independent draws of {names[slow]}, so its "
             "autocorrelation is not known: run longer chains"

@@ -10,7 +10,7 @@ from .._compat import fit_context
 from ..rows import at_once, check_count, generator
 from ._base import EvidenceEstimator
 from ._lazy import by_parts
-from ._stream import learns_online
+from ._transaction import learns_online
 
 
 class DensityEstimator(DensityMixin, EvidenceEstimator):

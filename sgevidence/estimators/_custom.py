@@ -17,7 +17,7 @@ from ._custom_prior import RowsOrNone, custom_model, dictionary_in_place
 from ._documentation import documented
 from ._lazy import by_parts
 from ._prior_conflict import outside_of_draws, range_of_draws
-from ._stream import learns_online
+from ._transaction import learns_online
 
 
 def _has_mean(estimator: Any) -> bool:

@@ -81,8 +81,8 @@ class WatchedFunctions(ConditionalEstimator):
                 )
 
 
-#: Evaluations by annealing for √d, and share of them that have gradients.
-ANNEALED, GRADIENT_SHARE = 7e4, 0.3
+#: Share of the evaluations by annealing that have gradients.
+GRADIENT_SHARE = 0.3
 #: Seconds from which a fit that nobody has limited is announced.
 LONG = 600.0
 
@@ -145,7 +145,7 @@ def price(model: CustomModel, estimator: Any, seconds_per_call: float) -> Price 
             (1_300, 8_000, 22_000)[d - 1], seconds_per_call, "boxes; ten times as many if they do not answer"
         )
     per_gradient = 1 + 2 * d if model.gradient == "numerical" else 1
-    n = ANNEALED * d**0.5 * (1 - GRADIENT_SHARE + GRADIENT_SHARE * per_gradient)
+    n = 7e4 * d**0.5 * (1 - GRADIENT_SHARE + GRADIENT_SHARE * per_gradient)  # evaluations by annealing
     return Price(n, seconds_per_call, f"annealing {d} parameters; hard posteriors take ten times as many")
 
 

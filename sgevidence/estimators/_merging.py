@@ -16,7 +16,7 @@ from ..units import Units, UnitWatch
 from ._base import EvidenceEstimator
 from ._conditional import DensityEstimator
 from ._series import SeriesEstimator
-from ._stream import Stream
+from ._transaction import Stream
 
 
 def merge(first: Any, *others: Any) -> Any:

@@ -35,12 +35,10 @@ from ..models import CustomModel, FullMixtureModel, GaussianMixture, LinearModel
 CONFLICT = "prior and data contradict each other: "
 #: Probability of a warning where the prior is true, for all parameters together.
 ALPHA = 1e-3
-#: Ratios of the prior's spread of the linear predictor to that of y outside of which units must differ.
-TOO_NARROW, TOO_WIDE = 0.05, 20.0
 #: Rows of a call from which their spread is looked at, and of which a line is drawn.
 LEAST_ROWS, MOST_ROWS = 20, 10_000
-#: Draws of a user's prior, and by how much of their range the posterior mean must lie outside.
-DRAWS, MARGIN = 2000, 0.1
+#: Draws of a user's prior.
+DRAWS = 2000
 
 
 def prior_conflict(
@@ -177,14 +175,15 @@ def _of_spread(model: Any, rows: Rows) -> Found:
     if not spread > 0:
         return None
     reach = model.coef_scale * float(np.linalg.norm(np.ptp(X, axis=0))) / 2 / spread
-    if 0 < reach < TOO_NARROW:
+    if 0 < reach < 0.05:
         return (
             f"with coef_scale = {model.coef_scale:.3g} all columns together move the linear predictor by "
             f"{reach:.1g} of what y asks for",
             "raise coef_scale",
         )
     width = model.coef_scale * max(float(np.std(x)) for x in X.T) / spread  # a copy of one column at a time
-    if width <= TOO_WIDE:
+    # ratios of the prior's spread of the linear predictor to that of y outside of which units must differ
+    if width <= 20.0:
         return None
     return (
         f"with coef_scale = {model.coef_scale:.3g} one column moves the linear predictor by "
@@ -248,7 +247,7 @@ def range_of_draws(model: CustomModel, rng: np.random.Generator) -> tuple[np.nda
     """Ends of draws of a user's prior, and some more, (d,) each."""
     draws = np.asarray(model.sample_prior(rng, DRAWS), dtype=float)
     low, high = draws.min(axis=0), draws.max(axis=0)
-    return low - MARGIN * (high - low), high + MARGIN * (high - low)
+    return low - 0.1 * (high - low), high + 0.1 * (high - low)
 
 
 def outside_of_draws(ends: tuple[np.ndarray, np.ndarray], theta: np.ndarray, W: np.ndarray) -> str | None:

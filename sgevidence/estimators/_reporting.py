@@ -11,8 +11,8 @@ from ..particles import log_sum_exp, spread
 from ..samplers import EvidenceResult, diagnostics, evidence_path
 from ._documentation import described
 from ._standardising import Drawn, Learnt, Standardising
-from ._stream import Stream
 from ._summary import DIMENSIONS, ParameterTable, parameter_table
+from ._transaction import Stream
 
 
 class PosteriorReports(Standardising):

@@ -84,16 +84,14 @@ def calibration(rows: RowsAndTheta) -> float:
 
 MEAN = Statistic("mean", lambda rows: float(rows.y.mean()))
 VARIANCE = Statistic("variance", lambda rows: float(rows.y.var()))
-SKEWNESS = Statistic("skewness", lambda rows: skewness(rows.y))
-ZEROS = Statistic("zeros", lambda rows: float(np.mean(rows.y == 0)))
 MINIMUM = Statistic("minimum", lambda rows: float(rows.y.min()))
 MAXIMUM = Statistic("maximum", lambda rows: float(rows.y.max()))
 DISPERSION = Statistic("dispersion", dispersion, True)
 AUTOCORRELATION = Statistic("autocorrelation", autocorrelation, True)
 CALIBRATION = Statistic("calibration", calibration, True)
 
-OF_NUMBERS = [MEAN, VARIANCE, SKEWNESS, MINIMUM, MAXIMUM]
-OF_COUNTS = [MEAN, VARIANCE, ZEROS, MINIMUM, MAXIMUM]
+OF_NUMBERS = [MEAN, VARIANCE, Statistic("skewness", lambda rows: skewness(rows.y)), MINIMUM, MAXIMUM]
+OF_COUNTS = [MEAN, VARIANCE, Statistic("zeros", lambda rows: float(np.mean(rows.y == 0))), MINIMUM, MAXIMUM]
 
 
 def of_values(y: np.ndarray) -> list[Statistic]:

@@ -37,8 +37,6 @@ KNOWN = WithKnown._fields[1:]
 
 #: Rows that a checksum copies at a time: a megabyte of ten columns.
 FINGERPRINT_ROWS = 10_000
-#: Rows whose weights may sum to one by chance, fewer than that; distance of a sum from one that is rounding.
-MIN_NORMALISED_ROWS, NORMALISED = 10, 1e-9
 
 
 def refuse_unreadable(*, takes_missing: bool = False, by_name: bool = False, **arrays: Any) -> None:
@@ -109,7 +107,8 @@ def refuse_extreme(**arrays: np.ndarray | None) -> None:
 
 def looks_normalised(n_rows: int, total_weight: float) -> str | None:
     """A sentence on weights of so many rows that count as one row together; None of others."""
-    if n_rows < MIN_NORMALISED_ROWS or abs(total_weight - 1.0) > NORMALISED:
+    # fewer weights may sum to one by chance
+    if n_rows < 10 or abs(total_weight - 1.0) > 1e-9:  # a distance that is rounding
         return None
     return (
         f"the weights of {n_rows} rows sum to 1, so that all of them count as one row: a weight says how "

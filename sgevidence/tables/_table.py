@@ -12,8 +12,6 @@ import numpy as np
 WIDTH = 80
 #: Standard deviation, as a share of a number, that is rounding.
 ROUNDING = 1e-12
-#: Decimals, and digits before the point, that are written out; beyond, numbers have an exponent.
-MOST_DECIMALS, MOST_DIGITS = 6, 7
 
 
 class Table:
@@ -150,7 +148,7 @@ def to_digits(value: float, sd: float) -> str:
         return f"{value:.6g}"
     # two significant digits of a standard deviation; the other numbers of its row end at the same decimal
     decimals = 1 - int(np.floor(np.log10(sd)))
-    if decimals <= MOST_DECIMALS and abs(value) < 10.0**MOST_DIGITS:
+    if decimals <= 6 and abs(value) < 10.0**7:  # beyond, numbers have an exponent
         return f"{round(value, max(decimals, 0)) + 0.0:.{max(decimals, 0)}f}"  # no −0
     before = int(np.floor(np.log10(abs(value)))) if value else 0
     return f"{value:.{min(max(before + decimals, 1), 15)}e}"
