@@ -22,7 +22,7 @@ MOST_ELSEWHERE = 0.5
 MIN_DRAWS = 20
 
 #: Draws per call of the log density: a model that holds (draws, rows) in memory stays small.
-BLOCK = 1000
+DRAWS_PER_CALL = 1000
 
 LogDensity = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M,)
 
@@ -111,8 +111,8 @@ def evaluate(log_density: LogDensity, theta: np.ndarray) -> np.ndarray:
     """log p at θ (…, d) → (…,), in blocks of copies, so that no buffer is shared with the user's function."""
     points = theta.reshape(-1, theta.shape[-1])
     out = np.empty(len(points))
-    for start in range(0, len(points), BLOCK):
-        block = points[start : start + BLOCK].copy()
+    for start in range(0, len(points), DRAWS_PER_CALL):
+        block = points[start : start + DRAWS_PER_CALL].copy()
         M, d = block.shape
         given = log_density(block)
         refuse_unreadable(log_density=given)

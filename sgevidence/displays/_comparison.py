@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..model_selection import compare
-from ._style import COLORS, FAR, GREY, is_thin, name_right, named_rows, number
+from ._style import COLORS, GREY, OUT_OF_RACE_NATS, is_thin, name_right, named_rows, number
 
 
 class ComparisonDisplay:
@@ -90,7 +90,7 @@ class ComparisonDisplay:
         ax = named_rows(self, ax, names, each=0.4, wide=True)
         rows, difference = np.arange(len(names)), np.asarray(self.table["difference"])
         bars = n_std * np.asarray(self.table["difference_std"])
-        near = difference >= -FAR
+        near = difference >= -OUT_OF_RACE_NATS
         style: dict[str, Any] = dict(color=COLORS[0], markersize=6, capsize=3, elinewidth=1.4)
         ax.errorbar(difference[near], rows[near], xerr=bars[near], fmt="o", **style)
         self._draw_far(ax, rows[~near], difference[~near])

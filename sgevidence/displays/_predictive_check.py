@@ -9,7 +9,7 @@ from ..tables import to_digits
 from ._style import COLORS, GREY, MARKERS, intervals, name_right, named_rows
 
 #: Widths of a statistic's replicates beyond which the observed value is an arrow.
-FAR = 6.0
+MAX_SPREADS = 6.0
 
 
 class PredictiveCheckDisplay:
@@ -113,8 +113,10 @@ class PredictiveCheckDisplay:
         observed = (check.table["observed"] - middle) / width
         for k, x in enumerate(observed):
             color = COLORS[1] if names[k] in check.misfits else COLORS[0]
-            marker = MARKERS[0] if abs(x) <= FAR else "><"[int(x < 0)]
-            ax.plot(np.clip(x, -FAR, FAR), rows[k], marker, color=color, markersize=7, zorder=3)
+            marker = MARKERS[0] if abs(x) <= MAX_SPREADS else "><"[int(x < 0)]
+            ax.plot(
+                np.clip(x, -MAX_SPREADS, MAX_SPREADS), rows[k], marker, color=color, markersize=7, zorder=3
+            )
         values = zip(check.table["observed"], width / 2)
         name_right(ax, [to_digits(value, spread) for value, spread in values], "observed")
         ax.set_xlabel("observed minus replicated (half of the replicates' 90 % interval)")

@@ -21,7 +21,7 @@ GREY = "0.45"
 #: Bands must not hide each other.
 BAND = dict(alpha=0.2, linewidth=0)
 #: Nats beyond which a model is out of the race, and only its number is of interest: one in 5 · 10⁸.
-FAR = 20.0
+OUT_OF_RACE_NATS = 20.0
 
 
 def pyplot(display: object) -> Any:

@@ -34,11 +34,11 @@ from ..models import CustomModel, FullMixtureModel, GaussianMixture, LinearModel
 #: How each warning begins: one is enough in a stream.
 CONFLICT = "prior and data contradict each other: "
 #: Probability of a warning where the prior is true, for all parameters together.
-ALPHA = 1e-3
+FALSE_CONFLICTS = 1e-3
 #: Rows of a call from which their spread is looked at, and of which a line is drawn.
 LEAST_ROWS, MOST_ROWS = 20, 10_000
 #: Draws of a user's prior.
-DRAWS = 2000
+USER_DRAWS = 2000
 
 
 def prior_conflict(
@@ -87,7 +87,7 @@ ON_A_PLANE = (
 
 def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> Found:
     """Coefficients, intercepts and σ."""
-    level = ALPHA / (2 * model.n_params)
+    level = FALSE_CONFLICTS / (2 * model.n_params)
     for name, scale in (("coef", model.coef_scale), ("intercept", model.intercept_scale)):
         if name not in named or not named[name][0].size:
             continue
@@ -129,7 +129,7 @@ def _of_offsets(model: Any, rows: Rows) -> Found:
     intercept = y.mean() - ratio @ coef
     var = noise * (1 / len(y) + ratio @ np.linalg.pinv(Z.T @ Z) @ ratio)
     z = abs(intercept) / np.sqrt(model.intercept_scale**2 + var)
-    if not z > -ndtri(ALPHA / 2):
+    if not z > -ndtri(FALSE_CONFLICTS / 2):
         return None
     j = int(np.flatnonzero(varies)[np.argmax(np.abs(ratio))]) if varies.any() else 0
     return (
@@ -200,7 +200,7 @@ def _of_mixture(model: GaussianMixture, named: dict[str, np.ndarray], W: np.ndar
     second = W @ np.sum(weights * (variances + (means - m) ** 2), axis=1)
     s = np.sqrt(second)
     p, (b, c) = len(m), model.variance_prior
-    if chdtrc(p, np.sum((m / (model.mean_scale * s)) ** 2)) < ALPHA / 4:
+    if chdtrc(p, np.sum((m / (model.mean_scale * s)) ** 2)) < FALSE_CONFLICTS / 4:
         j = int(np.argmax(np.abs(m) / s))
         return (
             f"column {j} has its mean {abs(m[j]) / s[j]:.0f} standard deviations from zero, where the prior "
@@ -210,7 +210,7 @@ def _of_mixture(model: GaussianMixture, named: dict[str, np.ndarray], W: np.ndar
     # σ² ~ InvGamma(b, c) is below s² where all components are narrow, and s² at most some σ² + μ²
     tail = np.minimum(gammaincc(b, c / s**2), gammainc(b, c * (1 + model.mean_scale**2) / s**2))
     tail = np.clip(2 * tail, 1e-300, 1.0)
-    if chdtrc(2 * p, -2 * np.sum(np.log(tail))) > ALPHA / 4:  # Fisher's combination
+    if chdtrc(2 * p, -2 * np.sum(np.log(tail))) > FALSE_CONFLICTS / 4:  # Fisher's combination
         return None
     j = int(np.argmin(tail))
     return (
@@ -231,7 +231,7 @@ def _of_thin_directions(model: GaussianMixture, theta: np.ndarray, W: np.ndarray
     Sigma = np.tensordot(W, model.parameters(model.canonicalize(theta))["covariances"], axes=1)  # (K, p, p)
     thinnest = np.linalg.eigvalsh(Sigma)[:, 0]
     k = int(np.argmin(thinnest))
-    if chdtrc(p * (2 * b + p - 1), 2 * beta / thinnest[k]) > ALPHA / (4 * len(thinnest)):
+    if chdtrc(p * (2 * b + p - 1), 2 * beta / thinnest[k]) > FALSE_CONFLICTS / (4 * len(thinnest)):
         return None
     direction = np.linalg.eigh(Sigma[k])[1][:, 0]
     i, j = np.sort(np.argsort(-np.abs(direction))[:2])
@@ -245,7 +245,7 @@ def _of_thin_directions(model: GaussianMixture, theta: np.ndarray, W: np.ndarray
 
 def range_of_draws(model: CustomModel, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Ends of draws of a user's prior, and some more, (d,) each."""
-    draws = np.asarray(model.sample_prior(rng, DRAWS), dtype=float)
+    draws = np.asarray(model.sample_prior(rng, USER_DRAWS), dtype=float)
     low, high = draws.min(axis=0), draws.max(axis=0)
     return low - 0.1 * (high - low), high + 0.1 * (high - low)
 
@@ -259,6 +259,6 @@ def outside_of_draws(ends: tuple[np.ndarray, np.ndarray], theta: np.ndarray, W: 
         return None
     j = int(beyond[0])
     return (
-        f"{CONFLICT}theta[:, {j}] has the posterior mean {mean[j]:.3g}, and {DRAWS} draws of the prior end "
-        f"at {ends[0][j]:.3g} and {ends[1][j]:.3g}; state another prior, or the data in another unit"
+        f"{CONFLICT}theta[:, {j}] has the posterior mean {mean[j]:.3g}, and {USER_DRAWS} draws of the prior "
+        f"end at {ends[0][j]:.3g} and {ends[1][j]:.3g}; state another prior, or the data in another unit"
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..tables import ROUNDING, Table, to_digits, with_errors
+from ..tables import ROUNDING_SHARE, Table, to_digits, with_errors
 
 #: Axes of the named parameters, without the draws.  A regression has the last of them only; covariances have
 #: the first of them, as many as their kind.
@@ -55,7 +55,7 @@ class ParameterTable(Table):
     def _printed(self) -> Table:
         """Numbers of a row to the same decimal, by its standard deviation."""
         scaled = [name for name in self.columns if name == "mean" or name == "sd" or name.endswith("%")]
-        stds = np.where(self["sd"] > ROUNDING * np.abs(self["mean"]), self["sd"], 0.0)
+        stds = np.where(self["sd"] > ROUNDING_SHARE * np.abs(self["mean"]), self["sd"], 0.0)
         values = {name: self[name] for name in self.columns} | {"sd": stds}
         cells = {
             name: [to_digits(v, sd) if name in scaled else plain(name, v) for v, sd in zip(column, stds)]

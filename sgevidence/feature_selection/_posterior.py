@@ -22,7 +22,7 @@ ENUMERATED = 20
 #: Subsets whose evidence is computed anew with many digits at most, from 10⁻⁷ nats of rounding on.
 RECOMPUTED = 60
 #: Nats of rounding, averaged over subsets, that are not said; of one subset, one nat.
-UNSAID = 1e-3
+UNSAID_ROUNDING = 1e-3
 #: Subsets of the average at least; at most 2000, or until 10⁻¹⁰ of their probability is left out.
 LISTED = 100
 
@@ -162,14 +162,14 @@ def _doubts(lost: np.ndarray, in_double: np.ndarray, probability: np.ndarray, se
     """Doubts that the user should know."""
     doubts = []
     unknown = int(np.sum(lost > 1.0))
-    if unknown or np.sum(probability * np.expm1(np.minimum(lost, 50.0))) > UNSAID:
+    if unknown or np.sum(probability * np.expm1(np.minimum(lost, 50.0))) > UNSAID_ROUNDING:
         doubts.append(
             f"rounding leaves the evidence of {max(unknown, 1)} subsets open: some columns are linear "
             "combinations of others, or y of columns, to more digits than a floating-point number has; drop "
             "such columns, or scale them"
         )
     # nats of rounding in double precision from which on the posterior of the coefficients is rough
-    elif np.sum(probability[in_double > 0.01]) > UNSAID:
+    elif np.sum(probability[in_double > 0.01]) > UNSAID_ROUNDING:
         doubts.append(
             "y is nearly a linear combination of columns, or columns of others: coef_, noise_std_, predict "
             "are in double precision and rough, while evidences and probabilities have more digits"

@@ -42,7 +42,7 @@ class SubsetTable(Subsets, Table):  # type: ignore[misc]
 
 
 #: Draws that the posterior means of all columns are taken from, to a tenth of their standard deviations.
-DRAWS = 100
+N_MEAN_DRAWS = 100
 #: Why an answer with the g-prior says nothing.
 CONSTANT = "y is constant: no column explains any of it, and Bayes factors against the null model say nothing"
 
@@ -200,8 +200,8 @@ class SubsetReports(Standardising):
             return CONSTANT if n * square == mean**2 * self._settings["fit_intercept"] else None
         y_size = float(square / n) ** 0.5
         with np.errstate(all="ignore"):
-            theta = self._model.posterior(self._sums).sample(generator(0), DRAWS)
-        W = np.full(DRAWS, 1 / DRAWS)
+            theta = self._model.posterior(self._sums).sample(generator(0), N_MEAN_DRAWS)
+        W = np.full(N_MEAN_DRAWS, 1 / N_MEAN_DRAWS)
         return prior_conflict(self._model, theta, W, None, self._units is not None, y_size)
 
     def _average(self, name: str) -> Average:

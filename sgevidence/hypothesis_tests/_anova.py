@@ -15,7 +15,7 @@ from ..effects import GROUP_SCALE, JZSPosterior, LevelSums, RelativeLayout, cont
 from ..history import Rows
 from ..models import rscale_of
 from ..tables import Table, with_errors
-from ._result import ROUNDING, array_of, ratio
+from ._result import EQUAL_WITHIN, array_of, ratio
 
 #: Share of the squares of y that is rounding.
 SMALLEST = 1e-12
@@ -110,7 +110,7 @@ def anova(
     r = rscale_of("anova", rscale)
     who = None if subjects is None else _levels("subjects", subjects, len(y))
     z = y - y.mean() if len(y) else y
-    if z @ z <= len(y) * (ROUNDING * np.abs(y).max(initial=0.0)) ** 2:
+    if z @ z <= len(y) * (EQUAL_WITHIN * np.abs(y).max(initial=0.0)) ** 2:
         raise ValueError("y is constant: there is nothing to explain")
     names = list(terms)
     models = [[name] for name in names] + ([names] if len(names) == 2 else [])

@@ -15,7 +15,7 @@ from scipy.special import betaln, hyp2f1
 
 from ..models import rscale_of
 from ._proportion import log_integral
-from ._result import ROUNDING, BayesFactorResult, array_of
+from ._result import EQUAL_WITHIN, BayesFactorResult, array_of
 
 #: |z| beyond which nothing is left: 1 − ρ² is 10⁻⁵¹ there.
 FURTHEST = 60.0
@@ -90,7 +90,7 @@ class Correlation:
             return log_prior + (n - 1) / 2 * log_unexplained - (n - 1.5) * np.log1p(-rho * r) + log_F
 
         value, error = log_integral(log_joint, -FURTHEST, FURTHEST)
-        rounding = n * float(ROUNDING) / (1 - abs(r))
+        rounding = n * float(EQUAL_WITHIN) / (1 - abs(r))
         return float(value - np.log(hyp2f1(0.5, 0.5, n - 0.5, 0.5))), error + rounding
 
 
@@ -144,8 +144,8 @@ def _checked(test: Correlation) -> Correlation:
     if n < 3:
         raise ValueError(f"x and y must have at least three pairs, got {n}")
     for name, square, most in zip("xy", np.diag(products), largest):
-        if square <= n * (ROUNDING * most) ** 2:
+        if square <= n * (EQUAL_WITHIN * most) ** 2:
             raise ValueError(f"{name} is constant, and has no correlation")
-    if 1 - abs(test.r) < ROUNDING:
+    if 1 - abs(test.r) < EQUAL_WITHIN:
         raise ValueError("y is a linear function of x: there is no chance to test it against")
     return test

@@ -10,10 +10,10 @@ from sklearn.utils import check_array
 
 from ..model_selection import in_words
 from ..rows import cells_named, refuse_extreme, refuse_unreadable
-from ..tables import WIDTH, with_errors
+from ..tables import LINE_WIDTH, with_errors
 
 #: Rounding errors, in units of the largest number, within which numbers are all equal.
-ROUNDING = 4 * float(np.finfo(float).eps)
+EQUAL_WITHIN = 4 * float(np.finfo(float).eps)
 #: Shapes in words, by the number of axes.
 SHAPES = ("one number", "one-dimensional", "two-dimensional")
 
@@ -163,7 +163,7 @@ class BayesFactorResult:
                 fill(
                     f"The data are {ratio(abs(value))} times as probable if {first} as if {second}: "
                     f"{_strength(value)}.",
-                    WIDTH,
+                    LINE_WIDTH,
                 ),
             ]
         )

@@ -9,7 +9,7 @@ from textwrap import wrap
 import numpy as np
 
 from ..estimators import percent
-from ..tables import WIDTH, Table, to_digits
+from ..tables import LINE_WIDTH, Table, to_digits
 from ._discrepancies import AUTOCORRELATION
 
 #: Most probability that some statistic of a true model is doubted, shared by the statistics of a check.
@@ -97,7 +97,7 @@ class PredictiveCheck:
         return Table(cells, self.table.index)
 
     def __repr__(self) -> str:
-        return "\n".join([self._printed().to_string(), *wrap(self.doubt or "", WIDTH)])
+        return "\n".join([self._printed().to_string(), *wrap(self.doubt or "", LINE_WIDTH)])
 
     def _repr_html_(self) -> str:
         return self._printed()._repr_html_() + (f"<p>{escape(self.doubt)}</p>" if self.doubt else "")

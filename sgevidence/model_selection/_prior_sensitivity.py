@@ -19,7 +19,7 @@ from sklearn.base import clone
 from .._compat import Interval, validate_params
 from ..estimators import CONFLICT, EvidenceEstimator
 from ..exceptions import EvidenceWarning
-from ..tables import WIDTH, Table
+from ..tables import LINE_WIDTH, Table
 from ._candidates import last_step
 
 #: Parameters that are prior scales, and the power of the factor in each: variances are squares.
@@ -156,7 +156,7 @@ class SensitivityTable(Table):
         for name in self.columns[len(EVIDENCE) :]:
             more = shown | {name: [f"{value:.3g}" for value in self[name]]}
             lines = Table(more, self.index).to_string().splitlines()
-            if len(lines) > len(self) + 1 or max(map(len, lines)) > WIDTH:
+            if len(lines) > len(self) + 1 or max(map(len, lines)) > LINE_WIDTH:
                 break
             shown = more
         return Table(shown, self.index).to_string()

@@ -54,7 +54,7 @@ class LogBayesFactor(NamedTuple):
 
 
 #: Draws of the evidences: the 5 % quantile is then known to 0.2 percentage points of its level.
-N_DRAWS = 10_000
+N_EVIDENCE_DRAWS = 10_000
 
 
 def log_model_prior(model_prior: ArrayLike | Mapping[str, float] | None, names: Sequence[str]) -> np.ndarray:
@@ -130,7 +130,7 @@ def probability_interval(
     if np.any(np.isnan(std)):
         return np.full((2, len(log_Z)), np.nan)
     log_joint = log_Z if log_prior is None else log_Z + np.asarray(log_prior, dtype=float)
-    noise = np.random.default_rng(0).standard_normal((N_DRAWS, len(log_Z)))
+    noise = np.random.default_rng(0).standard_normal((N_EVIDENCE_DRAWS, len(log_Z)))
     draws = probabilities(log_joint + (std * noise if covariance is None else noise @ _root(covariance)))
     return np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
 

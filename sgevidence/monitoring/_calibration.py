@@ -37,14 +37,14 @@ import numpy as np
 
 #: Probability that predictions which are right are ever called into question.  At 0.01 changes of the mean
 #: every hundred rows, which are predicted badly while they are new, came near (3.7 nats of 4.6).
-ALPHA = 0.001
+MAX_FALSE_DOUBTS = 0.001
 SHARES = np.array([0.1, 0.3, 0.9])  # λ: shares of the capital at stake
 FORGETTING = np.array([1.0, 0.1, 0.03])  # share of a row in the mean of recent rows; 1 is the row before
 LARGEST = np.sqrt([3.0, 5.0])  # of |g₁| and |g₂|
 #: By which means of recent rows are divided, and then cut at 1: the largest |g₁| and |g₂ − usual| of one row,
 #: two standard deviations of the other means.
-WIDTH = np.repeat(2.0 * np.sqrt(FORGETTING / (2.0 - FORGETTING))[:, None], 2, axis=1)
-WIDTH[0] = LARGEST[0], 1.5 * LARGEST[1]
+RECENT_WIDTHS = np.repeat(2.0 * np.sqrt(FORGETTING / (2.0 - FORGETTING))[:, None], 2, axis=1)
+RECENT_WIDTHS[0] = LARGEST[0], 1.5 * LARGEST[1]
 
 MAX_PAIRED = 30  # columns whose products are formed, from the first: time and memory go as their square
 
@@ -103,7 +103,7 @@ class CalibrationTest:
         stakes = np.concatenate([*self._of_time(g), *self._of_columns(g[:, :, :MAX_PAIRED])])  # (9, b)
         log_capital = self.log_capital[..., None] + np.log1p(SHARES[:, None] * stakes[:, None]).cumsum(axis=2)
         log_e = np.logaddexp.reduce(log_capital, axis=(0, 1)) - math.log(self.log_capital.size)
-        passed = np.flatnonzero(log_e > -math.log(ALPHA))
+        passed = np.flatnonzero(log_e > -math.log(MAX_FALSE_DOUBTS))
         if self.finding is None and len(passed):
             largest = int(log_capital[..., passed[0]].max(axis=1).argmax())
             groups = np.repeat(list(FINDINGS), [len(FORGETTING), len(FORGETTING), 1, 2])
@@ -123,8 +123,8 @@ class CalibrationTest:
         usual = (total - g[1]) / np.maximum(seen, 1)
         self.usual = total[-1] / (seen[-1] + 1)
         level, far = g / LARGEST[:, None, None]
-        memory = np.clip(recent[:, 0] / WIDTH[:, 0, None, None], -1.0, 1.0)
-        clusters = np.clip((recent[:, 1] - usual) / WIDTH[:, 1, None, None], -1.0, 1.0)
+        memory = np.clip(recent[:, 0] / RECENT_WIDTHS[:, 0, None, None], -1.0, 1.0)
+        clusters = np.clip((recent[:, 1] - usual) / RECENT_WIDTHS[:, 1, None, None], -1.0, 1.0)
         return [(memory * level).mean(2), (clusters * far).mean(2), far.mean(1)[None]]
 
     def _of_columns(self, g: np.ndarray) -> list[np.ndarray]:

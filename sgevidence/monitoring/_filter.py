@@ -10,7 +10,7 @@ A *run* began at row s and has seen the rows since.  With a hazard h per row,
 normalised after each row: w is the posterior of the row at which the present segment began, and the
 product of the normalisers is the evidence of the whole segmented model, summed over all segmentations.
 
-Memory is bounded.  After every ``BLOCK`` rows, counted over the stream and not over a chunk, only the
+Memory is bounded.  After every ``PRUNED_ROWS`` rows, counted over the stream and not over a chunk, only the
 most probable runs are kept.  The weight of the others is lost and *not* shared out: the evidence can
 only be too low.  Under the model's own predictive the weight that a run will have is a martingale, so
 the sum of the weights lost bounds the expected error of the posterior.
@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator
 
-BLOCK = 20  # rows between two prunings
+PRUNED_ROWS = 20  # rows between two prunings
 
 
 class SegmentModel(BaseEstimator):
@@ -46,7 +46,7 @@ class SegmentModel(BaseEstimator):
 
     needs_y = False
     is_density = True  # of the rows of X
-    max_block = BLOCK  # rows that are absorbed together
+    max_block = PRUNED_ROWS  # rows that are absorbed together
     warm_up: Any = 0  # rows that are held until units are measured from them
     overshoot: Any  # false alarms as a fraction of the bound, measured: see docs/monitoring.md
 
@@ -121,9 +121,9 @@ class RunFilter:
 
     def __init__(self, model: SegmentModel, hazard: float, max_runs: int, n_features: int) -> None:
         self.model, self.hazard, self.max_runs = model, hazard, max_runs
-        self.runs = model.allocate(max_runs + BLOCK, n_features)
-        self.start = np.zeros(max_runs + BLOCK, dtype=np.int64)
-        self.log_weight = np.full(max_runs + BLOCK, -np.inf)
+        self.runs = model.allocate(max_runs + PRUNED_ROWS, n_features)
+        self.start = np.zeros(max_runs + PRUNED_ROWS, dtype=np.int64)
+        self.log_weight = np.full(max_runs + PRUNED_ROWS, -np.inf)
         self.count = 0
         self.n_seen = 0
         self.log_evidence = 0.0
@@ -131,7 +131,7 @@ class RunFilter:
 
     def room(self) -> int:
         """How many rows may come before the next pruning."""
-        return min(BLOCK - self.n_seen % BLOCK, self.model.max_block)
+        return min(PRUNED_ROWS - self.n_seen % PRUNED_ROWS, self.model.max_block)
 
     def absorb(self, X: np.ndarray, y: np.ndarray | None) -> Block:
         """Learn at most :meth:`room` rows; a ValueError about a row without a density spoils the runs."""
@@ -177,7 +177,7 @@ class RunFilter:
 
     def prune(self) -> None:
         """Keep the most probable runs, if a block is complete."""
-        if self.n_seen % BLOCK:
+        if self.n_seen % PRUNED_ROWS:
             return
         log_weight = self.log_weight[: self.count]
         chosen = log_weight > NEGLIGIBLE

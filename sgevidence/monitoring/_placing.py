@@ -55,7 +55,7 @@ from sklearn.preprocessing import StandardScaler, label_binarize
 UNSURE = 0.05  # probability that a row known to be of one side is of the other
 
 POWERS = np.linspace(1.0, 0.1, 19)  # by which gains may count, the first that will do
-MIN_ROWS = 30  # rows on one side of a change that are too few to tell, or to learn from
+MIN_SIDE_ROWS = 30  # rows on one side of a change that are too few to tell, or to learn from
 
 
 def row_scores(estimator, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
@@ -83,10 +83,10 @@ def stands_out(log_odds: float, before: np.ndarray, after: np.ndarray, n: int) -
     With too few rows before it from the n since, of which ``after`` are at hand.  A few rows after it may
     agree by chance, so they are taken to scatter at least as much as those before.
     """
-    spread = np.concatenate([before, after]).std() if len(after) < MIN_ROWS else after.std()
-    if len(before) < MIN_ROWS:
+    spread = np.concatenate([before, after]).std() if len(after) < MIN_SIDE_ROWS else after.std()
+    if len(before) < MIN_SIDE_ROWS:
         return 0.5 * (log_odds + n * after.mean()) > 2.0 * math.sqrt(n) * spread
-    if len(after) < MIN_ROWS:
+    if len(after) < MIN_SIDE_ROWS:
         spread = max(before.std(), after.std())
     error = math.sqrt(before.var() / len(before) + spread**2 / len(after))
     return after.mean() - before.mean() > 4.0 * error
@@ -106,7 +106,7 @@ def best_gains(gain: np.ndarray, rows: np.ndarray, weight: np.ndarray) -> np.nda
     """
     n, share = len(rows), weight.cumsum() / weight.sum()
     n_before, first_after = n - len(weight) + np.searchsorted(share, [UNSURE, 1.0 - UNSURE])
-    if min(n_before, n - first_after) < MIN_ROWS:
+    if min(n_before, n - first_after) < MIN_SIDE_ROWS:
         return gain
     known = np.r_[:n_before, first_after:n]
     after = known >= first_after

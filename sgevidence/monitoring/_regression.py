@@ -43,7 +43,7 @@ from ._filter import SegmentModel, refuse_far
 from ._normal import LOG_2PI, check_pair, log_gamma_ratio
 
 #: Noise of the members, in units of y.
-NOISES = (1.0, 0.2, 0.04)
+REGRESSION_NOISES = (1.0, 0.2, 0.04)
 
 
 @dataclass
@@ -203,7 +203,7 @@ class RegressionSegment(SegmentModel):
         if self.noise_prior is not None:
             a, b = self.noise_prior
             return np.array([b]), a, np.ones(1)
-        return np.square(NOISES), 1.0, 1.0 / np.array(NOISES)
+        return np.square(REGRESSION_NOISES), 1.0, 1.0 / np.array(REGRESSION_NOISES)
 
     def _begin(self, runs: RegressionRuns, slot: int) -> None:
         b, a, widths = self._members()

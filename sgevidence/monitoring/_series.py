@@ -51,11 +51,11 @@ from ._tails import SHAPE, TAILS, are_tails, from_anywhere, log_prior, under_tai
 
 #: Measured on streams without a change: of Gaussian noise about a level, and the middle of eight other kinds
 #: (0.31 to 0.66, see docs/monitoring.md).
-PLAIN, OTHER = 0.22, 0.45
+PLAIN_OVERSHOOT, OTHER_OVERSHOOT = 0.22, 0.45
 
 MODELS = (*STRUCTURES, "shape")
-NOISES = (1.0, 0.3, 0.1, 0.03)  # units
-FAR = 5.0  # units: a first row further out widens the prior of its run's level
+SERIES_NOISES = (1.0, 0.3, 0.1, 0.03)  # units
+FAR_UNITS = 5.0  # units: a first row further out widens the prior of its run's level
 
 
 class SeriesSegment(SegmentModel):
@@ -116,7 +116,7 @@ class SeriesSegment(SegmentModel):
         self._validate_params()
         if not self.models or not set(self.models) <= set(MODELS):
             raise ValueError(f"models must be some of {MODELS}, got {self.models!r}")
-        return make_runs(capacity, n_features, len(self._structures()), len(NOISES) * len(log_prior()))
+        return make_runs(capacity, n_features, len(self._structures()), len(SERIES_NOISES) * len(log_prior()))
 
     def check(self, X: np.ndarray, first: int) -> None:
         refuse_far(X, first)
@@ -144,16 +144,16 @@ class SeriesSegment(SegmentModel):
         runs.centre[slot], unit = runs.past.units()
         runs.unit[slot] = np.where(runs.past.leaves_rest(x), np.abs(x - runs.centre[slot]), unit)
         log_tails, names = log_prior(), self._structures()
-        noises, rests = np.tile(NOISES, (len(x), 1)), runs.past.rests()
-        noises[rests, -1] = np.minimum(runs.past.least_noise(x) / runs.unit[slot], NOISES[-1])[rests]
+        noises, rests = np.tile(SERIES_NOISES, (len(x), 1)), runs.past.rests()
+        noises[rests, -1] = np.minimum(runs.past.least_noise(x) / runs.unit[slot], SERIES_NOISES[-1])[rests]
         variance = np.repeat(np.square(noises), len(log_tails), axis=1)
         runs.a[slot], runs.b[slot] = SHAPE, SHAPE * variance[:, None]
         runs.m1[slot] = runs.v12[slot] = runs.excess[slot] = 0.0
         prior, n_shapes = np.array([STRUCTURES[name] for name in names]), len(RHO) * ("shape" in self.models)
         total = variance.shape[1] * prior.sum() + n_shapes  # a shape is as probable as one of so many members
-        of_tails = np.tile(log_tails, len(NOISES)) + np.log(len(log_tails) / total)
+        of_tails = np.tile(log_tails, len(SERIES_NOISES)) + np.log(len(log_tails) / total)
         runs.log_member[slot] = np.log(prior)[:, None] + of_tails
-        jumps = np.isin(names, ("walk", "momentum"))[:, None] & ~are_tails("Gaussian", len(NOISES))
+        jumps = np.isin(names, ("walk", "momentum"))[:, None] & ~are_tails("Gaussian", len(SERIES_NOISES))
         runs.log_member[slot, rests[:, None, None] & jumps] = -np.inf  # of rows that rest, a jump is a change
         runs.log_shape[slot] = -np.log(total) if n_shapes else -np.inf
         for s, name in enumerate(names):
@@ -181,7 +181,7 @@ class SeriesSegment(SegmentModel):
         begins = runs.age[R - 1] == 0.0  # the last run, with this row
         if begins:
             log_p[-1], near = from_anywhere(log_p[-1], z[-1] ** 2)
-            wider = np.maximum(np.abs(z[-1]) / FAR, 1.0) ** 2
+            wider = np.maximum(np.abs(z[-1]) / FAR_UNITS, 1.0) ** 2
             if (wider > 1.0).any():
                 v11[-1] *= wider
                 determinant[-1] *= wider
@@ -207,7 +207,7 @@ class SeriesSegment(SegmentModel):
             v *= shrink
         b += 0.5 * (ge * e - surprise * b / a)
         a += 0.5 * c
-        excess[:] = np.where(follow(names) & are_tails("strays", len(NOISES)), (1.0 - w) * e, 0.0)
+        excess[:] = np.where(follow(names) & are_tails("strays", len(SERIES_NOISES)), (1.0 - w) * e, 0.0)
         if begins:  # with a jump, that is the level and no stray
             excess[-1] = 0.0
         runs.age[:R] += 1.0
@@ -251,4 +251,4 @@ def overshoot_of_members(log_member: np.ndarray, structures: list[str], weight: 
     volatile = np.array([name == "volatile" for name in structures], dtype=bool)
     clustered = float(weight @ np.exp(log_member[:, :, volatile]).sum((2, 3)).mean(1))
     # 400 rows of 100 GARCH(0.1, 0.85) streams, half seen to cluster, gave 40 alarms: no bound holds
-    return PLAIN * plain + OTHER * (1.0 - plain - clustered) + 4.2 * clustered
+    return PLAIN_OVERSHOOT * plain + OTHER_OVERSHOOT * (1.0 - plain - clustered) + 4.2 * clustered

@@ -17,15 +17,15 @@ place of 4).
 
 Symbols
 -------
-======  ==========  =========================================================
-here    code        meaning
-======  ==========  =========================================================
-z       ``z``       row in units of the first rows
-n_l     ``counts``  rows by cell; cell j of level l is at 2^l + j
-α_l     ``ALPHA``   rows that the prior of a half is worth
-q       ``q``       score of the row, ``before`` of the row before
-ρ       ``RHO``     correlation of successive scores
-======  ==========  =========================================================
+======  =============  =========================================================
+here    code           meaning
+======  =============  =========================================================
+z       ``z``          row in units of the first rows
+n_l     ``counts``     rows by cell; cell j of level l is at 2^l + j
+α_l     ``HALF_ROWS``  rows that the prior of a half is worth
+q       ``q``          score of the row, ``before`` of the row before
+ρ       ``RHO``        correlation of successive scores
+======  =============  =========================================================
 
 **The row before.**  With F the distribution of a row whatever came before, and its scores
 :math:`q_t = Φ^{-1}(F(z_t))`, which are standard Gaussian, an autoregression of the scores is
@@ -51,7 +51,7 @@ RHO = np.array([0.0, 0.4, 0.7, 0.9, 0.97])
 #: Levels: 64 cells.  Eight were no better, and neither was a Cauchy density in the place of F'.
 LEVELS = 6
 #: By level, from the first; with c = 1 an exponential stream is learnt half as fast in its first 400 rows.
-ALPHA = 0.3 * np.arange(1, LEVELS + 1) ** 2
+HALF_ROWS = 0.3 * np.arange(1, LEVELS + 1) ** 2
 #: Length of the counts of one tree.
 CELLS = 2 ** (LEVELS + 1)
 #: Least probability on either side of a row: the square of its score has to be a number.
@@ -88,7 +88,7 @@ def _path(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _shares(n: np.ndarray) -> np.ndarray:
     """Share of each cell of a path below the root in the one above it, (..., LEVELS)."""
-    return (ALPHA + n[..., 1:]) / (2.0 * ALPHA + n[..., :-1])
+    return (HALF_ROWS + n[..., 1:]) / (2.0 * HALF_ROWS + n[..., :-1])
 
 
 def log_copula(q: np.ndarray, before: np.ndarray) -> np.ndarray:

@@ -1,5 +1,5 @@
 """Tables that print in eighty columns, with or without pandas."""
 
-from ._table import ROUNDING, WIDTH, Summarised, Table, to_digits, with_errors
+from ._table import LINE_WIDTH, ROUNDING_SHARE, Summarised, Table, to_digits, with_errors
 
-__all__ = ["ROUNDING", "WIDTH", "Summarised", "Table", "to_digits", "with_errors"]
+__all__ = ["ROUNDING_SHARE", "LINE_WIDTH", "Summarised", "Table", "to_digits", "with_errors"]

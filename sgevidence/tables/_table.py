@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 #: Characters of a line.
-WIDTH = 80
+LINE_WIDTH = 80
 #: Standard deviation, as a share of a number, that is rounding.
-ROUNDING = 1e-12
+ROUNDING_SHARE = 1e-12
 
 
 class Table:
@@ -97,7 +97,7 @@ class Table:
         """
         columns = [[name, *_cells(values)] for name, values in self._columns.items()]
         widths = [max(map(len, column)) for column in columns]
-        room = WIDTH - sum(widths) - 2 * len(widths)
+        room = LINE_WIDTH - sum(widths) - 2 * len(widths)
         names = [_wrapped(name, room) for name in [self.index_name, *self.index]]
         first = max(len(line) for lines in names for line in lines)
         out = []

@@ -23,7 +23,7 @@ from sgevidence.monitoring import (
     _series_runs,
     _tails,
 )
-from sgevidence.monitoring._calibration import ALPHA, CalibrationTest
+from sgevidence.monitoring._calibration import MAX_FALSE_DOUBTS, CalibrationTest
 from sgevidence.monitoring._filter import RunFilter
 
 
@@ -252,4 +252,6 @@ def test_rows_one_by_one_and_copies_are_the_same(rng):
             single = pickle.loads(pickle.dumps(single.partial_fit(x[None])))
         assert not single._watch.filter.runs.expected
         log_e = single._watch.calibration.log_e
-        assert once._watch.calibration.log_e == pytest.approx(log_e, abs=1e-9) and log_e < -np.log(ALPHA)
+        assert once._watch.calibration.log_e == pytest.approx(log_e, abs=1e-9) and log_e < -np.log(
+            MAX_FALSE_DOUBTS
+        )

@@ -8,13 +8,13 @@ from scipy.stats import multivariate_normal, norm, t
 
 from sgevidence import EvidenceMonitor
 from sgevidence.monitoring import SeriesSegment, _series, _series_runs, _shape
-from sgevidence.monitoring._shape import ALPHA, CELLS, LEVELS, RHO, learn_shape, log_copula, normal_score
+from sgevidence.monitoring._shape import CELLS, HALF_ROWS, LEVELS, RHO, learn_shape, log_copula, normal_score
 
 
 def leaves(z):
     """Predictive probability of each leaf after rows z: shares of nodes, multiplied from the root."""
     mass = np.ones(1)
-    for level, alpha in enumerate(ALPHA, start=1):
+    for level, alpha in enumerate(HALF_ROWS, start=1):
         n = np.bincount(np.minimum(t.cdf(z, 2) * 2**level, 2**level - 1).astype(int), minlength=2**level)
         share = (alpha + n) / np.repeat(2 * alpha + n[::2] + n[1::2], 2)
         mass = np.repeat(mass, 2) * share
