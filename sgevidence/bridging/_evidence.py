@@ -1,12 +1,11 @@
 """Log evidence from posterior draws of any sampler, with an error bar and what speaks against both."""
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._compat import validate_params
-from ..exceptions import EvidenceWarning
+from ..exceptions import warn_caller
 from ..rows import generator
 from ..targets import cross_fitted
 from ._draws import LogDensity, as_chains, evaluate, one_by_one
@@ -132,7 +131,7 @@ def bridge_evidence(
     chains = _chain_doubts([split_mixing(x) for x in columns], [*names, "the log density"], theta.shape[:2])
     doubts = (*chains, *_half_doubts(halves, half_gap / std, error))
     for doubt in doubts:
-        warnings.warn(doubt, EvidenceWarning, stacklevel=3)
+        warn_caller(doubt)
     return BridgeEvidence(float(log_Z), float(error), doubts)
 
 

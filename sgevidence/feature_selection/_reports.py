@@ -1,7 +1,6 @@
 """Answers of the selector, weighed when they are asked for."""
 
 import copy
-import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..estimators import ParameterTable, Standardising, heading, places, prior_conflict, warned
-from ..exceptions import EvidenceWarning
+from ..exceptions import warn_caller
 from ..models import LinearModel
 from ..rows import generator, looks_normalised
 from ..samplers import Progress
@@ -228,5 +227,5 @@ class SubsetReports(Standardising):
             found = found._replace(doubts=[*found.doubts, *more])
             self._weighed.posterior = found
             for doubt in found.doubts:
-                warnings.warn(doubt, EvidenceWarning, stacklevel=3)
+                warn_caller(doubt)
         return found

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
-from warnings import warn
 
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 
 from ..estimators import one_walk_of_clones
-from ..exceptions import EvidenceWarning
+from ..exceptions import warn_caller
 from ..rows import refuse_unknown_sizes
 from ._candidates import ONE_MAX_ORDER, candidates, last_step
 from ._compare import compare
@@ -151,8 +150,4 @@ class EvidenceSearch(GridSearchCV):
             tried = [params[name] for params in self.cv_results_["params"] if name in params]
             # these have a next larger value: the search should end beyond the best
             if name.rsplit("__", 1)[-1] in {"n_components", "order"} and min(tried) < best == max(tried):
-                warn(
-                    f"the largest {name} of the grid, {best}, has the most evidence: try larger ones",
-                    EvidenceWarning,
-                    stacklevel=3,
-                )
+                warn_caller(f"the largest {name} of the grid, {best}, has the most evidence: try larger ones")

@@ -18,7 +18,7 @@ from sklearn.base import clone
 
 from .._compat import Interval, validate_params
 from ..estimators import CONFLICT, EvidenceEstimator
-from ..exceptions import EvidenceWarning
+from ..exceptions import warn_caller
 from ..tables import LINE_WIDTH, Table
 from ._candidates import last_step
 
@@ -96,11 +96,9 @@ def reweight_prior(estimator: Any, **prior: Any) -> ReweightedEvidence:
     found = _reweighted(model, prior)
     if not found.is_reliable:
         stated = ", ".join(f"{name}={value!r}" for name, value in prior.items())
-        warnings.warn(
+        warn_caller(
             f"{found.ess:.0f} of the draws count under {stated}, too few: the log evidence may be off by "
-            "nats beyond its error; fit again with that prior",
-            EvidenceWarning,
-            stacklevel=2,
+            "nats beyond its error; fit again with that prior"
         )
     return found
 

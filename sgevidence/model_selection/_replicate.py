@@ -1,6 +1,5 @@
 """Independent seeds of one fit: their evidence pooled, and whether they agree as their errors claim."""
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
@@ -15,7 +14,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.random import sample_without_replacement
 
-from ..exceptions import EvidenceWarning
+from ..exceptions import warn_caller
 from ..samplers import pool
 from ._candidates import candidate, last_step
 
@@ -154,7 +153,7 @@ def replicate(
     fits = Parallel(n_jobs=n_jobs)(delayed(_fit)(one, X, y, params) for one in clones)
     found = pooled(fits)
     for doubt in found.warnings_:
-        warnings.warn(doubt, EvidenceWarning, stacklevel=2)
+        warn_caller(doubt)
     return found
 
 

@@ -11,7 +11,6 @@ The most probable segmentation comes from the same recursion with a maximum in t
 """
 
 import math
-import warnings
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
@@ -20,7 +19,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, check_X_y
 
 from .._compat import Interval, validate_params
-from ..exceptions import EvidenceWarning
+from ..exceptions import warn_caller
 from ..rows import cells_named, refuse_unreadable
 from ._estimators import watches_by_estimator
 from ._few_values import FewValues, complaint
@@ -152,7 +151,7 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     chosen.check(X, 0)
     values = FewValues()
     if chosen.is_density and (found := values.look(X)):
-        warnings.warn(complaint(found, values.n_seen, None, chosen), EvidenceWarning, stacklevel=3)
+        warn_caller(complaint(found, values.n_seen, None, chosen))
     runs = RunFilter(chosen, hazard, max_runs, X.shape[1])
     if chosen.warm_up:
         chosen.settle(runs.runs, X[: chosen.warm_up], None if y is None else y[: chosen.warm_up])
