@@ -21,8 +21,6 @@ MOST_ELSEWHERE = 0.5
 #: Shortest chain, in draws, in which an autocorrelation can be seen at all.
 MIN_DRAWS = 20
 
-#: Draws per call of the log density: a model that holds (draws, rows) in memory stays small.
-DRAWS_PER_CALL = 1000
 
 LogDensity = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M,)
 
@@ -109,10 +107,12 @@ def one_by_one(log_density: Callable[[np.ndarray], Any]) -> LogDensity:
 
 def evaluate(log_density: LogDensity, theta: np.ndarray) -> np.ndarray:
     """log p at θ (…, d) → (…,), in blocks of copies, so that no buffer is shared with the user's function."""
+    # draws per call of the log density: a model that holds (draws, rows) in memory stays small
+    draws_per_call = 1000
     points = theta.reshape(-1, theta.shape[-1])
     out = np.empty(len(points))
-    for start in range(0, len(points), DRAWS_PER_CALL):
-        block = points[start : start + DRAWS_PER_CALL].copy()
+    for start in range(0, len(points), draws_per_call):
+        block = points[start : start + draws_per_call].copy()
         M, d = block.shape
         given = log_density(block)
         refuse_unreadable(log_density=given)

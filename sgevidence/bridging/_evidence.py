@@ -12,12 +12,8 @@ from ._draws import LogDensity, as_chains, evaluate, one_by_one
 from ._mixing import Mixing, split_mixing
 from ._warp import Half, bridged
 
-#: Variance between chains up to which short ones agree, in units of what their autocorrelation explains.
-MAX_EXCESS = 3.0
 #: Effective draws of the quantity that mixes worst for a believable error bar, of all chains; per chain five.
 MIN_EFFECTIVE = 100.0
-#: Standard errors by which two estimates may differ that ought to agree.
-MAX_STD_APART = 5.0
 
 
 class BridgeEvidence(NamedTuple):
@@ -137,11 +133,13 @@ def bridge_evidence(
 
 def _chain_doubts(found: list[Mixing], names: list[str], shape: tuple[int, int]) -> list[str]:
     """Whether the chains have mixed."""
+    # variance between chains up to which short ones agree, in units of what their autocorrelation explains
+    max_excess = 3.0
     (C, T), out = shape, []
-    apart = int(np.argmax([m.r_hat if m.excess > MAX_EXCESS else 0.0 for m in found]))
+    apart = int(np.argmax([m.r_hat if m.excess > max_excess else 0.0 for m in found]))
     slow = int(np.argmin([m.n_effective for m in found]))
     # R̂ above which chains disagree
-    if (r_hat := found[apart].r_hat) > 1.05 and found[apart].excess > MAX_EXCESS:
+    if (r_hat := found[apart].r_hat) > 1.05 and found[apart].excess > max_excess:
         who = "the chains" if C > 1 else "the two halves of the chain"
         out.append(
             f"{who} disagree, or are too short to agree (R̂ of {names[apart]} is {r_hat:.2f}): modes may have "
@@ -163,8 +161,9 @@ def _chain_doubts(found: list[Mixing], names: list[str], shape: tuple[int, int])
 
 def _half_doubts(halves: list[Half], gap: float, std: float) -> list[str]:
     """Whether the bridges hold."""
+    max_std_apart = 5.0  # standard errors by which two estimates may differ that ought to agree
     out = []
-    if gap > MAX_STD_APART:
+    if gap > max_std_apart:
         a, b = (half.log_Z for half in halves)
         out.append(
             f"the halves of the draws disagree ({a:.2f} and {b:.2f} nats): the chains have not settled, or "
@@ -176,7 +175,7 @@ def _half_doubts(halves: list[Half], gap: float, std: float) -> list[str]:
             f"{n:.0f} effective draws of the fitted Gaussian meet the posterior, which is too unlike it for "
             "the error bar to be believed: give more draws, or parameters with a posterior closer to normal"
         )
-    if (z := max(half.mismatch for half in halves)) > MAX_STD_APART:
+    if (z := max(half.mismatch for half in halves)) > max_std_apart:
         out.append(
             f"draws and log_density are probably of two posteriors (they differ by {z:.0f} standard errors): "
             "is the Jacobian of the unconstrained scale in log_density, and are the columns in its order?"

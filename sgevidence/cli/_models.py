@@ -52,8 +52,6 @@ class FrameRows(NamedTuple):
         return cls(kept.drop(columns=known), None, weight, addend, n, ended, len(frame) - len(kept))
 
 
-#: Numbers of components, more of which nobody means.
-MOST_COMPONENTS = 100
 #: A model and the names of what its ``fit`` is given beside X and y.
 Models = dict[str, tuple[Any, tuple[str, ...]]]
 
@@ -65,13 +63,14 @@ def given(rows: Any, names: tuple[str, ...]) -> dict[str, Any]:
 
 def component_counts(text: str) -> list[int]:
     """Numbers of "1-7" or "1,2,4"; ValueError for other texts."""
+    most_components = 100  # numbers of components, more of which nobody means
     counts: list[int] = []
     for part in text.split(","):
         found = re.fullmatch(r"(\d+)(?:-(\d+))?", part.strip())
         if found is None or not 1 <= int(found[1]) <= int(found[2] or found[1]):
             raise ValueError(f"--mixture {text}: give numbers of components, as 1-7 or 1,2,4")
-        if int(found[2] or found[1]) > MOST_COMPONENTS:
-            raise ValueError(f"--mixture {text}: {MOST_COMPONENTS} components at most")
+        if int(found[2] or found[1]) > most_components:
+            raise ValueError(f"--mixture {text}: {most_components} components at most")
         counts += range(int(found[1]), int(found[2] or found[1]) + 1)
     return list(dict.fromkeys(counts))
 

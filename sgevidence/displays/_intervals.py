@@ -82,10 +82,6 @@ class SmoothDisplay(Picture):
         ax.set_ylabel(f"effect of {self.column} (mean and 90 % band)")
 
 
-#: Levels that are drawn at most: the lowest and the highest.
-MAX_LEVELS = 40
-
-
 class EffectsDisplay(Picture):
     """Effect of each level of a group or a factor: posterior mean, 50 % and 90 % interval, sorted.
 
@@ -154,8 +150,9 @@ class EffectsDisplay(Picture):
 
     def _draw(self, ax: Any) -> None:
         order = np.argsort(-self.draws.mean(axis=0))
-        if len(order) > MAX_LEVELS:
-            order = np.concatenate([order[: MAX_LEVELS // 2], order[-MAX_LEVELS // 2 :]])
+        max_levels = 40  # levels that are drawn at most: the lowest and the highest
+        if len(order) > max_levels:
+            order = np.concatenate([order[: max_levels // 2], order[-max_levels // 2 :]])
         ax = named_rows(self, ax, [str(self.levels[k]) for k in order])
         intervals(ax, self.draws[:, order], np.arange(len(order)), None, **marker_style(0))
         left_out = len(self.levels) - len(order)

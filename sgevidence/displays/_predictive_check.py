@@ -8,9 +8,6 @@ from ..model_selection import PredictiveCheck, predictive_check, replicated_chec
 from ..tables import to_digits
 from ._style import COLORS, GREY, MARKERS, intervals, name_right, named_rows
 
-#: Widths of a statistic's replicates beyond which the observed value is an arrow.
-MAX_SPREADS = 6.0
-
 
 class PredictiveCheckDisplay:
     """Statistics of observed rows among those of rows that a model replicates.
@@ -103,6 +100,7 @@ class PredictiveCheckDisplay:
         -------
         PredictiveCheckDisplay
         """
+        max_spreads = 6.0  # widths of a statistic's replicates beyond which the observed value is an arrow
         check, names = self.check, self.check.table.index
         ax = named_rows(self, ax, names, each=0.35, wide=True)
         rows = np.arange(len(names))
@@ -113,9 +111,9 @@ class PredictiveCheckDisplay:
         observed = (check.table["observed"] - middle) / width
         for k, x in enumerate(observed):
             color = COLORS[1] if names[k] in check.misfits else COLORS[0]
-            marker = MARKERS[0] if abs(x) <= MAX_SPREADS else "><"[int(x < 0)]
+            marker = MARKERS[0] if abs(x) <= max_spreads else "><"[int(x < 0)]
             ax.plot(
-                np.clip(x, -MAX_SPREADS, MAX_SPREADS), rows[k], marker, color=color, markersize=7, zorder=3
+                np.clip(x, -max_spreads, max_spreads), rows[k], marker, color=color, markersize=7, zorder=3
             )
         values = zip(check.table["observed"], width / 2)
         name_right(ax, [to_digits(value, spread) for value, spread in values], "observed")

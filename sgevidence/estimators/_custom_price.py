@@ -81,8 +81,6 @@ class WatchedFunctions(ConditionalEstimator):
                 )
 
 
-#: Share of the evaluations by annealing that have gradients.
-GRADIENT_SHARE = 0.3
 #: Seconds from which a fit that nobody has limited is announced.
 LONG = 600.0
 
@@ -136,6 +134,7 @@ ADVICE = (
 
 def price(model: CustomModel, estimator: Any, seconds_per_call: float) -> Price | None:
     """The estimate for the default sampler; None for others, whose calls their parameters tell."""
+    gradient_share = 0.3  # share of the evaluations by annealing that have gradients
     sampler, d = estimator._sampler(), model.n_params
     if not isinstance(sampler, SGAIS) or sampler.proposal is None:
         return None
@@ -145,7 +144,7 @@ def price(model: CustomModel, estimator: Any, seconds_per_call: float) -> Price 
             (1_300, 8_000, 22_000)[d - 1], seconds_per_call, "boxes; ten times as many if they do not answer"
         )
     per_gradient = 1 + 2 * d if model.gradient == "numerical" else 1
-    n = 7e4 * d**0.5 * (1 - GRADIENT_SHARE + GRADIENT_SHARE * per_gradient)  # evaluations by annealing
+    n = 7e4 * d**0.5 * (1 - gradient_share + gradient_share * per_gradient)  # evaluations by annealing
     return Price(n, seconds_per_call, f"annealing {d} parameters; hard posteriors take ten times as many")
 
 

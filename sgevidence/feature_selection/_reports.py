@@ -17,9 +17,6 @@ from ..units import Units
 from ._average import Average
 from ._posterior import LISTED, Posterior, posterior
 
-#: Columns of the table that a summary reads.
-PRINTED = ("log_evidence", "log_evidence_std", "probability")
-
 
 class Subsets(Summarised):
     """The summary of a table of subsets."""
@@ -29,9 +26,11 @@ class Subsets(Summarised):
     __getitem__: Any
 
     def _summary(self, as_text: bool) -> tuple[Table, list[str]] | None:
-        if not set(PRINTED) <= set(self.columns) or not len(self.index):
+        # columns of the table that a summary reads
+        printed = ("log_evidence", "log_evidence_std", "probability")
+        if not set(printed) <= set(self.columns) or not len(self.index):
             return None
-        log_Z, std, p = (np.asarray(self[name]) for name in PRINTED)
+        log_Z, std, p = (np.asarray(self[name]) for name in printed)
         cells = {"log evidence ± error": with_errors(log_Z, std), "probability": [f"{one:.3f}" for one in p]}
         return Table(cells, [str(name) for name in self.index], "columns"), []
 
@@ -40,8 +39,6 @@ class SubsetTable(Subsets, Table):  # type: ignore[misc]
     """The best subsets where pandas is not installed."""
 
 
-#: Draws that the posterior means of all columns are taken from, to a tenth of their standard deviations.
-N_MEAN_DRAWS = 100
 #: Why an answer with the g-prior says nothing.
 CONSTANT = "y is constant: no column explains any of it, and Bayes factors against the null model say nothing"
 
@@ -194,13 +191,14 @@ class SubsetReports(Standardising):
 
     def _prior_conflict(self) -> str | None:
         """Parts of the posterior of all columns that contradict the prior; of the g-prior a constant y."""
+        n_mean_draws = 100  # means are then known to a tenth of their standard deviations
         n, mean, square = (self._sums.value(*ij) for ij in ((0, 0), (0, -1), (-1, -1)))
         if self._settings["coef_prior"] != "independent":
             return CONSTANT if n * square == mean**2 * self._settings["fit_intercept"] else None
         y_size = float(square / n) ** 0.5
         with np.errstate(all="ignore"):
-            theta = self._model.posterior(self._sums).sample(generator(0), N_MEAN_DRAWS)
-        W = np.full(N_MEAN_DRAWS, 1 / N_MEAN_DRAWS)
+            theta = self._model.posterior(self._sums).sample(generator(0), n_mean_draws)
+        W = np.full(n_mean_draws, 1 / n_mean_draws)
         return prior_conflict(self._model, theta, W, None, self._units is not None, y_size)
 
     def _average(self, name: str) -> Average:

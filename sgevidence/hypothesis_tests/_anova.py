@@ -17,9 +17,6 @@ from ..models import rscale_of
 from ..tables import Table, with_errors
 from ._result import EQUAL_WITHIN, array_of, ratio
 
-#: Share of the squares of y that is rounding.
-SMALLEST = 1e-12
-
 
 class AnovaTable(Table):
     """Bayes factors of models against the mean, or subjects, alone; prints with errors.
@@ -172,7 +169,8 @@ def _log_bayes_factor(
         blocks.append(jzs_block(int(who.max()) + 1, 1, GROUP_SCALE))
     Phi = np.column_stack([one, *terms, *([] if who is None else [np.eye(who.max() + 1)[who]])])
     residual = y - Phi @ np.linalg.lstsq(Phi, y, rcond=None)[0]
-    if residual @ residual < SMALLEST * (y @ y) and np.linalg.matrix_rank(Phi) < n:
+    # share of the squares of y that is rounding
+    if residual @ residual < 1e-12 * (y @ y) and np.linalg.matrix_rank(Phi) < n:
         raise ValueError("y is the same in all rows of equal levels: the Bayes factor is infinite")
     layout = RelativeLayout(np.ones(1), tuple(blocks))
     rows = Rows.of(np.column_stack(columns), y / np.sqrt(y @ y))

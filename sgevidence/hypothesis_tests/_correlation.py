@@ -17,9 +17,6 @@ from ..models import rscale_of
 from ._proportion import log_integral
 from ._result import EQUAL_WITHIN, BayesFactorResult, array_of
 
-#: |z| beyond which nothing is left: 1 − ρ² is 10⁻⁵¹ there.
-FURTHEST = 60.0
-
 
 class PairSums(NamedTuple):
     """Number, means and centred products of pairs, and the largest number of each column."""
@@ -81,6 +78,7 @@ class Correlation:
         return f"(correlation + 1)/2 ~ Beta({1 / self.rscale:.3g}, {1 / self.rscale:.3g})"
 
     def log_bayes_factor(self) -> tuple[float, float]:
+        furthest = 60.0  # |z| beyond which nothing is left: 1 − ρ² is 10⁻⁵¹ there
         n, r, a = self.sums.n, self.r, 1 / self.rscale
 
         def log_joint(z: np.ndarray) -> np.ndarray:
@@ -89,7 +87,7 @@ class Correlation:
             log_F = np.log(hyp2f1(0.5, 0.5, n - 0.5, (1 + rho * r) / 2))
             return log_prior + (n - 1) / 2 * log_unexplained - (n - 1.5) * np.log1p(-rho * r) + log_F
 
-        value, error = log_integral(log_joint, -FURTHEST, FURTHEST)
+        value, error = log_integral(log_joint, -furthest, furthest)
         rounding = n * float(EQUAL_WITHIN) / (1 - abs(r))
         return float(value - np.log(hyp2f1(0.5, 0.5, n - 0.5, 0.5))), error + rounding
 

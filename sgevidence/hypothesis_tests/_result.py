@@ -17,9 +17,6 @@ EQUAL_WITHIN = 4 * float(np.finfo(float).eps)
 #: Shapes in words, by the number of axes.
 SHAPES = ("one number", "one-dimensional", "two-dimensional")
 
-#: Nats up to which a Bayes factor is written without an exponent of its own.
-WRITTEN_OUT = 13.0
-
 
 class Test(Protocol):
     """Data, as far as the Bayes factor depends on them, and a prior."""
@@ -171,7 +168,7 @@ class BayesFactorResult:
 
 def ratio(log_factor: float) -> str:
     """A Bayes factor with three digits, however large it is."""
-    if abs(log_factor) < WRITTEN_OUT:
+    if abs(log_factor) < 13.0:  # nats up to which a Bayes factor is written without an exponent of its own
         return f"{math.exp(log_factor):.3g}"
     exponent, rest = divmod(log_factor / math.log(10), 1)
     mantissa = f"{10**rest:.1f}"

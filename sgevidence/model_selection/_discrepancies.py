@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: Groups of rows of like probability.
-N_GROUPS = 10
 #: Columns to which each pair of them has its correlation in the table; beyond, only the largest is there.
 PAIRED_COLUMNS = 4
 
@@ -72,10 +70,11 @@ def dispersion(rows: RowsAndTheta) -> float:
 
 def calibration(rows: RowsAndTheta) -> float:
     """χ² of the classes in groups of rows of like probability."""
+    n_groups = 10  # groups of rows of like probability
     assert rows.mean is not None
     P, e = (v[:, int(v.shape[1] == 2) :] for v in (rows.mean, rows.residuals))  # of two classes the second
     order = np.argsort(P, axis=0, kind="stable")
-    starts = np.arange(N_GROUPS) * len(P) // N_GROUPS if len(P) > N_GROUPS else np.arange(len(P))
+    starts = np.arange(n_groups) * len(P) // n_groups if len(P) > n_groups else np.arange(len(P))
     variance, gap = (
         np.add.reduceat(np.take_along_axis(v, order, axis=0), starts, axis=0) for v in (P * (1 - P), e)
     )

@@ -21,9 +21,6 @@ import numpy as np
 REST = 1e-4
 
 
-#: Scale of the logarithm of the first step after rest, over the size of the rows: a factor of 150 either way.
-ANY_SIZE = 5.0
-
 #: Share of a new row in the mean of recent rows, and in that of their squared deviations.
 RECENT, RECENT_SQUARES = 0.4, 0.08
 
@@ -60,9 +57,10 @@ class Past:
 
     def log_first(self, x: np.ndarray) -> np.ndarray:
         """Log density of such a row in units of its distance, log-Cauchy about their size."""
+        any_size = 5.0  # scale of the logarithm: a factor of 150 either way
         mean, size = self.units()
         distance = np.where(x == mean, size, np.abs(x - mean))  # there is no such row where they are equal
-        return -np.log(2.0 * np.pi * ANY_SIZE) - np.log1p((np.log(distance / size) / ANY_SIZE) ** 2)
+        return -np.log(2.0 * np.pi * any_size) - np.log1p((np.log(distance / size) / any_size) ** 2)
 
     def cell(self) -> np.ndarray:
         """Width of the grid on which rows are recorded; (columns,)."""

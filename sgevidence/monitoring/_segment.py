@@ -27,9 +27,6 @@ from ._filter import RunFilter
 from ._input import as_table, index_of, refuse_model
 from ._series import SeriesSegment
 
-#: Changes that the printed form lists, from the first.
-MAX_LISTED = 8
-
 
 class Segmentation(NamedTuple):
     """Changes of a series at hand.
@@ -67,15 +64,16 @@ class Segmentation(NamedTuple):
         return [row if index is None else index[row] for row in self.change_points.tolist()]
 
     def __repr__(self) -> str:
+        max_listed = 8  # changes that the printed form lists, from the first
         n = len(self.change_points)
         changes = "no change" if n == 0 else "1 change" if n == 1 else f"{n} changes"
         lines = [f"{changes} in {len(self.probability)} rows, log evidence {self.log_evidence:.1f}"]
         at_row = np.asarray(self.probability)
-        for row, time in list(zip(self.change_points.tolist(), self.change_times))[:MAX_LISTED]:
+        for row, time in list(zip(self.change_points.tolist(), self.change_times))[:max_listed]:
             name = "" if time == row else f" ({str(time).removesuffix(' 00:00:00')[:30]})"
             lines.append(f"  row {row}{name}: probability {at_row[row]:.2f}")
-        if n > MAX_LISTED:
-            lines.append(f"  and {n - MAX_LISTED} more, in change_points")
+        if n > max_listed:
+            lines.append(f"  and {n - max_listed} more, in change_points")
         return "\n".join(lines)
 
 

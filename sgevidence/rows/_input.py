@@ -35,9 +35,6 @@ class WithKnown(NamedTuple):
 #: Names of known columns, in their order after X.
 KNOWN = WithKnown._fields[1:]
 
-#: Rows that a checksum copies at a time: a megabyte of ten columns.
-FINGERPRINT_ROWS = 10_000
-
 
 def refuse_unreadable(*, takes_missing: bool = False, by_name: bool = False, **arrays: Any) -> None:
     """Rows that are not there: scikit-learn would use what is under a mask, and choke on a query.
@@ -124,8 +121,9 @@ def generator(random_state: Any) -> np.random.Generator:
 
 def fingerprint(data: np.ndarray, weight: np.ndarray, running: int) -> int:
     """CRC-32 of the rows in order, continued from ``running``: the same however the rows are cut."""
-    for start in range(0, len(data), FINGERPRINT_ROWS):
-        part = slice(start, start + FINGERPRINT_ROWS)
+    fingerprint_rows = 10_000  # rows that a checksum copies at a time: a megabyte of ten columns
+    for start in range(0, len(data), fingerprint_rows):
+        part = slice(start, start + fingerprint_rows)
         table = np.column_stack([data[part], weight[part]]).astype(np.float64, copy=False)
         running = zlib.crc32(np.ascontiguousarray(table).tobytes(), running)
     return running

@@ -12,9 +12,6 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array, column_or_1d
 
-#: Labels that are looked up at a time: a megabyte of numbers.
-LABELS_AT_A_TIME = 100_000
-
 #: Code of a value that is missing and says nothing.
 MISSING = -1
 
@@ -201,6 +198,7 @@ def label_indices(
 
     ValueError if there are labels, or classes, that the first call did not have.
     """
+    labels_at_a_time = 100_000  # labels that are looked up at a time: a megabyte of numbers
     classes = None if classes is None else ordered_levels(classes) if ordered else all_labels(classes)
     if reset:
         estimator.classes_ = of_first(y) if classes is None else classes
@@ -208,8 +206,8 @@ def label_indices(
         raise ValueError(f"classes={classes!r} is not the same as on the first call: {estimator.classes_!r}")
     known, order = estimator.classes_, np.argsort(estimator.classes_)
     index, unknown = np.empty(len(y), dtype=np.intp), np.zeros(len(y), dtype=bool)
-    for start in range(0, len(y), LABELS_AT_A_TIME):
-        part = slice(start, start + LABELS_AT_A_TIME)
+    for start in range(0, len(y), labels_at_a_time):
+        part = slice(start, start + labels_at_a_time)
         index[part] = order[np.minimum(np.searchsorted(known, y[part], sorter=order), len(known) - 1)]
         unknown[part] = known[index[part]] != y[part]
     if np.any(unknown):
