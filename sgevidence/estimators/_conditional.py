@@ -13,18 +13,22 @@ from ._lazy import by_parts
 from ._transaction import learns_online
 
 
-class DensityEstimator(DensityMixin, EvidenceEstimator):
-    """Base of densities; y is accepted, as scikit-learn wants it, and not used."""
+class LearningEstimator(EvidenceEstimator):
+    """Base of all that learn from rows X, or X and y."""
+
+    _has_y = True
 
     @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Forget what was seen and learn from these rows.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), RowSource or Dask collection
-        y : None
-            Not used.
+        y : array-like of shape (n_samples,), optional
+            Targets; a density has none, and does not use them.  None if X is a :class:`RowSource`; of Dask,
+            cut as X is.  A classifier takes labels of any kind; its classes are the labels with positive
+            weight.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
 
@@ -39,18 +43,18 @@ class DensityEstimator(DensityMixin, EvidenceEstimator):
         DivergenceError
             If the particles leave the finite numbers; nothing has changed then.
         """
-        return self._learn(X, None, sample_weight, reset=True)
+        return self._learn(X, y if self._has_y else None, sample_weight, reset=True)
 
     @available_if(learns_online)
     @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: None = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from more rows; the first call starts afresh.
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), RowSource or Dask collection
-        y : None
-            Not used.
+        y : array-like of shape (n_samples,), optional
+            As in :meth:`fit`.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
@@ -65,7 +69,13 @@ class DensityEstimator(DensityMixin, EvidenceEstimator):
         DivergenceError
             As in :meth:`fit`.
         """
-        return self._learn(X, None, sample_weight, reset=False)
+        return self._learn(X, y if self._has_y else None, sample_weight, reset=False)
+
+
+class DensityEstimator(DensityMixin, LearningEstimator):
+    """Base of densities; y is accepted, as scikit-learn wants it, and not used."""
+
+    _has_y = False
 
     @by_parts
     def score_samples(self, X: Any) -> np.ndarray:
@@ -105,60 +115,8 @@ class DensityEstimator(DensityMixin, EvidenceEstimator):
         return ()
 
 
-class ConditionalEstimator(EvidenceEstimator):
+class ConditionalEstimator(LearningEstimator):
     """Base of regressors and classifiers."""
-
-    @fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Forget what was seen and learn from these rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), RowSource or Dask collection
-        y : array-like of shape (n_samples,)
-            None if X is a :class:`RowSource`; of Dask, cut as X is.  A classifier takes labels of any kind;
-            its classes are the labels with positive weight.
-        sample_weight : array-like of shape (n_samples,), optional
-            How often each row counts.
-
-        Returns
-        -------
-        self : estimator
-
-        Raises
-        ------
-        ValueError
-            On bad input, and if the likelihood vanishes for all particles; nothing has changed then.
-        DivergenceError
-            If the particles leave the finite numbers; nothing has changed then.
-        """
-        return self._learn(X, y, sample_weight, reset=True)
-
-    @available_if(learns_online)
-    @fit_context(prefer_skip_nested_validation=True)
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more rows; the first call starts afresh.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), RowSource or Dask collection
-        y : array-like of shape (n_samples,)
-            None if X is a :class:`RowSource`; of Dask, cut as X is.
-        sample_weight : array-like of shape (n_samples,), optional
-
-        Returns
-        -------
-        self : estimator
-
-        Raises
-        ------
-        ValueError
-            As in :meth:`fit`, and if parameters of the model or the sampler have changed since the first
-            call.
-        DivergenceError
-            As in :meth:`fit`.
-        """
-        return self._learn(X, y, sample_weight, reset=False)
 
     @by_parts
     def score_samples(self, X: Any, y: Any = None) -> np.ndarray:
