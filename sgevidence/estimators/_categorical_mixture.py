@@ -139,22 +139,8 @@ class BayesianCategoricalMixture(MixtureEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Draws from the posterior predictive distribution.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Levels; of objects, if columns have levels of several types.
-        labels : ndarray of shape (n_samples,)
-            Class of each row, in the slots of ``weights_``.
-        """
-        codes, labels = self._draw_rows(n_samples)
-        return decoded(codes, self.categories_), labels
+    def _as_given(self, X: np.ndarray) -> np.ndarray:
+        return decoded(X, self.categories_)
 
     @property
     def category_probabilities_(self) -> list[np.ndarray]:

@@ -111,6 +111,10 @@ class DensityEstimator(DensityMixin, LearningEstimator):
         X, _ = self._model.sample_rows(theta, len(X), rng)
         return X if self._units is None else self._units.restored_X(X)
 
+    def _as_given(self, X: np.ndarray) -> np.ndarray:
+        """Rows of the model in the data's units."""
+        return X if self._units is None else self._units.restored_X(X)
+
     def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
         return ()
 

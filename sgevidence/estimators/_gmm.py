@@ -162,22 +162,6 @@ class BayesianGMM(MixtureEstimator):
         """Rows as many as X has; cells that are missing there are missing."""
         return np.where(np.isnan(X), np.nan, super()._replicated(theta, X, rng))
 
-    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Draws from the posterior predictive distribution.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-        labels : ndarray of shape (n_samples,)
-            Component of each row, in the slots of ``means_``.
-        """
-        X, labels = self._draw_rows(n_samples)
-        return (X if self._units is None else self._units.restored_X(X)), labels
-
     @property
     def means_(self) -> np.ndarray:
         """Posterior mean of the component means."""

@@ -168,10 +168,6 @@ class StatePredictions(DensityEstimator):
         X, z = self._model.sample_rows(theta, n_samples, rng)
         return self._as_given(X), z
 
-    def _as_given(self, X: np.ndarray) -> np.ndarray:
-        """Rows of the model in the data's units."""
-        return X if self._units is None else self._units.restored_X(X)
-
     def _sequences(self, X: Any, lengths: Any, follows: bool = False) -> Rows:
         """Validated rows in the units of the model, with their starts; rows that follow have none."""
         self._must_be_fitted()

@@ -160,14 +160,27 @@ class MixtureEstimator(DensityEstimator):
         theta = self._model.canonicalize(self.particles_)
         return unclear_labels(self._model.label_confusion(theta, self.particle_weights_))
 
-    def _draw_rows(self, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
-        """Draws from the posterior predictive distribution as the model has rows, and their components."""
+    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Draws from the posterior predictive distribution.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Of objects, if columns have levels of several types.
+        labels : ndarray of shape (n_samples,)
+            Component, or class, of each row, in the slots of ``weights_``.
+        """
         self._must_be_fitted()
         check_count(n_samples, "n_samples")
         rng = generator(self.random_state)
         chosen = rng.choice(len(self.particles_), size=n_samples, p=self.particle_weights_)
         theta = self._model.canonicalize(self.particles_)[chosen]
-        return self._model.sample_rows(theta, n_samples, rng)
+        X, labels = self._model.sample_rows(theta, n_samples, rng)
+        return self._as_given(X), labels
 
     def _slot_mean(self, name: str) -> np.ndarray:
         self._must_have_learnt(f"{name}_")
