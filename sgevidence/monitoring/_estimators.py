@@ -22,7 +22,7 @@ place, so that it has nothing of the old segment in it.
 
 import copy
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,7 +122,7 @@ class ChunkWatch:
         if found and self.forget:
             kept = [run for run in self.runs if run.start >= found[-1].place]
             total = np.logaddexp.reduce([run.log_weight for run in kept])
-            self.runs = [_with(run, log_weight=run.log_weight - total) for run in kept]
+            self.runs = [replace(run, log_weight=run.log_weight - total) for run in kept]
         return Watched(np.array([log_z]), p, found)
 
     def _weigh(self, chunk: Chunk) -> float | None:
@@ -135,7 +135,7 @@ class ChunkWatch:
             log_p = self._absorb(estimator, chunk)
             log_weight = run.log_weight + c * math.log1p(-self.hazard) + log_p
             scores = [*run.scores, log_p / c][-13:]  # of this chunk and twelve recent ones
-            runs.append(_with(run, estimator=estimator, log_weight=log_weight, scores=scores))
+            runs.append(replace(run, estimator=estimator, log_weight=log_weight, scores=scores))
         poor = leader is not None and _is_poor(runs[self.runs.index(leader)].scores)
         if leader is None or poor or chunk.first >= self.next_grid:
             earlier = self._begin_earlier(chunk, leader, runs) if poor and leader is not None else []
@@ -146,7 +146,7 @@ class ChunkWatch:
             if begun is not None and not poor:
                 self.next_grid = 2 * max(chunk.first, c)
         log_z = float(np.logaddexp.reduce([run.log_weight for run in runs]))
-        self._keep([_with(run, log_weight=run.log_weight - log_z) for run in runs])
+        self._keep([replace(run, log_weight=run.log_weight - log_z) for run in runs])
         self.last_log_z = log_z
         return log_z
 
@@ -176,7 +176,7 @@ class ChunkWatch:
             return []
         log_p = self._absorb(run.estimator, chunk)
         log_weight = run.log_weight - self.last_log_z + c * math.log1p(-self.hazard) + log_p
-        return [_with(run, log_weight=log_weight, scores=[log_p / c])]
+        return [replace(run, log_weight=log_weight, scores=[log_p / c])]
 
     def _absorb(self, estimator, chunk: Chunk) -> float:
         """Growth of the log evidence; 0 if the estimator holds the rows, which have no units yet."""
@@ -248,7 +248,7 @@ class ChunkWatch:
             self._absorb(estimator, Chunk(place, X[i:], None if y is None else y[i:]))
             if holds_rows(estimator):
                 return None  # the new segment has units of its own, from its own rows
-            moved = _with(found, start=place, estimator=estimator, scores=[])
+            moved = replace(found, start=place, estimator=estimator, scores=[])
             self.runs = [moved if run is found else run for run in self.runs]
             found = moved
         if place <= boundary:
@@ -256,7 +256,7 @@ class ChunkWatch:
         latest = last_plausible(least + np.arange(len(weight)), weight)
         self.alarm.boundary = max(self.alarm.boundary, latest)
         later = self.alarm.boundary + 1  # which runs have to be better than this one from now on
-        self.runs = [_with(run, rival=found.estimator) if run.start >= later else run for run in self.runs]
+        self.runs = [replace(run, rival=found.estimator) if run.start >= later else run for run in self.runs]
         return detection._replace(place=place)
 
 
@@ -264,10 +264,6 @@ def _together(chunks: list[Chunk]) -> tuple[np.ndarray, np.ndarray | None]:
     """Rows of several chunks."""
     X, y = [chunk.X for chunk in chunks], [chunk.y for chunk in chunks if chunk.y is not None]
     return np.concatenate(X), np.concatenate(y) if y else None
-
-
-def _with(run: EstimatorRun, **changes) -> EstimatorRun:
-    return EstimatorRun(**{**vars(run), **changes})
 
 
 def _is_poor(scores: list[float]) -> bool:
