@@ -170,7 +170,7 @@ class MixtureEstimator(DensityEstimator):
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Of objects, if columns have levels of several types.
+            Numbers, or levels; objects, if columns have levels of several types.
         labels : ndarray of shape (n_samples,)
             Component, or class, of each row, in the slots of ``weights_``.
         """
