@@ -119,10 +119,8 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
             classes = labels(pieces)
         if tasks is not None:
             tasks.expect(len(pieces))
-        extra, call = (
-            {} if classes is None else {"classes": classes},
-            FirstCall(X, y, sample_weight, may_wait),
-        )
+        extra = {} if classes is None else {"classes": classes}
+        call = FirstCall(X, y, sample_weight, may_wait)
         return standing.learning(self, pieces, extra, tasks, call=call)
 
     def _start(self) -> Standing:

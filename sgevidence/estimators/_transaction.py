@@ -1,4 +1,4 @@
-"""A call that learns happens as a whole or not at all, and one at a time in each estimator.
+"""The state between two calls, and calls that happen as a whole or not at all, one at a time.
 
 A fork copies the memory of all threads, but only the thread that forks goes on in the child.  So a call that
 another thread had begun is taken back there, and its lock is opened: nobody else would ever do it.

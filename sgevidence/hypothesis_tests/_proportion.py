@@ -1,4 +1,4 @@
-"""A test of a proportion: the logit has a logistic prior about that of the null hypothesis."""
+"""A test of a proportion, whose logit has a logistic prior about the null hypothesis; log integrals."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The result of a test: a Bayes factor with its error, which prints a sentence and takes more rows."""
+"""The result of a test, a Bayes factor with its error that takes more rows, and checks of the input."""
 
 import math
 from numbers import Real

@@ -92,9 +92,8 @@ class ChunkWatch:
         held = [*self.held, Chunk(self.n_seen, X, y)]
         X, y = _together(held)
         if len(X) < self.min_rows:
-            self._absorb(
-                clone(self.model), Chunk(self.n_seen, X, y)
-            )  # which refuses bad rows, and holds others
+            # a fresh model refuses bad rows, and holds others
+            self._absorb(clone(self.model), Chunk(self.n_seen, X, y))
             self.held = held
             return Watched.together([])
         self.held = []
@@ -223,9 +222,8 @@ class ChunkWatch:
         pure = max((run for run in self.runs if run.rival is found.rival), key=lambda run: run.start)
         gain = row_scores(pure.estimator, X, y) - row_scores(found.rival, X, y)
         first = stored[0].first
-        least = max(
-            [first, *(chunk.first for chunk in stored if chunk.first < found.start)]
-        )  # a chunk before
+        chunks_before = (chunk.first for chunk in stored if chunk.first < found.start)
+        least = max([first, *chunks_before])
         weight = place_weights(gain[least - first :])
         if first <= found.start:
             since = min(max(boundary, first), least) - first  # rows of the segment that ends

@@ -1,4 +1,4 @@
-r"""The posterior of the last change, row by row (Adams and MacKay 2007).
+r"""Segment models, and the posterior of the last change, row by row (Adams and MacKay 2007).
 
 A *run* began at row s and has seen the rows since.  With a hazard h per row,
 

@@ -1,4 +1,4 @@
-"""A stream watched row by row: the filter, the alarm, and the rows held until the units are known."""
+"""A stream watched row by row: filter, alarm, rows held until units are known, and the record of scores."""
 
 import copy
 import itertools

@@ -1,4 +1,4 @@
-"""Levels of categorical columns as codes 0 … L_j − 1, the same in every call of a stream.
+"""Levels of categorical columns, and labels of classes, as codes that are the same in every call of a stream.
 
 Levels are what Python calls equal: 1, 1.0 and True are one level, "1" is another.  None, nan and pandas.NA
 are missing, and are one level, the last, or none.

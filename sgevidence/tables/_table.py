@@ -1,4 +1,4 @@
-"""A table that prints, where pandas is not installed."""
+"""Tables that print where pandas is not installed, numbers with their errors, and summaries of tables."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
