@@ -64,9 +64,8 @@ class Past:
 
     def cell(self) -> np.ndarray:
         """Width of the grid on which rows are recorded; (columns,)."""
-        grid = np.where(
-            self.grid > 0.0, self.grid, 0.01 * self.units()[1]
-        )  # before a row has differed from the one before
+        # a hundredth of a unit before a row has differed from the one before
+        grid = np.where(self.grid > 0.0, self.grid, 0.01 * self.units()[1])
         return np.where(self.rests(), REST * self._step(), grid)
 
     def least_noise(self, x: np.ndarray) -> np.ndarray:
