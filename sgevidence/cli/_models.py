@@ -9,7 +9,7 @@ import numpy as np
 
 from ..effects import Factor, resolved, response_of
 from ..estimators import BayesianGLM, BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression
-from ..rows import KNOWN, TextFormat
+from ..rows import KNOWN, TextFormat, kind_of_text
 
 
 class FrameRows(NamedTuple):
