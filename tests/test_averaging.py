@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from sgevidence import SGAIS, EvidenceModelAverager, FullData, evidence_scorer
-from sgevidence.averaging import _path
+from sgevidence.averaging import _learning
 from sgevidence.model_selection import last_step
 from sgevidence.models import Model
 
@@ -258,7 +258,7 @@ def test_equal_parameters_and_another_prior_are_no_such_change():
 
 
 def test_the_path_of_a_long_stream_is_thinned(monkeypatch):
-    monkeypatch.setattr(_path, "PATH_LENGTH", 4)
+    monkeypatch.setattr(_learning, "PATH_LENGTH", 4)
     avg = averager("linear").partial_fit(*part("linear", 0, 10))
     for row in range(10, 15):
         avg.partial_fit(*part("linear", row, row + 1))

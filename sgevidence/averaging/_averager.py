@@ -12,9 +12,8 @@ from sklearn.utils.metaestimators import available_if
 from .._compat import BaseComposition, Interval, StrOptions, fit_context
 from ..model_selection import last_step
 from ._fitting import Fitting
-from ._learning import METHODS
+from ._learning import METHODS, columns
 from ._model_mixture import MixedPredictions
-from ._path import columns
 from ._pipelines import is_online
 from ._routing import router
 

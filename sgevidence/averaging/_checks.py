@@ -42,6 +42,12 @@ def check_online(named_models: Sequence[tuple[str, Any]], method: str) -> None:
             )
 
 
+def evidences(models: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Log evidences of fitted models and their standard errors, nats; an error that is not told is nan."""
+    log_Z = np.array([model.log_evidence_ for model in models], dtype=float)
+    return log_Z, np.array([getattr(model, "log_evidence_std_", np.nan) for model in models], dtype=float)
+
+
 def check_evidences(names: Sequence[str], models: Sequence[Any]) -> None:
     """Each model has a finite evidence."""
     for name, model in zip(names, models):

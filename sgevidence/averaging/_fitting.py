@@ -21,11 +21,10 @@ from ..estimators import (
 )
 from ..model_selection import last_step, log_model_prior, seed
 from ..rows import at_once, is_dask, names_of, refuse_unreadable
-from ._checks import check_kinds, check_online, check_pairs
+from ._checks import check_kinds, check_online, check_pairs, evidences
 from ._chunks import Chunk, FirstCall, chunks, labels
 from ._learning import METHODS, Standing
 from ._pipelines import fit_child, named
-from ._prequential import evidences
 from ._routing import route
 
 
@@ -120,10 +119,8 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
             classes = labels(pieces)
         if tasks is not None:
             tasks.expect(len(pieces))
-        extra, call = (
-            {} if classes is None else {"classes": classes},
-            FirstCall(X, y, sample_weight, may_wait),
-        )
+        extra = {} if classes is None else {"classes": classes}
+        call = FirstCall(X, y, sample_weight, may_wait)
         return standing.learning(self, pieces, extra, tasks, call=call)
 
     def _start(self) -> Standing:

@@ -1,21 +1,83 @@
-"""Models learn from chunks of rows, and their weights with them."""
+r"""Models learn from chunks of rows, and their weights with them: here posterior probabilities of the models.
 
-from collections.abc import Callable, Iterable
+    w_k = prior_k Z_k / Σ_j prior_j Z_j,        log evidence of the mixture: log Σ_k prior_k Z_k
+
+Symbols: ``log_Z`` = log evidences (K,), ``covariance`` = C, that of their errors (K, K), ``log_prior`` (K,).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..estimators import FitTasks, holds_rows
-from ..model_selection import last_step
-from ._checks import what_all_share
+from ..estimators import FitTasks, error_covariance, holds_rows
+from ..model_selection import last_step, probability_interval
+from ..particles import log_sum_exp
+from ._checks import evidences, what_all_share
 from ._chunks import Chunk, FirstCall
 from ._dynamic import Dynamic
-from ._path import Entry, extended
 from ._pipelines import behind_transformers, partial_fit_child
-from ._posterior import Posterior
 from ._routing import route
 from ._stacking import RowScores, Stacking
+
+
+class Posterior(NamedTuple):
+    """Probabilities given all rows."""
+
+    log_prior: np.ndarray
+    log_Z: np.ndarray
+    covariance: np.ndarray
+
+    @classmethod
+    def start(cls, log_prior: np.ndarray, forgetting: float) -> "Posterior":
+        """Before the first row."""
+        K = len(log_prior)
+        return cls(log_prior, np.zeros(K), np.zeros((K, K)))
+
+    def after(self, models: Sequence[Any], n_rows: float, rows: RowScores | None) -> "Posterior":
+        """Weights of models that have learnt from more rows."""
+        return self._replace(log_Z=evidences(models)[0], covariance=error_covariance(models))
+
+    @property
+    def log_evidence(self) -> float:
+        """log Σ_k prior_k Z_k."""
+        return float(log_sum_exp(self.log_prior + self.log_Z))
+
+    @property
+    def weights(self) -> np.ndarray:
+        """w."""
+        return np.exp(self.log_prior + self.log_Z - self.log_evidence)
+
+    @property
+    def log_evidence_std(self) -> float:
+        """√(wᵀ C w), by the delta method."""
+        return float(np.sqrt(np.maximum(self.weights @ self.covariance @ self.weights, 0.0)))
+
+    @property
+    def interval(self) -> np.ndarray:
+        """Interval of the weights by the errors of the evidences, (2, K)."""
+        std = np.sqrt(np.diag(self.covariance))
+        return probability_interval(self.log_Z, std, self.log_prior, covariance=self.covariance)
+
+    @property
+    def complaints(self) -> list[str]:
+        """None of its own."""
+        return []
+
+
+#: Most entries of a path of weights: when it is full every second one is dropped.
+PATH_LENGTH = 4096
+
+
+class Entry(NamedTuple):
+    """After one chunk."""
+
+    n_samples: int
+    weights: np.ndarray
+    log_evidence: float
+    log_evidence_std: float
+
 
 #: The weighing of the models, by the name of the method.
 METHODS: dict[str, type[Posterior] | type[Dynamic] | type[Stacking]] = {
@@ -103,3 +165,14 @@ class Standing(NamedTuple):
             model, X_in = behind_transformers(child, X)
             columns.append(model.score_samples(X_in, *(() if y is None else (y,))))
         return np.column_stack(columns)
+
+
+def extended(path: list[Entry], entry: Entry) -> list[Entry]:
+    """The path with one more entry, thinned when it is full: a stream has no end."""
+    path = [*path, entry]
+    return path if len(path) <= PATH_LENGTH else path[-1::-2][::-1]
+
+
+def columns(path: list[Entry]) -> dict[str, np.ndarray]:
+    """An array a field."""
+    return {name: np.array(values) for name, values in zip(Entry._fields, zip(*path))}

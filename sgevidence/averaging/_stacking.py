@@ -37,12 +37,10 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import nnls
 
 from ..particles import log_sum_exp
-from ._prequential import evidences
+from ._checks import evidences
 
 #: Rows whose scores are kept.  The weights of five models are then within 5e-4 nats a row of the best.
 KEPT = 4096
-#: Nats a row by which the weights may be worse than the best for the rows kept.
-TOLERANCE = 1e-9
 #: Newton steps that are tried; some ten are needed.
 MAX_STEPS = 200
 #: Bootstrap samples of the interval: the 5 % quantile is then known to one and a half percentage points.
@@ -83,7 +81,8 @@ def stacking_weights(log_p: np.ndarray, weight: np.ndarray, start: np.ndarray) -
         mixed = P @ w
         A = np.sqrt(v)[:, None] * P / mixed[:, None]
         g = A.T @ np.sqrt(v)
-        if np.log(g.max()) < TOLERANCE:
+        # nats a row by which the weights may be worse than the best for the rows kept
+        if np.log(g.max()) < 1e-9:
             break
         step = _bounded_newton(A.T @ A, g, w) - w
         size, slope = 1.0, (1.0 - g) @ step

@@ -15,9 +15,6 @@ from ..estimators import ParameterTable, bounds, percent, scalar_names, weighted
 from ..model_selection import last_step
 from ..tables import Table, with_errors
 
-#: Parameters that are zero in a model that does not have them.
-ABSENT_IS_ZERO = ("coef", "intercept")
-
 
 class ModelTable(Table):
     """Models, the index, with their weights; the repr fits into eighty columns."""
@@ -109,7 +106,8 @@ def _parameters(averager: Any, models: list[Any], q: list[float]) -> ParameterTa
     labels, rows = [], []
     for label in dict.fromkeys(label for one in sorted(draws, key=len, reverse=True) for label in one):
         has = np.array([label in one for one in draws])
-        if not has.all() and label.partition("[")[0] not in ABSENT_IS_ZERO:
+        # parameters that are zero in a model that does not have them
+        if not has.all() and label.partition("[")[0] not in ("coef", "intercept"):
             continue
         at_zero = [np.zeros(len(model.particles_)) for model in models]
         values = np.concatenate([one.get(label, zero) for one, zero in zip(draws, at_zero)])

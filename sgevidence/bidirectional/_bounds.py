@@ -22,10 +22,6 @@ from ..transitions import HMC, Rung, State, Streams
 
 #: Moves whose coordinates and steps can be used again.
 PILOT = HMC(conditional=False)
-#: Trajectories of a move.
-TRAJECTORIES = 2
-#: Effective sample size, as a fraction of M, below which the bounds by SIR resample.
-RESAMPLE = 0.5
 
 
 class Step(NamedTuple):
@@ -49,7 +45,7 @@ class Step(NamedTuple):
 
         phi, here = self.coordinates.whiten(theta), None
         L = PILOT.leapfrog_steps(self.eps)
-        for _ in range(TRAJECTORIES):
+        for _ in range(2):  # trajectories of a move
             eps = self.eps * rng.uniform(0.5, 1.2, len(phi))
             phi, info = hmc(phi, value_and_grad, rng, eps=eps, L=L, here=here)
             here = info.here
@@ -85,7 +81,8 @@ def sir_steps(model, rows, M, rng) -> list[Step]:
     ]
 
 
-def forward(steps, model, M, rng, threshold=RESAMPLE, path=None) -> float:
+# effective sample size, as a fraction of M, below which the bounds by SIR resample
+def forward(steps, model, M, rng, threshold=0.5, path=None) -> float:
     """log Ẑ from the prior; with a path, that of a run in which the first particle follows it."""
     theta, weights, log_Z = model.sample_prior(rng, M), Weights.ones(M), 0.0
     for t, step in enumerate(steps):

@@ -1,4 +1,10 @@
-"""Draws as an array of chains, from an array or from ArviZ, and a user's log density at them."""
+"""Draws as an array of chains, from an array or from ArviZ, and a user's log density at them.
+
+An array has chains first, or steps first as emcee has them, or both in one axis.  A draw depends on the one
+before it in its chain, and chains do not depend on each other.  So the axis along which neighbours are alike
+is that of the steps; and where walkers alternate along one axis, draws are like those one round earlier and
+not like those in between.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,12 +12,15 @@ from typing import Any
 import numpy as np
 
 from ..rows import refuse_unreadable
-from ._layout import MIN_DRAWS, chains_first
+from ._mixing import correlations, normal_scores
 
-#: Draws per call of the log density: a model that holds (draws, rows) in memory stays small.
-BLOCK = 1000
-#: Smallest eigenvalue of the correlation matrix; below, columns are linearly dependent up to rounding.
-MIN_EIGENVALUE = 1e-12
+#: Standard errors of an autocorrelation of independent draws, beyond which it is seen.
+SEEN = 5.0
+#: Largest autocorrelation elsewhere, as a share of that along the steps, with which the order is plain.
+MOST_ELSEWHERE = 0.5
+#: Shortest chain, in draws, in which an autocorrelation can be seen at all.
+MIN_DRAWS = 20
+
 
 LogDensity = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M,)
 
@@ -75,7 +84,8 @@ def _check(theta: np.ndarray, names: list[str]) -> None:
             raise ValueError(
                 f"{which}: all draws of a half are equal; leave constants out of draws and density"
             )
-        if np.linalg.eigvalsh(np.atleast_2d(np.corrcoef(x.T)))[0] < MIN_EIGENVALUE:
+        # smallest eigenvalue of the correlation matrix; below, columns are linearly dependent up to rounding
+        if np.linalg.eigvalsh(np.atleast_2d(np.corrcoef(x.T)))[0] < 1e-12:
             raise ValueError(
                 "the columns of the draws are linearly dependent, so there is no density in all of them: "
                 "leave out functions of other columns, and the last of probabilities that sum to one"
@@ -97,10 +107,12 @@ def one_by_one(log_density: Callable[[np.ndarray], Any]) -> LogDensity:
 
 def evaluate(log_density: LogDensity, theta: np.ndarray) -> np.ndarray:
     """log p at θ (…, d) → (…,), in blocks of copies, so that no buffer is shared with the user's function."""
+    # draws per call of the log density: a model that holds (draws, rows) in memory stays small
+    draws_per_call = 1000
     points = theta.reshape(-1, theta.shape[-1])
     out = np.empty(len(points))
-    for start in range(0, len(points), BLOCK):
-        block = points[start : start + BLOCK].copy()
+    for start in range(0, len(points), draws_per_call):
+        block = points[start : start + draws_per_call].copy()
         M, d = block.shape
         given = log_density(block)
         refuse_unreadable(log_density=given)
@@ -115,3 +127,31 @@ def evaluate(log_density: LogDensity, theta: np.ndarray) -> np.ndarray:
         where = points[~(out < np.inf)][0]
         raise ValueError(f"log_density is nan or infinite at {np.array2string(where, threshold=10)}")
     return out.reshape(theta.shape[:-1])
+
+
+def chains_first(theta: np.ndarray) -> np.ndarray:
+    """The draws (C, T, d) with one chain after the other, whichever axis has the steps."""
+    C, T, d = theta.shape
+    scores = np.stack([normal_scores(x) for x in np.moveaxis(theta, 2, 0)], axis=-1)
+    if C == 1:
+        walkers = _walkers(scores[0])
+        return theta.reshape(T // walkers, walkers, d).swapaxes(0, 1)
+    if C < MIN_DRAWS:
+        return theta
+    if T < MIN_DRAWS:
+        return theta.swapaxes(0, 1)
+    along_first = np.mean(scores[1:] * scores[:-1])
+    along_second = np.mean(scores[:, 1:] * scores[:, :-1])
+    is_seen = along_first > SEEN / np.sqrt(C * T)
+    return theta.swapaxes(0, 1) if is_seen and along_second < MOST_ELSEWHERE * along_first else theta
+
+
+def _walkers(scores: np.ndarray) -> int:
+    """Walkers that alternate in a chain (T, d): the lag of the largest autocorrelation, with none before."""
+    T = len(scores)
+    rho = np.mean([correlations(x[None])[: T // MIN_DRAWS + 1] for x in scores.T], axis=0)
+    if len(rho) < 3:
+        return 1
+    lag = 2 + int(np.argmax(rho[2:]))
+    is_plain = np.abs(rho[1:lag]).max() < MOST_ELSEWHERE * rho[lag]
+    return lag if rho[lag] > SEEN / np.sqrt(T) and is_plain and T % lag == 0 else 1

@@ -1,30 +1,19 @@
 """Log evidence from posterior draws of any sampler, with an error bar and what speaks against both."""
 
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._compat import validate_params
-from ..exceptions import EvidenceWarning
+from ..exceptions import warn_caller
 from ..rows import generator
 from ..targets import cross_fitted
 from ._draws import LogDensity, as_chains, evaluate, one_by_one
 from ._mixing import Mixing, split_mixing
 from ._warp import Half, bridged
 
-#: R̂ above which chains disagree.
-MAX_R_HAT = 1.05
-#: Variance between chains up to which short ones agree, in units of what their autocorrelation explains.
-MAX_EXCESS = 3.0
-#: Effective draws of the quantity that mixes worst, of all chains and per chain, for a believable error bar.
-MIN_EFFECTIVE, MIN_EFFECTIVE_PER_CHAIN = 100.0, 5.0
-#: Effective draws of the Gaussian, of either half, for a believable error bar.
-MIN_GAUSSIAN = 50.0
-#: Standard errors by which two estimates may differ that ought to agree.
-MAX_STD_APART = 5.0
-#: Standard error, nats, above which an estimate is too vague to be used.
-MAX_STD = 1.0
+#: Effective draws of the quantity that mixes worst for a believable error bar, of all chains; per chain five.
+MIN_EFFECTIVE = 100.0
 
 
 class BridgeEvidence(NamedTuple):
@@ -138,16 +127,19 @@ def bridge_evidence(
     chains = _chain_doubts([split_mixing(x) for x in columns], [*names, "the log density"], theta.shape[:2])
     doubts = (*chains, *_half_doubts(halves, half_gap / std, error))
     for doubt in doubts:
-        warnings.warn(doubt, EvidenceWarning, stacklevel=3)
+        warn_caller(doubt)
     return BridgeEvidence(float(log_Z), float(error), doubts)
 
 
 def _chain_doubts(found: list[Mixing], names: list[str], shape: tuple[int, int]) -> list[str]:
     """Whether the chains have mixed."""
+    # variance between chains up to which short ones agree, in units of what their autocorrelation explains
+    max_excess = 3.0
     (C, T), out = shape, []
-    apart = int(np.argmax([m.r_hat if m.excess > MAX_EXCESS else 0.0 for m in found]))
+    apart = int(np.argmax([m.r_hat if m.excess > max_excess else 0.0 for m in found]))
     slow = int(np.argmin([m.n_effective for m in found]))
-    if (r_hat := found[apart].r_hat) > MAX_R_HAT and found[apart].excess > MAX_EXCESS:
+    # R̂ above which chains disagree
+    if (r_hat := found[apart].r_hat) > 1.05 and found[apart].excess > max_excess:
         who = "the chains" if C > 1 else "the two halves of the chain"
         out.append(
             f"{who} disagree, or are too short to agree (R̂ of {names[apart]} is {r_hat:.2f}): modes may have "
@@ -159,7 +151,7 @@ def _chain_doubts(found: list[Mixing], names: list[str], shape: tuple[int, int])
             f"the {C * T} draws are worth {n:.0f} independent draws of {names[slow]}, too few for the error "
             "bar to be believed: run longer chains"
         )
-    elif n < MIN_EFFECTIVE_PER_CHAIN * C:
+    elif n < 5.0 * C:
         out.append(
             f"each chain of {T} draws is worth {n / C:.1f} independent draws of {names[slow]}, so its "
             "autocorrelation is not known: run longer chains"
@@ -169,23 +161,25 @@ def _chain_doubts(found: list[Mixing], names: list[str], shape: tuple[int, int])
 
 def _half_doubts(halves: list[Half], gap: float, std: float) -> list[str]:
     """Whether the bridges hold."""
+    max_std_apart = 5.0  # standard errors by which two estimates may differ that ought to agree
     out = []
-    if gap > MAX_STD_APART:
+    if gap > max_std_apart:
         a, b = (half.log_Z for half in halves)
         out.append(
             f"the halves of the draws disagree ({a:.2f} and {b:.2f} nats): the chains have not settled, or "
             "the posterior's tails are too heavy for a Gaussian"
         )
-    if (n := min(half.n_gaussian for half in halves)) < MIN_GAUSSIAN:
+    # effective draws of the Gaussian, of either half, for a believable error bar
+    if (n := min(half.n_gaussian for half in halves)) < 50.0:
         out.append(
             f"{n:.0f} effective draws of the fitted Gaussian meet the posterior, which is too unlike it for "
             "the error bar to be believed: give more draws, or parameters with a posterior closer to normal"
         )
-    if (z := max(half.mismatch for half in halves)) > MAX_STD_APART:
+    if (z := max(half.mismatch for half in halves)) > max_std_apart:
         out.append(
             f"draws and log_density are probably of two posteriors (they differ by {z:.0f} standard errors): "
             "is the Jacobian of the unconstrained scale in log_density, and are the columns in its order?"
         )
-    if std > MAX_STD:
+    if std > 1.0:  # standard error, nats, above which an estimate is too vague to be used
         out.append(f"the log evidence is uncertain by {std:.1f} nats: give more draws")
     return out

@@ -36,9 +36,6 @@ from ..targets import bridge
 from ._draws import LogDensity, evaluate
 from ._mixing import mixing
 
-#: Draws of the Gaussian are as many as those of the posterior, and at least this number.
-MIN_GAUSSIAN_DRAWS = 1000
-
 
 class Half(NamedTuple):
     """The bridge to the draws of one half, in nats.
@@ -63,7 +60,8 @@ def bridged(
 ) -> Half:
     """A bridge between the draws ``theta``, of density ``log_p``, and a Gaussian fitted to ``other``."""
     C, T, d = theta.shape
-    n_p, n_q = C * T, max(C * T, MIN_GAUSSIAN_DRAWS)
+    # draws of the Gaussian are as many as those of the posterior, and at least this number
+    n_p, n_q = C * T, max(C * T, 1000)
     m, scale = other.reshape(-1, d).mean(axis=0), other.reshape(-1, d).std(axis=0)
     correlation = np.atleast_2d(np.cov(((other - m) / scale).reshape(-1, d).T))
     warp = Coordinates(scale[:, None] * np.linalg.cholesky(correlation))

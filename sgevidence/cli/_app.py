@@ -26,9 +26,8 @@ from ..model_selection import compare as compared
 from ..monitoring import EvidenceMonitor
 from ..rows import RowSource, TextFormat
 from ._checkpoints import WATCHED_ROWS, learnt_in_batches, resumed
-from ._formulas import FrameRows, formula_models
 from ._lines import LineFormat, bounded_lines, rows_of_lines
-from ._models import Models, component_counts, densities, given, regressions
+from ._models import FrameRows, Models, component_counts, densities, formula_models, given, regressions
 from ._select import fitted_selector, print_selection
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)

@@ -8,9 +8,6 @@ from typing import Any, NamedTuple
 
 from ..rows import ROW_NAMES
 
-#: Characters of a line: a stream without line ends is no table, and must not fill the memory.
-MAX_LINE = 1_000_000
-
 
 class LineFormat(NamedTuple):
     """How lines separate columns and write numbers, and the columns that are read, all by default."""
@@ -47,11 +44,13 @@ PLAIN = LineFormat()
 
 def bounded_lines(stream: Any, name: str) -> Iterator[str]:
     """Lines of a stream; ValueError of one that is too long to be a row."""
+    # characters of a line: a stream without line ends is no table, and must not fill the memory
+    max_line = 1_000_000
     number = 0
-    while line := stream.readline(MAX_LINE):
+    while line := stream.readline(max_line):
         number += 1
-        if len(line) == MAX_LINE:
-            raise ValueError(f"{name}, line {number}: more than {MAX_LINE} characters; a row must be a line")
+        if len(line) == max_line:
+            raise ValueError(f"{name}, line {number}: more than {max_line} characters; a row must be a line")
         yield line
 
 

@@ -1,20 +1,16 @@
 """Pictures in scikit-learn's form: ``from_estimator`` or ``from_estimators``, ``plot``, ``ax_``."""
 
+from ._along_rows import ModelProbabilitiesDisplay, RunDisplay
+from ._bars import InclusionProbabilitiesDisplay, WeightsDisplay
 from ._bayes_factor import BayesFactorDisplay
-from ._coefficients import CoefficientsDisplay
 from ._comparison import ComparisonDisplay
-from ._effects import EffectsDisplay
 from ._evidence import EvidenceDisplay
-from ._inclusion import InclusionProbabilitiesDisplay
+from ._intervals import CoefficientsDisplay, EffectsDisplay, SmoothDisplay
 from ._mixture import MixtureDisplay
 from ._predictive_check import PredictiveCheckDisplay
-from ._probabilities import ModelProbabilitiesDisplay
-from ._run import RunDisplay
-from ._smooth import SmoothDisplay
 from ._states import StatesDisplay
 from ._surprise import SurpriseDisplay
 from ._survival import SurvivalDisplay
-from ._weights import WeightsDisplay
 
 __all__ = [
     "BayesFactorDisplay",

@@ -7,11 +7,6 @@ from numpy.typing import ArrayLike
 
 from ._style import BAND, COLORS, GREY, axes
 
-#: Scales that are drawn by default, from and to this multiple of the result's own, and how many.
-FEWEST_TIMES, MOST_TIMES, N_SCALES = 0.1, 5.0, 60
-#: Log Bayes factors at which evidence becomes positive and strong (Kass and Raftery 1995: 2 log B = 2, 6).
-LIMITS = (-3.0, -1.0, 1.0, 3.0)
-
 
 class BayesFactorDisplay:
     """A log Bayes factor of a test as a line; dotted where evidence becomes positive and strong.
@@ -78,7 +73,7 @@ class BayesFactorDisplay:
         own = result.rscale
         if own is None:
             result.with_rscale(1.0)  # says why there is none
-        scales = own * np.geomspace(FEWEST_TIMES, MOST_TIMES, N_SCALES) if rscales is None else rscales
+        scales = own * np.geomspace(0.1, 5.0, 60) if rscales is None else rscales
         found = [result.with_rscale(float(scale)) for scale in np.asarray(scales, dtype=float)]
         return cls(
             places=np.asarray(scales, dtype=float),
@@ -128,7 +123,8 @@ class BayesFactorDisplay:
         ax.plot(self.places, value, **(dict(color=COLORS[0], linewidth=1.6) | line_params))
         ax.fill_between(self.places, value - std, value + std, color=COLORS[0], **BAND)
         low, high = ax.get_ylim()
-        for limit in LIMITS:
+        # evidence becomes positive and strong at 2 log B = 2 and 6 (Kass and Raftery 1995)
+        for limit in (-3.0, -1.0, 1.0, 3.0):
             if low < limit < high:
                 ax.axhline(limit, color=GREY, linewidth=0.8, linestyle=":")
         if self.marked is not None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..model_selection import compare
-from ._style import COLORS, FAR, GREY, axes, is_thin, name_rows, number
+from ._style import COLORS, GREY, OUT_OF_RACE_NATS, is_thin, name_right, named_rows, number
 
 
 class ComparisonDisplay:
@@ -87,22 +87,16 @@ class ComparisonDisplay:
         ComparisonDisplay
         """
         names = [str(name) for name in self.table.index]
-        ax = axes(self, ax, figsize=(6.4, 1.2 + 0.4 * len(names)))
+        ax = named_rows(self, ax, names, each=0.4, wide=True)
         rows, difference = np.arange(len(names)), np.asarray(self.table["difference"])
         bars = n_std * np.asarray(self.table["difference_std"])
-        ax.axvline(0, color=GREY, linewidth=0.8, linestyle=":")
-        near = difference >= -FAR
+        near = difference >= -OUT_OF_RACE_NATS
         style: dict[str, Any] = dict(color=COLORS[0], markersize=6, capsize=3, elinewidth=1.4)
         ax.errorbar(difference[near], rows[near], xerr=bars[near], fmt="o", **style)
         self._draw_far(ax, rows[~near], difference[~near])
-        name_rows(ax, names)
-        right = ax.secondary_yaxis("right")
-        right.set_yticks(rows, [self._probability(k) for k in range(len(names))])
-        right.tick_params(length=0)
-        right.spines["right"].set_visible(False)
-        ranges = any(" to " in text.get_text() for text in right.get_yticklabels())
-        head = "probability" + "\n(interval of its error)" * ranges
-        ax.text(1.02, 1.01, head, transform=ax.transAxes, color=GREY)
+        probabilities = [self._probability(k) for k in range(len(names))]
+        ranges = any(" to " in words for words in probabilities)
+        name_right(ax, probabilities, "probability" + "\n(interval of its error)" * ranges)
         thin = is_thin(ax, bars[near], style["markersize"], axis=0)
         hidden = ", shorter than the marks" * thin
         ax.set_xlabel(f"log evidence minus that of {names[0]}\n(nats, ± {n_std:g} standard errors{hidden})")

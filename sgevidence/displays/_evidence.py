@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..model_selection import named_models
-from ._drawn import drawn
-from ._style import BAND, FAR, axes, is_thin, legend, line_style, number
+from ._style import BAND, OUT_OF_RACE_NATS, axes, drawn, is_thin, legend, line_style, number
 
 
 class EvidenceDisplay:
@@ -154,7 +153,7 @@ class EvidenceDisplay:
             ax.fill_between(n, value - n_std * std, value + n_std * std, color=line.get_color(), **BAND)
         ax.set_xlabel("rows seen")
         if relative:
-            ax.set_ylim(bottom=max(ax.get_ylim()[0], -FAR))
+            ax.set_ylim(bottom=max(ax.get_ylim()[0], -OUT_OF_RACE_NATS))
         ax.set_xlim(left=0)
         legend(ax, len(self.paths), title="model (nats at the end)" if relative else None)
         thin = is_thin(ax, np.array([widest]), line.get_linewidth(), axis=1)

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_array
 
-from ._drawn import drawn
-from ._style import COLORS, axes, marker_style
+from ._style import COLORS, axes, drawn, marker_style
 
 
 class MixtureDisplay:

@@ -6,10 +6,7 @@ import numpy as np
 
 from ..model_selection import PredictiveCheck, predictive_check, replicated_check
 from ..tables import to_digits
-from ._style import COLORS, GREY, MARKERS, axes, intervals, name_rows
-
-#: Widths of a statistic's replicates beyond which the observed value is an arrow.
-FAR = 6.0
+from ._style import COLORS, GREY, MARKERS, intervals, name_right, named_rows
 
 
 class PredictiveCheckDisplay:
@@ -103,25 +100,22 @@ class PredictiveCheckDisplay:
         -------
         PredictiveCheckDisplay
         """
+        max_spreads = 6.0  # widths of a statistic's replicates beyond which the observed value is an arrow
         check, names = self.check, self.check.table.index
-        ax = axes(self, ax, figsize=(6.4, 1.2 + 0.35 * len(names)))
+        ax = named_rows(self, ax, names, each=0.35, wide=True)
         rows = np.arange(len(names))
         low, middle, high = np.nanquantile(check.replicated, [0.05, 0.5, 0.95], axis=0)
         width = np.where(high > low, (high - low) / 2, np.maximum(np.abs(middle), 1.0))
-        ax.axvline(0, color=GREY, linewidth=0.8, linestyle=":")
         replicates = np.nan_to_num((check.replicated - middle) / width)
         intervals(ax, replicates, rows, "replicated", color=GREY, marker="|")
         observed = (check.table["observed"] - middle) / width
         for k, x in enumerate(observed):
             color = COLORS[1] if names[k] in check.misfits else COLORS[0]
-            marker = MARKERS[0] if abs(x) <= FAR else "><"[int(x < 0)]
-            ax.plot(np.clip(x, -FAR, FAR), rows[k], marker, color=color, markersize=7, zorder=3)
-        name_rows(ax, names)
-        right = ax.secondary_yaxis("right")
+            marker = MARKERS[0] if abs(x) <= max_spreads else "><"[int(x < 0)]
+            ax.plot(
+                np.clip(x, -max_spreads, max_spreads), rows[k], marker, color=color, markersize=7, zorder=3
+            )
         values = zip(check.table["observed"], width / 2)
-        right.set_yticks(rows, [to_digits(value, spread) for value, spread in values])
-        right.tick_params(length=0)
-        right.spines["right"].set_visible(False)
-        ax.text(1.02, 1.01, "observed", transform=ax.transAxes, color=GREY)
+        name_right(ax, [to_digits(value, spread) for value, spread in values], "observed")
         ax.set_xlabel("observed minus replicated (half of the replicates' 90 % interval)")
         return self

@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._drawn import drawn
-from ._style import COLORS, legend, several_axes
+from ._style import COLORS, drawn, legend, several_axes
 
 
 class StatesDisplay:

@@ -4,10 +4,14 @@ The colours are those of M. Okabe and K. Ito (2008), Color Universal Design; lin
 the distinction without colour.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
+from sklearn.pipeline import Pipeline
+
+from ..estimators import places
+from ..model_selection import last_step
 
 #: Okabe and Ito's, without their yellow, which is too light for a line on white.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
@@ -16,9 +20,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 GREY = "0.45"
 #: Bands must not hide each other.
 BAND = dict(alpha=0.2, linewidth=0)
-POINTS_PER_INCH = 72.0
 #: Nats beyond which a model is out of the race, and only its number is of interest: one in 5 · 10⁸.
-FAR = 20.0
+OUT_OF_RACE_NATS = 20.0
 
 
 def pyplot(display: object) -> Any:
@@ -28,6 +31,32 @@ def pyplot(display: object) -> Any:
     except ImportError as error:
         raise ImportError(f"{type(display).__name__} needs matplotlib: pip install matplotlib") from error
     return plt
+
+
+class Picture:
+    """Base of displays that are drawn on one pair of axes, without parameters of artists."""
+
+    ax_: Any
+    figure_: Any
+
+    def plot(self, ax: Any = None) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            By default of a new figure.
+
+        Returns
+        -------
+        display
+            The same one, with ``ax_`` and ``figure_``.
+        """
+        self._draw(ax)
+        return self
+
+    def _draw(self, ax: Any) -> None:
+        raise NotImplementedError
 
 
 def axes(display: Any, ax: Any, **figure_params: Any) -> Any:
@@ -66,7 +95,7 @@ def is_thin(ax: Any, half_widths: np.ndarray, points: float, axis: int) -> bool:
     """Whether no band or bar, of these half widths along an axis, is wider than a line or a mark."""
     low, high = (ax.get_xlim, ax.get_ylim)[axis]()
     inches = (ax.figure.get_size_inches() * ax.get_position().size)[axis]
-    return bool(2 * np.max(half_widths, initial=0.0) / (high - low) * inches * POINTS_PER_INCH < points)
+    return bool(2 * np.max(half_widths, initial=0.0) / (high - low) * inches * 72.0 < points)
 
 
 def intervals(ax: Any, draws: np.ndarray, places: np.ndarray, label: str | None, **style: Any) -> None:
@@ -78,13 +107,37 @@ def intervals(ax: Any, draws: np.ndarray, places: np.ndarray, label: str | None,
     ax.plot(draws.mean(axis=0), places, marker, color=color, mec="white", markersize=7, label=label)
 
 
-def name_rows(ax: Any, names: Sequence[str], margin: float = 0.6) -> None:
-    """Rows of a dot plot, the first on top."""
+def named_rows(
+    display: Any,
+    ax: Any,
+    names: Sequence[str],
+    each: float = 0.3,
+    line: float | None = 0.0,
+    wide: bool = False,
+) -> Any:
+    """Axes with a row ``each`` inches high for every name, the first on top; dotted where nothing differs.
+
+    A ``wide`` one has room for words on the right and for two lines of a label.
+    """
+    width, around = (6.4, 1.2) if wide else (6.0, 1.0)
+    ax = axes(display, ax, figsize=(width, around + each * len(names)))
+    if line is not None:
+        ax.axvline(line, color=GREY, linewidth=0.8, linestyle=":")
     ax.set_yticks(np.arange(len(names)), names)
-    ax.set_ylim(len(names) - 1 + margin, -margin)
+    ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color="0.9", linewidth=0.8)
     ax.set_axisbelow(True)
+    return ax
+
+
+def name_right(ax: Any, names: Sequence[str], head: str) -> None:
+    """Words at the right end of each row, under a head."""
+    right = ax.secondary_yaxis("right")
+    right.set_yticks(np.arange(len(names)), names)
+    right.tick_params(length=0)
+    right.spines["right"].set_visible(False)
+    ax.text(1.02, 1.01, head, transform=ax.transAxes, color=GREY)
 
 
 def several_axes(display: Any, given: Sequence[Any] | None, n: int) -> np.ndarray:
@@ -99,3 +152,34 @@ def several_axes(display: Any, given: Sequence[Any] | None, n: int) -> np.ndarra
         axes(display, ax)
     del display.ax_  # there are several
     return np.asarray(given, dtype=object)
+
+
+def drawn(display: type, estimator: Any, *attributes: str) -> Any:
+    """The model behind pipelines, which has one of the attributes that the display reads.
+
+    TypeError names the display and what it draws instead.
+    """
+    model = last_step(estimator)
+    if any(hasattr(owner, name) for owner in (model, type(model)) for name in attributes):
+        return model  # not fitted, it says so itself
+    advice = ""
+    if isinstance(estimator, Mapping | Sequence):
+        several = hasattr(display, "from_estimators")
+        advice = ": from_estimators draws several" if several else ": give one of them"
+    raise TypeError(
+        f"{display.__name__} draws a fitted estimator with {' or '.join(attributes)}, "
+        f"got {type(model).__name__}{advice}"
+    )
+
+
+def feature_names(estimator: Any, model: Any, size: int) -> list[str]:
+    """Columns that the model uses; those of a pipeline have the names that the steps before it give them."""
+    is_named = any(hasattr(model, name) for name in ("feature_names_in_", "coef_names_"))
+    if isinstance(estimator, Pipeline) and not is_named:
+        try:
+            names = estimator[:-1].get_feature_names_out()
+        except (AttributeError, ValueError):  # a step that does not name its columns
+            names = None
+        if names is not None and len(names) == model.n_features_in_:
+            return [str(names[j]) for j in getattr(model, "columns_", range(size))]
+    return [str(name) for name in places(model, "feature", size)]

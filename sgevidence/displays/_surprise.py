@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._drawn import drawn
 from ._evidence import from_no_rows
-from ._style import COLORS, axes, pyplot
+from ._style import COLORS, axes, drawn, pyplot
 
 
 class SurpriseDisplay:

@@ -1,22 +1,64 @@
-"""Survival that a regression predicts, beside that of the rows."""
+r"""Survival that a regression predicts, beside that of the rows, with censored times (Kaplan and Meier 1958).
+
+    S(t) = Π_{t_j ≤ t} (1 − d_j / n_j)
+
+The interval is Greenwood's, of log(−log S).
+
+Symbols: ``events`` = d, at a time; ``at_risk`` = n, just before it.
+
+References
+----------
+E. L. Kaplan, P. Meier (1958), Nonparametric estimation from incomplete observations, JASA 53, 457;
+J. D. Kalbfleisch, R. L. Prentice (2002), The Statistical Analysis of Failure Time Data, section 1.4.
+"""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import norm
 from sklearn.utils import check_array, check_consistent_length
 
 from ..estimators import has_times
 from ..model_selection import transformed
-from ._drawn import drawn
-from ._kaplan_meier import KaplanMeier
-from ._style import BAND, COLORS, axes, legend, line_style
-
-#: Times of a curve.
-N_TIMES = 200
+from ._style import BAND, COLORS, Picture, axes, drawn, legend, line_style
 
 
-class SurvivalDisplay:
+class KaplanMeier(NamedTuple):
+    """Steps of the estimate, from time zero."""
+
+    times: np.ndarray  #: 0 and those of events, (k,)
+    survival: np.ndarray  #: from each of them on, (k,)
+    low: np.ndarray  #: of a pointwise interval, nan where there is none, (k,)
+    high: np.ndarray
+    censored: np.ndarray  #: times that are censored
+
+    @classmethod
+    def of(cls, y: np.ndarray, event: np.ndarray, level: float = 0.9) -> "KaplanMeier":
+        """From times (n,) and whether each is of an event (n,)."""
+        times = np.unique(y[event])
+        at_risk = np.array([np.sum(y >= t) for t in times], dtype=float)
+        events = np.array([np.sum(event & (y == t)) for t in times], dtype=float)
+        survival = np.cumprod(1 - events / at_risk)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            greenwood = np.cumsum(events / (at_risk * (at_risk - events)))
+            spread = norm.isf((1 - level) / 2) * np.sqrt(greenwood) / np.abs(np.log(survival))
+            low, high = survival ** np.exp(spread), survival ** np.exp(-spread)
+        start = np.ones(1)
+        return cls(
+            np.r_[0.0, times],
+            np.r_[start, survival],
+            np.r_[start, np.where(survival > 0, low, np.nan)],
+            np.r_[start, np.where(survival > 0, high, np.nan)],
+            np.sort(y[~event]),
+        )
+
+    def at(self, t: np.ndarray) -> np.ndarray:
+        """S at times."""
+        return self.survival[np.searchsorted(self.times, t, side="right") - 1]
+
+
+class SurvivalDisplay(Picture):
     """Predicted survival of groups of rows, and the Kaplan–Meier estimate of each with its 90 % band.
 
     A line is the posterior predictive probability that the event comes later, averaged over the rows of its
@@ -105,7 +147,7 @@ class SurvivalDisplay:
         event = np.ones(len(y), dtype=bool) if event is None else np.asarray(event).astype(bool)
         groups = np.full(len(y), "all rows") if groups is None else np.asarray(groups)
         check_consistent_length(X, y, event, groups)
-        times = np.linspace(0.0, y.max(), N_TIMES)
+        times = np.linspace(0.0, y.max(), 200)  # times of a curve
         each = model.predict_survival(transformed(estimator, X), times, offset)
         labels = np.unique(groups)
         parts = [groups == label for label in labels]
@@ -116,18 +158,7 @@ class SurvivalDisplay:
             names=[str(label) for label in labels],
         ).plot(ax)
 
-    def plot(self, ax: Any = None) -> "SurvivalDisplay":
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            By default of a new figure.
-
-        Returns
-        -------
-        SurvivalDisplay
-        """
+    def _draw(self, ax: Any) -> None:
         ax = axes(self, ax, figsize=(6.0, 4.0))
         for k, (name, line, steps) in enumerate(zip(self.names, self.survival, self.observed)):
             color = COLORS[k % len(COLORS)]
@@ -141,4 +172,3 @@ class SurvivalDisplay:
             xlabel="time", ylabel="probability that the event comes later", ylim=(0.0, 1.02), xlim=(0.0, None)
         )
         legend(ax, len(self.names))
-        return self

@@ -4,13 +4,12 @@ from ._autoregression import BayesianAutoregression
 from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._categorical_mixture import BayesianCategoricalMixture
-from ._concordance import concordance, has_times
 from ._custom import BayesianModel
-from ._dimensions import dimensions, places, scalar_names
 from ._documentation import documented
 from ._effects import CurveDraws, curves, level_effects
 from ._every_k import error_covariance, one_walk, one_walk_of_clones
 from ._glm import BayesianGLM
+from ._glm_predictions import concordance, has_times
 from ._gmm import BayesianGMM
 from ._hmm import BayesianHMM
 from ._linear_regression import BayesianLinearRegression, linear_model
@@ -19,7 +18,17 @@ from ._prior_conflict import CONFLICT, prior_conflict
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._standardising import Learnt, Standardising, holds_rows, takes_units
-from ._summary import ParameterTable, bounds, heading, percent, warned, weighted_quantiles
+from ._summary import (
+    ParameterTable,
+    bounds,
+    dimensions,
+    heading,
+    percent,
+    places,
+    scalar_names,
+    warned,
+    weighted_quantiles,
+)
 from ._threads import many_small_fits
 from ._transaction import all_or_nothing
 

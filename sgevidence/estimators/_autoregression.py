@@ -16,7 +16,7 @@ from ._documentation import documented
 from ._forecasting import Forecasts
 from ._lags import check_series, series_and_columns
 from ._series import SeriesEstimator
-from ._stream import learns_online
+from ._transaction import learns_online
 
 
 @documented

@@ -35,9 +35,8 @@ from ._folding import learn_by_sums
 from ._prior_conflict import CONFLICT, prior_conflict
 from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
-from ._stream import Stream, is_online
 from ._threads import one_blas_thread
-from ._transaction import all_or_nothing
+from ._transaction import Stream, all_or_nothing, is_online
 
 
 class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):

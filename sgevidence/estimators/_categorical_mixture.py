@@ -25,12 +25,6 @@ from ._base import EvidenceEstimator
 from ._documentation import documented
 from ._mixture import MixtureEstimator
 
-#: Levels of a column, fewer of which are no identifiers though each row has its own.
-MIN_IDENTIFIERS = 100
-#: Probabilities, of all classes and columns, from which on their cost is said, and memory for each of them:
-#: 0.15 to 0.35 MB and 0.05 s were measured, of 200 to 2000 rows.
-MANY_PROBABILITIES, MB_PER_PROBABILITY = 2000, 0.35
-
 
 @documented
 class BayesianCategoricalMixture(MixtureEstimator):
@@ -145,22 +139,8 @@ class BayesianCategoricalMixture(MixtureEstimator):
         tags.input_tags.allow_nan = True
         return tags
 
-    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Draws from the posterior predictive distribution.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Levels; of objects, if columns have levels of several types.
-        labels : ndarray of shape (n_samples,)
-            Class of each row, in the slots of ``weights_``.
-        """
-        codes, labels = self._draw_rows(n_samples)
-        return decoded(codes, self.categories_), labels
+    def _as_given(self, X: np.ndarray) -> np.ndarray:
+        return decoded(X, self.categories_)
 
     @property
     def category_probabilities_(self) -> list[np.ndarray]:
@@ -191,14 +171,16 @@ class BayesianCategoricalMixture(MixtureEstimator):
         names = getattr(self, "feature_names_in_", None)
         name = str(j) if names is None else repr(names[j])
         largest = f"column {name} of X has {n_levels[j]} levels in {n_rows} rows"
-        if self.categories is None and n_levels[j] > max(n_rows / 2, MIN_IDENTIFIERS):
+        # levels of a column, fewer of which are no identifiers though each row has its own
+        if self.categories is None and n_levels[j] > max(n_rows / 2, 100):
             raise ValueError(
                 f"{largest}: identifiers say nothing about classes, and cost memory and time for each level "
                 "in each class: leave the column out, or state its levels as categories="
             )
-        if cells > MANY_PROBABILITIES:
+        # 0.15 to 0.35 MB and 0.05 s for each were measured, of 200 to 2000 rows
+        if cells > 2000:
             warn_caller(
-                f"{cells} probabilities of levels take some {cells * MB_PER_PROBABILITY / 1000:.1f} GB and "
+                f"{cells} probabilities of levels take some {cells * 0.35 / 1000:.1f} GB and "
                 f"many minutes; {largest}: leave columns out, or join rare levels"
             )
 

@@ -1,19 +1,22 @@
-"""Estimators of y given X: fit, scores of pairs, simulated targets."""
+"""Estimators of y given X, and of the density of X: fit, scores of rows, simulated rows."""
 
 from typing import Any, Self
 
 import numpy as np
+from sklearn.base import DensityMixin
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import fit_context
 from ..rows import at_once, check_count, generator
 from ._base import EvidenceEstimator
 from ._lazy import by_parts
-from ._stream import learns_online
+from ._transaction import learns_online
 
 
-class ConditionalEstimator(EvidenceEstimator):
-    """Base of regressors and classifiers."""
+class LearningEstimator(EvidenceEstimator):
+    """Base of all that learn from rows X, or X and y."""
+
+    _has_y = True
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -22,9 +25,10 @@ class ConditionalEstimator(EvidenceEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), RowSource or Dask collection
-        y : array-like of shape (n_samples,)
-            None if X is a :class:`RowSource`; of Dask, cut as X is.  A classifier takes labels of any kind;
-            its classes are the labels with positive weight.
+        y : array-like of shape (n_samples,), optional
+            Targets; a density has none, and does not use them.  None if X is a :class:`RowSource`; of Dask,
+            cut as X is.  A classifier takes labels of any kind; its classes are the labels with positive
+            weight.
         sample_weight : array-like of shape (n_samples,), optional
             How often each row counts.
 
@@ -39,7 +43,7 @@ class ConditionalEstimator(EvidenceEstimator):
         DivergenceError
             If the particles leave the finite numbers; nothing has changed then.
         """
-        return self._learn(X, y, sample_weight, reset=True)
+        return self._learn(X, y if self._has_y else None, sample_weight, reset=True)
 
     @available_if(learns_online)
     @fit_context(prefer_skip_nested_validation=True)
@@ -49,8 +53,8 @@ class ConditionalEstimator(EvidenceEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), RowSource or Dask collection
-        y : array-like of shape (n_samples,)
-            None if X is a :class:`RowSource`; of Dask, cut as X is.
+        y : array-like of shape (n_samples,), optional
+            As in :meth:`fit`.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
@@ -65,7 +69,58 @@ class ConditionalEstimator(EvidenceEstimator):
         DivergenceError
             As in :meth:`fit`.
         """
-        return self._learn(X, y, sample_weight, reset=False)
+        return self._learn(X, y if self._has_y else None, sample_weight, reset=False)
+
+
+class DensityEstimator(DensityMixin, LearningEstimator):
+    """Base of densities; y is accepted, as scikit-learn wants it, and not used."""
+
+    _has_y = False
+
+    @by_parts
+    def score_samples(self, X: Any) -> np.ndarray:
+        """Log posterior predictive density of each row, averaged over particles, in nats.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._score_rows(self._rows_to_score(X))
+
+    def score(self, X: Any, y: None = None) -> float:
+        """Mean of :meth:`score_samples`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+        y : None
+            Not used.
+
+        Returns
+        -------
+        float
+        """
+        return float(np.mean(self.score_samples(X)))
+
+    def _replicated(self, theta: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """As many rows as X has, from one θ (d,), in the data's units."""
+        X, _ = self._model.sample_rows(theta, len(X), rng)
+        return X if self._units is None else self._units.restored_X(X)
+
+    def _as_given(self, X: np.ndarray) -> np.ndarray:
+        """Rows of the model in the data's units."""
+        return X if self._units is None else self._units.restored_X(X)
+
+    def _moments_of_rows(self, theta: np.ndarray, X: np.ndarray) -> tuple[np.ndarray, ...]:
+        return ()
+
+
+class ConditionalEstimator(LearningEstimator):
+    """Base of regressors and classifiers."""
 
     @by_parts
     def score_samples(self, X: Any, y: Any = None) -> np.ndarray:

@@ -12,14 +12,12 @@ from ..history import Rows
 from ..models import CustomModel, check_shape
 from ..rows import generator
 from ._base import EvidenceEstimator
-from ._custom_doubts import WatchedFunctions
-from ._custom_price import checked
-from ._custom_prior import custom_model, dictionary_in_place
-from ._custom_rows import RowsOrNone
+from ._custom_price import WatchedFunctions, checked
+from ._custom_prior import RowsOrNone, custom_model, dictionary_in_place
 from ._documentation import documented
 from ._lazy import by_parts
 from ._prior_conflict import outside_of_draws, range_of_draws
-from ._stream import learns_online
+from ._transaction import learns_online
 
 
 def _has_mean(estimator: Any) -> bool:

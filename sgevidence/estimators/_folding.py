@@ -22,8 +22,6 @@ from ..units import Units, UnitWatch
 from ._parts import Counter, LevelTaker, Reader, Taker, light, whole
 from ._settings import settings
 
-#: Rows that are fetched for a sampler that does not say how many it keeps.
-FETCHED_ROWS = 100_000
 #: Child of the user's generator that chooses the sample: the sampler has the first three.
 SAMPLE_STREAM = 3
 
@@ -66,7 +64,8 @@ def learn_by_sums(estimator: Any, collection: Collection, X: Any, y: Any) -> Non
     counted = collection.each(Counter(is_classifier(estimator), get_tags(estimator).input_tags.allow_nan))
     lengths = np.array([part.n_rows for part in counted])
     try:
-        if lengths.sum() <= (getattr(sampler, "reservoir_size", None) or FETCHED_ROWS):
+        # rows that are fetched for a sampler that does not say how many it keeps
+        if lengths.sum() <= (getattr(sampler, "reservoir_size", None) or 100_000):
             return _learn_whole(estimator, collection)
         if not getattr(sampler, "takes_folded_rows", False):
             raise FoldsDoNotSuffice(f"{type(sampler).__name__} as it is set needs all rows at once")

@@ -11,8 +11,8 @@ from ..units import Units
 from ._documentation import documented
 from ._glm_predictions import GLMPredictions
 from ._linear_predictor import LinearPredictor
-from ._stream import learns_online
 from ._terms import TERM_CONSTRAINTS
+from ._transaction import learns_online
 
 
 @documented

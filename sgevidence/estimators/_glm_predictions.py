@@ -1,4 +1,15 @@
-"""Predictions of a generalised linear model, scores and simulated rows, given what is known of the rows."""
+"""Predictions of a generalised linear model, scores and simulated rows, given what is known of the rows.
+
+A score of times of which some are censored says how well predictions order them (Harrell et al. 1996):
+
+    C = Σ w_i w_j [ t̂_i < t̂_j ] / Σ w_i w_j    over pairs whose event i came before time j,
+
+with one half for equal predictions.
+
+References
+----------
+F. E. Harrell, K. L. Lee, D. B. Mark (1996), Multivariable prognostic models, Statistics in Medicine 15, 361.
+"""
 
 from typing import Any
 
@@ -9,15 +20,19 @@ from sklearn.utils import ClassifierTags, check_array
 from sklearn.utils.metaestimators import available_if
 
 from ..history import Rows
-from ..models import Ordinal
+from ..models import Ordinal, Times
 from ..rows import at_once, with_known
-from ._concordance import concordance, has_times
 from ._glm_rows import GLMRows
 from ._lazy import by_parts
 
 
 def _has_classes(estimator: Any) -> bool:
     return estimator._is_classifier
+
+
+def has_times(model: Any) -> bool:
+    """Whether it is a regression of times."""
+    return isinstance(getattr(model, "_family", None), Times)
 
 
 class GLMPredictions(RegressorMixin, GLMRows):
@@ -228,3 +243,20 @@ class GLMPredictions(RegressorMixin, GLMRows):
             tags.estimator_type, tags.regressor_tags = "classifier", None
             tags.classifier_tags = ClassifierTags(multi_class=isinstance(self._family, Ordinal))
         return tags
+
+
+def concordance(y: np.ndarray, predicted: np.ndarray, event: Any, sample_weight: Any = None) -> float:
+    """C of times (n,) and predicted times (n,); ``event`` None: all times are of events.
+
+    If an event and a censored time are equal, the event came first.  nan where the order of no pair is
+    known.
+    """
+    event = np.broadcast_to(1.0 if event is None else np.asarray(event, float), y.shape)
+    w = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+    right = total = 0.0
+    for i in np.flatnonzero(event):
+        later = (y > y[i]) | ((y == y[i]) & (event == 0))
+        pairs = w[i] * w[later]
+        total += pairs.sum()
+        right += pairs @ ((predicted[later] > predicted[i]) + 0.5 * (predicted[later] == predicted[i]))
+    return float(right / total) if total else np.nan

@@ -24,9 +24,10 @@ from ..units import Fold, Units, intercept_center
 from ._linear_predictor import LinearPredictor
 from ._terms import effects_model
 
-POISSON = FAMILIES["poisson"]
 #: Which families have a column that is known, and the verb.
 OWNERS = {"trials": "binomial has", "event": "families of times have an"}
+
+POISSON = FAMILIES["poisson"]
 
 
 class GLMRows(LinearPredictor):

@@ -11,10 +11,9 @@ from ..models import FullMixtureModel, GaussianMixture, MixtureModel, SphericalM
 from ..rows import check_count, check_prior_pair
 from ..units import Fold, Units, UnitsUnknown
 from ._base import EvidenceEstimator
-from ._dimensions import places
 from ._documentation import documented
 from ._mixture import MixtureEstimator
-from ._summary import correlation_tables
+from ._summary import correlation_tables, places
 
 #: The model of each ``covariance_type``.
 MODELS: dict[str, type[GaussianMixture]] = {
@@ -22,8 +21,6 @@ MODELS: dict[str, type[GaussianMixture]] = {
     "full": FullMixtureModel,
     "spherical": SphericalMixtureModel,
 }
-#: Columns up to which a table of correlations fits into a line.
-MOST_CORRELATED = 10
 
 
 @documented
@@ -165,22 +162,6 @@ class BayesianGMM(MixtureEstimator):
         """Rows as many as X has; cells that are missing there are missing."""
         return np.where(np.isnan(X), np.nan, super()._replicated(theta, X, rng))
 
-    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
-        """Draws from the posterior predictive distribution.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-        labels : ndarray of shape (n_samples,)
-            Component of each row, in the slots of ``means_``.
-        """
-        X, labels = self._draw_rows(n_samples)
-        return (X if self._units is None else self._units.restored_X(X)), labels
-
     @property
     def means_(self) -> np.ndarray:
         """Posterior mean of the component means."""
@@ -207,7 +188,8 @@ class BayesianGMM(MixtureEstimator):
 
     def _summary_notes(self) -> list[str]:
         p = self.n_features_in_
-        if self.covariance_type != "full" or not 1 < p <= MOST_CORRELATED:
+        # columns up to which a table of correlations fits into a line
+        if self.covariance_type != "full" or not 1 < p <= 10:
             return super()._summary_notes()
         return [*correlation_tables(places(self, "feature", p), self.covariances_), *super()._summary_notes()]
 

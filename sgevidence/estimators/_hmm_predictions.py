@@ -8,9 +8,8 @@ from ..history import Rows
 from ..models import HiddenMarkovModel
 from ..particles import log_sum_exp
 from ..rows import at_once, check_count, generator, refuse_unreadable
-from ._density import DensityEstimator
+from ._conditional import DensityEstimator
 from ._mixture import unclear_labels
-from ._sequences import positions
 
 
 class StatePredictions(DensityEstimator):
@@ -169,10 +168,6 @@ class StatePredictions(DensityEstimator):
         X, z = self._model.sample_rows(theta, n_samples, rng)
         return self._as_given(X), z
 
-    def _as_given(self, X: np.ndarray) -> np.ndarray:
-        """Rows of the model in the data's units."""
-        return X if self._units is None else self._units.restored_X(X)
-
     def _sequences(self, X: Any, lengths: Any, follows: bool = False) -> Rows:
         """Validated rows in the units of the model, with their starts; rows that follow have none."""
         self._must_be_fitted()
@@ -206,3 +201,26 @@ class StatePredictions(DensityEstimator):
     def _summary_notes(self) -> list[str]:
         theta = self._model.canonicalize(self.particles_)
         return unclear_labels(self._model.label_confusion(theta, self.particle_weights_), "states")
+
+
+def positions(n_rows: int, lengths: Any, before: int) -> np.ndarray:
+    """The place of each row in its sequence, from 0; the first sequence has ``before`` rows already, (n,).
+
+    ValueError in words for lengths that do not add up, or are no lengths.
+    """
+    if lengths is None:
+        return before + np.arange(n_rows)
+    given = np.asarray(lengths)
+    if given.ndim != 1 or not given.size or given.dtype.kind not in "iu":
+        raise ValueError(f"lengths must be a list of whole numbers, the rows of each sequence: {lengths!r}")
+    if given.sum() != n_rows:
+        raise ValueError(f"lengths add up to {given.sum()}, and X has {n_rows} rows")
+    if (short := np.flatnonzero(given < 2)).size:
+        which = int(short[0])
+        raise ValueError(
+            f"sequence {which} has {given[which]} row{'s' * int(given[which] != 1)}, which says nothing of "
+            "transitions: a sequence has two rows or more, and independent rows are those of a mixture"
+        )
+    starts = np.repeat(np.cumsum(given) - given, given)
+    place = np.arange(n_rows) - starts
+    return np.where(starts == 0, place + before, place)

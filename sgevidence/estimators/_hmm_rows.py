@@ -29,8 +29,7 @@ from ..rows import (
 )
 from ..samplers import HiddenStateEvidence
 from ..units import Fold, Units, refuse_few
-from ._hmm_predictions import StatePredictions
-from ._sequences import positions
+from ._hmm_predictions import StatePredictions, positions
 
 #: Families of the components whose columns are numbers, with a mean and a variance.
 GAUSSIANS: dict[str, Any] = {

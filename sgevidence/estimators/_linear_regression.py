@@ -13,10 +13,9 @@ from ..models import LinearModel
 from ..rows import at_once, check_prior_pair
 from ..samplers import SGAIS, Exact
 from ..units import Fold, Units
-from ._coefficients import KnownOrUnknownNoise
 from ._documentation import documented
 from ._lazy import by_parts
-from ._linear_predictor import LinearPredictor
+from ._linear_predictor import KnownOrUnknownNoise, LinearPredictor
 from ._terms import TERM_CONSTRAINTS, effects_model
 
 #: Parameters that state the noise; at most one of them may be given.

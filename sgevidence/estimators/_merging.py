@@ -1,22 +1,21 @@
 """Estimators that have learnt from different rows become one, where exact sums say all of the rows."""
 
 import copy
-import warnings
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from ..exceptions import EvidenceWarning
+from ..exceptions import warn_caller
 from ..rows import checksum, joined_fingerprint
 from ..samplers import ChunkRecord, thinned
 from ..transitions import Proposed, State, merged
 from ..units import Units, UnitWatch
 from ._base import EvidenceEstimator
-from ._density import DensityEstimator
+from ._conditional import DensityEstimator
 from ._series import SeriesEstimator
-from ._stream import Stream
+from ._transaction import Stream
 
 
 def merge(first: Any, *others: Any) -> Any:
@@ -97,10 +96,8 @@ def _add(whole: EvidenceEstimator, other: EvidenceEstimator) -> None:
     state = merged(before, other._stream.state, whole._model, rng.spawn(1)[0])
     record = ChunkRecord.of(before, state, [Proposed(1)])
     if whole.data_fingerprint_ == other.data_fingerprint_ and whole.n_samples_seen_ == other.n_samples_seen_:
-        warnings.warn(
-            "two estimators have seen the same rows, by data_fingerprint_: merged, each row counts twice",
-            EvidenceWarning,
-            stacklevel=3,
+        warn_caller(
+            "two estimators have seen the same rows, by data_fingerprint_: merged, each row counts twice"
         )
     whole._stream = Stream(rng, state, thinned([*whole._stream.records, record]))
     whole._doubts = list(dict.fromkeys([*whole._doubts, *other._doubts]))

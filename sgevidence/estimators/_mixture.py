@@ -8,11 +8,8 @@ from .._compat import clone_parametrized
 from ..rows import check_count, generator
 from ..samplers import SharedWalk, sharing
 from ..targets import ComponentEvidence
-from ._density import DensityEstimator
+from ._conditional import DensityEstimator
 from ._lazy import by_parts
-
-#: Mean probability of an exchange from which on two components are not told apart.
-CONFUSED = 0.05
 
 
 class MixtureEstimator(DensityEstimator):
@@ -163,14 +160,27 @@ class MixtureEstimator(DensityEstimator):
         theta = self._model.canonicalize(self.particles_)
         return unclear_labels(self._model.label_confusion(theta, self.particle_weights_))
 
-    def _draw_rows(self, n_samples: int) -> tuple[np.ndarray, np.ndarray]:
-        """Draws from the posterior predictive distribution as the model has rows, and their components."""
+    def sample(self, n_samples: int = 1) -> tuple[np.ndarray, np.ndarray]:
+        """Draws from the posterior predictive distribution.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+
+        Returns
+        -------
+        X : ndarray of shape (n_samples, n_features)
+            Numbers, or levels; objects, if columns have levels of several types.
+        labels : ndarray of shape (n_samples,)
+            Component, or class, of each row, in the slots of ``weights_``.
+        """
         self._must_be_fitted()
         check_count(n_samples, "n_samples")
         rng = generator(self.random_state)
         chosen = rng.choice(len(self.particles_), size=n_samples, p=self.particle_weights_)
         theta = self._model.canonicalize(self.particles_)[chosen]
-        return self._model.sample_rows(theta, n_samples, rng)
+        X, labels = self._model.sample_rows(theta, n_samples, rng)
+        return self._as_given(X), labels
 
     def _slot_mean(self, name: str) -> np.ndarray:
         self._must_have_learnt(f"{name}_")
@@ -179,7 +189,8 @@ class MixtureEstimator(DensityEstimator):
 
 def unclear_labels(confusion: np.ndarray, of: str = "components") -> list[str]:
     """A sentence that two of them may be one another, from the probabilities (K, K) of an exchange."""
-    pairs = [f"{k} and {j}" for k, j in np.argwhere(np.triu(confusion >= CONFUSED))]
+    # mean probability of an exchange from which on two components are not told apart
+    pairs = [f"{k} and {j}" for k, j in np.argwhere(np.triu(confusion >= 0.05))]
     if not pairs:
         return []
     words = ", ".join(pairs[:3]) + (", and others" if len(pairs) > 3 else "")

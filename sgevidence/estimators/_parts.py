@@ -12,9 +12,6 @@ from .._compat import num_samples
 from ..history import Rows
 from ..rows import Part, arrays_of
 
-#: Attributes of an estimator that stay here: what it has learnt, and who watches it.
-NOT_SENT = ("particles_", "particle_weights_", "_stream", "_result", "_skl_callbacks")
-
 
 class Counted(NamedTuple):
     """Report of a part."""
@@ -86,7 +83,8 @@ class Reader:
 def light(estimator: Any) -> Any:
     """A copy that knows how to read rows, and has learnt nothing; doubts of rows are told by the sample."""
     out = copy.copy(estimator)
-    for name in NOT_SENT:
+    # attributes of an estimator that stay here: what it has learnt, and who watches it
+    for name in ("particles_", "particle_weights_", "_stream", "_result", "_skl_callbacks"):
         vars(out).pop(name, None)
     out.sampler = out.random_state = None
     out._doubt = _unheard

@@ -34,13 +34,11 @@ from ..models import CustomModel, FullMixtureModel, GaussianMixture, LinearModel
 #: How each warning begins: one is enough in a stream.
 CONFLICT = "prior and data contradict each other: "
 #: Probability of a warning where the prior is true, for all parameters together.
-ALPHA = 1e-3
-#: Ratios of the prior's spread of the linear predictor to that of y outside of which units must differ.
-TOO_NARROW, TOO_WIDE = 0.05, 20.0
+FALSE_CONFLICTS = 1e-3
 #: Rows of a call from which their spread is looked at, and of which a line is drawn.
 LEAST_ROWS, MOST_ROWS = 20, 10_000
-#: Draws of a user's prior, and by how much of their range the posterior mean must lie outside.
-DRAWS, MARGIN = 2000, 0.1
+#: Draws of a user's prior.
+USER_DRAWS = 2000
 
 
 def prior_conflict(
@@ -85,15 +83,11 @@ ON_A_PLANE = (
     "evidence is",
     "state the noise",
 )
-#: Noise in units of the size of y that is rounding: a thousand times the spacing of doubles.
-ROUNDING = 2e-13
-#: Noise in units of noise_scale that is none, whatever y is: its prior ends at 10⁻³⁰.
-NO_NOISE = 1e-20
 
 
 def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> Found:
     """Coefficients, intercepts and σ."""
-    level = ALPHA / (2 * model.n_params)
+    level = FALSE_CONFLICTS / (2 * model.n_params)
     for name, scale in (("coef", model.coef_scale), ("intercept", model.intercept_scale)):
         if name not in named or not named[name][0].size:
             continue
@@ -135,7 +129,7 @@ def _of_offsets(model: Any, rows: Rows) -> Found:
     intercept = y.mean() - ratio @ coef
     var = noise * (1 / len(y) + ratio @ np.linalg.pinv(Z.T @ Z) @ ratio)
     z = abs(intercept) / np.sqrt(model.intercept_scale**2 + var)
-    if not z > -ndtri(ALPHA / 2):
+    if not z > -ndtri(FALSE_CONFLICTS / 2):
         return None
     j = int(np.flatnonzero(varies)[np.argmax(np.abs(ratio))]) if varies.any() else 0
     return (
@@ -150,7 +144,9 @@ def _without_noise(model: Any, named: dict[str, np.ndarray], W: np.ndarray, y_si
     """Rows on a plane, where an unknown σ is the rounding of y."""
     if "noise_std" not in named:
         return None
-    nothing = max(ROUNDING * y_size, NO_NOISE * getattr(model, "noise_scale", 1.0))
+    # noise in units of the size of y that is rounding: a thousand times the spacing of doubles
+    # noise in units of noise_scale that is none, whatever y is: its prior ends at 10⁻³⁰
+    nothing = max(2e-13 * y_size, 1e-20 * getattr(model, "noise_scale", 1.0))
     return ON_A_PLANE if W @ named["noise_std"] <= nothing else None
 
 
@@ -179,14 +175,15 @@ def _of_spread(model: Any, rows: Rows) -> Found:
     if not spread > 0:
         return None
     reach = model.coef_scale * float(np.linalg.norm(np.ptp(X, axis=0))) / 2 / spread
-    if 0 < reach < TOO_NARROW:
+    if 0 < reach < 0.05:
         return (
             f"with coef_scale = {model.coef_scale:.3g} all columns together move the linear predictor by "
             f"{reach:.1g} of what y asks for",
             "raise coef_scale",
         )
     width = model.coef_scale * max(float(np.std(x)) for x in X.T) / spread  # a copy of one column at a time
-    if width <= TOO_WIDE:
+    # ratios of the prior's spread of the linear predictor to that of y outside of which units must differ
+    if width <= 20.0:
         return None
     return (
         f"with coef_scale = {model.coef_scale:.3g} one column moves the linear predictor by "
@@ -203,7 +200,7 @@ def _of_mixture(model: GaussianMixture, named: dict[str, np.ndarray], W: np.ndar
     second = W @ np.sum(weights * (variances + (means - m) ** 2), axis=1)
     s = np.sqrt(second)
     p, (b, c) = len(m), model.variance_prior
-    if chdtrc(p, np.sum((m / (model.mean_scale * s)) ** 2)) < ALPHA / 4:
+    if chdtrc(p, np.sum((m / (model.mean_scale * s)) ** 2)) < FALSE_CONFLICTS / 4:
         j = int(np.argmax(np.abs(m) / s))
         return (
             f"column {j} has its mean {abs(m[j]) / s[j]:.0f} standard deviations from zero, where the prior "
@@ -213,7 +210,7 @@ def _of_mixture(model: GaussianMixture, named: dict[str, np.ndarray], W: np.ndar
     # σ² ~ InvGamma(b, c) is below s² where all components are narrow, and s² at most some σ² + μ²
     tail = np.minimum(gammaincc(b, c / s**2), gammainc(b, c * (1 + model.mean_scale**2) / s**2))
     tail = np.clip(2 * tail, 1e-300, 1.0)
-    if chdtrc(2 * p, -2 * np.sum(np.log(tail))) > ALPHA / 4:  # Fisher's combination
+    if chdtrc(2 * p, -2 * np.sum(np.log(tail))) > FALSE_CONFLICTS / 4:  # Fisher's combination
         return None
     j = int(np.argmin(tail))
     return (
@@ -234,7 +231,7 @@ def _of_thin_directions(model: GaussianMixture, theta: np.ndarray, W: np.ndarray
     Sigma = np.tensordot(W, model.parameters(model.canonicalize(theta))["covariances"], axes=1)  # (K, p, p)
     thinnest = np.linalg.eigvalsh(Sigma)[:, 0]
     k = int(np.argmin(thinnest))
-    if chdtrc(p * (2 * b + p - 1), 2 * beta / thinnest[k]) > ALPHA / (4 * len(thinnest)):
+    if chdtrc(p * (2 * b + p - 1), 2 * beta / thinnest[k]) > FALSE_CONFLICTS / (4 * len(thinnest)):
         return None
     direction = np.linalg.eigh(Sigma[k])[1][:, 0]
     i, j = np.sort(np.argsort(-np.abs(direction))[:2])
@@ -248,9 +245,9 @@ def _of_thin_directions(model: GaussianMixture, theta: np.ndarray, W: np.ndarray
 
 def range_of_draws(model: CustomModel, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Ends of draws of a user's prior, and some more, (d,) each."""
-    draws = np.asarray(model.sample_prior(rng, DRAWS), dtype=float)
+    draws = np.asarray(model.sample_prior(rng, USER_DRAWS), dtype=float)
     low, high = draws.min(axis=0), draws.max(axis=0)
-    return low - MARGIN * (high - low), high + MARGIN * (high - low)
+    return low - 0.1 * (high - low), high + 0.1 * (high - low)
 
 
 def outside_of_draws(ends: tuple[np.ndarray, np.ndarray], theta: np.ndarray, W: np.ndarray) -> str | None:
@@ -262,6 +259,6 @@ def outside_of_draws(ends: tuple[np.ndarray, np.ndarray], theta: np.ndarray, W: 
         return None
     j = int(beyond[0])
     return (
-        f"{CONFLICT}theta[:, {j}] has the posterior mean {mean[j]:.3g}, and {DRAWS} draws of the prior end "
-        f"at {ends[0][j]:.3g} and {ends[1][j]:.3g}; state another prior, or the data in another unit"
+        f"{CONFLICT}theta[:, {j}] has the posterior mean {mean[j]:.3g}, and {USER_DRAWS} draws of the prior "
+        f"end at {ends[0][j]:.3g} and {ends[1][j]:.3g}; state another prior, or the data in another unit"
     )

@@ -9,14 +9,10 @@ from ..history import Rows
 from ..models import Model
 from ..particles import log_sum_exp, spread
 from ..samplers import EvidenceResult, diagnostics, evidence_path
-from ._dimensions import DIMENSIONS
 from ._documentation import described
 from ._standardising import Drawn, Learnt, Standardising
-from ._stream import Stream
-from ._summary import ParameterTable, parameter_table
-
-#: Particles × rows of one block of an average.
-BLOCK = 200_000
+from ._summary import DIMENSIONS, ParameterTable, parameter_table
+from ._transaction import Stream
 
 
 class PosteriorReports(Standardising):
@@ -158,7 +154,7 @@ class PosteriorReports(Standardising):
     ) -> np.ndarray:
         """log Σ_i W_i exp(log_f(θ_i, row)) for log_f of shape (..., M, n), in blocks of rows; (..., n)."""
         log_W = self._log_weights()[:, None]
-        size = max(1, BLOCK // len(self.particles_))
+        size = max(1, 200_000 // len(self.particles_))  # particles × rows of one block of an average
         parts = [log_sum_exp(log_f(self.particles_, block) + log_W, axis=-2) for block in rows.blocks(size)]
         return np.concatenate(parts, axis=-1)
 

@@ -12,7 +12,7 @@ from ..units import Fold, Units
 from ._base import EvidenceEstimator
 from ._lags import Past, check_series, refuse_gaps, series_and_columns
 from ._linear_regression import linear_model
-from ._stream import Stream
+from ._transaction import Stream
 
 
 class SeriesEstimator(EvidenceEstimator):

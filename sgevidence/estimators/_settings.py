@@ -14,9 +14,6 @@ from sklearn.base import BaseEstimator
 
 from ..samplers import SGAIS
 
-#: These change nothing of what has been learnt.
-FREE = {"verbose", "n_jobs", "random_state", "max_calls"}
-
 
 @cache
 def default_sampler() -> SGAIS:
@@ -37,7 +34,8 @@ def settings(estimator: Any) -> dict[str, Any]:
         if last == "sampler" and value is None:
             value = default_sampler()
             found |= {f"{name}__{key}": v for key, v in _default_parameters().items()}
-        if last not in FREE:
+        # these change nothing of what has been learnt
+        if last not in {"verbose", "n_jobs", "random_state", "max_calls"}:
             found[name] = _value(value)
     return found
 

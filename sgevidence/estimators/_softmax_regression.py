@@ -16,7 +16,7 @@ from ..units import Fold, Units, class_centers
 from ._documentation import documented
 from ._lazy import by_parts
 from ._linear_predictor import LinearPredictor
-from ._stream import learns_online
+from ._transaction import learns_online
 
 
 @documented

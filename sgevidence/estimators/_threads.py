@@ -17,8 +17,6 @@ from ..models import Model
 
 #: Parameters from which threads are left as they are: the matrices of such models are not small.
 MANY_PARAMETERS = 300
-#: Rows of a closed form from which it counts: a limit takes 20 µs, and a row of a stream 1.5 ms.
-MIN_ROWS = 100
 
 
 class _Limit:
@@ -67,5 +65,6 @@ def many_small_fits() -> AbstractContextManager[None]:
 
 def one_blas_thread(model: Model, rows: Any) -> AbstractContextManager[None]:
     """Limit BLAS to one thread inside, unless the model has many parameters, or there is hardly any work."""
-    is_small = model.has_exact_posterior and len(rows) < MIN_ROWS
+    # rows of a closed form from which it counts: a limit takes 20 µs, and a row of a stream 1.5 ms
+    is_small = model.has_exact_posterior and len(rows) < 100
     return nullcontext() if is_small or model.n_params >= MANY_PARAMETERS else _LIMIT.held()

@@ -1,4 +1,4 @@
-"""A call that learns happens as a whole or not at all, and one at a time in each estimator.
+"""The state between two calls, and calls that happen as a whole or not at all, one at a time.
 
 A fork copies the memory of all threads, but only the thread that forks goes on in the child.  So a call that
 another thread had begun is taken back there, and its lock is opened: nobody else would ever do it.
@@ -8,10 +8,20 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock, RLock, get_ident
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+
+from ..samplers import ChunkRecord
+
+
+class Stream(NamedTuple):
+    """The state that the next ``partial_fit`` continues; a value, never changed in place."""
+
+    rng: np.random.Generator
+    state: Any  #: the sampler's
+    records: list[ChunkRecord]
 
 
 class _Call:
@@ -86,3 +96,18 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):  # not on Windows, where nobody forks
     os.register_at_fork(before=_OPENING.acquire, after_in_parent=_OPENING.release, after_in_child=_after_fork)
+
+
+def is_online(estimator: Any) -> bool:
+    """Can its sampler learn from rows as they come?"""
+    return estimator.sampler is None or hasattr(estimator.sampler, "update")
+
+
+def learns_online(estimator: Any) -> bool:
+    """For ``available_if``: says why there is no ``partial_fit``."""
+    if is_online(estimator) or isinstance(estimator.sampler, type):  # a class is refused by the call itself
+        return True
+    raise AttributeError(
+        f"{type(estimator.sampler).__name__} needs all rows at once: use fit, or a sampler that learns "
+        "online, such as SGAIS()"
+    )

@@ -13,9 +13,6 @@ import numpy as np
 from ._moments import Moments, step
 from ._noise_grid import Lacks, NoiseGrid
 
-#: Levels of the tree that are computed as arrays; those above are walked one by one.
-AS_ARRAYS = 10
-
 
 def enumerate_subsets(
     moments: Moments,
@@ -50,7 +47,8 @@ def _pass(moments, grid, always, groups):
     found = np.empty(2 ** len(groups))
     lost = np.empty_like(found)
     lacks = Lacks()
-    head = max(len(groups) - AS_ARRAYS, 0)
+    # levels of the tree that are computed as arrays; those above are walked one by one
+    head = max(len(groups) - 10, 0)
 
     def walk(node, level, index):
         nonlocal lacks

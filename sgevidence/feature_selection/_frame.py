@@ -4,7 +4,7 @@ from typing import Any
 
 from pandas import DataFrame
 
-from ._table import Subsets
+from ._reports import Subsets
 
 
 class SubsetFrame(Subsets, DataFrame):

@@ -26,8 +26,6 @@ from ._noise_grid import Lacks
 
 #: Share of a column's squares below which what others leave of it is rounding.
 COLLINEAR = 1e-11
-#: Parameter a of the hyper-g prior, Liang et al. (2008).
-HYPER_G = 3.0
 
 
 def g_prior_of(coef_prior: str, rscale: Any, sums: Any) -> GPrior:
@@ -35,7 +33,7 @@ def g_prior_of(coef_prior: str, rscale: Any, sums: Any) -> GPrior:
     n, p = float(sums.value(0, 0)), len(sums.exponents) - 2
     return {
         "g": GPrior("inverse-gamma", n * rscale_of("regression", rscale) ** 2),
-        "hyper-g": GPrior("hyper-g", HYPER_G),
+        "hyper-g": GPrior("hyper-g", 3.0),  # parameter a of the hyper-g prior, Liang et al. (2008)
         "unit-information": GPrior("fixed", n),
         "bric": GPrior("fixed", max(n, float(p**2))),
     }[coef_prior]

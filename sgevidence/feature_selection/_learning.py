@@ -1,6 +1,5 @@
 """How the selector learns: exact sums of linear regressions, or fits of an estimator."""
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +13,7 @@ from ..estimators import (
     refuse_changes,
     settings,
 )
-from ..exceptions import EvidenceWarning
+from ..exceptions import warn_caller
 from ..history import Rows
 from ..models import rscale_of
 from ..rows import column_indices, fingerprint, generator, refuse_extreme, refuse_unreadable, validated
@@ -133,7 +132,7 @@ class SubsetLearning(Standardising):
         found = found._replace(doubts=[*found.doubts, *([] if constants is None else [constants])])
         self._weighed = Weighed(found, average)
         for doubt in found.doubts:
-            warnings.warn(doubt, EvidenceWarning, stacklevel=5)
+            warn_caller(doubt)
 
     def _doubt_of_constants(self) -> str | None:
         """Columns to choose from of which the rows say nothing."""

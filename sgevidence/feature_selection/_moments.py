@@ -37,8 +37,6 @@ import numpy as np
 
 #: Distance of two floating-point numbers next to 1.
 EPS = float(np.finfo(float).eps)
-#: Prior precision of a coefficient, as its root, in units of the column per y: more leaves no column a say.
-NO_SAY = 1e100
 
 
 class Moments(NamedTuple):
@@ -88,7 +86,8 @@ class Moments(NamedTuple):
             C=C[:p, :p],
             c=C[:p, p],
             q=float(C[p, p]),
-            precision=np.minimum(unit / units[:p] / model.coef_scale, NO_SAY) ** 2,
+            # more than 10¹⁰⁰, in units of the column per y, leaves no column a say
+            precision=np.minimum(unit / units[:p] / model.coef_scale, 1e100) ** 2,
             tau=float(model.intercept_scale) / unit if model.fit_intercept else 0.0,
             units=units[:p],
             unit=unit,

@@ -17,18 +17,12 @@ from ._moments import EPS, Moments
 
 #: Nats below the maximum at which the density of s is nothing.
 NOTHING = 36.0
-#: Step of the trapezoid rule in standard deviations of s, and its largest step in s.
-STEP, LARGEST_STEP = 0.7, 0.4
-#: Largest length of a panel in s, and its nodes: the error is (π/2 + √(1 + π²/4))⁻²⁰ = 2·10⁻¹¹.
-PANEL, NODES = 4.0, 20
-#: Step of the grid on which the ends are looked for; units of s by which ends are moved.
-COARSE, MORE = 0.25, 2.0
-#: Nats by which the interpolation may be wrong.
-TOLERANCE = 1e-9
+#: Nodes of a panel of length 4 in s at most: the error is (π/2 + √(1 + π²/4))⁻²⁰ = 2·10⁻¹¹.
+NODES = 20
+#: Units of s by which ends are moved.
+MORE = 2.0
 #: Nats that rounding may change at the smallest s that is looked at.
 ROUNDING = 1e-4
-#: Numbers in an array that is exponentiated at a time.
-BLOCK = 2**21
 
 
 class Lacks(NamedTuple):
@@ -54,7 +48,8 @@ class NoiseGrid:
             self.W, self.log_weight = np.ones((1, 1)), np.zeros(1)
             return
         shape = moments.n + 4 + 2 * getattr(moments.prior, "a", 0.0)
-        M = int(np.ceil((hi - lo) / min(STEP * np.sqrt(2 / shape), LARGEST_STEP))) + 1
+        # step of the trapezoid rule in standard deviations of s, and its largest step in s
+        M = int(np.ceil((hi - lo) / min(0.7 * np.sqrt(2 / shape), 0.4))) + 1
         if lo > least(moments):
             x, weight = np.linspace(-1, 1, M), np.full(M, 2 / (M - 1))
         else:
@@ -66,7 +61,7 @@ class NoiseGrid:
     def _interpolate(self) -> None:
         """Nodes, W, and the last two coefficients of each panel from values at the nodes."""
         (lo, hi), G = self.ends, self.n_nodes
-        self.edges = np.linspace(lo, hi, max(int(np.ceil((hi - lo) / PANEL)), 1) + 1)
+        self.edges = np.linspace(lo, hi, max(int(np.ceil((hi - lo) / 4.0)), 1) + 1)
         x = np.cos(np.pi * (np.arange(G) + 0.5) / G)
         to_coefficients = chebvander(x, G - 1) * (2 / G)  # of values at the nodes, (G, G)
         to_coefficients[:, 0] /= 2
@@ -93,7 +88,7 @@ class NoiseGrid:
         first = floor(moments)
         top = max(np.log((moments.q + moments.n * moments.mean**2) / moments.n + 1e-300), first + 9.0)
         while True:
-            s = np.arange(first, top + 1.0, COARSE)
+            s = np.arange(first, top + 1.0, 0.25)
             curves = [moments.direct(s, np.asarray(columns, dtype=int)[None]) for columns in subsets]
             exact = np.all([EPS * loss[0] < ROUNDING for _, _, loss in curves], axis=0)
             f = np.array([log_likelihood(moments, s, D[0], log_Q[0]) for D, log_Q, _ in curves])
@@ -115,7 +110,7 @@ class NoiseGrid:
     def integrated(self, D: np.ndarray, log_Q: np.ndarray, loss: np.ndarray):
         """log p(y) in the data's unit and what rounding may have changed of it, nats (B,); and Lacks."""
         out, error, lacks = np.empty(len(D)), np.empty(len(D)), Lacks()
-        size = max(BLOCK // len(self.fine), 1)
+        size = max((2**21) // len(self.fine), 1)  # numbers in an array that is exponentiated at a time
         for start in range(0, len(D), size):
             part = slice(start, start + size)
             f = self.log_joint(D[part], log_Q[part])
@@ -132,7 +127,8 @@ class NoiseGrid:
                 can_move = is_open & (EPS * loss[part].max(axis=1) < ROUNDING)
                 below = (beyond[:, 0] > -NOTHING / 1.5) & can_move & (self.ends[0] > floor(self.moments))
                 above = beyond[:, 1] > -NOTHING / 1.5
-                coarse = self._interpolation_error(D[part], log_Q[part], self.fine[at]) > TOLERANCE
+                # nats by which the interpolation may be wrong
+                coarse = self._interpolation_error(D[part], log_Q[part], self.fine[at]) > 1e-9
                 lacks = lacks.either(Lacks(bool(below.any()), bool(above.any()), bool(coarse.any())))
         error[~np.isfinite(error)] = np.inf
         return out - self.moments.n * np.log(self.moments.unit), error, lacks

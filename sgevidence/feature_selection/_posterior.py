@@ -19,14 +19,12 @@ from ._noise_grid import NoiseGrid
 
 #: Groups to which all subsets are enumerated: 2²⁰ take some ten seconds.
 ENUMERATED = 20
-#: Nats of rounding above which a subset's evidence is computed anew with many digits; how many at most.
-ROUNDED, RECOMPUTED = 1e-7, 60
-#: Nats of rounding, averaged over subsets, and of one subset, that are not said.
-UNSAID, UNKNOWN = 1e-3, 1.0
-#: Nats of rounding in double precision from which on the posterior of the coefficients is rough.
-ROUGH = 0.01
-#: Subsets of the average: until this share of their probability is left out; at least and at most so many.
-LEFT_OUT, LISTED, AVERAGED = 1e-10, 100, 2000
+#: Subsets whose evidence is computed anew with many digits at most, from 10⁻⁷ nats of rounding on.
+RECOMPUTED = 60
+#: Nats of rounding, averaged over subsets, that are not said; of one subset, one nat.
+UNSAID_ROUNDING = 1e-3
+#: Subsets of the average at least; at most 2000, or until 10⁻¹⁰ of their probability is left out.
+LISTED = 100
 
 
 class Posterior(NamedTuple):
@@ -79,7 +77,7 @@ def posterior(
         doubts = _doubts(lost, in_double, probability, searched)
         order = np.argsort(-joint, kind="stable")
         within = np.cumsum(np.exp(joint[order] - logsumexp(joint)))
-        order = order[: np.clip(np.searchsorted(within, 1 - LEFT_OUT) + 1, LISTED, AVERAGED)]
+        order = order[: np.clip(np.searchsorted(within, 1 - 1e-10) + 1, LISTED, 2000)]
         columns = [columns_of(int(states[i]), always, groups) for i in order]
     inclusion = np.zeros(len(moments.m))
     inclusion[list(always)] = 1.0
@@ -144,7 +142,7 @@ def _recomputed(exact, always, groups, states, log_evidence, lost, log_prior) ->
     """Log of evidence times prior; where rounding counts, the evidence is computed with more digits."""
     joint = log_evidence + log_prior
     joint[~np.isfinite(joint)] = -np.inf
-    rounded = np.flatnonzero(lost > ROUNDED)
+    rounded = np.flatnonzero(lost > 1e-7)
     worth = joint[rounded] + np.minimum(lost[rounded], 1e6)
     for i in rounded[np.argsort(-worth, kind="stable")][:RECOMPUTED]:
         value = exact(columns_of(int(states[i]), always, groups))
@@ -163,14 +161,15 @@ def exact_log_evidence(sums: Any, model: Any, columns: list[int]) -> float:
 def _doubts(lost: np.ndarray, in_double: np.ndarray, probability: np.ndarray, searched) -> list[str]:
     """Doubts that the user should know."""
     doubts = []
-    unknown = int(np.sum(lost > UNKNOWN))
-    if unknown or np.sum(probability * np.expm1(np.minimum(lost, 50.0))) > UNSAID:
+    unknown = int(np.sum(lost > 1.0))
+    if unknown or np.sum(probability * np.expm1(np.minimum(lost, 50.0))) > UNSAID_ROUNDING:
         doubts.append(
             f"rounding leaves the evidence of {max(unknown, 1)} subsets open: some columns are linear "
             "combinations of others, or y of columns, to more digits than a floating-point number has; drop "
             "such columns, or scale them"
         )
-    elif np.sum(probability[in_double > ROUGH]) > UNSAID:
+    # nats of rounding in double precision from which on the posterior of the coefficients is rough
+    elif np.sum(probability[in_double > 0.01]) > UNSAID_ROUNDING:
         doubts.append(
             "y is nearly a linear combination of columns, or columns of others: coef_, noise_std_, predict "
             "are in double precision and rough, while evidences and probabilities have more digits"

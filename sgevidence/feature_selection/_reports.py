@@ -1,7 +1,6 @@
 """Answers of the selector, weighed when they are asked for."""
 
 import copy
-import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -9,19 +8,37 @@ from typing import Any
 import numpy as np
 
 from ..estimators import ParameterTable, Standardising, heading, places, prior_conflict, warned
-from ..exceptions import EvidenceWarning
+from ..exceptions import warn_caller
 from ..models import LinearModel
 from ..rows import generator, looks_normalised
 from ..samplers import Progress
+from ..tables import Summarised, Table, with_errors
 from ..units import Units
 from ._average import Average
 from ._posterior import LISTED, Posterior, posterior
-from ._table import SubsetTable
 
-#: Inclusion probability from which on a column is selected: the median probability model.
-SELECTED = 0.5
-#: Draws that the posterior means of all columns are taken from, to a tenth of their standard deviations.
-DRAWS = 100
+
+class Subsets(Summarised):
+    """The summary of a table of subsets."""
+
+    columns: Any
+    index: Any
+    __getitem__: Any
+
+    def _summary(self, as_text: bool) -> tuple[Table, list[str]] | None:
+        # columns of the table that a summary reads
+        printed = ("log_evidence", "log_evidence_std", "probability")
+        if not set(printed) <= set(self.columns) or not len(self.index):
+            return None
+        log_Z, std, p = (np.asarray(self[name]) for name in printed)
+        cells = {"log evidence ± error": with_errors(log_Z, std), "probability": [f"{one:.3f}" for one in p]}
+        return Table(cells, [str(name) for name in self.index], "columns"), []
+
+
+class SubsetTable(Subsets, Table):  # type: ignore[misc]
+    """The best subsets where pandas is not installed."""
+
+
 #: Why an answer with the g-prior says nothing.
 CONSTANT = "y is constant: no column explains any of it, and Bayes factors against the null model say nothing"
 
@@ -167,20 +184,21 @@ class SubsetReports(Standardising):
 
     def _get_support_mask(self) -> np.ndarray:
         self._must_be_fitted()
-        return self._posterior().inclusion >= SELECTED
+        return self._posterior().inclusion >= 0.5  # the median probability model
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_weighed")
 
     def _prior_conflict(self) -> str | None:
         """Parts of the posterior of all columns that contradict the prior; of the g-prior a constant y."""
+        n_mean_draws = 100  # means are then known to a tenth of their standard deviations
         n, mean, square = (self._sums.value(*ij) for ij in ((0, 0), (0, -1), (-1, -1)))
         if self._settings["coef_prior"] != "independent":
             return CONSTANT if n * square == mean**2 * self._settings["fit_intercept"] else None
         y_size = float(square / n) ** 0.5
         with np.errstate(all="ignore"):
-            theta = self._model.posterior(self._sums).sample(generator(0), DRAWS)
-        W = np.full(DRAWS, 1 / DRAWS)
+            theta = self._model.posterior(self._sums).sample(generator(0), n_mean_draws)
+        W = np.full(n_mean_draws, 1 / n_mean_draws)
         return prior_conflict(self._model, theta, W, None, self._units is not None, y_size)
 
     def _average(self, name: str) -> Average:
@@ -207,5 +225,5 @@ class SubsetReports(Standardising):
             found = found._replace(doubts=[*found.doubts, *more])
             self._weighed.posterior = found
             for doubt in found.doubts:
-                warnings.warn(doubt, EvidenceWarning, stacklevel=3)
+                warn_caller(doubt)
         return found

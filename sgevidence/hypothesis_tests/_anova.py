@@ -15,11 +15,7 @@ from ..effects import GROUP_SCALE, JZSPosterior, LevelSums, RelativeLayout, cont
 from ..history import Rows
 from ..models import rscale_of
 from ..tables import Table, with_errors
-from ._input import ROUNDING, array_of
-from ._result import ratio
-
-#: Share of the squares of y that is rounding.
-SMALLEST = 1e-12
+from ._result import EQUAL_WITHIN, array_of, ratio
 
 
 class AnovaTable(Table):
@@ -111,7 +107,7 @@ def anova(
     r = rscale_of("anova", rscale)
     who = None if subjects is None else _levels("subjects", subjects, len(y))
     z = y - y.mean() if len(y) else y
-    if z @ z <= len(y) * (ROUNDING * np.abs(y).max(initial=0.0)) ** 2:
+    if z @ z <= len(y) * (EQUAL_WITHIN * np.abs(y).max(initial=0.0)) ** 2:
         raise ValueError("y is constant: there is nothing to explain")
     names = list(terms)
     models = [[name] for name in names] + ([names] if len(names) == 2 else [])
@@ -173,7 +169,8 @@ def _log_bayes_factor(
         blocks.append(jzs_block(int(who.max()) + 1, 1, GROUP_SCALE))
     Phi = np.column_stack([one, *terms, *([] if who is None else [np.eye(who.max() + 1)[who]])])
     residual = y - Phi @ np.linalg.lstsq(Phi, y, rcond=None)[0]
-    if residual @ residual < SMALLEST * (y @ y) and np.linalg.matrix_rank(Phi) < n:
+    # share of the squares of y that is rounding
+    if residual @ residual < 1e-12 * (y @ y) and np.linalg.matrix_rank(Phi) < n:
         raise ValueError("y is the same in all rows of equal levels: the Bayes factor is infinite")
     layout = RelativeLayout(np.ones(1), tuple(blocks))
     rows = Rows.of(np.column_stack(columns), y / np.sqrt(y @ y))

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from ._input import array_of, counts_of
-from ._result import BayesFactorResult
+from ._result import BayesFactorResult, array_of, counts_of
 
 #: Words of ``fixed``.
 PLANS = ("none", "total", "rows", "columns", "margins")

@@ -14,12 +14,8 @@ import numpy as np
 from scipy.special import betaln, hyp2f1
 
 from ..models import rscale_of
-from ._input import ROUNDING, array_of
-from ._quadrature import log_integral
-from ._result import BayesFactorResult
-
-#: |z| beyond which nothing is left: 1 − ρ² is 10⁻⁵¹ there.
-FURTHEST = 60.0
+from ._proportion import log_integral
+from ._result import EQUAL_WITHIN, BayesFactorResult, array_of
 
 
 class PairSums(NamedTuple):
@@ -82,6 +78,7 @@ class Correlation:
         return f"(correlation + 1)/2 ~ Beta({1 / self.rscale:.3g}, {1 / self.rscale:.3g})"
 
     def log_bayes_factor(self) -> tuple[float, float]:
+        furthest = 60.0  # |z| beyond which nothing is left: 1 − ρ² is 10⁻⁵¹ there
         n, r, a = self.sums.n, self.r, 1 / self.rscale
 
         def log_joint(z: np.ndarray) -> np.ndarray:
@@ -90,8 +87,8 @@ class Correlation:
             log_F = np.log(hyp2f1(0.5, 0.5, n - 0.5, (1 + rho * r) / 2))
             return log_prior + (n - 1) / 2 * log_unexplained - (n - 1.5) * np.log1p(-rho * r) + log_F
 
-        value, error = log_integral(log_joint, -FURTHEST, FURTHEST)
-        rounding = n * float(ROUNDING) / (1 - abs(r))
+        value, error = log_integral(log_joint, -furthest, furthest)
+        rounding = n * float(EQUAL_WITHIN) / (1 - abs(r))
         return float(value - np.log(hyp2f1(0.5, 0.5, n - 0.5, 0.5))), error + rounding
 
 
@@ -145,8 +142,8 @@ def _checked(test: Correlation) -> Correlation:
     if n < 3:
         raise ValueError(f"x and y must have at least three pairs, got {n}")
     for name, square, most in zip("xy", np.diag(products), largest):
-        if square <= n * (ROUNDING * most) ** 2:
+        if square <= n * (EQUAL_WITHIN * most) ** 2:
             raise ValueError(f"{name} is constant, and has no correlation")
-    if 1 - abs(test.r) < ROUNDING:
+    if 1 - abs(test.r) < EQUAL_WITHIN:
         raise ValueError("y is a linear function of x: there is no chance to test it against")
     return test

@@ -1,16 +1,21 @@
-"""The result of a test: a Bayes factor with its error, which prints a sentence and takes more rows."""
+"""The result of a test, a Bayes factor with its error that takes more rows, and checks of the input."""
 
 import math
+from numbers import Real
 from textwrap import fill
 from typing import Any, Protocol, Self
 
 import numpy as np
+from sklearn.utils import check_array
 
 from ..model_selection import in_words
-from ..tables import WIDTH, with_errors
+from ..rows import cells_named, refuse_extreme, refuse_unreadable
+from ..tables import LINE_WIDTH, with_errors
 
-#: Nats up to which a Bayes factor is written without an exponent of its own.
-WRITTEN_OUT = 13.0
+#: Rounding errors, in units of the largest number, within which numbers are all equal.
+EQUAL_WITHIN = 4 * float(np.finfo(float).eps)
+#: Shapes in words, by the number of axes.
+SHAPES = ("one number", "one-dimensional", "two-dimensional")
 
 
 class Test(Protocol):
@@ -155,7 +160,7 @@ class BayesFactorResult:
                 fill(
                     f"The data are {ratio(abs(value))} times as probable if {first} as if {second}: "
                     f"{_strength(value)}.",
-                    WIDTH,
+                    LINE_WIDTH,
                 ),
             ]
         )
@@ -163,7 +168,7 @@ class BayesFactorResult:
 
 def ratio(log_factor: float) -> str:
     """A Bayes factor with three digits, however large it is."""
-    if abs(log_factor) < WRITTEN_OUT:
+    if abs(log_factor) < 13.0:  # nats up to which a Bayes factor is written without an exponent of its own
         return f"{math.exp(log_factor):.3g}"
     exponent, rest = divmod(log_factor / math.log(10), 1)
     mantissa = f"{10**rest:.1f}"
@@ -173,3 +178,49 @@ def ratio(log_factor: float) -> str:
 def _strength(log_factor: float) -> str:
     words = in_words(log_factor)
     return words if words.startswith("not") else f"{words} evidence"
+
+
+def array_of(name: str, values: Any, ndim: int) -> np.ndarray:
+    """Finite numbers with so many axes."""
+    refuse_unreadable(**{name: values})
+    try:
+        with cells_named(**{name: values}):
+            found = check_array(
+                values,
+                dtype=np.float64,
+                ensure_2d=False,
+                allow_nd=True,
+                ensure_min_samples=0,
+                ensure_min_features=0,
+                input_name=name,
+            )
+    except ValueError as error:
+        raise ValueError(str(error) if name in str(error) else f"{name} must be numbers: {error}") from error
+    except TypeError as error:
+        raise TypeError(f"{name} must be numbers: {error}") from error
+    if found.ndim != ndim:
+        raise ValueError(f"{name} must be {SHAPES[ndim]}, got the shape {found.shape}")
+    refuse_extreme(**{name: found})
+    return found
+
+
+def counts_of(name: str, values: np.ndarray) -> np.ndarray:
+    """Whole numbers that are not negative."""
+    if (values < 0).any():
+        raise ValueError(f"{name} has a negative count, {values.min():g}")
+    if (values != np.round(values)).any():
+        raise ValueError(f"{name} must be whole numbers, got {values[values != np.round(values)][0]:g}")
+    return values
+
+
+def count_of(name: str, value: Any) -> int:
+    """A whole number that is not negative."""
+    return int(counts_of(name, array_of(name, value, 0)))
+
+
+def number_of(name: str, value: Any, low: float = -np.inf, high: float = np.inf) -> float:
+    """A number between two, without them."""
+    if isinstance(value, Real) and not isinstance(value, bool) and low < float(value) < high:
+        return float(value)
+    where = "a finite number" if low == -np.inf else f"a number between {low:g} and {high:g}"
+    raise ValueError(f"{name} must be {where}, got {value!r}")

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from ..models import GPrior, rscale_of
-from ._input import ROUNDING, array_of, number_of
-from ._result import BayesFactorResult
+from ._result import EQUAL_WITHIN, BayesFactorResult, array_of, number_of
 
 
 class Sums(NamedTuple):
@@ -109,7 +108,7 @@ class TTest:
         nu = self.n_samples - len(self.samples) + 1.0
         value, error = GPrior("inverse-gamma", N * self.rscale**2).log_bayes_factor(rest, 1, nu)
         largest = max(sample.largest for sample in self.samples)
-        rounding = ROUNDING * largest / np.sqrt(self.squares / self.n_samples)  # of the squares, relative
+        rounding = EQUAL_WITHIN * largest / np.sqrt(self.squares / self.n_samples)  # of the squares, relative
         return value, error + float(nu * rounding * (1 - rest))
 
 
@@ -212,7 +211,7 @@ def _checked(test: TTest) -> TTest:
     if test.n_samples < len(test.samples) + 1:
         raise ValueError("x and y must have at least three values together")
     largest = max(sample.largest for sample in test.samples)
-    if test.squares <= test.n_samples * (ROUNDING * largest) ** 2:
+    if test.squares <= test.n_samples * (EQUAL_WITHIN * largest) ** 2:
         what = {"one-sample": "x is", "paired": "the differences x − y are", "two-sample": "x and y are each"}
         raise ValueError(f"{what[test.kind]} constant: without any spread there is no effect size")
     return test

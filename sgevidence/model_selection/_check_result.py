@@ -9,13 +9,11 @@ from textwrap import wrap
 import numpy as np
 
 from ..estimators import percent
-from ..tables import WIDTH, Table, to_digits
+from ..tables import LINE_WIDTH, Table, to_digits
 from ._discrepancies import AUTOCORRELATION
 
 #: Most probability that some statistic of a true model is doubted, shared by the statistics of a check.
 FALSE_ALARMS = 0.05
-#: Relative difference of two values of a statistic that are the same but for rounding.
-ROUNDING = 1e-10
 #: Meaning of autocorrelation, in words.
 OF_ORDER = "rows beside each other are alike, as those of a series or of a group"
 
@@ -55,7 +53,8 @@ class PredictiveCheck:
             if not known:
                 raise ValueError(f"the statistic {name!r} of the observed rows is not a finite number")
         with np.errstate(all="ignore"):
-            rounding = ROUNDING * np.abs(observed)
+            # relative difference of two values of a statistic that are the same but for rounding
+            rounding = 1e-10 * np.abs(observed)
             above = ~(replicated < observed - rounding)  # a value that is no number says nothing
             below = ~(replicated > observed + rounding)
         n = len(observed)
@@ -98,7 +97,7 @@ class PredictiveCheck:
         return Table(cells, self.table.index)
 
     def __repr__(self) -> str:
-        return "\n".join([self._printed().to_string(), *wrap(self.doubt or "", WIDTH)])
+        return "\n".join([self._printed().to_string(), *wrap(self.doubt or "", LINE_WIDTH)])
 
     def _repr_html_(self) -> str:
         return self._printed()._repr_html_() + (f"<p>{escape(self.doubt)}</p>" if self.doubt else "")

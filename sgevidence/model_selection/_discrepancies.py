@@ -16,10 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-#: Groups of rows of like probability.
-N_GROUPS = 10
-#: Levels of groups to which each has its mean in the table; beyond, only the extremes are there.
-NAMED_LEVELS = 20
 #: Columns to which each pair of them has its correlation in the table; beyond, only the largest is there.
 PAIRED_COLUMNS = 4
 
@@ -74,10 +70,11 @@ def dispersion(rows: RowsAndTheta) -> float:
 
 def calibration(rows: RowsAndTheta) -> float:
     """χ² of the classes in groups of rows of like probability."""
+    n_groups = 10  # groups of rows of like probability
     assert rows.mean is not None
     P, e = (v[:, int(v.shape[1] == 2) :] for v in (rows.mean, rows.residuals))  # of two classes the second
     order = np.argsort(P, axis=0, kind="stable")
-    starts = np.arange(N_GROUPS) * len(P) // N_GROUPS if len(P) > N_GROUPS else np.arange(len(P))
+    starts = np.arange(n_groups) * len(P) // n_groups if len(P) > n_groups else np.arange(len(P))
     variance, gap = (
         np.add.reduceat(np.take_along_axis(v, order, axis=0), starts, axis=0) for v in (P * (1 - P), e)
     )
@@ -86,16 +83,14 @@ def calibration(rows: RowsAndTheta) -> float:
 
 MEAN = Statistic("mean", lambda rows: float(rows.y.mean()))
 VARIANCE = Statistic("variance", lambda rows: float(rows.y.var()))
-SKEWNESS = Statistic("skewness", lambda rows: skewness(rows.y))
-ZEROS = Statistic("zeros", lambda rows: float(np.mean(rows.y == 0)))
 MINIMUM = Statistic("minimum", lambda rows: float(rows.y.min()))
 MAXIMUM = Statistic("maximum", lambda rows: float(rows.y.max()))
 DISPERSION = Statistic("dispersion", dispersion, True)
 AUTOCORRELATION = Statistic("autocorrelation", autocorrelation, True)
 CALIBRATION = Statistic("calibration", calibration, True)
 
-OF_NUMBERS = [MEAN, VARIANCE, SKEWNESS, MINIMUM, MAXIMUM]
-OF_COUNTS = [MEAN, VARIANCE, ZEROS, MINIMUM, MAXIMUM]
+OF_NUMBERS = [MEAN, VARIANCE, Statistic("skewness", lambda rows: skewness(rows.y)), MINIMUM, MAXIMUM]
+OF_COUNTS = [MEAN, VARIANCE, Statistic("zeros", lambda rows: float(np.mean(rows.y == 0))), MINIMUM, MAXIMUM]
 
 
 def of_values(y: np.ndarray) -> list[Statistic]:
@@ -125,7 +120,8 @@ def of_groups(labels: np.ndarray) -> list[Statistic]:
         return lambda rows: float(means(rows)[k])
 
     spread = Statistic("sd of group means", lambda rows: float(np.std(means(rows))))
-    if len(levels) <= NAMED_LEVELS:
+    # levels of groups to which each has its mean in the table; beyond, only the extremes are there
+    if len(levels) <= 20:
         return [spread, *(Statistic(f"mean[{level}]", mean_of(k)) for k, level in enumerate(levels))]
     lowest = Statistic("lowest group mean", lambda rows: float(np.min(means(rows))))
     return [spread, lowest, Statistic("highest group mean", lambda rows: float(np.max(means(rows))))]

@@ -3,20 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
-from warnings import warn
 
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 
 from ..estimators import one_walk_of_clones
-from ..exceptions import EvidenceWarning
+from ..exceptions import warn_caller
 from ..rows import refuse_unknown_sizes
 from ._candidates import ONE_MAX_ORDER, candidates, last_step
 from ._compare import compare
 from ._search import FullData, checked_scorer, evidence_scorers
-
-#: Last part of the names of parameters that have a next larger value: the search should end beyond the best.
-SIZES = {"n_components", "order"}
 
 
 class EvidenceSearch(GridSearchCV):
@@ -152,9 +148,6 @@ class EvidenceSearch(GridSearchCV):
     def _warn_of_an_end(self) -> None:
         for name, best in self.best_params_.items():
             tried = [params[name] for params in self.cv_results_["params"] if name in params]
-            if name.rsplit("__", 1)[-1] in SIZES and min(tried) < best == max(tried):
-                warn(
-                    f"the largest {name} of the grid, {best}, has the most evidence: try larger ones",
-                    EvidenceWarning,
-                    stacklevel=3,
-                )
+            # these have a next larger value: the search should end beyond the best
+            if name.rsplit("__", 1)[-1] in {"n_components", "order"} and min(tried) < best == max(tried):
+                warn_caller(f"the largest {name} of the grid, {best}, has the most evidence: try larger ones")

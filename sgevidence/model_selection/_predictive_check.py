@@ -20,9 +20,6 @@ from ._check_result import FALSE_ALARMS, PredictiveCheck
 from ._discrepancies import AUTOCORRELATION, RowsAndTheta, Statistic, of_groups, of_values
 from ._replicates import Replicator, copies_of, is_sorted
 
-#: Replicates by default, and those for each statistic: the smallest p is then half of what is doubted.
-N_DRAWS, DRAWS_PER_STATISTIC = 1000, 80
-
 
 def predictive_check(
     estimator: Any,
@@ -224,7 +221,8 @@ def _user_function(function: Callable, decoded: Callable) -> Callable[[RowsAndTh
 def _enough(n_draws: int | None, n_statistics: int) -> int:
     """Replicates by which the smallest p is one that is doubted."""
     if n_draws is None:
-        return max(N_DRAWS, DRAWS_PER_STATISTIC * n_statistics)
+        # replicates by default, and those for each statistic: the smallest p is then half of what is doubted
+        return max(1000, 80 * n_statistics)
     least = ceil(2 * n_statistics / FALSE_ALARMS)
     if n_draws < least:
         raise ValueError(

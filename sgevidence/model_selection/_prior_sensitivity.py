@@ -18,14 +18,10 @@ from sklearn.base import clone
 
 from .._compat import Interval, validate_params
 from ..estimators import CONFLICT, EvidenceEstimator
-from ..exceptions import EvidenceWarning
-from ..tables import WIDTH, Table
+from ..exceptions import warn_caller
+from ..tables import LINE_WIDTH, Table
 from ._candidates import last_step
 
-#: Effective draws from which a reweighted evidence is good enough: its error is then below a tenth of a nat.
-ENOUGH_DRAWS = 100.0
-#: Share of the effective draws that must be left.
-ENOUGH_LEFT = 0.25
 #: Parameters that are prior scales, and the power of the factor in each: variances are squares.
 SCALES = ("coef_scale", "intercept_scale", "noise_scale", "mean_scale")
 VARIANCES = ("noise_prior", "variance_prior")
@@ -100,11 +96,9 @@ def reweight_prior(estimator: Any, **prior: Any) -> ReweightedEvidence:
     found = _reweighted(model, prior)
     if not found.is_reliable:
         stated = ", ".join(f"{name}={value!r}" for name, value in prior.items())
-        warnings.warn(
+        warn_caller(
             f"{found.ess:.0f} of the draws count under {stated}, too few: the log evidence may be off by "
-            "nats beyond its error; fit again with that prior",
-            EvidenceWarning,
-            stacklevel=2,
+            "nats beyond its error; fit again with that prior"
         )
     return found
 
@@ -122,7 +116,8 @@ def _reweighted(model: Any, prior: dict[str, Any]) -> ReweightedEvidence:
         log_evidence=float(model.log_evidence_ + top + np.log(mean)),
         log_evidence_std=float(np.hypot(model.log_evidence_std_, std)),
         ess=float(ess),
-        is_reliable=bool(ess >= max(ENOUGH_DRAWS, ENOUGH_LEFT * before)),
+        # the error of a hundred effective draws is below a tenth of a nat, if a quarter of them is left
+        is_reliable=bool(ess >= max(100.0, 0.25 * before)),
         weights=weights,
     )
 
@@ -159,7 +154,7 @@ class SensitivityTable(Table):
         for name in self.columns[len(EVIDENCE) :]:
             more = shown | {name: [f"{value:.3g}" for value in self[name]]}
             lines = Table(more, self.index).to_string().splitlines()
-            if len(lines) > len(self) + 1 or max(map(len, lines)) > WIDTH:
+            if len(lines) > len(self) + 1 or max(map(len, lines)) > LINE_WIDTH:
                 break
             shown = more
         return Table(shown, self.index).to_string()

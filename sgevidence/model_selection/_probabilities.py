@@ -1,4 +1,4 @@
-"""Posterior probabilities of models, and what the evidences' errors leave of them.
+"""Posterior probabilities of models and Bayes factors, and what the evidences' errors leave of them.
 
     p_k = π_k Z_k / Σ_j π_j Z_j,        log Z ~ N(log Ẑ, C),  C = diag(std²) where errors are independent,
 
@@ -16,17 +16,45 @@ C          covariance of the errors ``covariance`` (nats²)
 π_k        prior of model k         ``log_prior``
 p_k        posterior probability    ``probabilities``
 =========  =======================  ==============================
+
+A Bayes factor has the error of its difference:
+
+    log B_ab = log Z_a − log Z_b,        std² = std_a² + std_b²  (independent runs)
+
+References
+----------
+R. E. Kass, A. E. Raftery (1995), Bayes Factors, Journal of the American Statistical Association 90, 773:
+the scale of 2 log B in Section 3.2.
 """
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..particles import log_sum_exp
+from ._candidates import candidate, check_comparable
+
+#: Upper limits of 2 log B (nats) and their words, Kass and Raftery (1995), Section 3.2.
+SCALE = (
+    (2.0, "not worth more than a bare mention"),
+    (6.0, "positive"),
+    (10.0, "strong"),
+    (math.inf, "very strong"),
+)
+
+
+class LogBayesFactor(NamedTuple):
+    """A log Bayes factor and its standard error, nats."""
+
+    value: float
+    std: float
+
 
 #: Draws of the evidences: the 5 % quantile is then known to 0.2 percentage points of its level.
-N_DRAWS = 10_000
+N_EVIDENCE_DRAWS = 10_000
 
 
 def log_model_prior(model_prior: ArrayLike | Mapping[str, float] | None, names: Sequence[str]) -> np.ndarray:
@@ -102,7 +130,7 @@ def probability_interval(
     if np.any(np.isnan(std)):
         return np.full((2, len(log_Z)), np.nan)
     log_joint = log_Z if log_prior is None else log_Z + np.asarray(log_prior, dtype=float)
-    noise = np.random.default_rng(0).standard_normal((N_DRAWS, len(log_Z)))
+    noise = np.random.default_rng(0).standard_normal((N_EVIDENCE_DRAWS, len(log_Z)))
     draws = probabilities(log_joint + (std * noise if covariance is None else noise @ _root(covariance)))
     return np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
 
@@ -111,3 +139,54 @@ def _root(covariance: ArrayLike) -> np.ndarray:
     """A symmetric R with R R = C, which may be singular; that of a diagonal C has the standard errors."""
     size, directions = np.linalg.eigh(np.asarray(covariance, dtype=float))
     return (directions * np.sqrt(np.maximum(size, 0.0))) @ directions.T
+
+
+def log_bayes_factor(a: Any, b: Any) -> LogBayesFactor:
+    """Log Bayes factor of one fitted model over another.
+
+    Parameters
+    ----------
+    a, b : fitted estimators
+        With ``log_evidence_``, alone, frozen or at the end of a pipeline, fitted on the same rows with seeds
+        of their own.
+
+    Returns
+    -------
+    LogBayesFactor
+        ``(value, std)``: log p(data | a) − log p(data | b) and its standard error, in nats.  Positive speaks
+        for ``a``.
+
+    Raises
+    ------
+    TypeError
+        If one has no ``log_evidence_``.
+    ValueError
+        If they have not seen the same rows; the message says what differs.
+
+    See Also
+    --------
+    compare : Several models in a table.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from sgevidence import BayesianLinearRegression, log_bayes_factor
+    >>> from sgevidence.samplers import Exact
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> X, y = scale(X), scale(y)
+    >>> good, poor = (BayesianLinearRegression(s, sampler=Exact()).fit(X, y) for s in (0.7, 10.0))
+    >>> value, std = log_bayes_factor(good, poor)
+    >>> value > 500, std
+    (True, 0.0)
+    """
+    first, second = candidate("the first model", a), candidate("the second model", b)
+    check_comparable([first, second])
+    return LogBayesFactor(
+        first.log_evidence - second.log_evidence, math.hypot(first.log_evidence_std, second.log_evidence_std)
+    )
+
+
+def in_words(log_factor: float) -> str:
+    """The strength of a log Bayes factor (nats) of either sign; its direction is the sign."""
+    return next(words for limit, words in SCALE if 2 * abs(log_factor) <= limit)

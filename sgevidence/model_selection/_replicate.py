@@ -1,7 +1,6 @@
 """Independent seeds of one fit: their evidence pooled, and whether they agree as their errors claim."""
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -11,13 +10,13 @@ from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.random import sample_without_replacement
 
-from ..exceptions import EvidenceWarning
+from ..exceptions import warn_caller
 from ..samplers import pool
 from ._candidates import candidate, last_step
-from ._seeding import seed
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,7 +153,7 @@ def replicate(
     fits = Parallel(n_jobs=n_jobs)(delayed(_fit)(one, X, y, params) for one in clones)
     found = pooled(fits)
     for doubt in found.warnings_:
-        warnings.warn(doubt, EvidenceWarning, stacklevel=2)
+        warn_caller(doubt)
     return found
 
 
@@ -187,3 +186,22 @@ def _weight_name(estimator: Any) -> str:
 
 def _fit(estimator: Any, X: Any, y: Any, params: dict[str, Any]) -> Any:
     return estimator.fit(X, y, **params)
+
+
+def seed(clones: Iterable[Any], random_state: Any) -> int:
+    """Distinct seeds for every ``random_state`` parameter of every clone, in pipelines too: their number.
+
+    The clones are changed in place.
+    """
+    places = [
+        (one, key)
+        for one in clones
+        for key in sorted(one.get_params(deep=True))
+        if key == "random_state" or key.endswith("__random_state")
+    ]
+    rng = check_random_state(random_state)
+    for (one, key), value in zip(
+        places, sample_without_replacement(2**31 - 1, len(places), random_state=rng)
+    ):
+        one.set_params(**{key: int(value)})
+    return len(places)

@@ -1,6 +1,5 @@
 """Selection by evidence in scikit-learn's searches: scorers, and a split that trains on all rows."""
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -8,7 +7,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
 from .._compat import num_samples
-from ..exceptions import EvidenceWarning
+from ..exceptions import warn_caller
 from ._candidates import ONE_MAX_ORDER, last_step
 
 
@@ -71,7 +70,7 @@ def evidence_scorer(estimator: Any, X: Any, y: Any = None, sample_weight: Any = 
     model = last_step(estimator)
     if getattr(model, "n_conditioned_", 0) and model.max_order is None:
         words = "a search may compare log evidences of different rows without seeing it"
-        warnings.warn(f"{words}{ONE_MAX_ORDER}", EvidenceWarning, stacklevel=2)
+        warn_caller(f"{words}{ONE_MAX_ORDER}")
     return _read(estimator, "log_evidence_")
 
 

@@ -7,8 +7,7 @@ from ._detector import EvidenceDetector
 from ._monitor import EvidenceMonitor
 from ._normal import NormalSegment
 from ._regression import RegressionSegment
-from ._segment import segment
-from ._segmentation import Segmentation
+from ._segment import Segmentation, segment
 from ._series import SeriesSegment
 
 __all__ = [

@@ -37,31 +37,35 @@ import numpy as np
 
 #: Probability that predictions which are right are ever called into question.  At 0.01 changes of the mean
 #: every hundred rows, which are predicted badly while they are new, came near (3.7 nats of 4.6).
-ALPHA = 0.001
+MAX_FALSE_DOUBTS = 0.001
 SHARES = np.array([0.1, 0.3, 0.9])  # λ: shares of the capital at stake
 FORGETTING = np.array([1.0, 0.1, 0.03])  # share of a row in the mean of recent rows; 1 is the row before
 LARGEST = np.sqrt([3.0, 5.0])  # of |g₁| and |g₂|
 #: By which means of recent rows are divided, and then cut at 1: the largest |g₁| and |g₂ − usual| of one row,
 #: two standard deviations of the other means.
-WIDTH = np.repeat(2.0 * np.sqrt(FORGETTING / (2.0 - FORGETTING))[:, None], 2, axis=1)
-WIDTH[0] = LARGEST[0], 1.5 * LARGEST[1]
+RECENT_WIDTHS = np.repeat(2.0 * np.sqrt(FORGETTING / (2.0 - FORGETTING))[:, None], 2, axis=1)
+RECENT_WIDTHS[0] = LARGEST[0], 1.5 * LARGEST[1]
 
 MAX_PAIRED = 30  # columns whose products are formed, from the first: time and memory go as their square
-TINY = 1e-9  # sum of products that is rounding of zero
 
-#: Words of the warning for each group of stakes.
+#: Words of the warning, and advice, for each group of stakes.
 FINDINGS = {
-    "memory": "rows lie on the same side of their predictions as those before them",
-    "clusters": "rows far from their predictions come in clusters",
-    "tails": "too many rows are far from their predictions",
-    "columns": "columns depend on each other",
-}
-
-ADVICE = {
-    "memory": "Give differences, or residuals of a trend or a season, or another model",
-    "clusters": "Give another scale, such as logarithms, or another model",
-    "tails": "Give another scale, such as logarithms, or another model",
-    "columns": "Give one of the columns that go together, or combinations that do not (principal components)",
+    "memory": (
+        "rows lie on the same side of their predictions as those before them",
+        "differences, or residuals of a trend or a season, or another model",
+    ),
+    "clusters": (
+        "rows far from their predictions come in clusters",
+        "another scale, such as logarithms, or another model",
+    ),
+    "tails": (
+        "too many rows are far from their predictions",
+        "another scale, such as logarithms, or another model",
+    ),
+    "columns": (
+        "columns depend on each other",
+        "one of the columns that go together, or combinations that do not (principal components)",
+    ),
 }
 
 
@@ -99,7 +103,7 @@ class CalibrationTest:
         stakes = np.concatenate([*self._of_time(g), *self._of_columns(g[:, :, :MAX_PAIRED])])  # (9, b)
         log_capital = self.log_capital[..., None] + np.log1p(SHARES[:, None] * stakes[:, None]).cumsum(axis=2)
         log_e = np.logaddexp.reduce(log_capital, axis=(0, 1)) - math.log(self.log_capital.size)
-        passed = np.flatnonzero(log_e > -math.log(ALPHA))
+        passed = np.flatnonzero(log_e > -math.log(MAX_FALSE_DOUBTS))
         if self.finding is None and len(passed):
             largest = int(log_capital[..., passed[0]].max(axis=1).argmax())
             groups = np.repeat(list(FINDINGS), [len(FORGETTING), len(FORGETTING), 1, 2])
@@ -119,8 +123,8 @@ class CalibrationTest:
         usual = (total - g[1]) / np.maximum(seen, 1)
         self.usual = total[-1] / (seen[-1] + 1)
         level, far = g / LARGEST[:, None, None]
-        memory = np.clip(recent[:, 0] / WIDTH[:, 0, None, None], -1.0, 1.0)
-        clusters = np.clip((recent[:, 1] - usual) / WIDTH[:, 1, None, None], -1.0, 1.0)
+        memory = np.clip(recent[:, 0] / RECENT_WIDTHS[:, 0, None, None], -1.0, 1.0)
+        clusters = np.clip((recent[:, 1] - usual) / RECENT_WIDTHS[:, 1, None, None], -1.0, 1.0)
         return [(memory * level).mean(2), (clusters * far).mean(2), far.mean(1)[None]]
 
     def _of_columns(self, g: np.ndarray) -> list[np.ndarray]:
@@ -132,7 +136,8 @@ class CalibrationTest:
         before = after - products
         self.products = after[:, -1]
         bound = np.abs(before).sum((2, 3)) * LARGEST[:, None] ** 2
-        return [(before * products).sum((2, 3)) / np.where(bound > TINY, bound, np.inf)]
+        # below, rounding of zero
+        return [(before * products).sum((2, 3)) / np.where(bound > 1e-9, bound, np.inf)]
 
 
 def scores(low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -144,29 +149,18 @@ def scores(low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 def doubt(finding: str, n_seen: int, model: object) -> str:
     """The warning, after so many rows."""
+    words, advice = FINDINGS[finding]
     return (
-        f"{n_seen} rows contradict the predictions of {type(model).__name__}: {FINDINGS[finding]}. No "
+        f"{n_seen} rows contradict the predictions of {type(model).__name__}: {words}. No "
         "segment that it knows has such rows, so some of the declared changes may be none, and "
-        "false_alarm_rate_ is nan. "
-        f"{ADVICE[finding]}"
+        f"false_alarm_rate_ is nan. Give {advice}"
     )
 
 
 def leaders(old: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """The run that leads before each row: the median of the beginnings, which is known before the row comes.
+    """The run that leads before each row: the median of the beginnings, known before the row comes; (b,).
 
-    Parameters
-    ----------
-    old : ndarray of shape (R,)
-        Log weights of the runs before the block.
-    weight : ndarray of shape (b, R + b)
-        Posterior after each of its rows; runs are in the order of their beginnings.
-
-    Returns
-    -------
-    ndarray of shape (b,)
-        Array of int.
-    """
+    ``old`` are log weights (R,) before the block, ``weight`` (b, R + b) the posterior after each row."""
     before = np.zeros_like(weight)
     before[0, : len(old)] = np.exp(old - old.max(initial=-np.inf))
     before[1:] = weight[:-1]

@@ -28,11 +28,7 @@ import numpy as np
 
 from .._compat import Interval
 from ._expected import CategoryRows
-from ._filter import refuse_rows, rows_of_runs
-from ._segment_model import SegmentModel
-
-#: Most categories whose pairs are counted: 2 MB per column.
-MAX_CHAIN = 64
+from ._filter import SegmentModel, refuse_rows, rows_of_runs
 
 
 class CategoryRuns(NamedTuple):
@@ -92,7 +88,7 @@ class CategorySegment(SegmentModel):
     def allocate(self, capacity: int, n_features: int) -> CategoryRuns:
         self._validate_params()
         K = self.n_categories
-        size = K if K <= MAX_CHAIN else 0
+        size = K if K <= 64 else 0  # 2 MB per column
         table = np.zeros((capacity, n_features))
         pairs = np.zeros((capacity, n_features, size, size))
         return CategoryRuns(np.zeros(capacity), np.zeros((capacity, n_features, K)), pairs, table, [], [])

@@ -29,14 +29,7 @@ from scipy.special import gammaln
 
 from .._compat import Interval
 from ._expected import CountRows
-from ._filter import refuse_rows, rows_of_runs
-from ._segment_model import SegmentModel
-
-#: Largest count; above it floats leave whole numbers out.
-LARGEST_COUNT = 2.0**53
-
-#: Rows that the prior mean is found from.
-WARM_UP = 10
+from ._filter import SegmentModel, refuse_rows, rows_of_runs
 
 
 class CountRuns(NamedTuple):
@@ -96,7 +89,7 @@ class CountSegment(SegmentModel):
     @property
     def warm_up(self) -> int:
         """Rows that are held until the prior is known."""
-        return WARM_UP if self.mean is None else 0
+        return 10 if self.mean is None else 0
 
     def allocate(self, capacity: int, n_features: int) -> CountRuns:
         self._validate_params()
@@ -106,7 +99,7 @@ class CountSegment(SegmentModel):
         )
 
     def check(self, X: np.ndarray, first: int) -> None:
-        good = (X >= 0) & (X <= LARGEST_COUNT) & (X == np.floor(X))
+        good = (X >= 0) & (X <= 2.0**53) & (X == np.floor(X))  # above it floats leave whole numbers out
         refuse_rows(X, good, first, "the values of a CountSegment are whole numbers from 0 to 2**53")
 
     def settle(self, runs: CountRuns, X: np.ndarray, y: np.ndarray | None = None) -> None:

@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-TINY = 1e-300  # odds of a change that nothing speaks against stay finite
 TAIL = 0.05  # of the posterior may lie beyond the beginnings that belong to a declared change
 
 
@@ -80,7 +79,8 @@ class Alarm:
     def _declare(self, start: np.ndarray, weight: np.ndarray, p: float, row: int) -> Detection:
         new = start > self.boundary
         place = int(start[np.where(new, weight, -1.0).argmax()])
-        log_odds = math.log(weight[new].sum()) - math.log(max(weight[~new].sum(), TINY))
+        # odds of a change that nothing speaks against stay finite
+        log_odds = math.log(weight[new].sum()) - math.log(max(weight[~new].sum(), 1e-300))
         log_bayes_factor = log_odds - log_prior_odds_of_change(row - self.boundary, self.hazard)
         self.boundary = max(place, last_plausible(start, weight))
         return Detection(row, place, p, log_bayes_factor)

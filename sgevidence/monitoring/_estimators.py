@@ -16,13 +16,13 @@ chunks: what it costs to learn a model anew is paid at once.
 **Place within a chunk.**  A few chunks of rows are stored.  When a change is declared, the rows around it
 are scored by the estimator that led before (which has not seen those after it) and by the new one, and their
 gains tell where it happened, or that nothing did (``_placing.py``); where the rows by themselves tell more
-than the two, their gains count (``_ratio.py``).  The new run is then fitted again to the rows after the
+than the two, their gains count (``_placing.py``).  The new run is then fitted again to the rows after the
 place, so that it has nothing of the old segment in it.
 """
 
 import copy
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,16 +31,8 @@ from sklearn.base import BaseEstimator, clone, is_classifier
 from ..estimators import holds_rows, takes_units
 from ..units import MIN_ROWS as MIN_UNIT_ROWS
 from ._detection import Alarm, Detection, last_plausible, log_prior_odds_of_change
-from ._placing import place_weights, row_scores, stands_out
-from ._ratio import best_gains, joint_rows
+from ._placing import best_gains, joint_rows, place_weights, row_scores, stands_out
 from ._watch import Watched
-
-RECENT = 12  # chunks that "recent" means
-FEWEST = 3  # recent chunks before a chunk can be called poor
-POOR = 2.0  # standard deviations below the mean of the recent ones
-STORED = 8  # chunks of rows for finding the place
-GRACE = 2  # chunks that a run predicts before it may be dropped
-NEGLIGIBLE = math.log(1e-6)
 
 
 class Chunk(NamedTuple):
@@ -100,14 +92,13 @@ class ChunkWatch:
         held = [*self.held, Chunk(self.n_seen, X, y)]
         X, y = _together(held)
         if len(X) < self.min_rows:
-            self._absorb(
-                clone(self.model), Chunk(self.n_seen, X, y)
-            )  # which refuses bad rows, and holds others
+            # a fresh model refuses bad rows, and holds others
+            self._absorb(clone(self.model), Chunk(self.n_seen, X, y))
             self.held = held
             return Watched.together([])
         self.held = []
         chunk, stored = Chunk(self.n_seen, X, y), self.stored
-        self.stored = [*stored, chunk][-STORED:]
+        self.stored = [*stored, chunk][-8:]  # chunks of rows for finding the place
         log_z = self._weigh(chunk)
         if log_z is None:
             self.held, self.stored = held, stored
@@ -130,7 +121,7 @@ class ChunkWatch:
         if found and self.forget:
             kept = [run for run in self.runs if run.start >= found[-1].place]
             total = np.logaddexp.reduce([run.log_weight for run in kept])
-            self.runs = [_with(run, log_weight=run.log_weight - total) for run in kept]
+            self.runs = [replace(run, log_weight=run.log_weight - total) for run in kept]
         return Watched(np.array([log_z]), p, found)
 
     def _weigh(self, chunk: Chunk) -> float | None:
@@ -142,8 +133,8 @@ class ChunkWatch:
             estimator = copy.deepcopy(run.estimator)
             log_p = self._absorb(estimator, chunk)
             log_weight = run.log_weight + c * math.log1p(-self.hazard) + log_p
-            scores = [*run.scores, log_p / c][-RECENT - 1 :]
-            runs.append(_with(run, estimator=estimator, log_weight=log_weight, scores=scores))
+            scores = [*run.scores, log_p / c][-13:]  # of this chunk and twelve recent ones
+            runs.append(replace(run, estimator=estimator, log_weight=log_weight, scores=scores))
         poor = leader is not None and _is_poor(runs[self.runs.index(leader)].scores)
         if leader is None or poor or chunk.first >= self.next_grid:
             earlier = self._begin_earlier(chunk, leader, runs) if poor and leader is not None else []
@@ -154,7 +145,7 @@ class ChunkWatch:
             if begun is not None and not poor:
                 self.next_grid = 2 * max(chunk.first, c)
         log_z = float(np.logaddexp.reduce([run.log_weight for run in runs]))
-        self._keep([_with(run, log_weight=run.log_weight - log_z) for run in runs])
+        self._keep([replace(run, log_weight=run.log_weight - log_z) for run in runs])
         self.last_log_z = log_z
         return log_z
 
@@ -184,7 +175,7 @@ class ChunkWatch:
             return []
         log_p = self._absorb(run.estimator, chunk)
         log_weight = run.log_weight - self.last_log_z + c * math.log1p(-self.hazard) + log_p
-        return [_with(run, log_weight=log_weight, scores=[log_p / c])]
+        return [replace(run, log_weight=log_weight, scores=[log_p / c])]
 
     def _absorb(self, estimator, chunk: Chunk) -> float:
         """Growth of the log evidence; 0 if the estimator holds the rows, which have no units yet."""
@@ -202,7 +193,7 @@ class ChunkWatch:
         runs = sorted(runs, key=lambda run: -run.log_weight)
         # what a change is measured against stays until one is declared
         old = next((run for run in runs if run.start <= self.alarm.boundary), runs[0])
-        alive = [run for run in runs if run.log_weight > NEGLIGIBLE or len(run.scores) < GRACE]
+        alive = [run for run in runs if run.log_weight > math.log(1e-6) or len(run.scores) < 2]
         kept = [run for run in alive if run is not old][: self.max_runs - 1]
         dropped = [run for run in runs if run is not old and not any(run is other for other in kept)]
         self.pruned += sum(math.exp(run.log_weight) for run in dropped)
@@ -231,9 +222,8 @@ class ChunkWatch:
         pure = max((run for run in self.runs if run.rival is found.rival), key=lambda run: run.start)
         gain = row_scores(pure.estimator, X, y) - row_scores(found.rival, X, y)
         first = stored[0].first
-        least = max(
-            [first, *(chunk.first for chunk in stored if chunk.first < found.start)]
-        )  # a chunk before
+        chunks_before = (chunk.first for chunk in stored if chunk.first < found.start)
+        least = max([first, *chunks_before])
         weight = place_weights(gain[least - first :])
         if first <= found.start:
             since = min(max(boundary, first), least) - first  # rows of the segment that ends
@@ -256,7 +246,7 @@ class ChunkWatch:
             self._absorb(estimator, Chunk(place, X[i:], None if y is None else y[i:]))
             if holds_rows(estimator):
                 return None  # the new segment has units of its own, from its own rows
-            moved = _with(found, start=place, estimator=estimator, scores=[])
+            moved = replace(found, start=place, estimator=estimator, scores=[])
             self.runs = [moved if run is found else run for run in self.runs]
             found = moved
         if place <= boundary:
@@ -264,7 +254,7 @@ class ChunkWatch:
         latest = last_plausible(least + np.arange(len(weight)), weight)
         self.alarm.boundary = max(self.alarm.boundary, latest)
         later = self.alarm.boundary + 1  # which runs have to be better than this one from now on
-        self.runs = [_with(run, rival=found.estimator) if run.start >= later else run for run in self.runs]
+        self.runs = [replace(run, rival=found.estimator) if run.start >= later else run for run in self.runs]
         return detection._replace(place=place)
 
 
@@ -274,18 +264,14 @@ def _together(chunks: list[Chunk]) -> tuple[np.ndarray, np.ndarray | None]:
     return np.concatenate(X), np.concatenate(y) if y else None
 
 
-def _with(run: EstimatorRun, **changes) -> EstimatorRun:
-    return EstimatorRun(**{**vars(run), **changes})
-
-
 def _is_poor(scores: list[float]) -> bool:
     """Is the last score worse than those before it let expect?"""
     *before, last = scores
-    if len(before) < FEWEST:
+    if len(before) < 3:  # recent chunks before a chunk can be called poor
         return False
     # the prediction error of the mean of few scores, too
     std = np.std(before, ddof=1) * math.sqrt(1.0 + 1.0 / len(before))
-    return bool(last < np.mean(before) - POOR * std)
+    return bool(last < np.mean(before) - 2.0 * std)
 
 
 def watches_by_estimator(model) -> bool:

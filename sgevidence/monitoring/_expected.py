@@ -5,20 +5,12 @@ one run for each row and returns F at both ends of the values that the row may h
 continuous, F(x − 1) and F(x) of classes and counts; two arrays of shape (rows, columns).
 """
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betainc, stdtr
 
 Ends = tuple[np.ndarray, np.ndarray]
-
-
-class ExpectedRows(Protocol):
-    """Interface of the expectations."""
-
-    def cdf(self, leaders: np.ndarray) -> Ends:
-        """Distribution function at both ends of each row, under the run that is given for the row."""
-        ...
 
 
 class StudentRows(NamedTuple):

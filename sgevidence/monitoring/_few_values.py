@@ -17,11 +17,6 @@ FEWEST_ROWS = 30
 #: series could have any shape: 22 alarms from six, 12 from eight, 5 from ten, 1 from fifteen.
 MANY = 8
 
-ADVICE = (
-    "Give EvidenceMonitor a model of classes or counts: CategorySegment(n_categories=...), CountSegment(), "
-    "or, where they depend on others, BayesianSoftmaxRegression() or BayesianGLM(family='poisson')"
-)
-
 
 class FewValues:
     """Looks at rows one by one until a column has shown few values; it does not matter how they are cut.
@@ -46,18 +41,7 @@ class FewValues:
         self.last_new: dict[int, int] = {}  # rows seen when the column's last new value came
 
     def look(self, X: np.ndarray) -> dict[int, int]:
-        """Take in rows, and say once which columns have few values.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-
-        Returns
-        -------
-        dict of int to int
-            Index of each such column, and its number of different values; empty as long as there is
-            nothing to say, and ever after it has been said.
-        """
+        """Take in rows, and say once which columns have few values, and how many; empty before and after."""
         if self.counts is None:
             self.counts = {j: {} for j in range(X.shape[1])}
         for x in X:
@@ -95,5 +79,7 @@ def complaint(
     return (
         f"{columns} in the first {n_seen} rows, like classes or counts. {type(model).__name__} is a "
         "density, which gains without end where values repeat: changes will be declared that are none. "
-        f"{ADVICE}"
+        "Give EvidenceMonitor a model of classes or counts: CategorySegment(n_categories=...), "
+        "CountSegment(), or, where they depend on others, BayesianSoftmaxRegression() or "
+        "BayesianGLM(family='poisson')"
     )

@@ -1,4 +1,4 @@
-r"""The posterior of the last change, row by row (Adams and MacKay 2007).
+r"""Segment models, and the posterior of the last change, row by row (Adams and MacKay 2007).
 
 A *run* began at row s and has seen the rows since.  With a hazard h per row,
 
@@ -10,7 +10,7 @@ A *run* began at row s and has seen the rows since.  With a hazard h per row,
 normalised after each row: w is the posterior of the row at which the present segment began, and the
 product of the normalisers is the evidence of the whole segmented model, summed over all segmentations.
 
-Memory is bounded.  After every ``BLOCK`` rows, counted over the stream and not over a chunk, only the
+Memory is bounded.  After every ``PRUNED_ROWS`` rows, counted over the stream and not over a chunk, only the
 most probable runs are kept.  The weight of the others is lost and *not* shared out: the evidence can
 only be too low.  Under the model's own predictive the weight that a run will have is a martingale, so
 the sum of the weights lost bounds the expected error of the posterior.
@@ -33,11 +33,106 @@ Z       ``log_Z``          log normaliser since the beginning of the block
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import BaseEstimator
 
-from ._segment_model import BLOCK, SegmentModel
+PRUNED_ROWS = 20  # rows between two prunings
+
+
+class SegmentModel(BaseEstimator):
+    """Base of the segment models; each brings ``allocate``, ``absorb`` and its ``overshoot``."""
+
+    needs_y = False
+    is_density = True  # of the rows of X
+    max_block = PRUNED_ROWS  # rows that are absorbed together
+    warm_up: Any = 0  # rows that are held until units are measured from them
+    overshoot: Any  # false alarms as a fraction of the bound, measured: see docs/monitoring.md
+
+    def allocate(self, capacity: int, n_features: int):
+        """Room for some runs.
+
+        Parameters
+        ----------
+        capacity : int
+            Most runs at a time.
+        n_features : int
+            Columns of the rows.
+
+        Returns
+        -------
+        NamedTuple
+            Arrays with the run's slot in front.
+        """
+        raise NotImplementedError
+
+    def check(self, X: np.ndarray, first: int) -> None:
+        """Refuse rows that cannot come, before anything is done with them.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+        first : int
+            Index of the first row in the stream.
+
+        Raises
+        ------
+        ValueError
+            With the row, and the values that can come.
+        """
+
+    def settle(self, runs, X: np.ndarray, y: np.ndarray | None = None) -> None:
+        """Find units from the first rows, where ``warm_up`` asks for some.
+
+        Parameters
+        ----------
+        runs : NamedTuple
+            Changed in place.
+        X : ndarray of shape (warm_up, n_features)
+            The first rows of the stream.
+        y : ndarray of shape (warm_up,) or None
+
+        Raises
+        ------
+        TypeError
+            If the model has no units to find.
+        """
+        raise TypeError(f"{type(self).__name__} has no units to find")
+
+    def absorb(self, runs, R: int, X: np.ndarray, y: np.ndarray | None) -> np.ndarray:
+        """Runs 0 … R − 1 learn b rows, and run R + i begins with row i.
+
+        Parameters
+        ----------
+        runs : NamedTuple
+            Changed in place.
+        R : int
+            Runs so far.
+        X : ndarray of shape (b, n_features)
+        y : ndarray of shape (b,) or None
+
+        Returns
+        -------
+        ndarray of shape (b, R + b)
+            log p of row i given the rows before it, in [i, :R + i + 1], nats.
+        """
+        raise NotImplementedError
+
+    def overshoot_of(self, runs, weight: np.ndarray) -> float:
+        """``overshoot`` for rows like those of the present segment, by the posterior of the runs.
+
+        Parameters
+        ----------
+        runs : NamedTuple
+        weight : ndarray of shape (R,)
+
+        Returns
+        -------
+        float
+        """
+        return self.overshoot
+
 
 FARTHEST = 1e150  # of a row, and in units of a run: squares have to be numbers
 NEGLIGIBLE = math.log(1e-12)  # a run less probable than this is dropped even where there is room
@@ -88,9 +183,9 @@ class RunFilter:
 
     def __init__(self, model: SegmentModel, hazard: float, max_runs: int, n_features: int) -> None:
         self.model, self.hazard, self.max_runs = model, hazard, max_runs
-        self.runs = model.allocate(max_runs + BLOCK, n_features)
-        self.start = np.zeros(max_runs + BLOCK, dtype=np.int64)
-        self.log_weight = np.full(max_runs + BLOCK, -np.inf)
+        self.runs = model.allocate(max_runs + PRUNED_ROWS, n_features)
+        self.start = np.zeros(max_runs + PRUNED_ROWS, dtype=np.int64)
+        self.log_weight = np.full(max_runs + PRUNED_ROWS, -np.inf)
         self.count = 0
         self.n_seen = 0
         self.log_evidence = 0.0
@@ -98,16 +193,10 @@ class RunFilter:
 
     def room(self) -> int:
         """How many rows may come before the next pruning."""
-        return min(BLOCK - self.n_seen % BLOCK, self.model.max_block)
+        return min(PRUNED_ROWS - self.n_seen % PRUNED_ROWS, self.model.max_block)
 
     def absorb(self, X: np.ndarray, y: np.ndarray | None) -> Block:
-        """Learn at most :meth:`room` rows.
-
-        Raises
-        ------
-        ValueError
-            If a row has no density in floating point; then the runs are spoilt.
-        """
+        """Learn at most :meth:`room` rows; a ValueError about a row without a density spoils the runs."""
         b, R = len(X), self.count
         if hasattr(self.runs, "log_weight"):  # of a model whose runs look at each other
             self.runs.log_weight[:R] = self.log_weight[:R]
@@ -150,7 +239,7 @@ class RunFilter:
 
     def prune(self) -> None:
         """Keep the most probable runs, if a block is complete."""
-        if self.n_seen % BLOCK:
+        if self.n_seen % PRUNED_ROWS:
             return
         log_weight = self.log_weight[: self.count]
         chosen = log_weight > NEGLIGIBLE

@@ -1,18 +1,29 @@
-"""Rows as the monitor takes them: also a one-dimensional series, and with the index of a pandas object."""
+"""Rows as the monitor takes them: also a one-dimensional series, and with the index of a pandas object.
+
+In the state of a copy, a pickle or a file, what pandas makes of dates and durations is numbers and
+names: skops restores these.
+"""
 
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from ._detection import Detection
+
+
+class TimesInState:
+    """Base of monitors, whose ``_times`` and ``detections_`` may hold objects of pandas."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return _with(super().__getstate__(), _plain)  # type: ignore
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(_with(state, _as_it_came))  # type: ignore
+
 
 def refuse_model(y: Any) -> None:
-    """A model in the place of y, which many a model has no use for.
-
-    Raises
-    ------
-    TypeError
-    """
+    """TypeError about a model in the place of y, which many a model has no use for."""
     if isinstance(y, BaseEstimator) or (isinstance(y, type) and issubclass(y, BaseEstimator)):
         name = y.__name__ if isinstance(y, type) else type(y).__name__
         raise TypeError(f"y is a {name}: a model is given by its name, model={name}(...)")
@@ -21,17 +32,7 @@ def refuse_model(y: Any) -> None:
 def as_table(X: Any, y: Any = None) -> Any:
     """A one-dimensional series as a table of one column; anything else as it is.
 
-    With ``y`` nothing is changed: there a one-dimensional X may be a row as well as a column.
-
-    Parameters
-    ----------
-    X : array-like
-    y : array-like, optional
-
-    Returns
-    -------
-    array-like
-    """
+    With ``y`` nothing is changed: there a one-dimensional X may be a row as well as a column."""
     shape = getattr(X, "shape", None)
     if y is not None or (len(shape) != 1 if shape is not None else not _is_flat(X)):
         return X
@@ -43,19 +44,7 @@ def _is_flat(X: Any) -> bool:
 
 
 def as_row(x: Any, names: list[str] | None) -> tuple[np.ndarray, list[str] | None]:
-    """A row as river gives it, as a table of one row, and the names of its features.
-
-    Parameters
-    ----------
-    x : float, dict of str to float or array-like of shape (n_features,)
-    names : list of str or None
-        Features of the rows before, if these were dicts.
-
-    Returns
-    -------
-    row : ndarray of shape (1, n_features)
-    names : list of str or None
-    """
+    """A row as river gives it (a number, a dict or an array) as a table of one row, and its names, if any."""
     row = x
     if isinstance(x, dict):
         names = names or sorted(x)
@@ -65,3 +54,55 @@ def as_row(x: Any, names: list[str] | None) -> tuple[np.ndarray, list[str] | Non
     else:
         names = None
     return np.asarray(row, dtype=np.float64).reshape(1, -1), names
+
+
+def index_of(X: Any) -> Any:
+    """Index of a pandas object, if it says more than how the rows are numbered; else None."""
+    index: Any = X.index if hasattr(X, "iloc") else None
+    is_count = type(index).__name__ == "RangeIndex" and (index.start, index.step) == (0, 1)
+    return None if is_count else index
+
+
+def with_times(
+    detections: list[Detection], times: dict[int, Any], index: Any, first: int
+) -> tuple[dict[int, Any], list[Detection]]:
+    """Index entries by row, with those of the rows from ``first`` on, and detections with theirs."""
+    times = times | ({} if index is None else dict(enumerate(index, start=first)))
+    return times, [found._replace(time=times.get(found.place)) for found in detections]
+
+
+def _with(state: dict[str, Any], form: Any) -> dict[str, Any]:
+    """The state with its times in this form."""
+    if "_times" not in state:
+        return state
+    detections = [found._replace(time=form(found.time)) for found in state["detections_"]]
+    return state | {
+        "_times": {row: form(time) for row, time in state["_times"].items()},
+        "detections_": detections,
+        "change_times_": [d.place if d.time is None else d.time for d in detections],
+    }
+
+
+def _plain(time: Any) -> Any:
+    """An object of pandas in numbers and names."""
+    if hasattr(time, "to_datetime64"):
+        return {"utc": time.to_datetime64(), "zone": None if time.tz is None else str(time.tz)}
+    if hasattr(time, "to_timedelta64"):
+        return {"duration": time.to_timedelta64()}
+    if hasattr(time, "freqstr"):
+        return {"ordinal": int(time.ordinal), "freq": time.freqstr}
+    return time
+
+
+def _as_it_came(time: Any) -> Any:
+    """The object that :func:`_plain` has taken apart."""
+    if not isinstance(time, dict):
+        return time
+    import pandas as pd  # the times came from there
+
+    if "duration" in time:
+        return pd.Timedelta(time["duration"])
+    if "ordinal" in time:
+        return pd.Period(**time)
+    stamp = pd.Timestamp(time["utc"])
+    return stamp if time["zone"] is None else stamp.tz_localize("UTC").tz_convert(time["zone"])

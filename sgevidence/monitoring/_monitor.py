@@ -14,10 +14,8 @@ from ..exceptions import warn_caller
 from ..rows import refuse_unreadable, validated
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes
-from ._input import as_row, as_table, refuse_model
-from ._record import Record
-from ._times import TimesInState, index_of, with_times
-from ._watch import RowWatch, Watched
+from ._input import TimesInState, as_row, as_table, index_of, refuse_model, with_times
+from ._watch import Record, RowWatch, Watched
 from ._watches import make_watch
 
 

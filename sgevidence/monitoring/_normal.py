@@ -28,8 +28,7 @@ import numpy as np
 
 from .._compat import Interval
 from ._expected import StudentRows
-from ._filter import rows_of_runs
-from ._segment_model import SegmentModel
+from ._filter import SegmentModel, rows_of_runs
 
 LOG_2PI = math.log(2.0 * math.pi)
 

@@ -28,21 +28,9 @@ import numpy as np
 
 
 def learn_columns(log_gain: np.ndarray, log_weight: np.ndarray, log_z: np.ndarray) -> np.ndarray:
-    """Log predictive density of a row under each run, which then learns it.
+    """Log predictive density of a row under each run, (R,), which then learns it; nats.
 
-    Parameters
-    ----------
-    log_gain : ndarray of shape (R, columns)
-        Changed in place.
-    log_weight : ndarray of shape (R,)
-        Runs in the order of their beginnings.
-    log_z : ndarray of shape (R, columns)
-
-    Returns
-    -------
-    ndarray of shape (R,)
-        Nats.
-    """
+    Runs are in the order of their beginnings; ``log_gain`` changes in place."""
     p = log_z.shape[1]
     if p == 1:
         return log_z[:, 0]

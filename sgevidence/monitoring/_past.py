@@ -16,22 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Differences between successive rows, relative to the rows, that are rounding errors of floats.
-FLOAT_DUST = 1e-12
-
-#: Width of the grid, in units, before a row has differed from the one before.
-UNKNOWN = 0.01
-
 #: Width of the grid over the least step, or over the size of the rows, where rows rest.  With a hundredth a
 #: step from 7 to 7.01 is within a cell; from a thousandth down the changes found are the same.
 REST = 1e-4
 
-#: Share of rows that differ from the one before, up to which rows rest: noise on a grid that is no finer than
-#: itself moves every third row or more.
-RESTING = 0.1
-
-#: Scale of the logarithm of the first step after rest, over the size of the rows: a factor of 150 either way.
-ANY_SIZE = 5.0
 
 #: Share of a new row in the mean of recent rows, and in that of their squared deviations.
 RECENT, RECENT_SQUARES = 0.4, 0.08
@@ -69,13 +57,15 @@ class Past:
 
     def log_first(self, x: np.ndarray) -> np.ndarray:
         """Log density of such a row in units of its distance, log-Cauchy about their size."""
+        any_size = 5.0  # scale of the logarithm: a factor of 150 either way
         mean, size = self.units()
         distance = np.where(x == mean, size, np.abs(x - mean))  # there is no such row where they are equal
-        return -np.log(2.0 * np.pi * ANY_SIZE) - np.log1p((np.log(distance / size) / ANY_SIZE) ** 2)
+        return -np.log(2.0 * np.pi * any_size) - np.log1p((np.log(distance / size) / any_size) ** 2)
 
     def cell(self) -> np.ndarray:
         """Width of the grid on which rows are recorded; (columns,)."""
-        grid = np.where(self.grid > 0.0, self.grid, UNKNOWN * self.units()[1])
+        # a hundredth of a unit before a row has differed from the one before
+        grid = np.where(self.grid > 0.0, self.grid, 0.01 * self.units()[1])
         return np.where(self.rests(), REST * self._step(), grid)
 
     def least_noise(self, x: np.ndarray) -> np.ndarray:
@@ -88,7 +78,8 @@ class Past:
 
     def rests(self) -> np.ndarray:
         """Do most rows repeat the one before?  (columns,) of bool."""
-        return self.moves <= RESTING * self.n
+        # noise on a grid that is no finer than itself moves every third row or more
+        return self.moves <= 0.1 * self.n
 
     def absorb(self, x: np.ndarray) -> None:
         """Take in a row."""
@@ -97,7 +88,7 @@ class Past:
         self.scatter = self.scatter + RECENT_SQUARES * (squares - self.scatter)
         self.step = x - self.last if self.seen else np.zeros_like(x)
         step = np.abs(self.step)
-        moves = step > FLOAT_DUST * np.abs(x)
+        moves = step > 1e-12 * np.abs(x)  # less is the rounding of floats
         self.grid = np.where(moves & ((step < self.grid) | (self.grid == 0.0)), step, self.grid)
         self.seen, self.last = self.seen + 1, x
         if self.seen > self.n:

@@ -39,14 +39,11 @@ import numpy as np
 
 from .._compat import Interval
 from ._expected import StudentMixtureRows
-from ._filter import refuse_far
+from ._filter import SegmentModel, refuse_far
 from ._normal import LOG_2PI, check_pair, log_gamma_ratio
-from ._segment_model import SegmentModel
 
 #: Noise of the members, in units of y.
-NOISES = (1.0, 0.2, 0.04)
-#: Rows that the first units are taken from: ten give a standard deviation to a quarter.
-WARM_UP = 10
+REGRESSION_NOISES = (1.0, 0.2, 0.04)
 
 
 @dataclass
@@ -165,7 +162,7 @@ class RegressionSegment(SegmentModel):
     @property
     def warm_up(self) -> int:
         """Rows that are held until the first units can be measured from them."""
-        return WARM_UP if self.noise_prior is None else 0
+        return 10 if self.noise_prior is None else 0
 
     def allocate(self, capacity: int, n_features: int) -> RegressionRuns:
         self._validate_params()
@@ -206,7 +203,7 @@ class RegressionSegment(SegmentModel):
         if self.noise_prior is not None:
             a, b = self.noise_prior
             return np.array([b]), a, np.ones(1)
-        return np.square(NOISES), 1.0, 1.0 / np.array(NOISES)
+        return np.square(REGRESSION_NOISES), 1.0, 1.0 / np.array(REGRESSION_NOISES)
 
     def _begin(self, runs: RegressionRuns, slot: int) -> None:
         b, a, widths = self._members()

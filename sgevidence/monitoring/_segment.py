@@ -11,24 +11,70 @@ The most probable segmentation comes from the same recursion with a maximum in t
 """
 
 import math
-import warnings
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, check_X_y
 
 from .._compat import Interval, validate_params
-from ..exceptions import EvidenceWarning
+from ..exceptions import warn_caller
 from ..rows import cells_named, refuse_unreadable
 from ._estimators import watches_by_estimator
 from ._few_values import FewValues, complaint
 from ._filter import RunFilter
-from ._input import as_table, refuse_model
-from ._segmentation import Segmentation
+from ._input import as_table, index_of, refuse_model
 from ._series import SeriesSegment
-from ._times import index_of
+
+
+class Segmentation(NamedTuple):
+    """Changes of a series at hand.
+
+    Parameters
+    ----------
+    change_points : ndarray of shape (n_changes,)
+        First rows of the segments but the first, in the most probable segmentation.
+    probability : ndarray or pandas.Series of shape (n_samples,)
+        Posterior probability of a change at each row, given all rows; a Series if X has an index.
+    log_evidence : float
+        Log probability density of the rows, summed over all segmentations, in nats.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from sgevidence.monitoring import segment
+    >>> x = np.repeat([1.0, 5.0], 100) + np.random.default_rng(0).normal(size=200)
+    >>> found = segment(pd.Series(x, index=pd.date_range("2024-01-01", periods=200)))
+    >>> found.change_points
+    array([100])
+    >>> found.change_times
+    [Timestamp('2024-04-10 00:00:00')]
+    """
+
+    change_points: np.ndarray
+    probability: Any
+    log_evidence: float
+
+    @property
+    def change_times(self) -> list:
+        """Index entries of the change points, such as dates; their row numbers if X has no index."""
+        index = getattr(self.probability, "index", None)
+        return [row if index is None else index[row] for row in self.change_points.tolist()]
+
+    def __repr__(self) -> str:
+        max_listed = 8  # changes that the printed form lists, from the first
+        n = len(self.change_points)
+        changes = "no change" if n == 0 else "1 change" if n == 1 else f"{n} changes"
+        lines = [f"{changes} in {len(self.probability)} rows, log evidence {self.log_evidence:.1f}"]
+        at_row = np.asarray(self.probability)
+        for row, time in list(zip(self.change_points.tolist(), self.change_times))[:max_listed]:
+            name = "" if time == row else f" ({str(time).removesuffix(' 00:00:00')[:30]})"
+            lines.append(f"  row {row}{name}: probability {at_row[row]:.2f}")
+        if n > max_listed:
+            lines.append(f"  and {n - max_listed} more, in change_points")
+        return "\n".join(lines)
 
 
 @validate_params(
@@ -103,7 +149,7 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     chosen.check(X, 0)
     values = FewValues()
     if chosen.is_density and (found := values.look(X)):
-        warnings.warn(complaint(found, values.n_seen, None, chosen), EvidenceWarning, stacklevel=3)
+        warn_caller(complaint(found, values.n_seen, None, chosen))
     runs = RunFilter(chosen, hazard, max_runs, X.shape[1])
     if chosen.warm_up:
         chosen.settle(runs.runs, X[: chosen.warm_up], None if y is None else y[: chosen.warm_up])

@@ -60,23 +60,7 @@ def design(
     past: Past,
     excess: np.ndarray | float = 0.0,
 ) -> Design:
-    """Design of the prediction of the next row.
-
-    Parameters
-    ----------
-    names : list of str
-        S structures.
-    age : ndarray of shape (R,)
-    centre, unit : ndarray of shape (R, columns)
-        Units of the runs.
-    past : Past
-    excess : ndarray of shape (R, columns, S, members), or zero
-        Excess of the last row as a stray; the next row does not follow it.
-
-    Returns
-    -------
-    Design
-    """
+    """Design of the prediction of the next row, which does not follow the last one's excess as a stray."""
     last = (past.last - centre) / unit
     one = np.ones((*last.shape, len(names), 1))
     u, known = np.zeros_like(one), np.zeros_like(one)

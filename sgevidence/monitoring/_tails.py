@@ -57,49 +57,21 @@ def log_prior() -> np.ndarray:
 
 
 class Seen(NamedTuple):
-    """A row as each member sees it.
+    """A row as each member sees it, (..., noises × tails)."""
 
-    Parameters
-    ----------
-    log_p : ndarray of shape (..., noises × tails)
-        Log predictive density, nats.
-    weight : ndarray of the same shape
-        w of its deviation.
-    mean_information, variance_information : ndarray of the same shape
-        κ and c: what a Gaussian row has is 1.
-    surprise : ndarray of the same shape
-        Mean of w e²/s² under the member, less c.
-    """
-
-    log_p: np.ndarray
-    weight: np.ndarray
-    mean_information: np.ndarray
+    log_p: np.ndarray  # predictive density, nats
+    weight: np.ndarray  # w of its deviation
+    mean_information: np.ndarray  # κ and c: what a Gaussian row has is 1
     variance_information: np.ndarray
-    surprise: np.ndarray
+    surprise: np.ndarray  # mean of w e²/s² under the member, less c
 
 
 def under_tails(
     e: np.ndarray, z2: np.ndarray, a: np.ndarray, scale: np.ndarray, age: np.ndarray | float
 ) -> Seen:
-    """How probable a row is, and how much it tells.
+    """How probable a row is, and how much it tells; the kinds of tails alternate along the last axis.
 
-    Parameters
-    ----------
-    e : ndarray of shape (..., noises × tails)
-        Deviation from the prediction; the kinds of tails alternate along the last axis.
-    z2 : ndarray, broadcast to the same
-        The row squared, in units.
-    a : ndarray of the same shape
-        Shape of the posterior of σ².
-    scale : ndarray of the same shape
-        b (1 + q).
-    age : ndarray, broadcast to the same
-        Rows of the run.
-
-    Returns
-    -------
-    Seen
-    """
+    ``e`` is its deviation, ``z2`` its square, in units, ``scale`` b (1 + q), and ``age`` the run's rows."""
     e2 = e * e
     log_p, surprise = np.empty_like(e2), np.zeros_like(e2)
     weight, kappa, c = np.ones_like(e2), np.ones_like(e2), np.ones_like(e2)
@@ -128,19 +100,7 @@ def under_tails(
 def cdf_under_tails(
     e: np.ndarray, z: np.ndarray, a: np.ndarray, scale: np.ndarray, age: np.ndarray | float
 ) -> np.ndarray:
-    """Predictive distribution function of a row under each member.
-
-    Parameters
-    ----------
-    e, a, scale, age : ndarray
-        As in :func:`under_tails`.
-    z : ndarray, broadcast to the same
-        The row, in units.
-
-    Returns
-    -------
-    ndarray of shape (..., noises × tails)
-    """
+    """Predictive distribution function of a row, z in units, under each member; see :func:`under_tails`."""
     F = np.empty_like(e)
     for k, name in enumerate(TAILS):
         i = (..., slice(k, None, len(TAILS)))
@@ -160,20 +120,9 @@ def cdf_under_tails(
 
 
 def from_anywhere(log_p: np.ndarray, z2: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Log density of the first row of a run, whose level may be as far from those before as a stray is.
+    """Log density of a run's first row, whose level may be as far from those before as a stray is.
 
-    Parameters
-    ----------
-    log_p : ndarray of shape (..., noises × tails)
-        Where the level is near.
-    z2 : ndarray, broadcast to the same
-        The row squared, in units.
-
-    Returns
-    -------
-    log_density, near : ndarray of shape (..., noises × tails)
-        And the probability that the level is near.
-    """
+    ``log_p`` is that where the level is near; its probability is the second answer."""
     share = STRAYS / (STRAYS + OTHERS)
     log_near = np.log1p(-share) + log_p
     log_density = np.logaddexp(log_near, np.log(share) + student_t(z2, 0.5, 0.5 * STRAY_SCALE**2))

@@ -1,4 +1,4 @@
-"""A stream watched row by row: the filter, the alarm, and the rows held until the units are known."""
+"""A stream watched row by row: filter, alarm, rows held until units are known, and the record of scores."""
 
 import copy
 import itertools
@@ -10,8 +10,35 @@ import numpy as np
 from ._calibration import CalibrationTest, doubt, leaders
 from ._detection import Alarm, Detection
 from ._few_values import FewValues, complaint
-from ._filter import Block, RunFilter
-from ._segment_model import SegmentModel
+from ._filter import Block, RunFilter, SegmentModel
+
+#: Most steps of a record: when it is full each two become one.
+LENGTH = 4096
+
+
+class Record(NamedTuple):
+    """How well each step of one or more rows was predicted, along the whole stream in bounded memory."""
+
+    n_samples: np.ndarray = np.zeros(0, dtype=np.int64)  # absorbed at the end of each step
+    log_predictive: np.ndarray = np.zeros(0)  # of its rows together, given those before; nats
+
+    def extended(self, n_samples: np.ndarray, log_predictive: np.ndarray) -> "Record":
+        """A record with more steps; it does not matter how they are cut."""
+        record = self
+        while len(n_samples):
+            room = LENGTH - len(record.n_samples)
+            record = Record(
+                np.append(record.n_samples, n_samples[:room]),
+                np.append(record.log_predictive, log_predictive[:room]),
+            )
+            n_samples, log_predictive = n_samples[room:], log_predictive[room:]
+            if len(record.n_samples) == LENGTH:
+                record = record.halved()
+        return record
+
+    def halved(self) -> "Record":
+        """Each two steps as one; their number is even."""
+        return Record(self.n_samples[1::2], self.log_predictive.reshape(-1, 2).sum(1))
 
 
 class Watched(NamedTuple):

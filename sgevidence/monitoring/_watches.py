@@ -8,32 +8,11 @@ from ._estimators import ChunkWatch, watches_by_estimator
 from ._series import SeriesSegment
 from ._watch import RowWatch
 
-DEFAULT_RUNS = 50  # in closed form; twice as many change nothing that was measured
-DEFAULT_ESTIMATORS = 5
-
 
 def make_watch(
     model: Any, hazard: float, threshold: float, max_runs: int | None, forget: bool
 ) -> RowWatch | ChunkWatch:
-    """A watch that has seen nothing.
-
-    Parameters
-    ----------
-    model : segment model, estimator or None
-    hazard, threshold, max_runs : float, float, int or None
-        As in the monitor.
-    forget : bool
-        Drop the segments before a declared change.
-
-    Returns
-    -------
-    RowWatch or ChunkWatch
-
-    Raises
-    ------
-    TypeError
-        If the model cannot learn row after row.
-    """
+    """A watch that has seen nothing; it drops the segments before a declared change if it is to forget."""
     model = SeriesSegment() if model is None else clone(model)
     by_estimator = watches_by_estimator(model)
     if by_estimator and not hasattr(model, "partial_fit"):
@@ -47,5 +26,6 @@ def make_watch(
             "first rows.  Watch RegressionSegment() with the values before each row as columns of X"
         )
     kind: type[RowWatch] | type[ChunkWatch] = ChunkWatch if by_estimator else RowWatch
-    max_runs = max_runs or (DEFAULT_ESTIMATORS if by_estimator else DEFAULT_RUNS)
+    # twice as many runs change nothing that was measured
+    max_runs = max_runs or (5 if by_estimator else 50)
     return kind(model, hazard, threshold, max_runs, forget)

@@ -1,22 +1,45 @@
 """Rows as users bring them: arrays, frames, files, Dask; columns known beside them; labels and levels."""
 
 from ._bad_cells import cells_named, validated
-from ._collections import Collection, blocks, is_dask, names_of, refuse_unknown_sizes, together
-from ._given import arrays_of, at_once, collection_in
+from ._collections import (
+    Collection,
+    arrays_of,
+    at_once,
+    blocks,
+    collection_in,
+    is_dask,
+    names_of,
+    refuse_unknown_sizes,
+    together,
+)
 from ._input import (
+    KNOWN,
+    WithKnown,
     check_count,
     check_prior_pair,
     column_indices,
     fingerprint,
     generator,
+    joined,
     joined_fingerprint,
     looks_normalised,
     refuse_extreme,
     refuse_unreadable,
+    with_known,
 )
-from ._known import KNOWN, WithKnown, joined, with_known
-from ._labels import categories_of, label_indices, levels_in, two_labels
-from ._levels import checksum, codes_of, declared_levels, decoded, first_of_levels, given_levels, levels_of
+from ._levels import (
+    categories_of,
+    checksum,
+    codes_of,
+    declared_levels,
+    decoded,
+    first_of_levels,
+    given_levels,
+    label_indices,
+    levels_in,
+    levels_of,
+    two_labels,
+)
 from ._sources import Part, RowSource
 from ._text_files import ROW_NAMES, TextFormat, kind_of_text
 

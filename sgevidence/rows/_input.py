@@ -1,23 +1,39 @@
-"""Checks of user input: arrays without masks, seeds, counts, pairs of numbers, names of columns."""
+"""Checks of user input: arrays without masks, seeds, counts, pairs of numbers, names of columns.
+
+Columns beside X that are known (offset of a linear predictor, trials of a binomial, event of a time) travel
+with X to where all of it is validated, and are columns of the model's X then.
+"""
 
 import zlib
 from collections.abc import Sequence
 from functools import lru_cache
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, check_consistent_length
 
-from ._bad_cells import ALL_READ, columns_of, dates_in, place
+from ._bad_cells import ALL_READ, cells_named, columns_of, dates_in, place
 from ._levels import missing_in
 
-#: Rows that a checksum copies at a time: a megabyte of ten columns.
-FINGERPRINT_ROWS = 10_000
-#: Rows whose weights may sum to one by chance, fewer than that; distance of a sum from one that is rounding.
-MIN_NORMALISED_ROWS, NORMALISED = 10, 1e-9
-#: Magnitude whose square leaves room for a division by a variance of 10⁻¹⁰⁰.
-LARGEST = 1e100
+
+class WithKnown(NamedTuple):
+    """Rows and what is known of them, not validated."""
+
+    X: Any
+    offset: Any = None  #: a number, or (n,); None: zero
+    trials: Any = None  #: a number, or (n,); None: the family has none
+    event: Any = None  #: a truth value, or (n,); None: all times are of events
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """Known columns that are given, by name."""
+        return {name: value for name in KNOWN if (value := getattr(self, name)) is not None}
+
+
+#: Names of known columns, in their order after X.
+KNOWN = WithKnown._fields[1:]
 
 
 def refuse_unreadable(*, takes_missing: bool = False, by_name: bool = False, **arrays: Any) -> None:
@@ -77,7 +93,7 @@ def refuse_extreme(**arrays: np.ndarray | None) -> None:
     for name, array in arrays.items():
         if array is not None and array.dtype.kind == "f" and array.size:
             largest = max(-float(np.fmin.reduce(array, axis=None)), float(np.fmax.reduce(array, axis=None)))
-            if largest > LARGEST:
+            if largest > 1e100:  # magnitude whose square leaves room for a division by a variance of 10⁻¹⁰⁰
                 row, *column = np.unravel_index(np.nanargmax(np.abs(array)), array.shape)
                 where = place("".join(f"column {j}" for j in column), int(row))
                 raise ValueError(
@@ -88,7 +104,8 @@ def refuse_extreme(**arrays: np.ndarray | None) -> None:
 
 def looks_normalised(n_rows: int, total_weight: float) -> str | None:
     """A sentence on weights of so many rows that count as one row together; None of others."""
-    if n_rows < MIN_NORMALISED_ROWS or abs(total_weight - 1.0) > NORMALISED:
+    # fewer weights may sum to one by chance
+    if n_rows < 10 or abs(total_weight - 1.0) > 1e-9:  # a distance that is rounding
         return None
     return (
         f"the weights of {n_rows} rows sum to 1, so that all of them count as one row: a weight says how "
@@ -104,8 +121,9 @@ def generator(random_state: Any) -> np.random.Generator:
 
 def fingerprint(data: np.ndarray, weight: np.ndarray, running: int) -> int:
     """CRC-32 of the rows in order, continued from ``running``: the same however the rows are cut."""
-    for start in range(0, len(data), FINGERPRINT_ROWS):
-        part = slice(start, start + FINGERPRINT_ROWS)
+    fingerprint_rows = 10_000  # rows that a checksum copies at a time: a megabyte of ten columns
+    for start in range(0, len(data), fingerprint_rows):
+        part = slice(start, start + fingerprint_rows)
         table = np.column_stack([data[part], weight[part]]).astype(np.float64, copy=False)
         running = zlib.crc32(np.ascontiguousarray(table).tobytes(), running)
     return running
@@ -182,3 +200,39 @@ def _by_number(columns: list[Any], n_features: int) -> np.ndarray:
         return np.arange(n_features)[wanted]
     except IndexError:
         raise ValueError(f"columns={columns!r} do not fit X, which has {n_features} columns") from None
+
+
+def with_known(X: Any, offset: Any = None, trials: Any = None, event: Any = None) -> WithKnown:
+    """All of it, made once on the way through methods that call each other."""
+    return X if isinstance(X, WithKnown) else WithKnown(X, offset, trials, event)
+
+
+def joined(X: np.ndarray, known: WithKnown) -> np.ndarray:
+    """X followed by the columns that are known, all checked; else X itself, which may be large.
+
+    ValueError if one of them is neither a finite number nor one per row, trials are no whole numbers, or
+    events neither 0 nor 1.
+    """
+    columns = {name: column(value, name, X) for name, value in known.given.items()}
+    trials, event = columns.get("trials", np.ones(1)), columns.get("event", np.ones(1))
+    if np.any((trials < 0) | (trials != np.round(trials))):
+        raise ValueError("trials must be whole numbers from zero")
+    if np.any((event != 0) & (event != 1)):
+        wrong = event[(event != 0) & (event != 1)][0]
+        raise ValueError(
+            f"event must be 1 where the event came and 0 where it is censored, but has {wrong:g}"
+        )
+    return np.column_stack([X, *columns.values()]) if columns else X
+
+
+def column(values: Any, name: str, X: np.ndarray) -> np.ndarray:
+    """One number per row, (n,)."""
+    refuse_unreadable(**{name: values})
+    if np.ndim(values) == 0:
+        values = np.full(len(X), values)
+    with cells_named(**{name: values}):
+        values = check_array(values, dtype=np.float64, ensure_2d=False, input_name=name)
+    check_consistent_length(X, values)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must have one number per row, got shape {values.shape}")
+    return values

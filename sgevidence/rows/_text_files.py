@@ -11,11 +11,6 @@ from ._file_columns import may_go_on, pyarrow
 
 #: Names of a first column that numbers or names the rows, in lower case: R and pandas write it.
 ROW_NAMES = ("", "rownames", "row.names", "row_names", "unnamed: 0", "...1")
-#: Rows that must count by one.
-COUNTED_ROWS = 1000
-
-#: Rows that tell whether a target is numbers or labels.
-FIRST_ROWS = 1000
 
 
 class TextFormat(NamedTuple):
@@ -63,7 +58,8 @@ class TextFormat(NamedTuple):
         if self.thousands is None or str(found.schema.field(name).type) != "string":
             return False
         try:
-            return len(self.numbers(found.head(FIRST_ROWS, columns=[name]).column(name))) > 0
+            # rows that tell whether a target is numbers or labels
+            return len(self.numbers(found.head(1000, columns=[name]).column(name))) > 0
         except pyarrow().ArrowInvalid:
             return False
 
@@ -198,7 +194,7 @@ def row_names(dataset: Any) -> list[str]:
     names = dataset.schema.names
     if not names or names[0].strip().lower() not in ROW_NAMES:
         return []
-    column = dataset.head(COUNTED_ROWS, columns=names[:1]).column(0)
+    column = dataset.head(1000, columns=names[:1]).column(0)  # rows that must count by one
     if kinds.is_string(column.type):
         return names[:1]
     is_count = kinds.is_integer(column.type) and not column.null_count

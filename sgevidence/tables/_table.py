@@ -1,4 +1,4 @@
-"""A table that prints, where pandas is not installed."""
+"""Tables that print where pandas is not installed, numbers with their errors, and summaries of tables."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ._words import WIDTH
-
-#: Fewest characters of a line of a name.
-MIN_NAME_WIDTH = 12
+#: Characters of a line.
+LINE_WIDTH = 80
+#: Standard deviation, as a share of a number, that is rounding.
+ROUNDING_SHARE = 1e-12
 
 
 class Table:
@@ -98,7 +98,7 @@ class Table:
         """
         columns = [[name, *_cells(values)] for name, values in self._columns.items()]
         widths = [max(map(len, column)) for column in columns]
-        room = WIDTH - sum(widths) - 2 * len(widths)
+        room = LINE_WIDTH - sum(widths) - 2 * len(widths)
         names = [_wrapped(name, room) for name in [self.index_name, *self.index]]
         first = max(len(line) for lines in names for line in lines)
         out = []
@@ -127,7 +127,7 @@ def in_pandas(table: Table) -> Any:
 
 def _wrapped(name: str, room: int) -> list[str]:
     """Lines of a name; one where not even a short line would fit beside the numbers."""
-    if len(name) <= room or room < MIN_NAME_WIDTH:
+    if len(name) <= room or room < 12:  # fewest characters of a line of a name
         return [name]
     return wrap(name, room, subsequent_indent="  ", break_on_hyphens=False)
 
@@ -139,3 +139,40 @@ def _cells(values: np.ndarray) -> list[str]:
     texts = [f"{v:.6g}" for v in values]
     decimals = max((len(t.partition(".")[2]) for t in texts if "e" not in t), default=0)
     return [t if "e" in t or "n" in t else f"{v:.{decimals}f}" for t, v in zip(texts, values)]
+
+
+def with_errors(values: np.ndarray, stds: np.ndarray) -> list[str]:
+    """Values as ``-12.34 ± 0.05``, to hundredths of a nat, which are less than a reader needs to decide."""
+    errors = ["0" if s == 0 else f"{s:.2f}" if s >= 0.01 or np.isnan(s) else "<0.01" for s in stds]
+    width = max(map(len, errors))
+    return [f"{v:.2f} ± {error.ljust(width)}" for v, error in zip(values, errors)]
+
+
+def to_digits(value: float, sd: float) -> str:
+    """A number to the second digit of a standard deviation."""
+    if not np.isfinite(value) or not np.isfinite(sd) or sd == 0:
+        return f"{value:.6g}"
+    # two significant digits of a standard deviation; the other numbers of its row end at the same decimal
+    decimals = 1 - int(np.floor(np.log10(sd)))
+    if decimals <= 6 and abs(value) < 10.0**7:  # beyond, numbers have an exponent
+        return f"{round(value, max(decimals, 0)) + 0.0:.{max(decimals, 0)}f}"  # no −0
+    before = int(np.floor(np.log10(abs(value)))) if value else 0
+    return f"{value:.{min(max(before + decimals, 1), 15)}e}"
+
+
+class Summarised:
+    """A table that prints as a summary while it has the columns for it; any part of it prints as usual."""
+
+    def _summary(self, as_text: bool) -> tuple[Table, list[str]] | None:
+        """A table and sentences below it; None if a column has been taken away."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        found = self._summary(as_text=True)
+        return super().__repr__() if found is None else "\n".join([found[0].to_string(), *found[1]])
+
+    def _repr_html_(self) -> str:
+        found = self._summary(as_text=False)
+        if found is None:
+            return super()._repr_html_()  # type: ignore[misc, no-any-return]
+        return found[0]._repr_html_() + "".join(f"<p>{escape(note)}</p>" for note in found[1])

@@ -12,12 +12,8 @@ import numpy as np
 
 from ..history import Rows
 
-#: Rows in a block, and rows that say where columns are about.
-BLOCK_ROWS, REFERENCE_ROWS = 8192, 1000
-#: Binary digits of the units.
-BITS = 32
-#: Reference units within which mean and standard deviation must lie for sums to have their digits.
-MAX_REFERENCE_ERROR = 1e3
+#: Rows in a block.
+BLOCK_ROWS = 8192
 
 
 class Sums(NamedTuple):
@@ -69,7 +65,7 @@ def moments(
     fold: Callable[[Callable[[Rows], Any]], Any] | None,
 ) -> Moments:
     """Moments of columns of rows; with a ``fold`` of those that it goes over, of which ``rows`` are some."""
-    stride = max(1, -(-len(rows) // REFERENCE_ROWS))
+    stride = max(1, -(-len(rows) // 1000))  # rows that say where columns are about
     some = columns(rows.take(np.arange(0, len(rows), stride)))
     x0, s0 = np.zeros(some.shape[1]), np.ones(some.shape[1])
     if some.shape[1]:
@@ -129,7 +125,8 @@ def _moments(sums: Sums, x0: np.ndarray, s0: np.ndarray, centred: bool) -> tuple
         varies = (sums.low != sums.high) if centred else (sums.low != 0) | (sums.high != 0)
         is_near = bool(
             np.all(
-                ~varies | (np.abs(z) < MAX_REFERENCE_ERROR * sd_z) & (sd_z < MAX_REFERENCE_ERROR) & (sd_z > 0)
+                # mean and standard deviation lie within these for sums to have their digits
+                ~varies | (np.abs(z) < 1e3 * sd_z) & (sd_z < 1e3) & (sd_z > 0)
             )
         )
         sd = rounded(sd_z * s0, sd_z * s0)
@@ -142,6 +139,6 @@ def _moments(sums: Sums, x0: np.ndarray, s0: np.ndarray, centred: bool) -> tuple
 
 def rounded(x: np.ndarray, sd: np.ndarray) -> np.ndarray:
     """To a part of 2³² of the power of two below the standard deviation; nothing where there is none."""
-    exponent = np.frexp(sd)[1] - BITS
+    exponent = np.frexp(sd)[1] - 32  # binary digits of the units
     whole = np.round(np.ldexp(x, -exponent))
     return np.where((sd > 0) & np.isfinite(whole), np.ldexp(whole, exponent), x)

@@ -13,9 +13,8 @@ from ._units import Units
 #: Units by which a stream's mean, and factor by which its standard deviation, may leave those of the first
 #: call.
 MAX_SHIFT, MAX_FACTOR = 3.0, 3.0
-#: Standard deviation in terms of the quartiles' (q₃ − q₁) / 1.349 from which few rows make it, and rows
-#: looked at.
-MAX_SD_OVER_IQR, QUARTILE_ROWS = 5.0, 100_000
+#: Standard deviation in terms of the quartiles' (q₃ − q₁) / 1.349 from which few rows make it.
+MAX_SD_OVER_IQR = 5.0
 #: How the warning begins that a stream has left its units.
 LEFT_UNITS = "the rows have left the units"
 
@@ -90,7 +89,7 @@ def _rows_that_make_a_unit(
     rows: Rows, p: int, with_y: bool, spread: np.ndarray | None
 ) -> tuple[int, list[int]] | None:
     """The first column of rows in units whose unit a few rows make, and these rows."""
-    stride = max(1, -(-len(rows) // QUARTILE_ROWS))
+    stride = max(1, -(-len(rows) // 100_000))
     for j in range(p + with_y):
         z = rows.X[:, j] if j < p else rows.y
         assert z is not None

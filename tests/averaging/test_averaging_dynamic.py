@@ -8,9 +8,8 @@ from forecasters import constants, gains, stream
 from mutants import broken
 from scipy.special import log_softmax, logsumexp, softmax
 
-from sgevidence.averaging import _dynamic, _prequential
-from sgevidence.averaging._dynamic import Dynamic
-from sgevidence.averaging._prequential import Prequential
+from sgevidence.averaging import _dynamic
+from sgevidence.averaging._dynamic import Dynamic, Prequential
 
 MEANS, ERRORS = (0.0, 0.4, -1.0), (0.02, 0.05, 0.01)
 
@@ -108,7 +107,7 @@ def test_the_error_of_the_score_is_that_of_the_delta_method(rng):
     ],
 )
 def test_a_wrong_error_is_seen(right, wrong, rng, monkeypatch):
-    monkeypatch.setattr(Prequential, "after", broken(_prequential.Prequential.after, right, wrong))
+    monkeypatch.setattr(Prequential, "after", broken(Prequential.after, right, wrong))
     with pytest.raises(AssertionError):
         check_error(rng)
 

@@ -10,7 +10,7 @@ from scipy.special import gammaln
 from scipy.stats import multivariate_normal, multivariate_t, norm, skewnorm
 
 from sgevidence import EvidenceWarning, bridge_evidence
-from sgevidence.bridging import _layout
+from sgevidence.bridging import _draws
 
 
 def stretched(log_density, rng, steps, walkers, d, burn=300):
@@ -95,14 +95,14 @@ def memory(rng, C, T, d, rho):
 @pytest.mark.parametrize("C, T", [(1, 2000), (4, 500), (50, 100), (100, 50), (2, 4000)])
 def test_chains_stay_as_they_are(rng, C, T, rho):
     x = memory(rng, C, T, 2, rho)
-    found = _layout.chains_first(x)
+    found = _draws.chains_first(x)
     assert found is x or np.array_equal(found, x) or (C == 1 and rho < 0)  # antithetic pairs may be cut
 
 
 def test_chains_that_are_stuck_or_drift_stay_as_they_are(rng):
     x = memory(rng, 8, 400, 3, 0.3)
     for wrong in (x + 4.0 * (np.arange(8) > 3)[:, None, None], x + np.linspace(-2, 2, 400)[:, None]):
-        np.testing.assert_array_equal(_layout.chains_first(wrong), wrong)
+        np.testing.assert_array_equal(_draws.chains_first(wrong), wrong)
 
 
 @pytest.mark.parametrize(
@@ -110,14 +110,14 @@ def test_chains_that_are_stuck_or_drift_stay_as_they_are(rng):
 )
 def test_steps_first_and_flat_draws_are_seen(rng, walkers, steps, rho):
     x = memory(rng, walkers, steps, 2, rho)
-    np.testing.assert_array_equal(_layout.chains_first(x.swapaxes(0, 1)), x)
+    np.testing.assert_array_equal(_draws.chains_first(x.swapaxes(0, 1)), x)
     flat = x.swapaxes(0, 1).reshape(1, -1, 2)
-    np.testing.assert_array_equal(_layout.chains_first(flat), x)
+    np.testing.assert_array_equal(_draws.chains_first(flat), x)
 
 
 def test_power_of_flat_draws(rng, monkeypatch):
-    wrong = broken(_layout._walkers, "T % lag == 0", "lag == 1")
-    monkeypatch.setattr(_layout, "_walkers", wrong)
+    wrong = broken(_draws._walkers, "T % lag == 0", "lag == 1")
+    monkeypatch.setattr(_draws, "_walkers", wrong)
     with pytest.raises(AssertionError):
         test_steps_first_and_flat_draws_are_seen(rng, 32, 200, 0.9)
 

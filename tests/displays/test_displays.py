@@ -41,7 +41,7 @@ from sgevidence.displays import (
     SurvivalDisplay,
     WeightsDisplay,
 )
-from sgevidence.displays._style import COLORS, DASHES, FAR
+from sgevidence.displays._style import COLORS, DASHES, OUT_OF_RACE_NATS
 from sgevidence.model_selection import probability_interval
 
 
@@ -186,7 +186,7 @@ def test_relative_evidence_has_the_error_of_the_difference():
     np.testing.assert_array_equal(ax.lines[1].get_ydata(), [0, 0, 0, 0])
     assert np.ptp(band(ax, 0)[band(ax, 0)[:, 0] == 10, 1]) == pytest.approx(2 * 0.5)
     assert np.ptp(band(ax, 1)[:, 1]) == 0
-    assert ax.get_ylim()[0] == -FAR and "minus that of good" in ax.get_ylabel()
+    assert ax.get_ylim()[0] == -OUT_OF_RACE_NATS and "minus that of good" in ax.get_ylabel()
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["poor (−100.0)", "good"]
     assert ax.get_legend().get_title().get_text() == "model (nats at the end)"
     absolute = EvidenceDisplay.from_estimators(models).ax_
@@ -224,7 +224,7 @@ def test_comparison_has_the_table_on_it():
     points, bars = ax.containers[0][0], ax.containers[0][2][0].get_segments()
     np.testing.assert_array_equal(points.get_xdata(), [0, -2])
     np.testing.assert_allclose(bars[1][:, 0], [-2.5, -1.5])
-    assert ax.get_xlim()[0] > -FAR and "−990.0" in {t.get_text() for t in ax.texts}
+    assert ax.get_xlim()[0] > -OUT_OF_RACE_NATS and "−990.0" in {t.get_text() for t in ax.texts}
     right = [t.get_text() for t in ax.child_axes[0].get_yticklabels()]
     p, low, high = (table[k].iloc[0] for k in ("probability", "probability_low", "probability_high"))
     assert right[0] == f"{p:.2f} ({low:.2f} to {high:.2f})" and right[2] == "< 0.005"

@@ -8,7 +8,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sgevidence import SGAIS, BayesianGLM
 from sgevidence.displays import SurvivalDisplay
-from sgevidence.displays._kaplan_meier import KaplanMeier
+from sgevidence.displays._survival import KaplanMeier
 
 #: Remission in weeks under 6-mercaptopurine, 9 relapses and 12 censored (Freireich et al. 1963).
 WEEKS = np.array([6, 6, 6, 7, 10, 13, 16, 22, 23, 6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35], dtype=float)

@@ -142,7 +142,7 @@ def test_false_alarms_are_few():
 
 
 def test_a_check_without_a_level_would_alarm(monkeypatch):
-    monkeypatch.setattr(_prior_conflict, "ALPHA", 1.0)
+    monkeypatch.setattr(_prior_conflict, "FALSE_CONFLICTS", 1.0)
     with pytest.raises(AssertionError):
         test_false_alarms_are_few()
 

@@ -10,7 +10,7 @@ from scipy.stats import norm
 
 from sgevidence import log_bayes_factor
 from sgevidence.model_selection import in_words, log_model_prior, probability_interval
-from sgevidence.model_selection._probabilities import N_DRAWS, probabilities
+from sgevidence.model_selection._probabilities import N_EVIDENCE_DRAWS, probabilities
 
 
 def closed_form(log_Z, std, log_prior, level):
@@ -21,13 +21,13 @@ def closed_form(log_Z, std, log_prior, level):
 
 
 def interval_error(interval, log_Z, std, prior, level):
-    """Largest error of the bounds, in standard errors of a quantile of N_DRAWS draws, on the scale of Δ."""
+    """Largest error of the bounds, in standard errors of a quantile of all draws, on the scale of Δ."""
     log_prior = np.log(prior)
     low, high = interval(log_Z, std, log_prior, level=level)[:, 0]
     exact = closed_form(log_Z, std, log_prior, level)
     tail = (1 - level) / 2
     density = norm.pdf(norm.ppf(tail)) / np.hypot(*std)
-    error = np.sqrt(tail * (1 - tail) / N_DRAWS) / density
+    error = np.sqrt(tail * (1 - tail) / N_EVIDENCE_DRAWS) / density
     logit = [np.log(p / (1 - p)) for p in (low, high, *exact)]
     return max(abs(logit[0] - logit[2]), abs(logit[1] - logit[3])) / error
 

@@ -20,10 +20,10 @@ from sgevidence.monitoring import (
     SeriesSegment,
     _calibration,
     _expected,
-    _series_cdf,
+    _series_runs,
     _tails,
 )
-from sgevidence.monitoring._calibration import ALPHA, CalibrationTest
+from sgevidence.monitoring._calibration import MAX_FALSE_DOUBTS, CalibrationTest
 from sgevidence.monitoring._filter import RunFilter
 
 
@@ -114,14 +114,14 @@ def test_power_wrong_sums(owner, name, right, wrong, rng, monkeypatch):
     [
         (_expected.StudentRows, "cdf", "self.freedom[i]", "0.3 * self.freedom[i]"),
         (_tails, "cdf_under_tails", "np.sqrt(scale[i] / a[i])", "np.sqrt(scale[i])"),
-        (_series_cdf.Expected, "cdf", "F / total", "0.5 * F / total"),
+        (_series_runs.Expected, "cdf", "F / total", "0.5 * F / total"),
     ],
 )
 def test_power_wrong_integrals(owner, name, right, wrong, rng, monkeypatch):
     mutant = broken(getattr(owner, name), right, wrong)
     monkeypatch.setattr(owner, name, mutant)
     if owner is _tails:
-        monkeypatch.setattr(_series_cdf, name, mutant)
+        monkeypatch.setattr(_series_runs, name, mutant)
     with pytest.raises(AssertionError):
         check_continuous(rng, ("normal",) if owner is _expected.StudentRows else ("series",))
 
@@ -252,4 +252,6 @@ def test_rows_one_by_one_and_copies_are_the_same(rng):
             single = pickle.loads(pickle.dumps(single.partial_fit(x[None])))
         assert not single._watch.filter.runs.expected
         log_e = single._watch.calibration.log_e
-        assert once._watch.calibration.log_e == pytest.approx(log_e, abs=1e-9) and log_e < -np.log(ALPHA)
+        assert once._watch.calibration.log_e == pytest.approx(log_e, abs=1e-9) and log_e < -np.log(
+            MAX_FALSE_DOUBTS
+        )

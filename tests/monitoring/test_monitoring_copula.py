@@ -7,15 +7,14 @@ from scipy.signal import lfilter
 from scipy.stats import multivariate_normal, norm, t
 
 from sgevidence import EvidenceMonitor
-from sgevidence.monitoring import SeriesSegment, _copula, _series, _series_runs, _shape
-from sgevidence.monitoring._copula import RHO, log_copula
-from sgevidence.monitoring._shape import ALPHA, CELLS, LEVELS, learn_shape, normal_score
+from sgevidence.monitoring import SeriesSegment, _series, _series_runs, _shape
+from sgevidence.monitoring._shape import CELLS, HALF_ROWS, LEVELS, RHO, learn_shape, log_copula, normal_score
 
 
 def leaves(z):
     """Predictive probability of each leaf after rows z: shares of nodes, multiplied from the root."""
     mass = np.ones(1)
-    for level, alpha in enumerate(ALPHA, start=1):
+    for level, alpha in enumerate(HALF_ROWS, start=1):
         n = np.bincount(np.minimum(t.cdf(z, 2) * 2**level, 2**level - 1).astype(int), minlength=2**level)
         share = (alpha + n) / np.repeat(2 * alpha + n[::2] + n[1::2], 2)
         mass = np.repeat(mass, 2) * share
@@ -127,7 +126,7 @@ def test_rows_that_remember_are_better_explained(rng, monkeypatch):
 
     rows = {rho: np.exp(series(rng, rho, 500)) for rho in (0.0, 0.7)}
     with_memory = {rho: log_evidence(X) for rho, X in rows.items()}
-    for module in (_copula, _series, _series_runs):
+    for module in (_shape, _series, _series_runs):
         monkeypatch.setattr(module, "RHO", RHO[:1])
     gain = {rho: with_memory[rho] - log_evidence(X) for rho, X in rows.items()}
     assert gain[0.7] > 0.8 * 500 * -0.5 * np.log(1 - 0.7**2) and -2.0 < gain[0.0] < 3.0

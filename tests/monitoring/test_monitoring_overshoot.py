@@ -6,7 +6,7 @@ from mutants import broken
 from test_monitoring_copula import series
 
 from sgevidence import EvidenceMonitor
-from sgevidence.monitoring._overshoot import OTHER, PLAIN, overshoot_of_members
+from sgevidence.monitoring._series import OTHER_OVERSHOOT, PLAIN_OVERSHOOT, overshoot_of_members
 from sgevidence.monitoring._tails import TAILS
 
 BOUND = (1 / 250) * (1 - 0.9) / 0.9
@@ -22,7 +22,7 @@ def check(overshoot):
     log_member[1, 1, 2, 0] = 0.0
     plain = 0.75 * (0.3 + 1.0) / 2 + 0.25 * (0.3 + 0.0) / 2
     found = overshoot(log_member, ["level", "trend", "walk"], np.array([0.75, 0.25]))
-    assert found == pytest.approx(PLAIN * plain + OTHER * (1 - plain))
+    assert found == pytest.approx(PLAIN_OVERSHOOT * plain + OTHER_OVERSHOOT * (1 - plain))
 
 
 def test_of_members():
@@ -50,10 +50,12 @@ def test_a_wrong_share_is_noticed(right, wrong):
 @pytest.mark.parametrize(
     "rows, low, high",
     [
-        (lambda rng: rng.normal(size=(400, 1)), PLAIN, 0.34),
-        (lambda rng: series(rng, 0.7, 400), 0.38, OTHER),
-        pytest.param(lambda rng: rng.standard_t(2, (400, 1)), 0.38, OTHER, marks=pytest.mark.slow),
-        pytest.param(lambda rng: np.exp(rng.normal(size=(400, 1))), 0.38, OTHER, marks=pytest.mark.slow),
+        (lambda rng: rng.normal(size=(400, 1)), PLAIN_OVERSHOOT, 0.34),
+        (lambda rng: series(rng, 0.7, 400), 0.38, OTHER_OVERSHOOT),
+        pytest.param(lambda rng: rng.standard_t(2, (400, 1)), 0.38, OTHER_OVERSHOOT, marks=pytest.mark.slow),
+        pytest.param(
+            lambda rng: np.exp(rng.normal(size=(400, 1))), 0.38, OTHER_OVERSHOOT, marks=pytest.mark.slow
+        ),
     ],
     ids=["Gaussian", "autoregression", "heavy tails", "log-normal"],
 )
@@ -64,7 +66,7 @@ def test_the_rows_say_which_it_is(rows, low, high, rng):
 
 def test_before_there_are_rows_it_is_in_between(rng):
     monitor = EvidenceMonitor().partial_fit(rng.normal(size=(3, 1)))
-    assert PLAIN < monitor.false_alarm_rate_ / BOUND < OTHER
+    assert PLAIN_OVERSHOOT < monitor.false_alarm_rate_ / BOUND < OTHER_OVERSHOOT
 
 
 @pytest.mark.slow

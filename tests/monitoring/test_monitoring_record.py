@@ -6,7 +6,7 @@ import pytest
 from sgevidence import BayesianGMM, EvidenceMonitor
 from sgevidence.displays import SurpriseDisplay
 from sgevidence.monitoring import NormalSegment
-from sgevidence.monitoring._record import LENGTH, Record
+from sgevidence.monitoring._watch import LENGTH, Record
 
 
 @pytest.mark.parametrize("model", [None, NormalSegment()])

@@ -131,7 +131,7 @@ def segment_evidence(x, s, e, warm_up, models):
         + np.log(prior * len(_tails.TAILS) * STRUCTURES[name])
         for name in models
         if name != "shape"
-        for noise in _series.NOISES
+        for noise in _series.SERIES_NOISES
         for tails, prior in _tails.TAILS.items()
     ]
     if "shape" in models:  # cells are those of the first rows in every run
@@ -191,7 +191,7 @@ def test_evidence_and_posterior_are_those_of_all_segmentations(models, rng):
             "determinant[-1] *= wider; q1 = spread(v11, v12, v22, one, u)[2]",
             "q1 = spread(v11, v12, v22, one, u)[2]",
         ),
-        ("wider = np.maximum(np.abs(z[-1]) / FAR, 1.0) ** 2", "wider = np.ones(1)"),
+        ("wider = np.maximum(np.abs(z[-1]) / FAR_UNITS, 1.0) ** 2", "wider = np.ones(1)"),
         ("np.where(follow(names), near, 1.0)", "near"),
         ("excess[-1] = 0.0", "pass"),
         ("(1.0 - w) * e", "0.0"),
@@ -325,7 +325,7 @@ def test_power_a_heavy_row_is_no_whole_row(rng, monkeypatch):
 def test_without_outliers_a_segment_has_its_closed_form(name, rng, monkeypatch):
     """The rows from the second on, given the first: one multivariate t a member."""
     monkeypatch.setattr(_tails, "TAILS", {"Gaussian": 1.0})
-    monkeypatch.setattr(_series, "NOISES", (0.3,))
+    monkeypatch.setattr(_series, "SERIES_NOISES", (0.3,))
     monkeypatch.setattr(_series, "from_anywhere", lambda log_p, z2: (log_p, np.ones_like(log_p)))
     monkeypatch.setattr(Past, "cell", lambda self: np.zeros_like(self.grid))
     x = np.cumsum(rng.normal(size=30))

@@ -8,13 +8,13 @@ from scipy.stats import t
 
 from sgevidence import EvidenceMonitor
 from sgevidence.monitoring import SeriesSegment, _shape
-from sgevidence.monitoring._shape import ALPHA, CELLS, LEVELS, learn_shape
+from sgevidence.monitoring._shape import CELLS, HALF_ROWS, LEVELS, learn_shape
 
 
 def closed_form(z):
     """log p of all rows: of each node the share that goes to the left is integrated out."""
     total, share = t.logpdf(z, 2).sum(), t.cdf(z, 2)
-    for level, alpha in enumerate(ALPHA, start=1):
+    for level, alpha in enumerate(HALF_ROWS, start=1):
         n = np.bincount(np.minimum(share * 2**level, 2**level - 1).astype(int), minlength=2**level)
         total += np.sum(betaln(alpha + n[::2], alpha + n[1::2]) - betaln(alpha, alpha)) + len(z) * np.log(2)
     return total
@@ -37,7 +37,7 @@ def test_rows_have_the_evidence_of_a_tree(rng):
     [
         ("learn_shape", "n + 1.0", "n"),
         ("_shares", "n[..., :-1]", "n[..., 1:]"),
-        ("_shares", "2.0 * ALPHA", "ALPHA"),
+        ("_shares", "2.0 * HALF_ROWS", "HALF_ROWS"),
         ("learn_shape", "3.0 * np.log(np.hypot(z, np.sqrt(2.0)))", "2.0 * np.log(np.hypot(z, np.sqrt(2.0)))"),
         ("_path", "0.5 * z / np.hypot(z, np.sqrt(2.0))", "0.4 * z / np.hypot(z, np.sqrt(2.0))"),
         ("_path", "np.arange(LEVELS, -1, -1)", "np.arange(LEVELS + 1)"),

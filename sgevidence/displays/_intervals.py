@@ -1,0 +1,238 @@
+"""Parameters of a regression with posterior intervals: coefficients, levels of a term, curves."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..estimators import curves, level_effects
+from ._style import BAND, Picture, axes, drawn, feature_names, intervals, line_style, marker_style, named_rows
+
+
+class SmoothDisplay(Picture):
+    """A curve of one column, its straight line included: posterior mean and 90 % band.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n,)
+        Values of the column, in its own unit.
+    draws : ndarray of shape (M, n)
+        Curves, in the unit of the linear predictor: of y in linear regression.
+    column : str
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sgevidence import BayesianLinearRegression, Smooth
+    >>> from sgevidence.displays import SmoothDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.uniform(0, 10, 100)
+    >>> y = np.sin(x) + 0.3 * rng.standard_normal(100)
+    >>> model = BayesianLinearRegression(terms=[Smooth(0)], random_state=0).fit(x[:, None], y)
+    >>> display = SmoothDisplay.from_estimator(model)
+    >>> bool(display.x[-1] == x.max())
+    True
+    """
+
+    def __init__(self, *, x: np.ndarray, draws: np.ndarray, column: str):
+        self.x, self.draws, self.column = x, draws, column
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, column: Any = None, ax: Any = None) -> "SmoothDisplay":
+        """Draw one curve of a fitted regression.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            With a :class:`Smooth` or :class:`BSpline` term, alone, frozen or at the end of a pipeline.
+        column : str or int, optional
+            Column of the curve; by default that of the first.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        SmoothDisplay
+
+        Raises
+        ------
+        ValueError
+            If the model has no such curve.
+        """
+        model = drawn(cls, estimator, "effects_")
+        found = {curve.name: curve for curve in curves(model)}
+        if not found or str(column) not in {"None", *found}:
+            raise ValueError(
+                f"{type(model).__name__} has no curve of {column!r}: it has those of {list(found)}"
+            )
+        curve = found[str(column)] if column is not None else next(iter(found.values()))
+        return cls(x=curve.x, draws=curve.f, column=curve.name).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        ax = axes(self, ax, figsize=(6.0, 4.0))
+        style = line_style(0)
+        low, high = np.quantile(self.draws, [0.05, 0.95], axis=0)
+        ax.fill_between(self.x, low, high, color=style["color"], **BAND)
+        ax.plot(self.x, self.draws.mean(axis=0), **style)
+        ax.set_xlabel(self.column)
+        ax.set_ylabel(f"effect of {self.column} (mean and 90 % band)")
+
+
+class EffectsDisplay(Picture):
+    """Effect of each level of a group or a factor: posterior mean, 50 % and 90 % interval, sorted.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (M, n_levels)
+        Posterior draws.
+    levels : sequence of str
+    term : str
+        Name of the term, as ``effects_`` has it.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sgevidence import BayesianLinearRegression, Group
+    >>> from sgevidence.displays import EffectsDisplay
+    >>> rng = np.random.default_rng(0)
+    >>> group = rng.integers(0, 5, 100)
+    >>> y = 2.0 * group + rng.standard_normal(100)
+    >>> model = BayesianLinearRegression(terms=[Group(0)], random_state=0).fit(group[:, None], y)
+    >>> display = EffectsDisplay.from_estimator(model)
+    >>> display.ax_.get_yticklabels()[0].get_text()
+    '4'
+    """
+
+    def __init__(self, *, draws: np.ndarray, levels: Sequence[str], term: str):
+        self.draws, self.levels, self.term = draws, levels, term
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, term: str | None = None, ax: Any = None) -> "EffectsDisplay":
+        """Draw one term of a fitted regression.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            With ``terms`` or a ``formula``, alone, frozen or at the end of a pipeline.
+        term : str, optional
+            Such as ``"days | subject"``; by default the first of ``effects_``.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        EffectsDisplay
+
+        Raises
+        ------
+        ValueError
+            If there is no such term; the message has those that there are.
+        """
+        model = drawn(cls, estimator, "effects_")
+        effects = (
+            level_effects(model, model.posterior_samples()) if getattr(model, "_has_terms", False) else []
+        )
+        terms = list(dict.fromkeys(effect.term for effect, _ in effects))
+        if not terms or term not in {None, *terms}:
+            raise ValueError(f"{type(model).__name__} has no term {term!r}: its terms of levels are {terms}")
+        term = terms[0] if term is None else term
+        chosen = [(effect.level, draws) for effect, draws in effects if effect.term == term]
+        levels, draws = zip(*chosen)
+        return cls(draws=np.column_stack(draws), levels=levels, term=term).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        order = np.argsort(-self.draws.mean(axis=0))
+        max_levels = 40  # levels that are drawn at most: the lowest and the highest
+        if len(order) > max_levels:
+            order = np.concatenate([order[: max_levels // 2], order[-max_levels // 2 :]])
+        ax = named_rows(self, ax, [str(self.levels[k]) for k in order])
+        intervals(ax, self.draws[:, order], np.arange(len(order)), None, **marker_style(0))
+        left_out = len(self.levels) - len(order)
+        middle = f"; {left_out} levels between are left out" if left_out else ""
+        ax.set_xlabel(f"{self.term} (mean, 50 % and 90 % interval{middle})")
+
+
+class CoefficientsDisplay(Picture):
+    """Posterior mean, 50 % and 90 % interval of each coefficient; a colour a class for a classifier.
+
+    Parameters
+    ----------
+    draws : ndarray of shape (M, n_classes, n_features)
+        Posterior draws; one class for a regression, and for a logistic one.
+    features : sequence of str
+        Names of the columns.
+    classes : sequence of str
+        Classes that the coefficients make more probable.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.preprocessing import scale
+    >>> from sgevidence import BayesianLinearRegression
+    >>> from sgevidence.displays import CoefficientsDisplay
+    >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
+    >>> model = BayesianLinearRegression(0.7, random_state=0).fit(X / X.std(), scale(y))
+    >>> display = CoefficientsDisplay.from_estimator(model)
+    >>> display.ax_.get_yticklabels()[2].get_text()
+    'bmi'
+    """
+
+    def __init__(self, *, draws: np.ndarray, features: Sequence[str], classes: Sequence[str] = ("",)):
+        self.draws, self.features, self.classes = draws, features, classes
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> "CoefficientsDisplay":
+        """Draw a fitted regression's coefficients.
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            Whose ``posterior_samples()`` have ``"coef"``, alone, frozen or at the end of a pipeline.
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        CoefficientsDisplay
+
+        Raises
+        ------
+        ValueError
+            If it has no coefficients.
+        """
+        model = drawn(cls, estimator, "posterior_samples")
+        named = model.posterior_samples()
+        if "coef" not in named:
+            raise ValueError(f"{type(model).__name__} has no coefficients, only {sorted(named)}")
+        draws = named["coef"]
+        classes = [str(c) for c in model.classes_] if draws.ndim == 3 else [""]
+        features = feature_names(estimator, model, draws.shape[-1])
+        of_one = draws.ndim == 2 and len(getattr(model, "classes_", ())) == 2
+        return cls(
+            draws=draws.reshape(len(draws), len(classes), len(features)),
+            features=features,
+            classes=[str(model.classes_[1])] if of_one else classes,
+        ).plot(ax)
+
+    def _draw(self, ax: Any) -> None:
+        K, p = len(self.classes), len(self.features)
+        ax = named_rows(self, ax, self.features, each=0.22 + 0.14 * K)
+        offsets = np.linspace(-0.3, 0.3, K) if K > 1 else [0.0]
+        for k, (name, offset) in enumerate(zip(self.classes, offsets)):
+            intervals(ax, self.draws[:, k], np.arange(p) + offset, name or None, **marker_style(k))
+        whose = f" of class {self.classes[0]}" if K == 1 and self.classes[0] else ""
+        ax.set_xlabel(f"coefficient{whose} (mean, 50 % and 90 % interval)")
+        if K > 1:
+            ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), title="class")
