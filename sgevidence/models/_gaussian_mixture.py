@@ -234,23 +234,8 @@ class GaussianMixture(Exchangeable, Model):
         return self.one_component.of(self, sums)
 
     @property
-    def has_conditional_move(self) -> bool:  # type: ignore[override]
-        return self.n_components == 1
-
-    @property
     def has_exact_posterior(self) -> bool:  # type: ignore[override]
         return self.n_components == 1
-
-    def conditional_move(self, theta: np.ndarray, rows: Any, rng: np.random.Generator) -> Any:
-        """Independent draws from the posterior of one component; None for more."""
-        if self.n_components > 1:
-            return None
-        try:
-            with np.errstate(all="ignore"):
-                moved = self.one_component.rounded(self, rows).sample(rng, len(theta))
-        except OverflowError:
-            return None
-        return moved if np.all(np.isfinite(moved)) else None
 
     def condensed(self, rows: Any) -> Any:
         """Rows with the moments of x, for one component; None for more."""

@@ -51,18 +51,6 @@ class OneComponent(NamedTuple):
         return cls._from(model, counts, mean, squares, float(sums.value(0, 0)))
 
     @classmethod
-    def rounded(cls, model: Any, rows: Any) -> "OneComponent":
-        """From rows, in double precision."""
-        n = np.sum(rows.weight)
-        if (gaps := np.isnan(rows.X)).any():
-            w = rows.weight[:, None] * ~gaps
-            n_j, X = w.sum(axis=0), np.where(gaps, 0.0, rows.X)
-            mean = np.sum(w * X, axis=0) / np.maximum(n_j, 1e-300)
-            return cls._from(model, n_j, mean, np.sum(w * (X - mean) ** 2, axis=0), float(n))
-        mean = rows.weight @ rows.X / max(n, 1e-300)
-        return cls._from(model, n, mean, rows.weight @ (rows.X - mean) ** 2)
-
-    @classmethod
     def _from(
         cls, model: Any, n: Any, mean: np.ndarray, scatter: np.ndarray, n_rows: float | None = None
     ) -> "OneComponent":

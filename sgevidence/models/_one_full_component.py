@@ -52,18 +52,6 @@ class OneFullComponent(NamedTuple):
         return cls._from(model, n, means, scatter)
 
     @classmethod
-    def rounded(cls, model: Any, rows: Any) -> "OneFullComponent":
-        """From rows, in double precision."""
-        n = float(np.sum(rows.weight))
-        mean = rows.weight @ rows.X / max(n, 1e-300)
-        deviation = rows.X - mean
-        scatter = (deviation * rows.weight[:, None]).T @ deviation
-        if not np.all(np.isfinite(scatter)):
-            raise OverflowError("squares of the rows are beyond what double precision holds")
-        fractions = [[Fraction(x) for x in row] for row in scatter.tolist()]
-        return cls._from(model, Fraction(n), [Fraction(x) for x in mean.tolist()], fractions)
-
-    @classmethod
     def _from(cls, model: Any, n: Fraction, mean: list[Fraction], scatter: list) -> "OneFullComponent":
         """From Σ ω, the means and the lower triangle of the scatter."""
         p, (b, beta) = len(mean), model.variance_prior

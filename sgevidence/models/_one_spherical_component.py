@@ -33,11 +33,6 @@ class OneSphericalComponent(NamedTuple):
         return cls._from(OneComponent.of(model, sums))
 
     @classmethod
-    def rounded(cls, model: Any, rows: Any) -> "OneSphericalComponent":
-        """From rows, in double precision."""
-        return cls._from(OneComponent.rounded(model, rows))
-
-    @classmethod
     def _from(cls, each: OneComponent) -> "OneSphericalComponent":
         """The variances of all columns are one: what they add to the prior adds up."""
         (b, beta), p = each.model.variance_prior, len(each.mean)

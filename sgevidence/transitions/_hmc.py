@@ -22,7 +22,15 @@ from sklearn.base import BaseEstimator
 from .._compat import Interval
 from ..kernels import Coordinates, MoveInfo, correlations, hmc
 from ..particles import Cloud
-from ..targets import Path, Target, Tempered, curvature_coordinates, rows_enough, surrogate_spread
+from ..targets import (
+    Path,
+    Target,
+    Tempered,
+    curvature_coordinates,
+    exact_answer,
+    rows_enough,
+    surrogate_spread,
+)
 from ._base import Adaptation, Moved, Streams
 
 #: Nats, over the particles, that the log target of a move may err by for its rows being a sample.
@@ -49,9 +57,8 @@ class HMC(BaseEstimator):
         Between the cloud and its start, particle by particle, mean over coordinates: below it the start
         counts as forgotten.
     conditional : bool, default=True
-        Take the model's own exact move in place of trajectories, where it has one and all rows are at hand
-        (:meth:`Model.conditional_move`): linear regression and one component draw from the tempered
-        posterior itself.
+        Draw from the tempered posterior itself in place of trajectories, where it has a closed form and all
+        rows are at hand: linear regression and one component.
     guide_rows : int, default=5000
         With more than four times as many rows, trajectories follow a sample and their anchored sums.  Where
         it may be smaller than this, for its log target to err by less than 0.05 nats over the particles, the
@@ -221,7 +228,7 @@ class ExactMoves:
     def __init__(self, settings: HMC, path: Path, rng: Streams) -> None:
         self.settings, self.path, self.rng = settings, path, rng
         self.rows = path.on_rows(path.memory.reservoir.capacity, rng.rows)
-        self.conditional = settings.conditional and path.model.has_conditional_move and self.rows.is_exact
+        self.conditional = settings.conditional and path.model.has_exact_posterior and self.rows.is_exact
         many = path.memory.anchor is not None and path.n_at_hand > 4 * settings.guide_rows
         self.undecided = many and not self.conditional
         self.guide: Tempered | None = None
@@ -252,9 +259,10 @@ class ExactMoves:
         self.decide(theta)
         target, guide = self.target(lam), None if self.guide is None else self.guide.at(lam)
         if self.conditional:
-            drawn = target.model.conditional_move(theta, target.likelihood.rows, self.rng.noise)
+            model, rows = target.model, target.likelihood.rows
+            drawn = exact_answer(model, model.sums(rows), self.rng.noise, len(theta))
             if drawn is not None:
-                return Moved(drawn, adaptation, float(len(target.likelihood.rows)))
+                return Moved(drawn.theta, adaptation, float(len(rows)))
         if coordinates is None:
             coordinates = curvature_coordinates(target, theta, np.full(len(theta), 1 / len(theta)))
         theta, log_eps, info = self.settings.trajectories(

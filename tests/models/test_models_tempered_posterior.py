@@ -1,4 +1,4 @@
-"""Exact conditional moves leave weighted posteriors as they are, by closed forms and quadrature."""
+"""Draws of tempered posteriors, whose weights are no integers, by closed forms and quadrature."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,9 @@ from mutants import broken
 from scipy import stats
 
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
-from sgevidence.models._linear_marginal import NoiseMarginal
+from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.models._linear_factor import Factor
+from sgevidence.models._linear_spectrum import Spectrum
 from sgevidence.models._regression import design_matrix
 
 M = 10_000
@@ -69,12 +70,8 @@ LINEAR = {
 
 
 @pytest.mark.parametrize("model, rows", LINEAR.values(), ids=LINEAR)
-@pytest.mark.parametrize("start", [pytest.param(-3.0, marks=pytest.mark.slow), 20.0])
-def test_linear_with_unknown_noise_from_anywhere(model, rows, start):
-    rng, theta = np.random.default_rng(1), np.zeros((M, model.n_params))
-    theta[:, -1] = start
-    moved = model.conditional_move(theta, rows, rng)
-    assert not theta[:, :-1].any()  # a new array
+def test_linear_with_unknown_noise(model, rows):
+    moved = model.exact_posterior(rows, np.random.default_rng(1), M)
     assert stats.kstest(moved[:, -1], cdf_of_log_noise(model, rows)).pvalue > 1e-4
     u = standardised(model, rows, moved[:1000])
     assert stats.kstest(u.ravel(), "norm").pvalue > 1e-4
@@ -85,7 +82,7 @@ def test_linear_with_unknown_noise_from_anywhere(model, rows, start):
 
 def test_linear_with_known_noise():
     model, rows = LinearModel(3, noise_std=0.7, intercept_scale=3.0), weighted_rows()
-    moved = model.conditional_move(np.zeros((5000, 4)), rows, np.random.default_rng(2))
+    moved = model.exact_posterior(rows, np.random.default_rng(2), 5000)
     u = standardised(model, rows, moved)
     assert stats.kstest(u.ravel(), "norm").pvalue > 1e-4
     np.testing.assert_allclose(u.T @ u / len(u), np.eye(4), atol=5 * np.sqrt(2 / len(u)))
@@ -94,27 +91,15 @@ def test_linear_with_known_noise():
 @pytest.mark.parametrize(
     "owner, method, right, wrong",
     [
-        (NoiseMarginal, "sample_coefficients", "np.sqrt(v / (self.lam + v))", "v / (self.lam + v)"),
-        (
-            NoiseMarginal,
-            "sample_coefficients",
-            "np.sqrt(self.lam) * self.gamma / (self.lam + v)",
-            "np.sqrt(self.lam) * self.gamma / self.lam",
-        ),
-        (NoiseMarginal, "log_joint", "np.log1p(lam / v)", "0"),
-        (
-            NoiseMarginal,
-            "log_joint",
-            "self.n * (s + np.log(2 * np.pi)) + self.residual / v",
-            "self.n * (s + np.log(2 * np.pi))",
-        ),
-        (NoiseMarginal, "log_joint", "gamma**2 / (lam + v)", "gamma / (lam + v)"),
+        (Spectrum, "log_likelihood", "np.log1p(self.lam[:, None] / v)", "0 * self.lam[:, None]"),
+        (Spectrum, "log_likelihood", "log_ratio + rest / v", "log_ratio"),
+        (Factor, "draws", "np.sqrt(v[:, None] / r)", "v[:, None] / r"),
     ],
 )
 def test_mutants_are_caught(owner, method, right, wrong, monkeypatch):
     monkeypatch.setattr(owner, method, broken(getattr(owner, method), right, wrong))
     model, rows = LINEAR["scales"]
-    moved = model.conditional_move(np.zeros((M, 5)), rows, np.random.default_rng(1))
+    moved = model.exact_posterior(rows, np.random.default_rng(1), M)
     p_values = [
         stats.kstest(moved[:, -1], cdf_of_log_noise(model, rows)).pvalue,
         stats.kstest(standardised(model, rows, moved[:1000]).ravel(), "norm").pvalue,
@@ -127,7 +112,7 @@ def test_mixture_of_one_component_far_from_the_origin(lam):
     """Where gradients fail: rows at 10⁵, against the normal–inverse-gamma formulae, weights as they are."""
     rng, model = np.random.default_rng(7), MixtureModel(1, 1, 3.0, 1.5, (2.5, 0.5))
     rows = Rows.of(1e5 + rng.standard_normal((6, 1)), weight=lam * np.array([1.0, 2, 1, 3, 1, 1]))
-    z, mu, s = model.conditional_move(np.zeros((M, 3)), rows, rng).T
+    z, mu, s = model.exact_posterior(rows, rng, M).T
     n, x, kappa = np.sum(rows.weight), rows.X[:, 0], 1.5**-2.0
     mean = rows.weight @ x / (n + kappa)
     scale = 0.5 + 0.5 * (rows.weight @ (x - mean) ** 2 + kappa * mean**2)
@@ -140,15 +125,6 @@ def test_mixture_of_one_component_far_from_the_origin(lam):
 def test_without_rows_it_draws_from_the_prior():
     for model in (LinearModel(2), LinearModel(2, noise_std=1.0), MixtureModel(1, 2)):
         rows = Rows.of(np.empty((0, 2)), None if isinstance(model, MixtureModel) else np.empty(0))
-        moved = model.conditional_move(np.zeros((M, model.n_params)), rows, np.random.default_rng(8))
+        moved = model.exact_posterior(rows, np.random.default_rng(8), M)
         prior = model.sample_prior(np.random.default_rng(9), M)
         assert min(stats.ks_2samp(a, b).pvalue for a, b in zip(moved.T, prior.T)) > 1e-4
-
-
-def test_who_has_no_such_move_and_rows_that_are_too_large():
-    rng = np.random.default_rng(0)
-    assert SoftmaxModel(2, 3).conditional_move(np.zeros((2, 9)), weighted_rows(p=2), rng) is None
-    assert MixtureModel(2, 3).conditional_move(np.zeros((2, 14)), weighted_rows(), rng) is None
-    huge = Rows.of(np.full((3, 1), 1e200), np.ones(3))
-    for model in (LinearModel(1), LinearModel(1, noise_std=1.0), MixtureModel(1, 1)):
-        assert model.conditional_move(np.zeros((2, model.n_params)), huge, rng) is None
