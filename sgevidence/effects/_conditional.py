@@ -12,15 +12,8 @@ so that the mean weight is the evidence, whatever the Gaussian misses,
 
 One Gaussian for all z would not do: the widths of effects are what z says.
 
-Symbols
--------
-======  =============  ==========================================================
-math    code           meaning
-======  =============  ==========================================================
-z       ``z``          hyperparameters, (M, k)
-ρ       ``rest``       columns but those of the largest term, (M, r)
-h, s    ``h, score``   curvature and score of each row, with its weight, (M, n)
-======  =============  ==========================================================
+Symbols: ``z`` = hyperparameters, (M, k); ρ ``rest`` = columns but those of the largest term, (M, r); h, s
+``h, score`` = curvature and score of each row, with its weight, (M, n).
 """
 
 import numpy as np

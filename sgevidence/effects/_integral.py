@@ -6,13 +6,8 @@ q a mixture of Student-t densities at the mode (:mod:`._proposal`).  Where few o
 is fitted to them and new points are drawn.  The points are scrambled Sobol sequences, several of them, whose
 spread is the error bar (Owen 1997).
 
-Symbols
--------
-=======  ================  =====================================================
-x, k     ``x, k``          points (M, k), dimensions
-q        ``q``             where points are drawn
-R        ``N_SEQUENCES``   independent sequences
-=======  ================  =====================================================
+Symbols: ``x, k`` = points (M, k), dimensions; ``q`` = where points are drawn; R ``N_SEQUENCES`` = independent
+sequences.
 
 References
 ----------

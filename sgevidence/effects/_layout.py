@@ -7,18 +7,10 @@ r"""The parameters of a model with effects, all of them standard normal before t
 Effects are never written as u = Λ v with a density of their own: at τ = 0 that density has no limit, and here
 the rows say nothing of v, which is an ordinary case.
 
-Symbols
--------
-=======  ============  ==================================================================
-math     code          meaning
-=======  ============  ==================================================================
-Φ, S, b  ``scales``    fixed columns (n, p), their prior standard deviations, coefficients
-t        ``blocks``    terms with a scale of their own
-g_t      ``code``      level of each row, (n,), below zero where it is not known
-W_t      ``W``         what the effects of a level multiply, (n, q): 1, or 1 and days
-Λ_t      ``factor``    lower triangular, (M, q, q)
-z        ``z``         hyperparameters of all terms, then those of the family, (M, k)
-=======  ============  ==================================================================
+Symbols: Φ, S, b ``scales`` = fixed columns (n, p), their prior standard deviations, coefficients; t
+``blocks`` = terms with a scale of their own; g_t ``code`` = level of each row, (n,), below zero where it is
+not known; W_t ``W`` = what the effects of a level multiply, (n, q): 1, or 1 and days; Λ_t ``factor`` = lower
+triangular, (M, q, q); ``z`` = hyperparameters of all terms, then those of the family, (M, k).
 """
 
 from itertools import pairwise

@@ -8,14 +8,8 @@ Given the rest of η the levels are independent, and each has a few effects v ~ 
 z_k, ω_k the nodes and weights of the normal density, v̂ the mode and C Cᵀ the curvature there, so that few
 nodes are enough (Pinheiro and Bates 1995).  Where the rows say nothing of v, as at τ = 0, two are.
 
-Symbols
--------
-=====  ============  ====================================================
-o      ``offset``    the rest of η, (M, n)
-U      ``U``         W Λ, (M, n, q)
-v̂, C   ``v, C``      (M, G, q), (M, G, q, q)
-z, ω   ``nodes``     (K, q), (K,)
-=====  ============  ====================================================
+Symbols: o ``offset`` = the rest of η, (M, n); ``U`` = W Λ, (M, n, q); v̂, C ``v, C`` = (M, G, q), (M, G, q,
+q); z, ω ``nodes`` = (K, q), (K,).
 """
 
 from functools import cache

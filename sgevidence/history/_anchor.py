@@ -12,14 +12,8 @@ and u shrinks as n^(−1/2).  Collecting the sample's own sums at a, this is
 a quadratic: that is how the kernels use it.  Without the H terms it is the first-order form of
 Baker et al. (2019); with a sample that holds all rows the correction vanishes.
 
-Symbols
--------
-=======  =========================================
-a        anchor point, (d,)
-S, G, H  Σ log p, Σ ∇ log p, −Σ ∇∇ log p at a
-u        θ − a
-Δ        ``delta``, the way to a new anchor
-=======  =========================================
+Symbols: a = anchor point, (d,); S, G, H = Σ log p, Σ ∇ log p, −Σ ∇∇ log p at a; u = θ − a; Δ = ``delta``, the
+way to a new anchor.
 """
 
 from typing import NamedTuple

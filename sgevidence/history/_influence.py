@@ -10,14 +10,9 @@ rows that are drawn do not even tell that there is something to know.  Rows are 
 come, and those of high leverage are kept, each for itself: as many as it takes for the others,
 from which samples are drawn as ever, to be quiet, or so many alike that a sample tells of them.
 
-Symbols
--------
-=======  ===============================================================
-θ        ``theta``: a few draws from the posterior, (P, d)
-a        ``a``: the anchor, (d,)
-r_i      :meth:`Influence.remainder`, root mean square over θ, (n,)
-n, m     rows seen, and the fewest from which anything is estimated
-=======  ===============================================================
+Symbols: θ = ``theta``: a few draws from the posterior, (P, d); a = ``a``: the anchor, (d,); r_i =
+:meth:`Influence.remainder`, root mean square over θ, (n,); n, m = rows seen, and the fewest from which
+anything is estimated.
 """
 
 from typing import NamedTuple

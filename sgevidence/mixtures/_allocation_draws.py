@@ -10,16 +10,8 @@ them, a permanent,
 
     p(θ | x, {z}) / p(θ) = (1/K!) Σ_π exp(Σ_k c_k·T_π(k)) / p(x, z) = perm[exp(c_k·T_l)] / (K! p(x, z)).
 
-Symbols
--------
-==========  ==============  ===============================================================
-math        code            meaning
-==========  ==============  ===============================================================
-T           ``T``           statistics of S allocations, (K, S, q)
-c(θ)        ``c``           coefficients of M points, (K, M, q)
-F           ``F``           features of the rows, as often as these count, (n, q)
-u           ``F[:, -1]``    what each row counts, (n,)
-==========  ==============  ===============================================================
+Symbols: ``T`` = statistics of S allocations, (K, S, q); c(θ) ``c`` = coefficients of M points, (K, M, q);
+``F`` = features of the rows, as often as these count, (n, q); u ``F[:, -1]`` = what each row counts, (n,).
 
 References
 ----------

@@ -9,14 +9,8 @@ and B_k does not know K: every K comes from one pass over k = 1, 2, …, p(k | x
 errors of different K are shared.  The walk ends at K, or where two further strata were each below e⁻⁶ of the
 sum and falling; a geometric continuation of what follows is in the error bar.
 
-Symbols
--------
-=========  ===============  =====================================================
-K, k       ``K``, ``k``     components, and those in use
-B_k        ``log_B``        of each stratum, nats, (s,)
-Z_m        ``log_Z``        of 1 … K components, nats, (K,)
-p(k | m)   ``in_use``       of k given m components, (K, K)
-=========  ===============  =====================================================
+Symbols: ``K``, ``k`` = components, and those in use; B_k ``log_B`` = of each stratum, nats, (s,); Z_m
+``log_Z`` = of 1 … K components, nats, (K,); p(k | m) ``in_use`` = of k given m components, (K, K).
 
 References
 ----------

@@ -9,14 +9,9 @@ against the stratum's target, whose integral is B_k,
 The prior p(θ) cancels in the ratio, so that families of components need not be known here.  The average over
 labellings is a permanent, done in full: basins and labels need not be told apart.
 
-Symbols
--------
-=======  ============  ==============================================================
-T        ``T``         statistics of the S allocations, (k, S, q)
-c        ``c``         coefficients of M points, (k, M, q)
-π z_s    ``terms``     log p(θ_m | x, {z_s}) / (S p(θ_m)), labels summed over, (M, S)
-ω_m      ``log_w``     target over q at M points, (M,)
-=======  ============  ==============================================================
+Symbols: ``T`` = statistics of the S allocations, (k, S, q); ``c`` = coefficients of M points, (k, M, q); π
+z_s ``terms`` = log p(θ_m | x, {z_s}) / (S p(θ_m)), labels summed over, (M, S); ω_m ``log_w`` = target over q
+at M points, (M,).
 """
 
 from math import lgamma

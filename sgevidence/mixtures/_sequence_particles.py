@@ -6,13 +6,8 @@ starts from the last state that the sweep has drawn, which belongs to the partic
 multiply to the evidence: labels need not be told apart, and nothing is lost where states overlap, or have few
 rows.  Few rows cost little, so that there are many particles at first.
 
-Symbols
--------
-=======  ============  ========================================================
-c        ``c``         coefficients of M particles, (K, M, D)
-α        ``alpha``     filter of the last row of each particle, (K, M)
-log w    ``log_w``     weights since they were last drawn, (M,)
-=======  ============  ========================================================
+Symbols: ``c`` = coefficients of M particles, (K, M, D); α ``alpha`` = filter of the last row of each
+particle, (K, M); log w ``log_w`` = weights since they were last drawn, (M,).
 
 References
 ----------

@@ -8,15 +8,8 @@ column j.  A missing value, of code −1, is a factor of one.
 direction, which the prior keeps proper.  The components are exchangeable, and the evidence is over all K!
 labellings.
 
-Symbols
--------
-==========  ==============  =====================================================
-math        code            meaning
-==========  ==============  =====================================================
-z           ``z``           (M, K)
-u           ``u``           (M, K, q) with q = Σ_j L_j, columns one after the other
-log φ       ``log_phi``     (M, K, q)
-==========  ==============  =====================================================
+Symbols: ``z`` = (M, K); ``u`` = (M, K, q) with q = Σ_j L_j, columns one after the other; log φ ``log_phi`` =
+(M, K, q).
 """
 
 from collections.abc import Sequence

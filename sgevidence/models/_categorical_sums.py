@@ -7,16 +7,9 @@ With indicators F = [1{x_j = l}, 1] of the levels and A_k = [log φ_k, log π_k]
 so that all components, particles and rows are A Fᵀ.  A missing value has no indicator, and is a factor of
 one.
 
-Symbols
--------
-==========  ==============  =====================================================
-math        code            meaning
-==========  ==============  =====================================================
-F           ``F``           indicators of each row, (n, q + 1)
-A           ``A``           coefficients of each component and particle, (K, M, q + 1)
-R           ``R``           logarithms, then responsibilities, (K, m, n) of m particles at a time
-T           ``T``           Σ_r w_r R_kr F_r, (K, M, q + 1)
-==========  ==============  =====================================================
+Symbols: ``F`` = indicators of each row, (n, q + 1); ``A`` = coefficients of each component and particle, (K,
+M, q + 1); ``R`` = logarithms, then responsibilities, (K, m, n) of m particles at a time; ``T`` = Σ_r w_r R_kr
+F_r, (K, M, q + 1).
 """
 
 import autograd.numpy as anp

@@ -8,15 +8,8 @@ A model states the log-likelihood of a block of rows; what follows from it for a
 A value or a joint that is not a number is −∞: a far-out particle may overflow, and gets weight zero.  A
 gradient that cannot be formed is zero: it only proposes, and the test of a move is on the value.
 
-Symbols
--------
-========  =============  ==================================================
-paper     code           meaning
-========  =============  ==================================================
-θ         ``theta``      cloud of parameters, (M, d)
-y, w      ``rows``       anything with ``fold``, ``len`` and ``weight`` (n,)
-h         ``h``          step of the central differences, (M, d)
-========  =============  ==================================================
+Symbols: θ ``theta`` = cloud of parameters, (M, d); y, w ``rows`` = anything with ``fold``, ``len`` and
+``weight`` (n,); ``h`` = step of the central differences, (M, d).
 """
 
 from collections.abc import Callable, Iterator

@@ -12,13 +12,8 @@ slices are exact in double precision (Ozaki, Ogita, Oishi and Rump 2012):
 
 Only what is smaller than 10⁻³⁰⁰ of the largest value in its column is left out.
 
-Symbols
--------
-========  ===========  =========================================================
-v, ω      ``v, w``     rows (n, q), their weights (n,)
-β         ``bits``     bits of a slice
-k         ``k``        slices of both factors (and of ω): the product's place
-========  ===========  =========================================================
+Symbols: v, ω ``v, w`` = rows (n, q), their weights (n,); β ``bits`` = bits of a slice; ``k`` = slices of both
+factors (and of ω): the product's place.
 """
 
 from collections.abc import Callable, Sequence

@@ -14,15 +14,9 @@ A softmax has one such vector for each class, and does not see what all classes 
 wide as the prior: with C the orthonormal contrasts of the classes, ζ_k = Σ_l C_kl Q ω_l, the mean ω_0 is left
 out of the likelihood, exactly.
 
-Symbols
--------
-=======  =============  ==========================================================================
-ω        ``theta``      (M, K q), q = p + 1 or p coefficients of each of K classes (1 for counts)
-c        ``centre``     (p,)
-s, t     ``scales``     prior standard deviations of w and b, (q,)
-Q        ``Q``          (q, q)
-T        ``T``          from ω to (w, β), (p + 1, q); ``A`` that of all classes
-=======  =============  ==========================================================================
+Symbols: ω ``theta`` = (M, K q), q = p + 1 or p coefficients of each of K classes (1 for counts); c ``centre``
+= (p,); s, t ``scales`` = prior standard deviations of w and b, (q,); ``Q`` = (q, q); ``T`` = from ω to (w,
+β), (p + 1, q); ``A`` that of all classes.
 """
 
 from dataclasses import dataclass, replace

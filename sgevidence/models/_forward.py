@@ -7,15 +7,9 @@ and where a sequence starts the sum is the initial distribution.  Backward sampl
 p(z_t = i | z_{t+1} = j, y) ∝ α_t(i) A_ij (Chib 1996).  A pass is a loop over time in Python, side by side for
 M parameters, which a hundred of them make as fast as a loop over rows in C.
 
-Symbols
--------
-=====  ============  ==================================================================
-e      ``e``         emission densities, divided by their largest, (n, K, M)
-A      ``A``         transition probabilities, from and to, (K, K, M)
-π      ``initial``   probabilities of the first state, (K, M)
-α      ``alpha``     filter, (n, K, M)
-s      ``starts``    whether a sequence starts at t, (n,)
-=====  ============  ==================================================================
+Symbols: ``e`` = emission densities, divided by their largest, (n, K, M); ``A`` = transition probabilities,
+from and to, (K, K, M); π ``initial`` = probabilities of the first state, (K, M); α ``alpha`` = filter, (n, K,
+M); s ``starts`` = whether a sequence starts at t, (n,).
 
 References
 ----------

@@ -18,13 +18,8 @@ kind               p(g)                                       with
 The integrand is analytic in u = log g for |Im u| < π/2, so that the trapezoid rule converges geometrically;
 its mode is √(1/(k + 2)) wide or wider.
 
-Symbols
--------
-=======  ============  ==========================================================
-ν, k     ``nu, k``     degrees of freedom of the null model, rank of the columns
-1 − R²   ``rest``      share of the squares of y that the columns leave
-u        ``u``         log g
-=======  ============  ==========================================================
+Symbols: ν, k ``nu, k`` = degrees of freedom of the null model, rank of the columns; 1 − R² ``rest`` = share
+of the squares of y that the columns leave; ``u`` = log g.
 
 References
 ----------

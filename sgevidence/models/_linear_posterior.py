@@ -9,14 +9,9 @@ precision (:mod:`._linear_spectrum`), where the bound of its rounding is next to
 v₀ at which the integral over w is exact (:mod:`._linear_factor`), as draws always do.  It is analytic for
 |Im s| < π, so the trapezoid rule converges geometrically (Trefethen and Weideman 2014).
 
-Symbols
--------
-=======  =============  ==========================================================
-v, s     ``v, s``       noise variance σ² and its logarithm
-S        ``scales``     prior standard deviations of the coefficients, (d,)
-R, c     ``R, c``       pivoted Cholesky factor of K + v₀, and of (g, q)
-ρ²       ``rest``       what is left of q
-=======  =============  ==========================================================
+Symbols: ``v, s`` = noise variance σ² and its logarithm; S ``scales`` = prior standard deviations of the
+coefficients, (d,); ``R, c`` = pivoted Cholesky factor of K + v₀, and of (g, q); ρ² ``rest`` = what is left of
+q.
 """
 
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext

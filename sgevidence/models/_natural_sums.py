@@ -7,16 +7,9 @@ components, particles and rows are one matrix product A Fᵀ, and so is the way 
 
 Autograd continues from A to the parameters.
 
-Symbols
--------
-==========  ==============  =====================================================
-math        code            meaning
-==========  ==============  =====================================================
-F           ``F``           features of each row, (n, q)
-A           ``A``           coefficients of each component and particle, (K, M, q)
-R           ``R``           logarithms, then responsibilities, (K, m, n) of m particles at a time
-T           ``T``           Σ_r w_r R_kr F_r, (K, M, q)
-==========  ==============  =====================================================
+Symbols: ``F`` = features of each row, (n, q); ``A`` = coefficients of each component and particle, (K, M, q);
+``R`` = logarithms, then responsibilities, (K, m, n) of m particles at a time; ``T`` = Σ_r w_r R_kr F_r, (K,
+M, q).
 """
 
 from typing import Any

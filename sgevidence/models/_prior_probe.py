@@ -15,16 +15,8 @@ sample means is zero on average and no heavy tail can spoil its standard error. 
 * **a Gaussian** with the medians, quartiles and correlations of half the draws, tested on the other half.
   It sees a missing constant, and correlations, as far as it overlaps with p.
 
-Symbols
--------
-=======  =============  =========================================================================
-paper    code           meaning
-=======  =============  =========================================================================
-p        ``log_p``      the density under test, log
-q        ``log_q``      the density it is compared with, log
-Δ        ``delta``      log q − log p, so that q/(p + q) = 1/(1 + e^−Δ)
-T        ``move``       θ_j ↦ m + a (θ_j − m) + s
-=======  =============  =========================================================================
+Symbols: p ``log_p`` = the density under test, log; q ``log_q`` = the density it is compared with, log; Δ
+``delta`` = log q − log p, so that q/(p + q) = 1/(1 + e^−Δ); T ``move`` = θ_j ↦ m + a (θ_j − m) + s.
 """
 
 from collections.abc import Callable

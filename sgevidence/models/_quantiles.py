@@ -8,16 +8,9 @@ Derivatives are ∂Q/∂z = φ(z) / f(Q), and central differences of Q in the sh
 A quantile that rounds to an end of the support is the nearest number inside of it.  ``resolved`` says
 where a quantile belongs to its z: not where it was rounded so, and not where scipy cannot invert the tail.
 
-Symbols
--------
-=======  =============  =====================================================
-paper    code           meaning
-=======  =============  =====================================================
-z        ``z``          standard normal coordinates, any shape
-Q        ``quantile``   quantile of the distribution with loc 0 and scale 1
-a        ``shapes``     its shape parameters, each broadcast to z
-F, f     ``dist``       ``cdf``, ``pdf``; a ``scipy.stats.rv_continuous``
-=======  =============  =====================================================
+Symbols: ``z`` = standard normal coordinates, any shape; Q ``quantile`` = quantile of the distribution with
+loc 0 and scale 1; a ``shapes`` = its shape parameters, each broadcast to z; F, f ``dist`` = ``cdf``, ``pdf``;
+a ``scipy.stats.rv_continuous``.
 """
 
 from functools import partial

@@ -2,14 +2,8 @@ r"""A weighted cloud and what it says of the evidence: what every sampler of par
 
     log Ẑ = log_Z + log (1/M) Σ_i w_i                                             (Alg. 8, line 13)
 
-Symbols
--------
-=======  ============  ====================================================
-θ_i      ``theta``     particles, (M, d)
-w_i      ``weights``   since the last resampling, which left them equal
-Ẑ        ``log_Z``     log of the mean weights folded in at resamplings
-M        ``M``         number of particles
-=======  ============  ====================================================
+Symbols: θ_i ``theta`` = particles, (M, d); w_i ``weights`` = since the last resampling, which left them
+equal; Ẑ ``log_Z`` = log of the mean weights folded in at resamplings; ``M`` = number of particles.
 """
 
 from collections.abc import Callable

@@ -8,16 +8,10 @@ scores (``_normal_scores.py``) of the Dirichlet and inverse gamma densities with
 the posterior.  All coordinates have a joint Gaussian: its covariance is by the curvature of the posterior, in
 which scores and other parameters may be correlated.
 
-Symbols
--------
-=======  =============  ==================================================================
-a, P     ``a, P``       mode and its precision, (d,) and (d, d)
-x        ``x``          coordinates of θ that rows see, (M, d − number of totals)
-t        ``totals``     log Σ e^z of the log-gammas z of a group
-y        ``y``          coordinates that are Gaussian, (M, d − number of totals)
-R        ``slope``      dy/dx at the mode: RᵀR is the curvature where rows tell groups apart
-α        ``share``      of the draws, (J,)
-=======  =============  ==================================================================
+Symbols: ``a, P`` = mode and its precision, (d,) and (d, d); ``x`` = coordinates of θ that rows see, (M, d −
+number of totals); t ``totals`` = log Σ e^z of the log-gammas z of a group; ``y`` = coordinates that are
+Gaussian, (M, d − number of totals); R ``slope`` = dy/dx at the mode: RᵀR is the curvature where rows tell
+groups apart; α ``share`` = of the draws, (J,).
 """
 
 from collections.abc import Sequence

@@ -3,13 +3,8 @@ r"""Boxes in which a density is integrated by two rules: the value, and by their
 Gauss–Kronrod with 15 nodes on a line; in the plane and in space the rules of degrees 7 and 5 of A. C. Genz
 and A. A. Malik (1980), Remarks on algorithm 006, Journal of Computational and Applied Mathematics 6, 295.
 
-Symbols
--------
-=========  ==============  ==========================================================
-lo, hi     ``lo, hi``      corners of boxes (B, d)
-log f      ``log_f``       log density at the nodes of each, (B, m)
-u, v       ``high, low``   weights of the two rules, of a box of volume one, (m,)
-=========  ==============  ==========================================================
+Symbols: ``lo, hi`` = corners of boxes (B, d); log f ``log_f`` = log density at the nodes of each, (B, m); u,
+v ``high, low`` = weights of the two rules, of a box of volume one, (m,).
 """
 
 from collections.abc import Callable

@@ -3,13 +3,8 @@ r"""The mode and the curvature of some parameters given the others, at many valu
 Newton's method for all draws together, from the nearest draw of a cloud: so the mode is a function of ψ and
 of the cloud alone, as the mean of a density must be.
 
-Symbols
--------
-=======  ============  ==========================================================
-ψ, x     ``psi, x``    parameters that are given, (M, k), and the rest
-P        ``w, V``      −∇∇ log p in x at the mode, V diag(w) Vᵀ
-s        ``scale``     widths of the cloud, (d,)
-=======  ============  ==========================================================
+Symbols: ψ, x ``psi, x`` = parameters that are given, (M, k), and the rest; P ``w, V`` = −∇∇ log p in x at the
+mode, V diag(w) Vᵀ; s ``scale`` = widths of the cloud, (d,).
 """
 
 from typing import NamedTuple

@@ -5,14 +5,9 @@ So the draws are cut in two, and q of either half has seen the other one only.  
 posterior first, until what the bridge depends on has forgotten where it started: the shares of modes between
 which chains do not move are those of the cloud, about which a bridge knows nothing.
 
-Symbols
--------
-=======  ============  ==================================================================
-θ        ``theta``     draws of the posterior, of a half (T, C, d)
-φ        ``phi``       θ = m + L φ with mean m and covariance L Lᵀ of the other half
-q        ``t_density`` Student t of 8 degrees of freedom, mean and covariance of a half
-ω        ``log_w``     p(x | θ) p(θ) / q(θ)
-=======  ============  ==================================================================
+Symbols: θ ``theta`` = draws of the posterior, of a half (T, C, d); φ ``phi`` = θ = m + L φ with mean m and
+covariance L Lᵀ of the other half; q ``t_density`` = Student t of 8 degrees of freedom, mean and covariance of
+a half; ω ``log_w`` = p(x | θ) p(θ) / q(θ).
 
 References
 ----------

@@ -10,13 +10,8 @@ r"""The evidence of a log-concave posterior of rows that nobody holds, from a fe
 5. Where the Gaussian is too far from the posterior, a bridge (``_ladder.py``) leads to the posterior that
    quadratic and sample make, and its draws are weighed by all rows.
 
-Symbols
--------
-=======  =============  ==========================================================
-q        ``q``          N(m, P⁻¹), at the mode of the posterior
-θ        ``theta``      draws, (M, d);  φ, ``phi``: in coordinates of q
-a        ``anchor``     quadratic of the log-likelihood about the mode
-=======  =============  ==========================================================
+Symbols: ``q`` = N(m, P⁻¹), at the mode of the posterior; θ ``theta`` = draws, (M, d); φ ``phi`` = in
+coordinates of q; a ``anchor`` = quadratic of the log-likelihood about the mode.
 """
 
 from functools import partial

@@ -13,12 +13,7 @@ labelling of θ that is next to mode j,
 of draws of N_j that are in the labelling of mode j themselves: any other has no weight.  However near modes
 and labellings are to each other, no point counts twice.
 
-Symbols
--------
-=======  ============  ==================================================================
-a, P     ``a, P``      mode and its precision, (d,) and (d, d)
-α        ``share``     of the draws, (J,)
-=======  ============  ==================================================================
+Symbols: ``a, P`` = mode and its precision, (d,) and (d, d); α ``share`` = of the draws, (J,).
 """
 
 from collections.abc import Sequence

@@ -8,13 +8,7 @@ coordinate v of a funnel.  Parameters are taken one after the other, each the on
 
 in units of local widths s, root mean square over draws.  Derivatives are differences of gradients.
 
-Symbols
--------
-=======  ============  ==========================================================
-g        ``grad``      ∇ log p, (M, d)
-P        ``P``         −∇∇ log p, (M, k, k)
-t        ``third``     (d, d, d)
-=======  ============  ==========================================================
+Symbols: g ``grad`` = ∇ log p, (M, d); ``P`` = −∇∇ log p, (M, k, k); t ``third`` = (d, d, d).
 """
 
 import numpy as np

@@ -9,13 +9,8 @@ masses.  A rung is as far as a tenth of the draws stay effective: with draws on 
 All is done in coordinates φ in which q is standard normal.  Chains of one rung have their part in two
 bridges, so the variance of the sum is made of what each chain adds to it.
 
-Symbols
--------
-=======  ===========  =================================================================
-φ        ``phi``      draws, (T, C, d): T successive ones of each of C chains
-u        ``u``        log ω at them, (T, C)
-t        ``t``        the rung; ``gap``, t_{j+1} − t_j
-=======  ===========  =================================================================
+Symbols: φ ``phi`` = draws, (T, C, d): T successive ones of each of C chains; ``u`` = log ω at them, (T, C);
+``t`` = the rung; ``gap``, t_{j+1} − t_j.
 
 References
 ----------

@@ -8,13 +8,8 @@ resampled by weight move along the posterior until they have forgotten where the
 Rows that are many are seen once more: their sums at the mode hold all of log L but the remainder of the third
 order, which is estimated from as many rows as its noise asks for.
 
-Symbols
--------
-=======  ==============  ==========================================================
-q        ``gaussian``    N(m, P⁻¹), at the mode of the posterior
-φ        ``phi``         θ = m + L φ with L Lᵀ = P⁻¹, (M, d)
-u        ``u``           log ω = log p(x | θ) p(θ) − log q(θ), (M,)
-=======  ==============  ==========================================================
+Symbols: q ``gaussian`` = N(m, P⁻¹), at the mode of the posterior; φ ``phi`` = θ = m + L φ with L Lᵀ = P⁻¹,
+(M, d); ``u`` = log ω = log p(x | θ) p(θ) − log q(θ), (M,).
 """
 
 from collections.abc import Callable

@@ -12,12 +12,8 @@ of the mouth, and third derivatives and modes are taken again from the draws whe
 Weights alone do not know of a mode that q has nothing of.  The cloud may: where more of its draws than chance
 has them lie at weights that draws of q hardly reach, there is no answer.
 
-Symbols
--------
-=======  ============  ==========================================================
-ψ, x     ``psi, x``    hyperparameters (k) and the rest, columns of θ
-ω        ``log_w``     (n, N): n draws of x at each of N values of ψ
-=======  ============  ==========================================================
+Symbols: ψ, x ``psi, x`` = hyperparameters (k) and the rest, columns of θ; ω ``log_w`` = (n, N): n draws of x
+at each of N values of ψ.
 
 References
 ----------

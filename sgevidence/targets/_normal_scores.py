@@ -8,15 +8,9 @@ densities of its sticks,
 A variance σ² = r / g with g ~ Gamma(s) has Φ(y) = P(g' > g), and means that have its scale, σ, are Gaussian
 as (μ − m) / σ.
 
-Symbols
--------
-=======  =============  ==================================================================
-x        ``x``          differences of log-gammas from the last of their group, (M, L − 1)
-v        ``log_v``      sticks, as log v and log(1 − v)
-s        ``shapes``     of a Dirichlet density, (L,)
-y        ``y``          normal scores
-l, λ     ``log_scale``  log σ²; at the mode it is l
-=======  =============  ==================================================================
+Symbols: ``x`` = differences of log-gammas from the last of their group, (M, L − 1); v ``log_v`` = sticks, as
+log v and log(1 − v); s ``shapes`` = of a Dirichlet density, (L,); ``y`` = normal scores; l, λ ``log_scale`` =
+log σ²; at the mode it is l.
 """
 
 from typing import NamedTuple

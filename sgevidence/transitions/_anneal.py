@@ -5,15 +5,9 @@ r"""The tempering loop: p(θ | y_<n) → p(θ | y_≤n) by powers of the new row
 It is the only one: with nothing in the memory it is annealed importance sampling (Alg. 6), with a schedule
 of one step, λ = 1, sequential importance resampling (Alg. 7).
 
-Symbols
--------
-=======  ==============  ====================================================
-θ_i, w_i ``cloud``       particles and their weights
-ℓ_i      ``ell``         log p(y_n | θ_i)
-λ, Δ     ``lam, delta``  annealing parameter and its step
-ESS*     ``target_ess``  as a fraction of the particles
-M        ``M``           particles, after the rows
-=======  ==============  ====================================================
+Symbols: θ_i, w_i ``cloud`` = particles and their weights; ℓ_i ``ell`` = log p(y_n | θ_i); λ, Δ ``lam, delta``
+= annealing parameter and its step; ESS* ``target_ess`` = as a fraction of the particles; ``M`` = particles,
+after the rows.
 """
 
 from collections.abc import Callable

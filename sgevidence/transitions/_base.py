@@ -7,14 +7,8 @@ that it leaves.  All are right by their importance weights: in which order they 
 The state has everything that decides later (``adaptation``, ``memory``); ``info`` only reports, in the
 transition's own words, which are names of fields of a record of the run.
 
-Symbols
--------
-=======  =================  ====================================================
-θ_i, w_i ``state.cloud``    particles and their weights
-y_<n     ``state.memory``   the rows before
-y_n      ``path.chunk``     the rows to absorb
-ℓ_i      ``state.ell``      log p(y_n | θ_i) where it is known
-=======  =================  ====================================================
+Symbols: θ_i, w_i ``state.cloud`` = particles and their weights; y_<n ``state.memory`` = the rows before; y_n
+``path.chunk`` = the rows to absorb; ℓ_i ``state.ell`` = log p(y_n | θ_i) where it is known.
 """
 
 from typing import Any, NamedTuple, Protocol

@@ -4,14 +4,8 @@ The test is on all rows at hand, or where they are many and have an anchor on a 
 as its noise asks for: the same rows in force and test.  Far into a stream some hundreds will do, as for the
 weights.  Where few will not, the trajectories follow a sample, and the test is on all that the reservoir has.
 
-Symbols
--------
-=======  =================  ====================================================
-ε        ``eps``            step size in posterior widths, ``log_eps`` adapted
-L        ``L``              leapfrog steps
-φ        ``phi``            θ in coordinates of unit width
-ρ        ``rho``            correlation of the cloud with its start, (d,)
-=======  =================  ====================================================
+Symbols: ε ``eps`` = step size in posterior widths, ``log_eps`` adapted; ``L`` = leapfrog steps; φ ``phi`` = θ
+in coordinates of unit width; ρ ``rho`` = correlation of the cloud with its start, (d,).
 """
 
 from numbers import Integral, Real

@@ -14,12 +14,7 @@ is as much too high as the cloud lags behind, so that forward and backward brack
 Beyond λ = 1 the tempered posterior may be improper although the prior is proper.  The legs are a test, and a
 way to move the cloud: they estimate nothing.
 
-Symbols
--------
-=======  ============  ====================================================
-λ, Δ     ``lam``       annealing parameter and its step
-ℓ_i      ``ell``       log likelihood of all rows
-=======  ============  ====================================================
+Symbols: λ, Δ ``lam`` = annealing parameter and its step; ℓ_i ``ell`` = log likelihood of all rows.
 
 References
 ----------

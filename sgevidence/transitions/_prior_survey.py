@@ -15,13 +15,8 @@ hold.  Where all N agree to the last digit, the rows may say nothing of θ, or a
 part, of less than 3/N of the prior with 95 % (Hanley and Lippman-Hand 1983, JAMA 249, 1743): that is
 reported, and the error bar is 1/N.
 
-Symbols
--------
-=======  ==============  ========================================================
-θ_i      ``theta``       draws of the prior, (N, d)
-ℓ_i      ``ell``         log-likelihood of the first rows, (N,)
-M        ``M``           particles that annealing moves
-=======  ==============  ========================================================
+Symbols: θ_i ``theta`` = draws of the prior, (N, d); ℓ_i ``ell`` = log-likelihood of the first rows, (N,);
+``M`` = particles that annealing moves.
 """
 
 from typing import NamedTuple

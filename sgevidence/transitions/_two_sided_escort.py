@@ -11,15 +11,9 @@ posterior by a move, and from there the map is taken *back*: with ω(θ) its wei
 the acceptance ratio method (:func:`~sgevidence.targets.bridge`).  Weights would have to be made even soon,
 so that the move is no loss.
 
-Symbols
--------
-=======  =====================  =======================================================
-θ_i      ``state.cloud``        particles before the chunk
-T        ``carried.T``          the map
-log ω    ``there``, ``back``    at T θ_i, and at θ'_i
-θ'_i     ``theta``              draws of the new posterior
-Z        ``found.log_Z``        p(y_n | y_<n)
-=======  =====================  =======================================================
+Symbols: θ_i ``state.cloud`` = particles before the chunk; T ``carried.T`` = the map; log ω ``there``,
+``back`` = at T θ_i, and at θ'_i; θ'_i ``theta`` = draws of the new posterior; Z ``found.log_Z`` = p(y_n |
+y_<n).
 
 References
 ----------

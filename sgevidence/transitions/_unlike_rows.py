@@ -14,13 +14,8 @@ Rows are unlike a sample where, at a mode of it, with ℓ_r = log p(row r | θ),
 With tails that fall exponentially a row of n has this with a probability of e⁻¹² or less.  Rows of tails that
 fall more slowly are counted too: they are what components may be for.
 
-Symbols
--------
-=======  ============  ===============================================
-n, N     ``rows``      rows, and rows of the sample
-ℓ        ``ell``       log-densities of the sample, sorted, (N,)
-s        ``scale``     of the tail, nats
-=======  ============  ===============================================
+Symbols: n, N ``rows`` = rows, and rows of the sample; ℓ ``ell`` = log-densities of the sample, sorted, (N,);
+s ``scale`` = of the tail, nats.
 """
 
 from functools import partial
