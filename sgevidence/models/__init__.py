@@ -16,7 +16,7 @@ from ._far_columns import FarColumns, near
 from ._forward import filtered, sample_states
 from ._full_gaussian import FullGaussian
 from ._full_mixture import FullMixtureModel
-from ._g_priors import GPrior
+from ._g_priors import RSCALES, GPrior, rscale_of
 from ._gaussian_component import GaussianParameters
 from ._gaussian_mixture import GaussianMixture
 from ._glm import GLMModel
@@ -33,7 +33,6 @@ from ._permanents import log_permanent
 from ._poisson_component import PoissonGamma
 from ._proportion_family import Beta
 from ._row_function import RowFunction, standard_log_density, standard_normals
-from ._rscale import RSCALES, rscale_of
 from ._softmax import SoftmaxModel
 from ._spherical_gaussian import SphericalGaussian
 from ._spherical_mixture import SphericalMixtureModel

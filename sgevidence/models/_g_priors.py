@@ -26,9 +26,12 @@ References
 C. Fernández, E. Ley, M. F. J. Steel (2001), Benchmark priors for Bayesian model averaging (BRIC).
 F. Liang, R. Paulo, G. Molina, M. A. Clyde, J. O. Berger (2008), Mixtures of g priors for Bayesian variable
 selection.
+R. D. Morey and J. N. Rouder, BayesFactor 0.9.12: ``rpriorValues``, and the manual of each test, for words.
 """
 
-from typing import NamedTuple
+import math
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
@@ -43,6 +46,26 @@ NOTHING = 40.0
 COARSE, LOWEST, HIGHEST = 0.5, -50.0, 200.0
 #: Subsets whose integrands are computed at a time.
 BLOCK = 2000
+ROOT_2 = math.sqrt(2)
+#: By test, the scale of each word.
+RSCALES = {
+    "ttest": {"medium": ROOT_2 / 2, "wide": 1.0, "ultrawide": ROOT_2},
+    "anova": {"medium": 0.5, "wide": ROOT_2 / 2, "ultrawide": 1.0},
+    "regression": {"medium": ROOT_2 / 4, "wide": 0.5, "ultrawide": ROOT_2 / 2},
+    "correlation": {"medium": 1 / 3, "wide": 1 / math.sqrt(3), "ultrawide": 1.0},
+    "proportion": {"medium": 0.5, "wide": ROOT_2 / 2, "ultrawide": 1.0},
+}
+
+
+def rscale_of(test: str, rscale: Any) -> float:
+    """The scale that a number or a word means."""
+    words = RSCALES[test]
+    if isinstance(rscale, str) and rscale in words:
+        return words[rscale]
+    is_number = isinstance(rscale, Real) and not isinstance(rscale, bool)
+    if is_number and 0 < float(rscale) < math.inf:
+        return float(rscale)
+    raise ValueError(f"rscale must be a positive number or one of {list(words)}, got {rscale!r}")
 
 
 class GPrior(NamedTuple):

@@ -25,7 +25,7 @@ from ._exchangeable import Exchangeable
 from ._gaussian_component import GaussianComponent, GaussianParameters, without_gaps
 from ._log_gamma import log_gamma_draws
 from ._moments import with_moments
-from ._natural_variances import log_prior_of_variances
+from ._natural_sums import log_prior_of_variances
 
 #: Mergers of one k-means solution.
 MERGERS = 20
@@ -250,9 +250,3 @@ def _with_ones(rows: Any) -> np.ndarray:
     if there.all():
         return np.column_stack([np.ones(len(rows)), rows.X])
     return np.column_stack([np.ones(len(rows)), np.where(there, rows.X, 0.0), there])
-
-
-def log_weights(z: Any) -> Any:
-    """log softmax of z (M, K), from autograd or not."""
-    top = np.max(getattr(z, "_value", z), axis=1, keepdims=True)
-    return z - top - anp.log(anp.sum(anp.exp(z - top), axis=1, keepdims=True))

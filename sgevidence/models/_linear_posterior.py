@@ -5,22 +5,32 @@ With y_r ~ N(w·φ_r, v), counted ω_r times, and w ~ N(0, S²), let K = S Φᵀ
     log p(y | v) = −½ [n log 2πv + log |K + v| − d log v + ρ²/v],      K + v = RᵀR,   Rᵀc = g,   ρ² = q − c·c.
 
 K, g and q are known without rounding.  The curve over s = log v comes from the eigenvalues of K, in double
-precision (:mod:`._linear_spectrum`), where the bound of its rounding is next to nothing, and else from some
+precision, where the bound of its rounding is next to nothing, and else from some
 v₀ at which the integral over w is exact (:mod:`._linear_factor`), as draws always do.  It is analytic for
 |Im s| < π, so the trapezoid rule converges geometrically (Trefethen and Weideman 2014).
 
+In double precision, with K = U diag(λ) Uᵀ, γ = Uᵀg,
+
+    log |K + v| − d log v = Σ log1p(λ/v),      ρ²(v) = q − Σ γ²/(λ + v),
+
+at all v at once.  K, g and q are rounded to double precision, and the eigenvalues are off by u‖K‖ each.  To
+first order that changes the two terms by at most, with x = (K + v)⁻¹ g and u the unit of rounding,
+
+    u c ‖K‖ Σ 1/(λ + v),      u (c q + 2 |x| |g| + c ‖K‖ |x|²)/v,
+
+which is next to nothing for columns and y in units of their standard deviations, and not for timestamps.
+
 Symbols: ``v, s`` = noise variance σ² and its logarithm; S ``scales`` = prior standard deviations of the
-coefficients, (d,); ``R, c`` = pivoted Cholesky factor of K + v₀, and of (g, q); ρ² ``rest`` = what is left of
-q.
+coefficients, (d,); ``R, c`` = pivoted Cholesky factor of K + v₀, and of (g, q); ρ² ``rest`` = rest of q.
 """
 
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from ._linear_factor import DIGITS, LOGARITHM, Factor, Factors, Moments
-from ._linear_spectrum import Spectrum
 from ._noise_prior import HalfT, InverseGamma
 
 #: Steps in s of the grid on which the curve is first looked at, and by which that grid grows.
@@ -35,6 +45,46 @@ ENOUGH = 20
 CELLS = 4096
 #: Rounding that double precision may have, nats: of the log evidence for each row and nat; of the curve.
 ROUNDING, ROUNDING_OF_CURVE = 1e-12, 1e-2
+#: Units of rounding by which an eigenvalue in d dimensions is off, for each dimension.
+ROUNDINGS_PER_DIMENSION = 4
+
+
+class Spectrum(NamedTuple):
+    """K, g and q in the coordinates of the eigenvectors of K."""
+
+    lam: np.ndarray  #: λ, (d,)
+    gamma: np.ndarray  #: γ, (d,)
+    q: float
+    U: np.ndarray  #: (d, d)
+
+    @classmethod
+    def of(cls, moments: Moments) -> "Spectrum | None":
+        """None where K, g and q are beyond double precision."""
+        M = moments.rounded()
+        if not np.isfinite(M).all():
+            return None
+        lam, U = np.linalg.eigh(M[:-1, :-1])
+        return cls(np.maximum(lam, 0.0), U.T @ M[:-1, -1], float(M[-1, -1]), U)
+
+    def log_likelihood(self, s: np.ndarray, n: float) -> np.ndarray:
+        """log p(y | v = e^s), (m,)."""
+        v = np.exp(s)
+        rest = np.maximum(self.q - self.gamma**2 @ (1 / (self.lam[:, None] + v)), 0.0)
+        log_ratio = np.sum(np.log1p(self.lam[:, None] / v), axis=0)
+        return -0.5 * (n * (np.log(2 * np.pi) + s) + log_ratio + rest / v)
+
+    def rounding(self, s: np.ndarray) -> np.ndarray:
+        """Bound of the error of :meth:`log_likelihood`, nats, (m,)."""
+        v, d = np.exp(s), len(self.lam)
+        inverse = 1 / (self.lam[:, None] + v)
+        size, c = float(np.max(self.lam, initial=0.0)), ROUNDINGS_PER_DIMENSION * max(d, 1)
+        x2 = self.gamma**2 @ inverse**2
+        of_rest = c * self.q + 2 * np.sqrt(x2) * np.linalg.norm(self.gamma) + c * size * x2
+        return 0.5 * np.finfo(float).eps * (c * size * inverse.sum(axis=0) + of_rest / v)
+
+    def means(self, s: np.ndarray, scales: np.ndarray) -> np.ndarray:
+        """E[w | y, v = e^s], (m, d)."""
+        return (self.gamma / (self.lam + np.exp(s)[:, None])) @ self.U.T * scales
 
 
 class KnownNoise:

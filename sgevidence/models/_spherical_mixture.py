@@ -15,10 +15,10 @@ import autograd.numpy as anp
 import numpy as np
 
 from ._gaussian_component import without_gaps
-from ._gaussian_mixture import GaussianMixture, log_weights
-from ._natural_sums import natural_sum
-from ._natural_variances import natural_of_variances
-from ._one_spherical_component import OneSphericalComponent
+from ._gaussian_mixture import GaussianMixture
+from ._log_gamma import log_shares
+from ._natural_sums import natural_of_variances, natural_sum
+from ._one_component import OneComponent
 from ._spherical_gaussian import SphericalGaussian
 
 #: Nats that cancellation may take from a sum over rows before it is formed row by row.
@@ -29,7 +29,7 @@ MAX_LOSS_NATS = 0.01
 class SphericalMixtureModel(GaussianMixture):
     """Gaussian mixture with one variance in each component."""
 
-    one_component = OneSphericalComponent
+    one_component = OneComponent
     component_family = SphericalGaussian
 
     @property
@@ -55,7 +55,7 @@ class SphericalMixtureModel(GaussianMixture):
         squares, s = anp.sum(deviation**2 * ~gaps[:, None, None, :], axis=3), s[:, :, 0]
         n_cells = np.sum(~gaps, axis=1)[:, None, None]
         log_N = -0.5 * (squares * anp.exp(-s) + n_cells * (s + np.log(2 * np.pi)))
-        return anp.transpose(log_weights(z) + log_N, (2, 1, 0)) + self.of_gaps(gaps)
+        return anp.transpose(log_shares(z) + log_N, (2, 1, 0)) + self.of_gaps(gaps)
 
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         _, mu, s = self._split(getattr(theta, "_value", theta))

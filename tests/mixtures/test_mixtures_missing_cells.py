@@ -22,7 +22,7 @@ from sgevidence.models import (
     SphericalMixtureModel,
     value_and_grad,
 )
-from sgevidence.models import _natural_variances as natural
+from sgevidence.models import _natural_sums as natural
 from sgevidence.samplers._ways import mixture_answer
 
 PRIOR = dict(weight_concentration=0.8, mean_scale=1.5, variance_prior=(1.5, 0.7))

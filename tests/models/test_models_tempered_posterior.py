@@ -8,7 +8,7 @@ from scipy import stats
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.models._linear_factor import Factor
-from sgevidence.models._linear_spectrum import Spectrum
+from sgevidence.models._linear_posterior import Spectrum
 from sgevidence.models._regression import design_matrix
 
 M = 10_000
