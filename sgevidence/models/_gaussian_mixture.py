@@ -25,7 +25,7 @@ from ._exchangeable import Exchangeable
 from ._gaussian_component import GaussianComponent, GaussianParameters, without_gaps
 from ._log_gamma import log_gamma_draws
 from ._moments import with_moments
-from ._natural_sums import log_prior_of_variances
+from ._natural_sums import log_prior_of_variances, natural_of_variances, natural_sum
 
 #: Mergers of one k-means solution.
 MERGERS = 20
@@ -165,6 +165,19 @@ class GaussianMixture(Exchangeable, Model):
         log_p = self.component_log_densities(theta, rows.X)
         top = np.max(getattr(log_p, "_value", log_p), axis=0)
         return top + anp.log(anp.sum(anp.exp(log_p - top), axis=0))
+
+    def _from_center(
+        self, theta: Any, rows: Any, center: np.ndarray, tape: list | None, single_below: float
+    ) -> Any:
+        """The sum over rows, measured from a centre, where components have variances."""
+        x, gaps = rows.X - center, np.isnan(rows.X)
+        some = bool(gaps.any())
+        if some:
+            x = np.where(gaps, 0.0, x)
+        F = np.column_stack([self.products(x), x, *([~gaps] if some else []), np.ones(len(x))])
+        A = natural_of_variances(theta, self.n_components, center, some)
+        value = natural_sum(A, F, rows.weight, tape, single_below)
+        return value + rows.weight @ self.of_gaps(gaps) if some else value
 
     def _row_by_row(self, theta: Any, rows: Any, tape: list | None) -> Any:
         """The sum where a fused one would cancel; every row, component and column at once would be many."""

@@ -35,12 +35,11 @@ from dataclasses import dataclass
 import autograd.numpy as anp
 import numpy as np
 
-from ._diagonal_gaussian import DiagonalGaussian
 from ._gaussian_component import without_gaps
 from ._gaussian_mixture import GaussianMixture
 from ._log_gamma import log_shares
-from ._natural_sums import natural_of_variances, natural_sum
 from ._one_component import OneComponent
+from ._variance_gaussians import DiagonalGaussian
 
 #: μ²/σ² from which the origin matters, and beyond which [x², x, 1] leave less than 10⁻⁴ of a row's density.
 CENTERED, CANCELS = 1e6, 1e12
@@ -142,15 +141,7 @@ class MixtureModel(GaussianMixture):
         center, lost = center_of(mu, log_variance, rows)
         if lost > CANCELS:  # every row, component and column at once: a fused sum's rows would be too many
             return self._row_by_row(theta, rows, tape)
-        x, gaps = rows.X - center, np.isnan(rows.X)
-        if gaps.any():
-            x = np.where(gaps, 0.0, x)
-            F = np.column_stack([x * x, x, ~gaps, np.ones(len(x))])
-            A = natural_of_variances(theta, self.n_components, center, True)
-            return natural_sum(A, F, rows.weight, tape, single_below) + rows.weight @ self.of_gaps(gaps)
-        F = np.column_stack([x * x, x, np.ones(len(x))])
-        A = natural_of_variances(theta, self.n_components, center)
-        return natural_sum(A, F, rows.weight, tape, single_below)
+        return self._from_center(theta, rows, center, tape, single_below)
 
     def derivatives(self, theta, rows):
         """Value, gradient and Hessian at one point from one pass over the rows."""

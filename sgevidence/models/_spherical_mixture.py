@@ -17,9 +17,8 @@ import numpy as np
 from ._gaussian_component import without_gaps
 from ._gaussian_mixture import GaussianMixture
 from ._log_gamma import log_shares
-from ._natural_sums import natural_of_variances, natural_sum
 from ._one_component import OneComponent
-from ._spherical_gaussian import SphericalGaussian
+from ._variance_gaussians import SphericalGaussian
 
 #: Nats that cancellation may take from a sum over rows before it is formed row by row.
 MAX_LOSS_NATS = 0.01
@@ -66,16 +65,7 @@ class SphericalMixtureModel(GaussianMixture):
         ):  # a far row carries a mean away
             largest = float(np.max(np.sum((mu - center) ** 2, axis=2) * np.exp(-s[:, :, 0])))
             if largest * n * np.finfo(float).eps < MAX_LOSS_NATS:
-                x, gaps = rows.X - center, np.isnan(rows.X)
-                if gaps.any():
-                    x = np.where(gaps, 0.0, x)
-                    F = np.column_stack([np.sum(x * x, axis=1), x, ~gaps, np.ones(len(x))])
-                    A = natural_of_variances(theta, self.n_components, center, True)
-                    value = natural_sum(A, F, rows.weight, tape, single_below)
-                    return value + rows.weight @ self.of_gaps(gaps)
-                F = np.column_stack([np.sum(x * x, axis=1), x, np.ones(len(x))])
-                A = natural_of_variances(theta, self.n_components, center)
-                return natural_sum(A, F, rows.weight, tape, single_below)
+                return self._from_center(theta, rows, center, tape, single_below)
         return self._row_by_row(theta, rows, tape)
 
     def draw_rows(self, blocks, rng):
