@@ -18,8 +18,8 @@ Symbols: ``z`` = hyperparameters, (M, k); ρ ``rest`` = columns but those of the
 
 import numpy as np
 
+from ..answers import Answer
 from ..particles import Weights, systematic
-from ..targets import Answer
 from ._gaussian import BATCH_ELEMENTS, Conditional, LevelSums, conditional, in_order, scaled, solutions
 from ._integral import integrate
 from ._model import EffectsModel

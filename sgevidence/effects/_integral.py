@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..answers import MAX_PARETO_K, pareto_k
 from ..particles import Weights, log_sum_exp
-from ..targets import pareto_k
 from ._proposal import MAX_WIDTH, Density, Proposal
 
 #: Scrambled sequences: the standard deviation of 16 is known to a sixth.
@@ -31,8 +31,8 @@ EFFECTIVE_SHARE, MAX_FITS = 0.6, 6
 FIRST_FITS, WANTED, MORE = 2, 300.0, 4
 #: Points for each dimension that are effective when q is fitted, if need be by flattened weights.
 MIN_EFFECTIVE_EACH = 10
-#: Most Pareto k (Vehtari et al. 2024); share of the largest weight over 1 − k up to which k does not matter.
-MAX_PARETO_K, MAX_TAIL_SHARE = 0.7, 0.05
+#: Share of the largest weight over 1 − k up to which k does not matter.
+MAX_TAIL_SHARE = 0.05
 #: Share of a width by which derivatives are taken.
 STEP = 0.3
 #: Step of gradients; largest change of a coordinate in one step to the mode, and shares of it that are tried.

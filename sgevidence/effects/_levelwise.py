@@ -9,8 +9,8 @@ Symbols: ``x`` = (b, z) (M, p + k).
 
 import numpy as np
 
+from ..answers import Answer
 from ..particles import Weights, systematic
-from ..targets import Answer
 from ._integral import integrate
 from ._model import EffectsModel
 from ._quadrature import N_NODES, level_draws, level_modes, log_integrals

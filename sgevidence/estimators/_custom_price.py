@@ -1,18 +1,18 @@
 """The price of a user's model: how many evaluations of its log likelihood a fit takes, and how long they are.
 
-Boxes take about as many for most posteriors of one, two or three parameters (:mod:`..targets._cubature`).
+Boxes take about as many for most posteriors of one, two or three parameters (:mod:`..answers._cubature`).
 Annealing takes 6·10⁴ to 13·10⁴ √d for a Gaussian that is a third to a hundredth of the prior wide, three to
 five in ten of them with gradients, and up to ten times as many for hierarchies.
 """
 
 from typing import Any, NamedTuple
 
+from ..answers import MAX_PARAMETERS
 from ..exceptions import CallLimitError, warn_caller
 from ..history import Rows
 from ..models import CustomModel
 from ..rows import generator
 from ..samplers import SGAIS
-from ..targets import MAX_PARAMETERS
 
 #: Evaluations by boxes of one, two and three parameters, more for narrow posteriors.
 BY_BOXES = (1_300, 8_000, 22_000)

@@ -15,8 +15,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from ..answers import Estimate, bridge, importance
 from ..particles import log_sum_exp, systematic
-from ..targets import Estimate, bridge, importance
 from ._proposal import weighed
 from ._sweeps import Problem
 

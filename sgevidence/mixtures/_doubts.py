@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..targets import Doubt
+from ..answers import Doubt
 from ._stratum import Stratum
 from ._sweeps import Problem
 

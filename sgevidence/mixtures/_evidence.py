@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from ..answers import Doubt
 from ..models import ComponentFamily, log_dirichlet
 from ..particles import systematic
-from ..targets import Doubt
 from ._doubts import doubt_of
 from ._exact import exact_strata
 from ._limits import MOST_COMPONENTS, copies, most_rows

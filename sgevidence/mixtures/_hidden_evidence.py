@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..answers import Doubt, Estimate, bridge, cross_fitted
 from ..history import Rows
 from ..models import HiddenMarkovModel
 from ..particles import systematic
-from ..targets import Doubt, Estimate, bridge, cross_fitted
 from ._hidden_states import HiddenStates
 from ._proposal import weighed
 from ._sequence_particles import Walked, walked

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..answers import Doubt
 from ..models import Model
-from ..targets import TOO_NOISY, Doubt
+from ..targets import TOO_NOISY
 from ..transitions import Answered
 from ._records import ChunkRecord, latest, missed_mode
 

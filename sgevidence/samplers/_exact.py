@@ -8,10 +8,10 @@ from numbers import Integral
 import numpy as np
 
 from .._compat import Interval
+from ..answers import exact_answer
 from ..history import Rows
 from ..models import Model
 from ..particles import Weights
-from ..targets import exact_answer
 from ._base import EvidenceResult, Progress, Sampler
 from ._once import answer
 

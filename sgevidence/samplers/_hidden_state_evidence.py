@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..answers import Doubt
 from ..history import Rows
 from ..mixtures import hidden_state_evidence, why_no_evidence
 from ..models import HiddenMarkovModel
 from ..particles import Weights
-from ..targets import Doubt
 from ._base import OnlineSampler, Progress
 from ._records import ChunkRecord
 

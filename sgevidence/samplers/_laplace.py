@@ -13,17 +13,11 @@ from numbers import Integral
 import numpy as np
 
 from .._compat import Interval
+from ..answers import importance_draws, log_joint_of_many
 from ..history import Rows
 from ..models import Model
 from ..particles import log_sum_exp
-from ..targets import (
-    Likelihood,
-    Target,
-    concave_mode,
-    gaussian,
-    importance_draws,
-    log_joint_of_many,
-)
+from ..targets import Likelihood, Target, concave_mode, gaussian
 from ._base import EvidenceResult, Progress, Sampler
 from ._once import answer, doubts_of_few
 from ._other_modes import NEGLIGIBLE_SHARE, climb, each_mode, ends_of_climbs

@@ -11,10 +11,11 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.stats import chi2
 
+from ..answers import importance_draws
 from ..history import Rows
 from ..models import Model
 from ..particles import Weights
-from ..targets import Likelihood, Target, find_mode, importance_draws, sampled
+from ..targets import Likelihood, Target, find_mode, sampled
 from ..transitions import peaks
 from ._base import SILENT, Progress
 

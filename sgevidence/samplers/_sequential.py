@@ -28,10 +28,11 @@ from typing import Any
 import numpy as np
 
 from .._compat import HasMethods, Interval
+from ..answers import Doubt
 from ..history import N_BLOCKS, N_DRAWS, Influence, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Genealogy, Weights, systematic
-from ..targets import Doubt, Path
+from ..targets import Path
 from ..transitions import SGHMC, Adaptation, Streams, check_likelihood
 from ._base import OnlineSampler, Parts, Progress, check_history
 from ._records import ChunkRecord

@@ -12,10 +12,10 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from .._compat import HasMethods, Interval
+from ..answers import ComponentEvidence
 from ..history import Rows
 from ..models import Model
 from ..particles import Weights, log_sum_exp
-from ..targets import ComponentEvidence
 from ._base import EvidenceResult, Parts, Progress, Sampler
 from ._once import answer
 from ._pooling import Pool, pool

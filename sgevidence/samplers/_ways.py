@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ..answers import Answer, Answers, ComponentEvidence, proposal
 from ..effects import EffectsModel, effects_answer
 from ..history import Rows
 from ..mixtures import Strata
 from ..models import Model
-from ..targets import Answer, Answers, ComponentEvidence, proposal
 from ..transitions import HMC, Anneal, Crossing, Escort, FromProposal, ModeSearch, Proposal, State, Streams
 from ._shared_walk import is_known, mixture_strata
 

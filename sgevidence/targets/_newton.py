@@ -6,7 +6,7 @@ and its mode is sought on samples of the rows first: each is some times as large
 one or two steps from its mode.
 
 Symbols: ``f, g, P`` = log target, its gradient and −∇∇ at ``a``; ``step`` = Newton's, P⁻¹ g where P is
-positive definite.
+positive definite; ``H`` = curvature of the prior.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,8 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..history import Anchor, Rows
 from ..models import Model
-from ._target import Likelihood, Target
+from ._path import Path
+from ._target import Likelihood, Target, of_history
 
 #: Half the squared Newton step in posterior widths below which a mode is found: 0.01 nats.
 TOLERANCE = 1e-2
@@ -178,3 +179,39 @@ def _concave_or_uphill(P: np.ndarray, g: np.ndarray) -> np.ndarray:
         return _concave(P, g)
     except np.linalg.LinAlgError:
         return _uphill(P, g, 1e-9)
+
+
+#: Squared distance of the mode from the anchor, in posterior widths per parameter, that makes a new anchor:
+#: the remainder, third order in the distance, then still has two digits.
+STRAY = 0.25
+
+
+def gaussian(model: Model, anchor: Anchor) -> tuple[np.ndarray, np.ndarray]:
+    """Mode and precision of prior times quadratic; LinAlgError if that has no maximum."""
+    _, g, H = model.prior_derivatives(anchor.a)
+    P = anchor.H - H
+    if not (np.isfinite(P).all() and np.isfinite(anchor.G).all()):
+        raise np.linalg.LinAlgError("the derivatives are not finite")
+    np.linalg.cholesky(P)
+    return anchor.a + np.linalg.solve(P, anchor.G + g), P
+
+
+def anchored_at_mode(
+    path: Path, start: np.ndarray, rng: np.random.Generator, mode_rows: int = 20_000
+) -> tuple[Anchor, Anchor]:
+    """Anchored sums of the chunk, and of history and chunk, near the mode of the posterior that they make.
+
+    The mode is sought on a sample of the history, of ``mode_rows``: one Newton step then uses the sums over
+    all rows.  A chunk too large to be used whole would tell less of the mode by a sample than ``start``, the
+    mode before it: from there the sums are one Newton step away.
+    The sums are exact for the chunk, and for the history while its rows are at hand.
+    """
+    model, memory, chunk, _ = path
+    a = start
+    if len(chunk) <= mode_rows:
+        past = of_history(model, memory, mode_rows, rng)
+        a, _ = find_mode(Target(model, Likelihood(chunk).plus(past)), start)
+    new = Anchor.of(model, a, chunk)
+    if not memory.n_rows:
+        return new, new
+    return new, memory.moved(model, a).plus(new)

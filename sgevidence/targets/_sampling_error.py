@@ -26,6 +26,11 @@ class SampleEstimate(NamedTuple):
     common_var: float  #: variance of the error that all particles share: it goes straight into log Ẑ
     spread_var: float  #: mean variance of what differs between particles: it distorts the posterior
 
+    @property
+    def variance(self) -> float:
+        """Variance of the error of log Ẑ."""
+        return self.common_var + (self.spread_var / 2) ** 2
+
     @classmethod
     def from_blocks(cls, estimates: Any, weights: Any, n: float) -> "SampleEstimate":
         estimates, weights = np.asarray(estimates), np.asarray(weights)
@@ -129,9 +134,8 @@ def estimate(
             estimates.append(of(lambda t: remainder(model, t, own, block)))  # noqa: B023
             weights.append(weight)
         result = SampleEstimate.from_blocks(estimates, weights, history.n)
-        variance = result.common_var + (result.spread_var / 2) ** 2
-        if size == len(rows) or variance < noise**2:
+        if size == len(rows) or result.variance < noise**2:
             return result._replace(value=known + result.value)
-        if history.complete and 2 * size * max(variance, 4 * noise**2) > noise**2 * len(rows):
+        if history.complete and 2 * size * max(result.variance, 4 * noise**2) > noise**2 * len(rows):
             return SampleEstimate(of(whole), 0.0, 0.0)
         done, size = size, 4 * size

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..answers import ComponentEvidence, Doubt
 from ..exceptions import ImpossibleRowsError
 from ..history import Anchor, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Weights
-from ..targets import ComponentEvidence, Doubt, Path
+from ..targets import Path
 from ._answer_cloud import ExactCloud
 from ._watchlist import Watchlist
 

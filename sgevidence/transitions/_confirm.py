@@ -5,7 +5,7 @@ Annealing knows its own error as long as the particles follow.  So an annealed a
 1. tempered beyond λ = 1 and back (:mod:`._hysteresis`), whether it follows;
 2. if it does, bridged to a density fitted to the cloud (:mod:`._sharpen`);
 3. else, or where that bridge declines, answered by a density that is Gaussian given the parameters that
-   change the widths of the others (:func:`~sgevidence.targets.nested_laplace_answer`);
+   change the widths of the others (:func:`~sgevidence.answers.nested_laplace_answer`);
 4. where that declines, too, and the cloud lags or the posterior is far from Gaussian, annealed in reverse:
    the mean of both ways, with half their gap as its error.
 
@@ -17,9 +17,10 @@ Symbols: ``legs`` = test beyond the posterior, ``allowed`` = cost that a bridge 
 
 import numpy as np
 
+from ..answers import nested_laplace_answer
 from ..models import Model
 from ..particles import systematic
-from ..targets import Likelihood, Path, Target, nested_laplace_answer
+from ..targets import Likelihood, Path, Target
 from ._anneal import Anneal
 from ._answer_cloud import without_history
 from ._base import State, Step, Streams

@@ -1,8 +1,8 @@
 """The posterior of rows that nobody holds, from a few sums over all of them.
 
 A closed form asks for one sum.  Where the log posterior is concave its mode and its evidence take a few
-(:func:`~sgevidence.targets.folded_answer`).  Other posteriors have modes that a sample of the rows tells, of
-which sums tell the evidence (:func:`~sgevidence.targets.folded_modes_answer`).  The stream continues from
+(:func:`~sgevidence.answers.folded_answer`).  Other posteriors have modes that a sample of the rows tells, of
+which sums tell the evidence (:func:`~sgevidence.answers.folded_modes_answer`).  The stream continues from
 there as if the rows had come to it.
 """
 
@@ -11,16 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..answers import FoldsDoNotSuffice, folded_answer, folded_modes_answer
 from ..history import FoldedRows, Rows
 from ..models import Model
 from ..particles import Cloud
-from ..targets import (
-    FoldsDoNotSuffice,
-    Likelihood,
-    Target,
-    folded_answer,
-    folded_modes_answer,
-)
+from ..targets import Likelihood, Target
 from ._answer_cloud import exact_cloud, without_history
 from ._base import Answered, State, Streams
 from ._climbs import climbed

@@ -1,6 +1,6 @@
 """The posterior from a density that covers it, in the place of the particles.
 
-Where the model knows such a density (:func:`~sgevidence.targets.proposal`) and all rows are at hand, nothing
+Where the model knows such a density (:func:`~sgevidence.answers.proposal`) and all rows are at hand, nothing
 need be annealed: the evidence and the particles of all rows come from it, whatever the cloud was, and the
 stream continues from a cloud without history.  A closed form answers at every call.  A proposal that has to
 look at all rows again is asked for whole calls, and when the rows have doubled since it was asked; where the
@@ -21,10 +21,11 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ..answers import Answer, Answers, Declined
 from ..exceptions import ImpossibleRowsError
 from ..history import Rows
 from ..models import Model
-from ..targets import Answer, Answers, Declined, Path
+from ..targets import Path
 from ._answer_cloud import exact_cloud, without_history
 from ._base import Answered, Offer, State, Step, Streams
 

@@ -14,17 +14,10 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ..answers import exact_answer
 from ..kernels import Coordinates, MoveInfo, correlations, hmc
 from ..particles import Cloud
-from ..targets import (
-    Path,
-    Target,
-    Tempered,
-    curvature_coordinates,
-    exact_answer,
-    rows_enough,
-    surrogate_spread,
-)
+from ..targets import Path, Target, Tempered, curvature_coordinates, rows_enough, surrogate_spread
 from ._base import Adaptation, Moved, Streams
 
 #: Nats, over the particles, that the log target of a move may err by for its rows being a sample.

@@ -2,7 +2,7 @@ r"""After annealing, a bridge from the cloud to a density fitted to it: a sharpe
 
 Annealing makes an error at each of its steps, and the cloud at the end of them knows more than their product.
 Its two halves, moved on at the posterior, are each bridged to the density that is fitted to the other one
-(:func:`~sgevidence.targets.cross_fitted_bridge`).  The bridge owes nothing to the weights on the way.  Where
+(:func:`~sgevidence.answers.cross_fitted_bridge`).  The bridge owes nothing to the weights on the way.  Where
 both agree the answer with the smaller error is taken, and where they do not the answer is in doubt.
 
 Halves are made of whole lineages.  Modes that the cloud has lost are lost to the bridge, too, so it comes
@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..answers import cross_fitted_bridge
 from ..models import Model
 from ..particles import Cloud, Weights, systematic
-from ..targets import Likelihood, Path, Target, cross_fitted_bridge
+from ..targets import Likelihood, Path, Target
 from ._answer_cloud import without_history
 from ._base import State, Step, Streams
 

@@ -8,7 +8,7 @@ posterior by a move, and from there the map is taken *back*: with ω(θ) its wei
 
     Z = bridge of ω at the ends of the map, and of ω at the draws of the new posterior,
 
-the acceptance ratio method (:func:`~sgevidence.targets.bridge`).  Weights would have to be made even soon,
+the acceptance ratio method (:func:`~sgevidence.answers.bridge`).  Weights would have to be made even soon,
 so that the move is no loss.
 
 Symbols: θ_i ``state.cloud`` = particles before the chunk; T ``carried.T`` = the map; log ω ``there``,
@@ -25,7 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..targets import Path, bridge
+from ..answers import bridge
+from ..targets import Path
 from ._anneal import Anneal
 from ._base import State, Step, Streams
 from ._escort import MapEscort

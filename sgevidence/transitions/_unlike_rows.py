@@ -22,9 +22,10 @@ from functools import partial
 
 import numpy as np
 
+from ..answers import FoldsDoNotSuffice
 from ..history import FoldedRows, Rows
 from ..models import Model
-from ..targets import FoldsDoNotSuffice, Likelihood, Target
+from ..targets import Likelihood, Target
 from ._base import Streams
 from ._mode_search import ModeSearch, find_modes, maxima_from, some, wider
 

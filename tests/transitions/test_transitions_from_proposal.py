@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sgevidence import SGAIS, BayesianGLM, BayesianLinearRegression
+from sgevidence.answers import Answer, exact_answer
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.samplers import Proposal, _ways
-from sgevidence.targets import Answer, exact_answer
 from sgevidence.transitions import _from_proposal
 from sgevidence.transitions._from_proposal import without_history
 

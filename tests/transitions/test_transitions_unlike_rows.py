@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from sgevidence import SGAIS
+from sgevidence.answers import FoldsDoNotSuffice
 from sgevidence.history import FoldedRows, Rows, add_in_order
 from sgevidence.models import MixtureModel, SphericalMixtureModel
 from sgevidence.samplers import ModeSearch
 from sgevidence.samplers._ways import mixture_answer
-from sgevidence.targets import FoldsDoNotSuffice
 from sgevidence.transitions import FromFolds, Streams, _from_folds, _unlike_rows
 
 N, N_FAR, SAMPLE = 1200, 12, 300
