@@ -14,9 +14,8 @@ import numpy as np
 from ..exceptions import DivergenceError
 from ..particles import Weights, systematic
 from ._gaussian import BATCH_ELEMENTS, Conditional, LevelSums, conditional, draws
-from ._integral import Integral, integrate
+from ._integral import Integral, check, integrate
 from ._layout import Layout
-from ._trust import check
 
 #: Points of the integral, and draws from the prior of which the best starts the way to the mode.
 N_POINTS, N_STARTS = 1024, 32

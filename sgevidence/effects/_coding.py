@@ -16,12 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._columns import Levels, column_names, numbers
-from ._factor import Factor, contrasts
-from ._group import Group
-from ._interaction import Interaction, products
 from ._jzs import RelativeLayout, in_noise, is_covariate, jzs_blocks
 from ._layout import Block, Layout
 from ._smooth import Curve, Smooth
+from ._terms import Factor, Group, Interaction, contrasts, products
 
 #: Name of a column of numbers of levels.
 CODE = "code"

@@ -21,11 +21,10 @@ import numpy as np
 from ..answers import Answer
 from ..particles import Weights, systematic
 from ._gaussian import BATCH_ELEMENTS, Conditional, LevelSums, conditional, in_order, scaled, solutions
-from ._integral import integrate
+from ._integral import check, integrate
 from ._model import EffectsModel
 from ._quadrature import level_draws, log_integrals
 from ._rows import OrderedRows
-from ._trust import check
 
 #: Points of the integral: each has draws of ρ, too, so that more are needed than for quadrature alone.
 N_POINTS = 512

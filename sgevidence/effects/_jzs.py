@@ -30,12 +30,11 @@ from ..exceptions import DivergenceError
 from ..models import GPrior
 from ..particles import Weights, systematic
 from ._closed_form import NOISELESS, GaussianPosterior
-from ._factor import Factor
 from ._gaussian import Conditional, LevelSums, conditional, in_order, solutions
 from ._integral import Integral
-from ._interaction import Interaction
 from ._layout import Block, Layout
 from ._model import EffectsModel
+from ._terms import Factor, Interaction
 
 #: Scales r of covariates, of contrasts of fixed factors, and of groups and curves: BayesFactor's defaults.
 COVARIATE_SCALE, FACTOR_SCALE, GROUP_SCALE = 8**-0.5, 0.5, 1.0

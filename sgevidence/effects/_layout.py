@@ -14,16 +14,64 @@ triangular, (M, q, q); ``z`` = hyperparameters of all terms, then those of the f
 """
 
 from itertools import pairwise
+from math import lgamma
 from typing import Any, NamedTuple
 
 import autograd.numpy as anp
 import numpy as np
+from scipy.special import gammainccinv, gammaincinv, ndtr
 
 from ..models import LKJ, HalfStudentT, from_normal
-from ._noise import RootInverseGamma
 
 #: Concentration of the prior of correlations between the effects of a level: 2 takes mass from ±1.
 CONCENTRATION = 2.0
+
+
+class Known(NamedTuple):
+    """σ is known: z says nothing of it, and the rows say nothing of z."""
+
+    value: float
+
+    def from_normal(self, z: np.ndarray) -> np.ndarray:
+        return np.full(np.shape(z), self.value)
+
+    def logpdf(self, value: np.ndarray) -> np.ndarray:
+        return np.full(np.shape(value), np.inf)  # so that dσ/dz = 0
+
+    def support(self) -> tuple[float, float]:
+        return 0.0, np.inf
+
+
+class Flat(NamedTuple):
+    """log σ has a flat density: z is log σ."""
+
+    def from_normal(self, z: np.ndarray) -> np.ndarray:
+        return np.exp(z)
+
+    def logpdf(self, value: np.ndarray) -> np.ndarray:
+        return -np.log(value)
+
+    def support(self) -> tuple[float, float]:
+        return 0.0, np.inf
+
+
+class RootInverseGamma(NamedTuple):
+    """σ² ~ InvGamma(a, b)."""
+
+    a: float
+    b: float
+
+    def from_normal(self, z: np.ndarray) -> np.ndarray:
+        precision = np.where(z < 0, gammainccinv(self.a, ndtr(z)), gammaincinv(self.a, ndtr(-z)))
+        return np.sqrt(self.b / precision)
+
+    def logpdf(self, value: np.ndarray) -> np.ndarray:
+        log_variance = 2 * np.log(value)
+        log_density = self.a * np.log(self.b) - lgamma(self.a) - self.a * log_variance - self.b / value**2
+        return log_density + np.log(2 / value)
+
+    def support(self) -> tuple[float, float]:
+        return 0.0, np.inf
 
 
 class Block(NamedTuple):

@@ -4,18 +4,25 @@ r"""The evidence with one grouping factor: effects by quadrature, the few parame
 
 has as many dimensions as there are fixed columns and hyperparameters, whatever the number of levels.
 
+:func:`effects_answer` chooses.  Gaussian y have a closed form given the hyperparameters, and the model says
+so itself.  Effects of one grouping factor are integrated level by level; crossed ones and curves from a
+Gaussian given the hyperparameters.  Where the points do not suffice there is no answer, and the model is
+annealed.
+
 Symbols: ``x`` = (b, z) (M, p + k).
 """
 
 import numpy as np
 
 from ..answers import Answer
+from ..history import Rows
+from ..models import Model
 from ..particles import Weights, systematic
-from ._integral import integrate
+from ._conditional import conditional_answer
+from ._integral import check, integrate
 from ._model import EffectsModel
 from ._quadrature import N_NODES, level_draws, level_modes, log_integrals
 from ._rows import OrderedRows
-from ._trust import check
 
 #: Points of the integral over up to five dimensions; over eight they are twice, over more four times as many.
 N_POINTS = 256
@@ -93,3 +100,22 @@ def levelwise_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Gene
     theta = f.draws(found.x[chosen], rng)
     cost = float(f.n_evaluations * len(rows.y))
     return Answer(theta, np.zeros(size), found.log_Z, found.std, cost)
+
+
+#: Fixed columns and hyperparameters up to which they are integrated together.
+MAX_TOGETHER = 12
+#: Rows × draws, and draws at least: each draw of the effects of all levels looks at all rows a few times.
+MAX_DRAWN, MIN_DRAWS = 3_000_000, 200
+
+
+def effects_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
+    """Evidence and at most ``size`` draws, fewer of many rows; None where they cannot be trusted."""
+    assert isinstance(model, EffectsModel)
+    one_factor = len(model.layout.blocks) == 1 and model.layout.largest is not None
+    few = model.layout.n_fixed + model.layout.n_hyperparameters + model.n_own <= MAX_TOGETHER
+    answer = levelwise_answer if one_factor and few else conditional_answer
+    size = min(size, max(MIN_DRAWS, MAX_DRAWN // max(len(rows), 1)))
+    try:
+        return answer(model, model.ordered(rows), rng, size)
+    except (ArithmeticError, np.linalg.LinAlgError):
+        return None

@@ -8,10 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ._coding import Coding, parts
-from ._factor import Factor, contrasts
-from ._group import Group
-from ._interaction import Interaction
 from ._smooth import Smooth
+from ._terms import Factor, Group, Interaction, contrasts
 
 
 class Effect(NamedTuple):

@@ -15,10 +15,9 @@ import numpy as np
 
 from ..models import Model
 from ._anchor import Anchor
-from ._folded import FoldedRows
 from ._influence import Influence
 from ._reservoir import Reservoir
-from ._rows import Rows
+from ._rows import FoldedRows, Rows
 
 #: Share of the rows, or of the capacity, that may be kept for their leverage.
 MAX_HIGH_LEVERAGE_SHARE = 0.05

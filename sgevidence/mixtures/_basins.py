@@ -1,9 +1,9 @@
 r"""One stratum from chains that are sorted into basins: a bridge for each of them, and their sum.
 
 Chains (lineages) that start where searches have been are swept on, and each gives allocations to q
-(``_proposal.py``).  Two of them share a basin if either's allocations explain the other's points.  Draws of q
-belong to the basin of their allocation, so that each basin has draws of q and chains of its own, and the
-optimal bridge between these says what it holds, in whatever proportions chains started.
+(``_allocation_draws.py``).  Two of them share a basin if either's allocations explain the other's points.
+Draws of q belong to the basin of their allocation, so that each basin has draws of q and chains of its own,
+and the optimal bridge between these says what it holds, in whatever proportions chains started.
 
 Symbols: ``L`` = lineages, ``z`` = their allocations (L, n), ``basin`` = of each, (L,), ``log_B`` = nats of
 each basin.
@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from ..answers import Estimate, bridge, importance
 from ..particles import log_sum_exp, systematic
-from ._proposal import weighed
+from ._allocation_draws import weighed
 from ._sweeps import Problem
 
 #: Allocations that each lineage gives to q, and draws that it gives to the bridge.

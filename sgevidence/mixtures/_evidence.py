@@ -27,9 +27,8 @@ from scipy.special import gammaln
 from ..answers import Doubt
 from ..models import ComponentFamily, log_dirichlet
 from ..particles import systematic
-from ._doubts import doubt_of
 from ._exact import exact_strata
-from ._limits import MOST_COMPONENTS, copies, most_rows
+from ._limits import MOST_COMPONENTS, copies, doubt_of, most_rows
 from ._occupied import sample_in_use
 from ._partial_rows import partial_answers
 from ._stratum import Stratum, covariance_of, single, stratum

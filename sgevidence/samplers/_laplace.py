@@ -19,7 +19,7 @@ from ..models import Model
 from ..particles import log_sum_exp
 from ..targets import Likelihood, Target, concave_mode, gaussian
 from ._base import EvidenceResult, Progress, Sampler
-from ._once import answer, doubts_of_few
+from ._direct import answer, doubts_of_few
 from ._other_modes import NEGLIGIBLE_SHARE, climb, each_mode, ends_of_climbs
 
 #: log p(rows, θ) of a cloud, and the variance of what it is off by.

@@ -17,9 +17,8 @@ from ..mixtures import why_not_affordable
 from ..models import Model
 from ..particles import Weights
 from ._base import EvidenceResult, Progress, Sampler
-from ._once import answer
-from ._shared_walk import mixture_strata
-from ._ways import answer_from
+from ._direct import answer
+from ._ways import answer_from, mixture_strata
 
 #: Posterior probability from which diagnostics are of a stratum.
 MATTERS = 0.01

@@ -16,7 +16,7 @@ from ..history import N_DRAWS, FoldedRows, Influence, Rows
 from ..models import Model
 from ..particles import Cloud
 from ..targets import TOO_NOISY, Path, anchored_at_mode
-from ._anneal import Anneal
+from ._anneal import Anneal, Reweight
 from ._base import Offer, State, Step, Streams, Transition, check_rows
 from ._confirm import confirmed, is_due
 from ._escort import Escort, MapEscort
@@ -26,7 +26,6 @@ from ._missed_modes import MissedModes
 from ._mode_search import ModeSearch, modes_are_due
 from ._modes import ModeImportance, Renewed
 from ._prior_survey import PriorSurvey, Restart
-from ._reweight import Reweight
 from ._sharpen import cost, effort, sharpened
 from ._two_sided_escort import Rejuvenate, TwoSidedEscort
 

@@ -26,9 +26,8 @@ import numpy as np
 from ..history import Memory
 from ..particles import Cloud, Weights, ess, siblings
 from ..targets import Path
-from ._anneal import Anneal
+from ._anneal import Anneal, Weighed
 from ._base import State, Step, Streams, check_rows
-from ._reweight import Weighed
 
 #: Draws of the prior: of a part of 10⁻⁴ they meet ten.
 N_SURVEYED = 100_000

@@ -5,7 +5,7 @@ from math import lgamma
 import numpy as np
 import pytest
 from mutants import broken
-from test_targets_folded import folded
+from test_answers_folded import folded
 
 from sgevidence.answers import FoldsDoNotSuffice, _around_modes, _folded_modes
 from sgevidence.answers._folded_modes import folded_modes_answer

@@ -104,7 +104,7 @@ def test_draws_are_those_of_the_posterior():
 
 
 def test_an_answer_that_cannot_be_trusted_is_none(monkeypatch):
-    import sgevidence.effects._trust as trust
+    import sgevidence.effects._integral as trust
 
     model, rows = grouped(Bernoulli(), 0.5, 6, 3, seed=1)
     monkeypatch.setattr(trust, "MIN_EFFECTIVE", 1e9)

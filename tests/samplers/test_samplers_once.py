@@ -6,7 +6,7 @@ from mutants import broken
 
 from sgevidence.history import Rows
 from sgevidence.particles import Weights
-from sgevidence.samplers._once import ENOUGH, MAX_DRAWS, answer, doubts_of_few, thinned_draws
+from sgevidence.samplers._direct import ENOUGH, MAX_DRAWS, answer, doubts_of_few, thinned_draws
 
 ROWS = Rows.of(np.zeros((7, 1)))
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from mutants import broken
-from test_targets_folded import folded
+from test_answers_folded import folded
 
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel
 from sgevidence.targets import Likelihood, Target, find_mode
-from sgevidence.transitions import _unlike_rows
-from sgevidence.transitions._unlike_rows import unlike_sample
+from sgevidence.transitions import _from_folds
+from sgevidence.transitions._from_folds import unlike_sample
 
 
 def with_strangers(rng, n_strangers, far, n=3000):
@@ -40,6 +40,6 @@ def test_rows_that_the_sample_does_not_tell_of_are_said(rng):
     "right, wrong", [("FALSE_ALARM_NATS", "0 * FALSE_ALARM_NATS - 6.0"), ("ell[k] - scale * ...", "-np.inf")]
 )
 def test_a_bound_that_is_off_is_seen(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(_unlike_rows, "_least_expected", broken(_unlike_rows._least_expected, right, wrong))
+    monkeypatch.setattr(_from_folds, "_least_expected", broken(_from_folds._least_expected, right, wrong))
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         check_strangers(rng)
