@@ -27,17 +27,11 @@ from ._answer import Answer
 from ._bridge import Estimate, bridge, cross_fitted
 from ._ladder import Chains, settled_chains
 
-#: Degrees of freedom of q: tails that are heavier than those of most posteriors.
-FITTED_DEGREES = 8.0
 #: Draws of either kind, or chains, on which each bridge must rest.
 MIN_EFFECTIVE = 100.0
-#: Share of the draws of q that may be impossible: more of them, and the posterior ends at a wall.
-MAX_IMPOSSIBLE = 0.01
 #: Chains at which the density is asked again, and nats by which the answer may differ: functions with noise
 #: of their own have no evidence that a bridge could sharpen.
 N_ASKED_AGAIN, SAME_NATS = 16, 1e-3
-#: Standard errors by which the halves may differ.
-MAX_STD_APART = 4.0
 
 
 class Fitted(NamedTuple):
@@ -67,7 +61,8 @@ class Fitted(NamedTuple):
     @property
     def t_density(self) -> Any:
         """q."""
-        return multivariate_t(self.m, self.coordinates.L @ self.coordinates.L.T, df=FITTED_DEGREES)
+        # degrees of freedom of q: tails that are heavier than those of most posteriors
+        return multivariate_t(self.m, self.coordinates.L @ self.coordinates.L.T, df=8.0)
 
 
 class Half(NamedTuple):
@@ -105,7 +100,7 @@ def cross_fitted_bridge(
     if len(estimates) < 2:
         return None
     log_Z, std, gap = cross_fitted(*estimates)
-    if gap > MAX_STD_APART * std:
+    if gap > 4.0 * std:  # standard errors by which the halves may differ
         return None
     draws = np.concatenate([half.theta for half in halves], axis=1)  # (T, 2C, d)
     theta = draws[::-1].reshape(-1, draws.shape[-1])[:size]  # the last of each chain first
@@ -144,7 +139,8 @@ def _bridged(target: Target, half: Half, q: Any, rng: np.random.Generator) -> Es
     theta_q = np.reshape(q.rvs(T * C, random_state=rng), (-1, d))
     with np.errstate(all="ignore"):
         log_p = target.value(theta_q)
-    if not np.mean(log_p == -np.inf) <= MAX_IMPOSSIBLE:
+    # share of the draws of q that may be impossible: more of them, and the posterior ends at a wall
+    if not np.mean(log_p == -np.inf) <= 0.01:
         return None
     log_w_q = log_p - q.logpdf(theta_q)
     log_w_p = half.log_p - np.reshape(q.logpdf(half.theta.reshape(-1, d)), (T, C))

@@ -47,8 +47,6 @@ COARSE, AIM, MAX_ERROR = 0.3, 3e-3, 0.03
 MAX_CLIMBS, NEIGHBOURS, MAX_CLIMB, CLIMBED = 8, (2, 8, 14), 60, 0.01
 #: Nats below the largest log density that never count, and where weight is next to the border.
 NOTHING, NEAR_BORDER = 40.0, 8.0
-#: Correlation from which boxes are laid along the principal axes.
-MIN_CORRELATION = 0.3
 #: Factor by which a draw of the survey may exceed all nodes of its box, nats.
 MAX_SURPRISE = 1.0
 #: Ratio of the sides of two neighbours of which the smaller holds weight, and the share that is one.
@@ -228,7 +226,8 @@ def _principal_axes(boxes: Boxes, rng: np.random.Generator) -> np.ndarray | None
         return None
     covariance = np.cov(_draws(boxes, value, 4096, rng).T)
     sd = np.sqrt(np.diag(covariance))
-    if np.max(np.abs(covariance / np.outer(sd, sd) - np.eye(len(sd)))) < MIN_CORRELATION:
+    # correlation from which boxes are laid along the principal axes
+    if np.max(np.abs(covariance / np.outer(sd, sd) - np.eye(len(sd)))) < 0.3:
         return None
     return np.linalg.eigh(covariance)[1]
 

@@ -35,12 +35,8 @@ from ._log_concave import (
     refined,
 )
 
-#: Standard error, nats, that the sample may leave in log Z; beyond it draws are weighed by all rows.
-MAX_NOISE = 0.02
 #: Draws that are weighed by all rows: 0.03 nats where three quarters of them are effective.
 N_WEIGHED = 400
-#: Rows of a part that may be kept for their leverage, whatever its share of all rows.
-MIN_HIGH_LEVERAGE = 64
 #: Rows of the sample by which chains move, and the share of their draws that must be effective for all rows.
 BRIDGED_ROWS, BRIDGED_SHARE = 5000, 0.5
 
@@ -93,7 +89,8 @@ def folded_answer(
         raise FoldsDoNotSuffice("Newton steps find no mode of the posterior of all rows") from None
     memory, is_whole = remembered(model, rows, anchor, q, memory, rng)
     draws = _by_sample(model, q, memory, max(size, N_PROPOSED), rng)
-    if not (is_whole and draws.noise_var < MAX_NOISE**2):
+    # standard error, nats, that the sample may leave in log Z; beyond it draws are weighed by all rows
+    if not (is_whole and draws.noise_var < 0.02**2):
         draws = Draws.of(FoldedTarget(model, rows), q, draws.phi[:N_WEIGHED])
     if draws.suffice:
         return draws.answer(q, len(rows), size), memory
@@ -123,7 +120,8 @@ def remembered(
 
 def _limit(length: int, most: int, n: int) -> int:
     """Rows of a part that may be kept for their leverage."""
-    return min(length, most, max(MIN_HIGH_LEVERAGE, 2 * most * length // n))
+    # rows of a part that may be kept for their leverage, whatever its share of all rows
+    return min(length, most, max(64, 2 * most * length // n))
 
 
 def _outstanding(influence: Influence, most: int, n: int, part: Rows) -> tuple[np.ndarray, Rows]:

@@ -37,9 +37,6 @@ from ._log_concave import Gaussian
 NEGLIGIBLE_NATS = 12.0
 #: Share of the draws that must be effective.
 MIN_EFFECTIVE_SHARE = 0.25
-#: How many times as many draws are weighed where fewer are effective, as around a component of eight rows, or
-#: the tail of the first is in doubt.
-ENOUGH_EFFECTIVE_SHARE, MORE_DRAWS = 0.5, 4
 #: Least share of the draws around a mode, of that of one among equals.
 LEAST_SHARE = 0.2
 #: Squared distance in posterior widths for each parameter, within which two ends of Newton steps are one.
@@ -75,11 +72,13 @@ def folded_modes_answer(
     modes = folded_modes(target, starts)
     if model.slots is None and len(modes) > 1:
         raise FoldsDoNotSuffice("the posterior has several modes, and there may be others")
-    for times in (1, MORE_DRAWS):  # of few draws the shape of the tail is noise
+    # how many times as many draws are weighed where fewer are effective, as around a component of eight rows,
+    # or the tail of the first is in doubt
+    for times in (1, 4):  # of few draws the shape of the tail is noise
         theta, log_w = weighed(target, modes, times * N_WEIGHED * len(modes), rng)
         weights, best = Weights(log_w), modes[0]
         share, k = weights.ess / weights.M, pareto_k(log_w)
-        if share < MIN_EFFECTIVE_SHARE or (share > ENOUGH_EFFECTIVE_SHARE and k < MAX_PARETO_K):
+        if share < MIN_EFFECTIVE_SHARE or (share > 0.5 and k < MAX_PARETO_K):
             break
     if share < MIN_EFFECTIVE_SHARE or k > MAX_PARETO_K:
         overlap = "" if model.slots is None else ": components overlap, or are too many"

@@ -36,10 +36,6 @@ from ..particles import log_sum_exp, systematic
 
 #: Newton steps, and halvings (to a third) of each.
 MAX_STEPS, MAX_SHORTER = 8, 8
-#: Gain of a Newton step, nats, that is not worth it.
-NO_GAIN = 1e-3
-#: Least curvature of a direction, over that of the widest parameter of the cloud.
-MIN_CURVATURE = 1e-3
 #: Degrees of freedom of x given ψ: tails that are a little heavier than Gaussian.
 CONDITIONAL_DEGREES = 10.0
 #: Steps of differences, local widths: of a gradient, and of a curvature.
@@ -138,9 +134,11 @@ def conditional_modes(
         grad, P = curvature(log_p, theta[at], rest, widths[at])
         widths[at] = local_widths(P, scale[rest])
         w[at], V[at] = np.linalg.eigh(P)
-        w[at] = np.maximum(np.abs(w[at]), MIN_CURVATURE / scale[rest].max() ** 2)
+        # least curvature of a direction, over that of the widest parameter of the cloud
+        w[at] = np.maximum(np.abs(w[at]), 1e-3 / scale[rest].max() ** 2)
         step = np.einsum("mab,mb->ma", V[at], np.einsum("mba,mb->ma", V[at], np.nan_to_num(grad)) / w[at])
-        gains = np.sum(step * np.nan_to_num(grad), axis=1) > NO_GAIN
+        # gain of a Newton step, nats, that is not worth it
+        gains = np.sum(step * np.nan_to_num(grad), axis=1) > 1e-3
         at, step = at[gains], step[gains]
         _climb(theta, best, at, step, rest, value)
         if not len(at):

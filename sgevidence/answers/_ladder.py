@@ -29,12 +29,8 @@ from ._bridge import bridge
 
 #: Draws of each chain of a rung, one trajectory apart.
 N_SUCCESSIVE = 4
-#: Share of the draws that a step to the next rung leaves effective.
-EFFECTIVE_SHARE = 0.1
 #: Draws, or chains, on which a bridge must rest on either side.
 MIN_EFFECTIVE = 40.0
-#: Rungs after which it is given up, or the first of which is too near.
-MAX_RUNGS, MIN_FIRST = 10, 0.02
 #: Evaluations of each chain, and more of them for each parameter, after which annealing would have been
 #: cheaper.
 MAX_EVALUATIONS, MAX_EVALUATIONS_PER_PARAMETER = 100, 1.5
@@ -44,11 +40,6 @@ TRAJECTORY, MAX_DOUBLINGS = 1.9, 3
 #: Trajectories of a rung: before any draw is kept, and in all; correlation with the start, in the coordinate
 #: that remembers most, that counts as forgotten, beside what few chains make of nothing.
 MIN_TRAJECTORIES, MAX_TRAJECTORIES, FORGOTTEN = 2, 20, 0.2
-#: Correlation after so many trajectories, of which the last were long, that will not be forgotten in all.
-HOPELESS, HOPELESS_AFTER = 0.8, 5
-#: Standard errors by which the first and the second half of the draws that are kept may differ in log ω:
-#: chains that spread into the tails of the posterior, where q is thin, have not settled.
-SETTLED = 1.5
 #: Leapfrog steps of a trajectory at most, and the acceptance that the step is adapted to.
 MAX_LEAPFROGS, ACCEPTANCE = 32, 0.8
 
@@ -92,7 +83,8 @@ def climb(log_p: ValueAndGradient, start: Rung, n_chains: int, rng: np.random.Ge
             return None
         rung, log_eps, cost = moved
         rungs, gaps, n = [*rungs, rung], [*gaps, gap], n + cost
-        if t < 1.0 and (len(gaps) == MAX_RUNGS or t < MIN_FIRST):
+        # rungs after which it is given up, or the first of which is too near
+        if t < 1.0 and (len(gaps) == 10 or t < 0.02):
             return None
     found = _summed(rungs, gaps, MIN_EFFECTIVE)
     if found is None:
@@ -107,7 +99,7 @@ def climb(log_p: ValueAndGradient, start: Rung, n_chains: int, rng: np.random.Ge
 
 def next_gap(u: np.ndarray, rest: float) -> float:
     """How far the next rung is: all the way, or as far as enough of the draws stay effective."""
-    u, enough = u.ravel(), EFFECTIVE_SHARE * u.size
+    u, enough = u.ravel(), 0.1 * u.size  # share of the draws that a step to the next rung leaves effective
     if ess(rest * u) >= enough:
         return rest
     low, high = 0.0, rest
@@ -183,7 +175,9 @@ def settled_chains(
             return None
         if not is_new and repeat >= MIN_TRAJECTORIES:
             remembered = largest_correlation(first, _remembered(phi, log_ratio))
-            if repeat >= HOPELESS_AFTER and remembered > HOPELESS:
+            # correlation after so many trajectories, of which the last were long, that will not be forgotten
+            # in all
+            if repeat >= 5 and remembered > 0.8:
                 return None
             is_new = remembered < FORGOTTEN
             doublings = min(doublings + (not is_new), MAX_DOUBLINGS)
@@ -209,7 +203,9 @@ def is_settled(u: np.ndarray) -> bool:
     """Whether successive draws (T, C) do not drift."""
     half = len(u) // 2
     drift = u[half:].mean(axis=0) - u[:half].mean(axis=0)
-    return bool(abs(drift.mean()) <= SETTLED * np.std(drift) / len(drift) ** 0.5)
+    # standard errors by which the first and the second half of the draws that are kept may differ in log ω:
+    # chains that spread into the tails of the posterior, where q is thin, have not settled
+    return bool(abs(drift.mean()) <= 1.5 * np.std(drift) / len(drift) ** 0.5)
 
 
 def _summed(rungs: list[Rung], gaps: list[float], least: float) -> tuple[float, float] | None:

@@ -28,8 +28,6 @@ from ._bridge import importance
 from ._importance import MAX_PARETO_K, pareto_k
 from ._ladder import Rung, climb
 
-#: Share of the draws of q that are effective from which they need no bridge.
-EFFECTIVE_SHARE = 0.75
 #: Draws of q, 0.02 nats at that share, and chains that a bridge leads to; more or fewer of both in inverse
 #: proportion to rows times parameters, within these factors.
 N_PROPOSED, N_CHAINS, CHEAP, LEAST_TIMES, MOST_TIMES = 1000, 400, 50_000, 0.5, 2.5
@@ -37,12 +35,8 @@ N_PROPOSED, N_CHAINS, CHEAP, LEAST_TIMES, MOST_TIMES = 1000, 400, 50_000, 0.5, 2
 WHOLE_ROWS, FIRST_SAMPLE, MAX_SAMPLE_NOISE = 2500, 512, 0.005
 #: Steps towards the nearest Gaussian, the part of each that is taken, and pairs of points it is made of.
 N_REFINEMENTS, REFINED, N_PAIRS = 4, 0.5, 4
-#: How many times as many draws must be effective for it: at the mode q has the better tails.
-CLEARLY = 2.0
 #: Rows from which annealing by samples of them is cheaper than chains on all.
 MAX_BRIDGED_ROWS = 20_000
-#: Part of the rows that samples must have, where they stand out.
-MAX_OUTSTANDING = 0.05
 #: Standard error in nats of an answer, for one parameter: annealing's is no more for d, by a factor √d.
 MAX_STD = 0.018
 
@@ -114,7 +108,8 @@ def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> An
         if not draws.suffice:
             nearest = refined(target, q, rng)
             more = _draws(target, nearest, anchor, n_draws, rng)
-            if more.weights.ess > CLEARLY * draws.weights.ess:
+            # how many times as many draws must be effective for it: at the mode q has the better tails
+            if more.weights.ess > 2.0 * draws.weights.ess:
                 q, draws = nearest, more
     except np.linalg.LinAlgError:
         return None
@@ -142,7 +137,8 @@ class Draws(NamedTuple):
     @property
     def suffice(self) -> bool:
         """Whether q is the posterior but for little."""
-        few = self.weights.ess < EFFECTIVE_SHARE * len(self.phi)
+        # share of the draws of q that are effective from which they need no bridge
+        few = self.weights.ess < 0.75 * len(self.phi)
         return not few and pareto_k(self.log_w) < MAX_PARETO_K
 
     def answer(self, q: Gaussian, n_rows: int, size: int) -> Answer:
@@ -186,7 +182,8 @@ def log_joint_of_many(
     if len(rows) <= WHOLE_ROWS:
         return model.log_joint(theta, rows), 0.0
     influence = Influence(model, anchor.a, theta[:N_DRAWS])
-    high_leverage = influence.outstanding(rows, int(MAX_OUTSTANDING * len(rows)))
+    # part of the rows that samples must have, where they stand out
+    high_leverage = influence.outstanding(rows, int(0.05 * len(rows)))
     memory = Memory.of(rows, high_leverage)._replace(anchor=anchor)
     return log_joint_by_sample(model, memory, theta, rng, WHOLE_ROWS)
 

@@ -43,21 +43,12 @@ N_THIRD, LEFT = 24, (0.75, 0.4, 0.2)
 MIN_THIRD, MAX_IMPOSSIBLE = 0.05, 0.1
 #: Hyperparameters at most: importance sampling in more dimensions keeps few draws.
 MAX_HYPERPARAMETERS = 9
-#: Gradients, in particles, for each parameter, of one round and the answer where two Newton steps are enough.
-STATED_COST = 2800
-#: Times that ψ is looked for, each from the best draws so far.
-PASSES = 3
 #: Values of ψ in a round, rounds, and share of effective draws from which there need be no more.
 N_ROUND, MAX_ROUNDS, ENOUGH = 400, 4, 0.5
-#: Effective draws, for each hyperparameter and one more, to which a density is fitted at least.
-MIN_FITTED = 10.0
 #: Values of ψ in the answer, and draws of x at each.
 N_PSI, N_X = 1000, 4
 #: Share of effective draws of an answer, and of a round that is worth an answer.
 MIN_SHARE, MIN_ROUND_SHARE = 0.1, 0.02
-#: Draws of the cloud that are looked at; quantile of log ω, and nats beyond it, where hardly any should be,
-#: and the share that says that there is something else.
-N_CLOUD, FAR_QUANTILE, FAR_NATS, MAX_FAR = 200, 0.99, 3.0, 0.05
 
 
 class NestedAnswer(NamedTuple):
@@ -157,13 +148,15 @@ def _best(
     """The draws of the best density that was found."""
     best: Nested | None = None
     d = cloud.shape[1]
-    if stated is not None and 0 < len(stated) <= MAX_HYPERPARAMETERS and STATED_COST * d < most:
+    # gradients, in particles, for each parameter, of one round and the answer where two Newton steps are
+    # enough
+    if stated is not None and 0 < len(stated) <= MAX_HYPERPARAMETERS and 2800 * d < most:
         best = _with_hyperparameters(log_p, stated, cloud, rng)
         if best is not None and best.share > MIN_SHARE:
             return best
     if d < 2 or N_THIRD * (d + 1) ** 2 > most:
         return None
-    for _ in range(PASSES):
+    for _ in range(3):  # times that ψ is looked for, each from the best draws so far
         some = cloud[rng.choice(len(cloud), min(N_THIRD, len(cloud)), replace=False)]
         order, left = by_influence(third_derivatives(log_p.value_and_grad, some, cloud.std(axis=0)))
         log_p.third = max(log_p.third, float(left[0]))
@@ -196,7 +189,8 @@ def _with_hyperparameters(
         if not np.isfinite(log_w).any():
             return None
         # where one draw in the neck outweighs all others, weights are tempered for the next round
-        least = min(MIN_FITTED * (len(given) + 1) / len(log_w), 0.5)
+        # effective draws, for each hyperparameter and one more, to which a density is fitted at least
+        least = min(10.0 * (len(given) + 1) / len(log_w), 0.5)
         power = next_step(log_w, np.zeros(len(log_w)), 1.0, least)
         q = KernelMixture.of(np.concatenate(all_psi), Weights(power * log_w).W, rng)
         if drawn.share > ENOUGH:
@@ -225,10 +219,12 @@ def _drawn(
 
 def _is_elsewhere(log_p: Counted, found: Nested, cloud: np.ndarray, rng: np.random.Generator) -> bool:
     """Whether draws of the cloud are at weights that those of q hardly reach."""
-    theta = cloud[rng.choice(len(cloud), min(N_CLOUD, len(cloud)), replace=False)]
+    # draws of the cloud that are looked at; quantile of log ω, and nats beyond it, where hardly any should
+    # be, and the share that says that there is something else
+    theta = cloud[rng.choice(len(cloud), min(200, len(cloud)), replace=False)]
     modes = log_p.modes(theta[:, found.given], found.given, found.resampled(len(cloud), rng))
     log_w = log_p.value(theta) - modes.log_density(theta) - found.q.log_density(theta[:, found.given])
     each = found.log_w.ravel()
     in_order = np.argsort(each)
-    edge = each[in_order][np.searchsorted(np.cumsum(Weights(each).W[in_order]), FAR_QUANTILE)]
-    return bool(np.mean(log_w > edge + FAR_NATS) > MAX_FAR)
+    edge = each[in_order][np.searchsorted(np.cumsum(Weights(each).W[in_order]), 0.99)]
+    return bool(np.mean(log_w > edge + 3.0) > 0.05)

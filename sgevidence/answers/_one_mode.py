@@ -27,8 +27,6 @@ from ._log_concave import MAX_BRIDGED_ROWS, MAX_STD, in_suited_coordinates, log_
 
 #: Draws of q, and more of them for each parameter; standard error, nats, and Pareto k of an answer by them.
 N_DRAWS, N_DRAWS_PER_PARAMETER, SHARP_NATS, SHARP_PARETO_K = 4000, 200, 0.012, 0.6
-#: Standard error, nats, and Pareto k of an answer from several modes, of which annealing may lose one.
-MAX_STD_OF_SEVERAL, MAX_TAIL_OF_SEVERAL = 0.1, 0.8
 #: Degrees of freedom of q: tails of a posterior with few parameters, and of as many more with more of them.
 MIN_DEGREES = 6.0
 #: Rows on which the mode is sought from elsewhere, at most, and distance of the ends from it, in posterior
@@ -112,7 +110,8 @@ def _around_all(
     found = importance(log_w)
     tail = pareto_k(log_w)
     std = found.std if tail < SHARP_PARETO_K else 2 * found.std  # heavy tails are known less than they say
-    if not (std < MAX_STD_OF_SEVERAL and tail < MAX_TAIL_OF_SEVERAL):
+    # standard error, nats, and Pareto k of an answer from several modes, of which annealing may lose one
+    if not (std < 0.1 and tail < 0.8):
         return Declined(f"a search ends at {K} modes, and t densities there do not cover the posterior")
     theta = theta[systematic(Weights(log_w).W, rng, size)]
     return Answer(theta, np.zeros(size), found.log_Z, std, float(M * len(rows)))

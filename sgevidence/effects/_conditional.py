@@ -26,8 +26,6 @@ from ._model import EffectsModel
 from ._quadrature import level_draws, log_integrals
 from ._rows import OrderedRows
 
-#: Points of the integral: each has draws of ρ, too, so that more are needed than for quadrature alone.
-N_POINTS = 512
 #: Newton steps to a mode, halvings of one, and nats that the last of them gained: for derivatives of
 #: Laplace's approximation, and for draws.
 MAX_STEPS, MAX_HALVINGS, TOLERANCE, DRAWN_TOLERANCE = 50, 12, 1e-6, 1e-2
@@ -207,7 +205,8 @@ def conditional_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Ge
     f = ConditionalGaussian(model, rows)
     start = np.full(model.layout.n_hyperparameters + model.n_own, -0.5)
     f.remember(start)
-    found = integrate(f.log_weight, start, rng, N_POINTS, f.laplace, rows.R.shape[1])
+    # points of the integral: each has draws of ρ, too, so that more are needed than for quadrature alone
+    found = integrate(f.log_weight, start, rng, 512, f.laplace, rows.R.shape[1])
     found = check(found)
     chosen = rng.permutation(systematic(Weights(found.log_w).W, rng, size))
     cost = float(f.n_evaluations * len(rows.y))

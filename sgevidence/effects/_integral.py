@@ -29,16 +29,10 @@ N_SEQUENCES = 16
 EFFECTIVE_SHARE, MAX_FITS = 0.6, 6
 #: Fits after which so many effective points will do, and times as many points of the last fit.
 FIRST_FITS, WANTED, MORE = 2, 300.0, 4
-#: Points for each dimension that are effective when q is fitted, if need be by flattened weights.
-MIN_EFFECTIVE_EACH = 10
-#: Share of the largest weight over 1 − k up to which k does not matter.
-MAX_TAIL_SHARE = 0.05
 #: Share of a width by which derivatives are taken.
 STEP = 0.3
 #: Step of gradients; largest change of a coordinate in one step to the mode, and shares of it that are tried.
 GRADIENT_STEP, MAX_STEP, LENGTHS = 1e-4, 2.0, np.array([2.0, 1.0, 0.4, 0.1, 0.01])
-#: Steps to the mode, and twice the nats that the last of them promises.
-MAX_CLIMB, MIN_GAIN = 200, 1e-3
 
 
 class Integral(NamedTuple):
@@ -102,7 +96,8 @@ def importance_by_sequences(
         wanted = EFFECTIVE_SHARE * len(x) if fit < FIRST_FITS else min(WANTED, EFFECTIVE_SHARE * len(x))
         if fit == MAX_FITS or (weights.ess > wanted and not is_heavy(log_w)):
             break
-        tempered = flattened(log_w, MIN_EFFECTIVE_EACH * k)
+        # points for each dimension that are effective when q is fitted, if need be by flattened weights
+        tempered = flattened(log_w, 10 * k)
         q = Proposal.fitted(x[:, :k], tempered, rng)
         shift, width = fitted_normals(normals, tempered)
     means = log_sum_exp(log_w.reshape(N_SEQUENCES, -1), axis=1)
@@ -114,7 +109,8 @@ def importance_by_sequences(
 def is_heavy(log_w: np.ndarray) -> bool:
     """Whether the weights have a tail beyond the largest of them in which much of Z may be."""
     k = pareto_k(log_w)
-    return k > MAX_PARETO_K and Weights(log_w).W.max() > MAX_TAIL_SHARE * (1 - min(k, 0.9))
+    # share of the largest weight over 1 − k up to which k does not matter
+    return k > MAX_PARETO_K and Weights(log_w).W.max() > 0.05 * (1 - min(k, 0.9))
 
 
 def flattened(log_w: np.ndarray, ess: float) -> Weights:
@@ -166,9 +162,10 @@ def climb(log_f: Density, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]
 
     f, g = float(log_f(x[None])[0]), gradient(x)
     H = eye / max(1.0, float(np.linalg.norm(g)))
-    for _ in range(MAX_CLIMB):
+    # steps to the mode, and twice the nats that the last of them promises
+    for _ in range(200):
         step = H @ g
-        if step @ g < MIN_GAIN:
+        if step @ g < 1e-3:
             break
         step = step * min(1.0, MAX_STEP / np.max(np.abs(step)))
         values = np.nan_to_num(log_f(x + LENGTHS[:, None] * step), nan=-np.inf, neginf=-np.inf)

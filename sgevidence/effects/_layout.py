@@ -23,9 +23,6 @@ from scipy.special import gammainccinv, gammaincinv, ndtr
 
 from ..models import LKJ, HalfStudentT, from_normal
 
-#: Concentration of the prior of correlations between the effects of a level: 2 takes mass from ±1.
-CONCENTRATION = 2.0
-
 
 class Known(NamedTuple):
     """σ is known: z says nothing of it, and the rows say nothing of z."""
@@ -110,7 +107,8 @@ class Block(NamedTuple):
             return self.root
         if not self.correlated or self.n_effects == 1:
             return np.eye(self.n_effects)
-        return LKJ(self.n_effects, CONCENTRATION).factor(z[:, self.n_scales :])
+        # concentration of the prior of correlations between the effects of a level: 2 takes mass from ±1
+        return LKJ(self.n_effects, 2.0).factor(z[:, self.n_scales :])
 
     def correlations(self, z: np.ndarray) -> np.ndarray:
         """Correlations of a level's effects, (M, q (q − 1) / 2), none if they are independent."""

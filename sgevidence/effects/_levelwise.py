@@ -24,8 +24,6 @@ from ._model import EffectsModel
 from ._quadrature import N_NODES, level_draws, level_modes, log_integrals
 from ._rows import OrderedRows
 
-#: Points of the integral over up to five dimensions; over eight they are twice, over more four times as many.
-N_POINTS = 256
 #: Nodes for each effect of a level: of the way to the mode, and those that are tried after it, until the sum
 #: over levels is right to so many nats at some points.
 FEW_NODES, NODES, MAX_NODE_ERROR, N_TRIED = 5, (5, 7, 9, 11), 0.003, 4
@@ -94,7 +92,9 @@ class Levelwise:
 def levelwise_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int) -> Answer:
     f = Levelwise(model, rows)
     start = np.zeros(f.p + model.layout.n_hyperparameters + model.n_own)
-    n_points = N_POINTS * (1 if len(start) <= 5 else 2 if len(start) <= 8 else 4)
+    # points of the integral over up to five dimensions; over eight they are twice, over more four times as
+    # many
+    n_points = 256 * (1 if len(start) <= 5 else 2 if len(start) <= 8 else 4)
     found = check(integrate(f.log_density, start, rng, n_points, f.search))
     chosen = rng.permutation(systematic(Weights(found.log_w).W, rng, size))
     theta = f.draws(found.x[chosen], rng)
@@ -102,8 +102,6 @@ def levelwise_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Gene
     return Answer(theta, np.zeros(size), found.log_Z, found.std, cost)
 
 
-#: Fixed columns and hyperparameters up to which they are integrated together.
-MAX_TOGETHER = 12
 #: Rows × draws, and draws at least: each draw of the effects of all levels looks at all rows a few times.
 MAX_DRAWN, MIN_DRAWS = 3_000_000, 200
 
@@ -112,7 +110,8 @@ def effects_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int
     """Evidence and at most ``size`` draws, fewer of many rows; None where they cannot be trusted."""
     assert isinstance(model, EffectsModel)
     one_factor = len(model.layout.blocks) == 1 and model.layout.largest is not None
-    few = model.layout.n_fixed + model.layout.n_hyperparameters + model.n_own <= MAX_TOGETHER
+    # fixed columns and hyperparameters up to which they are integrated together
+    few = model.layout.n_fixed + model.layout.n_hyperparameters + model.n_own <= 12
     answer = levelwise_answer if one_factor and few else conditional_answer
     size = min(size, max(MIN_DRAWS, MAX_DRAWN // max(len(rows), 1)))
     try:

@@ -29,8 +29,6 @@ MAX_WIDTH = 1.5
 #: Share of the part along the coordinates: where several standard deviations are hardly there, the tails
 #: follow these.
 COORDINATE_SHARE = 0.2
-#: Fitted parts at most, and effective points for each dimension of one of them.
-MAX_PARTS, POINTS_EACH = 3, 20
 
 
 class SplitT(NamedTuple):
@@ -116,7 +114,8 @@ class Proposal(NamedTuple):
     def fitted(cls, x: np.ndarray, weights: Weights, rng: np.random.Generator) -> "Proposal":
         """To weighted points: as many parts as their effective number allows."""
         k, W = x.shape[1], weights.W
-        K = int(np.clip(weights.ess // (POINTS_EACH * k), 1, MAX_PARTS))
+        # fitted parts at most, and effective points for each dimension of one of them
+        K = int(np.clip(weights.ess // (20 * k), 1, 3))
         responsibility = np.ones((len(x), 1))
         if K > 1:
             scale = np.sqrt(W @ (x - W @ x) ** 2) + 1e-12

@@ -159,16 +159,13 @@ class Coordinates(NamedTuple):
         return lambda phi: grad(self.unwhiten(phi)) @ self.L
 
 
-#: Kinetic energy over its equilibrium value beyond which a trajectory has left the target: gradient
-#: noise heats a cloud hundreds of times, an unstable step by orders of magnitude a step.
-RUNAWAY = 1e8
-
-
 def keep_sound(
     proposed: np.ndarray, start: np.ndarray, temperature: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """A particle that is not finite or ran away stays where it was: (theta, which moved)."""
     sound = np.isfinite(proposed).all(axis=1)
     if temperature is not None:
-        sound &= temperature < RUNAWAY  # False for nan
+        # kinetic energy over its equilibrium value beyond which a trajectory has left the target: gradient
+        # noise heats a cloud hundreds of times, an unstable step by orders of magnitude a step
+        sound &= temperature < 1e8  # False for nan
     return np.where(sound[:, None], proposed, start), sound

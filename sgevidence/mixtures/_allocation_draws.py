@@ -44,9 +44,6 @@ NOTHING = 25.0
 #: Numbers in one block of the matrix of coefficients against statistics, or rows: what fits the cache, and so
 #: much that sums over sets of up to ten components are worth their thousands of steps.
 BLOCK = 250_000
-#: Numbers in one block of responsibilities that allocations are drawn by: half the second cache.  The system
-#: clears larger arrays at each request, which took half the time of a sweep of 1000 rows.
-SWEPT_BLOCK = 32_000
 
 
 def weighed(problem: Any, c: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -77,7 +74,9 @@ def sample_allocations(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """z ~ p(z | θ, x) for M points, (M, n), its T (K, M, q), and Σ_r u_r log p(z_r | θ, x), (M,)."""
     K, M, q = c.shape
-    x, size = counted_once(F).T, max(SWEPT_BLOCK // (K * len(F)), 1)
+    # numbers in one block of responsibilities that allocations are drawn by: half the second cache.  The
+    # system clears larger arrays at each request, which took half the time of a sweep of 1000 rows.
+    x, size = counted_once(F).T, max(32_000 // (K * len(F)), 1)
     z, T, log_sum = np.zeros((M, len(F)), dtype=np.int16), np.empty((K, M, q)), np.empty(M)
     for start in range(0, M, size):
         part = slice(start, start + size)

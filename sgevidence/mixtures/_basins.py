@@ -26,10 +26,6 @@ KEPT, LENGTH = 3, 4
 DRAWS = 20
 #: Other lineages that each is joined to, at most.
 JOINED = 2
-#: Nats by which allocations of another lineage explain points less than a lineage's own where no chain
-#: crosses.  Between overlapping groups (1000 rows, K = 3) the two best others are up to 50 nats behind,
-#: between basins 80 to 750.  And how often that of the median lineage comes to it, where all are slow.
-APART_NATS, APART_MEDIANS = 60.0, 3.0
 #: Nats below the sum at which a basin does not count, and from which it has its full part of the lineages.
 NEGLIGIBLE, FULL = 10.0, 5.0
 #: Lineages of each basin that counts, without which its error bar is not known, and a bridge may be much too
@@ -150,7 +146,10 @@ def _basins(terms: np.ndarray) -> np.ndarray:
     np.fill_diagonal(by, -np.inf)
     nearest = np.argsort(-by, axis=1)[:, :JOINED]
     behind = own[:, None] - np.take_along_axis(by, nearest, axis=1)
-    crosses = behind < APART_NATS + APART_MEDIANS * max(np.median(behind), 0.0)
+    # nats by which allocations of another lineage explain points less than a lineage's own where no chain
+    # crosses.  Between overlapping groups (1000 rows, K = 3) the two best others are up to 50 nats behind,
+    # between basins 80 to 750.  And how often that of the median lineage comes to it, where all are slow.
+    crosses = behind < 60.0 + 3.0 * max(np.median(behind), 0.0)
     one, other = np.nonzero(crosses)[0], nearest[crosses]
     graph = csr_array((np.ones(len(one)), (one, other)), shape=(L, L))
     return connected_components(graph, directed=False)[1]

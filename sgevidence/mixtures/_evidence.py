@@ -36,8 +36,6 @@ from ._sweeps import Problem
 
 #: Nats below the sum at which a stratum ends the walk, if ENDING of them are and they fall.
 NEGLIGIBLE, ENDING = 6.0, 2
-#: Ratio of successive strata that are not visited, at most: a tail of ten times the last one.
-SLOWEST = 0.9
 #: Rows up to which all partitions are summed: a second for K = 6, where chains take several.
 MOST_ROWS_SUMMED = 14
 
@@ -184,7 +182,8 @@ def combined(
         shares[m - 1, :s] = np.exp(terms - total)
         log_Z[m - 1] = total + gammaln(m * a) - gammaln(m * a + n)
         if s < min(m, len(problem.F)):
-            ratio = min(np.exp(terms[-1] - terms[-2]), SLOWEST)
+            # ratio of successive strata that are not visited, at most: a tail of ten times the last one
+            ratio = min(np.exp(terms[-1] - terms[-2]), 0.9)
             tail[m - 1] = shares[m - 1, s - 1] * ratio / (1 - ratio)
     covariance = shares[:, :s] @ errors @ shares[:, :s].T + np.outer(tail, tail)
     return log_Z, covariance, shares, tail

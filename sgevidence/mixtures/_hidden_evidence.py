@@ -46,20 +46,14 @@ MOST_SEQUENCES = 20_000
 MOST_NUMBERS = 1_000_000
 #: Conditionals of q at most, draws of q for each of them, and successive draws of each chain.
 MOST_CONDITIONALS, DRAWS, LENGTH = 300, 4, 4
-#: Share of the draws and chains that carry a bridge which is trusted.
-WELL = 0.2
 #: Standard errors by which halves may differ, and nats beside these.
 SIGNIFICANT, SHARP = 3.0, 0.1
-#: Standard error of the evidence, nats, beyond which it is doubted.
-BLUNT = 1.0
 #: Particles at most and at least, and particles × rows between these.
 MOST, LEAST, AT_ONCE = 500, 100, 250_000
 #: Share of effective particles below which they are drawn anew, and sweeps that they move by then.
 SHARE, SWEEPS = 0.5, 2
 #: Rows that are weighed at a time: so many, or this share of those before.
 FEWEST_ROWS, GROWTH = 8, 0.3
-#: Variance of an evidence over that of its mean weights if particles had forgotten each other.
-REMEMBERED = 2.0
 
 
 class Walked(NamedTuple):
@@ -97,7 +91,8 @@ def walked(problem: HiddenStates, rng: np.random.Generator) -> Walked:
             c = problem.draw(T, rng)
         alpha = (state == np.arange(K)[:, None]).astype(float)
         log_w, spent = np.zeros(size), spent + 2 * SWEEPS * t * size
-    return Walked(log_Z, REMEMBERED * variance, c, spent)
+    # variance of an evidence over that of its mean weights if particles had forgotten each other
+    return Walked(log_Z, 2.0 * variance, c, spent)
 
 
 class HiddenStatePosterior(NamedTuple):
@@ -182,11 +177,13 @@ def _combined(
     by_mean = np.array([half.log_Z for half in halves])
     gap = float(np.ptp(by_mean))
     error = 0.5 * np.sqrt(sum(half.variance for half in halves))
-    if effective >= WELL and half_gap <= max(SIGNIFICANT * std, SHARP):
+    # share of the draws and chains that carry a bridge which is trusted
+    if effective >= 0.2 and half_gap <= max(SIGNIFICANT * std, SHARP):
         return log_Z, max(std, half_gap), 2 * half_gap, effective, None
     log_mean = float(np.logaddexp(*by_mean) - np.log(2))
     doubt, std = None, float(max(error, gap / 2))
-    if gap > 2 * SIGNIFICANT * error or std > BLUNT:
+    # standard error of the evidence, nats, beyond which it is doubted
+    if gap > 2 * SIGNIFICANT * error or std > 1.0:
         doubt = Doubt(
             max(gap, std),
             f"the log evidence may be off by {max(gap, std):.1f} nats: the posterior has parts between which "

@@ -16,16 +16,10 @@ MOST_COMPONENTS = 10
 #: Copies of a row, if all would be too many: its weight goes in lumps to components, of which heavy rows have
 #: one of their own.
 MOST_COPIES = 50
-#: Nats that rounding of squares may cost.
-MOST_ROUNDING = 0.1
-#: Nats of the log evidence that a doubt is worth a sentence from.
-WORTH = 0.4
 #: Share of chains, or of draws, below which the error bar is made of too few.
 FEW = 0.1
 #: Nats of a doubt that nothing measures: where basins have been missed it was one to twenty.
 UNKNOWN = 1.0
-#: Share of all strata below which a basin that was missed changes nothing: misses were of up to 20 nats.
-POSSIBLE = 2e-9
 #: Nats of rounding that are worth a sentence.
 ROUNDING = 0.02
 #: Share of all strata from which a stratum matters.
@@ -38,7 +32,7 @@ def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray, tai
     for one, p in zip(strata, share):
         nats = float(np.log1p(p * np.expm1(min(one.halves_gap, 500.0))))
         where = f"with {one.k} components in use"
-        if nats > WORTH:
+        if nats > 0.4:  # nats of the log evidence that a doubt is worth a sentence from
             doubts.append((nats, f"independent searches {where} differ by {one.halves_gap:.1f} nats"))
         if one.n_met < 2 and p > MATTERS:
             doubts.append((UNKNOWN, f"a single search {where} has met the best allocations"))
@@ -46,7 +40,8 @@ def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray, tai
             nats = float(-np.log(max(one.effective, 1e-3)))  # as many more chains might have met as much
             doubts.append((nats, f"only {one.effective:.0%} of the chains {where} are effective"))
     n, least = len(problem.F), problem.family.least_rows
-    small = [one.k for one, p in zip(strata, share) if one.k * least > n and one.std > 0 and p > POSSIBLE]
+    # share of all strata below which a basin that was missed changes nothing: misses were of up to 20 nats
+    small = [one.k for one, p in zip(strata, share) if one.k * least > n and one.std > 0 and p > 2e-9]
     if small:
         words = (
             f"{n} rows in {small[0]} components or more are so few that the best allocations may be missed"
@@ -88,7 +83,7 @@ def why_not_affordable(
     n = float(copies(weight, most).sum())
     if n > most:
         return f"{n:g} rows are more than the {most:.0f} that strata of {n_components} components can afford"
-    if not family.rounding(X) < MOST_ROUNDING:
+    if not family.rounding(X) < 0.1:  # nats that rounding of squares may cost
         return "columns lie so far out that their squares are rounded: centre and scale them"
     return None
 

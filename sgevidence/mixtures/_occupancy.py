@@ -25,12 +25,6 @@ from ._sweeps import Problem
 FORGET, ROUNDS, SHARP, BETWEEN = 80, (200, 400, 800), 0.1, 5
 #: Rows · components · numbers of each · sweeps of the chains of a half, and chains that it has at least.
 MOST_SWEPT, LEAST_CHAINS = 5e9, 8
-#: Nats of error beyond which changes are so rare that they do not tell their own error.
-BLUNT = 0.2
-#: Visits without which chains hardly change the number of components.
-LEAST_VISITS = 10
-#: Standard errors that ratios of two halves may differ by.
-SIGNIFICANT = 3.0
 
 
 class Occupancy(NamedTuple):
@@ -54,7 +48,8 @@ def occupancy(
     for n_sweeps in (FORGET, *ROUNDS):
         for i, rng in enumerate(rngs):
             T[i], new, more = _followed(problem, T[i], n_sweeps, rng)
-            if new.sum(axis=1).min() < LEAST_VISITS:
+            # visits without which chains hardly change the number of components
+            if new.sum(axis=1).min() < 10:
                 return None
             visits[i] += new * (n_sweeps != FORGET)
             points += [more] * (n_sweeps != FORGET)
@@ -63,7 +58,9 @@ def occupancy(
             break
     halves = [_log_ratio(one) for one in visits]
     gap = abs(halves[0][0] - halves[1][0])
-    if error > BLUNT or not gap < SIGNIFICANT * np.hypot(halves[0][1], halves[1][1]):
+    # standard errors that ratios of two halves may differ by
+    # nats of error beyond which changes are so rare that they do not tell their own error
+    if error > 0.2 or not gap < 3.0 * np.hypot(halves[0][1], halves[1][1]):
         return None
     n_sweeps = (FORGET + sum(ROUNDS[: ROUNDS.index(n_sweeps) + 1])) * sum(map(len, z))
     return Occupancy(both + np.log(k), max(error, gap / 2), gap, np.concatenate(points, axis=1), n_sweeps)

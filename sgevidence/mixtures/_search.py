@@ -41,13 +41,8 @@ LEAST_ROUNDS, STILL = 4, 0.5
 #: Searches of either half at most, and searches of all that must have met the best score, where rows are
 #: tied more: there one search in three may meet it.
 MOST_SEARCHES, ENOUGH, ENOUGH_TIED = 3, 2, 3
-#: Score where it is all but impossible that all components are in use, nats: it loses to all others.
-LOST = -1e12
 #: Clusters beyond K whose random mergers are the starts.
 EXTRA = 3
-#: Share of the rows that have one value of a column, from which rows are tied, and rows.  Normal columns
-#: rounded to steps of 0.4 standard deviations have 0.16 of their rows at one value.
-TIED_SHARE, LEAST_TIED = 0.15, 5
 
 
 def starts(X: np.ndarray, K: int, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -98,7 +93,9 @@ def least_alike(z: np.ndarray, K: int, size: int) -> np.ndarray:
 
 def is_tied(X: np.ndarray) -> bool:
     """Whether many rows share one value of a column that has others, too."""
-    least = max(TIED_SHARE * len(X), LEAST_TIED)
+    # share of the rows that have one value of a column, from which rows are tied, and rows.  Normal columns
+    # rounded to steps of 0.4 standard deviations have 0.16 of their rows at one value.
+    least = max(0.15 * len(X), 5)
     counts = (np.unique(x, return_counts=True)[1] for x in X.T)
     return any(len(count) > 1 and count.max() >= least for count in counts)
 
@@ -232,5 +229,7 @@ def _swept(
             weak = np.flatnonzero(T[..., -1].min(axis=0) < SURE)
             if len(weak):
                 one[weak] += log_likelihood_in_use(c[:, weak], problem.F)[1]
-            score += np.maximum(one, LOST)
+            # score where it is all but impossible that all components are in use, nats: it loses to all
+            # others
+            score += np.maximum(one, -1e12)
     return z, score / (n_sweeps - n_sweeps // 2)

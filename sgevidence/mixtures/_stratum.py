@@ -40,8 +40,6 @@ BETWEEN = 3
 MOST_SWEPT = 4e9
 #: Share of what slow chains moved the answer by since the stage before, which they may still move it by.
 MOVED = 0.5
-#: Share of all strata below which few effective chains will do: the error bar says how few.
-LITTLE = 0.1
 #: Standard errors of a difference beyond which one half has missed something.
 SIGNIFICANT = 3.0
 
@@ -208,7 +206,8 @@ def is_well(stage: Stage, is_first: bool, share: float = 1.0) -> bool:
     well, sharp = (FRESH, FRESH_SHARP) if is_first else (WELL, SHARP)
     if share * stage.estimate.std > sharp:
         return False
-    return share < LITTLE or (stage.effective >= well and not stage.is_thin)
+    # share of all strata below which few effective chains will do: the error bar says how few
+    return share < 0.1 or (stage.effective >= well and not stage.is_thin)
 
 
 def _enough(stages: Sequence[Stage], share: float, first: int) -> int:

@@ -26,10 +26,6 @@ from ._user_function import Failures, UserFunction, check_shape, read_only
 CHECKED_DRAWS, CHECKED_ROWS = 128, 100
 #: Draws from the prior at which the functions are asked again, alone and for their gradient.
 TRIED = 5
-#: Relative difference of log likelihoods that is no rounding, of single precision either.
-MAX_DIFFERENCE = 1e-3
-#: Relative difference of gradients that central differences do not explain.
-MAX_GRADIENT_DIFFERENCE = 0.02
 
 
 def check_independence(function: UserFunction, theta: np.ndarray, rows: Any) -> None:
@@ -38,7 +34,8 @@ def check_independence(function: UserFunction, theta: np.ndarray, rows: Any) -> 
     with np.errstate(all="ignore"):
         together = _values(function, some, rows)
         alone = np.concatenate([_values(function, t[None], rows) for t in some])
-        wrong = np.abs(together - alone) > MAX_DIFFERENCE * (1 + np.abs(alone))
+        # relative difference of log likelihoods that is no rounding, of single precision either
+        wrong = np.abs(together - alone) > 1e-3 * (1 + np.abs(alone))
     if np.any(wrong):
         m, r = np.argwhere(wrong)[0]
         raise ValueError(
@@ -74,7 +71,8 @@ def check_gradient(function: UserFunction, theta: np.ndarray, rows: Any, gradien
             return
         expected = value_and_grad(numerical(lambda t: np.asarray(total(t))), some)[1]
     size = np.abs(expected).max(axis=1, keepdims=True) + 1e-6
-    wrong = np.abs(found - expected) > MAX_GRADIENT_DIFFERENCE * size
+    # relative difference of gradients that central differences do not explain
+    wrong = np.abs(found - expected) > 0.02 * size
     if wrong.any(axis=1).sum() > len(some) / 2:  # at an edge or a jump, differences are none
         m = int(np.argmax(wrong.any(axis=1)))
         raise ValueError(

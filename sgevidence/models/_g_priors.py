@@ -38,12 +38,8 @@ from scipy.special import logsumexp
 
 #: Step of the trapezoid rule in units of √(1/(k + 2)), and its largest step in u.
 STEP, LARGEST_STEP = 0.6, 0.4
-#: Share of the squares of y below which all of y is explained.
-SMALLEST = 1e-60
 #: Nats below the maximum at which the integrand is nothing.
 NOTHING = 40.0
-#: Step of the grid of u on which the ends are looked for, between these values.
-COARSE, LOWEST, HIGHEST = 0.5, -50.0, 200.0
 #: Subsets whose integrands are computed at a time.
 BLOCK = 2000
 ROOT_2 = math.sqrt(2)
@@ -86,7 +82,7 @@ class GPrior(NamedTuple):
 
     def log_terms(self, rest: np.ndarray, k: int, nu: float) -> tuple[np.ndarray, np.ndarray]:
         """Nodes u (m,) that cover the integrands, and log terms (B, m) whose exponentials sum to them."""
-        rest = np.maximum(rest, SMALLEST)[:, None]
+        rest = np.maximum(rest, 1e-60)[:, None]  # share of the squares of y below which all of y is explained
 
         def given_g(u: np.ndarray, rest: np.ndarray) -> np.ndarray:
             g = np.exp(u)
@@ -95,7 +91,8 @@ class GPrior(NamedTuple):
         if self.kind == "fixed":
             u = np.log([self.scale])
             return u, given_g(u, rest)
-        u = np.arange(LOWEST, HIGHEST, COARSE)
+        # step of the grid of u on which the ends are looked for, between these values
+        u = np.arange(-50.0, 200.0, 0.5)
         ends = given_g(u, rest[[np.argmin(rest), np.argmax(rest)]]) + self.log_density(u)
         high = np.flatnonzero((ends > ends.max(axis=1, keepdims=True) - NOTHING).any(axis=0))
         step = min(STEP / np.sqrt(k + 2), LARGEST_STEP)

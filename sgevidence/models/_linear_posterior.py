@@ -45,8 +45,6 @@ ENOUGH = 20
 CELLS = 4096
 #: Rounding that double precision may have, nats: of the log evidence for each row and nat; of the curve.
 ROUNDING, ROUNDING_OF_CURVE = 1e-12, 1e-2
-#: Units of rounding by which an eigenvalue in d dimensions is off, for each dimension.
-ROUNDINGS_PER_DIMENSION = 4
 
 
 class Spectrum(NamedTuple):
@@ -77,7 +75,8 @@ class Spectrum(NamedTuple):
         """Bound of the error of :meth:`log_likelihood`, nats, (m,)."""
         v, d = np.exp(s), len(self.lam)
         inverse = 1 / (self.lam[:, None] + v)
-        size, c = float(np.max(self.lam, initial=0.0)), ROUNDINGS_PER_DIMENSION * max(d, 1)
+        # units of rounding by which an eigenvalue in d dimensions is off, for each dimension
+        size, c = float(np.max(self.lam, initial=0.0)), 4 * max(d, 1)
         x2 = self.gamma**2 @ inverse**2
         of_rest = c * self.q + 2 * np.sqrt(x2) * np.linalg.norm(self.gamma) + c * size * x2
         return 0.5 * np.finfo(float).eps * (c * size * inverse.sum(axis=0) + of_rest / v)

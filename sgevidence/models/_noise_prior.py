@@ -13,9 +13,6 @@ from typing import NamedTuple
 import autograd.numpy as anp
 import numpy as np
 
-#: Smallest σ in units of the scale of a half-t.
-SMALLEST = 1e-30
-
 
 class InverseGamma(NamedTuple):
     """σ² ~ InvGamma(a, b)."""
@@ -65,7 +62,7 @@ class HalfT(NamedTuple):
     @property
     def least(self) -> float:
         """No s is smaller."""
-        return float(2 * np.log(self.scale * SMALLEST))
+        return float(2 * np.log(self.scale * 1e-30))  # smallest σ in units of the scale of a half-t
 
 
 def inverse_gamma_log_density(s, a, b):

@@ -107,10 +107,6 @@ def _unit_lower_vjp(ans, r):
 defvjp(unit_lower, _unit_lower_vjp)
 
 
-#: Columns from which a call of BLAS for each matrix takes less time than a loop over the particles of all.
-FROM_BLAS = 10
-
-
 @primitive
 def natural_of_factors(theta, K, center):
     """A (K, M, p (p + 1)/2 + p + 1) of θ (M, d)."""
@@ -199,7 +195,8 @@ def _row_times(v, C):
 
 def _products(A, B):
     """A B of matrices (K, p, p, M)."""
-    if A.shape[1] < FROM_BLAS:
+    # columns from which a call of BLAS for each matrix takes less time than a loop over the particles of all
+    if A.shape[1] < 10:
         return np.einsum("kijm,kjlm->kilm", A, B)
     A, B = (np.ascontiguousarray(np.moveaxis(each, -1, 1)) for each in (A, B))  # as BLAS takes them
     return np.moveaxis(A @ B, 1, -1)

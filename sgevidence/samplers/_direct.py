@@ -21,8 +21,6 @@ from ._records import ChunkRecord, diagnostics, evidence_path
 
 #: Effective draws below which the error bar, which is made of the same draws, says little.
 ENOUGH = 50.0
-#: Effective number of independent draws behind the posterior below which modes may have been lost.
-FEW_LINEAGES = 4.0
 #: Most posterior draws of a result; of more a systematic sample is kept.
 MAX_DRAWS = 5000
 
@@ -73,7 +71,8 @@ def doubts_of_few(weights: Weights, advice: str, share: float = 0.0) -> list[str
 
 def doubts_of_lineages(n_lineages: float, more: str) -> list[str]:
     """If the posterior descends from a few independent draws, whose number is no measure of their share."""
-    if n_lineages >= FEW_LINEAGES:
+    # effective number of independent draws behind the posterior below which modes may have been lost
+    if n_lineages >= 4.0:
         return []
     return [
         f"the draws of the posterior descend from {n_lineages:.1f} draws of the prior or of a contour, so a "

@@ -21,12 +21,8 @@ from ._base import SILENT, Progress
 
 #: Prior draws of which a start is the best, at least; likelihood values (draws × rows) and draws, at most.
 BEST_OF, VALUES, MOST_DRAWS = 100, 5e6, 100_000
-#: Rows on which modes are sought; only the best are then sought on all.
-SEARCH_ROWS = 1000
 #: Share of the evidence in other modes that is not said.
 NEGLIGIBLE_SHARE = 0.01
-#: Squared distance of two ends of searches of one mode, in its widths, per parameter.
-SAME_MODE = 1.0
 #: Starts of a second look; importance draws of a mode, and the share of them that must count.
 N_STARTS, N_DRAWS, RELIABLE = 24, 2000, 0.05
 #: Part of a mode's mass that is outside its region; nats, and standard errors beside them, by which draws
@@ -54,7 +50,8 @@ def ends_of_climbs(
     model: Model, rows: Rows, n_starts: int, rng: np.random.Generator, progress: Progress = SILENT
 ) -> tuple[Found, np.ndarray]:
     """Ends of climbs on a sample of the rows, and their log joint densities there."""
-    search = Target(model, sampled(model, rows, None, SEARCH_ROWS, rng))
+    # rows on which modes are sought; only the best are then sought on all
+    search = Target(model, sampled(model, rows, None, 1000, rng))
     found = []
     for i, start in enumerate(starts(model, search, n_starts, rng)):
         progress(f"search {i} of {n_starts}")
@@ -88,7 +85,8 @@ def each_mode(
             top, of_top, _ = modes[0]
             reference = top[model.slots], np.diag(np.linalg.inv(of_top))[model.slots]
             end = model.canonicalize(end[None], reference)[0]
-        if all((end - a) @ of_a @ (end - a) > SAME_MODE * len(end) for a, of_a, _ in modes):
+        # squared distance of two ends of searches of one mode, in its widths, per parameter
+        if all((end - a) @ of_a @ (end - a) > 1.0 * len(end) for a, of_a, _ in modes):
             modes.append((end, P, values[i] - 0.5 * np.linalg.slogdet(P)[1]))
     return modes
 

@@ -39,12 +39,8 @@ from ._records import ChunkRecord
 from ._schedule import chunk_edges
 from ._sequential_state import SequentialState
 
-#: Rows whose evidence ``initial`` gives, as published.
-INITIAL_ROWS = 100
 #: Growth of the chunks as published, n/4; with more than four parameters the default is 1/d.
 GROWTH = 0.25
-#: A chunk whose mean rests on fewer particles is too low by more than 1/(2·5), 0.1 nats.
-MIN_CHUNK_ESS = 5.0
 
 
 class SequentialSGMCMC(Parts, OnlineSampler):
@@ -183,7 +179,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         self._validate_params()
         streams, records = Streams.one(rng), []
         growth = min(GROWTH, 1 / model.n_params) if self.growth is None else self.growth
-        start = 0 if self.initial is None else INITIAL_ROWS
+        start = 0 if self.initial is None else 100  # rows whose evidence ``initial`` gives, as published
         last = state.n + rows.total_weight
         edges = chunk_edges(start, last, self.first_chunk, growth, self.chunk_size) - 1e-9
         for piece in rows.cut(edges - state.n):
@@ -197,7 +193,8 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         return state, records
 
     def _own_doubts(self, state: SequentialState, records: list[ChunkRecord]) -> list[Doubt]:
-        if min((r.ess for r in records), default=np.inf) >= MIN_CHUNK_ESS:
+        # A chunk whose mean rests on fewer particles is too low by more than 1/(2·5), 0.1 nats
+        if min((r.ess for r in records), default=np.inf) >= 5.0:
             return []
         return [
             Doubt(

@@ -36,20 +36,6 @@ from ._direct import doubts_of_lineages
 #: Nats of compression of the prior at which a run ends: twice what a posterior of 200 parameters and 10⁵ rows
 #: asks for.  A target of a thousand prior widths asks for a million.
 DEEPEST = 2000.0
-#: p-value of the insertion ranks below which the draws are called wrong.  Draws that are right but
-#: remember their parents a little give 10⁻³ about once in a hundred runs.
-WRONG_RANKS = 1e-5
-#: Nats by which a place that a walker came by may be above all live points at the end: more is another mode.
-#: Live points of one mode that is sharp in fifty dimensions are 1.3 below.
-MAX_ABOVE_LIVE_NATS = 3.0
-#: Share of the moves that may end where they began.
-STUCK = 0.1
-#: Mean correlation of a draw's log L with that of the point it started from.  Copies that hardly move
-#: pass the test of ranks, since they rank like their parents.
-REMEMBERED = 0.5
-#: Width of the live points along their thinnest direction, in coordinates in which it is to be one.  Steps as
-#: short as that do not come along the others.
-TOO_THIN = 1e-5
 
 
 def insertion_ranks(ell: np.ndarray, new: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -73,29 +59,37 @@ def doubts(
     ``above`` is by how much the highest log L that was met exceeds that of the last live points.
     """
     out = []
-    if above > MAX_ABOVE_LIVE_NATS:
+    # nats by which a place that a walker came by may be above all live points at the end: more is another
+    # mode. Live points of one mode that is sharp in fifty dimensions are 1.3 below.
+    if above > 3.0:
         out.append(
             f"a log likelihood {above:.1f} nats above that of all points of the posterior was met on the way "
             "and lost, so a narrow mode is missing and the log evidence is probably too low: raise n_live"
         )
     out += doubts_of_lineages(n_founders, "n_live")
-    if len(ranks) and (p := kstest(ranks, "uniform").pvalue) < WRONG_RANKS:
+    # p-value of the insertion ranks below which the draws are called wrong.  Draws that are right but
+    # remember their parents a little give 10⁻³ about once in a hundred runs.
+    if len(ranks) and (p := kstest(ranks, "uniform").pvalue) < 1e-5:
         out.append(
             f"the constrained draws are not draws from the prior (insertion ranks, p = {p:.0e}): "
             "raise n_steps or n_live"
         )
-    if (memory := float(np.mean(moves.memory))) > REMEMBERED:
+    # mean correlation of a draw's log L with that of the point it started from.  Copies that hardly move pass
+    # the test of ranks, since they rank like their parents.
+    if (memory := float(np.mean(moves.memory))) > 0.5:
         out.append(
             f"the constrained draws remember the likelihood they started from (correlation {memory:.2f}), "
             "and the log evidence is more uncertain than it says: raise n_steps"
         )
-    if moves.thinnest < TOO_THIN:
+    # width of the live points along their thinnest direction, in coordinates in which it is to be one.  Steps
+    # as short as that do not come along the others.
+    if moves.thinnest < 1e-5:
         out.append(
             "the parameters are so correlated that the constrained moves hardly come along their ridge "
             f"(widths of 1 and {moves.thinnest:.0e}), and the log evidence is probably too low: centre and "
             "scale the columns, or leave out those that are constant"
         )
-    if moves.n_stuck > STUCK * moves.n_moved:
+    if moves.n_stuck > 0.1 * moves.n_moved:  # share of the moves that may end where they began
         out.append(
             f"{moves.n_stuck} of {moves.n_moved} moves ended where they began, and the log evidence is "
             "probably too low: lower learning_rate, or leave it at None"

@@ -22,9 +22,6 @@ from ..transitions import HMC, Anneal, Crossing, Escort, FromProposal, ModeSearc
 #: Growth of the rows since a mixture's proposal was asked, from which it is asked first: it finds groups of
 #: which no particle knows.
 GROWTH = 1.25
-#: Parameters of a model with effects up to which rows left behind are a quadratic: it takes as many gradients
-#: of all rows, and levels that are integrated one by one need none.
-MAX_ANCHORED = 100
 
 
 def crossing_of(
@@ -32,7 +29,9 @@ def crossing_of(
 ) -> Crossing:
     """The ways across a chunk that a model has."""
     way = None if asked is None else from_all_rows(model, asked, anneal.n_particles)
-    if isinstance(model, EffectsModel) and model.n_params > MAX_ANCHORED and isinstance(anneal.move, HMC):
+    # parameters of a model with effects up to which rows left behind are a quadratic: it takes as many
+    # gradients of all rows, and levels that are integrated one by one need none
+    if isinstance(model, EffectsModel) and model.n_params > 100 and isinstance(anneal.move, HMC):
         return Crossing(anneal, None, search, way, anchors_early=False)
     return Crossing(anneal, escort, search, way)
 

@@ -26,9 +26,6 @@ TOLERANCE = 1e-2
 CONCAVE_TOLERANCE = 1e-4
 #: Newton steps to a concave mode.
 MAX_CONCAVE_STEPS = 100
-#: Newton steps after which a step is doubled as long as that gains: an exponential that starts e^k too high
-#: comes down in log k steps more.  A general search ends before.
-N_PLAIN_STEPS = 30
 #: Halvings of a step of the line search: of 10¹² expected counts 40 come back to one.
 MAX_HALVINGS, MAX_CONCAVE_HALVINGS = 11, 60
 #: Rows of the first sample, and how many times as large the next is.
@@ -138,7 +135,9 @@ def _climb(
         with np.errstate(all="ignore"):
             ahead = target.derivatives(a + step)  # nearly always the next point
         if ahead[0] > f + 1e-4 * (g @ step):
-            if n_steps >= N_PLAIN_STEPS:
+            # Newton steps after which a step is doubled as long as that gains: an exponential that starts e^k
+            # too high comes down in log k steps more.  A general search ends before.
+            if n_steps >= 30:
                 step = _doubled(target, a, step, ahead[0])
                 ahead = target.derivatives(a + step)
             a, (f, g, P) = a + step, ahead

@@ -107,11 +107,6 @@ def of_history(model: Model, memory: Memory, size: int, rng: np.random.Generator
     return sampled(model, history.rows, memory.anchor, size, rng, history.n, memory.high_leverage)
 
 
-#: Particles whose curvature is averaged: at one point it may be far from typical (in a funnel it
-#: varies exponentially), and eight cost less than a gradient of the cloud while d < M/16.
-N_POINTS = 8
-
-
 def curvature_coordinates(target: Target, theta: np.ndarray, W: np.ndarray) -> Coordinates:
     """Coordinates of unit posterior width, from the mean curvature −∇∇ log p of the cloud.
 
@@ -123,7 +118,9 @@ def curvature_coordinates(target: Target, theta: np.ndarray, W: np.ndarray) -> C
     if slots is not None and len(slots) > 1:
         return Coordinates.from_precision(_mean_curvature_over_slots(target, slots, theta, W))
     try:
-        return Coordinates.from_precision(target.mean_curvature(theta[spread(W, N_POINTS)]))
+        # particles whose curvature is averaged: at one point it may be far from typical (in a funnel it
+        # varies exponentially), and eight cost less than a gradient of the cloud while d < M/16
+        return Coordinates.from_precision(target.mean_curvature(theta[spread(W, 8)]))
     except np.linalg.LinAlgError:
         return Coordinates.from_precision(_second_moment(target.value_and_grad(theta)[1], W))
 

@@ -49,34 +49,17 @@ from ._answer_cloud import without_history
 from ._base import Adaptation, State, Step, Streams
 from ._sharpen import DISAGREE, SHARP_ENOUGH, Effort, Tested, cost, effort, is_annealed, sharpened
 
-#: Part of what was spent since the last test that legs and nested densities may cost, in gradients.
-MAX_LEGS_COST, MAX_NESTED_COST = 0.25, 1.5
-#: Gradients, in particles, that each may cost in any case, and in particles × rows: a second.
-AFFORDABLE_LEGS, AFFORDABLE_NESTED, AFFORDABLE_VALUES = 7.5e4, 4e5, 1e7
-#: Gradients of each particle on all rows from which an answer is an annealed one: a survey of the prior costs
-#: 8, the shortest annealing 30.
-MIN_SPENT = 15.0
-#: Third derivative of log p, in local widths, from which there is anything to find.
-MIN_THIRD = 0.05
 #: Third derivative from which a posterior is one in which particles may lag though
 #: they close the loop.
 NOT_GAUSSIAN = 0.5
 #: λ at which the cloud turns: at 1.1 gaps are a third, and eight schools do not show.
 BEYOND = 1.3
-#: Particles of the legs: five hundred know gaps to 0.06 nats, and two hundred are too few.
-MIN_PARTICLES, MAX_PARTICLES = 200, 500
-#: Gradients that the legs cost a particle: five rungs of 30.
-LEGS_COST = 150
 #: Rungs of a leg, and of the way back: more mean that the cloud goes nowhere.
 MAX_LEG_RUNGS, MAX_RUNGS = 12, 200
-#: Gap of the legs, nats and standard errors, from which the cloud lags behind.
-MIN_GAP_NATS, MIN_GAP_STD = 0.05, 3.0
 #: Error of an answer over the gap of its legs: 2 to 6.5 for hierarchies and funnels of 10 parameters.
 ERROR_PER_GAP = 4.0
 #: Error of an answer whose legs go nowhere, or farther apart than that, nats: it is warned of.
 MAX_LAG_NATS = 5.0
-#: Share of draws of the prior that must be possible for the way back to end at the prior.
-MIN_POSSIBLE = 0.1
 
 
 class Leg(NamedTuple):
@@ -104,7 +87,8 @@ class Hysteresis(NamedTuple):
     @property
     def lags(self) -> bool:
         """Whether the cloud does not follow."""
-        return abs(self.hysteresis) > max(MIN_GAP_NATS, MIN_GAP_STD * self.std)
+        # gap of the legs, nats and standard errors, from which the cloud lags behind
+        return abs(self.hysteresis) > max(0.05, 3.0 * self.std)
 
 
 def from_prior(path: Path) -> Path:
@@ -119,8 +103,10 @@ def hysteresis(
 
     Where these are too few no leg is begun, and nothing is known.
     """
-    M = int(min(cloud.M, MAX_PARTICLES, most / LEGS_COST))
-    if M < min(MIN_PARTICLES, cloud.M):
+    # gradients that the legs cost a particle: five rungs of 30
+    # particles of the legs: five hundred know gaps to 0.06 nats, and two hundred are too few
+    M = int(min(cloud.M, 500, most / 150))
+    if M < min(200, cloud.M):
         return Hysteresis(np.nan, np.nan, Leg(cloud, adaptation, 0.0, True, 0.0, 0.0), 0.0, 0.0)
     anneal = anneal._replace(schedule=None, watch=None, n_particles=lambda n: M, max_steps=MAX_LEG_RUNGS)
     cloud = cloud._replace(genealogy=Genealogy.planted(cloud.M), shared_var=0.0)
@@ -167,7 +153,8 @@ def way_back(anneal: Anneal, legs: Hysteresis, path: Path, rng: Streams) -> Leg 
     cloud = legs.returned.cloud
     prior = path.increment(path.model.sample_prior(rng.noise, cloud.M))
     possible = float(np.mean(np.isfinite(prior)))
-    if possible < MIN_POSSIBLE or np.isinf(legs.hysteresis):
+    # share of draws of the prior that must be possible for the way back to end at the prior
+    if possible < 0.1 or np.isinf(legs.hysteresis):
         return None
     anneal = anneal._replace(schedule=None, watch=None, n_particles=lambda n: cloud.M, max_steps=MAX_RUNGS)
     cloud = cloud._replace(genealogy=Genealogy.planted(cloud.M))
@@ -200,7 +187,9 @@ def is_due(state: State, path: Path, anneal: Anneal) -> bool:
     adaptation = state.adaptation
     if not may_lag(path.model) or anneal.resampling is None or not path.memory.complete:
         return False
-    if adaptation.checks.spent < MIN_SPENT * state.cloud.M * path.n_at_hand:
+    # gradients of each particle on all rows from which an answer is an annealed one: a survey of the prior
+    # costs 8, the shortest annealing 30
+    if adaptation.checks.spent < 15.0 * state.cloud.M * path.n_at_hand:
         return False
     return path.n >= 2.0 * adaptation.checks.confirmed
 
@@ -214,9 +203,11 @@ def confirmed(step: Step, path: Path, rng: Streams, anneal: Anneal, allowed: Eff
     """The step with an answer that was tested, and the words of all that was tried."""
     state, whole = step.state, from_prior(path)
     n_rows = max(path.n_at_hand, 1)
-    spent, free = state.adaptation.checks.spent / n_rows, AFFORDABLE_VALUES / n_rows
-    for_legs = max(MAX_LEGS_COST * spent, min(AFFORDABLE_LEGS, free / 4))
-    for_nested = max(MAX_NESTED_COST * spent, min(AFFORDABLE_NESTED, free))
+    # gradients, in particles, that each may cost in any case, and in particles × rows: a second
+    spent, free = state.adaptation.checks.spent / n_rows, 1e7 / n_rows
+    # part of what was spent since the last test that legs and nested densities may cost, in gradients
+    for_legs = max(0.25 * spent, min(7.5e4, free / 4))
+    for_nested = max(1.5 * spent, min(4e5, free))
     state = state._replace(adaptation=state.adaptation.checked(confirmed=path.n))
     legs = hysteresis(anneal, state.cloud, state.adaptation, whole, rng, for_legs)
     info = Tested(0, np.nan, legs.n_likelihoods, legs.n_gradients, legs.hysteresis)
@@ -232,7 +223,8 @@ def confirmed(step: Step, path: Path, rng: Streams, anneal: Anneal, allowed: Eff
             step, is_sharp = step._replace(info=info.plus(step.info)), step.crossed
         if is_sharp:
             return step
-    step, third = _by_density(step, path, rng, for_nested, MIN_THIRD)
+    # third derivative of log p, in local widths, from which there is anything to find
+    step, third = _by_density(step, path, rng, for_nested, 0.05)
     if not step.crossed and (legs.lags or third > NOT_GAUSSIAN):
         back = way_back(anneal, legs, whole, rng)
         cloud = bracketed(step.state.cloud, legs, back, rng.resampling)

@@ -46,18 +46,10 @@ ENGINE_ROWS, N_CLIMBED = 2000, 8
 #: Rows of the sample by which modes are sought, and the most modes that are carried to all rows: on so few
 #: the best of all rows may be far below another.
 FOLDED_SEARCH_ROWS, MAX_MODES = 20_000, 8
-#: k, least probable rows of the sample that tell the tail.
-TAIL_ROWS = 20
-#: Least scale of a tail, nats: rows that have few different values may show none.
-MIN_SCALE = 1.0
 #: Chance of a false alarm: e to its negative.
 FALSE_ALARM_NATS = 12.0
 #: Rows that may be unlike the sample; more are a kind of rows that a larger sample should tell of.
 MAX_UNLIKE_ROWS = 500
-#: Times that rows are fetched: others may be far from all modes that were found with the first.
-MAX_ROUNDS = 3
-#: Rows of the sample by which modes are sought.
-UNLIKE_SEARCH_ROWS = 2000
 
 
 def covering_modes(
@@ -74,7 +66,8 @@ def covering_modes(
     may be theirs.
     """
     places, far = np.zeros(0, dtype=int), rows.sample[:0]
-    for _ in range(MAX_ROUNDS):
+    # times that rows are fetched: others may be far from all modes that were found with the first
+    for _ in range(3):
         if not modes:
             return modes
         found, unlike = unlike_sample(model, modes[0], rows, MAX_UNLIKE_ROWS)
@@ -108,7 +101,7 @@ def _modes_with(
     def with_far(sample: Rows) -> Rows:
         return sample.scaled(weight / sample.total_weight).join(far)
 
-    few = with_far(some(others, UNLIKE_SEARCH_ROWS, rng.rows))
+    few = with_far(some(others, 2000, rng.rows))  # rows of the sample by which modes are sought
     wide = wider(search, search_rows=len(few), compare_rows=len(few), max_modes=search.max_climbs)
     starts = [mode.a for mode in find_modes(wide, model, few, rng.rows)]
     regrouped = np.concatenate([_regrouped(model, a, few, len(far)) for a in modes])
@@ -144,8 +137,9 @@ def unlike_sample(model: Model, a: np.ndarray, rows: FoldedRows, most: int) -> t
 def _least_expected(model: Model, a: np.ndarray, rows: FoldedRows) -> float:
     """The bound above, nats."""
     ell = np.sort(model.log_likelihood(a[None], rows.sample)[0])
-    k = min(TAIL_ROWS, len(ell) - 1)
-    scale = max(float(np.mean(ell[k] - ell[:k])) if k else 0.0, MIN_SCALE)
+    k = min(20, len(ell) - 1)  # k, least probable rows of the sample that tell the tail
+    # least scale of a tail, nats: rows that have few different values may show none
+    scale = max(float(np.mean(ell[k] - ell[:k])) if k else 0.0, 1.0)
     return float(ell[k] - scale * (np.log(max(k, 1) * len(rows) / len(ell)) + FALSE_ALARM_NATS))
 
 

@@ -22,8 +22,6 @@ from ._base import Adaptation, Moved, Streams
 
 #: Nats, over the particles, that the log target of a move may err by for its rows being a sample.
 MAX_NOISE = 0.05
-#: Particles at which this is seen to.
-CHECKED = 16
 
 
 class HMC(BaseEstimator):
@@ -203,7 +201,8 @@ def is_quiet(few: Tempered, many: Tempered, theta: np.ndarray) -> bool:
     A sample knows nothing of a few rows in which it has no part, and which may be all that is known of a
     parameter: these show at a few particles.
     """
-    some = theta[np.unique(np.linspace(0, len(theta) - 1, CHECKED).astype(int))]
+    # particles at which this is seen to
+    some = theta[np.unique(np.linspace(0, len(theta) - 1, 16).astype(int))]
     return bool(np.std(few.at(1.0).value(some) - many.at(1.0).value(some)) < 2 * MAX_NOISE)
 
 

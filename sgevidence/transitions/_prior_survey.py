@@ -34,12 +34,6 @@ N_SURVEYED = 100_000
 #: Evaluations of the likelihood that annealing to the first rows costs a particle, a gradient counted as
 #: three (30 to 350, measured on linear models of 2 to 30 parameters), and the share that a survey may cost.
 EVALUATIONS, SHARE = 200.0, 0.25
-#: Likelihood values (draws × rows) that a survey may cost though nothing is annealed: tenths of a second.
-AFFORDABLE = 1e7
-#: Draws that are evaluated in one call at least: seven particles made 14 000 calls of one fit.
-TOGETHER = 1000
-#: Numbers in all draws that are held at a time: 64 MB.
-MAX_NUMBERS = 8_000_000
 
 
 class PriorSurvey(NamedTuple):
@@ -60,7 +54,8 @@ class PriorSurvey(NamedTuple):
         parts, values = [state.theta], [path.increment(state.theta)]
         n_more = self.n_draws(values[0], path) - M
         while n_more > 0:
-            parts.append(path.model.sample_prior(rng.noise, min(max(M, TOGETHER), n_more)))
+            # draws that are evaluated in one call at least: seven particles made 14 000 calls of one fit
+            parts.append(path.model.sample_prior(rng.noise, min(max(M, 1000), n_more)))
             values.append(path.increment(parts[-1]))
             n_more -= len(parts[-1])
         cloud, ell = Cloud.planted(np.concatenate(parts)), np.concatenate(values)
@@ -81,8 +76,11 @@ class PriorSurvey(NamedTuple):
         """N, by what annealing M particles of these ℓ (M,) would cost."""
         M, n_rows = len(ell), max(len(path.chunk), 1)
         annealed = ess(ell) < self.anneal.target_ess * M
-        affordable = max(SHARE * EVALUATIONS * M if annealed else 0.0, AFFORDABLE / n_rows)
-        return int(min(N_SURVEYED, affordable, MAX_NUMBERS / path.model.n_params))
+        # likelihood values (draws × rows) that a survey may cost though nothing is annealed: tenths of a
+        # second
+        affordable = max(SHARE * EVALUATIONS * M if annealed else 0.0, 1e7 / n_rows)
+        # numbers in all draws that are held at a time: 64 MB
+        return int(min(N_SURVEYED, affordable, 8_000_000 / path.model.n_params))
 
 
 class Restart(NamedTuple):

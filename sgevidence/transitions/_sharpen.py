@@ -22,20 +22,10 @@ from ..targets import Likelihood, Path, Target
 from ._answer_cloud import without_history
 from ._base import State, Step, Streams
 
-#: Part of what was spent since it was last done that it may cost, in gradients.
-MAX_COST = 0.5
-#: Standard error of an annealed answer, nats, from which it may cost more, and that part of what was spent.
-BLUNT, MAX_COST_OF_BLUNT = 0.05, 2.0
-#: Gradients that a likelihood costs: a third by its operations, half of that in the large blocks of a survey.
-LIKELIHOOD_COST = 1 / 6
 #: Chains of a half: at most, at least, and at least for each parameter, whose covariance they are to tell.
 MAX_CHAINS, MIN_CHAINS, MIN_CHAINS_PER_PARAMETER = 600, 100, 10
-#: Gradients of a chain with which it is worth a try, and which a chain is given before there are more chains.
-MIN_GRADIENTS, ENOUGH_GRADIENTS = 30.0, 100.0
 #: Standard error of an annealed answer, nats, that is not worth a try: bridges end at 0.006 to 0.015.
 SHARP_ENOUGH = 0.02
-#: Draws of a chain that are kept: so many chains make M particles again.
-DRAWS_PER_CHAIN = 4
 #: Standard errors, of both answers, beyond which they do not agree.
 DISAGREE = 4.0
 
@@ -69,7 +59,9 @@ class Effort(NamedTuple):
 
 def cost(info: Any) -> float:
     """Cost of a transition in gradients, particles × rows."""
-    return float(getattr(info, "n_gradients", 0.0) + LIKELIHOOD_COST * getattr(info, "n_likelihoods", 0.0))
+    # gradients that a likelihood costs: a third by its operations, half of that in the large blocks of a
+    # survey
+    return float(getattr(info, "n_gradients", 0.0) + (1 / 6) * getattr(info, "n_likelihoods", 0.0))
 
 
 def effort(state: State, path: Path) -> Effort | None:
@@ -79,12 +71,17 @@ def effort(state: State, path: Path) -> Effort | None:
         return None
     if not state.log_evidence_std > SHARP_ENOUGH:
         return None
-    part = MAX_COST if state.log_evidence_std < BLUNT else MAX_COST_OF_BLUNT
+    # standard error of an annealed answer, nats, from which it may cost more, and that part of what was spent
+    # part of what was spent since it was last done that it may cost, in gradients
+    part = 0.5 if state.log_evidence_std < 0.05 else 2.0
     affordable = part * state.adaptation.checks.spent / (2 * max(path.n_at_hand, 1))  # in each half
-    for_particles = -(-state.cloud.M // (2 * DRAWS_PER_CHAIN))
+    # draws of a chain that are kept: so many chains make M particles again
+    for_particles = -(-state.cloud.M // (2 * 4))
     least = max(MIN_CHAINS, MIN_CHAINS_PER_PARAMETER * model.n_params, for_particles)
-    n_chains = int(min(max(affordable / ENOUGH_GRADIENTS, least), MAX_CHAINS))
-    if n_chains < least or affordable < MIN_GRADIENTS * n_chains:
+    # gradients of a chain with which it is worth a try, and which a chain is given before there are more
+    # chains
+    n_chains = int(min(max(affordable / 100.0, least), MAX_CHAINS))
+    if n_chains < least or affordable < 30.0 * n_chains:
         return None
     return Effort(n_chains, affordable)
 
