@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
-from sgevidence.models import MixtureModel, SoftmaxModel
+from sgevidence.models import FullMixtureModel, MixtureModel, SoftmaxModel, SphericalMixtureModel
 
 
 def sum_in_double(monkeypatch) -> None:
     """The models that use single precision do not."""
-    for model in (MixtureModel, SoftmaxModel):
+    for model in (MixtureModel, FullMixtureModel, SphericalMixtureModel, SoftmaxModel):
         monkeypatch.setattr(model, "evaluation", replace(model.evaluation, single_precision_total=0.0))

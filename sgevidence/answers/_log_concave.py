@@ -21,18 +21,24 @@ from scipy.linalg import cho_factor, cho_solve
 from ..history import N_DRAWS, Anchor, Influence, Memory, Rows
 from ..kernels import Coordinates
 from ..models import MAX_CONDITION, FarColumns, Model, condition_of_factors, near
-from ..particles import Weights
+from ..particles import Weights, systematic
 from ..targets import Likelihood, Target, concave_mode, estimate, gaussian
 from ._answer import Answer
 from ._bridge import importance
 from ._importance import MAX_PARETO_K, pareto_k
 from ._ladder import Rung, climb
 
+#: Share of the draws of q that are effective from which they need no bridge.
+EFFECTIVE_SHARE = 0.75
 #: Draws of q, 0.02 nats at that share, and chains that a bridge leads to; more or fewer of both in inverse
 #: proportion to rows times parameters, within these factors.
 N_PROPOSED, N_CHAINS, CHEAP, LEAST_TIMES, MOST_TIMES = 1000, 400, 50_000, 0.5, 2.5
 #: Rows up to which all of them are used; rows of the first sample; nats that a sample may add to log Z.
 WHOLE_ROWS, FIRST_SAMPLE, MAX_SAMPLE_NOISE = 2500, 512, 0.005
+#: Values of the likelihood that cost as much as one chain of a bridge, some twenty gradients: with fewer
+#: draws of q that say as much, these are the answer if their Pareto k is no more (at 0.55 errors were 1.5
+#: times the bars, 30 columns, 24 fits).
+VALUES_PER_CHAIN, MAX_K_OF_MANY = 40, 0.5
 #: Steps towards the nearest Gaussian, the part of each that is taken, and pairs of points it is made of.
 N_REFINEMENTS, REFINED, N_PAIRS = 4, 0.5, 4
 #: Rows from which annealing by samples of them is cheaper than chains on all.
@@ -109,13 +115,18 @@ def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> An
             nearest = refined(target, q, rng)
             more = _draws(target, nearest, anchor, n_draws, rng)
             # how many times as many draws must be effective for it: at the mode q has the better tails
-            if more.weights.ess > 2.0 * draws.weights.ess:
+            if more.weights.ess > 2.0 * draws.weights.ess or (more.suffice and more.are_tame):
                 q, draws = nearest, more
     except np.linalg.LinAlgError:
         return None
     if draws.suffice:
         return draws.answer(q, len(rows), size)
-    return bridged(target, q, draws, int(times * N_CHAINS), size, rng)
+    n_chains, needed = int(times * N_CHAINS), draws.needed
+    if draws.are_tame and needed < VALUES_PER_CHAIN * n_chains:
+        draws = draws.beside(_draws(target, q, anchor, needed - n_draws, rng))
+        if draws.are_tame:
+            return draws.resampled(q, len(rows), size, rng)
+    return bridged(target, q, draws, n_chains, size, rng)
 
 
 class Draws(NamedTuple):
@@ -135,11 +146,31 @@ class Draws(NamedTuple):
         return Weights(self.log_w)
 
     @property
+    def are_tame(self) -> bool:
+        """Whether the mean weight of more such draws has a variance."""
+        return pareto_k(self.log_w) < MAX_K_OF_MANY
+
+    @property
     def suffice(self) -> bool:
         """Whether q is the posterior but for little."""
-        # share of the draws of q that are effective from which they need no bridge
-        few = self.weights.ess < 0.75 * len(self.phi)
+        few = self.weights.ess < EFFECTIVE_SHARE * len(self.phi)
         return not few and pareto_k(self.log_w) < MAX_PARETO_K
+
+    @property
+    def needed(self) -> int:
+        """Draws that say as much as so many would that suffice."""
+        return int((len(self.phi) / self.weights.ess - 1) / (1 / EFFECTIVE_SHARE - 1) * len(self.phi))
+
+    def beside(self, more: "Draws") -> "Draws":
+        """Both of them."""
+        phi, log_w = np.concatenate([self.phi, more.phi]), np.concatenate([self.log_w, more.log_w])
+        return Draws(phi, log_w, max(self.noise_var, more.noise_var))
+
+    def resampled(self, q: Gaussian, n_rows: int, size: int, rng: np.random.Generator) -> Answer:
+        """Their mean weight, and as many as are wanted, in proportion to weight."""
+        chosen = systematic(self.weights.W, rng, size)
+        found = self.answer(q, n_rows, 0)
+        return found._replace(theta=q.theta(self.phi[chosen]), log_w=np.zeros(size))
 
     def answer(self, q: Gaussian, n_rows: int, size: int) -> Answer:
         """Their mean weight, and some of them."""

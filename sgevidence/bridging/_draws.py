@@ -16,12 +16,17 @@ MIN_EIGENVALUE = 1e-12
 LogDensity = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M,)
 
 
+def posterior_of(draws: Any) -> Any:
+    """The variables of an InferenceData, a DataTree or a Dataset; None of what is none of them."""
+    return getattr(getattr(draws, "posterior", draws), "data_vars", None)
+
+
 def as_chains(draws: Any) -> tuple[np.ndarray, list[str]]:
     """A copy of the draws, (C, T, d), and the names of the d columns."""
-    draws = getattr(draws, "posterior", draws)  # the group of an InferenceData or a DataTree
+    variables = posterior_of(draws)
     refuse_unreadable(draws=draws)
-    if hasattr(draws, "data_vars"):
-        theta, names = _flattened(draws.data_vars)
+    if variables is not None:
+        theta, names = _flattened(variables)
     else:
         theta = np.array(draws, dtype=float)
         theta = theta[None] if theta.ndim == 2 else theta

@@ -139,7 +139,7 @@ def bridge_evidence(
     doubts = (*chains, *_half_doubts(halves, half_gap / std, error))
     for doubt in doubts:
         warnings.warn(doubt, EvidenceWarning, stacklevel=3)
-    return BridgeEvidence(float(log_Z), error, doubts)
+    return BridgeEvidence(float(log_Z), float(error), doubts)
 
 
 def _chain_doubts(found: list[Mixing], names: list[str], shape: tuple[int, int]) -> list[str]:

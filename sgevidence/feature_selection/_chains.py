@@ -165,7 +165,7 @@ def search(neighbours: Subsets, rng: np.random.Generator, progress: Progress = S
 
 
 def _words(chains: list[Chain], gap: float) -> str:
-    n_met = len(chains[0].met.keys() | chains[1].met.keys())
+    n_met = max(len(chain.met) for chain in chains)  # their union would take longer than their steps
     differ = f", probabilities of the columns differ by {gap:.3f}" if np.isfinite(gap) else ""
     return f"search: step {len(chains[0].states)} of {STEPS * MOST} at most, {n_met} subsets met{differ}"
 
@@ -181,6 +181,7 @@ def refine(chains: list[Chain], neighbours: Subsets) -> None:
     order = np.argsort(-joint, kind="stable")
     share = np.exp(joint[order] - logsumexp(list(met.values())))
     rest = share.sum() - np.cumsum(share) + share  # of this one and all after it
+    neighbours.weigh([guessed[i] for i in order[rest > UNREFINED]])
     for i in order[rest > UNREFINED]:
         value = neighbours.log_joint(guessed[i])
         for chain in chains:

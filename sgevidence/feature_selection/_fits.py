@@ -28,6 +28,9 @@ from ._regressions import LaplaceSubsets, Regressions
 WEIGHED = 10
 #: Probability of the subsets that are not fitted at which no more are, and the most fits.
 UNFITTED, MOST_FITTED = 0.01, 64
+#: Part of the probability of the subsets that are not fitted, below which the fits that are left to the most
+#: are not worth their time.
+HARDLY = 0.1
 #: Probability of subsets whose fits warn that is not said.
 UNSAID = 0.05
 
@@ -64,9 +67,12 @@ def posterior_by_fits(
             break
         unknown = [i for i in left if not np.isfinite(guide[i])]
         best = unknown[0] if unknown else max(left, key=lambda i: weights.probability[i])
+        p_best, p_left = weights.probability[best], weights.probability[left].sum()
+        if not unknown and (MOST_FITTED - len(fits)) * p_best < HARDLY * p_left:
+            break
         progress(
-            f"fits: {len(fits)} of {MOST_FITTED} at most, and {weights.probability[left].sum():.1%} of the "
-            "probability is in subsets that are not fitted"
+            f"fits: {len(fits)} of {MOST_FITTED} at most, and {p_left:.1%} of the probability is in subsets "
+            "that are not fitted"
         )
         fits[best] = regressions.fitted(columns_of(states[best], always, groups))
     return _arranged(regressions, subsets, states, guide, log_prior, fits, weights, searched)

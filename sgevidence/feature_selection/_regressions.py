@@ -17,6 +17,7 @@ from ..history import Rows
 from ..models import FarColumns, GLMModel
 from ..rows import with_known
 from ..targets import laplace_evidence
+from ._newton_of_many import is_cheaper, laplace_of_many
 from ._shared_hessian import AtMode
 from ._subsets import Subsets
 
@@ -48,9 +49,8 @@ class Regressions:
             warnings.simplefilter("ignore", EvidenceWarning)
             self.rows = self.whole._first_rows(with_known(X, **known) if known else X, y, sample_weight)
         self.n_features = self.whole.n_features_in_
-        model = self.whole._make_model(self.rows.X, self.rows.y)
+        model = self._whole_model = self.whole._make_model(self.rows.X, self.rows.y)  #: on all columns
         self._is_plain = isinstance(model, GLMModel) and model.is_log_concave and not model.n_own
-        self._all: Any = None
 
     def laplace(self, columns: list[int], start: np.ndarray | None) -> tuple[np.ndarray | None, float]:
         """Coefficients (K, p) and what follows them, a start for other subsets, and the evidence; or nan."""
@@ -71,13 +71,26 @@ class Regressions:
         mode[:, [*columns, *range(p, mode.shape[1])]] = found[0].reshape(theta.shape)
         return mode, found[1]
 
+    def laplace_of_many(
+        self, columns: list[list[int]], starts: list[np.ndarray | None]
+    ) -> list[tuple[np.ndarray, float]]:
+        """:meth:`laplace` of log-concave regressions, nan of those that the steps of many do not lead to."""
+        model = self._whole_model
+        if not is_cheaper(model, self.rows):
+            return []
+        inside = np.zeros((len(columns), model.n_coefficients), dtype=bool)
+        inside[:, self.n_features :] = True
+        for mask, subset in zip(inside, columns):
+            mask[subset] = True
+        start = [np.zeros(model.n_coefficients) if one is None else one[0] for one in starts]
+        modes, values = laplace_of_many(model, self.rows, inside, np.array(start))
+        return list(zip(modes[:, None], values.tolist()))
+
     def at_mode(self, theta: np.ndarray) -> AtMode:
         """All columns at the mode of some, (1, q) as :meth:`laplace` gives it."""
-        if self._all is None:
-            self._all = self.whole._make_model(self.rows.X, self.rows.y)
         with np.errstate(all="ignore"):
-            _, g, H = self._all.derivatives(theta[0], self.rows)
-            _, g_prior, H_prior = self._all.prior_derivatives(theta[0])
+            _, g, H = self._whole_model.derivatives(theta[0], self.rows)
+            _, g_prior, H_prior = self._whole_model.prior_derivatives(theta[0])
         return AtMode(theta[0], g + g_prior, -(H + H_prior), -np.diag(H_prior))
 
     @property
@@ -140,8 +153,22 @@ class LaplaceSubsets(Subsets):
         return [state for state, (_, value) in self._known.items() if not np.isfinite(value)]
 
     def evidence(self, state: int) -> tuple[float, float]:
+        return self._laplace(state, self._beside(state)), 0.0
+
+    def _beside(self, state: int) -> int:
+        """A subset with one group more or less that is known, or none of the groups."""
         near = (state ^ (1 << g) for g in range(len(self.groups)))
-        return self._laplace(state, next(filter(self._known.__contains__, near), 0)), 0.0
+        return next(filter(self._known.__contains__, near), 0)
+
+    def weigh(self, states: Sequence[int]) -> None:
+        new = [state for state in states if state not in self._known]
+        if self.is_exact or not new:
+            return
+        starts = [self._known.get(self._beside(state), (None, 0.0))[0] for state in new]
+        columns = [sorted(self.columns(state)) for state in new]
+        for state, found in zip(new, self.regressions.laplace_of_many(columns, starts)):
+            if np.isfinite(found[1]):
+                self._known[state] = found
 
     @property
     def is_exact(self) -> bool:  # type: ignore[override]

@@ -40,6 +40,9 @@ class Subsets:
         """:meth:`evidence` of the subsets with one group more or less, (n_groups,) each."""
         raise TypeError(f"{type(self).__name__} does not say what evidences of neighbours are")
 
+    def weigh(self, states: Sequence[int]) -> None:
+        """Ask for the evidences of many subsets, where together they cost less than one by one."""
+
     def log_prior(self, state: int) -> float:
         """Log prior probability of a subset."""
         return float(self.log_size_prior[state.bit_count()])

@@ -174,7 +174,7 @@ class Binomial(Counts):
         return hazard, np.clip(hazard * (hazard + eta), 0.0, 1.0)  # it cancels far below zero
 
     def log_density(self, eta, y, trials=1.0):
-        log_choices = -np.log(trials + 1) - betaln(y + 1, trials - y + 1)
+        log_choices = -np.log(trials + 1) - betaln(y + 1, trials - y + 1) if self.known else 0.0
         if self.link == "logit":  # log (1 − p) = log p − η
             return log_choices + trials * self.log_probability(eta) - (trials - y) * eta
         failures = (trials - y) * self.log_probability(-eta)

@@ -12,6 +12,7 @@ column (n,), if there is one, and own parameters (M, 1) each.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import autograd.numpy as anp
@@ -107,7 +108,7 @@ class GLMModel(Model):
     def n_params(self) -> int:
         return self.n_coefficients + self.n_own
 
-    @property
+    @cached_property
     def scales(self) -> np.ndarray:
         """Prior standard deviations, (d,)."""
         of_eta = prior_scales(self.n_features, self.fit_intercept, self.coef_scale, self.intercept_scale)
@@ -123,12 +124,13 @@ class GLMModel(Model):
         """Draws from the prior; of Student-t noise three in four are fits of a few of the rows."""
         starts = self.sample_prior(rng, n_starts)
         if isinstance(self.family, StudentT):
-            Phi, offset, _ = self._inputs(rows.X)
+            Phi, offset, _ = self.inputs(rows.X)
             few = np.arange(n_starts) % 4 > 0
             starts[few] = fits_of_few(Phi, rows.y - offset, self.scales, self.family, int(few.sum()), rng)
         return starts
 
-    def _inputs(self, X: np.ndarray) -> Inputs:
+    def inputs(self, X: np.ndarray) -> Inputs:
+        """Design matrix, offset and known columns of X."""
         n_known = X.shape[1] - self.n_features
         offset = X[:, self.n_features] if self.has_offset and n_known > self.family.has_known else 0.0
         offset = offset + self.intercept_center
@@ -141,12 +143,12 @@ class GLMModel(Model):
 
     def linear_predictor(self, theta: Any, X: np.ndarray) -> Any:
         """η, (M, n)."""
-        Phi, offset, _ = self._inputs(X)
+        Phi, offset, _ = self.inputs(X)
         return anp.dot(theta[:, : self.n_coefficients], Phi.T) + offset
 
     def _distribution(self, theta: Any, X: np.ndarray) -> tuple[Any, ...]:
         """η and what the family asks for beside y."""
-        return self.linear_predictor(theta, X), *self._inputs(X).known, *self.own_parameters(theta)
+        return self.linear_predictor(theta, X), *self.inputs(X).known, *self.own_parameters(theta)
 
     def log_likelihood(self, theta: Any, rows: Any) -> Any:
         eta, *more = self._distribution(theta, rows.X)
@@ -155,7 +157,7 @@ class GLMModel(Model):
     def _block_log_likelihood(
         self, theta: Any, rows: Any, tape: list | None, single_below: float = 0.0
     ) -> Any:
-        return _fused(theta, self, self._inputs(rows.X), rows.y, rows.weight, tape)
+        return _fused(theta, self, self.inputs(rows.X), rows.y, rows.weight, tape)
 
     def derivatives(self, theta: np.ndarray, rows: Any) -> tuple[float, np.ndarray, np.ndarray]:
         """Value, gradient and Hessian at one point from one pass: Σ w log p, Φᵀ(w s) and −Φᵀ diag(w h) Φ.
@@ -163,13 +165,15 @@ class GLMModel(Model):
         The Hessian's rows of the family's own parameters are central differences of closed-form gradients.
         """
         q, K = self.n_coefficients, self.n_own
-        displaced = theta + STEP * np.vstack([np.zeros(q + K), *(s * np.eye(q + K)[q:] for s in (1, -1))])
+        steps = STEP * np.eye(q + K)[q:]
+        displaced = theta + np.vstack([np.zeros(q + K), steps, -steps])
 
         def of_block(block: Any) -> tuple[float, np.ndarray, np.ndarray]:
-            inputs, w, y = self._inputs(block.X), block.weight, block.y
+            inputs, w, y = self.inputs(block.X), block.weight, block.y
             eta = inputs.Phi @ theta[:q] + inputs.offset
             more = [*inputs.known, *(value[0] for value in self.own_parameters(displaced[:1]))]
-            value, grad = _sum_and_grad(displaced, self, inputs, y, w, np.tile(eta, (2 * K + 1, 1)))
+            value = self.family.log_density(eta[None], y, *more) @ w
+            grad = _gradient(displaced, self, inputs, y, w, np.tile(eta, (2 * K + 1, 1)))
             of_own = (grad[1 : K + 1] - grad[K + 1 :]) / (2 * STEP)  # (K, d)
             H = np.zeros((q + K, q + K))
             H[:q, :q] = -(inputs.Phi.T * (w * self.family.curvature(eta, y, *more))) @ inputs.Phi
@@ -238,7 +242,7 @@ class GLMModel(Model):
         return np.where(np.isfinite(score), score, -np.inf)
 
     def sample_rows(self, theta: np.ndarray, X: Any, rng: np.random.Generator) -> np.ndarray:
-        theta, (Phi, offset, known) = np.atleast_2d(theta), self._inputs(X)
+        theta, (Phi, offset, known) = np.atleast_2d(theta), self.inputs(X)
         eta = np.sum(theta[:, : self.n_coefficients] * Phi, axis=1) + offset
         return self.family.simulate(eta, rng, *known, *(own[:, 0] for own in self.own_parameters(theta)))
 
@@ -249,19 +253,21 @@ class GLMModel(Model):
         return named | self.family.named(self.own_parameters(theta))
 
 
-def _sum_and_grad(
+def _gradient(
     theta: np.ndarray, model: GLMModel, inputs: Inputs, y: np.ndarray, weight: np.ndarray, eta: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Σ_r w_r log p(y_r | η_r), (M,), and its gradient (M, d): its score times Φ, and by own parameters."""
+) -> np.ndarray:
+    """Gradient of Σ_r w_r log p(y_r | η_r), (M, d): its score times Φ, and by own parameters."""
 
     def of_own(t: Any) -> Any:
         more = (*inputs.known, *model.own_parameters(t))
         return anp.dot(model.family.log_density(eta, y, *more), weight)
 
-    value, grad = value_and_grad(of_own, theta)
+    grad = value_and_grad(of_own, theta)[1] if model.n_own else np.empty(theta.shape)
     score = model.family.score(eta, y, *inputs.known, *model.own_parameters(theta))
-    grad[:, : model.n_coefficients] = score @ (weight[:, None] * inputs.Phi)
-    return value, grad
+    few = len(theta) < model.n_coefficients
+    product = (score * weight) @ inputs.Phi if few else score @ (weight[:, None] * inputs.Phi)
+    grad[:, : model.n_coefficients] = product
+    return grad
 
 
 @primitive
@@ -274,7 +280,7 @@ def _fused(theta: Any, model: GLMModel, inputs: Inputs, y: Any, weight: Any, tap
 
 
 def _fused_vjp(ans: Any, theta: Any, model: GLMModel, inputs: Inputs, y: Any, weight: Any, tape: Any) -> Any:
-    gradient = _sum_and_grad(theta, model, inputs, y, weight, tape.pop())[1]
+    gradient = _gradient(theta, model, inputs, y, weight, tape.pop())
     return lambda g: g[:, None] * gradient
 
 

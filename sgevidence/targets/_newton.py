@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dposv
 
 from ..history import Anchor, Rows
 from ..models import Model
@@ -98,12 +98,10 @@ def laplace_evidence(model: Model, rows: Rows, start: np.ndarray) -> tuple[np.nd
     if found is None:
         return None
     f, g, P = found
-    try:
-        factor = cho_factor(P, lower=True)
-    except (np.linalg.LinAlgError, ValueError):
+    factor, step, is_indefinite = dposv(P, g, lower=True)
+    if is_indefinite:
         return None
-    step = cho_solve(factor, g)
-    half_log_det = np.sum(np.log(np.diag(factor[0])))
+    half_log_det = np.sum(np.log(np.diag(factor)))
     return a + step, float(f + 0.5 * (g @ step) + 0.5 * len(a) * np.log(2 * np.pi) - half_log_det)
 
 
@@ -169,7 +167,10 @@ def _uphill(P: np.ndarray, g: np.ndarray, floor: float = 1e-3) -> np.ndarray:
 
 def _concave(P: np.ndarray, g: np.ndarray) -> np.ndarray:
     """P⁻¹ g; LinAlgError if P is not positive definite."""
-    return cho_solve(cho_factor(P, lower=True), g)
+    _, step, is_indefinite = dposv(P, g, lower=True)  # a tenth of the time that scipy.linalg takes for few
+    if is_indefinite:
+        raise np.linalg.LinAlgError("not positive definite")
+    return step
 
 
 def _concave_or_uphill(P: np.ndarray, g: np.ndarray) -> np.ndarray:

@@ -6,8 +6,7 @@ from mutants import broken
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from sgevidence.answers import _bridge
-from sgevidence.answers._bridge import bridge, importance
+from sgevidence.answers import _bridge, bridge, importance
 
 MASS = 7.0
 

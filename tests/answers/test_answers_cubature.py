@@ -7,9 +7,8 @@ from scipy import stats
 from scipy.special import logsumexp
 
 from sgevidence import BayesianModel
+from sgevidence.answers import Answer, Declined, proposal
 from sgevidence.answers import _cubature as cubature
-from sgevidence.answers import proposal
-from sgevidence.answers._answer import Answer, Declined
 from sgevidence.answers._boxes import Boxes
 from sgevidence.answers._cubature import cubature_answer
 from sgevidence.history import Rows
@@ -151,7 +150,6 @@ def test_boxes_decline_what_they_cannot_hold(d, log_likelihood):
 @pytest.mark.parametrize(
     "function, right, wrong, case",
     [
-        ("_surprised", "survey.log_f[i] > best + MAX_SURPRISE", "False", "two spikes"),
         ("climbed", "starts[np.argsort(...)][:MAX_CLIMBS]", "starts[np.argsort(...)][:0]", "two spikes"),
         ("_principal_axes", "np.linalg.eigh(covariance)[1]", "2.0 * np.linalg.eigh(covariance)[1]", "ridge"),
         ("_draws", "np.maximum(value, 0.0)[:, None]", "1.0", "moments"),

@@ -143,7 +143,7 @@ def test_fits_of_a_few_rows_find_groups_more_often_than_the_prior():
         y = np.where(np.arange(44) < 28, X @ w, X @ other) + 0.03 * rng.standard_normal(44)
         model, rows = GLMModel(4, StudentT()), Rows.of(X, y)
         target = Target(model, Likelihood(rows))
-        few = fits_of_few(model._inputs(X).Phi, y, model.scales, model.family, 24, rng)
+        few = fits_of_few(model.inputs(X).Phi, y, model.scales, model.family, 24, rng)
         for k, starts in enumerate((few, model.sample_prior(rng, 24))):
             ends = [folded_mode(target, start) for start in starts]
             found[k] += sum(end is not None and np.max(abs(end.a[:4] - w)) < 0.1 for end in ends)

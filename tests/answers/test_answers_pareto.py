@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import genpareto
 
-from sgevidence.answers._importance import pareto_k
+from sgevidence.answers import pareto_k
 
 
 def test_pareto_k_of_known_tails(rng):

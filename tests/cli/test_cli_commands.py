@@ -219,6 +219,7 @@ def killed_after(save, n):
     return saves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -245,6 +246,7 @@ def test_a_comparison_that_is_killed_continues(options, run, table, tmp_path, mo
     assert run(*words, tmp_path / "killed").stdout == whole.stdout  # nothing is learnt twice
 
 
+@pytest.mark.slow
 def test_a_watch_that_is_killed_continues(run, tmp_path, monkeypatch, rng):
     pytest.importorskip("skops")
     monkeypatch.setattr(_app, "WATCHED_ROWS", 15)

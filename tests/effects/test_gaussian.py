@@ -80,6 +80,7 @@ def test_draws_have_the_posterior_of_a_known_case():
     assert np.allclose(eta.std(axis=0), 0.5 / np.sqrt(500), rtol=0.1)
 
 
+@pytest.mark.slow
 def test_levels_without_differences_lose():
     """Most data sets without differences prefer the model without the term."""
     lost = 0

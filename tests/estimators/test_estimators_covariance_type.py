@@ -258,11 +258,11 @@ def test_beyond_the_reservoir_the_reason_is_said(two_groups):
 @pytest.mark.parametrize("standardize", [False, True])
 def test_diagonal_components_know_every_number_when_asked(rng, standardize):
     """Beside fits of each number of components, in a stream and in other units."""
-    X = rng.standard_normal((60, 2)) + 3.0 * rng.integers(0, 2, (60, 1))
+    X = rng.standard_normal((30, 2)) + 3.0 * rng.integers(0, 2, (30, 1))
     X = X * [1.0, 5.0] + [0.0, 2.0] if standardize else X - X.mean(axis=0)
     kinds = dict(random_state=0, standardize=standardize)
     model = BayesianGMM(3, **kinds)
-    for part in np.split(X, [60] if standardize else [25, 40]):
+    for part in np.split(X, [30] if standardize else [10, 20]):
         if len(part):
             model.partial_fit(part)
     found = model.component_evidence_

@@ -345,7 +345,6 @@ OF_CLASSES = [
 OF_LEVELS = [
     "check_classifiers_one_label",
     "check_estimators_partial_fit_n_features",
-    "check_fit_idempotent",
     "check_methods_subset_invariance",
     "check_sample_weight_equivalence_on_dense_data",
     "check_valid_tag_types",

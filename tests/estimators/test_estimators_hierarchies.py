@@ -128,6 +128,7 @@ def check(models):
     assert np.all(abs(errors) < 4 * bars) and np.all(bars < 1) and abs(errors.mean()) < 0.3
 
 
+@pytest.mark.slow
 def test_effects_by_hand_and_their_scale(seed):
     model, exact = fitted("groups", seed)
     assert abs(model.log_evidence_ - exact) < 4 * model.log_evidence_std_ < 0.4

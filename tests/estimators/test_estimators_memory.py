@@ -45,7 +45,7 @@ def test_fit_does_not_copy_the_rows(name, tmp_path, rng):
 
 
 def test_a_copy_would_be_seen(monkeypatch, rng):
-    X, y = rng.standard_normal((150_000, 30)), rng.poisson(1.0, 150_000)
+    X, y = rng.standard_normal((40_000, 30)), rng.poisson(1.0, 40_000)
     monkeypatch.setattr(_glm_rows, "joined", lambda X, *known: np.column_stack([X, np.zeros(len(X))]))
     model = BayesianGLM(sampler=SGAIS(reservoir_size=1000), random_state=0, standardize=False)
     assert peak_of(lambda: model.fit(X, y)) > X.nbytes

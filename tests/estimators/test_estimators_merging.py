@@ -21,7 +21,7 @@ from sgevidence import (
     merge,
 )
 from sgevidence.models import ExactSums
-from sgevidence.rows._input import joined_fingerprint as joined
+from sgevidence.rows import joined_fingerprint as joined
 from sgevidence.samplers import Exact
 
 LINEAR = [dict(), dict(noise_std=0.7), dict(noise_prior=(2.0, 1.0), fit_intercept=False), dict(columns=[1])]

@@ -163,6 +163,7 @@ def eggbox(x):
     return (2 + math.cos(x[0] / 2) * math.cos(x[1] / 2)) ** 5
 
 
+@pytest.mark.slow
 def test_a_script_of_a_nested_sampler_runs_as_it_is(seed):
     model = BayesianModel(
         eggbox, prior_transform=eggbox_transform, n_params=2, vectorized=False, gradient="numerical"

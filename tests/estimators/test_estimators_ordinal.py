@@ -10,7 +10,7 @@ from sklearn.utils import estimator_checks
 
 from sgevidence import SGAIS, BayesianGLM, Group
 from sgevidence.models import GLMModel, Ordinal
-from sgevidence.models._ordinal_family import Ordinal as Family
+from sgevidence.models import Ordinal as Family
 from sgevidence.samplers import Laplace
 
 RNG = np.random.default_rng(4)

@@ -219,9 +219,3 @@ def test_rows_that_repeat_exactly_and_a_y_of_zero():
     assert "linear function" in said[0]
     assert "linear function" in conflicts(fitted(linear(), rows()[0], np.zeros(200)))[0]
     assert not conflicts(fitted(linear(noise_std=0.1), *plane(40, 3, 0)))
-
-
-def test_power_of_the_plane(monkeypatch):
-    wrong = broken(_prior_conflict._without_noise, "ON_A_PLANE if ... else None", "None")
-    monkeypatch.setattr(_prior_conflict, "_without_noise", wrong)
-    assert not any("linear function" in v for v in conflicts(fitted(linear(), *plane(40, 3, 0))))

@@ -18,14 +18,16 @@ from sgevidence.samplers import AIS, SequentialSGMCMC
 
 #: Regressions whose rows do not wait: all are looked at again while particles know less.
 LOOKED_AT_AGAIN = ("softmax", "glm")
+#: Rows of which some wait, where rows may.
+WAITING = {"linear": 300, "gmm": 300, "custom": 300}
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 
 # -- buffers -------------------------------------------------------------------------------------
 
 
-def in_tens(kind, reuse: bool, n=300):
+def in_tens(kind, reuse: bool):
     """The rows ten at a time, each in arrays of its own or all in the same ones; enough for some to wait."""
-    X, y = data(kind, n=n)
+    X, y = data(kind, n=WAITING.get(kind, 60))
     weight = np.linspace(0.5, 1.5, len(X))
     est, buffers = noisy(kind), None
     for start in range(0, len(X), 10):
@@ -40,7 +42,9 @@ def in_tens(kind, reuse: bool, n=300):
     return est
 
 
-@EVERY_KIND
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind == "gmm")) for kind in KINDS]
+)
 def test_a_buffer_that_is_filled_again_changes_nothing(kind):
     same_fit(in_tens(kind, reuse=True), in_tens(kind, reuse=False))
 

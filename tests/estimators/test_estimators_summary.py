@@ -18,8 +18,8 @@ from sgevidence import (
     EvidenceFeatureSelector,
     EvidenceModelAverager,
 )
-from sgevidence.estimators import _summary
-from sgevidence.estimators._summary import effective_draws, merged_weights, weighted_quantiles
+from sgevidence.estimators import _summary, weighted_quantiles
+from sgevidence.estimators._summary import effective_draws, merged_weights
 from sgevidence.samplers import Exact
 from sgevidence.tables import to_digits
 

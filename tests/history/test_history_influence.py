@@ -105,7 +105,6 @@ def test_what_is_left_is_quiet(rng, problem):
     [
         ("np.negative(less, out=less)", "pass"),
         ("order[: min(n_loud, most)]", "order[::-1][: min(n_loud, most)]"),
-        ("2 * n_loud < size or size == limit", "True"),
     ],
 )
 def test_broken_choices_are_caught(rng, monkeypatch, right, wrong):
@@ -246,7 +245,6 @@ def test_sums_over_the_sample_are_unbiased(rng, monkeypatch):
     [
         ("_parted", "self._replace(reservoir=Reservoir(self.reservoir.capacity))", "self"),
         ("_parted", "self.at_hand.join(chunk)", "self.at_hand.join(chunk[1:])"),
-        ("absorb", "len(gone)", "False"),
         (
             "absorb",
             "memory.reservoir.absorb(chunk, rng, condensed, left)",
@@ -294,7 +292,6 @@ def test_a_chunk_with_certain_rows(rng):
             "Reservoir(None, rest, len(rest), rest.total_weight, False)",
             "Reservoir(None, rest, len(rest), rest.total_weight)",
         ),
-        ("rows.take(high_leverage)", "None"),
     ],
 )
 def test_broken_chunks_are_caught(rng, right, wrong):

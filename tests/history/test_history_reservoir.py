@@ -240,13 +240,12 @@ def test_batch_is_unbiased(rng, weight, B):
     [
         ("self.n / batch_size", "1.0"),
         ("self.n / batch_size", "self.n_rows / batch_size"),
-        ("self.equal_weights", "True"),
         (
             "Rows(batch.X, batch.y, np.full(batch_size, self.n / batch_size))",
             "Rows(batch.X, batch.y, batch.weight * self.n_rows / batch_size)",
         ),
     ],
-    ids=["n/B forgotten", "rows for weight", "weights ignored", "weighted twice"],
+    ids=["n/B forgotten", "rows for weight", "weighted twice"],
 )
 def test_broken_batch_is_caught(rng, monkeypatch, right, wrong):
     reservoir = Reservoir(None).absorb(stream(5, np.array(WEIGHTS["uneven"])), rng)

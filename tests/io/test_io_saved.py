@@ -238,6 +238,7 @@ class CountedCalls:
         sys.setprofile(None)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_stream_that_is_killed_anywhere_ends_with_the_digits_of_one_that_is_not(tmp_path, rng):
     X, y = data("linear", 14)  # of which nine are held

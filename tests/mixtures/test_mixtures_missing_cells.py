@@ -23,7 +23,7 @@ from sgevidence.models import (
     value_and_grad,
 )
 from sgevidence.models import _natural_sums as natural
-from sgevidence.samplers._ways import mixture_answer
+from sgevidence.samplers import MixtureEvidence
 
 PRIOR = dict(weight_concentration=0.8, mean_scale=1.5, variance_prior=(1.5, 0.7))
 BOTH = pytest.mark.parametrize("cls", [MixtureModel, SphericalMixtureModel])
@@ -49,7 +49,7 @@ def check_oracle(cls, rng):
     expected = integrated(model, X.copy(), 1, 0)
     X[1, 0] = np.nan
     assert enumerated(model, Rows.of(X)) == pytest.approx(expected, abs=1e-6)
-    found = mixture_answer(model, Rows.of(X), rng, 2)
+    found = MixtureEvidence(2).run(model, Rows.of(X), rng)
     assert abs(found.log_evidence - expected) < 4.5 * found.log_evidence_std + 1e-5
     assert found.log_evidence_std < 0.1
 
@@ -184,8 +184,8 @@ def test_units_and_streams_of_one_component(kind):
 def test_groups_of_rows_with_gaps(tmp_path):
     X = flowers()
     model = BayesianGMM(3, random_state=0).fit(X)
-    again = BayesianGMM(3, random_state=5).fit(X.astype(object).where(X.notna(), None))
-    assert abs(again.log_evidence_ - model.log_evidence_) < 4 * np.hypot(0.05, model.log_evidence_std_)
+    one, again = (BayesianGMM().fit(given) for given in (X, X.astype(object).where(X.notna(), None)))
+    assert one.log_evidence_ == again.log_evidence_
     stream = BayesianGMM(3, random_state=1, units=model.units_)
     for start in range(0, 150, 50):
         stream.partial_fit(X.sample(frac=1, random_state=0)[start : start + 50])

@@ -9,8 +9,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from sgevidence import log_bayes_factor
-from sgevidence.model_selection import log_model_prior, probability_interval
-from sgevidence.model_selection._bayes_factor import in_words
+from sgevidence.model_selection import in_words, log_model_prior, probability_interval
 from sgevidence.model_selection._probabilities import N_DRAWS, probabilities
 
 

@@ -4,7 +4,7 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 
-from sgevidence.history._rows import Rows
+from sgevidence.history import Rows
 from sgevidence.models import CustomModel, LinearModel
 
 BUILT_IN = LinearModel(2, fit_intercept=False, coef_scale=2.0, noise_std=0.7)

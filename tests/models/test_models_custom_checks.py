@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from sgevidence.history import Rows
-from sgevidence.models import CustomModel, dimension_of
-from sgevidence.models._row_function import RowFunction
+from sgevidence.models import CustomModel, RowFunction, dimension_of
 
 
 def sample_prior(rng, size):

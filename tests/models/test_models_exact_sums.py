@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence.models import _exact_sums
-from sgevidence.models._exact_sums import ExactSums
+from sgevidence.models import ExactSums, _exact_sums
 
 
 def values(rng, n=30):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence.history._rows import Rows
+from sgevidence.history import Rows
 from sgevidence.models import MixtureModel, Model, _exchangeable
 from sgevidence.models._exchangeable import Exchangeable
 

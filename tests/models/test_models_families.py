@@ -17,6 +17,7 @@ from sgevidence.models import (
     Gamma,
     Gaussian,
     GLMModel,
+    HalfStudentT,
     HurdlePoisson,
     LogNormal,
     Model,
@@ -27,9 +28,10 @@ from sgevidence.models import (
     Weibull,
     ZeroInflatedNegativeBinomial,
     ZeroInflatedPoisson,
+    from_normal,
     value_and_grad,
 )
-from sgevidence.models._own_priors import GammaPrior, HalfStudentT, from_normal, value_of
+from sgevidence.models._own_priors import GammaPrior, value_of
 
 COUNTS, NUMBERS = np.array([0.0, 1.0, 2.0, 7.0, 30.0]), np.array([-3.0, -0.2, 0.0, 0.7, 9.0])
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence.models import filtered
-from sgevidence.models._forward import Dynamics, most_probable_path, sample_states, smoothed
+from sgevidence.models import filtered, sample_states
+from sgevidence.models._forward import Dynamics, most_probable_path, smoothed
 
 N, K, M = 8, 3, 4
 STARTS = np.isin(np.arange(N), [0, 5])  # two sequences

@@ -6,20 +6,12 @@ import pytest
 from autograd.test_util import check_grads
 from scipy import stats
 
-from sgevidence.history._rows import Rows
+from sgevidence.history import Rows
 from sgevidence.models import FullMixtureModel, MixtureModel, Model, SphericalMixtureModel, value_and_grad
-from sgevidence.models._evaluation import Evaluation
 from sgevidence.models._precision_factors import factors_of, largest_term
 
 BOTH = pytest.mark.parametrize("cls", [FullMixtureModel, SphericalMixtureModel])
 PRIOR = dict(weight_concentration=0.7, mean_scale=1.7, variance_prior=(1.3, 0.6))
-
-
-@pytest.fixture(autouse=True)
-def double_precision(request, monkeypatch):
-    if "single_precision" not in request.node.name:
-        for model in (FullMixtureModel, SphericalMixtureModel):
-            monkeypatch.setattr(model, "evaluation", Evaluation())
 
 
 # one component: a closed form

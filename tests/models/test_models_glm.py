@@ -11,8 +11,7 @@ from scipy.special import logsumexp
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
-from sgevidence.models import Family, GLMModel, Model, Poisson
-from sgevidence.models._evaluation import value_and_grad
+from sgevidence.models import Family, GLMModel, Model, Poisson, value_and_grad
 
 SHAPES = {
     "intercept": GLMModel(2, coef_scale=0.5, intercept_scale=2.0),

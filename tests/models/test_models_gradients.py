@@ -1,5 +1,7 @@
 """What every model shares: the fused primitives against the plain autograd form, and the sums on them."""
 
+from dataclasses import replace
+
 import autograd.numpy as anp
 import numpy as np
 import pytest
@@ -7,9 +9,8 @@ from autograd import hessian
 from autograd.test_util import check_grads
 from plain_priors import plain_log_prior
 
-from sgevidence.history._rows import Rows
-from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel, _evaluation
-from sgevidence.models._evaluation import Evaluation, value_and_grad
+from sgevidence.history import Rows
+from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel, _evaluation, value_and_grad
 
 MODELS = {
     "linear": LinearModel(3, noise_std=0.7),
@@ -54,7 +55,7 @@ def assert_close(a, b, rtol=1e-10):
 @pytest.mark.parametrize("block_elements", [10**9, 1], ids=["one block", "three blocks"])
 def test_fused_equals_plain_autograd(model, offset, block_elements, monkeypatch):
     # blocks have at least 64 rows
-    monkeypatch.setattr(type(model), "evaluation", Evaluation(block_elements=block_elements))
+    monkeypatch.setattr(type(model), "evaluation", replace(model.evaluation, block_elements=block_elements))
     monkeypatch.setattr(_evaluation, "IN_CACHE", block_elements)  # and in these all particles, or one by one
     theta, rows = problem(model, offset=offset)
     value, grad = value_and_grad(lambda t: plain_log_joint(model, t, rows), theta)

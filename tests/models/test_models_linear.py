@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sgevidence.history._rows import Rows
+from sgevidence.history import Rows
 from sgevidence.models import LinearModel
 from sgevidence.models._regression import design_matrix
 

@@ -1,5 +1,6 @@
 """The exact posterior of a linear regression, against quadratures and arithmetic of 120 digits."""
 
+import functools
 from decimal import Decimal
 from functools import partial
 from itertools import pairwise
@@ -81,11 +82,15 @@ def in_decimal(monkeypatch):
     monkeypatch.setattr(Spectrum, "of", classmethod(lambda cls, moments: None))
 
 
+@functools.cache
+def expected(case):
+    return by_quadrature(*CASES[case])[0]
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_evidence_is_the_integral_over_the_noise(case):
     model, rows = CASES[case]
-    expected, _ = by_quadrature(model, rows)
-    assert model.exact_log_evidence(rows) == pytest.approx(expected, abs=1e-6, rel=1e-12)
+    assert model.exact_log_evidence(rows) == pytest.approx(expected(case), abs=1e-6, rel=1e-12)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -287,7 +292,6 @@ def test_one_factor_tells_the_curve_below_it_where_y_is_interpolated(rng):
     [
         ("log_likelihood", "(d - len(mu)) * (s - np.log(self.v))", "0.0"),
         ("log_likelihood", "(self.v - v) * np.sum(gamma**2 / (mu * (mu + v)), axis=0)", "0.0"),
-        ("last_of", "np.count_nonzero(seen) != moments.rank_if_interpolated()", "False"),
     ],
 )
 def test_broken_tails_are_caught(rng, monkeypatch, name, right, wrong):

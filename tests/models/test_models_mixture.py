@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sgevidence.history._rows import Rows
+from sgevidence.history import Rows
 from sgevidence.models import MixtureModel, Model
 
 DATA = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))

@@ -1,11 +1,12 @@
 """The fused sum of a mixture where its terms cancel: far rows, far groups, and both precisions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from sgevidence.history._rows import Rows
+from sgevidence.history import Rows
 from sgevidence.models import MixtureModel, _mixture
-from sgevidence.models._evaluation import Evaluation
 from sgevidence.models._mixture import CANCELS, CENTERED, center_of
 
 
@@ -71,7 +72,7 @@ def test_groups_far_from_each_other_are_summed_row_by_row(rng, monkeypatch):
     model, theta = MixtureModel(2, 1), np.zeros((3, 6))
     theta[:, 3] = 1e8
     rows = Rows.of(X)
-    monkeypatch.setattr("sgevidence.models._mixture.natural_sum", None)
+    monkeypatch.setattr("sgevidence.models._gaussian_mixture.natural_sum", None)
     np.testing.assert_allclose(
         model.sum_log_likelihood(theta, rows), row_by_row(model, theta, rows), rtol=1e-12
     )
@@ -84,7 +85,8 @@ def test_rows_summed_one_by_one_come_in_blocks_of_their_own(rng, monkeypatch):
     theta, rows, asked = model.sample_prior(rng, 4), Rows.of(X, weight=rng.exponential(size=300)), []
     value, grad = model.value_and_grad_log_joint(theta, rows)
     log_likelihood = MixtureModel.log_likelihood
-    monkeypatch.setattr(MixtureModel, "evaluation", Evaluation(block_elements=400, fused_elements=10**6))
+    blocks = replace(MixtureModel.evaluation, block_elements=400, fused_elements=10**6)
+    monkeypatch.setattr(MixtureModel, "evaluation", blocks)
     monkeypatch.setattr(_mixture, "CANCELS", -1.0)
     monkeypatch.setattr(
         MixtureModel, "log_likelihood", lambda *args: asked.append(len(args[2])) or log_likelihood(*args)

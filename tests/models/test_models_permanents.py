@@ -7,8 +7,8 @@ import pytest
 from mutants import broken
 from scipy.special import logsumexp
 
-from sgevidence.models import _permanents
-from sgevidence.models._permanents import log_permanent, permanent
+from sgevidence.models import _permanents, log_permanent
+from sgevidence.models._permanents import permanent
 
 
 @pytest.mark.parametrize("K", range(1, 7))

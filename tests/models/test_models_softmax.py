@@ -1,12 +1,13 @@
 """The softmax model: a distribution over classes, the stated prior, draws with the stated frequencies."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from sgevidence.history._rows import Rows
+from sgevidence.history import Rows
 from sgevidence.models import SoftmaxModel
-from sgevidence.models._evaluation import Evaluation
 
 MODEL = SoftmaxModel(2, 3, coef_scale=0.5, intercept_scale=2.0)
 
@@ -61,5 +62,5 @@ def test_expected_score_is_minus_the_entropy_of_the_averaged_prediction():
     expected = -stats.entropy(p, axis=0)
     np.testing.assert_allclose(MODEL.expected_score(theta, W, X), expected, rtol=1e-12, atol=1e-14)
     small_blocks = SoftmaxModel(2, MODEL.n_classes)
-    object.__setattr__(small_blocks, "evaluation", Evaluation(block_elements=1))
+    object.__setattr__(small_blocks, "evaluation", replace(MODEL.evaluation, block_elements=1))
     np.testing.assert_allclose(small_blocks.expected_score(theta, W, X), expected, rtol=1e-12, atol=1e-14)

@@ -19,8 +19,7 @@ from sgevidence import (
     EvidenceModelAverager,
     EvidenceMonitor,
 )
-from sgevidence.monitoring import NormalSegment, _estimators
-from sgevidence.monitoring._detection import Detection
+from sgevidence.monitoring import Detection, NormalSegment, _estimators
 from sgevidence.monitoring._placing import stands_out
 
 FAST = SGAIS(n_particles=30, max_particles=30)

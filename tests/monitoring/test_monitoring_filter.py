@@ -149,8 +149,7 @@ def test_a_segment_without_changes_has_the_evidence_of_one_gaussian(rng):
     np.testing.assert_allclose(monitor.log_evidence_, exact, atol=1e-8)
 
 
-@pytest.mark.parametrize("kind", CASES)
-@pytest.mark.parametrize("reaction", ["none", "restart"])
+@pytest.mark.parametrize("kind, reaction", [("normal", "none"), *((kind, "restart") for kind in CASES)])
 def test_chunks_do_not_matter(kind, reaction, rng):
     model, X, y, _ = CASES[kind](rng, 150)
     whole = EvidenceMonitor(model, max_runs=15, reaction=reaction).fit(X, y)

@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from mutants import broken
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from sgevidence import SGAIS, BayesianLinearRegression, EvidenceModelAverager, EvidenceMonitor
 from sgevidence.estimators import takes_units
-from sgevidence.monitoring import _estimators
 
 FAST = SGAIS(n_particles=30, max_particles=30)
 
@@ -42,7 +40,8 @@ def test_a_segment_does_not_measure_in_the_units_of_the_one_before(unit, reactio
     assert first.log_evidence_ == pytest.approx(linear().fit(X[:60], y[:60]).log_evidence_, abs=0.5)
 
 
-def check_last_row(rng):
+@pytest.mark.filterwarnings("ignore:prior and data contradict")
+def test_a_change_at_the_last_row_of_a_chunk(rng):
     """A change at the last row of a chunk: one row has no scale, so the next chunk tells."""
     X, y = stream(rng, 160, 160, 1.0)
     y[119:] += 1e4
@@ -50,19 +49,6 @@ def check_last_row(rng):
     for i in range(0, 160, 20):
         monitor.partial_fit(X[i : i + 20], y[i : i + 20])
     assert monitor.change_points_[0] == 119 and monitor.detections_[0].row == 139
-
-
-@pytest.mark.filterwarnings("ignore:prior and data contradict")
-def test_a_change_at_the_last_row_of_a_chunk(rng):
-    check_last_row(rng)
-
-
-@pytest.mark.filterwarnings("ignore:prior and data contradict")
-def test_power_one_row_has_no_units(rng, monkeypatch):
-    wrong = broken(_estimators.ChunkWatch._place, "holds_rows(estimator)", "False")
-    monkeypatch.setattr(_estimators.ChunkWatch, "_place", wrong)
-    with pytest.raises((AssertionError, ValueError)):
-        check_last_row(rng)
 
 
 def test_rows_are_held_until_they_have_units(rng):

@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 from sgevidence import SGAIS, EvidenceWarning
 from sgevidence.models import LinearModel
-from sgevidence.samplers import AIS, HMC, SGHMC, SIR, SequentialSGMCMC
-from sgevidence.samplers._base import EvidenceResult, Parts, check_history
+from sgevidence.samplers import AIS, HMC, SGHMC, SIR, EvidenceResult, SequentialSGMCMC
+from sgevidence.samplers._base import Parts, check_history
 
 MODEL = LinearModel(2, noise_std=1.0)
 

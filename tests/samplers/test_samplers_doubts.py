@@ -3,9 +3,16 @@
 import pytest
 
 from sgevidence import SGAIS, BayesianGMM, EvidenceWarning
-from sgevidence.samplers import AIS, SIR, MixtureEvidence, NestedSampling, SequentialSGMCMC, UntilPrecise
+from sgevidence.samplers import (
+    AIS,
+    SIR,
+    ChunkRecord,
+    MixtureEvidence,
+    NestedSampling,
+    SequentialSGMCMC,
+    UntilPrecise,
+)
 from sgevidence.samplers._doubts import doubts_of_records
-from sgevidence.samplers._records import ChunkRecord
 
 FEW = {
     "annealing": AIS(n_particles=100),

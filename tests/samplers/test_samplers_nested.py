@@ -15,8 +15,7 @@ from scipy.stats import kstest, norm
 
 from sgevidence import EvidenceWarning
 from sgevidence.history import Rows
-from sgevidence.models import CustomModel, LinearModel, MixtureModel, SoftmaxModel
-from sgevidence.models._base import Model
+from sgevidence.models import CustomModel, LinearModel, MixtureModel, Model, SoftmaxModel
 from sgevidence.samplers import NestedSampling, _nested, _shells
 from sgevidence.samplers._shells import bottleneck, founders, insertion_ranks
 from sgevidence.transitions import _constrained

@@ -5,8 +5,7 @@ import pytest
 from mutants import broken
 from scipy.stats import kstest
 
-from sgevidence.samplers import DOUBTFUL
-from sgevidence.samplers._until_precise import pool
+from sgevidence.samplers import DOUBTFUL, pool
 
 
 def draws(rng, size, errors=(0.3, 0.5, 0.2, 0.4, 0.3)):

@@ -8,8 +8,9 @@ from mutants import broken
 
 from sgevidence.history import Memory
 from sgevidence.particles import Cloud, Weights
+from sgevidence.samplers import ChunkRecord, diagnostics, evidence_path, thinned
 from sgevidence.samplers import _records as module
-from sgevidence.samplers._records import COUNTS, ChunkRecord, diagnostics, evidence_path, thinned
+from sgevidence.samplers._records import COUNTS
 from sgevidence.transitions import Adaptation, State
 
 M = 40

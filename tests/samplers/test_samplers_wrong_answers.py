@@ -11,8 +11,7 @@ from scipy.stats import norm
 
 from sgevidence import SGAIS, EvidenceWarning, ImpossibleRowsError
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
-from sgevidence.models._custom import CustomModel
+from sgevidence.models import CustomModel, LinearModel, MixtureModel, SoftmaxModel
 from sgevidence.samplers import SGHMC, SGNHT, SIR, SequentialSGMCMC
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))

@@ -10,8 +10,7 @@ from sgevidence.answers import Answer, exact_answer
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.samplers import Proposal, _ways
-from sgevidence.transitions import _from_proposal
-from sgevidence.transitions._from_proposal import without_history
+from sgevidence.transitions import _from_proposal, without_history
 
 LINEAR, ONE = LinearModel(2, noise_std=1.0), MixtureModel(1, 2)
 

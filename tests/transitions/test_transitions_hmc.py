@@ -10,8 +10,7 @@ from scipy.stats import kstest
 from sgevidence.kernels import Coordinates
 from sgevidence.samplers import HMC
 from sgevidence.targets import Likelihood, Target
-from sgevidence.transitions import ExactMoves
-from sgevidence.transitions._base import Streams
+from sgevidence.transitions import ExactMoves, Streams
 
 M = 2000
 

@@ -53,12 +53,8 @@ def test_evidence_from_an_uneven_cloud(rng):
             "cloud, adaptation, moved = "
             "self.anneal.renewed(state.cloud, move, 1.0, state.adaptation, path, rng)",
         ),
-        (
-            'path.memory.anchor is None or (state.cloud.is_even and state.adaptation.map_is != "disputed")',
-            "True",
-        ),
     ],
-    ids=["the posterior of all", "declines"],
+    ids=["the posterior of all"],
 )
 def test_power(rng, right, wrong):
     with pytest.raises(AssertionError):

@@ -4,7 +4,6 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 from autograd.scipy.special import gammaln
-from mutants import broken
 
 from sgevidence import SGAIS, BayesianModel, EvidenceWarning
 from sgevidence.answers import Answer, NestedAnswer
@@ -160,20 +159,3 @@ def test_halves_share_no_ancestor(rng):
     assert not set(first.ravel() // 4) & set(second.ravel() // 4)
     few = cloud.weighted(np.where(np.arange(400) < 60, 0.0, -np.inf))
     assert module.halves(few, 200, rng) is None, "few particles count"
-
-
-@pytest.mark.parametrize(
-    "right, wrong, answer",
-    [
-        (
-            "abs(excess) > DISAGREE * np.hypot(found.log_evidence_std, cloud.log_evidence_std)",
-            "False",
-            given(-4.0, 0.01),
-        ),
-        ("not found.log_evidence_std < cloud.log_evidence_std", "False", given(-5.1, 0.2)),
-    ],
-    ids=["disagreement taken", "blunter taken"],
-)
-def test_a_mistake_is_seen(monkeypatch, right, wrong, answer):
-    step = step_with(monkeypatch, answer, lambda *a: broken(module.sharpened, right, wrong)(*a))
-    assert step.state.log_evidence != pytest.approx(-5.0)

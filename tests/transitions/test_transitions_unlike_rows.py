@@ -9,8 +9,7 @@ from sgevidence import SGAIS
 from sgevidence.answers import FoldsDoNotSuffice
 from sgevidence.history import FoldedRows, Rows, add_in_order
 from sgevidence.models import MixtureModel, SphericalMixtureModel
-from sgevidence.samplers import ModeSearch
-from sgevidence.samplers._ways import mixture_answer
+from sgevidence.samplers import MixtureEvidence, ModeSearch
 from sgevidence.transitions import FromFolds, Streams, _from_folds
 
 N, N_FAR, SAMPLE = 1200, 12, 300
@@ -70,7 +69,7 @@ def test_fewer_components_than_groups_have_the_evidence_of_strata(monkeypatch):
     """Two near groups share a component then: Newton steps from modes of a sample alone do not lead there."""
     rng = np.random.default_rng(2)
     parts, rows, _ = with_far_rows(rng, 0.8)
-    found = mixture_answer(MixtureModel(2, 2), rows, rng, 1)
+    found = MixtureEvidence(2).run(MixtureModel(2, 2), rows, rng)
     log_Z, std = evidence(MixtureModel, 2, parts, rng)
     assert abs(log_Z - found.log_evidence) < 4.0 * np.hypot(std, found.log_evidence_std) < 0.2
     monkeypatch.setattr(_from_folds, "covering_modes", lambda model, rows, modes, *_: modes)
