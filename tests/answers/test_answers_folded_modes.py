@@ -8,7 +8,6 @@ from mutants import broken
 from test_answers_folded import folded
 
 from sgevidence.answers import FoldsDoNotSuffice, _around_modes, _folded_modes, folded_modes_answer
-from sgevidence.answers._folded_modes import folded_modes_answer
 from sgevidence.history import Memory, Rows
 from sgevidence.models import (
     CategoricalMixtureModel,
