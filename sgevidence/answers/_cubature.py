@@ -41,7 +41,7 @@ SURVEY_BITS, MAX_EVALUATIONS = (10, 12, 12), (5_000, 16_000, 34_000)
 #: First edges of boxes along each axis, for each number of parameters.
 EDGES = ((-9, -4, -2, -1, 0, 1, 2, 4, 9), (-9, -2, 0, 2, 9), (-9, 0, 9))
 #: Error of the log evidence that is aimed at, at first and in the end, and that is taken at most, nats.
-COARSE, AIM, MAX_ERROR = 0.3, 3e-3, 0.03
+FIRST_AIM, AIM, MAX_ERROR = 0.3, 3e-3, 0.03
 #: Draws that climb, of those that are more likely than so many neighbours; evaluations of each, for each
 #: parameter; and nats to which it finds a maximum.
 MAX_CLIMBS, NEIGHBOURS, MAX_CLIMB, CLIMBED = 8, (2, 8, 14), 60, 0.01
@@ -91,7 +91,7 @@ def cubature_answer(model: Model, rows: Rows, rng: np.random.Generator, size: in
     boxes = Boxes.of(target.value, sides[:, :, 0], sides[:, :, 1])
     n_left = MAX_EVALUATIONS[d - 1] - len(z) - peaks.n_evaluated - boxes.log_f.size
     if d > 1:
-        boxes, n_left = refined(boxes, target, known, COARSE, n_left)
+        boxes, n_left = refined(boxes, target, known, FIRST_AIM, n_left)
         axes = _principal_axes(boxes, rng)
         if axes is not None:  # boxes along the ridge, in which the prior is the same
             target, known = target._replace(axes=axes), known._replace(z=known.z @ axes)

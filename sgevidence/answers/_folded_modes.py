@@ -38,9 +38,9 @@ NEGLIGIBLE_NATS = 12.0
 #: Share of the draws that must be effective.
 MIN_EFFECTIVE_SHARE = 0.25
 #: Least share of the draws around a mode, of that of one among equals.
-LEAST_SHARE = 0.2
+LEAST_SHARE_OF_EQUALS = 0.2
 #: Squared distance in posterior widths for each parameter, within which two ends of Newton steps are one.
-SAME = 0.1
+SAME_MODE_WIDTH2 = 0.1
 
 
 class FoldedMode(NamedTuple):
@@ -155,7 +155,7 @@ def _mode_from(target: Differentiable, start: np.ndarray) -> FoldedMode | None:
 
 def _is_same(model: Model, mode: FoldedMode, a: np.ndarray) -> bool:
     u = (model.canonicalize(a[None], labelling(model, mode.q.m)) - mode.q.m)[0]
-    return bool(u @ mode.q.P @ u < SAME * len(u))
+    return bool(u @ mode.q.P @ u < SAME_MODE_WIDTH2 * len(u))
 
 
 def weighed(
@@ -163,7 +163,7 @@ def weighed(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draws of f, (M, d), and their log-weights, (M,), whose mean is the evidence of all labellings."""
     model, log_Z = target.model, np.array([mode.log_evidence for mode in modes])
-    share = np.maximum(np.exp(log_Z - log_sum_exp(log_Z, axis=0)), LEAST_SHARE / len(modes))
+    share = np.maximum(np.exp(log_Z - log_sum_exp(log_Z, axis=0)), LEAST_SHARE_OF_EQUALS / len(modes))
     f = AroundModes(model, [(mode.q.m, mode.q.P) for mode in modes], share / share.sum())
     theta, is_own = f.draws(size, rng)
     log_copies = 0.0 if model.slots is None else lgamma(len(model.slots) + 1)

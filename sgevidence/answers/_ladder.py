@@ -39,7 +39,7 @@ MAX_EVALUATIONS, MAX_EVALUATIONS_PER_PARAMETER = 100, 1.5
 TRAJECTORY, MAX_DOUBLINGS = 1.9, 3
 #: Trajectories of a rung: before any draw is kept, and in all; correlation with the start, in the coordinate
 #: that remembers most, that counts as forgotten, beside what few chains make of nothing.
-MIN_TRAJECTORIES, MAX_TRAJECTORIES, FORGOTTEN = 2, 20, 0.2
+MIN_TRAJECTORIES, MAX_TRAJECTORIES, FORGOTTEN_START = 2, 20, 0.2
 #: Leapfrog steps of a trajectory at most, and the acceptance that the step is adapted to.
 MAX_LEAPFROGS, ACCEPTANCE = 32, 0.8
 
@@ -179,7 +179,7 @@ def settled_chains(
             # in all
             if repeat >= 5 and remembered > 0.8:
                 return None
-            is_new = remembered < FORGOTTEN
+            is_new = remembered < FORGOTTEN_START
             doublings = min(doublings + (not is_new), MAX_DOUBLINGS)
     return None
 

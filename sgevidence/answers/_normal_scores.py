@@ -33,7 +33,7 @@ from scipy.special import (
 )
 
 #: Probability below which a distribution function is the first term of its series.
-TINY = 1e-250
+SERIES_BELOW = 1e-250
 
 
 class Sticks(NamedTuple):
@@ -101,8 +101,8 @@ def _log_tails(
     log_beta = a * log_v + b * log_rest - betaln(a, b)
     with np.errstate(divide="ignore"):
         return (
-            np.where(below > TINY, np.log(below), log_beta - np.log(a)),
-            np.where(above > TINY, np.log(above), log_beta - np.log(b)),
+            np.where(below > SERIES_BELOW, np.log(below), log_beta - np.log(a)),
+            np.where(above > SERIES_BELOW, np.log(above), log_beta - np.log(b)),
         )
 
 
@@ -110,7 +110,7 @@ def _log_quantile(a: np.ndarray, b: np.ndarray, log_p: np.ndarray) -> tuple[np.n
     """log v and log(1 − v) at which F(v) = p."""
     v, rest = betaincinv(a, b, np.exp(log_p)), betainccinv(b, a, np.exp(log_p))
     with np.errstate(divide="ignore"):
-        log_v = np.where(v > TINY, np.log(v), (log_p + np.log(a) + betaln(a, b)) / a)
+        log_v = np.where(v > SERIES_BELOW, np.log(v), (log_p + np.log(a) + betaln(a, b)) / a)
         return log_v, np.where(v < 0.5, np.log1p(-v), np.log(rest))
 
 
@@ -133,8 +133,8 @@ class Variance(NamedTuple):
         g, s = np.exp(log_g), self.shape
         below, above = gammaincc(s, g), gammainc(s, g)
         with np.errstate(divide="ignore"):
-            log_below = np.where(below > TINY, np.log(below), (s - 1) * log_g - g - gammaln(s))
-            log_above = np.where(above > TINY, np.log(above), s * log_g - g - gammaln(s + 1))
+            log_below = np.where(below > SERIES_BELOW, np.log(below), (s - 1) * log_g - g - gammaln(s))
+            log_above = np.where(above > SERIES_BELOW, np.log(above), s * log_g - g - gammaln(s + 1))
         return np.where(below < above, ndtri_exp(log_below), -ndtri_exp(log_above))
 
     def log_scale(self, y: np.ndarray) -> np.ndarray:

@@ -31,7 +31,7 @@ N_DRAWS, N_DRAWS_PER_PARAMETER, SHARP_NATS, SHARP_PARETO_K = 4000, 200, 0.012, 0
 MIN_DEGREES = 6.0
 #: Rows on which the mode is sought from elsewhere, at most, and distance of the ends from it, in posterior
 #: widths per √d.
-SEARCH_ROWS, MAX_APART = 2000, 1.0
+CHECKED_ROWS, MAX_APART = 2000, 1.0
 #: Effective draws from which chains may start, chains of each half, and gradients of each of them.
 MIN_EFFECTIVE, N_CHAINS, GRADIENTS_PER_CHAIN = 50.0, 250, 200.0
 
@@ -55,8 +55,8 @@ def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> An
         a, P = gaussian(model, anchor)
         few = (
             rows
-            if len(rows) <= SEARCH_ROWS
-            else rows.take(np.sort(rng.choice(len(rows), SEARCH_ROWS, False)))
+            if len(rows) <= CHECKED_ROWS
+            else rows.take(np.sort(rng.choice(len(rows), CHECKED_ROWS, False)))
         )
         modes = modes_of(model, few, a, rng)
         if len(modes) == 1:

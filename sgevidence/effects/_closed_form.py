@@ -23,7 +23,7 @@ NOISELESS = (
     "state noise_std= under prior='normal'"
 )
 #: Seed of the scrambled sequences.
-SEED = 20_260
+SEQUENCE_SEED = 20_260
 
 
 class GaussianPosterior:
@@ -40,7 +40,7 @@ class GaussianPosterior:
     @cached_property
     def integral(self) -> Integral:
         """Over the hyperparameters; ArithmeticError where it cannot be trusted."""
-        rng, k = np.random.default_rng(SEED), self.layout.n_hyperparameters + self.n_own
+        rng, k = np.random.default_rng(SEQUENCE_SEED), self.layout.n_hyperparameters + self.n_own
         # points of the integral, and draws from the prior of which the best starts the way to the mode
         starts = rng.standard_normal((32, k))
         start = starts[np.argmax(self.log_density(starts))]

@@ -30,7 +30,7 @@ from ._rows import OrderedRows
 #: Laplace's approximation, and for draws.
 MAX_STEPS, MAX_HALVINGS, TOLERANCE, DRAWN_TOLERANCE = 50, 12, 1e-6, 1e-2
 #: Rows × draws × columns of one batch.
-BATCH = 2_000_000
+BATCH_NUMBERS = 2_000_000
 
 
 class ConditionalGaussian:
@@ -42,7 +42,7 @@ class ConditionalGaussian:
         r, (G, q) = rows.R.shape[1], (len(rows.starts), rows.W.shape[1])
         self.start = np.zeros(r), np.zeros((G, q))
         elements = len(rows.y) * (r + q) + r * r + G * q * r
-        self.batch = max(1, min(BATCH // elements, BATCH_ELEMENTS // (r * r + 1)))
+        self.batch = max(1, min(BATCH_NUMBERS // elements, BATCH_ELEMENTS // (r * r + 1)))
         self.n_evaluations = 0
 
     # -- the linear predictor ---------------------------------------------------------------------

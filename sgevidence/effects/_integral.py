@@ -26,11 +26,11 @@ from ._proposal import MAX_WIDTH, Density, Proposal
 #: Scrambled sequences: the standard deviation of 16 is known to a sixth.
 N_SEQUENCES = 16
 #: Share of effective points from which q is kept, and fits of q at most.
-EFFECTIVE_SHARE, MAX_FITS = 0.6, 6
+KEPT_SHARE, MAX_FITS = 0.6, 6
 #: Fits after which so many effective points will do, and times as many points of the last fit.
 FIRST_FITS, WANTED, MORE = 2, 300.0, 4
 #: Share of a width by which derivatives are taken.
-STEP = 0.3
+STEP_OF_WIDTH = 0.3
 #: Step of gradients; largest change of a coordinate in one step to the mode, and shares of it that are tried.
 GRADIENT_STEP, MAX_STEP, LENGTHS = 1e-4, 2.0, np.array([2.0, 1.0, 0.4, 0.1, 0.01])
 
@@ -93,7 +93,7 @@ def importance_by_sequences(
         log_w = log_f(x) + log_ratio - q.log_density(x[:, :k])
         log_w = np.where(np.isnan(log_w), -np.inf, log_w)
         weights = Weights(log_w)
-        wanted = EFFECTIVE_SHARE * len(x) if fit < FIRST_FITS else min(WANTED, EFFECTIVE_SHARE * len(x))
+        wanted = KEPT_SHARE * len(x) if fit < FIRST_FITS else min(WANTED, KEPT_SHARE * len(x))
         if fit == MAX_FITS or (weights.ess > wanted and not is_heavy(log_w)):
             break
         # points for each dimension that are effective when q is fitted, if need be by flattened weights
@@ -140,10 +140,12 @@ def at_mode(log_f: Density, start: np.ndarray) -> Proposal | None:
     mode, f0, inverse = climb(log_f, start)
     if not np.isfinite(f0):
         return None
-    h = STEP * np.clip(np.sqrt(np.diag(inverse)), 1e-4, 1.0)
+    h = STEP_OF_WIDTH * np.clip(np.sqrt(np.diag(inverse)), 1e-4, 1.0)
     drop = f0 - log_f(mode + np.concatenate([np.diag(h), -np.diag(h)])).reshape(2, k).mean(axis=0)
-    h = h * np.clip(STEP / np.sqrt(2 * np.maximum(drop, 1e-10)), 0.03, 30.0)  # where log f falls by STEP²/2
-    H = curvature(log_f, mode, f0, np.minimum(h, STEP * MAX_WIDTH))
+    h = h * np.clip(
+        STEP_OF_WIDTH / np.sqrt(2 * np.maximum(drop, 1e-10)), 0.03, 30.0
+    )  # where log f falls by STEP²/2
+    H = curvature(log_f, mode, f0, np.minimum(h, STEP_OF_WIDTH * MAX_WIDTH))
     if not np.isfinite(H).all():
         return None
     return Proposal.around(log_f, mode, f0, H)

@@ -39,11 +39,11 @@ from ._terms import Factor, Interaction
 #: Scales r of covariates, of contrasts of fixed factors, and of groups and curves: BayesFactor's defaults.
 COVARIATE_SCALE, FACTOR_SCALE, GROUP_SCALE = 8**-0.5, 0.5, 1.0
 #: Nats below the maximum at which the integrand is nothing, which leaves 10⁻⁷ of it outside.
-NOTHING = 16.0
+NOTHING_NATS = 16.0
 #: Step of the trapezoid rule in units of √(1/(k + 2)), k effects, and its largest step in log g.
 STEP, LARGEST_STEP = 1.4, 0.8
 #: Nats of error above which the step is halved; points at most.
-TOLERANCE, MAX_POINTS = 4e-4, 300_000
+MAX_ERROR_NATS, MAX_POINTS = 4e-4, 300_000
 #: Share of the squares of y that is rounding, and rounding itself.
 SMALLEST, EPS = 1e-12, float(np.finfo(float).eps)
 
@@ -196,7 +196,7 @@ class JZSPosterior(GaussianPosterior):
             # nats of error that a lucky place of the nodes hides: at most 8e-5 on 14 designs of 22 to 2928
             # rows
             error = (coarse - value) ** 2 + 1.5e-4  # of e^(−c/h) with half the step
-            if error < TOLERANCE or len(u) * 2 ** len(axes) > MAX_POINTS:
+            if error < MAX_ERROR_NATS or len(u) * 2 ** len(axes) > MAX_POINTS:
                 break
             halving += 1
         least = np.min(self._conditional(self._z(u[np.argmax(f)][None])).squares) / self.null_squares
@@ -218,6 +218,6 @@ class JZSPosterior(GaussianPosterior):
                 u[:, t] = grid
                 f = self.log_integrand(u)
                 at[t] = grid[np.argmax(f)]
-                near = np.flatnonzero(f > f.max() - NOTHING)
+                near = np.flatnonzero(f > f.max() - NOTHING_NATS)
                 out.append((grid[max(near[0] - 1, 0)], grid[min(near[-1] + 1, len(grid) - 1)]))
         return out

@@ -28,7 +28,7 @@ from ._rows import OrderedRows
 #: over levels is right to so many nats at some points.
 FEW_NODES, NODES, MAX_NODE_ERROR, N_TRIED = 5, (5, 7, 9, 11), 0.003, 4
 #: Rows × draws of one batch: arrays of this size stay in the cache.
-BATCH_ELEMENTS = 30_000
+CACHED_ELEMENTS = 30_000
 
 
 class Levelwise:
@@ -37,7 +37,7 @@ class Levelwise:
     def __init__(self, model: EffectsModel, rows: OrderedRows) -> None:
         self.model, self.rows, self.p = model, rows, model.layout.n_fixed
         self.start = np.zeros((len(rows.starts), rows.W.shape[1]))
-        self.batch = max(1, BATCH_ELEMENTS // len(rows.y))
+        self.batch = max(1, CACHED_ELEMENTS // len(rows.y))
         self.n_evaluations = 0
         self.n_nodes: int | None = None
 

@@ -83,7 +83,7 @@ class Group(NamedTuple):
 
 
 #: Scale for which two levels differ by a standard normal, as the values of a 0/1 column do.
-SCALE = 0.5**0.5
+FACTOR_SCALE_OF_01 = 0.5**0.5
 
 
 class Factor(NamedTuple):
@@ -120,7 +120,7 @@ class Factor(NamedTuple):
     @property
     def prior_scale(self) -> float:
         """Standard deviation of a contrast where ``prior`` is not "jzs"."""
-        return SCALE if self.scale is None else self.scale
+        return FACTOR_SCALE_OF_01 if self.scale is None else self.scale
 
     @property
     def name(self) -> str:

@@ -45,15 +45,15 @@ MOST_SEQUENCES = 20_000
 #: Rows · states² up to which there is an evidence, in an hour at most; 2000 rows take some seconds.
 MOST_NUMBERS = 1_000_000
 #: Conditionals of q at most, draws of q for each of them, and successive draws of each chain.
-MOST_CONDITIONALS, DRAWS, LENGTH = 300, 4, 4
+MOST_CONDITIONALS, DRAWS, DRAWS_PER_CHAIN = 300, 4, 4
 #: Standard errors by which halves may differ, and nats beside these.
-SIGNIFICANT, SHARP = 3.0, 0.1
+HALVES_GAP_STD, HALVES_GAP_NATS = 3.0, 0.1
 #: Particles at most and at least, and particles × rows between these.
-MOST, LEAST, AT_ONCE = 500, 100, 250_000
+MOST_PARTICLES, LEAST_PARTICLES, PARTICLE_ROWS = 500, 100, 250_000
 #: Share of effective particles below which they are drawn anew, and sweeps that they move by then.
-SHARE, SWEEPS = 0.5, 2
+REDRAWN_SHARE, REDRAWN_SWEEPS = 0.5, 2
 #: Rows that are weighed at a time: so many, or this share of those before.
-FEWEST_ROWS, GROWTH = 8, 0.3
+WEIGHED_ROWS, GROWTH = 8, 0.3
 
 
 class Walked(NamedTuple):
@@ -69,28 +69,28 @@ def walked(problem: HiddenStates, rng: np.random.Generator) -> Walked:
     """Particles from the prior to the last row."""
     model, n = problem.model, len(problem.F)
     K, t, log_Z, variance, spent = model.n_states, 0, 0.0, 0.0, 0.0
-    c = model.draw(np.zeros((K, MOST, model.n_coefficients)), rng)
-    alpha, log_w = np.full((K, MOST), 1 / K), np.zeros(MOST)
+    c = model.draw(np.zeros((K, MOST_PARTICLES, model.n_coefficients)), rng)
+    alpha, log_w = np.full((K, MOST_PARTICLES), 1 / K), np.zeros(MOST_PARTICLES)
     while t < n:
-        size = min(n - t, max(FEWEST_ROWS, int(GROWTH * t)))
+        size = min(n - t, max(WEIGHED_ROWS, int(GROWTH * t)))
         F, starts = problem.F[t : t + size], problem.starts[t : t + size]
         after, log_p = filtered(model.log_emissions(c, F), model.dynamics(c), starts, alpha)
         weights = [Weights(row) for row in log_w + np.cumsum(log_p, axis=0)]
-        few = (i for i, w in enumerate(weights) if w.ess < SHARE * w.M)
+        few = (i for i, w in enumerate(weights) if w.ess < REDRAWN_SHARE * w.M)
         last = next(few, size - 1)
         t, spent, w = t + last + 1, spent + size * len(log_w), weights[last]
-        if w.ess >= SHARE * w.M and t < n:
+        if w.ess >= REDRAWN_SHARE * w.M and t < n:
             alpha, log_w = after[-1], w.log_w
             continue
         log_Z, variance = log_Z + w.log_mean, variance + w.relative_variance
-        size = int(np.clip(AT_ONCE / t, LEAST, MOST))
+        size = int(np.clip(PARTICLE_ROWS / t, LEAST_PARTICLES, MOST_PARTICLES))
         so_far = problem.first(t)
         c = c[:, systematic(w.W, rng, size)]
-        for _ in range(SWEEPS):
+        for _ in range(REDRAWN_SWEEPS):
             T, state = so_far.allocate(c, rng)
             c = problem.draw(T, rng)
         alpha = (state == np.arange(K)[:, None]).astype(float)
-        log_w, spent = np.zeros(size), spent + 2 * SWEEPS * t * size
+        log_w, spent = np.zeros(size), spent + 2 * REDRAWN_SWEEPS * t * size
     # variance of an evidence over that of its mean weights if particles had forgotten each other
     return Walked(log_Z, 2.0 * variance, c, spent)
 
@@ -130,12 +130,12 @@ def hidden_state_evidence(
         return _summed(problem, rng, n_draws)
     rngs = rng.spawn(2)
     halves = [walked(problem, one) for one in rngs]
-    length = max(LENGTH, -(-n_draws // sum(half.c.shape[1] for half in halves)))
+    length = max(DRAWS_PER_CHAIN, -(-n_draws // sum(half.c.shape[1] for half in halves)))
     chains = [_followed(problem, half.c, length, one) for half, one in zip(halves, rngs)]
     size = min(halves[0].c.shape[1], MOST_CONDITIONALS)
     T = [one[:, :size] for one, _ in chains]
     bridges = [
-        _bridged(problem, T_other, c.reshape(len(c), length, -1, c.shape[2])[:, :LENGTH, :size], one)
+        _bridged(problem, T_other, c.reshape(len(c), length, -1, c.shape[2])[:, :DRAWS_PER_CHAIN, :size], one)
         for (_, c), T_other, one in zip(chains, reversed(T), rngs)
     ]
     log_Z, std, gap, effective, doubt = _combined(halves, bridges, size)
@@ -178,12 +178,12 @@ def _combined(
     gap = float(np.ptp(by_mean))
     error = 0.5 * np.sqrt(sum(half.variance for half in halves))
     # share of the draws and chains that carry a bridge which is trusted
-    if effective >= 0.2 and half_gap <= max(SIGNIFICANT * std, SHARP):
+    if effective >= 0.2 and half_gap <= max(HALVES_GAP_STD * std, HALVES_GAP_NATS):
         return log_Z, max(std, half_gap), 2 * half_gap, effective, None
     log_mean = float(np.logaddexp(*by_mean) - np.log(2))
     doubt, std = None, float(max(error, gap / 2))
     # standard error of the evidence, nats, beyond which it is doubted
-    if gap > 2 * SIGNIFICANT * error or std > 1.0:
+    if gap > 2 * HALVES_GAP_STD * error or std > 1.0:
         doubt = Doubt(
             max(gap, std),
             f"the log evidence may be off by {max(gap, std):.1f} nats: the posterior has parts between which "

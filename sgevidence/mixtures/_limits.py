@@ -19,9 +19,9 @@ MOST_COPIES = 50
 #: Share of chains, or of draws, below which the error bar is made of too few.
 FEW = 0.1
 #: Nats of a doubt that nothing measures: where basins have been missed it was one to twenty.
-UNKNOWN = 1.0
+UNMEASURED_NATS = 1.0
 #: Nats of rounding that are worth a sentence.
-ROUNDING = 0.02
+ROUNDING_NATS = 0.02
 #: Share of all strata from which a stratum matters.
 MATTERS = 0.1
 
@@ -35,7 +35,7 @@ def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray, tai
         if nats > 0.4:  # nats of the log evidence that a doubt is worth a sentence from
             doubts.append((nats, f"independent searches {where} differ by {one.halves_gap:.1f} nats"))
         if one.n_met < 2 and p > MATTERS:
-            doubts.append((UNKNOWN, f"a single search {where} has met the best allocations"))
+            doubts.append((UNMEASURED_NATS, f"a single search {where} has met the best allocations"))
         if one.effective < FEW and p > MATTERS:
             nats = float(-np.log(max(one.effective, 1e-3)))  # as many more chains might have met as much
             doubts.append((nats, f"only {one.effective:.0%} of the chains {where} are effective"))
@@ -46,9 +46,9 @@ def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray, tai
         words = (
             f"{n} rows in {small[0]} components or more are so few that the best allocations may be missed"
         )
-        doubts.append((UNKNOWN, words))
+        doubts.append((UNMEASURED_NATS, words))
     rounding = problem.family.rounding(problem.X)
-    if rounding > ROUNDING:
+    if rounding > ROUNDING_NATS:
         doubts.append(
             (rounding, "some columns lie so far out that their squares are rounded: centre and scale them")
         )

@@ -24,23 +24,23 @@ from ._occupied import SURE, log_likelihood_in_use
 from ._sweeps import Problem
 
 #: Chains that start from splits, and from clusters; their sweeps, judged in the second half of them.
-SPLITS, CLUSTERS, SWEEPS = 16, 16, 8
+SPLITS, CLUSTERS, SEARCH_SWEEPS = 16, 16, 8
 #: Chains of a round, and sweeps until fewer of them go on.
 HEATS = (48, 2), (16, 4), (6, 8)
 #: Rounds, the best of a round that are remembered, and how many of the best, ever and of the last round, are
 #: changed in the next.
-ROUNDS, SCORED, STAY = 6, 12, 4
+SEARCH_ROUNDS, SCORED, STAY = 6, 12, 4
 #: Nats that scores err by: searches that differ by more have not found the same.
 APART = 3.0
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
-NEGLIGIBLE = 12.0
+NEGLIGIBLE_SHARE_OF_BEST = 12.0
 #: Rounds in which neither half finds a score better by so many nats, nor than the other: they go no further.
 #: After two rounds one half in ten had missed an eighth of the evidence (K = 3 on five groups), after four
 #: one in fifty.
 LEAST_ROUNDS, STILL = 4, 0.5
 #: Searches of either half at most, and searches of all that must have met the best score, where rows are
 #: tied more: there one search in three may meet it.
-MOST_SEARCHES, ENOUGH, ENOUGH_TIED = 3, 2, 3
+MOST_SEARCHES, ENOUGH_MET, ENOUGH_TIED = 3, 2, 3
 #: Clusters beyond K whose random mergers are the starts.
 EXTRA = 3
 
@@ -122,10 +122,10 @@ def searched(
     search meets the best of them less often.
     """
     tied = is_tied(problem.points)
-    least, enough = (ROUNDS, ENOUGH_TIED) if tied else (LEAST_ROUNDS, ENOUGH)
+    least, enough = (SEARCH_ROUNDS, ENOUGH_TIED) if tied else (LEAST_ROUNDS, ENOUGH_MET)
     halves = [[started(problem, k, z, rng)] for z, rng in zip(fewer, rngs)]
     best = [np.array([half[0].scores[0] for half in halves])]
-    while len(best) <= ROUNDS:
+    while len(best) <= SEARCH_ROUNDS:
         if len(best) > least and np.ptp(best[-1]) < STILL and np.all(best[-1] - best[-1 - least] < STILL):
             break
         halves = [[advanced(problem, k, half[0], rng)] for half, rng in zip(halves, rngs)]
@@ -145,7 +145,7 @@ def n_met(halves: list[list[Found]]) -> int:
 def search(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator) -> Found:
     """Allocations of k components, all in use, from those of one component fewer, (S, n)."""
     found = started(problem, k, fewer, rng)
-    for _ in range(ROUNDS):
+    for _ in range(SEARCH_ROUNDS):
         found = advanced(problem, k, found, rng)
     return found
 
@@ -156,8 +156,8 @@ def started(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generato
     z = np.resize(rng.permutation(fewer), (SPLITS, len(X))).astype(np.int16)
     z = split_off(z, X, np.full((SPLITS, 1), k - 1, dtype=z.dtype), rng)
     z = filled(np.concatenate([z, starts(X, k, CLUSTERS, rng)]).astype(np.int16), k, rng)
-    z, scores = _swept(problem, z, k, SWEEPS, rng)
-    return Found(*_worth(z, scores), SWEEPS * len(z), z, scores)
+    z, scores = _swept(problem, z, k, SEARCH_SWEEPS, rng)
+    return Found(*_worth(z, scores), SEARCH_SWEEPS * len(z), z, scores)
 
 
 def advanced(problem: Problem, k: int, found: Found, rng: np.random.Generator) -> Found:
@@ -172,7 +172,7 @@ def advanced(problem: Problem, k: int, found: Found, rng: np.random.Generator) -
 
 def _worth(z: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Allocations that are worth following and their scores, best first."""
-    order = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE)]
+    order = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE_SHARE_OF_BEST)]
     return z[order], scores[order]
 
 

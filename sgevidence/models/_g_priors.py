@@ -37,7 +37,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 #: Step of the trapezoid rule in units of √(1/(k + 2)), and its largest step in u.
-STEP, LARGEST_STEP = 0.6, 0.4
+STEP, LARGEST_STEP_OF_U = 0.6, 0.4
 #: Nats below the maximum at which the integrand is nothing.
 NOTHING = 40.0
 #: Subsets whose integrands are computed at a time.
@@ -95,7 +95,7 @@ class GPrior(NamedTuple):
         u = np.arange(-50.0, 200.0, 0.5)
         ends = given_g(u, rest[[np.argmin(rest), np.argmax(rest)]]) + self.log_density(u)
         high = np.flatnonzero((ends > ends.max(axis=1, keepdims=True) - NOTHING).any(axis=0))
-        step = min(STEP / np.sqrt(k + 2), LARGEST_STEP)
+        step = min(STEP / np.sqrt(k + 2), LARGEST_STEP_OF_U)
         u = np.arange(u[max(high[0] - 1, 0)], u[min(high[-1] + 1, len(u) - 1)] + step, step)
         return u, given_g(u, rest) + self.log_density(u) + np.log(step)
 

@@ -34,7 +34,7 @@ from ._linear_factor import DIGITS, LOGARITHM, Factor, Factors, Moments
 from ._noise_prior import HalfT, InverseGamma
 
 #: Steps in s of the grid on which the curve is first looked at, and by which that grid grows.
-COARSE, GROWTH = 0.1, 8.0
+SUPPORT_STEP, GROWTH = 0.1, 8.0
 #: Nats below the maximum at which the density of s is nothing: e⁻⁶⁰ is below rounding.
 NOTHING = 60.0
 #: Nodes at first, and how often they are doubled at most; change at which they are enough, nats.
@@ -42,7 +42,7 @@ NODES, DOUBLINGS, TOLERANCE = 128, 12, 1e-11
 #: Steps of the grid that a density has to span.
 ENOUGH = 20
 #: Cells of the distribution function that log σ² is drawn from, right to 10⁻⁵.
-CELLS = 4096
+CDF_CELLS = 4096
 #: Rounding that double precision may have, nats: of the log evidence for each row and nat; of the curve.
 ROUNDING, ROUNDING_OF_CURVE = 1e-12, 1e-2
 
@@ -141,11 +141,11 @@ class UnknownNoise:
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Independent draws of (w, log σ²), (size, d + 1): by inversion, then the Gaussian given σ²."""
-        s = np.linspace(*self.support, CELLS + 1)
+        s = np.linspace(*self.support, CDF_CELLS + 1)
         p = np.exp(self.log_joint(s) - self.highest)
         mass = np.r_[0.0, np.cumsum(p[1:] + p[:-1])]
         target = rng.random(size) * mass[-1]
-        cell = np.clip(np.searchsorted(mass, target, side="right") - 1, 0, CELLS - 1)
+        cell = np.clip(np.searchsorted(mass, target, side="right") - 1, 0, CDF_CELLS - 1)
         left, right, u = p[cell], p[cell + 1], target - mass[cell]
         # the share t of the cell with left·t + (right − left) t²/2 = u/2
         t = u / (left + np.sqrt(np.maximum(left**2 + u * (right - left), 0.0)))
@@ -205,13 +205,13 @@ class UnknownNoise:
         Looked at from the prior's s to that of the squares of y, and on from there while it counts.
         """
         ends = sorted([self.prior.center, self._log_mean_square()])
-        s = np.arange(max(ends[0] - 1, self.prior.least), ends[1] + 1 + COARSE, COARSE)
+        s = np.arange(max(ends[0] - 1, self.prior.least), ends[1] + 1 + SUPPORT_STEP, SUPPORT_STEP)
         f = self.log_joint(s)
         while f[0] > f.max() - NOTHING and s[0] > self.prior.least:
-            more = np.arange(max(s[0] - GROWTH, self.prior.least), s[0] - COARSE / 2, COARSE)
+            more = np.arange(max(s[0] - GROWTH, self.prior.least), s[0] - SUPPORT_STEP / 2, SUPPORT_STEP)
             s, f = np.r_[more, s], np.r_[self.log_joint(more), f]
         while f[-1] > f.max() - NOTHING:
-            more = np.arange(s[-1] + COARSE, s[-1] + GROWTH, COARSE)
+            more = np.arange(s[-1] + SUPPORT_STEP, s[-1] + GROWTH, SUPPORT_STEP)
             s, f = np.r_[s, more], np.r_[f, self.log_joint(more)]
         while True:
             high = np.flatnonzero(f > f.max() - NOTHING)

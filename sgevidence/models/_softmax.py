@@ -93,7 +93,7 @@ class SoftmaxModel(Model):
 
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         Phi = design_matrix(rows.X, self.fit_intercept)
-        if largest_term(getattr(theta, "_value", theta), Phi) > CANCELS:
+        if largest_term(getattr(theta, "_value", theta), Phi) > MAX_LOGITS:
             return super()._block_log_likelihood(theta, rows, tape, single_below)
         return _fused(self._whole(theta), Phi, rows.y, rows.weight, self.n_classes, tape, single_below)
 
@@ -163,7 +163,7 @@ def log_total(Z):
 
 
 #: Logits up to which the two sums of :func:`_fused`, which nearly cancel, leave enough of each row.
-CANCELS = 1e9
+MAX_LOGITS = 1e9
 
 
 @primitive

@@ -24,7 +24,7 @@ BEST_OF, VALUES, MOST_DRAWS = 100, 5e6, 100_000
 #: Share of the evidence in other modes that is not said.
 NEGLIGIBLE_SHARE = 0.01
 #: Starts of a second look; importance draws of a mode, and the share of them that must count.
-N_STARTS, N_DRAWS, RELIABLE = 24, 2000, 0.05
+N_STARTS, N_DRAWS, RELIABLE_SHARE = 24, 2000, 0.05
 #: Part of a mode's mass that is outside its region; nats, and standard errors beside them, by which draws
 #: must misrepresent a mode.
 OUTSIDE, DOUBTFUL_NATS, DOUBTFUL_ERRORS = 0.01, 0.5, 3.0
@@ -117,7 +117,7 @@ def doubts_of_missed_modes(
         mass = Weights(np.where(in_region(draws, a, P), weights.log_w, -np.inf))
         share = np.exp(min(mass.log_mean - log_Z, 700.0))
         is_more = share > near * np.exp(DOUBTFUL_NATS + DOUBTFUL_ERRORS * std)
-        if mass.ess > RELIABLE * N_DRAWS and is_more:
+        if mass.ess > RELIABLE_SHARE * N_DRAWS and is_more:
             missed += share - near
     if not missed > NEGLIGIBLE_SHARE:
         return []

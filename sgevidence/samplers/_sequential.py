@@ -40,7 +40,7 @@ from ._schedule import chunk_edges
 from ._sequential_state import SequentialState
 
 #: Growth of the chunks as published, n/4; with more than four parameters the default is 1/d.
-GROWTH = 0.25
+PUBLISHED_GROWTH = 0.25
 
 
 class SequentialSGMCMC(Parts, OnlineSampler):
@@ -154,7 +154,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         return cls(
             n_particles=10,
             first_chunk=20,
-            growth=GROWTH,
+            growth=PUBLISHED_GROWTH,
             reservoir_size=None,
             initial=initial,
             move=SGHMC(preconditioner=None, control_variate=False),
@@ -178,7 +178,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         """Absorb rows, chunk by chunk."""
         self._validate_params()
         streams, records = Streams.one(rng), []
-        growth = min(GROWTH, 1 / model.n_params) if self.growth is None else self.growth
+        growth = min(PUBLISHED_GROWTH, 1 / model.n_params) if self.growth is None else self.growth
         start = 0 if self.initial is None else 100  # rows whose evidence ``initial`` gives, as published
         last = state.n + rows.total_weight
         edges = chunk_edges(start, last, self.first_chunk, growth, self.chunk_size) - 1e-9

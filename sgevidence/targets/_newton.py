@@ -21,7 +21,7 @@ from ._path import Path
 from ._target import Likelihood, Target, of_history
 
 #: Half the squared Newton step in posterior widths below which a mode is found: 0.01 nats.
-TOLERANCE = 1e-2
+MODE_TOLERANCE_NATS = 1e-2
 #: Tolerance of a concave mode, where each further step squares the distance: 10⁻⁴ nats.
 CONCAVE_TOLERANCE = 1e-4
 #: Newton steps to a concave mode.
@@ -29,7 +29,7 @@ MAX_CONCAVE_STEPS = 100
 #: Halvings of a step of the line search: of 10¹² expected counts 40 come back to one.
 MAX_HALVINGS, MAX_CONCAVE_HALVINGS = 11, 60
 #: Rows of the first sample, and how many times as large the next is.
-FIRST_ROWS, GROWTH = 2000, 20
+FIRST_SAMPLE_ROWS, SAMPLE_GROWTH = 2000, 20
 
 Derivatives = tuple[float, np.ndarray, np.ndarray]
 
@@ -47,7 +47,7 @@ def find_mode(
     target: Target, a: np.ndarray, max_iterations: int = 30
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Climb from ``a``: (mode, precision there or None if it is not a maximum)."""
-    a, found = _climb(target, a, _uphill, TOLERANCE, max_iterations, MAX_HALVINGS)
+    a, found = _climb(target, a, _uphill, MODE_TOLERANCE_NATS, max_iterations, MAX_HALVINGS)
     if found is None:
         return a, None
     P = found[2]
@@ -62,13 +62,13 @@ def concave_mode(model: Model, rows: Rows, rng: np.random.Generator, start: np.n
     (:func:`~._anchoring.gaussian`); None if the search does not end, or if rounding takes the curvature's
     sign.
     """
-    a, size = start, FIRST_ROWS
+    a, size = start, FIRST_SAMPLE_ROWS
     while 5 * size < len(rows):
         # each row as it is: in a sample that has none of a class the prior keeps its say
         few = rows.take(np.sort(rng.choice(len(rows), size, replace=False)))
         target = Target(model, Likelihood(few))
-        a = _climb(target, a, step_of(model), TOLERANCE, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS)[0]
-        size *= GROWTH
+        a = _climb(target, a, step_of(model), MODE_TOLERANCE_NATS, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS)[0]
+        size *= SAMPLE_GROWTH
     return folded_mode(Target(model, Likelihood(rows)), a)
 
 

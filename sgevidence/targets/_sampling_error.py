@@ -16,7 +16,7 @@ from ._path import Path
 #: Spread of the sampling error over particles, in nats, above which an answer is flagged.
 TOO_NOISY = 0.5
 #: Rows by which the noise of a sample is judged before it is taken.
-FIRST_ROWS = 512
+JUDGED_ROWS = 512
 
 
 class SampleEstimate(NamedTuple):
@@ -87,10 +87,10 @@ def rows_enough(path: Path, theta: np.ndarray, noise: float, rng: np.random.Gene
     """
     variance, a = 0.0, path.memory.sums.a
     for part in (path.memory.reservoir, path.chunk_memory.reservoir):
-        order = rng.permutation(len(part))[:FIRST_ROWS]
+        order = rng.permutation(len(part))[:JUDGED_ROWS]
         if len(order):
             variance += by_blocks(path.model, theta, a, part.rows, part.n, order).spread_var
-    return FIRST_ROWS * max(2.0 * variance / noise**2, 1.0)
+    return JUDGED_ROWS * max(2.0 * variance / noise**2, 1.0)
 
 
 def estimate(

@@ -33,7 +33,7 @@ N_TRIED, N_CLIMBED = 1000, 6
 #: Outposts, and how far they are apart, as a part of the width of the prior.
 N_OUTPOSTS, OUTPOST_GAP_WIDTHS = 24, 0.1
 #: Rows that count so many times are nearly all likelihood; Newton steps that are taken on it.
-LIKELIHOOD, STEPS = 100.0, 5
+LIKELIHOOD, LIKELIHOOD_STEPS = 100.0, 5
 #: Directions, and how near.
 N_DIRECTIONS, SCALES = 256, 0.5 ** np.arange(1, 6)
 
@@ -172,7 +172,7 @@ def _outposts(theta: np.ndarray, value: np.ndarray, prior: np.ndarray) -> tuple[
 def likelier(model: Model, rows: Rows, a: np.ndarray) -> np.ndarray:
     """A point next to a (d,) where the likelihood alone is higher, (d,)."""
     with np.errstate(all="ignore"):
-        return find_mode(Target(model, Likelihood(rows.scaled(LIKELIHOOD))), a, STEPS)[0]
+        return find_mode(Target(model, Likelihood(rows.scaled(LIKELIHOOD))), a, LIKELIHOOD_STEPS)[0]
 
 
 def outstanding(target: Target, a: np.ndarray, P: np.ndarray, rng: np.random.Generator) -> np.ndarray:

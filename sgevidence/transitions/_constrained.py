@@ -33,7 +33,7 @@ LONGEST = 0.7
 #: Independence proposals before each block of steps; the share of them that must be accepted to go on.
 JUMPS, FEWEST_JUMPS = 5, 0.02
 #: Most prior draws weighed at a time by rejection.
-BATCH = 4096
+PRIOR_DRAWS_AT_ONCE = 4096
 
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]  # (rng, size) -> (size, d)
@@ -98,7 +98,9 @@ class ConstrainedMoves:
     ) -> tuple[np.ndarray, np.ndarray]:
         kept, n_kept = [], 0
         while n_kept < k:
-            theta = sample_prior(self.rng, int(np.clip(1.2 * (k - n_kept) * np.exp(-log_X), k, BATCH)))
+            theta = sample_prior(
+                self.rng, int(np.clip(1.2 * (k - n_kept) * np.exp(-log_X), k, PRIOR_DRAWS_AT_ONCE))
+            )
             ell = self.log_likelihood(theta)
             inside = ell > floor
             kept.append((theta[inside], ell[inside]))

@@ -30,7 +30,7 @@ from ._answer_cloud import exact_cloud, without_history
 from ._base import Answered, Offer, State, Step, Streams
 
 #: Standard error of the log evidence, nats, from which particles that are carried along may know more.
-BLUNT = 0.3
+CARRIED_STD_NATS = 0.3
 #: Parameters from which they do not: annealing hundreds of them takes minutes and ends nats lower.
 MANY_PARAMETERS = 80
 #: Standard error, nats, beyond which all rows of a posterior with one mode are looked at again, and their
@@ -125,7 +125,9 @@ class FromProposal(NamedTuple):
 
     def knows_more(self, state: State, path: Path) -> bool:
         """Whether it should be asked of rows that particles have just crossed and know little of."""
-        most = BLUNT if self.first_after < np.inf else KEPT_STD if path.model.has_one_mode else np.inf
+        most = (
+            CARRIED_STD_NATS if self.first_after < np.inf else KEPT_STD if path.model.has_one_mode else np.inf
+        )
         return state.log_evidence_std > most and state.adaptation.asked < path.n and self.applies(state, path)
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
@@ -165,7 +167,7 @@ class FromProposal(NamedTuple):
 
 def is_blunt(found: Answer) -> bool:
     """Whether the evidence of a mixture is in doubt, or so uncertain that particles may know more."""
-    return found.components is not None and (found.log_evidence_std >= BLUNT or bool(found.doubts))
+    return found.components is not None and (found.log_evidence_std >= CARRIED_STD_NATS or bool(found.doubts))
 
 
 def merged(state: State, other: State, model: Model, rng: np.random.Generator) -> State:

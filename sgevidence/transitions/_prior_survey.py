@@ -33,7 +33,7 @@ from ._base import State, Step, Streams, check_rows
 N_SURVEYED = 100_000
 #: Evaluations of the likelihood that annealing to the first rows costs a particle, a gradient counted as
 #: three (30 to 350, measured on linear models of 2 to 30 parameters), and the share that a survey may cost.
-EVALUATIONS, SHARE = 200.0, 0.25
+EVALUATIONS, SURVEYED_SHARE = 200.0, 0.25
 
 
 class PriorSurvey(NamedTuple):
@@ -78,7 +78,7 @@ class PriorSurvey(NamedTuple):
         annealed = ess(ell) < self.anneal.target_ess * M
         # likelihood values (draws × rows) that a survey may cost though nothing is annealed: tenths of a
         # second
-        affordable = max(SHARE * EVALUATIONS * M if annealed else 0.0, 1e7 / n_rows)
+        affordable = max(SURVEYED_SHARE * EVALUATIONS * M if annealed else 0.0, 1e7 / n_rows)
         # numbers in all draws that are held at a time: 64 MB
         return int(min(N_SURVEYED, affordable, 8_000_000 / path.model.n_params))
 
