@@ -3,6 +3,7 @@
 import inspect
 import os
 import re
+import sys
 import zlib
 from functools import cache
 
@@ -52,6 +53,14 @@ SEED = int(os.environ.get("SGEVIDENCE_TEST_SEED", "0"))
 def rng(request) -> np.random.Generator:
     """Set SGEVIDENCE_TEST_SEED for other draws: tolerances are error bars, so every seed must pass."""
     return np.random.default_rng([SEED, zlib.crc32(request.node.name.encode())])
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open():
+    """Matplotlib warns of the twenty-first, in whatever test it comes."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.fixture

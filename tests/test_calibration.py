@@ -152,6 +152,7 @@ def test_chains_from_the_truth(rng, monkeypatch):
     assert abs(found.log_evidence - by_enumeration(X[:8], 2).log_evidence) < 4 * found.std < 0.4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("apart, sound", [(0.0, False), (4.0, True)])
 def test_groups_that_are_as_good_as_one_are_no_reference(rng, apart, sound):
     import calibration_wide as wide

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import pytest
 from numpydoc.validate import validate
 
@@ -33,13 +32,6 @@ MODULES = sorted(m.name for m in pkgutil.walk_packages(sgevidence.__path__, "sge
 # Missing docstring, wrong section order, parameters other than the signature's or without a type,
 # no Returns.  Descriptions may be missing where the name says it all.
 CODES = {"GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "PR04", "PR05", "PR06", "PR10", "RT01", "YD01"}
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    """Pictures of one page are no reason for matplotlib to warn on another."""
-    yield
-    plt.close("all")
 
 
 def public_names():
@@ -126,6 +118,7 @@ def test_other_digits_are_seen(other):
     assert not prints_alike("K=3 -247.3 ± 0.05", other)
 
 
+@pytest.mark.slow
 def test_the_tutorial_runs(monkeypatch, capsys):
     """The other examples run when the site is built."""
     monkeypatch.setenv("MPLBACKEND", "Agg")

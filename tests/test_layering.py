@@ -4,6 +4,7 @@ What a folder offers to others stands in its ``__init__``: its underscore module
 """
 
 import ast
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,23 @@ def test_a_forbidden_import_is_caught(module, source):
 )
 def test_a_lawful_import_is_not(module, source):
     assert faults(source, module) == []
+
+
+def by_the_back_door(source: str) -> list[str]:
+    """Names from underscore modules that their folder exports."""
+    found = []
+    for _, name in imports(source, "tests"):
+        layer, inside, *rest = [*name.split(".")[1:], "", ""]
+        if name.startswith("sgevidence.") and inside.startswith("_") and rest[0]:
+            exported = getattr(import_module(f"sgevidence.{layer}"), "__all__", [])
+            found += [name] if rest[0] in exported else []
+    return found
+
+
+def test_tests_import_from_a_folder_what_it_exports():
+    """So that they stay when its files are moved."""
+    tests = Path(__file__).parent.rglob("*.py")
+    found = {path.name: names for path in tests if (names := by_the_back_door(path.read_text()))}
+    assert not found
+    assert by_the_back_door("from sgevidence.history._rows import Rows") == ["sgevidence.history._rows.Rows"]
+    assert not by_the_back_door("from sgevidence.history import Rows, _rows")

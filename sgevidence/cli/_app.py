@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.progress import track
 
 from ..displays import ComparisonDisplay
+from ..effects import column_names
 from ..exceptions import DivergenceError, EvidenceWarning
 from ..io import save
 from ..model_selection import compare as compared
@@ -38,6 +39,8 @@ Thousands = Annotated[str | None, typer.Option(help="what is written between tho
 Encoding = Annotated[str, typer.Option(help="encoding of text, as latin-1")]
 
 
+#: A number that is no year, which may be a name.
+FRACTION = r"[-+]?\d*\.\d+(e[-+]?\d+)?"
 #: Parameters that errors of the library name, as they are typed here.
 TYPED = {
     r"dropna=True": "--dropna",
@@ -151,10 +154,8 @@ def compare(
         known: dict[str, Any] = dict(sample_weight=sample_weight, offset=offset, trials=trials, event=event)
         source = RowSource(data, target, used, dropna=dropna, factors=factors, **known, **text._asdict())
         if select:
-            refuse_with_select(
-                dict(mixture=mixture, plot=plot, checkpoint=checkpoint, factor=factor), columns
-            )
-            print_selection(fitted_selector(read(source), family, standardize, seed), as_json)
+            refuse_with_select(dict(mixture=mixture, plot=plot, checkpoint=checkpoint), columns)
+            print_selection(fitted_selector(read(source), factors, family, standardize, seed), as_json)
             return print_dropped(source)
         counts = [] if mixture is None else component_counts(mixture)
         takes_gaps = mixture is not None and covariance != "full"
@@ -179,6 +180,9 @@ def read(source: RowSource, whole: bool = True, keep_missing: bool = False) -> A
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvidenceWarning)
         found = source.read(keep_missing=keep_missing) if whole else next(source.batches(keep_missing))
+    names = list(map(str, column_names(found.X)))
+    if isinstance(source.source, str) and all(re.fullmatch(FRACTION, name) for name in names):
+        typer.echo(f"the first line is taken for names, and they are numbers: {names[:5]}", err=True)
     for name in source.left_out:
         words = "numbers or names the rows and is left out: --features names those to be used"
         typer.echo(f"column {name!r} {words}", err=True)

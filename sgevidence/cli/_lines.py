@@ -36,9 +36,9 @@ class LineFormat(NamedTuple):
         return value if isfinite(value) else None
 
     def sniffed(self, header: str) -> "LineFormat":
-        """With the separator of a header, where columns are asked for by name: text may hold blanks."""
+        """With the separator of a header: text may hold blanks, and 1,5 is no two numbers after a;b."""
         found = next((sep for sep in "\t;," if sep in header and sep != self.decimal), None)
-        return self._replace(sep=found) if self.sep is None and self.columns else self
+        return self._replace(sep=found) if self.sep is None else self
 
 
 #: All columns of numbers.
@@ -70,13 +70,13 @@ def rows_of_lines(
     width: int | None = None
     kept: list[int] = []
     for number, line in enumerate(lines, start=1):
-        if number == 1:
+        if number == 1 and form.columns:
             form = form.sniffed(line)
         cells = form.cells(line)
         if not any(cells):
             continue
         if number == 1 and all(form.number(cell) is None for cell in cells):
-            header = cells
+            header, form = cells, form.sniffed(line)
             continue
         if width is None:
             width = len(cells)

@@ -58,7 +58,8 @@ def regressions(
             f"--target has {n_levels} different texts in {len(rows.y)} rows, such as {str(rows.y[0])!r}, "
             "which are no classes: numbers that are written otherwise need --decimal or --thousands"
         )
-    families = ["softmax" if text else "linear"] if family is None else family.split(",")
+    by_target = "linear" if not text else "bernoulli" if factors and n_levels == 2 else "softmax"
+    families = [by_target] if family is None else family.split(",")
     models: Models = {}
     for name in families:
         for names in columns or [None]:
@@ -83,5 +84,7 @@ def regression(name: str, params: dict, rows: Any) -> tuple[Any, tuple[str, ...]
                 f"{name} has no {known}: give --family of a generalised linear model, as poisson"
             )
     if name == "softmax" and "terms" in params:
-        raise ValueError("softmax has no factors: give --family bernoulli for two classes")
+        raise ValueError(
+            "softmax has no factors: give --family bernoulli for two classes, or leave the factors out"
+        )
     return makers[name](**params), ("sample_weight",)

@@ -106,7 +106,8 @@ def _part(part: Any, X: Any) -> Any:
     """A column, a factor or a curve."""
     if type(part).__name__ == "Variable":
         name = _name(part, "a column")
-        return name if column(X, name).dtype.kind in "fiub" else Factor(name)
+        is_linear = column(X, name).dtype.kind in "fiubMm"  # dates are refused when they are read
+        return name if is_linear else Factor(name)
     call = part.call
     if call.callee not in FUNCTIONS:
         raise ValueError(f"{part.name} is none of the functions of a formula, {', '.join(FUNCTIONS)}")

@@ -47,7 +47,7 @@ class SubsetLearning(Standardising):
     random_state: Any
     verbose: Any
     _settings: dict[str, Any]  #: parameters of the first call
-    _units_of_estimator: Units | None
+    _units_of_estimator: Units | None = None
 
     def _learn(
         self, X: Any, y: Any, sample_weight: Any, reset: bool, known: dict[str, Any] | None = None
@@ -129,9 +129,22 @@ class SubsetLearning(Standardising):
         average = found.averaged
         self.n_samples_seen_ = average.models[0].n_samples_seen_
         self.data_fingerprint_ = average.models[0].data_fingerprint_
+        constants = self._doubt_of_constants()
+        found = found._replace(doubts=[*found.doubts, *([] if constants is None else [constants])])
         self._weighed = Weighed(found, average)
         for doubt in found.doubts:
             warnings.warn(doubt, EvidenceWarning, stacklevel=5)
+
+    def _doubt_of_constants(self) -> str | None:
+        """Columns to choose from of which the rows say nothing."""
+        units = self._units_of_estimator if self._units is None else self._units
+        if units is None:
+            return None
+        chosen = [j for group in self._groups if units.waits[group].all() for j in group]
+        if not chosen:
+            return None
+        names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))[chosen].tolist()
+        return f"columns {names} do not vary in these rows, and are as probable as in the prior"
 
     def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
         """Units of the first rows, where the prior is stated in them; the g-prior has no unit."""

@@ -202,7 +202,8 @@ class SubsetReports(Standardising):
             progress = Progress(type(self).__name__, getattr(self, "verbose", False))
             found = posterior(*args, prior, rscale, progress)
             normalised = looks_normalised(self.n_samples_seen_, self._sums.total_weight)
-            more = [words for words in (self._prior_conflict(), normalised) if words is not None]
+            each = (self._prior_conflict(), normalised, self._doubt_of_constants())
+            more = [words for words in each if words is not None]
             found = found._replace(doubts=[*found.doubts, *more])
             self._weighed.posterior = found
             for doubt in found.doubts:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._weights import Genealogy, Weights
+from ._weights import Genealogy, Weights, siblings
 
 #: Share of the effective sample size from which nothing is gained by resampling, or lost by a map.
 EVEN = 0.9
@@ -102,6 +102,15 @@ class Cloud(NamedTuple):
     def corrected(self, bias: float) -> "Cloud":
         """Without what is known to be wrong with log Ẑ, nats."""
         return self._replace(log_Z=self.log_Z - bias)
+
+    def thinned(self, scheme: Callable, M: int, rng: np.random.Generator) -> "Cloud":
+        """M of more particles of nearly even weights: log Ẑ is what it was, and so is its variance.
+
+        By their roots it would be 1/M more, which the weights of the next rows have.
+        """
+        parents = scheme(self.W, rng, M)
+        genealogy = siblings(parents, self.genealogy.variance(self.W))
+        return Cloud(self.theta[parents], Weights.ones(M), self.log_evidence, genealogy, self.shared_var)
 
     def resampled(self, scheme: Callable, M: int, rng: np.random.Generator) -> "Cloud":
         """M particles in proportion to w_i, then w_i ← 1; the mean weight is folded into Ẑ."""

@@ -18,7 +18,7 @@ from ._known import KNOWN, WithKnown, joined, with_known
 from ._labels import categories_of, label_indices, levels_in, two_labels
 from ._levels import checksum, codes_of, declared_levels, decoded, first_of_levels, given_levels, levels_of
 from ._sources import Part, RowSource
-from ._text_files import ROW_NAMES, TextFormat
+from ._text_files import ROW_NAMES, TextFormat, kind_of_text
 
 __all__ = [
     "KNOWN",
@@ -27,6 +27,7 @@ __all__ = [
     "ROW_NAMES",
     "RowSource",
     "TextFormat",
+    "kind_of_text",
     "WithKnown",
     "arrays_of",
     "at_once",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ._bad_cells import columns_of, dates_in, place
+from ._bad_cells import ALL_READ, columns_of, dates_in, place
 from ._levels import missing_in
 
 #: Rows that a checksum copies at a time: a megabyte of ten columns.
@@ -36,6 +36,10 @@ def refuse_unreadable(*, takes_missing: bool = False, by_name: bool = False, **a
             raise TypeError(
                 f"{name} is a {type(array).__name__}, whose rows are not computed yet: give {name}.collect()"
             )
+        found = getattr(array, "column_names", getattr(array, "columns", None))
+        names = [] if found is None else [str(one) for one in found]
+        if twice := sorted({one for one in names if names.count(one) > 1}):
+            raise ValueError(f"{name} has several columns named {twice[0]!r}: give each a name of its own")
         if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
             raise ValueError(
                 f"{name} is a masked array with masked entries, which have no place in a likelihood: drop "
@@ -52,9 +56,11 @@ def _refuse_missing(name: str, array: Any) -> None:
         return
     for label, values in columns_of(array):
         if values.dtype.kind == "O" and (found := np.flatnonzero(missing_in(values))).size:
+            is_text = name == "X" and label and any(isinstance(value, str) for value in values.tolist())
             raise ValueError(
                 f"{name} contains NaN or another missing value, {values[found[0]]!r} in "
                 f"{place(label, int(found[0]))}: leave those rows out, or fill them"
+                + (ALL_READ if is_text else "")
             )
 
 

@@ -91,6 +91,7 @@ class TextFormat(NamedTuple):
 
         pa = pyarrow()
         if self.thousands:
+            self._refuse_other_groups(text)
             text = pc.replace_substring(text, self.thousands, "")
         if self.decimal != ".":
             text = pc.replace_substring(text, self.decimal, ".")
@@ -99,19 +100,24 @@ class TextFormat(NamedTuple):
         except pa.ArrowInvalid:
             return text.cast(pa.float64())
 
+    def _refuse_other_groups(self, text: Any) -> None:
+        """ArrowInvalid if a separator of thousands is not before three digits: 1.12.2020 is a date."""
+        import pyarrow.compute as pc
+
+        text = pc.utf8_trim_whitespace(text)
+        thousands, decimal = re.escape(str(self.thousands)), re.escape(self.decimal)
+        grouped = rf"^[-+]?\d{{1,3}}({thousands}\d{{3}})+({decimal}\d*)?$"
+        has_any = pc.match_substring(text, str(self.thousands))
+        if pc.any(pc.and_not(has_any, pc.match_substring_regex(text, grouped))).as_py():
+            raise pyarrow().ArrowInvalid(f"{self.thousands!r} does not separate thousands")
+
     @staticmethod
     def text_words(name: str, value: Any, row: int) -> str:
         """Words on a cell that is no number."""
-        kind, more = "text", ""
-        if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d*)?", value):
-            more = "give thousands=',', "
-        elif re.fullmatch(r"-?\d+,\d+", value):
-            more = "give decimal=',', "
-        elif is_date(value):
-            kind, more = "dates", "give numbers, such as the days since the first, "
+        kind, remedy = kind_of_text(value)
         return (
-            f"column {name!r} has {kind}, {value!r} in row {row} counted from 0, and must be numbers: {more}"
-            f"leave it out of columns=, or take its levels as a factor, factors=[{name!r}]"
+            f"column {name!r} has {kind}, {value!r} in row {row} counted from 0, and must be numbers: "
+            f"{remedy}leave it out of columns=, or take its levels as a factor, factors=[{name!r}]"
         )
 
     def first_text_row(self, text: Any) -> int:
@@ -130,6 +136,8 @@ class TextFormat(NamedTuple):
         """Words on a file that is no table, without those on how it was opened."""
         with open(path, encoding=self.encoding, errors="replace") as file:
             header = file.readline(1000).strip()
+        if twice := re.search(r"multiple columns named (.*)$", words, re.M):
+            return f"several columns are named {twice[1]!r}: give each a name of its own"
         found = re.search(r"CSV parse error: (Row #\d+: Expected \d+ columns, got \d+)", words)
         return (found[1] if found else words) + sep_words([header], self.sep)
 
@@ -151,6 +159,21 @@ class TextFormat(NamedTuple):
         return found
 
 
+def kind_of_text(value: str) -> tuple[str, str]:
+    """Text or dates, and how its numbers would be read; an empty remedy of other words."""
+    if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d*)?", value):
+        return "text", "give thousands=',', "
+    if re.fullmatch(r"-?\d+,\d+", value):
+        return "text", "give decimal=',', "
+    if re.fullmatch(r"-?\d{1,3}(\.\d{3})+,\d+", value):
+        return "text", "give decimal=',' and thousands='.', "
+    if re.fullmatch(r"[^\w\s.,+-]\s?[\d.,]+|[+-]?[\d.,]+\s?[^\w\s.,]", value):
+        return "text", "give numbers without their unit, "
+    if is_date(value):
+        return "dates", "give numbers, such as the days since the first, "
+    return "text", ""
+
+
 def sep_words(names: Sequence[str], sep: str | None = None) -> str:
     """A hint where the first line has become one name."""
     found = [one for one in (";", "\t", "|") if len(names) == 1 and one in names[0] and one != sep]
@@ -159,6 +182,8 @@ def sep_words(names: Sequence[str], sep: str | None = None) -> str:
 
 def is_date(text: str) -> bool:
     """Is it a date, or a date and a time?"""
+    if re.fullmatch(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}", text):
+        return True
     try:
         datetime.fromisoformat(text)
     except ValueError:

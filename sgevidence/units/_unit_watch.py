@@ -53,6 +53,8 @@ class UnitWatch(NamedTuple):
         if not left.any():
             return None
         j = int(np.argmax(left))
+        if sd[j] == 0 and abs(mean[j]) <= MAX_SHIFT:
+            return f"{[*names(), 'y'][j]} does not vary, and nothing tells its unit: leave the column out"
         return (
             f"{LEFT_UNITS} of the first call, in which the priors are stated: "
             f"{[*names(), 'y'][j]} has its mean {mean[j]:.3g} units from there, and a standard deviation of "

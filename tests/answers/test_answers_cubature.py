@@ -45,7 +45,7 @@ def on_a_grid(log_likelihood):
 
 
 def in_the_plane(log_likelihood):
-    z = np.linspace(-7, 7, 1401)
+    z = np.linspace(-7, 7, 701)
     line = np.array(
         [
             logsumexp(log_likelihood(np.column_stack([z, np.full_like(z, t)])) + stats.norm.logpdf(z))
@@ -102,19 +102,16 @@ def check(case, seed=0):
     with np.errstate(all="ignore"):
         found = cubature_answer(model, NOTHING, np.random.default_rng(seed), 1000)
     assert model.n_calls <= 1.2 * cubature.MAX_EVALUATIONS[d - 1]
+    assert d > 1 or model.n_calls < 2200  # a hundredth of annealing
     assert isinstance(found, Answer) and found.theta.shape == (1000, d)
     assert abs(found.log_evidence - log_Z) < max(4 * found.log_evidence_std, 0.01)
     assert 1e-3 < found.log_evidence_std <= 0.03
-    return found, model.n_calls
+    return found
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_evidence_is_the_integral(case):
     check(case)
-
-
-def test_one_parameter_costs_a_hundredth_of_annealing():
-    assert all(check(case)[1] < 2200 for case, (d, _) in CASES.items() if d == 1)
 
 
 @pytest.mark.parametrize("case", ["plain", "plane", "space"])
@@ -126,7 +123,7 @@ def test_draws_have_the_moments_of_the_posterior(case):
     }[case]
     sd = np.array(sd)
     shrink = 1 / (1 + sd**2)
-    theta = check(case)[0].theta
+    theta = check(case).theta
     assert np.all(np.abs(theta.mean(axis=0) - shrink * mean) < 0.06 * sd)
     np.testing.assert_allclose(theta.std(axis=0), sd * shrink**0.5, rtol=0.08)
 

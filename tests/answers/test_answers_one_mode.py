@@ -36,7 +36,7 @@ def skewed(family, n):
     return GLMModel(1, family, fit_intercept=False), Rows.of(X, y)
 
 
-@pytest.mark.parametrize("n", [1, 4, 40])
+@pytest.mark.parametrize("n", [1, pytest.param(4, marks=pytest.mark.slow), 40])
 @pytest.mark.parametrize("family", [NegativeBinomial(), Gamma(), Weibull()], ids=lambda f: type(f).__name__)
 def test_two_parameters_by_quadrature(family, n):
     """Eight seeds: the mean error and its spread are those of the error bars."""
@@ -154,15 +154,12 @@ def test_a_posterior_that_is_far_from_its_mode_is_bridged():
     """Three rows, whose noise and degrees of freedom have long tails, by quadrature."""
     x, y = np.array([[1.0], [-0.5], [2.0]]), np.array([0.9, -0.6, 1.9])
     model, rows = GLMModel(1, StudentT(), fit_intercept=False), Rows.of(x, y)
-    axes = [np.linspace(-4, 5, 150), np.linspace(-5, 4, 90), np.linspace(-5, 5, 60)]
+    axes = [np.linspace(-4, 5, 100), np.linspace(-5, 4, 60), np.linspace(-5, 5, 40)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     value = np.concatenate([model.log_joint(part, rows) for part in np.array_split(grid, 20)])
     exact = logsumexp(value) + np.log(np.prod([axis[1] - axis[0] for axis in axes]))
-    for seed in range(3):
-        found = answer(model, rows, seed)
-        assert (
-            isinstance(found, Declined) or abs(found.log_evidence - exact) < 4 * found.log_evidence_std + 0.01
-        )
+    found = answer(model, rows, 0)
+    assert isinstance(found, Declined) or abs(found.log_evidence - exact) < 4 * found.log_evidence_std + 0.01
 
 
 def test_the_line_of_progress_says_why_it_is_annealed(monkeypatch, capsys):

@@ -9,8 +9,10 @@ import re
 
 import numpy as np
 import pytest
+from mutants import broken
 
 from sgevidence import BayesianGLM, BayesianGMM, BayesianLinearRegression, RowSource, compare
+from sgevidence.cli import _select
 from sgevidence.effects import Factor
 from sgevidence.exceptions import EvidenceWarning
 
@@ -101,10 +103,14 @@ def run(tmp_path, monkeypatch):
         ("penguins.csv --mixture 1-999999999 --features body_mass_g", "100 components at most"),
         ("penguins.csv --mixture 2 --features body_mass_g,sex --factor sex --dropna", "no factors"),
         (
-            "penguins.csv --target sex --features body_mass_g,island --factor island --dropna",
+            "penguins.csv --target species --features body_mass_g,island --factor island --dropna",
             "softmax has no factors",
         ),
-        ("penguins.csv --target body_mass_g --select --factor sex", "takes no --factor"),
+        ("penguins.csv --target body_mass_g --select --factor sex --dropna", "'species' has text"),
+        (
+            "penguins.csv --target species --select --features sex --factor sex --dropna",
+            "softmax has no factors",
+        ),
         ("penguins.csv --target body_mass_g --features island --factor sex --dropna", "'island' has text"),
         ("no_such.csv --target y", "there is no file"),
     ],
@@ -112,6 +118,41 @@ def run(tmp_path, monkeypatch):
 def test_what_is_in_the_way_is_named(run, words, message):
     out = run("compare", *words.split())
     assert out.exit_code == 1 and out.stdout == "" and re.search(message, out.stderr), out.stderr
+
+
+@pytest.mark.parametrize(
+    "target, options", [("body_mass_g", []), ("body_mass_g", ["--no-standardize"]), ("sex", [])]
+)
+def test_factors_are_selected_as_a_whole(run, target, options):
+    """The best subset has the evidence of its factors as terms; two classes are bernoulli without a word."""
+    words = [
+        "compare",
+        "penguins.csv",
+        "--target",
+        target,
+        "--dropna",
+        "--factor",
+        "species",
+        "--json",
+        *options,
+    ]
+    features = "bill_length_mm,species"
+    out, one = run(*words, "--features", features, "--select"), run(*words, "--features", features)
+    assert out.exit_code == one.exit_code == 0, out.output + one.output
+    found, expected = json.loads(out.stdout), json.loads(one.stdout)[0]
+    assert found["inclusion_probabilities"].keys() == {"bill_length_mm", "species"}
+    both = next(row for row in found["models"] if row["columns"] == ["bill_length_mm", "species"])
+    assert both["size"] == 2 and len(found["models"]) == 4
+    assert both["log_evidence"] == pytest.approx(
+        expected["log_evidence"], abs=1e-8 if target != "sex" else 0.03
+    )
+
+
+def test_contrasts_in_another_unit_are_seen(run, monkeypatch):
+    mutant = broken(_select.units_with_contrasts, "1 / Factor('').prior_scale", "1.0")
+    monkeypatch.setattr(_select, "units_with_contrasts", mutant)
+    with pytest.raises(AssertionError):
+        test_factors_are_selected_as_a_whole(run, "body_mass_g", [])
 
 
 def test_text_as_factors(run):
@@ -274,6 +315,62 @@ def test_mixtures_take_cells_that_are_missing(run, tmp_path):
     assert again.exit_code == 0, again.output
     assert "no value in row 3" in run(*words, "--covariance", "full").stderr
     assert run(*words, "--dropna").stdout != out.stdout
+
+
+def test_dots_of_dates_separate_no_thousands(run, tmp_path):
+    """01.01.2020 was the number 1 012 020, as a target and as a column."""
+    (tmp_path / "days.csv").write_text(
+        "day;pay\n" + "".join(f"0{k}.01.2020;1.{k}00,5\n" for k in range(1, 10))
+    )
+    words = ("compare", "days.csv", "--sep", ";", "--decimal", ",", "--thousands", ".")
+    out = run(*words, "--target", "pay", "--features", "day")
+    assert out.exit_code == 1 and "'day' has dates, '01.01.2020' in row 0" in out.stderr
+    out = run(*words, "--target", "day", "--features", "pay")
+    assert out.exit_code == 1 and "9 different texts in 9 rows" in out.stderr
+
+
+def test_formulas_read_numbers_as_features_do(run, tmp_path):
+    """Separated thousands as --target reads them; what reads like numbers or dates is no factor unasked."""
+    pytest.importorskip("formulae")
+    lines = [f"0{k}.01.2020;1.{k}{k * k % 7}0,5;{k % 4},5" for k in range(1, 10)]
+    lines += [f"{k}.01.2020;1.{k}{k * k % 7},5;{k % 5},5" for k in range(10, 25)]
+    (tmp_path / "pay.csv").write_text("\n".join(["day;pay;y", *lines, ""]))
+    words = ("compare", "pay.csv", "--sep", ";", "--decimal", ",", "--json")
+    out = [
+        run(*words, "--thousands", ".", *rest)
+        for rest in (["--formula", "y ~ pay"], ["--target", "y", "--features", "pay"])
+    ]
+    found = [json.loads(one.stdout)[0]["log_evidence"] for one in out]
+    assert found[0] == pytest.approx(found[1], abs=1e-9)
+    out = run(*words, "--formula", "y ~ pay")
+    assert out.exit_code == 1 and "give --decimal , and --thousands ., or write C(pay)" in out.stderr
+    out = run(*words, "--thousands", ".", "--formula", "y ~ day")
+    assert out.exit_code == 1 and "'day' has dates, '01.01.2020', and must be numbers" in out.stderr
+    assert run(*words, "--thousands", ".", "--formula", "y ~ C(day)").exit_code == 0
+
+
+def test_a_header_tells_the_separator_of_lines(run, tmp_path):
+    """1,5 after a;b was two columns in silence."""
+    (tmp_path / "two.csv").write_text("a;b\n" + "1,5;2,5\n" * 20)
+    out = run("watch", "two.csv")
+    assert out.exit_code == 1 and "line 2, column 'a': '1,5' is no finite number" in out.stderr
+    assert run("watch", "two.csv", "--decimal", ",").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "text, words",
+    [
+        ("a,b\n$5.10,1\n", "'\\$5.10' in row 0 .*give numbers without their unit"),
+        ("a,b\n7.5%,1\n", "'7.5%' in row 0 .*give numbers without their unit"),
+        ('a,b\n"1.234,5",1\n', "give --decimal , and --thousands \\.,"),
+        ("a,a,b\n1,2,3\n", "several columns are named 'a': give each a name of its own"),
+        ("0.5,-1.5\n" + "1.0,2.0\n" * 9, r"the first line is taken for names, and they are numbers: \['0.5'"),
+    ],
+)
+def test_tables_as_people_write_them(run, tmp_path, text, words):
+    (tmp_path / "own.csv").write_text(text)
+    out = run("compare", "own.csv", *(["--target", "b"] if "b" in text else ["--mixture", "1"]))
+    assert re.search(words, out.stderr), out.stderr
 
 
 def test_a_target_with_separated_thousands_is_numbers(run, tmp_path):

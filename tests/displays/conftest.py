@@ -1,14 +1,5 @@
-"""Pictures are drawn on a canvas without a screen, and closed."""
+"""Pictures are drawn on a canvas without a screen."""
 
 import matplotlib
-import pytest
 
 matplotlib.use("Agg")
-
-
-@pytest.fixture(autouse=True)
-def closed_figures():
-    yield
-    import matplotlib.pyplot as plt
-
-    plt.close("all")

@@ -30,6 +30,7 @@ from scipy.stats import norm
 from sgevidence import (
     SGAIS,
     BayesianGLM,
+    BayesianGMM,
     BayesianLinearRegression,
     DivergenceError,
     EvidenceFeatureSelector,
@@ -166,6 +167,38 @@ def test_missing_entries_among_objects(kind, value):
         for other in (EvidenceFeatureSelector(), EvidenceModelAverager([("one", estimator(kind))])):
             with pytest.raises(ValueError, match=message.format("y")):
                 other.fit(X, holed(y))
+
+
+def test_missing_text_says_which_columns_are_read():
+    """Also where columns= names others: the frame is read as a whole."""
+    frame = pd.DataFrame({"city": ["a", None, "b"] * 5, "x": np.arange(15.0)})
+    with pytest.raises(ValueError, match=r"row 1 of column 'city'.*with columns= all columns of X are read"):
+        BayesianLinearRegression(columns=["x"]).fit(frame, np.arange(15.0))
+
+
+def test_columns_of_one_name_are_refused():
+    X, y = data("linear")
+    twice = pd.DataFrame(X, columns=["a"] * X.shape[1])
+    for other in (
+        BayesianLinearRegression(),
+        BayesianLinearRegression(formula="y ~ a"),
+        EvidenceFeatureSelector(),
+    ):
+        with pytest.raises(ValueError, match="several columns named 'a'"):
+            other.fit(twice, y)
+
+
+def test_dates_in_a_formula_are_no_factor():
+    """Each row had a level of its own, without a word."""
+    frame = pd.DataFrame({"y": np.arange(15.0), "day": pd.date_range("2020-01-01", periods=15)})
+    with pytest.raises(TypeError, match="column 'day' has dates or durations"):
+        BayesianLinearRegression(formula="y ~ day").fit(frame)
+
+
+def test_a_column_of_a_density_that_does_not_vary(rng):
+    X = np.column_stack([rng.standard_normal(30), np.ones(30)])
+    with pytest.warns(EvidenceWarning, match="does not vary, and nothing tells its unit"):
+        BayesianGMM(2, random_state=0).fit(X)
 
 
 class Query:

@@ -39,18 +39,20 @@ ESTIMATORS = [
     *(case.make() for case in CASES.values() if case.kind is not None),
     *(BayesianGMM(covariance_type=kind) for kind in ("full", "spherical")),
     averager(BayesianLinearRegression(), make_pipeline("passthrough", BayesianLinearRegression())),
-    averager(
-        BayesianSoftmaxRegression(sampler=Laplace()),
-        make_pipeline("passthrough", BayesianSoftmaxRegression(sampler=Laplace())),
-    ),
     averager(BayesianGMM(), BayesianGMM(mean_scale=3.0)),
     EvidenceFeatureSelector(),
     BayesianAutoregression(sampler=QUICK),
     BayesianCategoricalMixture(),
     BayesianHMM(),
 ]
-# what they are given passes through the same methods as that of the other averagers
-OTHER_METHODS = [averager(*LINEAR, method=method) for method in ("dynamic", "stacking")]
+# a classifier, and methods: what they are given passes through what the other averagers have
+OTHERS = [
+    averager(
+        BayesianSoftmaxRegression(sampler=Laplace()),
+        make_pipeline("passthrough", BayesianSoftmaxRegression(sampler=Laplace())),
+    ),
+    *(averager(*LINEAR, method=method) for method in ("dynamic", "stacking")),
+]
 
 # what scikit-learn asks only of its own estimators
 MORE_CHECKS = [
@@ -113,12 +115,12 @@ def test_scikit_learn_check(estimator, check):
 
 
 @pytest.mark.slow
-@checks_of(OTHER_METHODS[:1])
-def test_scikit_learn_check_of_an_average_of_another_method(estimator, check):
+@checks_of(OTHERS[:2])
+def test_scikit_learn_check_of_other_averages(estimator, check):
     run(check, estimator)
 
 
 @pytest.mark.parametrize("check", MORE_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("estimator", ESTIMATORS + OTHER_METHODS, ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("estimator", ESTIMATORS + OTHERS, ids=lambda e: type(e).__name__)
 def test_scikit_learn_check_of_its_own(estimator, check):
     run(check, type(estimator).__name__, estimator)

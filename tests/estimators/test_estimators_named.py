@@ -182,7 +182,7 @@ def shells(theta):
     return anp.logaddexp(each[:, 0], each[:, 1])
 
 
-@pytest.mark.parametrize("sampler", [None, AIS(50), SIR(100)], ids=str)
+@pytest.mark.parametrize("sampler", [None, pytest.param(AIS(50), marks=pytest.mark.slow), SIR(100)], ids=str)
 def test_gaussian_shells_without_rows_by_every_sampler(sampler, seed):
     model = BayesianModel(
         shells, prior_transform=lambda u: 12 * u - 6, n_params=2, sampler=sampler, random_state=seed

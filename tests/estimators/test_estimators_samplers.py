@@ -3,6 +3,7 @@
 import functools
 import pickle
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
@@ -178,8 +179,13 @@ def test_wrong_parameters_are_refused_and_nothing_changes(name):
     assert not hasattr(est, "log_evidence_")
 
 
-@pytest.mark.parametrize("kind", ["linear", "softmax", "gmm", "custom"])
-@every
+def of_every_kind():
+    for name, kind in product([*OFFLINE, *ONLINE], ["linear", "softmax", "gmm", "custom"]):
+        is_long = kind == "gmm" and "nested" in name
+        yield pytest.param(name, kind, marks=[pytest.mark.slow] * is_long)
+
+
+@pytest.mark.parametrize("name, kind", of_every_kind())
 def test_every_kind_of_model(name, kind):
     """Or a clear no: in these models there is no formula."""
     est = estimator(kind, sampler=clone((OFFLINE | ONLINE)[name]).set_params(**FEW.get(name, {})))

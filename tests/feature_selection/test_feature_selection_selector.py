@@ -298,3 +298,18 @@ def test_a_column_in_a_tiny_unit_has_no_say(rng, factor):
     scale_free = clone(model).set_params(coef_prior="g")
     scaled = clone(scale_free).fit(X * [1.0, factor, 1.0], y)
     assert scaled.log_evidence_ == pytest.approx(scale_free.fit(X, y).log_evidence_, abs=1e-6)
+
+
+@pytest.mark.parametrize("estimator", [None, BayesianGLM("poisson")], ids=["linear", "poisson"])
+def test_a_column_that_does_not_vary_is_said(rng, estimator):
+    """Its evidence is that of the subset without it; a group with a column that varies is not meant."""
+    X = rng.standard_normal((30, 4))
+    X[:, [1, 3]] = 2.0
+    y = rng.poisson(2.0, 30)
+    selector = EvidenceFeatureSelector(estimator, groups=[[2, 3]], random_state=0).fit(X, y)
+    assert any("columns [1] do not vary" in words for words in selector.warnings_)
+    free = EvidenceFeatureSelector(estimator, always=[1], groups=[[2, 3]], random_state=0).fit(X, y)
+    assert not any("do not vary" in words for words in free.warnings_)
+    if estimator is None:
+        plain = EvidenceFeatureSelector(standardize=False).fit(X, y)
+        assert not any("do not vary" in words for words in plain.warnings_)

@@ -93,7 +93,9 @@ def test_evidence_is_the_integral_over_the_noise(case):
     assert model.exact_log_evidence(rows) == pytest.approx(expected(case), abs=1e-6, rel=1e-12)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[pytest.mark.slow] * ("150" in case)) for case in CASES]
+)
 def test_decimal_arithmetic_says_so_too(in_decimal, case):
     test_evidence_is_the_integral_over_the_noise(case)
 
@@ -450,8 +452,16 @@ def test_unknown_noise_against_quadrature_in_many_digits(rng, name):
 
 
 @pytest.mark.parametrize("name", ["0", "1e18", "timestamps", "one y large", "rounding noise"])
-@pytest.mark.parametrize("noise_std", [None, 0.7])
+@pytest.mark.parametrize("noise_std", [pytest.param(None, marks=pytest.mark.slow), 0.7])
 def test_streams_are_exact_however_they_are_cut(rng, name, noise_std):
+    check_streams(rng, name, noise_std)
+
+
+def test_a_stream_of_unknown_noise_is_exact(rng):
+    check_streams(rng, "rounding noise", None)
+
+
+def check_streams(rng, name, noise_std):
     X, y, kw = hostile(rng, name)
     make = partial(BayesianLinearRegression, noise_std, random_state=0, standardize=False, **kw)
     whole = make().fit(X, y)

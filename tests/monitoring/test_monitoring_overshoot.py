@@ -52,7 +52,7 @@ def test_a_wrong_share_is_noticed(right, wrong):
     [
         (lambda rng: rng.normal(size=(400, 1)), PLAIN, 0.34),
         (lambda rng: series(rng, 0.7, 400), 0.38, OTHER),
-        (lambda rng: rng.standard_t(2, (400, 1)), 0.38, OTHER),
+        pytest.param(lambda rng: rng.standard_t(2, (400, 1)), 0.38, OTHER, marks=pytest.mark.slow),
         pytest.param(lambda rng: np.exp(rng.normal(size=(400, 1))), 0.38, OTHER, marks=pytest.mark.slow),
     ],
     ids=["Gaussian", "autoregression", "heavy tails", "log-normal"],

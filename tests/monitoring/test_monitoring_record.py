@@ -60,7 +60,6 @@ def test_the_display_shows_all_rows(rng):
         display.log_predictive, EvidenceMonitor(NormalSegment()).fit(X).log_predictive_
     )
     assert abs(int(np.argmin(display.log_predictive)) - 60) <= 5
-    matplotlib.pyplot.close("all")
 
 
 def test_a_chunk_is_a_step_where_the_model_is_an_estimator(rng):

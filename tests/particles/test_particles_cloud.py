@@ -102,3 +102,16 @@ def test_a_cloud_is_even_above_nine_tenths(cloud):
     assert cloud.weighted(lost).is_even  # an effective sample size of 45 of 50
     lost[5] = -np.inf
     assert not cloud.weighted(lost).is_even
+
+
+def test_fewer_particles_of_even_weights_leave_the_evidence_and_its_error(cloud, rng):
+    """By roots the error would be 1/M more, which the weights of the next rows have."""
+    weighted = cloud.weighted(0.01 * rng.standard_normal(M))
+    fewer = weighted.thinned(RESAMPLING["systematic"], M // 2, rng)
+    assert fewer.M == M // 2 and fewer.log_evidence == pytest.approx(weighted.log_evidence)
+    assert fewer.log_evidence_std == pytest.approx(weighted.log_evidence_std)
+    by_roots = weighted.resampled(RESAMPLING["systematic"], M // 2, rng)
+    assert by_roots.log_evidence_std**2 > weighted.log_evidence_std**2 + 0.8 / M
+    later = fewer.weighted(np.arange(M // 2) / M)  # the next rows tell what fewer particles know
+    gained = later.log_evidence_std**2 - fewer.log_evidence_std**2
+    assert gained == pytest.approx(np.sum((later.W - 2 / M) ** 2))

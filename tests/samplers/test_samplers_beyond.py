@@ -91,7 +91,6 @@ QUICK = {
     ("known_noise", "hmc", "escort", "calls of 500"),
     ("known_noise", "sghmc", "no escort", "calls of 500"),
     ("unknown_noise", "hmc", "escort", "calls of 500"),
-    ("one_component", "sghmc", "escort", "calls of 500"),
 }
 GRID = (list(MODELS), list(MOVES), ["escort", "no escort"], list(CUTS))
 

@@ -91,7 +91,13 @@ def path(name):
     }
 
 
-@pytest.mark.parametrize("name", [*CASES, *ONCE])
+#: More than a second each, of ways that others take, too.
+SLOW = {"mixture", "mixture, overlapping", "mixture, beyond the reservoir", "SIR, softmax"}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in [*CASES, *ONCE]]
+)
 @pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
 def test_default_path(name):
     stored = json.loads(PATHS.read_text())[name]

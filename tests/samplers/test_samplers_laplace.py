@@ -41,7 +41,9 @@ def check_covers(rng, model, rows, n_seeds=40):
     check_coverage(z_scores(Laplace(2000, n_starts=2), model, rows, exact, rng, n_seeds))
 
 
-@pytest.mark.parametrize("problem", [SKEWED, CORRELATED], ids=["skewed", "correlated"])
+@pytest.mark.parametrize(
+    "problem", [SKEWED, pytest.param(CORRELATED, marks=pytest.mark.slow)], ids=["skewed", "correlated"]
+)
 def test_covers_the_exact_value(rng, problem):
     check_covers(rng, *problem)
 

@@ -16,6 +16,7 @@ def test_two_components_for_five_groups(seed):
     assert abs(result.log_evidence + 4643.6) < 4 * result.log_evidence_std + 0.2
 
 
+@pytest.mark.slow
 def test_particles_go_on_from_a_renewed_mode(rng):
     """Two calls on: an error of the evidence's bookkeeping would show."""
     model, state, records = MODEL, SGAIS().init(MODEL, rng), []

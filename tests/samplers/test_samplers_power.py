@@ -104,10 +104,11 @@ def check(settings, rng, n_seeds=3):
 @pytest.mark.parametrize(
     "settings",
     [
-        dict(),
-        SMALL_RESERVOIR,
         FROM_SAMPLES,
-        *(pytest.param(s, marks=pytest.mark.slow) for s in (FROM_BATCHES, PLAIN_BATCHES)),
+        *(
+            pytest.param(s, marks=pytest.mark.slow)
+            for s in ({}, SMALL_RESERVOIR, FROM_BATCHES, PLAIN_BATCHES)
+        ),
     ],
 )
 def test_unbroken(rng, settings):

@@ -76,7 +76,11 @@ def stream(problem, rng, **settings):
 
 @pytest.mark.parametrize(
     "problem, shift",
-    [pytest.param(linear, 3.0, marks=pytest.mark.slow), (linear, 30.0), (one_component, 1.0)],
+    [
+        pytest.param(linear, 3.0, marks=pytest.mark.slow),
+        (linear, 30.0),
+        pytest.param(one_component, 1.0, marks=pytest.mark.slow),
+    ],
 )
 @pytest.mark.parametrize("settings", [{}, dict(move=SGHMC()), dict(escort=None)], ids=["", "sghmc", "anneal"])
 def test_what_a_few_rows_can_say_is_not_lost(rng, problem, shift, settings):

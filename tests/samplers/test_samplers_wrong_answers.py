@@ -227,7 +227,8 @@ def test_a_sample_of_the_history_without_its_sums_is_refused(rng, move):
     SGAIS(move=move, reservoir_size=None).init(LINEAR, rng)
 
 
-@pytest.mark.parametrize("move", [SGHMC(), pytest.param(SGNHT(), marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("move", [SGHMC(), SGNHT()])
 def test_stochastic_gradients_measure_what_the_reservoir_does_not_know(rng, move):
     rows = rows_of("sim_S", 500)
     sampler = SGAIS(25, move=move, escort=None, proposal=None, reservoir_size=100)
