@@ -11,8 +11,7 @@ from sgevidence.answers import Answer, Declined, _one_mode
 from sgevidence.history import Rows
 from sgevidence.models import FarColumns, Gamma, GLMModel, NegativeBinomial, StudentT, Weibull
 from sgevidence.models._few_rows import fits_of_few
-from sgevidence.targets import Likelihood, Target
-from sgevidence.targets._newton import folded_mode
+from sgevidence.targets import Likelihood, Target, folded_mode
 
 RNG = np.random.default_rng(0)
 
