@@ -11,7 +11,7 @@ from typing import Any
 
 from .averaging import EvidenceModelAverager
 from .bridging import bridge_evidence
-from .effects import Factor, Group, Interaction, Smooth, sub_formulas
+from .effects import BSpline, Factor, Group, Interaction, Smooth, sub_formulas
 from .estimators import (
     BayesianAutoregression,
     BayesianCategoricalMixture,
@@ -37,6 +37,7 @@ from .model_selection import (
     prior_sensitivity,
     replicate,
     reweight_prior,
+    term_probabilities,
 )
 from .models import LKJ, Dirichlet
 from .monitoring import EvidenceMonitor
@@ -57,8 +58,10 @@ __all__ = [
     "Group",
     "Factor",
     "Smooth",
+    "BSpline",
     "Interaction",
     "sub_formulas",
+    "term_probabilities",
     "Dirichlet",
     "LKJ",
     "EvidenceModelAverager",

@@ -111,19 +111,17 @@ def nested_laplace_answer(
     size: int,
     most: float,
     rng: np.random.Generator,
-    least: float = MIN_THIRD,
     stated: np.ndarray | None = None,
 ) -> NestedAnswer:
     """An answer from a cloud near the posterior, and what it took.
 
-    ``size`` draws; nothing more is begun after ``most`` gradients, in particles.  ``least`` is the third
-    derivative, in local widths, of a posterior that is not Gaussian enough for others.  ``stated`` are
-    columns of ψ that the prior names.
+    ``size`` draws; nothing more is begun after ``most`` gradients, in particles.  ``stated`` are columns of ψ
+    that the prior names.
     """
     log_p, best = Counted(target), None
     with np.errstate(all="ignore"):
         try:
-            best = _best(log_p, cloud, most, rng, least, stated)
+            best = _best(log_p, cloud, most, rng, stated)
         except np.linalg.LinAlgError:
             pass  # no density: the answer is declined below
         is_good = best is not None and best.share > MIN_SHARE
@@ -142,7 +140,6 @@ def _best(
     cloud: np.ndarray,
     most: float,
     rng: np.random.Generator,
-    least: float,
     stated: np.ndarray | None,
 ) -> Nested | None:
     """The draws of the best density that was found."""
@@ -160,7 +157,7 @@ def _best(
         some = cloud[rng.choice(len(cloud), min(N_THIRD, len(cloud)), replace=False)]
         order, left = by_influence(third_derivatives(log_p.value_and_grad, some, cloud.std(axis=0)))
         log_p.third = max(log_p.third, float(left[0]))
-        if not left[0] > least:
+        if not left[0] > MIN_THIRD:
             return best
         sizes = {1} | {max(1, int(np.argmax(np.append(left, 0.0) < t))) for t in LEFT}
         for k in sorted(size for size in sizes if size <= min(MAX_HYPERPARAMETERS, d - 1)):

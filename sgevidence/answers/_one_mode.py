@@ -6,7 +6,8 @@ which are bridged to the t density that is fitted to the other half (``_cross_fi
 
 Nothing says that there is one mode.  The search starts at the middle of the prior, at draws from it, and of
 heavy-tailed noise at lines through a few rows.  Where searches end at several modes q is a mixture of t
-densities at all of them; where q does not cover the posterior there is no answer.
+densities at all of them, which are fitted to the draws where these do not cover the posterior (O. Cappé and
+others 2008, adaptive importance sampling in general mixture classes); in the end there may be no answer.
 
 Symbols: ``a, P`` = mode and precision, ``phi`` = distances from the mode in its widths, ``M, d`` = draws and
 parameters.
@@ -27,6 +28,9 @@ from ._log_concave import MAX_BRIDGED_ROWS, MAX_STD, in_suited_coordinates, log_
 
 #: Draws of q, and more of them for each parameter; standard error, nats, and Pareto k of an answer by them.
 N_DRAWS, N_DRAWS_PER_PARAMETER, SHARP_NATS, SHARP_PARETO_K = 4000, 200, 0.012, 0.6
+#: Standard error, nats, and Pareto k of an answer from several modes, of which annealing may lose one; rounds
+#: of draws: the skew modes of few rows ask for two or three.
+MAX_STD_OF_SEVERAL, MAX_TAIL_OF_SEVERAL, MAX_ROUNDS = 0.1, 0.8, 4
 #: Degrees of freedom of q: tails of a posterior with few parameters, and of as many more with more of them.
 MIN_DEGREES = 6.0
 #: Rows on which the mode is sought from elsewhere, at most, and distance of the ends from it, in posterior
@@ -93,28 +97,41 @@ def _around_all(
 ) -> Answer | Declined:
     """The mean weight of draws of a mixture of t densities at several modes, if they cover the posterior."""
     d, K = len(modes[0][0]), len(modes)
-    a = np.array([mode for mode, _ in modes])
-    log_mass = model.log_joint(a, rows) - 0.5 * np.array([np.linalg.slogdet(P)[1] for _, P in modes])
-    share = 0.5 * Weights(log_mass).W + 0.5 / K
-    around = [multivariate_t(mode, np.linalg.inv(P), df=MIN_DEGREES) for mode, P in modes]
+    a, C = np.array([mode for mode, _ in modes]), np.array([np.linalg.inv(P) for _, P in modes])
+    mass = Weights(model.log_joint(a, rows) + 0.5 * np.linalg.slogdet(C)[1]).W
     M = 2 * (2 * size + N_DRAWS + N_DRAWS_PER_PARAMETER * d)
-    chosen = np.sort(rng.choice(K, M, p=share))
-    theta = np.concatenate(
-        [
-            np.reshape(q.rvs(n, random_state=rng), (-1, d))
-            for q, n in zip(around, np.bincount(chosen, minlength=K))
-        ]
-    )
-    log_q = log_sum_exp(np.array([np.log(p) + q.logpdf(theta) for p, q in zip(share, around)]), axis=0)
-    log_w = model.log_joint(theta, rows) - log_q
-    found = importance(log_w)
-    tail = pareto_k(log_w)
-    std = found.std if tail < SHARP_PARETO_K else 2 * found.std  # heavy tails are known less than they say
-    # standard error, nats, and Pareto k of an answer from several modes, of which annealing may lose one
-    if not (std < 0.1 and tail < 0.8):
-        return Declined(f"a search ends at {K} modes, and t densities there do not cover the posterior")
-    theta = theta[systematic(Weights(log_w).W, rng, size)]
-    return Answer(theta, np.zeros(size), found.log_Z, std, float(M * len(rows)))
+    for n_rounds in range(1, MAX_ROUNDS + 1):
+        share, around = 0.5 * mass + 0.5 / K, [multivariate_t(m, c, df=MIN_DEGREES) for m, c in zip(a, C)]
+        sizes = np.bincount(rng.choice(K, M, p=share), minlength=K)
+        theta = np.concatenate(
+            [np.reshape(q.rvs(n, random_state=rng), (-1, d)) for q, n in zip(around, sizes)]
+        )
+        each = np.array([np.log(p) + q.logpdf(theta) for p, q in zip(share, around)])
+        log_q = log_sum_exp(each, axis=0)
+        weights = Weights(model.log_joint(theta, rows) - log_q)
+        found, tail = importance(weights.log_w), pareto_k(weights.log_w)
+        std = (
+            found.std if tail < SHARP_PARETO_K else 2 * found.std
+        )  # heavy tails are known less than they say
+        if std < MAX_STD_OF_SEVERAL and tail < MAX_TAIL_OF_SEVERAL:
+            theta = theta[systematic(weights.W, rng, size)]
+            return Answer(theta, np.zeros(size), found.log_Z, std, float(n_rounds * M * len(rows)))
+        mass = _refitted(theta, weights.W * np.exp(each - log_q), a, C)
+    return Declined(f"a search ends at {K} modes, and t densities there do not cover the posterior")
+
+
+def _refitted(theta: np.ndarray, W: np.ndarray, a: np.ndarray, C: np.ndarray) -> np.ndarray:
+    """Mass of each component, (K,); its a and C become those of its part W (K, M) of the draws.
+
+    One of which few draws count stays as it is.
+    """
+    mass = W.sum(axis=1)
+    for k, part in enumerate(W):
+        if mass[k] ** 2 > MIN_EFFECTIVE * theta.shape[1] * np.sum(part**2):
+            a[k] = part @ theta / mass[k]
+            away = theta - a[k]
+            C[k] = (part[:, None] * away).T @ away / mass[k]
+    return mass / mass.sum()
 
 
 def _by_importance(

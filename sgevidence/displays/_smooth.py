@@ -49,7 +49,7 @@ class SmoothDisplay:
         Parameters
         ----------
         estimator : fitted estimator
-            With a :class:`Smooth` term, alone, frozen or at the end of a pipeline.
+            With a :class:`Smooth` or :class:`BSpline` term, alone, frozen or at the end of a pipeline.
         column : str or int, optional
             Column of the curve; by default that of the first.
         ax : matplotlib Axes, optional

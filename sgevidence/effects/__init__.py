@@ -1,20 +1,27 @@
 """Effects of groups, factors and curves: Gaussian given a few hyperparameters."""
 
+from ._answer import effects_answer
+from ._b_spline import BSpline
 from ._coding import CODE, Coding, Columns
 from ._columns import column_names
-from ._formula import Formula, resolved, response_of, sub_formulas
+from ._factor import Factor, contrasts
+from ._fixed import GLMWithTerms, LinearModelWithTerms
+from ._formula import Formula, resolved, response_of
 from ._gaussian import LevelSums
+from ._group import Group
+from ._interaction import Interaction
 from ._jzs import GROUP_SCALE, JZSModel, JZSPosterior, RelativeLayout, is_covariate, jzs_block, scale_of
-from ._layout import Block, Flat, Known, Layout, RootInverseGamma
-from ._levelwise import effects_answer
+from ._layout import Block, Layout
 from ._model import EffectsModel
-from ._names import divisors, fixed_effects, group_effects, levels_of_factors
+from ._names import divisors, fixed_effects, group_effects
+from ._noise import Flat, Known, RootInverseGamma
 from ._smooth import Smooth
-from ._terms import Factor, GLMWithTerms, Group, Interaction, LinearModelWithTerms, contrasts
+from ._sub_formulas import formula_terms, sub_formulas
 
 __all__ = [
     "GROUP_SCALE",
     "CODE",
+    "BSpline",
     "Block",
     "Coding",
     "Columns",
@@ -39,10 +46,10 @@ __all__ = [
     "divisors",
     "effects_answer",
     "fixed_effects",
+    "formula_terms",
     "group_effects",
     "is_covariate",
     "jzs_block",
-    "levels_of_factors",
     "resolved",
     "response_of",
     "scale_of",

@@ -14,16 +14,21 @@ import numpy as np
 from ..exceptions import DivergenceError
 from ..particles import Weights, systematic
 from ._gaussian import BATCH_ELEMENTS, Conditional, LevelSums, conditional, draws
-from ._integral import Integral, check, integrate
+from ._integral import Integral, integrate
 from ._layout import Layout
+from ._trust import check
 
+#: Points of the integral, and draws from the prior of which the best starts the way to the mode.
+N_POINTS, N_STARTS = 1024, 32
+#: Noise in sizes of y that is as good as none, and the share of the squares of y that is left then.
+LEAST_NOISE, SMALLEST_SHARE = 1e-6, 1e-10
 #: Words for rows that are fitted exactly.
 NOISELESS = (
     "the terms fit y exactly, and its density has no bound as the noise becomes small: leave out a term, or "
     "state noise_std= under prior='normal'"
 )
 #: Seed of the scrambled sequences.
-SEQUENCE_SEED = 20_260
+SEED = 20_260
 
 
 class GaussianPosterior:
@@ -40,25 +45,25 @@ class GaussianPosterior:
     @cached_property
     def integral(self) -> Integral:
         """Over the hyperparameters; ArithmeticError where it cannot be trusted."""
-        rng, k = np.random.default_rng(SEQUENCE_SEED), self.layout.n_hyperparameters + self.n_own
-        # points of the integral, and draws from the prior of which the best starts the way to the mode
-        starts = rng.standard_normal((32, k))
+        rng, k = np.random.default_rng(SEED), self.layout.n_hyperparameters + self.n_own
+        starts = rng.standard_normal((N_STARTS, k))
         start = starts[np.argmax(self.log_density(starts))]
         try:
-            return check(integrate(self.log_density, start, rng, 1024))
+            return check(integrate(self.log_density, start, rng, N_POINTS))
         except (ArithmeticError, np.linalg.LinAlgError):
             if self._is_noiseless(starts[:1]):
                 raise DivergenceError(NOISELESS) from None
             raise
 
     def _is_noiseless(self, z: np.ndarray) -> bool:
-        # noise in sizes of y that is as good as none, and the share of the squares of y that is left then
-        variance = 1e-6**2 * self.sums.y2 / self.sums.n
+        if self.sums.y2 == 0.0:
+            return True
+        variance = LEAST_NOISE**2 * self.sums.y2 / self.sums.n
         try:
             found = conditional(self.layout, self.sums, self.layout.factors(z), np.sqrt([variance]))
         except np.linalg.LinAlgError:
             return False
-        return bool(found.squares[0] * variance < 1e-10 * self.sums.y2)
+        return bool(found.squares[0] * variance < SMALLEST_SHARE * self.sums.y2)
 
     @property
     def log_evidence(self) -> float:

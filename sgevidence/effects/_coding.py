@@ -5,8 +5,8 @@ r"""From the columns of a user to those of a layout, in two steps.
 2. :class:`Coding` takes these numbers in the units of the model and adds contrasts, products and curves, with
    the means that the first rows have fixed.
 
-A linear effect belongs to every column that no ``Factor`` or ``Group`` names, also if a slope, a curve or a
-product is made of it.
+A linear effect belongs to every column that no ``Factor``, ``BSpline`` or ``Group`` names, also if a slope,
+a ``Smooth`` or a product is made of it.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
@@ -15,22 +15,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._b_spline import BSpline, FixedCurve
 from ._columns import Levels, column_names, numbers
+from ._factor import Factor, contrasts
+from ._group import Group
+from ._interaction import Interaction, products
 from ._jzs import RelativeLayout, in_noise, is_covariate, jzs_blocks
 from ._layout import Block, Layout
 from ._smooth import Curve, Smooth
-from ._terms import Factor, Group, Interaction, contrasts, products
 
 #: Name of a column of numbers of levels.
 CODE = "code"
 
-Term = Group | Factor | Smooth | Interaction
+Term = Group | Factor | Smooth | BSpline | Interaction
 
 
 class Columns(NamedTuple):
-    """Reader of X: columns of numbers, then those of levels."""
+    """Reader of X: columns of numbers, those of splines as they are, then those of levels."""
 
     linear: tuple  #: names
+    as_given: tuple  #: names of columns of numbers that have no linear effect and no unit
     levels: tuple[Levels, ...]
     new: tuple[bool, ...]  #: whether each of them may have others
 
@@ -39,10 +43,17 @@ class Columns(NamedTuple):
         """A reader for the first rows; ``columns`` are linear effects, by default all but levels."""
         for term in terms:
             check(term)
+        names = [
+            ":".join(sorted(term.name.split(":"))) if isinstance(term, Interaction) else term.name
+            for term in terms
+        ]
+        if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+            raise ValueError(f"{twice[0]!r} is in two terms: give it once")
         factors = {part.column: part for term in terms for part in parts(term) if isinstance(part, Factor)}
         groups = {term.column: term for term in terms if isinstance(term, Group)}
         named = {name for key in [*factors, *groups] for name in (key if isinstance(key, tuple) else (key,))}
-        asked = [name for name in column_names(X) if name not in named]
+        as_given = tuple(dict.fromkeys(term.column for term in terms if isinstance(term, BSpline)))
+        asked = [name for name in column_names(X) if name not in {*named, *as_given}]
         linear = list(asked if columns is None else columns)
         for term in terms:
             linear += [name for name in numeric(term) if name not in linear]
@@ -50,11 +61,11 @@ class Columns(NamedTuple):
             Levels.of(X, name, getattr(t, "categories", None)) for name, t in (factors | groups).items()
         ]
         new = [name in groups and name not in factors for name in factors | groups]
-        return cls(tuple(linear), tuple(levels), tuple(new))
+        return cls(tuple(linear), as_given, tuple(levels), tuple(new))
 
     def read(self, X: Any) -> np.ndarray:
-        """Numbers and codes, (n, p + number of columns of levels)."""
-        found = [numbers(X, name) for name in self.linear]
+        """Numbers and codes, (n, p + n_apart)."""
+        found = [numbers(X, name) for name in (*self.linear, *self.as_given)]
         found += [levels.codes(X, new) for levels, new in zip(self.levels, self.new)]
         return np.column_stack(found) if found else np.zeros((len(X), 0))
 
@@ -64,8 +75,18 @@ class Columns(NamedTuple):
         return self if levels == self.levels else self._replace(levels=levels)
 
     def place(self, name: Any) -> int:
-        """Place of a column of levels among those that are read."""
-        return len(self.linear) + [levels.name for levels in self.levels].index(name)
+        """Place of a column of levels, or of splines, among those that are read."""
+        apart = [*self.as_given, *(levels.name for levels in self.levels)]
+        return len(self.linear) + apart.index(name)
+
+    @property
+    def n_apart(self) -> int:
+        """Columns that are read beside those with a linear effect."""
+        return len(self.as_given) + len(self.levels)
+
+    def levels_of(self, name: Any) -> list:
+        """Levels of a column, in the order of their numbers."""
+        return next(list(levels.number) for levels in self.levels if levels.name == name)
 
 
 class Coding(NamedTuple):
@@ -76,7 +97,7 @@ class Coding(NamedTuple):
     layout: Layout
     ratios: np.ndarray  #: prior scale of each contrast and product in that of coefficients: columns have it
     means: dict[str, np.ndarray]  #: of contrasts and products
-    curves: dict[str, Curve]
+    curves: dict[str, Any]  #: Curve of a Smooth, FixedCurve of a BSpline
     intercept: bool
 
     @classmethod
@@ -95,12 +116,17 @@ class Coding(NamedTuple):
         ``scales`` are those of coefficients and intercept, None without one.
         """
         coef_scale, intercept_scale = scales
-        p, means, curves, blocks, ratios = len(columns.linear), {}, {}, [], []
+        p, means, blocks, ratios = len(columns.linear), {}, [], []
+        curves: dict[str, Any] = {}
         plain = cls(
             columns, tuple(terms), Layout(np.zeros(0), ()), np.ones(0), {}, {}, intercept_scale is not None
         )
         for term in terms:
-            if isinstance(term, Factor | Interaction):
+            if isinstance(term, BSpline):
+                curves[term.name] = FixedCurve.of(X[:, columns.place(term.column)], weight, term)
+        plain = plain._replace(curves=curves)
+        for term in terms:
+            if isinstance(term, Factor | Interaction | BSpline):
                 Z = plain.fixed(term, X)
                 means[term.name] = weight @ Z / weight.sum() if centred else np.zeros(Z.shape[1])
                 scale = np.prod([getattr(part, "prior_scale", coef_scale) for part in parts(term)])
@@ -110,8 +136,7 @@ class Coding(NamedTuple):
                 curves[term.name] = Curve.of(X[:, columns.linear.index(term.column)], weight, term)
                 blocks.append(Block(1, term.n_basis - 2, term.scale, common=True))
             elif isinstance(term, Group):
-                n_levels = len(columns.levels[columns.place(term.column) - p].number)
-                q = len(term.effects)
+                n_levels, q = len(columns.levels_of(term.column)), len(term.effects)
                 blocks.append(Block(n_levels, q, term.scale, term.correlated and q > 1))
         if jzs:
             covariates = [plain.fixed(term, X) for term in terms if is_covariate(term)]
@@ -130,26 +155,32 @@ class Coding(NamedTuple):
     @property
     def may_grow(self) -> bool:
         """Whether sums by level have room for more levels: of one group, which is eliminated."""
-        return sum(block.n_levels > 1 for block in self.layout.blocks) == 1 == sum(self.columns.new)
+        return sum(not block.common for block in self.layout.blocks) == 1 == sum(self.columns.new)
 
     def grown(self, columns: Columns) -> "Coding":
-        """The coding with more levels of its group."""
-        n_levels = max(len(one.number) for one, new in zip(columns.levels, columns.new) if new)
-        blocks = tuple(
-            block._replace(n_levels=n_levels) if block.n_levels > 1 else block for block in self.layout.blocks
-        )
-        return self._replace(columns=columns, layout=self.layout._replace(blocks=blocks))
+        """The coding with more levels of its groups."""
+        terms = [term for term in self.terms if isinstance(term, Smooth | Group)]
+        first = len(self.layout.blocks) - len(terms)  # of JZS priors, factors come before
+        blocks = [
+            block
+            if isinstance(term, Smooth)
+            else block._replace(n_levels=len(columns.levels_of(term.column)))
+            for term, block in zip(terms, self.layout.blocks[first:])
+        ]
+        layout = self.layout._replace(blocks=(*self.layout.blocks[:first], *blocks))
+        return self._replace(columns=columns, layout=layout)
 
     def fixed(self, term: Any, X: np.ndarray) -> np.ndarray:
-        """Columns of a factor, or of a product, not centred."""
+        """Columns of a factor, a product or B-splines, not centred."""
         if isinstance(term, Interaction):
             return products(*(self.fixed(part, X) for part in parts(term)))
+        if isinstance(term, BSpline):
+            return self.curves[term.name].columns(X[:, self.columns.place(term.column)])
         if not isinstance(term, Factor):
             j = self.columns.linear.index(term)
             return X[:, j : j + 1]
-        place = self.columns.place(term.column)
-        n_levels = len(self.columns.levels[place - len(self.columns.linear)].number)
-        return contrasts(n_levels)[X[:, place].astype(np.int64)]
+        H = contrasts(len(self.columns.levels_of(term.column)))
+        return H[X[:, self.columns.place(term.column)].astype(np.int64)]
 
     @property
     def column_terms(self) -> list[str]:
@@ -170,10 +201,10 @@ class Coding(NamedTuple):
 
     def encoded(self, X: np.ndarray) -> np.ndarray:
         """Columns of the layout, then what follows those that were read."""
-        n_read = len(self.columns.linear) + len(self.columns.levels)
+        n_read = len(self.columns.linear) + self.columns.n_apart
         fixed, blocks, one = [np.zeros((len(X), 0))], [], np.ones((len(X), 1))
         for term in self.terms:
-            if isinstance(term, Factor | Interaction):
+            if isinstance(term, Factor | Interaction | BSpline):
                 fixed.append(self.fixed(term, X) - self.means[term.name])
             elif isinstance(term, Smooth):
                 curve = self.curves[term.name].columns(X[:, self.columns.linear.index(term.column)])
@@ -210,7 +241,7 @@ def numeric(term: Term) -> list:
 def check(term: Any) -> None:
     """Refuse what is not a term, or has a scale or a number that cannot be."""
     if not isinstance(term, Term):
-        raise TypeError(f"terms are Group, Factor, Smooth and Interaction, got {term!r}")
+        raise TypeError(f"terms are Group, Factor, Smooth, BSpline and Interaction, got {term!r}")
     for part in parts(term):
         named = getattr(part, "column", part)
         if not isinstance(named, Hashable):
@@ -226,10 +257,16 @@ def check(term: Any) -> None:
             raise TypeError(f"correlated must be True or False, got {part.correlated!r}")
     if isinstance(term, Group) and not term.effects:
         raise ValueError(f"Group({term.column!r}, intercept=False) has no effects: give by=")
-    if isinstance(term, Smooth) and not (
-        isinstance(term.n_basis, Integral) and term.n_basis >= DEGREES_OF_A_CURVE
-    ):
-        raise ValueError(f"n_basis must be a whole number from {DEGREES_OF_A_CURVE} on, got {term.n_basis!r}")
+    if isinstance(term, Smooth):
+        refuse_less("n_basis", term.n_basis, DEGREES_OF_A_CURVE)
+    if isinstance(term, BSpline):
+        refuse_less("degree", term.degree, 0)
+        refuse_less("df", term.n_contrasts, max(term.degree, 1))
+
+
+def refuse_less(name: str, value: Any, least: int) -> None:
+    if not (isinstance(value, Integral) and int(value) >= least):
+        raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")
 
 
 #: Least number of splines of a curve: two dimensions are the line.

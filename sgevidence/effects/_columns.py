@@ -1,5 +1,6 @@
 """Columns of a data frame or an array, by name or by number, and the levels in them."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,6 +72,13 @@ def numbers(X: Any, name: Any) -> np.ndarray:
     return found
 
 
+def level_words(level: Any) -> str:
+    """A level in words; whole numbers of an array of floats without their point."""
+    if isinstance(level, tuple):
+        return ":".join(map(level_words, level))
+    return str(int(level)) if isinstance(level, float) and level.is_integer() else str(level)
+
+
 class Levels(NamedTuple):
     """The levels of a column, and their numbers."""
 
@@ -90,6 +98,7 @@ class Levels(NamedTuple):
         new = dict.fromkeys(level for level in levels_in(X, self.name) if level not in self.number)
         if not new:
             return self
+        self.refuse_other_types(new)
         return Levels(self.name, self.number | {level: len(self.number) + k for k, level in enumerate(new)})
 
     def codes(self, X: Any, new: bool) -> np.ndarray:
@@ -108,10 +117,21 @@ class Levels(NamedTuple):
             if known is None and not new:
                 raise ValueError(
                     f"column {self.name!r} has the level {level!r}, which is none of "
-                    f"{list(self.number)[:20]}: give all of them as categories="
+                    f"{list(self.number)[:20]}: give all of them by Factor({self.name!r}, categories=[...])"
                 )
             codes[i] = unknown.setdefault(level, -1 - len(unknown)) if known is None else known
+        self.refuse_other_types(unknown)
         return codes
+
+    def refuse_other_types(self, new: Iterable) -> None:
+        """ValueError where a level is new by its type alone, as a number that has become a text."""
+        new = list(new)
+        known = {level_words(level): level for level in self.number} if new else {}
+        if twin := next((level for level in new if level_words(level) in known), None):
+            raise ValueError(
+                f"column {self.name!r} has the level {twin!r}, and the first call had "
+                f"{known[level_words(twin)]!r}: give the column the type that it had"
+            )
 
 
 def levels_in(X: Any, name: Any) -> list[Any]:

@@ -12,25 +12,39 @@ so that the mean weight is the evidence, whatever the Gaussian misses,
 
 One Gaussian for all z would not do: the widths of effects are what z says.
 
-Symbols: ``z`` = hyperparameters, (M, k); ρ ``rest`` = columns but those of the largest term, (M, r); h, s
-``h, score`` = curvature and score of each row, with its weight, (M, n).
+Symbols
+-------
+======  =============  ==========================================================
+math    code           meaning
+======  =============  ==========================================================
+z       ``z``          hyperparameters, (M, k)
+ρ       ``rest``       columns but those of the largest term, (M, r)
+h, s    ``h, score``   curvature and score of each row, with its weight, (M, n)
+======  =============  ==========================================================
 """
+
+from functools import partial
 
 import numpy as np
 
 from ..answers import Answer
 from ..particles import Weights, systematic
 from ._gaussian import BATCH_ELEMENTS, Conditional, LevelSums, conditional, in_order, scaled, solutions
-from ._integral import check, integrate
+from ._integral import integrate
 from ._model import EffectsModel
-from ._quadrature import level_draws, log_integrals
+from ._quadrature import enough_nodes, level_draws, log_integrals
 from ._rows import OrderedRows
+from ._trust import check, widened
 
+#: Points of the integral: each has draws of ρ, too, so that more are needed than for quadrature alone.
+N_POINTS = 512
 #: Newton steps to a mode, halvings of one, and nats that the last of them gained: for derivatives of
 #: Laplace's approximation, and for draws.
 MAX_STEPS, MAX_HALVINGS, TOLERANCE, DRAWN_TOLERANCE = 50, 12, 1e-6, 1e-2
+#: Points at which the nodes of the levels are chosen.
+N_TRIED = 4
 #: Rows × draws × columns of one batch.
-BATCH_NUMBERS = 2_000_000
+BATCH = 2_000_000
 
 
 class ConditionalGaussian:
@@ -42,8 +56,10 @@ class ConditionalGaussian:
         r, (G, q) = rows.R.shape[1], (len(rows.starts), rows.W.shape[1])
         self.start = np.zeros(r), np.zeros((G, q))
         elements = len(rows.y) * (r + q) + r * r + G * q * r
-        self.batch = max(1, min(BATCH_NUMBERS // elements, BATCH_ELEMENTS // (r * r + 1)))
+        self.batch = max(1, min(BATCH // elements, BATCH_ELEMENTS // (r * r + 1)))
         self.n_evaluations = 0
+        self.n_nodes: int | None = None
+        self.node_error = 0.0  #: nats
 
     # -- the linear predictor ---------------------------------------------------------------------
 
@@ -170,8 +186,16 @@ class ConditionalGaussian:
         if self.at is None:
             log_p = np.sum(self.rows.log_likelihood(offset, own), axis=1)
         else:
-            log_p = log_integrals(self.rows, offset, self.factors(z)[0], own, v)
+            log_p = self._log_integrals(offset, self.factors(z)[0], own, v)
         return log_p + log_normal(rest) + log_normal(z) - log_q
+
+    def _log_integrals(self, offset: np.ndarray, factor: np.ndarray, own: list, v: np.ndarray) -> np.ndarray:
+        """Over the effects of the largest term, with as many nodes as the first points have asked for."""
+        if self.n_nodes is None:
+            few = slice(N_TRIED)
+            tried = self.rows, offset[few], factor[few], [one[few] for one in own], v[few]
+            self.n_nodes, self.node_error = enough_nodes(partial(log_integrals, *tried), v.shape[2])
+        return log_integrals(self.rows, offset, factor, own, v, self.n_nodes)
 
     def _drawn(self, z: np.ndarray, normals: np.ndarray) -> tuple:
         """Modes of v, the Gaussian, and ρ drawn from it by standard normals."""
@@ -205,9 +229,8 @@ def conditional_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Ge
     f = ConditionalGaussian(model, rows)
     start = np.full(model.layout.n_hyperparameters + model.n_own, -0.5)
     f.remember(start)
-    # points of the integral: each has draws of ρ, too, so that more are needed than for quadrature alone
-    found = integrate(f.log_weight, start, rng, 512, f.laplace, rows.R.shape[1])
-    found = check(found)
+    found = integrate(f.log_weight, start, rng, N_POINTS, f.laplace, rows.R.shape[1])
+    found = check(widened(found, f.node_error))
     chosen = rng.permutation(systematic(Weights(found.log_w).W, rng, size))
     cost = float(f.n_evaluations * len(rows.y))
     return Answer(f.draws(found.x[chosen], rng), np.zeros(size), found.log_Z, found.std, cost)

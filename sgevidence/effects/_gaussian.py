@@ -12,8 +12,15 @@ them, are left:
 
 The sums are all that a stream has to keep: they add up, and any cutting of the rows gives the same answer.
 
-Symbols: A by parts ``rest, levels, between`` = (1, r, r), (1, L, q, q), (1, L, q, r); c by parts ``y_rest,
-y_levels`` = (1, r), (1, L, q); ``V, F, C`` = (M, L, q, q), (M, L, q, r), (M, r, r).
+Symbols
+-------
+====================  ===========================  ===================================================
+math                  code                         meaning
+====================  ===========================  ===================================================
+A by parts            ``rest, levels, between``    (1, r, r), (1, L, q, q), (1, L, q, r)
+c by parts            ``y_rest, y_levels``         (1, r), (1, L, q)
+V, F, C               ``V, F, C``                  (M, L, q, q), (M, L, q, r), (M, r, r)
+====================  ===========================  ===================================================
 """
 
 from typing import Any, NamedTuple

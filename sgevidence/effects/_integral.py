@@ -6,8 +6,13 @@ q a mixture of Student-t densities at the mode (:mod:`._proposal`).  Where few o
 is fitted to them and new points are drawn.  The points are scrambled Sobol sequences, several of them, whose
 spread is the error bar (Owen 1997).
 
-Symbols: ``x, k`` = points (M, k), dimensions; ``q`` = where points are drawn; R ``N_SEQUENCES`` = independent
-sequences.
+Symbols
+-------
+=======  ================  =====================================================
+x, k     ``x, k``          points (M, k), dimensions
+q        ``q``             where points are drawn
+R        ``N_SEQUENCES``   independent sequences
+=======  ================  =====================================================
 
 References
 ----------
@@ -19,20 +24,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..answers import MAX_PARETO_K, pareto_k
+from ..answers import pareto_k
 from ..particles import Weights, log_sum_exp
 from ._proposal import MAX_WIDTH, Density, Proposal
 
 #: Scrambled sequences: the standard deviation of 16 is known to a sixth.
 N_SEQUENCES = 16
+#: Standard deviation of a Student t of 15 degrees: of errors in units of the spread of 16 sequences.
+STUDENT = ((N_SEQUENCES - 1) / (N_SEQUENCES - 3)) ** 0.5
 #: Share of effective points from which q is kept, and fits of q at most.
-KEPT_SHARE, MAX_FITS = 0.6, 6
+EFFECTIVE_SHARE, MAX_FITS = 0.6, 6
 #: Fits after which so many effective points will do, and times as many points of the last fit.
 FIRST_FITS, WANTED, MORE = 2, 300.0, 4
+#: Points for each dimension that are effective when q is fitted, if need be by flattened weights.
+MIN_EFFECTIVE_EACH = 10
+#: Most Pareto k (Vehtari et al. 2024); share of the largest weight over 1 − k up to which k does not matter.
+MAX_PARETO_K, MAX_TAIL_SHARE = 0.7, 0.05
 #: Share of a width by which derivatives are taken.
-STEP_OF_WIDTH = 0.3
+STEP = 0.3
 #: Step of gradients; largest change of a coordinate in one step to the mode, and shares of it that are tried.
 GRADIENT_STEP, MAX_STEP, LENGTHS = 1e-4, 2.0, np.array([2.0, 1.0, 0.4, 0.1, 0.01])
+#: Steps to the mode, and twice the nats that the last of them promises.
+MAX_CLIMB, MIN_GAIN = 200, 1e-3
 
 
 class Integral(NamedTuple):
@@ -93,24 +106,22 @@ def importance_by_sequences(
         log_w = log_f(x) + log_ratio - q.log_density(x[:, :k])
         log_w = np.where(np.isnan(log_w), -np.inf, log_w)
         weights = Weights(log_w)
-        wanted = KEPT_SHARE * len(x) if fit < FIRST_FITS else min(WANTED, KEPT_SHARE * len(x))
+        wanted = EFFECTIVE_SHARE * len(x) if fit < FIRST_FITS else min(WANTED, EFFECTIVE_SHARE * len(x))
         if fit == MAX_FITS or (weights.ess > wanted and not is_heavy(log_w)):
             break
-        # points for each dimension that are effective when q is fitted, if need be by flattened weights
-        tempered = flattened(log_w, 10 * k)
+        tempered = flattened(log_w, MIN_EFFECTIVE_EACH * k)
         q = Proposal.fitted(x[:, :k], tempered, rng)
         shift, width = fitted_normals(normals, tempered)
     means = log_sum_exp(log_w.reshape(N_SEQUENCES, -1), axis=1)
     shares = np.exp(means - means.max())
-    std = float(np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
+    std = float(STUDENT * np.std(shares, ddof=1) / np.mean(shares) / np.sqrt(N_SEQUENCES))
     return Integral(weights.log_mean, std, x, log_w, weights.ess)
 
 
 def is_heavy(log_w: np.ndarray) -> bool:
     """Whether the weights have a tail beyond the largest of them in which much of Z may be."""
     k = pareto_k(log_w)
-    # share of the largest weight over 1 − k up to which k does not matter
-    return k > MAX_PARETO_K and Weights(log_w).W.max() > 0.05 * (1 - min(k, 0.9))
+    return k > MAX_PARETO_K and Weights(log_w).W.max() > MAX_TAIL_SHARE * (1 - min(k, 0.9))
 
 
 def flattened(log_w: np.ndarray, ess: float) -> Weights:
@@ -140,12 +151,10 @@ def at_mode(log_f: Density, start: np.ndarray) -> Proposal | None:
     mode, f0, inverse = climb(log_f, start)
     if not np.isfinite(f0):
         return None
-    h = STEP_OF_WIDTH * np.clip(np.sqrt(np.diag(inverse)), 1e-4, 1.0)
+    h = STEP * np.clip(np.sqrt(np.diag(inverse)), 1e-4, 1.0)
     drop = f0 - log_f(mode + np.concatenate([np.diag(h), -np.diag(h)])).reshape(2, k).mean(axis=0)
-    h = h * np.clip(
-        STEP_OF_WIDTH / np.sqrt(2 * np.maximum(drop, 1e-10)), 0.03, 30.0
-    )  # where log f falls by STEP²/2
-    H = curvature(log_f, mode, f0, np.minimum(h, STEP_OF_WIDTH * MAX_WIDTH))
+    h = h * np.clip(STEP / np.sqrt(2 * np.maximum(drop, 1e-10)), 0.03, 30.0)  # where log f falls by STEP²/2
+    H = curvature(log_f, mode, f0, np.minimum(h, STEP * MAX_WIDTH))
     if not np.isfinite(H).all():
         return None
     return Proposal.around(log_f, mode, f0, H)
@@ -164,10 +173,9 @@ def climb(log_f: Density, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]
 
     f, g = float(log_f(x[None])[0]), gradient(x)
     H = eye / max(1.0, float(np.linalg.norm(g)))
-    # steps to the mode, and twice the nats that the last of them promises
-    for _ in range(200):
+    for _ in range(MAX_CLIMB):
         step = H @ g
-        if step @ g < 1e-3:
+        if step @ g < MIN_GAIN:
             break
         step = step * min(1.0, MAX_STEP / np.max(np.abs(step)))
         values = np.nan_to_num(log_f(x + LENGTHS[:, None] * step), nan=-np.inf, neginf=-np.inf)
@@ -196,30 +204,3 @@ def curvature(log_f: Density, x: np.ndarray, f0: float, h: np.ndarray) -> np.nda
     H = np.diag((2 * f0 - up - down) / h**2)
     H[i, j] = (2 * (-f0) + up[i] + up[j] + down[i] + down[j] - both - neither) / (2 * h[i] * h[j])
     return H + np.triu(H, 1).T
-
-
-#: Effective points without which the error bar says little.
-MIN_EFFECTIVE = 80.0
-#: Largest standard error, nats.
-MAX_STD = 0.1
-
-
-def doubt(found: Integral | None) -> str | None:
-    """Why an integral cannot be trusted, in words; None if it can."""
-    if found is None:
-        return "the posterior of the hyperparameters has no maximum that can be found"
-    if found.ess < MIN_EFFECTIVE:
-        return f"only {found.ess:.0f} of {len(found.log_w)} points count"
-    if is_heavy(found.log_w):
-        return "the weights have a tail so heavy that their mean has no error bar"
-    if found.std > MAX_STD:
-        return f"the standard error is {found.std:.2f} nats"
-    return None
-
-
-def check(found: Integral | None) -> Integral:
-    """The integral itself; ArithmeticError with the words of :func:`doubt`."""
-    words = doubt(found)
-    if found is None or words is not None:
-        raise ArithmeticError(words)
-    return found

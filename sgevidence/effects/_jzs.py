@@ -29,21 +29,31 @@ from scipy.special import erf, logsumexp, ndtr, ndtri
 from ..exceptions import DivergenceError
 from ..models import GPrior
 from ..particles import Weights, systematic
+from ._b_spline import BSpline
 from ._closed_form import NOISELESS, GaussianPosterior
+from ._factor import Factor
 from ._gaussian import Conditional, LevelSums, conditional, in_order, solutions
 from ._integral import Integral
+from ._interaction import Interaction
 from ._layout import Block, Layout
 from ._model import EffectsModel
-from ._terms import Factor, Interaction
 
 #: Scales r of covariates, of contrasts of fixed factors, and of groups and curves: BayesFactor's defaults.
 COVARIATE_SCALE, FACTOR_SCALE, GROUP_SCALE = 8**-0.5, 0.5, 1.0
+#: Values of g up to which the trapezoid rule is used.
+MAX_GRID = 3
 #: Nats below the maximum at which the integrand is nothing, which leaves 10⁻⁷ of it outside.
-NOTHING_NATS = 16.0
+NOTHING = 16.0
+#: Values of log g between which the integrand is looked for, and the step of the search.
+LOWEST, HIGHEST, COARSE = -30.0, 60.0, 1.0
 #: Step of the trapezoid rule in units of √(1/(k + 2)), k effects, and its largest step in log g.
 STEP, LARGEST_STEP = 1.4, 0.8
 #: Nats of error above which the step is halved; points at most.
-MAX_ERROR_NATS, MAX_POINTS = 4e-4, 300_000
+TOLERANCE, MAX_POINTS = 4e-4, 300_000
+#: Nats of error that a lucky place of the nodes hides: at most 8e-5 on 14 designs of 22 to 2928 rows.
+LEAST_ERROR = 1.5e-4
+#: Smallest variance of a combination of covariates, over the largest, that is no rounding.
+RANK_TOLERANCE = 1e-10
 #: Share of the squares of y that is rounding, and rounding itself.
 SMALLEST, EPS = 1e-12, float(np.finfo(float).eps)
 
@@ -60,22 +70,24 @@ def jzs_blocks(
     blocks = []
     if p := covariates.shape[1]:
         values, axes = np.linalg.eigh(np.cov(covariates.T, aweights=weight, bias=True).reshape(p, p))
-        # smallest variance of a combination of covariates, over the largest, that is no rounding
-        kept = values > 1e-10 * values[-1]
+        kept = values > RANK_TOLERANCE * values[-1]
         inverse = np.where(kept, np.where(kept, values, 1.0) ** -0.5, 0.0)
         blocks.append(jzs_block(1, p, COVARIATE_SCALE, (axes * inverse) @ axes.T))
     return (*blocks, *(jzs_block(1, size, scale_of(term)) for term, size in factors))
 
 
 def is_covariate(term: Any) -> bool:
-    """Whether a fixed term is a product with a column of numbers, which is one more covariate."""
-    return isinstance(term, Interaction) and not all(isinstance(part, Factor) for part in term)
+    """Whether a fixed term is more covariates: B-splines, or a product with a column of numbers."""
+    is_product = isinstance(term, Interaction)
+    return isinstance(term, BSpline) or (is_product and not all(isinstance(part, Factor) for part in term))
 
 
 def scale_of(term: Any) -> float:
     """r of a term."""
+    if is_covariate(term):
+        return COVARIATE_SCALE
     if isinstance(term, Interaction):
-        return COVARIATE_SCALE if is_covariate(term) else FACTOR_SCALE
+        return FACTOR_SCALE
     return FACTOR_SCALE if term.scale is None else term.scale
 
 
@@ -148,8 +160,7 @@ class JZSPosterior(GaussianPosterior):
     def integral(self) -> Integral:
         if not self.scales:
             return Integral(0.0, 0.0, np.zeros((1, 0)), np.zeros(1), 1.0)
-        # values of g up to which the trapezoid rule is used
-        found = super().integral if len(self.scales) > 3 else self._by_grid()
+        found = super().integral if len(self.scales) > MAX_GRID else self._by_grid()
         best = found.x[[np.argmax(found.log_w)]]
         if self._conditional(best).squares[0] < 100 * SMALLEST * self.null_squares:
             raise DivergenceError(NOISELESS)
@@ -193,10 +204,8 @@ class JZSPosterior(GaussianPosterior):
             f = self.log_integrand(u).reshape([len(axis) for axis in axes])
             value = float(logsumexp(f))
             coarse = float(logsumexp(f[tuple(slice(None, None, 2) for _ in axes)]) + len(axes) * np.log(2))
-            # nats of error that a lucky place of the nodes hides: at most 8e-5 on 14 designs of 22 to 2928
-            # rows
-            error = (coarse - value) ** 2 + 1.5e-4  # of e^(−c/h) with half the step
-            if error < MAX_ERROR_NATS or len(u) * 2 ** len(axes) > MAX_POINTS:
+            error = (coarse - value) ** 2 + LEAST_ERROR  # of e^(−c/h) with half the step
+            if error < TOLERANCE or len(u) * 2 ** len(axes) > MAX_POINTS:
                 break
             halving += 1
         least = np.min(self._conditional(self._z(u[np.argmax(f)][None])).squares) / self.null_squares
@@ -208,8 +217,7 @@ class JZSPosterior(GaussianPosterior):
 
     def _ends(self) -> list[tuple[float, float]]:
         """Values of log g along each axis through the mode beyond which the integrand is nothing."""
-        # values of log g between which the integrand is looked for, and the step of the search
-        grid = np.arange(-30.0, 60.0, 1.0)
+        grid = np.arange(LOWEST, HIGHEST, COARSE)
         at, before = np.zeros(len(self.scales)), None
         while before is None or (at != before).any():
             before, out = at.copy(), []
@@ -218,6 +226,6 @@ class JZSPosterior(GaussianPosterior):
                 u[:, t] = grid
                 f = self.log_integrand(u)
                 at[t] = grid[np.argmax(f)]
-                near = np.flatnonzero(f > f.max() - NOTHING_NATS)
+                near = np.flatnonzero(f > f.max() - NOTHING)
                 out.append((grid[max(near[0] - 1, 0)], grid[min(near[-1] + 1, len(grid) - 1)]))
         return out

@@ -7,68 +7,31 @@ r"""The parameters of a model with effects, all of them standard normal before t
 Effects are never written as u = Λ v with a density of their own: at τ = 0 that density has no limit, and here
 the rows say nothing of v, which is an ordinary case.
 
-Symbols: Φ, S, b ``scales`` = fixed columns (n, p), their prior standard deviations, coefficients; t
-``blocks`` = terms with a scale of their own; g_t ``code`` = level of each row, (n,), below zero where it is
-not known; W_t ``W`` = what the effects of a level multiply, (n, q): 1, or 1 and days; Λ_t ``factor`` = lower
-triangular, (M, q, q); ``z`` = hyperparameters of all terms, then those of the family, (M, k).
+Symbols
+-------
+=======  ============  ==================================================================
+math     code          meaning
+=======  ============  ==================================================================
+Φ, S, b  ``scales``    fixed columns (n, p), their prior standard deviations, coefficients
+t        ``blocks``    terms with a scale of their own
+g_t      ``code``      level of each row, (n,), below zero where it is not known
+W_t      ``W``         what the effects of a level multiply, (n, q): 1, or 1 and days
+Λ_t      ``factor``    lower triangular, (M, q, q)
+z        ``z``         hyperparameters of all terms, then those of the family, (M, k)
+=======  ============  ==================================================================
 """
 
 from itertools import pairwise
-from math import lgamma
 from typing import Any, NamedTuple
 
 import autograd.numpy as anp
 import numpy as np
-from scipy.special import gammainccinv, gammaincinv, ndtr
 
 from ..models import LKJ, HalfStudentT, from_normal
+from ._noise import RootInverseGamma
 
-
-class Known(NamedTuple):
-    """σ is known: z says nothing of it, and the rows say nothing of z."""
-
-    value: float
-
-    def from_normal(self, z: np.ndarray) -> np.ndarray:
-        return np.full(np.shape(z), self.value)
-
-    def logpdf(self, value: np.ndarray) -> np.ndarray:
-        return np.full(np.shape(value), np.inf)  # so that dσ/dz = 0
-
-    def support(self) -> tuple[float, float]:
-        return 0.0, np.inf
-
-
-class Flat(NamedTuple):
-    """log σ has a flat density: z is log σ."""
-
-    def from_normal(self, z: np.ndarray) -> np.ndarray:
-        return np.exp(z)
-
-    def logpdf(self, value: np.ndarray) -> np.ndarray:
-        return -np.log(value)
-
-    def support(self) -> tuple[float, float]:
-        return 0.0, np.inf
-
-
-class RootInverseGamma(NamedTuple):
-    """σ² ~ InvGamma(a, b)."""
-
-    a: float
-    b: float
-
-    def from_normal(self, z: np.ndarray) -> np.ndarray:
-        precision = np.where(z < 0, gammainccinv(self.a, ndtr(z)), gammaincinv(self.a, ndtr(-z)))
-        return np.sqrt(self.b / precision)
-
-    def logpdf(self, value: np.ndarray) -> np.ndarray:
-        log_variance = 2 * np.log(value)
-        log_density = self.a * np.log(self.b) - lgamma(self.a) - self.a * log_variance - self.b / value**2
-        return log_density + np.log(2 / value)
-
-    def support(self) -> tuple[float, float]:
-        return 0.0, np.inf
+#: Concentration of the prior of correlations between the effects of a level: 2 takes mass from ±1.
+CONCENTRATION = 2.0
 
 
 class Block(NamedTuple):
@@ -107,8 +70,7 @@ class Block(NamedTuple):
             return self.root
         if not self.correlated or self.n_effects == 1:
             return np.eye(self.n_effects)
-        # concentration of the prior of correlations between the effects of a level: 2 takes mass from ±1
-        return LKJ(self.n_effects, 2.0).factor(z[:, self.n_scales :])
+        return LKJ(self.n_effects, CONCENTRATION).factor(z[:, self.n_scales :])
 
     def correlations(self, z: np.ndarray) -> np.ndarray:
         """Correlations of a level's effects, (M, q (q − 1) / 2), none if they are independent."""
@@ -178,6 +140,6 @@ class Layout(NamedTuple):
 
     @property
     def largest(self) -> int | None:
-        """The term with most levels, which is integrated level by level; None if none has several."""
-        levels = [block.n_levels for block in self.blocks]
-        return int(np.argmax(levels)) if max(levels, default=1) > 1 else None
+        """The group with most levels, which is integrated level by level; None without groups."""
+        groups = [t for t, block in enumerate(self.blocks) if not block.common]
+        return max(groups, key=lambda t: self.blocks[t].n_levels, default=None)

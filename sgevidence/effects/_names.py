@@ -3,35 +3,58 @@
 A slope is per unit of its column, so that columns in units of their standard deviations have to be undone.
 """
 
-from typing import NamedTuple
+from functools import reduce
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import block_diag
 
+from ._b_spline import BSpline
 from ._coding import Coding, parts
+from ._columns import level_words
+from ._factor import Factor, contrasts
+from ._group import Group
 from ._smooth import Smooth
-from ._terms import Factor, Group, Interaction, contrasts
 
 
 class Effect(NamedTuple):
-    """One effect: its term, its level, and the columns of numbers that it multiplies."""
+    """One effect: its term, its level, its name, and the columns of numbers that it multiplies."""
 
     term: str
-    level: str
+    level: Any  #: as in the data; words for levels of several columns
+    label: str
     columns: tuple = ()
 
-    @property
-    def label(self) -> str:
-        return f"{self.term}[{self.level}]" if self.level else self.term
+
+def fixed_effects(coding: Coding) -> tuple[list[Effect], np.ndarray]:
+    """Effects of the levels of factors and products, and the matrix (k, n) that makes them of contrasts."""
+    effects, matrices = [], []
+    for term in (term for term in coding.terms if term.name in coding.means):
+        each, H = zip(*(part_effects(coding, part) for part in parts(term)))
+        matrices.append(reduce(np.kron, H).T)
+        for one in product(*each):
+            levels = [effect.level for effect in one if effect.level != ""]
+            level = levels[0] if len(levels) == 1 else ":".join(map(level_words, levels))
+            label = ":".join(effect.label for effect in one)
+            effects.append(Effect(term.name, level, label, sum((effect.columns for effect in one), ())))
+    return effects, block_diag(*matrices)
 
 
-def fixed_effects(coding: Coding) -> list[Effect]:
-    """Contrasts and products, in the order of their columns."""
-    found = []
-    for term in coding.terms:
-        if isinstance(term, Factor | Interaction):
-            numeric = tuple(part for part in parts(term) if not isinstance(part, Factor))
-            found += [Effect(term.name, str(k + 1), numeric) for k in range(len(coding.means[term.name]))]
-    return found
+def part_effects(coding: Coding, part: Any) -> tuple[list[Effect], np.ndarray]:
+    """Effects of levels, or of B-splines, and their contrasts; a column has one, of no level."""
+    if isinstance(part, BSpline):
+        curve = coding.curves[part.name]
+        return [level_effect(part.name, j + 1) for j in range(curve.splines.size)], curve.from_contrasts
+    if not isinstance(part, Factor):
+        return [Effect(str(part), "", str(part), (part,))], np.eye(1)
+    levels = coding.columns.levels_of(part.column)
+    return [level_effect(part.name, level) for level in levels], contrasts(len(levels))
+
+
+def level_effect(term: str, level: Any, columns: tuple = ()) -> Effect:
+    words = level_words(level)
+    return Effect(term, words if isinstance(level, tuple) else level, f"{term}[{words}]", columns)
 
 
 def group_effects(coding: Coding) -> tuple[list[Effect], list[Effect]]:
@@ -39,14 +62,16 @@ def group_effects(coding: Coding) -> tuple[list[Effect], list[Effect]]:
     effects, stds = [], []
     for term in coding.terms:
         if isinstance(term, Smooth):
-            effects += [Effect(term.name, str(j + 1)) for j in range(term.n_basis - 2)]
-            stds.append(Effect(term.name, ""))
+            effects += [level_effect(term.name, j) for j in range(1, term.n_basis - 1)]
+            stds.append(Effect(term.name, "", term.name))
         elif isinstance(term, Group):
-            own = [("1", ()) if name is None else (str(name), (name,)) for name in term.effects]
-            stds += [Effect(f"{name} | {term.label}", "", columns) for name, columns in own]
-            levels = coding.columns.levels[coding.columns.place(term.column) - len(coding.columns.linear)]
-            for level in levels.number:
-                effects += [Effect(f"{name} | {term.label}", str(level), columns) for name, columns in own]
+            own = [
+                (f"{'1' if name is None else name} | {term.label}", () if name is None else (name,))
+                for name in term.effects
+            ]
+            stds += [Effect(name, "", name, columns) for name, columns in own]
+            for level in coding.columns.levels_of(term.column):
+                effects += [level_effect(name, level, columns) for name, columns in own]
     return effects, stds
 
 
@@ -54,21 +79,3 @@ def divisors(coding: Coding, effects: list[Effect], scale: np.ndarray) -> np.nda
     """Products of the units of the columns that each effect multiplies, (n,)."""
     place = {name: j for j, name in enumerate(coding.columns.linear)}
     return np.array([np.prod([scale[place[name]] for name in effect.columns]) for effect in effects])
-
-
-def levels_of_factors(coding: Coding, fixed: np.ndarray) -> list[tuple[Effect, np.ndarray]]:
-    """Effects of the levels of each factor, whose sum is zero, of its contrasts (M, n)."""
-    found, at = [], 0
-    for term in coding.terms:
-        if not isinstance(term, Factor | Interaction):
-            continue
-        k = len(coding.means[term.name])
-        if isinstance(term, Factor):
-            levels = coding.columns.levels[coding.columns.place(term.column) - len(coding.columns.linear)]
-            values = fixed[:, at : at + k] @ contrasts(k + 1).T
-            found += [(Effect(term.name, str(name)), values[:, j]) for name, j in levels.number.items()]
-        else:
-            labels = fixed_effects(coding)[at : at + k]
-            found += [(labels[j], fixed[:, at + j]) for j in range(k)]
-        at += k
-    return found

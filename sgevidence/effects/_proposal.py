@@ -23,12 +23,14 @@ Density = Callable[[np.ndarray], np.ndarray]
 #: Degrees of freedom: heavier tails than any posterior with a normal prior.
 DEGREES = 6.0
 #: Distances at which both sides are measured, in widths; least and largest ratio to the width by curvature.
-SIDE_WIDTHS, MIN_SIDE, MAX_SIDE = (1.5, 4.0), 0.4, 4.0
+SIDES, MIN_SIDE, MAX_SIDE = (1.5, 4.0), 0.4, 4.0
 #: Largest width along any axis: x has a standard normal prior.
 MAX_WIDTH = 1.5
 #: Share of the part along the coordinates: where several standard deviations are hardly there, the tails
 #: follow these.
 COORDINATE_SHARE = 0.2
+#: Fitted parts at most, and effective points for each dimension of one of them.
+MAX_PARTS, POINTS_EACH = 3, 20
 
 
 class SplitT(NamedTuple):
@@ -61,7 +63,7 @@ class SplitT(NamedTuple):
     ) -> "SplitT":
         """Widths on either side by how far log f has fallen there, the larger of two distances."""
         k, sides = len(mode), np.zeros((2, len(mode)))
-        for distance in SIDE_WIDTHS:
+        for distance in SIDES:
             ends = mode + distance * np.concatenate([-(axes * width).T, (axes * width).T])
             drop = np.clip(f0 - log_f(ends), 1e-3, 200.0).reshape(2, k)
             fitting = distance / np.sqrt(DEGREES * np.expm1(2 * drop / (DEGREES + 1)))
@@ -114,8 +116,7 @@ class Proposal(NamedTuple):
     def fitted(cls, x: np.ndarray, weights: Weights, rng: np.random.Generator) -> "Proposal":
         """To weighted points: as many parts as their effective number allows."""
         k, W = x.shape[1], weights.W
-        # fitted parts at most, and effective points for each dimension of one of them
-        K = int(np.clip(weights.ess // (20 * k), 1, 3))
+        K = int(np.clip(weights.ess // (POINTS_EACH * k), 1, MAX_PARTS))
         responsibility = np.ones((len(x), 1))
         if K > 1:
             scale = np.sqrt(W @ (x - W @ x) ** 2) + 1e-12

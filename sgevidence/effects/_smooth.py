@@ -13,7 +13,8 @@ Symbols: ``B`` = spline basis (n, m), ``Z`` = departures (n, m − 2).
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.preprocessing import SplineTransformer
+
+from ._splines import Splines, refuse_few_values
 
 #: Degree of the splines.
 DEGREE = 3
@@ -57,7 +58,7 @@ class Smooth(NamedTuple):
 class Curve(NamedTuple):
     """Departures from a line, as the first rows have fixed them."""
 
-    splines: SplineTransformer
+    splines: Splines
     from_basis: np.ndarray  #: Dᵀ(DDᵀ)⁻¹, (m, m − 2)
     line: np.ndarray  #: their coefficients of 1 and x, (2, m − 2)
     size: float
@@ -65,27 +66,22 @@ class Curve(NamedTuple):
     @classmethod
     def of(cls, x: np.ndarray, weight: np.ndarray, term: Smooth) -> "Curve":
         """The curve of the first rows; ValueError if they have fewer than three values."""
-        if len(np.unique(x)) < 3:
-            raise ValueError(f"{term.name} is a curve of fewer than three values: give the column as it is")
-        splines = SplineTransformer(term.n_basis - DEGREE + 1, degree=DEGREE, extrapolation="linear")
-        splines.fit(x[:, None])
+        refuse_few_values(term.name, x)
+        n_pieces = term.n_basis - DEGREE
+        knots = x.min() + np.ptp(x) / n_pieces * np.arange(-DEGREE, n_pieces + DEGREE + 1)
+        knots[-DEGREE - 1] = x.max()
+        splines = Splines(knots, DEGREE)
         D = np.diff(np.eye(term.n_basis), n=2, axis=0)
         from_basis = np.linalg.pinv(D)
-        Z, w, line = splines.transform(x[:, None]) @ from_basis, np.sqrt(weight)[:, None], with_one(x)
+        Z, w, line = splines.columns(x) @ from_basis, np.sqrt(weight)[:, None], with_one(x)
         coefficients = np.linalg.lstsq(w * line, w * Z, rcond=None)[0]
         Z = Z - line @ coefficients
         size = float(np.sqrt(np.sum(weight @ Z**2) / np.sum(weight)))
         return cls(splines, from_basis, coefficients, size)
 
-    @property
-    def range(self) -> tuple[float, float]:
-        """Least and largest x of the first rows."""
-        knots = self.splines.bsplines_[0].t
-        return float(knots[DEGREE]), float(knots[-DEGREE - 1])
-
     def columns(self, x: np.ndarray) -> np.ndarray:
         """Z, (n, m − 2)."""
-        Z = self.splines.transform(x[:, None]) @ self.from_basis
+        Z = self.splines.straight_beyond(x) @ self.from_basis
         return (Z - with_one(x) @ self.line) / self.size
 
 

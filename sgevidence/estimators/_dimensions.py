@@ -14,7 +14,7 @@ DIMENSIONS = {
     "stds": ("component", "feature"),
     "category_probabilities": ("component", "level"),
     "theta": ("parameter",),
-    "fixed_effects": ("contrast",),
+    "fixed_effects": ("level_of_factor",),
     "effects": ("effect",),
     "effect_stds": ("term",),
 }

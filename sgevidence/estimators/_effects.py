@@ -9,13 +9,14 @@ import numpy as np
 
 from ..effects import (
     CODE,
+    BSpline,
     EffectsModel,
     Smooth,
+    fixed_effects,
     group_effects,
-    levels_of_factors,
 )
 from ..particles import spread
-from ..tables import Table
+from ..tables import Table, in_pandas
 from ._terms import terms_of
 
 #: Draws of which curves and shares of variance are made, and points of a curve.
@@ -24,29 +25,31 @@ N_DRAWS, N_POINTS = 400, 120
 
 def level_effects(model: Any, named: dict[str, np.ndarray]) -> list[tuple[Any, np.ndarray]]:
     """Effects of levels with their draws (M,), those of curves left out."""
-    found = factor_effects(model, named) if "fixed_effects" in named else []
-    if "effects" in named:
-        found += list(zip(group_effects(model._units.coding)[0], named["effects"].T))
-    curves = {term.name for term in terms_of(model) if isinstance(term, Smooth)}
+    coding = model._units.coding
+    labels = {"fixed_effects": fixed_effects(coding)[0], "effects": group_effects(coding)[0]}
+    found = [pair for name in labels if name in named for pair in zip(labels[name], named[name].T)]
+    curves = {term.name for term in terms_of(model) if isinstance(term, Smooth | BSpline)}
     return [(effect, values) for effect, values in found if effect.term not in curves]
 
 
-def factor_effects(model: Any, named: dict[str, np.ndarray]) -> list[tuple[Any, np.ndarray]]:
-    """Effects of the levels of factors and their products with their draws (M,)."""
-    return levels_of_factors(model._units.coding, named["fixed_effects"])
-
-
-def effects_table(model: Any) -> Table:
+def effects_table(model: Any) -> Any:
     """Posterior mean and standard deviation of every level's effect, in the data's units."""
     W, found = model.particle_weights_, level_effects(model, model._parameters(model.particles_))
     mean = np.array([W @ values for _, values in found])
     sd = np.sqrt([W @ (values - m) ** 2 for (_, values), m in zip(found, mean)])
-    names = {"term": [e.term for e, _ in found], "level": [e.level for e, _ in found]}
-    return Table(names | {"mean": mean, "sd": sd}, [effect.label for effect, _ in found])
+    levels = np.empty(len(found), dtype=object)  # of several kinds
+    levels[:] = [effect.level for effect, _ in found]
+    named: dict[str, Any] = {
+        "term": [effect.term for effect, _ in found],
+        "level": levels,
+        "mean": mean,
+        "sd": sd,
+    }
+    return in_pandas(Table(named, [effect.label for effect, _ in found]))
 
 
 class CurveDraws(NamedTuple):
-    """A curve with its line, which is zero at the mean of the column, in the unit of y."""
+    """A curve in the unit of y; with a line it is zero at the mean of the column, else its mean is zero."""
 
     name: str
     x: np.ndarray  #: (n,)
@@ -55,24 +58,33 @@ class CurveDraws(NamedTuple):
 
 def curves(model: Any) -> list[CurveDraws]:
     """Draws of all curves of a fitted model over the range of their columns."""
-    if not model._has_terms or not (terms := [t for t in terms_of(model) if isinstance(t, Smooth)]):
+    if not model._has_terms or not any(isinstance(t, Smooth | BSpline) for t in terms_of(model)):
         return []
     coding, units, named = model._units.coding, model._units.units, model.posterior_samples()
-    labels = [effect.term for effect in group_effects(coding)[0]]
     some = np.linspace(0, len(model.particles_) - 1, N_DRAWS).astype(int)
+    labels = {"effects": group_effects(coding)[0], "fixed_effects": fixed_effects(coding)[0]}
+
+    def drawn(name: str, term: Any) -> np.ndarray:
+        return named[name][some][:, [effect.term == term.name for effect in labels[name]]]
+
     found = []
-    for term in terms:
-        j, curve = coding.columns.linear.index(term.column), coding.curves[term.name]
-        low, high = curve.range
+    for term in (term for term in terms_of(model) if term.name in coding.curves):
+        curve = coding.curves[term.name]
+        low, high = curve.splines.range
         x = np.linspace(low, high, N_POINTS)
-        u = named["effects"][some][:, [k for k, label in enumerate(labels) if label == term.name]]
-        f = named["coef"][some, j, None] * units.scale[j] * x + u @ curve.columns(x).T
-        x = units.center[j] + units.scale[j] * x
+        if isinstance(term, Smooth):
+            j = coding.columns.linear.index(term.column)
+            line = named["coef"][some, j, None] * units.scale[j] * x
+            f = line + drawn("effects", term) @ curve.columns(x).T
+            x = units.center[j] + units.scale[j] * x
+        else:
+            a = drawn("fixed_effects", term) @ np.linalg.pinv(curve.from_contrasts).T
+            f = a @ (curve.columns(x) - coding.means[term.name]).T
         found.append(CurveDraws(str(term.column), x, f))
     return found
 
 
-def variance_shares(model: Any, X: np.ndarray) -> Table:
+def variance_shares(model: Any, X: np.ndarray) -> Any:
     """Share of each term, and of the noise, in the sum of their variances over encoded rows (n, c).
 
     The linear predictor is linear in the columns, so that a term's part is that of its columns alone.
@@ -89,4 +101,4 @@ def variance_shares(model: Any, X: np.ndarray) -> Table:
         variance["noise"] = own["noise_std"] ** 2
     shares = np.array(list(variance.values())) / np.sum(list(variance.values()), axis=0)
     low, high = np.quantile(shares, [0.05, 0.95], axis=1)
-    return Table({"share": shares.mean(axis=1), "5%": low, "95%": high}, list(variance))
+    return in_pandas(Table({"share": shares.mean(axis=1), "5%": low, "95%": high}, list(variance)))

@@ -10,12 +10,11 @@ import numpy as np
 from .._compat import Interval
 from ..history import Rows
 from ..rows import column_indices, validated
-from ..tables import Table
 from ..units import LINK_SCALE, CodedUnits, Fold, Units
 from ._base import EvidenceEstimator
 from ._coefficients import LinearCoefficients
 from ._conditional import ConditionalEstimator
-from ._effects import effects_table, factor_effects, variance_shares
+from ._effects import effects_table, variance_shares
 from ._terms import (
     coded,
     learn_new_levels,
@@ -24,6 +23,7 @@ from ._terms import (
     prior_words,
     read_columns,
     read_pair,
+    rows_of_fewer_levels,
     target_in,
 )
 
@@ -105,19 +105,26 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
             learn_new_levels(self, X)
         return super()._rows(X, y, sample_weight, reset, classes)
 
+    def _update(self, sampler: Any, rows: Rows, reset: bool, progress: Any) -> None:
+        """As a fit of all rows, where levels that none had have made the model of the kept ones another."""
+        if not reset and (kept := rows_of_fewer_levels(self)) is not None:
+            rows, reset = kept.join(rows), True
+        super()._update(sampler, rows, reset, progress)
+
     @property
-    def effects_(self) -> Table:
+    def effects_(self) -> Any:
         """Posterior mean and standard deviation of the effect of every level, one row per term and level.
 
-        ``to_frame()`` is for pandas.  Effects of a group are deviations from the population, those of a
-        factor sum to zero, and slopes are per unit of their column.
+        A DataFrame, or a Table where pandas is not installed.  Effects of a group are deviations from the
+        population, those of a factor sum to zero, and slopes are per unit of their column.  Effects that go
+        with slopes, ``by=`` or products, are those at the mean of the column, from which slopes are measured.
         """
         self._must_have_learnt("effects_")
         if not self._has_terms:
             raise AttributeError("effects_ are those of terms, and this model has none")
         return effects_table(self)
 
-    def variance_shares(self, X: Any) -> Table:
+    def variance_shares(self, X: Any) -> Any:
         """How much of the variance of these rows each term explains.
 
         Parameters
@@ -126,7 +133,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
 
         Returns
         -------
-        Table
+        DataFrame, or Table where pandas is not installed
             One row per column and term, and one of the noise where y is Gaussian: posterior mean ``share``
             and its 90 % interval, ``5%`` and ``95%``.  Variances are those of the parts of the linear
             predictor over the rows, of one draw at a time, and their sum is one; what two parts share is
@@ -143,12 +150,13 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
         return super()._said(priors + prior_words(self) if self._has_terms else priors)
 
     def _summarised(self, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Effects of the levels of factors in the place of contrasts."""
+        """Effects of the levels of factors by their own names."""
         if "fixed_effects" not in named:
             return super()._summarised(named)
-        of_levels = {effect.label: values for effect, values in factor_effects(self, named)}
         kept = {name: values for name, values in named.items() if name != "fixed_effects"}
-        return super()._summarised(kept | of_levels)
+        return super()._summarised(
+            kept | dict(zip(self._place_names["level_of_factor"], named["fixed_effects"].T))
+        )
 
     @property
     def _place_names(self) -> dict[str, list[str]]:

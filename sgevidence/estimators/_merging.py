@@ -73,6 +73,8 @@ def merge(first: Any, *others: Any) -> Any:
             kinds = " and ".join(dict.fromkeys(type(e).__name__ for e in (first, *others)))
             raise TypeError(f"merge takes fitted estimators of one class of this package, got {kinds}")
         estimator._must_be_fitted()
+        if getattr(estimator, "_has_terms", False):
+            raise ValueError("models with terms cannot be merged: learn one after the other with partial_fit")
         if isinstance(estimator, SeriesEstimator):
             raise TypeError(
                 "parts of a series cannot be merged, since each is given the end of the one before: learn "

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_consistent_length, validate_data
 
 from .._compat import check_y
 from ..effects import (
+    BSpline,
     Coding,
     Columns,
     EffectsModel,
@@ -33,7 +34,7 @@ from ..effects import (
 from ..history import Rows
 from ..models import Gaussian, HalfStudentT, LinearModel
 from ..rows import RowSource, WithKnown, cells_named, column_indices
-from ..units import CodedUnits, Units, in_units, without_levels
+from ..units import CodedUnits, Units, in_units, numbers_alone
 
 #: Constraints of the parameters ``terms`` and ``formula``.
 TERM_CONSTRAINTS: dict[str, list] = {"terms": [list, tuple, None], "formula": [str, None]}
@@ -94,7 +95,7 @@ def coded(model: Any, rows: Rows, units: Units | None, kind: str) -> CodedUnits:
     p, centred = len(model.columns_), units is not None and model.fit_intercept
     if units is None:
         units = Units(np.zeros(p), np.ones(p), 0.0, 1.0, 0.0, kind=kind)
-    X = in_units(units, rows.X, len(model._read.levels))
+    X = in_units(units, rows.X, model._read.n_apart)
     scales = model.coef_scale, model._intercept_scale if model._fits_intercept else None
     coding = Coding.of(
         model._read, terms_of(model), X, rows.weight, scales, centred, model.evidence_is_relative_
@@ -108,8 +109,8 @@ def terms_of(model: Any) -> Sequence:
 
 
 def plain_rows(model: Any, rows: Rows) -> Rows:
-    """Rows without the numbers of levels, of which units are taken."""
-    return without_levels(rows, len(model.columns_), len(model._read.levels))
+    """Rows without what has no units."""
+    return numbers_alone(rows, len(model.columns_), model._read.n_apart)
 
 
 def effects_model(model: Any, plain: Any, has_offset: bool) -> Any:
@@ -137,23 +138,37 @@ def effects_model(model: Any, plain: Any, has_offset: bool) -> Any:
 
 
 def learn_new_levels(model: Any, X: Any) -> None:
-    """Room for levels that no row had: sums by level take more of them, particles (ValueError) do not."""
+    """Room for levels that no row had, in sums by level or where all rows are kept; else ValueError."""
     X = X.X if isinstance(X, WithKnown) else X
     read = model._read.grown(X if hasattr(X, "columns") else np.asarray(X))
     if read is model._read:
         return
     if model._units is not None:
         coding = model._units.coding
-        if not (model._model.has_exact_posterior and coding.may_grow):
+        has_sums = model._model.has_exact_posterior
+        if not (coding.may_grow if has_sums else kept_rows(model) is not None):
             before = {levels.name: levels for levels in model._read.levels}
             name = next(one.name for one in read.levels if one != before[one.name])
+            rule = "Gaussian y with a single group" if has_sums else "samplers that keep all rows"
             raise ValueError(
-                f"column {name!r} has levels that were not in the first call; a stream learns new ones of "
-                "Gaussian y with a single group only: give rows of all levels first, or call fit"
+                f"column {name!r} has levels that were not in the first call, which streams learn of {rule} "
+                "only: give rows of all levels first, or call fit"
             )
         model._units = model._units._replace(coding=coding.grown(read))
         model._model = replace(model._model, layout=model._units.coding.layout)
     model._read = read
+
+
+def kept_rows(model: Any) -> Rows | None:
+    """All rows that a stream has seen, as its model sees them; None where some are not kept."""
+    return None if model._stream is None else getattr(model._stream.state, "rows_seen", None)
+
+
+def rows_of_fewer_levels(model: Any) -> Rows | None:
+    """All rows seen, if particles are those of a model without the levels that have come since; else None."""
+    is_other = isinstance(model._model, EffectsModel) and not model._model.has_exact_posterior
+    is_other = is_other and model._stream.state.theta.shape[1] != model._model.n_params
+    return kept_rows(model) if is_other else None
 
 
 def target_in(model: Any, X: Any, y: Any) -> Any:
@@ -177,7 +192,7 @@ def prior_words(model: Any) -> str:
     for term in terms_of(model):
         if isinstance(term, Group | Smooth):
             words.append(f", {term.name}: τ half-t(3, {term.scale:g})")
-        elif isinstance(term, Factor):
+        elif isinstance(term, Factor | BSpline):
             words.append(f", {term.name}: contrasts N(0, {term.prior_scale:.3g}²)")
     return "".join(words)
 
@@ -187,7 +202,7 @@ def place_names(model: Any) -> dict[str, list[str]]:
     coding = model._units.coding
     effects, stds = group_effects(coding)
     return {
-        "contrast": [effect.label for effect in fixed_effects(coding)],
+        "level_of_factor": [effect.label for effect in fixed_effects(coding)[0]],
         "effect": [effect.label for effect in effects],
         "term": [effect.label for effect in stds],
     }

@@ -12,6 +12,7 @@ from ._probabilities import log_model_prior, probability_interval
 from ._replicate import Replicates, replicate
 from ._search import FullData, checked_scorer, evidence_scorer, evidence_scorers
 from ._seeding import seed
+from ._term_probabilities import term_probabilities
 
 __all__ = [
     "ONE_MAX_ORDER",
@@ -41,5 +42,6 @@ __all__ = [
     "last_step",
     "named_models",
     "seed",
+    "term_probabilities",
     "transformed",
 ]

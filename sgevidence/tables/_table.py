@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib.util import find_spec
 from itertools import zip_longest
 from textwrap import wrap
 from typing import Any
@@ -117,6 +118,11 @@ class Table:
             for name, *cells in rows
         )
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def in_pandas(table: Table) -> Any:
+    """The table as a DataFrame where pandas is installed."""
+    return table if find_spec("pandas") is None else table.to_frame().infer_objects()
 
 
 def _wrapped(name: str, room: int) -> list[str]:

@@ -110,6 +110,13 @@ class State(NamedTuple):
         """Their total weight."""
         return self.memory.n + (0.0 if self.pending is None else self.pending.total_weight)
 
+    @property
+    def rows_seen(self) -> Rows | None:
+        """All rows seen; None where some are not kept."""
+        if not self.memory.complete or not self.memory.n_rows:
+            return None
+        return self.memory.at_hand if self.pending is None else self.memory.at_hand.join(self.pending)
+
     def path(self, model: Model, rows: Rows) -> Path:
         """From the rows in the memory to those that are pending, and these."""
         return Path(model, self.memory, rows if self.pending is None else self.pending.join(rows))

@@ -3,11 +3,14 @@ r"""An annealed answer, confirmed: by legs beyond the posterior, by a density, o
 Annealing knows its own error as long as the particles follow.  So an annealed answer of a user's model is
 
 1. tempered beyond λ = 1 and back, whether it follows;
-2. if it does, bridged to a density fitted to the cloud (:mod:`._sharpen`);
-3. else, or where that bridge declines, answered by a density that is Gaussian given the parameters that
-   change the widths of the others (:func:`~sgevidence.answers.nested_laplace_answer`);
-4. where that declines, too, and the cloud lags or the posterior is far from Gaussian, annealed in reverse:
-   the mean of both ways, with half their gap as its error.
+2. answered by a density that is Gaussian given the parameters that change the widths of the others
+   (:func:`~sgevidence.answers.nested_laplace_answer`);
+3. where that declines and the cloud follows, bridged to a density fitted to it (:mod:`._sharpen`);
+4. where the cloud lags or the posterior is far from Gaussian, annealed in reverse: the mean of both ways,
+   with half their gap as its error.
+
+The density comes before the bridge.  A cloud that has lost a neck is smooth where it is, by its legs and its
+third derivatives, and its halves agree on a bridge; a density draws wider than the cloud and finds the neck.
 
 A density answers in place of annealing unless it is lower by more than four standard errors: an importance
 sampling estimate is hardly ever much too high, and annealing that lags is too low.
@@ -49,8 +52,7 @@ from ._answer_cloud import without_history
 from ._base import Adaptation, State, Step, Streams
 from ._sharpen import DISAGREE, SHARP_ENOUGH, Effort, Tested, cost, effort, is_annealed, sharpened
 
-#: Third derivative from which a posterior is one in which particles may lag though
-#: they close the loop.
+#: Third derivative of log p, in local widths, from which particles may lag though they close the loop.
 NOT_GAUSSIAN = 0.5
 #: λ at which the cloud turns: at 1.1 gaps are a third, and eight schools do not show.
 BEYOND = 1.3
@@ -212,19 +214,12 @@ def confirmed(step: Step, path: Path, rng: Streams, anneal: Anneal, allowed: Eff
     legs = hysteresis(anneal, state.cloud, state.adaptation, whole, rng, for_legs)
     info = Tested(0, np.nan, legs.n_likelihoods, legs.n_gradients, legs.hysteresis)
     step = step._replace(state=state, info=info)
-    if not legs.lags:
-        is_sharp = state.cloud.log_evidence_std <= SHARP_ENOUGH
-        if not is_sharp:  # a Student t density may agree with a cloud that has lost a neck
-            step, _ = _by_density(step, path, rng, for_nested, NOT_GAUSSIAN)
-            if step.crossed:
-                return step
-        if allowed:
-            info, step = step.info, sharpened(step, path, rng, allowed)
-            step, is_sharp = step._replace(info=info.plus(step.info)), step.crossed
-        if is_sharp:
-            return step
-    # third derivative of log p, in local widths, from which there is anything to find
-    step, third = _by_density(step, path, rng, for_nested, 0.05)
+    if not legs.lags and state.cloud.log_evidence_std <= SHARP_ENOUGH:
+        return step
+    step, third = _by_density(step, path, rng, for_nested)
+    if allowed and not step.crossed and not legs.lags:
+        info, step = step.info, sharpened(step, path, rng, allowed)
+        step = step._replace(info=info.plus(step.info))
     if not step.crossed and (legs.lags or third > NOT_GAUSSIAN):
         back = way_back(anneal, legs, whole, rng)
         cloud = bracketed(step.state.cloud, legs, back, rng.resampling)
@@ -245,12 +240,12 @@ def confirmed_at_once(step: Step, path: Path, rng: Streams, anneal: Anneal) -> S
     return confirmed(step._replace(state=spent), path, rng, anneal, effort(spent, path))
 
 
-def _by_density(step: Step, path: Path, rng: Streams, most: float, least: float) -> tuple[Step, float]:
+def _by_density(step: Step, path: Path, rng: Streams, most: float) -> tuple[Step, float]:
     """The step, crossed where a density has answered; and how far the posterior is from Gaussian."""
     state, n_rows = step.state, path.n_at_hand
     cloud, target = state.cloud, Target(path.model, Likelihood(path.all_rows))
     theta = cloud.theta[systematic(cloud.W, rng.resampling, cloud.M)]
-    nested = nested_laplace_answer(target, theta, cloud.M, most, rng.noise, least, path.model.hyperparameters)
+    nested = nested_laplace_answer(target, theta, cloud.M, most, rng.noise, path.model.hyperparameters)
     info = Tested(n_likelihoods=nested.n_likelihoods * n_rows, n_gradients=nested.n_gradients * n_rows)
     found, is_taken = nested.answer, False
     if found is not None:

@@ -1,7 +1,7 @@
 """Units of columns of numbers, and what terms make of columns in units: what ``Units`` is to other models.
 
-Rows that are read have columns of numbers, numbers of levels, then offset and trials.  The model sees the
-columns of a layout in the place of the first two.
+Rows that are read have columns of numbers, those of splines, numbers of levels, then offset and trials.  The
+model sees the columns of a layout in the place of all but the last two.
 """
 
 from dataclasses import replace
@@ -37,12 +37,11 @@ class CodedUnits(NamedTuple):
 
     def X(self, X: np.ndarray) -> np.ndarray:
         """Columns of the layout, then offset and trials."""
-        return self.coding.encoded(in_units(self.units, X, len(self.coding.columns.levels)))
+        return self.coding.encoded(in_units(self.units, X, self.coding.columns.n_apart))
 
     def rows(self, rows: Rows) -> Rows:
         """Rows as the model sees them."""
-        n_levels = len(self.coding.columns.levels)
-        found = self.units.rows(without_levels(rows, len(self.scale), n_levels))
+        found = self.units.rows(numbers_alone(rows, len(self.scale), self.coding.columns.n_apart))
         return replace(found, X=self.X(rows.X))
 
     def restored_rows(self, rows: Rows) -> Rows:
@@ -54,14 +53,25 @@ class CodedUnits(NamedTuple):
         return self.units.restored_y(y)
 
     def restored(self, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Named parameters; effects and their standard deviations in the unit of y."""
+        """Named parameters, contrasts as effects of levels; effects and their deviations in the unit of y.
+
+        The intercept, or thresholds, are those where all effects of factors and products are zero, and not
+        where their columns have the means of the first rows.
+        """
         out, coding = self.units.restored(named), self.coding
         effects, stds = group_effects(coding)
-        units: dict[str, Any] = {"fixed_effects": (fixed_effects(coding), coding.ratios)}
-        units |= {"effects": (effects, 1.0), "effect_stds": (stds, 1.0)}
-        for name in named.keys() & units.keys():
-            labels, ratio = units[name]
-            out[name] = named[name] * (self.y_scale * ratio / divisors(coding, labels, self.scale))
+        labels = {"effects": effects, "effect_stds": stds}
+        if "fixed_effects" in named:
+            labels["fixed_effects"], to_levels = fixed_effects(coding)
+            contrasts = self.y_scale * coding.ratios * named["fixed_effects"]
+            at_means = contrasts @ np.concatenate(list(coding.means.values()))
+            named = named | {"fixed_effects": contrasts @ to_levels / self.y_scale}
+            if "intercept" in out:
+                out["intercept"] = out["intercept"] - at_means
+            if "thresholds" in out:
+                out["thresholds"] = out["thresholds"] + at_means[:, None]
+        for name in named.keys() & labels.keys():
+            out[name] = named[name] * (self.y_scale / divisors(coding, labels[name], self.scale))
         return out
 
     def restored_path(self, path: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -69,13 +79,13 @@ class CodedUnits(NamedTuple):
         return path if is_relative else self.units.restored_path(path)
 
 
-def without_levels(rows: Rows, p: int, n_levels: int) -> Rows:
-    """Rows without the numbers of levels."""
-    return replace(rows, X=np.concatenate([rows.X[:, :p], rows.X[:, p + n_levels :]], axis=1))
+def numbers_alone(rows: Rows, p: int, n_apart: int) -> Rows:
+    """Rows without what has no units: columns of splines, and numbers of levels."""
+    return replace(rows, X=np.concatenate([rows.X[:, :p], rows.X[:, p + n_apart :]], axis=1))
 
 
-def in_units(units: Units, X: np.ndarray, n_levels: int) -> np.ndarray:
+def in_units(units: Units, X: np.ndarray, n_apart: int) -> np.ndarray:
     """Rows that are read, their numbers in units."""
     p = len(units.scale)
-    found = units.X(np.concatenate([X[:, :p], X[:, p + n_levels :]], axis=1))
-    return np.concatenate([found[:, :p], X[:, p : p + n_levels], found[:, p:]], axis=1)
+    found = units.X(np.concatenate([X[:, :p], X[:, p + n_apart :]], axis=1))
+    return np.concatenate([found[:, :p], X[:, p : p + n_apart], found[:, p:]], axis=1)

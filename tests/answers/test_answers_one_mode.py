@@ -125,6 +125,25 @@ def test_two_groups_of_rows_are_answered_from_both_or_not_at_all():
     check_two_groups()
 
 
+def test_densities_at_several_modes_are_fitted_to_their_draws():
+    """Weights of two normals, a quarter and three quarters, at draws that are even between their parts."""
+    rng = np.random.default_rng(0)
+    centres, width = np.array([[-4.0, 0.0], [4.0, 1.0]]), 0.5
+    theta = np.repeat(centres, 4000, axis=0) + 2 * rng.standard_normal((8000, 2))
+    own = np.exp(-0.5 * np.sum((theta[None] - centres[:, None]) ** 2, axis=2) / width**2)
+    own /= np.exp(-0.5 * np.sum((theta[None] - centres[:, None]) ** 2, axis=2) / 4).sum(axis=0)
+    W = own * np.array([[0.25], [0.75]])
+    a, C = centres + 1.0, np.array([9 * np.eye(2)] * 2)
+    mass = _one_mode._refitted(theta, W / W.sum(), a, C)
+    assert np.allclose(mass, [0.25, 0.75], atol=0.03) and np.allclose(a, centres, atol=0.1)
+    assert np.allclose(C, width**2 * np.eye(2), atol=0.06)
+    few = np.where(np.arange(8000) < 4100, W, 0.0) * (theta[:, 1] > 1.2)
+    few[1, np.flatnonzero(few[1])[5:]] = 0.0
+    before = a.copy()
+    _one_mode._refitted(theta, few / few.sum(), a, C)
+    assert np.allclose(a[1], before[1]), "few draws move nothing"
+
+
 def test_one_of_several_modes_is_seen(monkeypatch):
     modes_of = broken(_one_mode.modes_of, "MAX_APART**2 * len(a)", "np.inf")
     monkeypatch.setattr(_one_mode, "modes_of", modes_of)

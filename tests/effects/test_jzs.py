@@ -125,7 +125,7 @@ def test_terms_are_a_formula_and_the_null_is_zero():
     model.fit(frame[["x", "dose", "who"]], frame["y"])
     same = jzs("y ~ x * dose + (1 | who)", frame)
     assert model.log_evidence_ == pytest.approx(same.log_evidence_, abs=1e-9)
-    assert model.posterior_samples()["fixed_effects"].shape[1] == 4
+    assert model.posterior_samples()["fixed_effects"].shape[1] == 6
     assert jzs("y ~ 1", frame).log_evidence_ == 0.0
     assert "JZS" in repr(model.summary()) and "dose r = 0.5" in repr(model.summary())
 
@@ -167,3 +167,10 @@ def test_rows_without_noise_are_said_to_be_so(prior, source):
     model = BayesianLinearRegression(formula="y ~ x + (1 | who)", prior=prior, random_state=0)
     with pytest.raises(DivergenceError, match="fit y exactly"):
         model.fit(frame.assign(y=2.0 * frame[source] + 1))
+
+
+def test_zeros_are_fitted_exactly_in_plain_units_too():
+    frame = rows_of()
+    model = BayesianLinearRegression(formula="y ~ x + (1 | who)", standardize=False, random_state=0)
+    with pytest.raises(DivergenceError, match="fit y exactly"):
+        model.fit(frame.assign(y=0.0))

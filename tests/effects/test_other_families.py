@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from effects_by_hand import over_prior, simulated
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 from scipy.stats import norm
 
 from sgevidence import BayesianGLM, Group
-from sgevidence.effects import Block, EffectsModel, Layout, effects_answer
+from sgevidence.effects import Block, EffectsModel, Layout, _quadrature, effects_answer
 from sgevidence.effects._conditional import conditional_answer
+from sgevidence.effects._levelwise import Levelwise
 from sgevidence.history import Rows
 from sgevidence.models import FAMILIES, Bernoulli, Poisson
 
@@ -47,6 +48,25 @@ def test_one_factor_against_nested_quadrature(family, tau):
         found = answer(model, rows, np.random.default_rng(2), 50)
         assert found.log_evidence_std < 0.05
         assert abs(found.log_evidence - reference) < 4 * found.log_evidence_std
+
+
+@pytest.mark.parametrize("nodes", [None, (5, 15)])
+def test_errors_of_quadrature_do_not_grow_with_the_levels(monkeypatch, nodes):
+    """Levels without any count are skewed: 15 nodes, which were the most once, lose a hundredth of a nat."""
+    if nodes is not None:
+        monkeypatch.setattr(_quadrature, "NODES", (nodes,))
+    model, rows = grouped(Poisson(), 2.0, 300, 3, seed=8)
+    x, v = np.array([[-0.25, 1.1]]), np.linspace(-8, 8, 4001)
+    tau = model.layout.blocks[0].deviations(x[:, 1:])[0, 0]
+    sums, total = (
+        np.bincount(rows.X[:, 2].astype(int), rows.y)[:, None],
+        -0.5 * np.sum(x**2) - np.log(2 * np.pi),
+    )
+    eta = 2 * x[0, 0] + tau * v
+    levels = logsumexp(sums * eta - 3 * np.exp(eta) + norm.logpdf(v), axis=1) + np.log(v[1] - v[0])
+    reference = total + levels.sum() - np.sum(gammaln(rows.y + 1))
+    error = abs(Levelwise(model, model.ordered(rows)).log_density(x)[0] - reference)
+    assert error < 0.004 if nodes is None else error > 0.005
 
 
 def prior_evidence(model, rows, log2_points):
@@ -106,7 +126,7 @@ def test_draws_are_those_of_the_posterior():
 
 
 def test_an_answer_that_cannot_be_trusted_is_none(monkeypatch):
-    import sgevidence.effects._integral as trust
+    import sgevidence.effects._trust as trust
 
     model, rows = grouped(Bernoulli(), 0.5, 6, 3, seed=1)
     monkeypatch.setattr(trust, "MIN_EFFECTIVE", 1e9)

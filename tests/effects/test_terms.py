@@ -15,6 +15,7 @@ from sgevidence import (
     Interaction,
     Smooth,
     sub_formulas,
+    term_probabilities,
 )
 
 
@@ -70,7 +71,7 @@ def test_a_factor_of_two_levels_is_its_0_1_column(frame, estimator):
     column = fitted(both, None, ["days", "a"], estimator, y)
     factor = fitted(both, [Factor("b")], ["days", "b"], estimator, y)
     assert factor.log_evidence_ == pytest.approx(column.log_evidence_, abs=1e-8)
-    effects = factor.effects_["mean"]
+    effects = factor.effects_["mean"].to_numpy()
     assert effects.sum() == pytest.approx(0, abs=1e-9)
     assert effects[1] - effects[0] == pytest.approx(column.coef_[1], abs=0.2 * column.coef_std_[1])
 
@@ -109,6 +110,15 @@ def test_a_stream_is_exact(frame):
     assert part.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-6)
 
 
+def test_a_stream_may_begin_with_a_single_level(frame):
+    whole = fitted(frame, [Group("subject", by="days")], ["days", "subject"])
+    part = clone(whole).set_params(units=whole.units_)
+    for subject in frame["subject"].unique():
+        rows = frame[frame["subject"] == subject]
+        part.partial_fit(rows[["days", "subject"]], rows["y"])
+    assert part.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-6)
+
+
 def test_a_stream_learns_new_levels(frame):
     whole = fitted(frame, [Group("subject", by="days")], ["days", "subject"])
     part = clone(whole).set_params(units=whole.units_)
@@ -119,16 +129,6 @@ def test_a_stream_learns_new_levels(frame):
     assert list(part.effects_["level"]) == list(whole.effects_["level"])
 
 
-def test_new_levels_without_sums_by_level_are_refused(frame):
-    columns = ["days", "subject", "dose"]
-    model = fitted(frame, [Group("subject")], columns[:2], BayesianGLM("bernoulli", random_state=0), "dose")
-    before = model.log_evidence_
-    with pytest.raises(ValueError, match="not in the first call"):
-        model.partial_fit(frame.assign(subject="new")[columns[:2]], frame["dose"])
-    assert model.log_evidence_ == before
-    model.partial_fit(frame[columns[:2]], frame["dose"])
-
-
 def test_predictions_of_known_and_new_levels(frame):
     model = fitted(frame, [Group("subject")], ["days", "subject"])
     rows = frame[["days", "subject"]].iloc[[0, 0, 0]].assign(subject=["s0", "new", "other"])
@@ -136,7 +136,7 @@ def test_predictions_of_known_and_new_levels(frame):
     assert std[1] > 1.5 * std[0]
     between = model.posterior_samples()["effect_stds"].mean()
     assert std[1] == pytest.approx(np.hypot(between, model.noise_std_), rel=0.3)
-    effect = model.effects_["mean"][model.effects_.index.index("1 | subject[s0]")]
+    effect = model.effects_.loc["1 | subject[s0]", "mean"]
     assert mean[0] - mean[1] == pytest.approx(effect, abs=0.5)
     assert model.score_samples(rows, frame["y"][:3]).shape == (3,)
     assert model.sample_y(rows, 2, random_state=0).shape == (3, 2)
@@ -216,6 +216,9 @@ def test_a_formula_is_its_terms(frame, formula, terms, columns):
         ("y ~ (days - 1 | subject)", "cannot be read"),
         ("y ~ nothing", "'nothing'"),
         ("y ~ (days", "cannot be read"),
+        ("y ~ days**2", "no power"),
+        ("y ~ days + (1 | y)", "on the right"),
+        ("y ~ site + C(site)", "in two terms"),
     ],
 )
 def test_a_formula_that_says_nothing_is_refused(frame, formula, words):
@@ -246,10 +249,45 @@ def test_an_interaction_comes_with_its_main_effects():
         sub_formulas("y ~ " + " + ".join(f"x{k}" for k in range(13)))
 
 
+@pytest.mark.parametrize("kind", [object, "Int64", "boolean", float])
+def test_numbers_of_any_type_are_numbers(frame, kind):
+    """Objects that are numbers are no levels: they come from tables with missing cells."""
+    typed = frame.assign(dose=frame["dose"].astype(kind))
+    one, other = (BayesianLinearRegression(formula="y ~ dose").fit(f) for f in (typed, frame))
+    assert one.log_evidence_ == other.log_evidence_ and one.coef_.shape == (1,)
+    assert set(one.posterior_samples()) == {"coef", "intercept", "noise_std"}
+
+
+def test_dates_are_no_levels_unless_somebody_says_so(frame):
+    dated = frame.assign(when=pd.date_range("2020-01-01", periods=len(frame)) - pd.Timestamp("2020-01-01"))
+    with pytest.raises(TypeError, match="dates or durations"):
+        BayesianLinearRegression(formula="y ~ when").fit(dated)
+
+
 def test_columns_of_a_formula_come_in_any_order(frame):
     model = BayesianLinearRegression(formula="y ~ days + (1 | subject)", random_state=0).fit(frame)
     rows = frame[["subject", "days"]][:3]
     assert np.array_equal(model.predict(rows), model.predict(rows[["days", "subject"]]))
+
+
+def test_terms_are_as_probable_as_the_formulas_that_have_them(frame):
+    model = BayesianLinearRegression(random_state=0)
+    formulas = sub_formulas("y ~ days * arm + (1 + days | subject)")
+    table = EvidenceSearch(model, {"formula": formulas}).fit(frame, frame["y"]).comparison_
+    found = term_probabilities(table)["probability"]
+    assert list(found.index) == ["days", "arm", "days:arm", "1 | subject", "days | subject"]
+    by_hand = {
+        "days:arm": "days:arm",
+        "arm": " arm",
+        "1 | subject": "subject",
+        "days | subject": "(1 + days |",
+    }
+    for term, text in by_hand.items():
+        has = [text in formula for formula in table["formula"]]
+        assert found[term] == pytest.approx(table["probability"][has].sum(), abs=1e-12)
+    assert found["arm"] >= found["days:arm"] and found["days | subject"] > 0.99
+    with pytest.raises(ValueError, match="do not differ in a formula"):
+        term_probabilities(table.drop(columns="formula"))
 
 
 def test_formulas_are_a_grid(frame):
@@ -278,6 +316,7 @@ def test_formulas_are_a_grid(frame):
         ([Group("subject", by=-1)], "no column -1"),
         ([Smooth("z", n_basis=(1,))], "n_basis"),
         ([Smooth("z", n_basis=7.5)], "n_basis"),
+        ([Smooth("z"), Smooth("z", n_basis=6)], "in two terms"),
     ],
 )
 def test_terms_that_cannot_be_are_refused(frame, terms, words):

@@ -58,6 +58,19 @@ def test_a_density_answers_where_the_neck_was_lost():
     assert cloud.M == M and np.min(cloud.theta[:, 0]) < -3  # in the neck
 
 
+def test_a_smooth_cloud_is_answered_by_the_density_and_not_by_a_bridge(monkeypatch):
+    """Where a neck is lost without a sign of it halves of the cloud agree with each other."""
+    model, exact = funnel()
+    path = Path(model, Memory.empty(), ONE_ROW)
+    honest = module.hysteresis
+    monkeypatch.setattr(module, "hysteresis", lambda *given: honest(*given)._replace(hysteresis=0.0))
+    monkeypatch.setattr(module, "sharpened", lambda *_: pytest.fail("the bridge is asked first"))
+    step = confirmed(
+        Step(lost(exact)), path, Streams.one(np.random.default_rng(4)), ANNEAL, module.Effort(100, 1e4)
+    )
+    assert step.info.n_sharpened and abs(step.state.log_evidence - exact) < 4 * step.state.log_evidence_std
+
+
 def test_without_a_density_the_bar_brackets(monkeypatch):
     model, exact = funnel()
     path = Path(model, Memory.empty(), ONE_ROW)

@@ -64,6 +64,20 @@ def test_what_is_no_closed_form_is_asked_when_the_rows_have_doubled(rng, monkeyp
     assert abs(z) < 4
 
 
+@pytest.mark.parametrize("seed", [1, 7])
+def test_a_density_that_declines_few_rows_is_asked_by_the_next_one(seed):
+    """Two rows of four coefficients leave a wall, and the third is in a new direction (0.25 too high)."""
+    X = np.array([[2187.0, 102.0, 103.0], [328.0, 99.0, 98.0], [-1479.0, 100.0, 101.0]])
+    settings = dict(coef_scale=0.1, standardize=False)
+    model = BayesianGLM("poisson", **settings, random_state=seed)
+    for i, y in enumerate([0.0, 2.0, 1.0]):
+        model.partial_fit(X[[i]], [y])
+    whole = BayesianGLM("poisson", **settings, random_state=seed).fit(X, [0.0, 2.0, 1.0])
+    assert model.log_evidence_std_ < 0.03
+    bar = np.hypot(model.log_evidence_std_, whole.log_evidence_std_)
+    assert abs(model.log_evidence_ - whole.log_evidence_) < 4 * bar
+
+
 def counts_in_chunks(rng):
     X = rng.standard_normal((900, 3))
     y = rng.poisson(np.exp(0.5 * X[:, 0] + 0.2)).astype(float)

@@ -47,9 +47,16 @@ def fitted(seed, n=30, proposal=Proposal()):  # noqa: B008
     return model.fit(X), exact(X)
 
 
-def test_custom_models_are_sharp_and_right(monkeypatch):
-    """Gamma–Poisson in closed form; asked for, since importance sampling around the mode is sharp already."""
-    monkeypatch.setattr(module, "SHARP_ENOUGH", 0.0)
+@pytest.fixture
+def only_bridges(monkeypatch):
+    """No density answers before a bridge is asked, however sharp annealing is."""
+    for each in (module, confirm):
+        monkeypatch.setattr(each, "SHARP_ENOUGH", 0.0)
+    monkeypatch.setattr(confirm, "nested_laplace_answer", lambda *_: NestedAnswer(None, 0.0, 0.0, 0.0))
+
+
+def test_custom_models_are_sharp_and_right(only_bridges):
+    """Gamma–Poisson in closed form."""
     z = []
     for seed in range(2):
         model, log_Z = fitted(seed)
@@ -59,14 +66,13 @@ def test_custom_models_are_sharp_and_right(monkeypatch):
     assert np.all(abs(np.array(z)) < 4.0) and abs(np.mean(z)) < 2.3, z
 
 
-def test_without_proposal_it_does_not_run(monkeypatch):
-    monkeypatch.setattr(module, "SHARP_ENOUGH", 0.0)
+def test_without_proposal_it_does_not_run(only_bridges):
     model, log_Z = fitted(0, proposal=None)
     assert model.diagnostics_["n_sharpened"] == 0
     assert abs(model.log_evidence_ - log_Z) < 4 * model.log_evidence_std_
 
 
-def test_a_disagreement_is_warned_of(monkeypatch):
+def test_a_disagreement_is_warned_of(only_bridges, monkeypatch):
     """A bridge that gives two nats more than annealing: one of them is wrong."""
     honest = module.cross_fitted_bridge
 
@@ -75,8 +81,6 @@ def test_a_disagreement_is_warned_of(monkeypatch):
         return found._replace(log_evidence=found.log_evidence + 2.0)
 
     monkeypatch.setattr(module, "cross_fitted_bridge", higher)
-    monkeypatch.setattr(module, "SHARP_ENOUGH", 0.0)
-    monkeypatch.setattr(confirm, "nested_laplace_answer", lambda *_: NestedAnswer(None, 0.0, 0.0, 0.0))
     with pytest.warns(EvidenceWarning, match="nats higher, more than four standard errors"):
         model, log_Z = fitted(1)
     assert model.diagnostics_["n_sharpened"] == 0 and abs(model.log_evidence_ - log_Z) < 0.5

@@ -1,0 +1,64 @@
+r"""Effects of a factor whose levels are all there are, none of them special.
+
+The effects of K levels sum to zero, and are K − 1 orthonormal contrasts with independent normal priors,
+
+    a = H c,    c ~ N(0, scale² I),    HᵀH = I,    Hᵀ1 = 0,
+
+so that no level is a reference, and the prior is the same for every order of the levels (Rouder et al. 2012).
+Two levels differ by √2 · scale · N(0, 1).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import helmert
+
+#: Scale for which two levels differ by a standard normal, as the values of a 0/1 column do.
+SCALE = 0.5**0.5
+
+
+class Factor(NamedTuple):
+    """Levels of a column have effects that sum to zero, with a prior of fixed scale.
+
+    Use it for treatments and categories: levels of which there are no others.
+
+    Parameters
+    ----------
+    column : str or int
+        Name or number of the column.
+    scale : float or None, default=None
+        Prior standard deviation of an orthonormal contrast, in units of the linear predictor.  None: 1/√2,
+        with which two levels have the evidence of their 0/1 column; with ``prior="jzs"`` r = ½.
+    categories : sequence or None, default=None
+        All levels; None: those of the first rows.  Another one is refused.
+
+    References
+    ----------
+    J. N. Rouder, R. D. Morey, P. L. Speckman, J. M. Province (2012), Default Bayes factors for ANOVA designs,
+    Journal of Mathematical Psychology 56, 356.
+
+    Examples
+    --------
+    >>> from sgevidence.effects import Factor
+    >>> Factor("region", categories=["north", "south", "west"]).column
+    'region'
+    """
+
+    column: Any
+    scale: float | None = None
+    categories: Any = None
+
+    @property
+    def prior_scale(self) -> float:
+        """Standard deviation of a contrast where ``prior`` is not "jzs"."""
+        return SCALE if self.scale is None else self.scale
+
+    @property
+    def name(self) -> str:
+        """As a formula writes it."""
+        return str(self.column)
+
+
+def contrasts(n_levels: int) -> np.ndarray:
+    """H, (K, K − 1); with two levels the second is the higher, as of a 0/1 column."""
+    return -helmert(n_levels).T if n_levels > 1 else np.zeros((1, 0))

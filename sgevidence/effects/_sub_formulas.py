@@ -1,0 +1,108 @@
+"""All formulas within one, for a search over them."""
+
+from itertools import combinations, product
+from typing import Any
+
+from ._formula import count_parts, parsed, response_of
+
+#: Terms up to which all subsets are listed.
+MAX_TERMS = 12
+
+
+def sub_formulas(formula: str) -> list[str]:
+    """All formulas with some of the terms of one, without two that say the same.
+
+    An interaction comes only with its main effects.  Slopes of a group and a curve come only with the line,
+    which they have in any case.
+
+    Parameters
+    ----------
+    formula : str
+        Such as ``"y ~ dose * sex + (1 + days | subject)"``.  A group comes without effects, with an
+        intercept, or with an intercept and slopes.
+
+    Returns
+    -------
+    list of str
+        From the null model to the formula itself, for ``EvidenceSearch(model, {"formula": ...})``.
+
+    Raises
+    ------
+    ImportError
+        Without ``formulae``.
+    ValueError
+        For a formula that cannot be read, and for more than twelve terms.
+
+    See Also
+    --------
+    EvidenceSearch : Fits and compares them.
+    term_probabilities : How probable each term is.
+
+    Examples
+    --------
+    >>> from sgevidence import sub_formulas
+    >>> sub_formulas("y ~ dose * sex")
+    ['y ~ 1', 'y ~ dose', 'y ~ sex', 'y ~ dose + sex', 'y ~ dose + sex + dose:sex']
+    """
+    tree = parsed(formula)
+    fixed: list[tuple[str, ...]] = []
+    needs: dict[Any, set[tuple[str, ...]]] = {}  # terms that come with a term
+    groups: dict[str, list[str]] = {}
+    intercept = "0"
+    for term in tree.terms:
+        kind = type(term).__name__
+        if kind == "Intercept":
+            intercept = "1"
+        elif kind == "GroupSpecificTerm":
+            key = ":".join(part.name for part in term.factor.components)
+            groups.setdefault(key, []).append(_effect(term.expr))
+        else:
+            fixed.append(tuple(part.name for part in term.components))
+            needs[fixed[-1]] = _parts(term.components)
+    if len(fixed) + len(groups) > MAX_TERMS:
+        raise ValueError(f"{formula!r} has more than {MAX_TERMS} terms: list the formulas that matter")
+    choices = []
+    for key, effects in groups.items():
+        choices.append(_nested(key, effects, count_parts(formula, key) > 1))
+        needs[choices[-1][-1]] = {(effect,) for effect in effects if effect != "1"}
+    subsets = [terms for k in range(len(fixed) + 1) for terms in combinations(fixed, k)]
+    found = []
+    for terms, chosen in product(subsets, product(*choices)):
+        if any(needs.get(term, set()) & set(fixed) - set(terms) for term in (*terms, *chosen)):
+            continue
+        right = [":".join(parts) for parts in terms] + [text for text in chosen if text]
+        right = [intercept] * (intercept == "0" or not right) + right
+        found.append(f"{response_of(formula)} ~ {' + '.join(right)}")
+    return found
+
+
+def formula_terms(formula: str) -> list[str]:
+    """Terms of a formula: columns, interactions, and ``effect | group`` for each effect of a group."""
+    found = []
+    for term in parsed(formula).terms:
+        if type(term).__name__ == "GroupSpecificTerm":
+            found.append(f"{_effect(term.expr)} | {':'.join(part.name for part in term.factor.components)}")
+        elif type(term).__name__ != "Intercept":
+            found.append(":".join(part.name for part in term.components))
+    return found
+
+
+def _effect(expression: Any) -> str:
+    is_intercept = type(expression).__name__ == "Intercept"
+    return "1" if is_intercept else ":".join(part.name for part in expression.components)
+
+
+def _parts(components: list) -> set[tuple[str, ...]]:
+    """The main effects of an interaction, and the line of a curve."""
+    if len(components) > 1:
+        return {(part.name,) for part in components}
+    call = getattr(components[0], "call", None)
+    return {(call.args[0].name,)} if call is not None and call.callee == "s" else set()
+
+
+def _nested(key: str, effects: list[str], independent: bool) -> list[str]:
+    """No effects of a group, an intercept, and all of them."""
+    apart = [f"({effect if effect == '1' else f'0 + {effect}'} | {key})" for effect in effects]
+    together = f"({' + '.join(effects if '1' in effects else ['0', *effects])} | {key})"
+    whole = " + ".join(apart) if independent else together
+    return list(dict.fromkeys(["", *["(1 | " + key + ")"] * ("1" in effects), whole]))

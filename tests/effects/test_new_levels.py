@@ -1,0 +1,103 @@
+"""Levels that come in later calls of a stream whose rows are kept: the answer is that of all rows at once."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from sgevidence import SGAIS, BayesianGLM, BayesianLinearRegression, Group, load, merge, save
+
+
+@pytest.fixture(scope="module")
+def litters():
+    rng = np.random.default_rng(1)
+    site = np.repeat(np.arange(12), 5)
+    x = rng.standard_normal(60)
+    eta = 0.3 + 0.5 * x + rng.standard_normal(12)[site]
+    found = {"site": [f"no. {k}" for k in site], "pen": rng.integers(0, 3, 60), "x": x}
+    return pd.DataFrame(found | {"alive": rng.poisson(np.exp(eta)), "ill": rng.random(60) < 0.5})
+
+
+@pytest.mark.parametrize(
+    "family, y, terms",
+    [
+        ("poisson", "alive", [Group("site")]),
+        ("bernoulli", "ill", [Group("site", by="x"), Group("pen")]),
+        ("negative_binomial", "alive", [Group("site")]),
+    ],
+)
+def test_a_stream_with_new_levels_is_a_fit_of_all_rows(litters, tmp_path, family, y, terms):
+    """Saved and loaded between the calls, and units are given; four sites come with each call."""
+    rows, columns = litters, ["x", "site", "pen"][: 1 + len(terms)]
+    whole = BayesianGLM(family, terms=terms, random_state=0).fit(rows[columns], rows[y])
+    stream = clone(whole).set_params(units=whole.units_)
+    for k, part in enumerate(np.array_split(np.arange(60), 3)):
+        stream.partial_fit(rows[columns].iloc[part], rows[y].iloc[part])
+        save(stream, tmp_path / f"{k}.zip")
+        stream = load(tmp_path / f"{k}.zip")
+    std = np.hypot(whole.log_evidence_std_, stream.log_evidence_std_)
+    assert abs(stream.log_evidence_ - whole.log_evidence_) < 4 * std < 0.3
+    assert stream.n_samples_seen_ == 60 and stream.data_fingerprint_ == whole.data_fingerprint_
+    assert set(stream.effects_["level"]) == set(whole.effects_["level"])
+    assert stream.evidence_path_["n_samples"][-1] == 60
+    effects = [model.effects_.sort_index()["mean"] for model in (whole, stream)]
+    assert np.allclose(*effects, atol=0.4 * whole.effects_["sd"].max())
+
+
+def stream_of(litters, **parameters):
+    model = BayesianGLM("poisson", terms=[Group("site")], random_state=0, **parameters)
+    return model.partial_fit(litters[["x", "site"]][:30], litters["alive"][:30])
+
+
+def test_a_call_that_fails_leaves_all_as_it_was(litters):
+    model, again = stream_of(litters), stream_of(litters)
+    bad = litters["alive"][30:].to_numpy().copy()
+    bad[3] = -1
+    with pytest.raises(ValueError):
+        model.partial_fit(litters[["x", "site"]][30:], bad)
+    assert len(model.effects_) == 6 and model.log_evidence_ == again.log_evidence_
+    for one in (model, again):
+        one.partial_fit(litters[["x", "site"]][30:], litters["alive"][30:])
+    assert len(model.effects_) == 12 and model.log_evidence_ == again.log_evidence_
+
+
+def test_copies_are_branches(litters):
+    import copy
+
+    model = stream_of(litters)
+    branch, before = copy.copy(model), model.log_evidence_
+    branch.partial_fit(litters[["x", "site"]][30:], litters["alive"][30:])
+    assert len(model.effects_) == 6 and model.log_evidence_ == before
+    model.partial_fit(litters[["x", "site"]][:30], litters["alive"][:30])
+    assert model.n_samples_seen_ == 60 and len(model.effects_) == 6
+
+
+@pytest.mark.parametrize("sampler", [SGAIS(reservoir_size=16, n_particles=20)])
+def test_streams_that_do_not_keep_all_rows_refuse(litters, sampler):
+    model = stream_of(litters, sampler=sampler)
+    before = model.log_evidence_
+    with pytest.raises(ValueError, match="keep all rows"):
+        model.partial_fit(litters[["x", "site"]][30:], litters["alive"][30:])
+    assert model.log_evidence_ == before
+
+
+def test_a_number_that_has_become_a_text_is_no_new_level(litters):
+    model = BayesianLinearRegression(terms=[Group("pen")]).partial_fit(litters[["pen"]], litters["x"])
+    texts = litters[["pen"]].astype(str)
+    for call in (lambda: model.predict(texts), lambda: model.partial_fit(texts, litters["x"])):
+        with pytest.raises(ValueError, match="'2', and the first call had 2"):
+            call()
+    assert model.predict(litters[["pen"]].astype(float)).shape == (60,)
+
+
+def test_gaussian_sums_of_two_groups_refuse(litters):
+    model = BayesianLinearRegression(terms=[Group("site"), Group("pen")])
+    model.partial_fit(litters[["site", "pen"]][:30], litters["x"][:30])
+    with pytest.raises(ValueError, match="a single group"):
+        model.partial_fit(litters[["site", "pen"]][30:], litters["x"][30:])
+
+
+def test_models_with_terms_are_not_merged(litters):
+    model = BayesianLinearRegression(terms=[Group("site")]).fit(litters[["site"]], litters["x"])
+    with pytest.raises(ValueError, match="partial_fit"):
+        merge(model, model)
