@@ -12,8 +12,8 @@ import pytest
 import sgevidence
 
 PACKAGE = Path(sgevidence.__file__).parent
-ORDER = ["models", "kernels", "particles", "history", "rows", "targets", "transitions"]
-ORDER += ["effects", "units", "mixtures", "samplers", "estimators"]
+ORDER = ["models", "kernels", "particles", "history", "rows", "targets", "answers"]
+ORDER += ["transitions", "effects", "units", "mixtures", "samplers", "estimators"]
 TOP = len(ORDER)
 LAYERS = dict.fromkeys(["exceptions", "_compat", "tables"], -1) | {
     name: place for place, name in enumerate(ORDER)

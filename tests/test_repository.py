@@ -103,7 +103,7 @@ def test_the_sampler_itself_is_short():
     assert code_lines(ast.parse(nested).body[0]) == 4
 
 
-ENGINE = ("kernels", "particles", "history", "targets", "transitions", "samplers")
+ENGINE = ("kernels", "particles", "history", "targets", "answers", "transitions", "samplers")
 
 
 @pytest.mark.parametrize("layer", ENGINE)

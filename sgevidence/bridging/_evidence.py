@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._compat import validate_params
+from ..answers import cross_fitted
 from ..exceptions import warn_caller
 from ..rows import generator
-from ..targets import cross_fitted
 from ._draws import LogDensity, as_chains, evaluate, one_by_one
 from ._mixing import Mixing, split_mixing
 from ._warp import Half, bridged

@@ -31,8 +31,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, log_expit
 
+from ..answers import bridge
 from ..kernels import Coordinates
-from ..targets import bridge
 from ._draws import LogDensity, evaluate
 from ._mixing import mixing
 

@@ -7,9 +7,9 @@ hyperparameters.  Where the points do not suffice there is no answer, and the mo
 
 import numpy as np
 
+from ..answers import Answer
 from ..history import Rows
 from ..models import Model
-from ..targets import Answer
 from ._conditional import conditional_answer
 from ._levelwise import levelwise_answer
 from ._model import EffectsModel

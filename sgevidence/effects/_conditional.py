@@ -27,8 +27,8 @@ from functools import partial
 
 import numpy as np
 
+from ..answers import Answer
 from ..particles import Weights, systematic
-from ..targets import Answer
 from ._gaussian import BATCH_ELEMENTS, Conditional, LevelSums, conditional, in_order, scaled, solutions
 from ._integral import integrate
 from ._model import EffectsModel

@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..answers import pareto_k
 from ..particles import Weights, log_sum_exp
-from ..targets import pareto_k
 from ._proposal import MAX_WIDTH, Density, Proposal
 
 #: Scrambled sequences: the standard deviation of 16 is known to a sixth.

@@ -11,8 +11,8 @@ from functools import partial
 
 import numpy as np
 
+from ..answers import Answer
 from ..particles import Weights, systematic
-from ..targets import Answer
 from ._integral import integrate
 from ._model import EffectsModel
 from ._quadrature import enough_nodes, level_draws, level_modes, log_integrals

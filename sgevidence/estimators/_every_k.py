@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..answers import ComponentEvidence
 from ..rows import generator
 from ..samplers import SharedWalk
-from ..targets import ComponentEvidence
 from ._mixture import MixtureEstimator
 from ._settings import settings
 

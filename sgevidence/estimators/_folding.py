@@ -15,9 +15,9 @@ from sklearn.base import is_classifier
 from sklearn.utils import get_tags
 
 from .._compat import num_samples
+from ..answers import FoldsDoNotSuffice
 from ..history import FoldedRows, Rows
 from ..rows import Collection, Part, arrays_of, fingerprint, generator, joined_fingerprint, together
-from ..targets import FoldsDoNotSuffice
 from ..units import Units, UnitWatch
 from ._parts import Counter, LevelTaker, Reader, Taker, light, whole
 from ._settings import settings

@@ -5,9 +5,9 @@ from typing import Any, Self
 import numpy as np
 
 from .._compat import clone_parametrized
+from ..answers import ComponentEvidence
 from ..rows import check_count, generator
 from ..samplers import SharedWalk, sharing
-from ..targets import ComponentEvidence
 from ._conditional import DensityEstimator
 from ._lazy import by_parts
 

@@ -20,9 +20,6 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-#: Tasks that a fold is cut into for each worker: a worker that another program slows down takes fewer.
-TASKS_PER_WORKER = 4
-
 #: Blocks of a fit from which workers start: of 200 000 particles × rows and 2 ms each, they take the 2 s in
 #: which workers start.  So a fit never takes more than twice the better of both ways.
 MIN_BLOCKS_OF_WORKERS = 1000
@@ -51,7 +48,8 @@ class Pool:
             self.parallel = self.stack.enter_context(
                 Parallel(self.n_jobs, prefer="processes", batch_size=1, pre_dispatch="all")
             )
-        tasks = np.array_split(np.array(bounds), min(TASKS_PER_WORKER * self.n_jobs, len(bounds)))
+        # tasks that a fold is cut into for each worker: a worker that another program slows down takes fewer
+        tasks = np.array_split(np.array(bounds), min(4 * self.n_jobs, len(bounds)))
         try:
             found = self.parallel(delayed(_of_parts)(of_part, rows, task.tolist()) for task in tasks)
         except (PicklingError, TypeError, AttributeError) as error:

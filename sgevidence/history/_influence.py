@@ -10,14 +10,9 @@ rows that are drawn do not even tell that there is something to know.  Rows are 
 come, and those of high leverage are kept, each for itself: as many as it takes for the others,
 from which samples are drawn as ever, to be quiet, or so many alike that a sample tells of them.
 
-Symbols
--------
-=======  ===============================================================
-θ        ``theta``: a few draws from the posterior, (P, d)
-a        ``a``: the anchor, (d,)
-r_i      :meth:`Influence.remainder`, root mean square over θ, (n,)
-n, m     rows seen, and the fewest from which anything is estimated
-=======  ===============================================================
+Symbols: θ = ``theta``: a few draws from the posterior, (P, d); a = ``a``: the anchor, (d,); r_i =
+:meth:`Influence.remainder`, root mean square over θ, (n,); n, m = rows seen, and the fewest from which
+anything is estimated.
 """
 
 from typing import NamedTuple
@@ -29,7 +24,7 @@ from ._rows import Rows
 
 #: Draws from the posterior at which rows are looked at closely, those of them at which all rows are, and how
 #: many times as far out.
-N_DRAWS, N_SWINGS, FAR = 8, 2, 30.0
+N_DRAWS, N_SWINGS, FAR_OUT = 8, 2, 30.0
 #: Standard deviation that the rows of low leverage may add to log L, nats; a tenth of its square for
 #: rows that lose their place.
 QUIET = 0.005
@@ -58,7 +53,7 @@ class Influence(NamedTuple):
         The draws alone would not do: of a row that is explained all but certainly they say the same, and what
         is steep is on the other side.
         """
-        u = FAR * (self.theta[:N_SWINGS] - self.a)
+        u = FAR_OUT * (self.theta[:N_SWINGS] - self.a)
         theta, size = (
             np.concatenate([self.a + u, self.a - u]),
             self.model.evaluation.rows_of_block(2 * len(u)),

@@ -15,15 +15,12 @@ import numpy as np
 
 from ..models import Model
 from ._anchor import Anchor
-from ._folded import FoldedRows
 from ._influence import Influence
 from ._reservoir import Reservoir
-from ._rows import Rows
+from ._rows import FoldedRows, Rows
 
 #: Share of the rows, or of the capacity, that may be kept for their leverage.
 MAX_HIGH_LEVERAGE_SHARE = 0.05
-#: Rows that are used whole, where there is room for them.
-MAX_WHOLE_ROWS = 2500
 
 
 class Memory(NamedTuple):
@@ -178,7 +175,8 @@ class Memory(NamedTuple):
     @property
     def few(self) -> float:
         """Rows up to which all are used, so that none need be kept for its leverage."""
-        return min(MAX_WHOLE_ROWS, self.reservoir.capacity or np.inf)
+        # rows that are used whole, where there is room for them
+        return min(2500, self.reservoir.capacity or np.inf)
 
     def _parted(
         self, chunk: Rows, influence: Influence, new: np.ndarray | None

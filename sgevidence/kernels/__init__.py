@@ -1,14 +1,14 @@
 """How particles move.  Kernels see ``log_target`` and its gradient, never data or models."""
 
-from ._autocorrelation import FORGOTTEN as FORGOTTEN
-from ._autocorrelation import REPEATS as REPEATS
-from ._autocorrelation import correlations as correlations
-from ._autocorrelation import largest_correlation as largest_correlation
 from ._baoab import baoab
+from ._base import FORGOTTEN as FORGOTTEN
+from ._base import REPEATS as REPEATS
 from ._base import Coordinates, MoveInfo
 from ._base import Gradient as Gradient
 from ._base import LogDensity as LogDensity
 from ._base import ValueAndGradient as ValueAndGradient
+from ._base import correlations as correlations
+from ._base import largest_correlation as largest_correlation
 from ._hmc import hmc
 from ._independence import LocalDensity, independence
 from ._random_walk import random_walk

@@ -1,7 +1,17 @@
-"""Parts that every kernel shares: the target it sees, the record it returns, linear coordinates.
+r"""Parts that every kernel shares: the target it sees, the record it returns, linear coordinates.
 
 A kernel moves a cloud ``theta`` (M, d) and leaves a target distribution (nearly) invariant.  It
 sees functions of θ only, never data or models, so that each is tested on a Gaussian.
+
+Whether a cloud has forgotten where it started is told by correlations of each coordinate, by particle,
+
+    ρ_j = Σ_i (a_ij − ā_j)(b_ij − b̄_j) / √(Σ_i (a_ij − ā_j)² Σ_i (b_ij − b̄_j)²)
+
+A kernel that is exact leaves the posterior as it is, and so does nothing for a cloud that is not yet there
+but by forgetting.  What it forgets last is what the likelihood says least of, and the mean over coordinates
+does not see it.
+
+Symbols: ``a, b`` = the cloud before and after, (M, d).
 """
 
 from collections.abc import Callable
@@ -15,6 +25,21 @@ from ..exceptions import DivergenceError
 Gradient = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M, d)
 LogDensity = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M,)
 ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # (M, d) -> (M,), (M, d)
+#: Largest correlation between start and end, of any coordinate, below which draws count as new; and how
+#: often a kernel is called at most to get there.
+FORGOTTEN, REPEATS = 0.3, 5
+
+
+def correlations(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Autocorrelation of each coordinate, (d,); zero for one that does not vary."""
+    a, b = a - a.mean(axis=0), b - b.mean(axis=0)
+    norm = np.sqrt(np.sum(a**2, axis=0) * np.sum(b**2, axis=0))
+    return np.sum(a * b, axis=0) / np.maximum(norm, 1e-300)
+
+
+def largest_correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """In the coordinate that remembers most, less what few particles make of nothing."""
+    return float(np.max(correlations(a, b))) - 2 / len(a) ** 0.5
 
 
 class MoveInfo(NamedTuple):
@@ -134,16 +159,13 @@ class Coordinates(NamedTuple):
         return lambda phi: grad(self.unwhiten(phi)) @ self.L
 
 
-#: Kinetic energy over its equilibrium value beyond which a trajectory has left the target: gradient
-#: noise heats a cloud hundreds of times, an unstable step by orders of magnitude a step.
-RUNAWAY = 1e8
-
-
 def keep_sound(
     proposed: np.ndarray, start: np.ndarray, temperature: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """A particle that is not finite or ran away stays where it was: (theta, which moved)."""
     sound = np.isfinite(proposed).all(axis=1)
     if temperature is not None:
-        sound &= temperature < RUNAWAY  # False for nan
+        # kinetic energy over its equilibrium value beyond which a trajectory has left the target: gradient
+        # noise heats a cloud hundreds of times, an unstable step by orders of magnitude a step
+        sound &= temperature < 1e8  # False for nan
     return np.where(sound[:, None], proposed, start), sound

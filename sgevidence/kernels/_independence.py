@@ -32,7 +32,7 @@ from scipy.special import logsumexp
 from ._base import LogDensity
 
 #: Centers at most, and numbers of the (walkers, centers, d) array of differences that is formed at a time.
-MAX_CENTERS, BLOCK = 500, 2_000_000
+MAX_CENTERS, MAX_DIFFERENCES = 500, 2_000_000
 #: Share of the diagonal in S_i, which is of few neighbours.
 SHRINKAGE = 0.1
 
@@ -132,7 +132,7 @@ class LocalDensity(NamedTuple):
         """
         (C, d), out = self.centers.shape, np.empty(len(x))
         inverse = np.linalg.inv(self.scales)
-        size = max(1, BLOCK // (C * d))
+        size = max(1, MAX_DIFFERENCES // (C * d))
         for start in range(0, len(x), size):
             some = slice(start, start + size)
             away = (x[some] - self.centers[:, None]).transpose(0, 2, 1)  # (C, d, m)

@@ -10,16 +10,20 @@ them, a permanent,
 
     p(θ | x, {z}) / p(θ) = (1/K!) Σ_π exp(Σ_k c_k·T_π(k)) / p(x, z) = perm[exp(c_k·T_l)] / (K! p(x, z)).
 
-Symbols
--------
-==========  ==============  ===============================================================
-math        code            meaning
-==========  ==============  ===============================================================
-T           ``T``           statistics of S allocations, (K, S, q)
-c(θ)        ``c``           coefficients of M points, (K, M, q)
-F           ``F``           features of the rows, as often as these count, (n, q)
-u           ``F[:, -1]``    what each row counts, (n,)
-==========  ==============  ===============================================================
+Such conditionals given all z_s with all components in use cover one stratum,
+
+    q(θ) = (1/S) Σ_s (1/k!) Σ_π p(θ | x, π z_s),
+
+against the stratum's target, whose integral is B_k,
+
+    p(x | θ) p(θ) P(all in use | θ, x) Γ(ka + n)/Γ(ka).
+
+The prior p(θ) cancels in the ratio, so that families of components need not be known here.  The average over
+labellings is a permanent, done in full: basins and labels need not be told apart.
+
+Symbols: ``T`` = statistics of S allocations, (K, S, q); c(θ) ``c`` = coefficients of M points, (K, M, q);
+``F`` = features of the rows, as often as these count, (n, q); u ``F[:, -1]`` = what each row counts, (n,);
+``terms`` = log p(θ_m | x, {z_s}) / (S p(θ_m)), (M, S); ``log_w`` = target over q at M points, (M,).
 
 References
 ----------
@@ -27,18 +31,31 @@ J. Diebolt and C. P. Robert (1994), Estimation of finite mixture distributions t
 J. Marin, K. Mengersen and C. P. Robert (2005), Bayesian modelling and inference on mixtures of distributions.
 """
 
+from math import lgamma
+from typing import Any
+
 import numpy as np
 
 from ..models import log_permanent
+from ..particles import log_sum_exp
 
 #: Nats below which a permutation or an allocation adds nothing to a sum: e⁻²⁵ of 300 terms is 4·10⁻⁹.
 NOTHING = 25.0
 #: Numbers in one block of the matrix of coefficients against statistics, or rows: what fits the cache, and so
 #: much that sums over sets of up to ten components are worth their thousands of steps.
 BLOCK = 250_000
-#: Numbers in one block of responsibilities that allocations are drawn by: half the second cache.  The system
-#: clears larger arrays at each request, which took half the time of a sweep of 1000 rows.
-SWEPT_BLOCK = 32_000
+
+
+def weighed(problem: Any, c: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """log ω (M,) and terms (M, S) of points with coefficients c, nats; of allocations or hidden states."""
+    terms = log_conditionals(problem, c, T)
+    return problem.log_target(c) - log_sum_exp(terms, axis=1), terms
+
+
+def log_conditionals(problem: Any, c: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """log [p(θ_m | x, {z_s}) / (S p(θ_m))] without the Γ of the weights' prior, (M, S)."""
+    log_p = -problem.log_joint(T) - lgamma(len(T) + 1) - np.log(T.shape[1])
+    return problem.log_sum_over_labels(c, T, log_p)
 
 
 def statistics(z: np.ndarray, F: np.ndarray, K: int) -> np.ndarray:
@@ -57,7 +74,9 @@ def sample_allocations(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """z ~ p(z | θ, x) for M points, (M, n), its T (K, M, q), and Σ_r u_r log p(z_r | θ, x), (M,)."""
     K, M, q = c.shape
-    x, size = counted_once(F).T, max(SWEPT_BLOCK // (K * len(F)), 1)
+    # numbers in one block of responsibilities that allocations are drawn by: half the second cache.  The
+    # system clears larger arrays at each request, which took half the time of a sweep of 1000 rows.
+    x, size = counted_once(F).T, max(32_000 // (K * len(F)), 1)
     z, T, log_sum = np.zeros((M, len(F)), dtype=np.int16), np.empty((K, M, q)), np.empty(M)
     for start in range(0, M, size):
         part = slice(start, start + size)

@@ -1,9 +1,9 @@
 r"""One stratum from chains that are sorted into basins: a bridge for each of them, and their sum.
 
 Chains (lineages) that start where searches have been are swept on, and each gives allocations to q
-(``_proposal.py``).  Two of them share a basin if either's allocations explain the other's points.  Draws of q
-belong to the basin of their allocation, so that each basin has draws of q and chains of its own, and the
-optimal bridge between these says what it holds, in whatever proportions chains started.
+(``_allocation_draws.py``).  Two of them share a basin if either's allocations explain the other's points.
+Draws of q belong to the basin of their allocation, so that each basin has draws of q and chains of its own,
+and the optimal bridge between these says what it holds, in whatever proportions chains started.
 
 Symbols: ``L`` = lineages, ``z`` = their allocations (L, n), ``basin`` = of each, (L,), ``log_B`` = nats of
 each basin.
@@ -15,21 +15,17 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from ..answers import Estimate, bridge, importance
 from ..particles import log_sum_exp, systematic
-from ..targets import Estimate, bridge, importance
-from ._proposal import weighed
+from ._allocation_draws import weighed
 from ._sweeps import Problem
 
 #: Allocations that each lineage gives to q, and draws that it gives to the bridge.
-KEPT, LENGTH = 3, 4
+KEPT, DRAWS_OF_LINEAGE = 3, 4
 #: Draws of q for each lineage.
 DRAWS = 20
 #: Other lineages that each is joined to, at most.
 JOINED = 2
-#: Nats by which allocations of another lineage explain points less than a lineage's own where no chain
-#: crosses.  Between overlapping groups (1000 rows, K = 3) the two best others are up to 50 nats behind,
-#: between basins 80 to 750.  And how often that of the median lineage comes to it, where all are slow.
-APART_NATS, APART_MEDIANS = 60.0, 3.0
 #: Nats below the sum at which a basin does not count, and from which it has its full part of the lineages.
 NEGLIGIBLE, FULL = 10.0, 5.0
 #: Lineages of each basin that counts, without which its error bar is not known, and a bridge may be much too
@@ -82,19 +78,19 @@ def by_basin(
     z, T, c = problem.swept(z, T, None, forget, rng)
     z, T, c, kept, _ = _followed(problem, z, T, c, KEPT, between, rng)
     z, T, c = problem.swept(z, T, c, max(forget // 2, 1), rng)
-    z, T, c, _, chains = _followed(problem, z, T, c, LENGTH, between, rng)
+    z, T, c, _, chains = _followed(problem, z, T, c, DRAWS_OF_LINEAGE, between, rng)
     log_p, terms = weighed(problem, chains, kept)
-    basin = _basins(terms.reshape(LENGTH, L, KEPT, L))
+    basin = _basins(terms.reshape(DRAWS_OF_LINEAGE, L, KEPT, L))
     parents = systematic(np.full(kept.shape[1], 1 / kept.shape[1]), rng, DRAWS * L)
     draws = problem.draw(kept[:, parents], rng)
     log_q, _ = weighed(problem, draws, kept)
-    log_p = np.maximum(log_p, log_p.max() - 1e4).reshape(LENGTH, L)
+    log_p = np.maximum(log_p, log_p.max() - 1e4).reshape(DRAWS_OF_LINEAGE, L)
     estimates = []
     for B in range(basin.max() + 1):
         mine = np.where(basin[parents % L] == B, log_q, -np.inf)
         estimates.append(_estimate(mine, log_p[:, basin == B]))
     estimate, effective, log_B = _sum(estimates, basin, DRAWS * L)
-    n_sweeps = L * (forget + max(forget // 2, 1) + between * (KEPT + LENGTH))
+    n_sweeps = L * (forget + max(forget // 2, 1) + between * (KEPT + DRAWS_OF_LINEAGE))
     points = np.concatenate([draws, chains], axis=1)
     return Stage(z, basin, log_B, points, estimate.log_w, estimate, effective, n_sweeps)
 
@@ -139,7 +135,7 @@ def _followed(
 
 
 def _basins(terms: np.ndarray) -> np.ndarray:
-    """The basin of each lineage (L,), by what allocations (KEPT, L) add to q at its points (LENGTH, L).
+    """The basin of each lineage (L,): allocations (KEPT, L) add to q at its points (DRAWS_OF_LINEAGE, L).
 
     Each is joined to the JOINED others that explain its points best, if chains cross between them.
     """
@@ -150,7 +146,10 @@ def _basins(terms: np.ndarray) -> np.ndarray:
     np.fill_diagonal(by, -np.inf)
     nearest = np.argsort(-by, axis=1)[:, :JOINED]
     behind = own[:, None] - np.take_along_axis(by, nearest, axis=1)
-    crosses = behind < APART_NATS + APART_MEDIANS * max(np.median(behind), 0.0)
+    # nats by which allocations of another lineage explain points less than a lineage's own where no chain
+    # crosses.  Between overlapping groups (1000 rows, K = 3) the two best others are up to 50 nats behind,
+    # between basins 80 to 750.  And how often that of the median lineage comes to it, where all are slow.
+    crosses = behind < 60.0 + 3.0 * max(np.median(behind), 0.0)
     one, other = np.nonzero(crosses)[0], nearest[crosses]
     graph = csr_array((np.ones(len(one)), (one, other)), shape=(L, L))
     return connected_components(graph, directed=False)[1]
@@ -164,15 +163,15 @@ def _sum(estimates: list[Estimate | None], basin: np.ndarray, n_q: int) -> tuple
     log_B = np.array([-np.inf if one is None else one.log_Z for one in estimates])
     total = float(log_sum_exp(log_B, axis=0))
     share = np.exp(log_B - total)
-    N, size = n_q + LENGTH * len(basin), np.bincount(basin)
-    log_w, chains = np.full(n_q, -np.inf), np.full((LENGTH, len(basin)), -np.inf)
+    N, size = n_q + DRAWS_OF_LINEAGE * len(basin), np.bincount(basin)
+    log_w, chains = np.full(n_q, -np.inf), np.full((DRAWS_OF_LINEAGE, len(basin)), -np.inf)
     var_q = var_p = effective = 0.0
     for B, one in enumerate(estimates):
         if one is None:
             continue
         mine = one.log_w + np.log(N / len(one.log_w))
         log_w = np.maximum(log_w, mine[:n_q])
-        chains[:, basin == B] = mine[n_q:].reshape(LENGTH, -1)
+        chains[:, basin == B] = mine[n_q:].reshape(DRAWS_OF_LINEAGE, -1)
         var_q, var_p = var_q + share[B] ** 2 * one.var_q, var_p + share[B] ** 2 * one.var_p
         effective += share[B] * min(one.n_effective / size[B], 1.0)
     log_w = np.r_[log_w, chains.ravel()]

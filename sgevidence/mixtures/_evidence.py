@@ -9,14 +9,8 @@ and B_k does not know K: every K comes from one pass over k = 1, 2, …, p(k | x
 errors of different K are shared.  The walk ends at K, or where two further strata were each below e⁻⁶ of the
 sum and falling; a geometric continuation of what follows is in the error bar.
 
-Symbols
--------
-=========  ===============  =====================================================
-K, k       ``K``, ``k``     components, and those in use
-B_k        ``log_B``        of each stratum, nats, (s,)
-Z_m        ``log_Z``        of 1 … K components, nats, (K,)
-p(k | m)   ``in_use``       of k given m components, (K, K)
-=========  ===============  =====================================================
+Symbols: ``K``, ``k`` = components, and those in use; B_k ``log_B`` = of each stratum, nats, (s,); Z_m
+``log_Z`` = of 1 … K components, nats, (K,); p(k | m) ``in_use`` = of k given m components, (K, K).
 
 References
 ----------
@@ -30,12 +24,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln
 
+from ..answers import Doubt
 from ..models import ComponentFamily, log_dirichlet
 from ..particles import systematic
-from ..targets import Doubt
-from ._doubts import doubt_of
 from ._exact import exact_strata
-from ._limits import MOST_COMPONENTS, copies, most_rows
+from ._limits import MOST_COMPONENTS, copies, doubt_of, most_rows
 from ._occupied import sample_in_use
 from ._partial_rows import partial_answers
 from ._stratum import Stratum, covariance_of, single, stratum
@@ -43,8 +36,6 @@ from ._sweeps import Problem
 
 #: Nats below the sum at which a stratum ends the walk, if ENDING of them are and they fall.
 NEGLIGIBLE, ENDING = 6.0, 2
-#: Ratio of successive strata that are not visited, at most: a tail of ten times the last one.
-SLOWEST = 0.9
 #: Rows up to which all partitions are summed: a second for K = 6, where chains take several.
 MOST_ROWS_SUMMED = 14
 
@@ -191,7 +182,8 @@ def combined(
         shares[m - 1, :s] = np.exp(terms - total)
         log_Z[m - 1] = total + gammaln(m * a) - gammaln(m * a + n)
         if s < min(m, len(problem.F)):
-            ratio = min(np.exp(terms[-1] - terms[-2]), SLOWEST)
+            # ratio of successive strata that are not visited, at most: a tail of ten times the last one
+            ratio = min(np.exp(terms[-1] - terms[-2]), 0.9)
             tail[m - 1] = shares[m - 1, s - 1] * ratio / (1 - ratio)
     covariance = shares[:, :s] @ errors @ shares[:, :s].T + np.outer(tail, tail)
     return log_Z, covariance, shares, tail

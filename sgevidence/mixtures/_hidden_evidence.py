@@ -1,15 +1,29 @@
 r"""The evidence of a hidden Markov model over all K! labellings, from two halves.
 
 Each half has particles of its own, which have gone along the rows.  They are swept on as Gibbs chains, and
-the conditionals of θ given their states, labels summed over, are a plain density q (``_proposal.py``).  q of
-either half is bridged to the chains of the other (Frühwirth-Schnatter 2004), which is as sharp as states are
-known.  Where they overlap, or hold few rows, q is too thin between its conditionals, and the mean weights of
-the particles answer instead.  Few rows are summed over all sequences of states, without error.
+the conditionals of θ given their states, labels summed over, are a plain density q
+(``_allocation_draws.py``).  q of either half is bridged to the chains of the other (Frühwirth-Schnatter
+2004), which is as sharp as states are known.  Where they overlap, or hold few rows, q is too thin between its
+conditionals, and the mean weights of the particles answer instead.  Few rows are summed over all sequences of
+states, without error.
+
+Particles go along a sequence with the forward algorithm as their likelihood (Chopin 2002), row by row.  A
+particle θ is weighed by p(y_t | y_<t, θ), with its states summed over, and where fewer than half of the
+particles count they are drawn anew and swept on at all rows so far; the filter then starts from the last
+state that the sweep has drawn, which belongs to the particle.  The mean weights multiply to the evidence:
+labels need not be told apart, and nothing is lost where states overlap, or have few rows.  Few rows cost
+little, so that there are many particles at first.
+
+Symbols: ``c`` = coefficients of M particles, (K, M, D); α ``alpha`` = filter of the last row of each
+particle, (K, M); log w ``log_w`` = weights since they were last drawn, (M,).
 
 References
 ----------
 S. Frühwirth-Schnatter (2004), Estimating marginal likelihoods for mixture and Markov switching models using
-bridge sampling techniques, Econometrics Journal 7, 143.
+bridge sampling techniques, Econometrics Journal 7, 143;
+N. Chopin (2002), A sequential particle filter method for static models, Biometrika 89, 539;
+N. Chopin (2007), Inference and model choice for sequentially ordered hidden Markov models, Journal of the
+Royal Statistical Society B 69, 269.
 """
 
 from itertools import product
@@ -17,13 +31,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..answers import Doubt, Estimate, bridge, cross_fitted
 from ..history import Rows
-from ..models import HiddenMarkovModel
-from ..particles import systematic
-from ..targets import Doubt, Estimate, bridge, cross_fitted
+from ..models import HiddenMarkovModel, filtered
+from ..particles import Weights, systematic
+from ._allocation_draws import weighed
 from ._hidden_states import HiddenStates
-from ._proposal import weighed
-from ._sequence_particles import Walked, walked
 
 #: States beyond which the sum over K! labellings would take too long.
 MOST_STATES = 6
@@ -32,13 +45,54 @@ MOST_SEQUENCES = 20_000
 #: Rows · states² up to which there is an evidence, in an hour at most; 2000 rows take some seconds.
 MOST_NUMBERS = 1_000_000
 #: Conditionals of q at most, draws of q for each of them, and successive draws of each chain.
-MOST_CONDITIONALS, DRAWS, LENGTH = 300, 4, 4
-#: Share of the draws and chains that carry a bridge which is trusted.
-WELL = 0.2
+MOST_CONDITIONALS, DRAWS, DRAWS_PER_CHAIN = 300, 4, 4
 #: Standard errors by which halves may differ, and nats beside these.
-SIGNIFICANT, SHARP = 3.0, 0.1
-#: Standard error of the evidence, nats, beyond which it is doubted.
-BLUNT = 1.0
+HALVES_GAP_STD, HALVES_GAP_NATS = 3.0, 0.1
+#: Particles at most and at least, and particles × rows between these.
+MOST_PARTICLES, LEAST_PARTICLES, PARTICLE_ROWS = 500, 100, 250_000
+#: Share of effective particles below which they are drawn anew, and sweeps that they move by then.
+REDRAWN_SHARE, REDRAWN_SWEEPS = 0.5, 2
+#: Rows that are weighed at a time: so many, or this share of those before.
+WEIGHED_ROWS, GROWTH = 8, 0.3
+
+
+class Walked(NamedTuple):
+    """Log evidence and its variance, nats, and equally weighted particles (K, M, D) of all rows."""
+
+    log_Z: float
+    variance: float
+    c: np.ndarray
+    n_likelihoods: float
+
+
+def walked(problem: HiddenStates, rng: np.random.Generator) -> Walked:
+    """Particles from the prior to the last row."""
+    model, n = problem.model, len(problem.F)
+    K, t, log_Z, variance, spent = model.n_states, 0, 0.0, 0.0, 0.0
+    c = model.draw(np.zeros((K, MOST_PARTICLES, model.n_coefficients)), rng)
+    alpha, log_w = np.full((K, MOST_PARTICLES), 1 / K), np.zeros(MOST_PARTICLES)
+    while t < n:
+        size = min(n - t, max(WEIGHED_ROWS, int(GROWTH * t)))
+        F, starts = problem.F[t : t + size], problem.starts[t : t + size]
+        after, log_p = filtered(model.log_emissions(c, F), model.dynamics(c), starts, alpha)
+        weights = [Weights(row) for row in log_w + np.cumsum(log_p, axis=0)]
+        few = (i for i, w in enumerate(weights) if w.ess < REDRAWN_SHARE * w.M)
+        last = next(few, size - 1)
+        t, spent, w = t + last + 1, spent + size * len(log_w), weights[last]
+        if w.ess >= REDRAWN_SHARE * w.M and t < n:
+            alpha, log_w = after[-1], w.log_w
+            continue
+        log_Z, variance = log_Z + w.log_mean, variance + w.relative_variance
+        size = int(np.clip(PARTICLE_ROWS / t, LEAST_PARTICLES, MOST_PARTICLES))
+        so_far = problem.first(t)
+        c = c[:, systematic(w.W, rng, size)]
+        for _ in range(REDRAWN_SWEEPS):
+            T, state = so_far.allocate(c, rng)
+            c = problem.draw(T, rng)
+        alpha = (state == np.arange(K)[:, None]).astype(float)
+        log_w, spent = np.zeros(size), spent + 2 * REDRAWN_SWEEPS * t * size
+    # variance of an evidence over that of its mean weights if particles had forgotten each other
+    return Walked(log_Z, 2.0 * variance, c, spent)
 
 
 class HiddenStatePosterior(NamedTuple):
@@ -76,12 +130,12 @@ def hidden_state_evidence(
         return _summed(problem, rng, n_draws)
     rngs = rng.spawn(2)
     halves = [walked(problem, one) for one in rngs]
-    length = max(LENGTH, -(-n_draws // sum(half.c.shape[1] for half in halves)))
+    length = max(DRAWS_PER_CHAIN, -(-n_draws // sum(half.c.shape[1] for half in halves)))
     chains = [_followed(problem, half.c, length, one) for half, one in zip(halves, rngs)]
     size = min(halves[0].c.shape[1], MOST_CONDITIONALS)
     T = [one[:, :size] for one, _ in chains]
     bridges = [
-        _bridged(problem, T_other, c.reshape(len(c), length, -1, c.shape[2])[:, :LENGTH, :size], one)
+        _bridged(problem, T_other, c.reshape(len(c), length, -1, c.shape[2])[:, :DRAWS_PER_CHAIN, :size], one)
         for (_, c), T_other, one in zip(chains, reversed(T), rngs)
     ]
     log_Z, std, gap, effective, doubt = _combined(halves, bridges, size)
@@ -123,11 +177,13 @@ def _combined(
     by_mean = np.array([half.log_Z for half in halves])
     gap = float(np.ptp(by_mean))
     error = 0.5 * np.sqrt(sum(half.variance for half in halves))
-    if effective >= WELL and half_gap <= max(SIGNIFICANT * std, SHARP):
+    # share of the draws and chains that carry a bridge which is trusted
+    if effective >= 0.2 and half_gap <= max(HALVES_GAP_STD * std, HALVES_GAP_NATS):
         return log_Z, max(std, half_gap), 2 * half_gap, effective, None
     log_mean = float(np.logaddexp(*by_mean) - np.log(2))
     doubt, std = None, float(max(error, gap / 2))
-    if gap > 2 * SIGNIFICANT * error or std > BLUNT:
+    # standard error of the evidence, nats, beyond which it is doubted
+    if gap > 2 * HALVES_GAP_STD * error or std > 1.0:
         doubt = Doubt(
             max(gap, std),
             f"the log evidence may be off by {max(gap, std):.1f} nats: the posterior has parts between which "

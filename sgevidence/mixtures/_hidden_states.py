@@ -6,13 +6,8 @@ transitions bring Γ(Ka + κ)/Γ(Ka + κ + N_i) each, so that sums over allocati
 K, and each K is a walk of its own.  The sum over labellings permutes transitions from and to, and is no
 permanent: it is formed term by term.
 
-Symbols
--------
-=======  ============  ==============================================================
-z        ``z``         states of S chains, (S, n)
-T, c     ``T, c``      statistics and coefficients, see :class:`HiddenMarkovModel`
-F        ``F``         features of rows, zeros without an observation, (n, q)
-=======  ============  ==============================================================
+Symbols: ``z`` = states of S chains, (S, n); ``T, c`` = statistics and coefficients, see
+:class:`HiddenMarkovModel`; ``F`` = features of rows, zeros without an observation, (n, q).
 """
 
 from itertools import permutations

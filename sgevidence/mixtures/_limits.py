@@ -1,8 +1,13 @@
 """Which rows strata answer for, in about a minute, and how many copies a row that counts often is."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from ..answers import Doubt
 from ..models import ComponentFamily
+from ._stratum import Stratum
+from ._sweeps import Problem
 
 #: Rows · components · numbers of each: the walk takes up to about a minute.
 MOST_NUMBERS = 1_200_000
@@ -11,8 +16,46 @@ MOST_COMPONENTS = 10
 #: Copies of a row, if all would be too many: its weight goes in lumps to components, of which heavy rows have
 #: one of their own.
 MOST_COPIES = 50
-#: Nats that rounding of squares may cost.
-MOST_ROUNDING = 0.1
+#: Share of chains, or of draws, below which the error bar is made of too few.
+FEW = 0.1
+#: Nats of a doubt that nothing measures: where basins have been missed it was one to twenty.
+UNMEASURED_NATS = 1.0
+#: Nats of rounding that are worth a sentence.
+ROUNDING_NATS = 0.02
+#: Share of all strata from which a stratum matters.
+MATTERS = 0.1
+
+
+def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray, tail: float) -> Doubt | None:
+    """The largest doubt of all, with p(k | x, K) and the share of strata that were not visited."""
+    doubts: list[tuple[float, str]] = []
+    for one, p in zip(strata, share):
+        nats = float(np.log1p(p * np.expm1(min(one.halves_gap, 500.0))))
+        where = f"with {one.k} components in use"
+        if nats > 0.4:  # nats of the log evidence that a doubt is worth a sentence from
+            doubts.append((nats, f"independent searches {where} differ by {one.halves_gap:.1f} nats"))
+        if one.n_met < 2 and p > MATTERS:
+            doubts.append((UNMEASURED_NATS, f"a single search {where} has met the best allocations"))
+        if one.effective < FEW and p > MATTERS:
+            nats = float(-np.log(max(one.effective, 1e-3)))  # as many more chains might have met as much
+            doubts.append((nats, f"only {one.effective:.0%} of the chains {where} are effective"))
+    n, least = len(problem.F), problem.family.least_rows
+    # share of all strata below which a basin that was missed changes nothing: misses were of up to 20 nats
+    small = [one.k for one, p in zip(strata, share) if one.k * least > n and one.std > 0 and p > 2e-9]
+    if small:
+        words = (
+            f"{n} rows in {small[0]} components or more are so few that the best allocations may be missed"
+        )
+        doubts.append((UNMEASURED_NATS, words))
+    rounding = problem.family.rounding(problem.X)
+    if rounding > ROUNDING_NATS:
+        doubts.append(
+            (rounding, "some columns lie so far out that their squares are rounded: centre and scale them")
+        )
+    if not doubts:
+        return None
+    nats, words = max(doubts)
+    return Doubt(nats, f"the log evidence may be off by {nats:.1f} nats: {words}")
 
 
 def is_affordable(family: ComponentFamily, X: np.ndarray, n_components: int, weight: np.ndarray) -> bool:
@@ -40,7 +83,7 @@ def why_not_affordable(
     n = float(copies(weight, most).sum())
     if n > most:
         return f"{n:g} rows are more than the {most:.0f} that strata of {n_components} components can afford"
-    if not family.rounding(X) < MOST_ROUNDING:
+    if not family.rounding(X) < 0.1:  # nats that rounding of squares may cost
         return "columns lie so far out that their squares are rounded: centre and scale them"
     return None
 

@@ -20,17 +20,11 @@ import numpy as np
 from ._allocation_draws import sample_allocations
 from ._sweeps import Problem
 
-#: Sweeps of each chain before visits count, then in rounds until the error is SHARP, nats; sweeps between
-#: points.
-FORGET, ROUNDS, SHARP, BETWEEN = 80, (200, 400, 800), 0.1, 5
+#: Sweeps of each chain before visits count, then in rounds until the error is SHARP_ERROR_NATS; sweeps
+#: between points.
+FORGET, SWEEPS_OF_ROUNDS, SHARP_ERROR_NATS, BETWEEN = 80, (200, 400, 800), 0.1, 5
 #: Rows · components · numbers of each · sweeps of the chains of a half, and chains that it has at least.
 MOST_SWEPT, LEAST_CHAINS = 5e9, 8
-#: Nats of error beyond which changes are so rare that they do not tell their own error.
-BLUNT = 0.2
-#: Visits without which chains hardly change the number of components.
-LEAST_VISITS = 10
-#: Standard errors that ratios of two halves may differ by.
-SIGNIFICANT = 3.0
 
 
 class Occupancy(NamedTuple):
@@ -47,25 +41,28 @@ def occupancy(
     problem: Problem, k: int, z: Sequence[np.ndarray], rngs: Sequence[np.random.Generator]
 ) -> Occupancy | None:
     """From chains that start at allocations of two halves; None where they mostly stay, or halves differ."""
-    most = max(int(MOST_SWEPT / (problem.cost(k) * sum(ROUNDS))), LEAST_CHAINS)
+    most = max(int(MOST_SWEPT / (problem.cost(k) * sum(SWEEPS_OF_ROUNDS))), LEAST_CHAINS)
     z = [half[np.linspace(0, len(half) - 1, min(most, len(half))).astype(int)] for half in z]
     T = [problem.statistics(half, k) for half in z]
     visits, points = [np.zeros((2, len(half))) for half in z], []
-    for n_sweeps in (FORGET, *ROUNDS):
+    for n_sweeps in (FORGET, *SWEEPS_OF_ROUNDS):
         for i, rng in enumerate(rngs):
             T[i], new, more = _followed(problem, T[i], n_sweeps, rng)
-            if new.sum(axis=1).min() < LEAST_VISITS:
+            # visits without which chains hardly change the number of components
+            if new.sum(axis=1).min() < 10:
                 return None
             visits[i] += new * (n_sweeps != FORGET)
             points += [more] * (n_sweeps != FORGET)
         both, error = _log_ratio(np.concatenate(visits, axis=1))
-        if error < SHARP:
+        if error < SHARP_ERROR_NATS:
             break
     halves = [_log_ratio(one) for one in visits]
     gap = abs(halves[0][0] - halves[1][0])
-    if error > BLUNT or not gap < SIGNIFICANT * np.hypot(halves[0][1], halves[1][1]):
+    # standard errors that ratios of two halves may differ by
+    # nats of error beyond which changes are so rare that they do not tell their own error
+    if error > 0.2 or not gap < 3.0 * np.hypot(halves[0][1], halves[1][1]):
         return None
-    n_sweeps = (FORGET + sum(ROUNDS[: ROUNDS.index(n_sweeps) + 1])) * sum(map(len, z))
+    n_sweeps = (FORGET + sum(SWEEPS_OF_ROUNDS[: SWEEPS_OF_ROUNDS.index(n_sweeps) + 1])) * sum(map(len, z))
     return Occupancy(both + np.log(k), max(error, gap / 2), gap, np.concatenate(points, axis=1), n_sweeps)
 
 

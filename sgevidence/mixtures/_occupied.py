@@ -18,10 +18,7 @@ from ._allocation_draws import BLOCK, counted_once, sample_allocations, statisti
 #: Expected rows from which a component is in use: it is empty with a probability below e⁻²⁵.
 SURE = 25.0
 #: Probability below which rounding of the sum may be all of it.
-ROUNDING = 1e-12
-#: Draws of an allocation for one point: (1 − 1/e)^k of them are accepted, or more, unless two components
-#: want the same row.
-MOST_ATTEMPTS = 1000
+ROUNDING_PROBABILITY = 1e-12
 
 
 def log_likelihood_in_use(c: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -51,7 +48,7 @@ def _log_in_use(R: np.ndarray) -> np.ndarray:
     for w in np.unique(n_weak[n_weak > 0]):
         m = np.flatnonzero(n_weak == w)
         out[m] = np.log(np.maximum(_all_met(R[order[:w, m], m].astype(float)), 1e-300))
-    return np.where(out < np.log(ROUNDING), -np.inf, out)
+    return np.where(out < np.log(ROUNDING_PROBABILITY), -np.inf, out)
 
 
 def _all_met(R: np.ndarray) -> np.ndarray:
@@ -88,7 +85,9 @@ def _with_rows_of_their_own(c: np.ndarray, F: np.ndarray, rng: np.random.Generat
     (k, M, n), expected = R.shape, R.sum(axis=2)
     below, rows = np.cumsum(R, axis=0), np.cumsum(R, axis=2)
     out, left = np.zeros((M, n), dtype=np.int16), np.arange(M)
-    for _ in range(MOST_ATTEMPTS):
+    # draws of an allocation for one point: (1 − 1/e)^k of them are accepted, or more, unless two components
+    # want the same row
+    for _ in range(1000):
         z = np.sum(rng.random((len(left), n)) >= below[:-1, left], axis=0).astype(np.int16)
         own = np.sum(rng.random((k, len(left), 1)) * rows[:, left, -1:] >= rows[:, left], axis=2)
         own = np.where(expected[:, left] < 1.0, np.minimum(own, n - 1), -1)

@@ -10,8 +10,8 @@ are followed at once.  A sweep draws z ~ p(z | θ, x), each row as if it counted
 leaves Π_r p(x_r | θ)^u p(θ) unchanged: it is Metropolis and Hastings on θ and z together, whose proposal is
 Gibbs's own where u = 1.  Where groups are apart all r_z are one, and nothing is refused.
 
-The density q of :mod:`._proposal`, whose allocations now may leave components empty, is bridged to these
-chains, basin by basin.
+The density q of :mod:`._allocation_draws`, whose allocations now may leave components empty, is bridged to
+these chains, basin by basin.
 
 Symbols: ``x, u`` = features of rows counted once (n, q), and how often rows count (n,); others as in
 ``_sweeps.py``.

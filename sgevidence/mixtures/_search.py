@@ -10,7 +10,8 @@ round the best have components merged, split or sliced in many ways, of which fe
 Chib's (1995) identity with one θ in the place of its posterior: the log evidence of a basin, labelled, to a
 nat or two.
 
-Symbols: ``z`` = allocations (S, n), ``T`` = their statistics (k, S, q).
+Symbols: ``z`` = allocations (S, n), ``T`` = their statistics (k, S, q), ``X`` = points whose distances say
+how alike rows are (n, p).
 """
 
 from collections.abc import Sequence
@@ -20,29 +21,83 @@ import numpy as np
 
 from ._merge_split import rearranged, split_off
 from ._occupied import SURE, log_likelihood_in_use
-from ._starts import is_tied, least_alike, starts
 from ._sweeps import Problem
 
 #: Chains that start from splits, and from clusters; their sweeps, judged in the second half of them.
-SPLITS, CLUSTERS, SWEEPS = 16, 16, 8
+SPLITS, CLUSTERS, SEARCH_SWEEPS = 16, 16, 8
 #: Chains of a round, and sweeps until fewer of them go on.
 HEATS = (48, 2), (16, 4), (6, 8)
 #: Rounds, the best of a round that are remembered, and how many of the best, ever and of the last round, are
 #: changed in the next.
-ROUNDS, SCORED, STAY = 6, 12, 4
+SEARCH_ROUNDS, SCORED, STAY = 6, 12, 4
 #: Nats that scores err by: searches that differ by more have not found the same.
 APART = 3.0
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
-NEGLIGIBLE = 12.0
+NEGLIGIBLE_SHARE_OF_BEST = 12.0
 #: Rounds in which neither half finds a score better by so many nats, nor than the other: they go no further.
 #: After two rounds one half in ten had missed an eighth of the evidence (K = 3 on five groups), after four
 #: one in fifty.
 LEAST_ROUNDS, STILL = 4, 0.5
 #: Searches of either half at most, and searches of all that must have met the best score, where rows are
 #: tied more: there one search in three may meet it.
-MOST_SEARCHES, ENOUGH, ENOUGH_TIED = 3, 2, 3
-#: Score where it is all but impossible that all components are in use, nats: it loses to all others.
-LOST = -1e12
+MOST_SEARCHES, ENOUGH_MET, ENOUGH_TIED = 3, 2, 3
+#: Clusters beyond K whose random mergers are the starts.
+EXTRA = 3
+
+
+def starts(X: np.ndarray, K: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    """Starts of a search (size, n): clusters merged at random, from other clusters every four."""
+    x, z = _scaled(X), []
+    for i in range(size):
+        if i % 4 == 0:
+            clusters = _clusters(x, K + EXTRA, rng)
+        group = rng.permutation(np.r_[np.arange(K), rng.integers(K, size=EXTRA)])
+        z.append(group[clusters])
+    return np.array(z)
+
+
+def _clusters(x: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+    """At most k clusters (n,) around rows that are far apart: the start of k-means++ (Arthur et al. 2007)."""
+    far, clusters = np.full(len(x), 1.0), np.zeros(len(x), dtype=int)
+    for j in range(k):
+        distance = np.sum((x - x[rng.choice(len(x), p=far / far.sum())]) ** 2, axis=1)
+        nearer = (distance < far) | (j == 0)
+        clusters[nearer], far[nearer] = j, distance[nearer]
+        if not far.any():
+            break
+    return clusters
+
+
+def _scaled(X: np.ndarray) -> np.ndarray:
+    """X standardised; a constant column stays constant."""
+    scale = X.std(axis=0)
+    return (X - X.mean(axis=0)) / np.where(scale > 0, scale, 1.0)
+
+
+def least_alike(z: np.ndarray, K: int, size: int) -> np.ndarray:
+    """``size`` of the allocations z (S, n), each the farthest from those chosen before it, (size, n).
+
+    By the metric of Mirkin (1996), which knows no labels: the pairs of rows that are together in one of two
+    allocations, and not in the other.
+    """
+    member = (z[:, :, None] == np.arange(K)).astype(np.float32)  # (S, n, K)
+    together = np.sum(member.sum(axis=1) ** 2, axis=1)
+    chosen, distance = [0], np.full(len(z), np.inf)
+    while len(chosen) < size:
+        last = chosen[-1]
+        in_both = np.sum((member.transpose(0, 2, 1) @ member[last]) ** 2, axis=(1, 2))
+        distance = np.minimum(distance, together + together[last] - 2 * in_both)
+        chosen.append(int(np.argmax(distance)))
+    return z[chosen]
+
+
+def is_tied(X: np.ndarray) -> bool:
+    """Whether many rows share one value of a column that has others, too."""
+    # share of the rows that have one value of a column, from which rows are tied, and rows.  Normal columns
+    # rounded to steps of 0.4 standard deviations have 0.16 of their rows at one value.
+    least = max(0.15 * len(X), 5)
+    counts = (np.unique(x, return_counts=True)[1] for x in X.T)
+    return any(len(count) > 1 and count.max() >= least for count in counts)
 
 
 class Found(NamedTuple):
@@ -67,10 +122,10 @@ def searched(
     search meets the best of them less often.
     """
     tied = is_tied(problem.points)
-    least, enough = (ROUNDS, ENOUGH_TIED) if tied else (LEAST_ROUNDS, ENOUGH)
+    least, enough = (SEARCH_ROUNDS, ENOUGH_TIED) if tied else (LEAST_ROUNDS, ENOUGH_MET)
     halves = [[started(problem, k, z, rng)] for z, rng in zip(fewer, rngs)]
     best = [np.array([half[0].scores[0] for half in halves])]
-    while len(best) <= ROUNDS:
+    while len(best) <= SEARCH_ROUNDS:
         if len(best) > least and np.ptp(best[-1]) < STILL and np.all(best[-1] - best[-1 - least] < STILL):
             break
         halves = [[advanced(problem, k, half[0], rng)] for half, rng in zip(halves, rngs)]
@@ -90,7 +145,7 @@ def n_met(halves: list[list[Found]]) -> int:
 def search(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator) -> Found:
     """Allocations of k components, all in use, from those of one component fewer, (S, n)."""
     found = started(problem, k, fewer, rng)
-    for _ in range(ROUNDS):
+    for _ in range(SEARCH_ROUNDS):
         found = advanced(problem, k, found, rng)
     return found
 
@@ -101,8 +156,8 @@ def started(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generato
     z = np.resize(rng.permutation(fewer), (SPLITS, len(X))).astype(np.int16)
     z = split_off(z, X, np.full((SPLITS, 1), k - 1, dtype=z.dtype), rng)
     z = filled(np.concatenate([z, starts(X, k, CLUSTERS, rng)]).astype(np.int16), k, rng)
-    z, scores = _swept(problem, z, k, SWEEPS, rng)
-    return Found(*_worth(z, scores), SWEEPS * len(z), z, scores)
+    z, scores = _swept(problem, z, k, SEARCH_SWEEPS, rng)
+    return Found(*_worth(z, scores), SEARCH_SWEEPS * len(z), z, scores)
 
 
 def advanced(problem: Problem, k: int, found: Found, rng: np.random.Generator) -> Found:
@@ -117,7 +172,7 @@ def advanced(problem: Problem, k: int, found: Found, rng: np.random.Generator) -
 
 def _worth(z: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Allocations that are worth following and their scores, best first."""
-    order = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE)]
+    order = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE_SHARE_OF_BEST)]
     return z[order], scores[order]
 
 
@@ -174,5 +229,7 @@ def _swept(
             weak = np.flatnonzero(T[..., -1].min(axis=0) < SURE)
             if len(weak):
                 one[weak] += log_likelihood_in_use(c[:, weak], problem.F)[1]
-            score += np.maximum(one, LOST)
+            # score where it is all but impossible that all components are in use, nats: it loses to all
+            # others
+            score += np.maximum(one, -1e12)
     return z, score / (n_sweeps - n_sweeps // 2)

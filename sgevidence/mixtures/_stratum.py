@@ -22,7 +22,7 @@ from ._sweeps import Problem
 
 #: Lineages of each half: most and least; rows · components · numbers of each of all of them between these,
 #: and of those of the first stage: fewer save nothing beside the search.
-LINEAGES, LEAST_LINEAGES, AT_ONCE, AT_FIRST = 40, 16, 4_500_000, 400_000
+LINEAGES, LEAST_LINEAGES, LINEAGE_NUMBERS, FIRST_LINEAGE_NUMBERS = 40, 16, 4_500_000, 400_000
 #: Sweeps until lineages have forgotten where they were, in the first of STAGES; then twice as many each time.
 FORGET, STAGES = 20, 4
 #: Rows that a search looks at: it splits off no less than three in a hundred.
@@ -33,17 +33,15 @@ EXACT_DRAWS = 800
 APART = 0.3
 #: Share of chains that carry the answer, and nats of error, from which no further stage is needed; the share
 #: and nats from which not even a second one is, which shows how far slow chains still move the answer.
-WELL, SHARP, FRESH, FRESH_SHARP = 0.7, 0.1, 0.9, 0.05
+WELL_SHARE, SHARP_NATS, FRESH, FRESH_SHARP_NATS = 0.7, 0.1, 0.9, 0.05
 #: Sweeps between draws of a chain, in the first stage; then twice as many each time.
 BETWEEN = 3
 #: Rows · components · numbers of each · sweeps of one chain that one stage of one half may take: ten seconds.
 MOST_SWEPT = 4e9
 #: Share of what slow chains moved the answer by since the stage before, which they may still move it by.
 MOVED = 0.5
-#: Share of all strata below which few effective chains will do: the error bar says how few.
-LITTLE = 0.1
 #: Standard errors of a difference beyond which one half has missed something.
-SIGNIFICANT = 3.0
+HALVES_APART_STD = 3.0
 
 
 class Stratum(NamedTuple):
@@ -113,7 +111,8 @@ def stratum(
     """
     k = before.k + 1
     size, first = (
-        int(np.clip(most / problem.cost(k), LEAST_LINEAGES, LINEAGES)) for most in (AT_ONCE, AT_FIRST)
+        int(np.clip(most / problem.cost(k), LEAST_LINEAGES, LINEAGES))
+        for most in (LINEAGE_NUMBERS, FIRST_LINEAGE_NUMBERS)
     )
     starts, n_sweeps, n_met = _starts(problem, k, before.z, size, rngs)
     z = [one[:first] for one in starts]
@@ -130,7 +129,7 @@ def stratum(
             is_well(one, i == 0, share) for one in stages
         ):
             break
-        if i == 0 and share * _std(stages) > SHARP:
+        if i == 0 and share * _std(stages) > SHARP_NATS:
             by_visits = _by_occupancy(problem, before, stages, rngs)
             if by_visits is not None:
                 return by_visits._replace(
@@ -159,8 +158,8 @@ def _by_occupancy(
     if found is None:
         return None
     log_B, std = before.log_B + found.log_ratio, float(np.hypot(before.std, found.std))
-    least = max(one.log_Z - SIGNIFICANT * one.estimate.std for one in stages)
-    if log_B + SIGNIFICANT * std < least or std > _std(stages):
+    least = max(one.log_Z - HALVES_APART_STD * one.estimate.std for one in stages)
+    if log_B + HALVES_APART_STD * std < least or std > _std(stages):
         return None
     return Stratum(
         k=k,
@@ -205,16 +204,17 @@ def _of_all(problem: Problem, some: Problem, z: np.ndarray, k: int, rng: np.rand
 
 def is_well(stage: Stage, is_first: bool, share: float = 1.0) -> bool:
     """Whether chains of a stratum that holds so much need no more sweeps."""
-    well, sharp = (FRESH, FRESH_SHARP) if is_first else (WELL, SHARP)
+    well, sharp = (FRESH, FRESH_SHARP_NATS) if is_first else (WELL_SHARE, SHARP_NATS)
     if share * stage.estimate.std > sharp:
         return False
-    return share < LITTLE or (stage.effective >= well and not stage.is_thin)
+    # share of all strata below which few effective chains will do: the error bar says how few
+    return share < 0.1 or (stage.effective >= well and not stage.is_thin)
 
 
 def _enough(stages: Sequence[Stage], share: float, first: int) -> int:
-    """Lineages that would have made the error of the sum FRESH_SHARP, by that of a stage of the first."""
+    """Lineages that would have made the error of the sum FRESH_SHARP_NATS, by a stage of the first."""
     error = share * max(one.estimate.std for one in stages)
-    return int(first * min(error / FRESH_SHARP, LINEAGES) ** 2)
+    return int(first * min(error / FRESH_SHARP_NATS, LINEAGES) ** 2)
 
 
 def halves_gap(stages: Sequence[Stage]) -> float:
@@ -226,7 +226,7 @@ def combined_halves(stages: Sequence[Stage]) -> float:
     """The mean of both halves; the higher where one has missed what the other has met."""
     log_Z = np.array([one.log_Z for one in stages])
     std = np.hypot(stages[0].estimate.std, stages[1].estimate.std)
-    if halves_gap(stages) > SIGNIFICANT * std + SHARP:
+    if halves_gap(stages) > HALVES_APART_STD * std + SHARP_NATS:
         return float(log_Z.max())
     return float(np.logaddexp(*log_Z) - np.log(2))
 

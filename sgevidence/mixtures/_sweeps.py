@@ -33,8 +33,6 @@ from ._occupied import log_likelihood_in_use
 #: Rows that are allocated one by one, at most: with 32, 70 rows of 30 columns are known to 0.2 nats, with 64
 #: to 0.03.
 ROWS = 64
-#: Least share of its rows that a chain keeps in its second attempt: a component of one row is kept by half.
-LEAST_KEPT = 0.3
 
 
 class Problem(NamedTuple):
@@ -96,7 +94,9 @@ class Problem(NamedTuple):
         if len(bad):
             log_sum = np.sum(c[:, bad] * new_T[:, bad], axis=(0, 2)) - log_p[bad]
             again, _, _ = sample_allocations(c[:, bad], self.F, rng)
-            is_kept = rng.random(again.shape, dtype=np.float32) < rng.uniform(LEAST_KEPT, 1.0, (len(bad), 1))
+            # least share of its rows that a chain keeps in its second attempt: a component of one row is kept
+            # by half
+            is_kept = rng.random(again.shape, dtype=np.float32) < rng.uniform(0.3, 1.0, (len(bad), 1))
             again = np.where(is_kept, z[bad], again)
             T_again = self.statistics(again, len(c))
             fails = np.any(T_again[..., -1] == 0, axis=0)

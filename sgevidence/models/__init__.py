@@ -7,7 +7,6 @@ from ._component import ComponentFamily
 from ._conditioning import MAX_CONDITION, condition, condition_of_factors, far_columns
 from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson
 from ._custom import CustomModel, dimension_of
-from ._diagonal_gaussian import DiagonalGaussian
 from ._evaluation import value_and_grad
 from ._exact_sums import ExactSums
 from ._families import Family, Gamma, Gaussian, StudentT
@@ -16,7 +15,7 @@ from ._far_columns import FarColumns, near
 from ._forward import filtered, sample_states
 from ._full_gaussian import FullGaussian
 from ._full_mixture import FullMixtureModel
-from ._g_priors import GPrior
+from ._g_priors import RSCALES, GPrior, rscale_of
 from ._gaussian_component import GaussianParameters
 from ._gaussian_mixture import GaussianMixture
 from ._glm import GLMModel
@@ -33,12 +32,11 @@ from ._permanents import log_permanent
 from ._poisson_component import PoissonGamma
 from ._proportion_family import Beta
 from ._row_function import RowFunction, standard_log_density, standard_normals
-from ._rscale import RSCALES, rscale_of
 from ._softmax import SoftmaxModel
-from ._spherical_gaussian import SphericalGaussian
 from ._spherical_mixture import SphericalMixtureModel
 from ._survival_families import ExponentialTimes, LogNormal, Times, Weibull
 from ._user_function import check_shape
+from ._variance_gaussians import DiagonalGaussian, SphericalGaussian
 from ._zero_families import HurdlePoisson, ZeroInflatedNegativeBinomial, ZeroInflatedPoisson
 
 __all__ = [

@@ -168,18 +168,6 @@ class Model(ABC):
         """Whether it is a mixture: a regression has a family, too, of its target."""
         return self.family is not None and self.slots is not None
 
-    #: Whether :meth:`conditional_move` is there.
-    has_conditional_move: bool = False
-
-    def conditional_move(self, theta: np.ndarray, rows: Any, rng: np.random.Generator) -> np.ndarray | None:
-        """Move every particle so that p(θ) Π_r p(y_r | θ)^{w_r} stays exactly as it is, (M, d).
-
-        Where the model can draw from a conditional of its posterior exactly, no gradient is needed.  The
-        weights need not be whole numbers, so that this holds for every tempered posterior.  None if the model
-        knows no such move (the default), or if the rows are too large for it.
-        """
-        return None
-
     def condensed(self, rows: Any) -> Any:
         """Fewer weighted rows with the same log p(rows | θ) at every θ, where there are such.
 

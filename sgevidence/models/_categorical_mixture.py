@@ -8,15 +8,17 @@ column j.  A missing value, of code −1, is a factor of one.
 direction, which the prior keeps proper.  The components are exchangeable, and the evidence is over all K!
 labellings.
 
-Symbols
--------
-==========  ==============  =====================================================
-math        code            meaning
-==========  ==============  =====================================================
-z           ``z``           (M, K)
-u           ``u``           (M, K, q) with q = Σ_j L_j, columns one after the other
-log φ       ``log_phi``     (M, K, q)
-==========  ==============  =====================================================
+The log-likelihood of a block of rows is one matrix product.  With indicators F = [1{x_j = l}, 1] of the
+levels and A_k = [log φ_k, log π_k],
+
+    log π_k Π_j φ_kj(x_rj) = A_k · F_r,
+
+so that all components, particles and rows are A Fᵀ.
+
+Symbols: ``z`` (M, K), ``u, log_phi`` (M, K, q) with q = Σ_j L_j, columns one after the other; ``F`` =
+indicators of each row, (n, q + 1); ``A`` = coefficients of each component and particle, (K, M, q + 1); ``R``
+= logarithms, then responsibilities, (K, m, n) of m particles at a time; ``T`` = Σ_r w_r R_kr F_r, (K, M, q +
+1).
 """
 
 from collections.abc import Sequence
@@ -27,13 +29,51 @@ from typing import NamedTuple
 
 import autograd.numpy as anp
 import numpy as np
+from autograd.extend import defvjp, primitive
 
 from ._base import Model
 from ._categorical import Categorical, CategoricalParameters
-from ._categorical_sums import fused, log_shares
 from ._evaluation import SINGLE_PRECISION_TOTAL, Evaluation
 from ._exchangeable import Exchangeable
-from ._log_gamma import log_gamma_draws
+from ._log_gamma import log_gamma_draws, log_shares
+from ._natural_sums import natural_pass
+from ._one_component import OneComponent
+
+
+@primitive
+def fused(theta, F, weight, K, n_levels, tape, single_below):
+    """Σ_r w_r log Σ_k π_k Π_j φ_kj(x_rj), (M,)."""
+    M, edges = len(theta), np.cumsum((0, *n_levels))
+    u = theta[:, K:].reshape(M, K, -1).transpose(1, 0, 2)
+    A = np.empty((K, M, F.shape[1]))
+    A[:, :, -1] = log_shares(theta[:, :K]).T
+    for part in map(slice, edges, edges[1:]):
+        A[:, :, part] = log_shares(u[:, :, part])
+    value, T = natural_pass(A, F, weight, single_below, tape is not None)
+    if tape is not None:
+        tape.append((T, A))
+    return value
+
+
+def _fused_vjp(ans, theta, F, weight, K, n_levels, tape, single_below):
+    T, A = tape.pop()
+    M, edges = len(theta), np.cumsum((0, *n_levels))
+
+    def vjp(g):
+        out = np.empty_like(theta)
+        N = T[:, :, -1].T
+        out[:, :K] = N - np.exp(A[:, :, -1].T) * N.sum(axis=1, keepdims=True)
+        slope = np.empty((K, M, edges[-1]))
+        for part in map(slice, edges, edges[1:]):
+            n = T[:, :, part]
+            slope[:, :, part] = n - np.exp(A[:, :, part]) * n.sum(axis=2, keepdims=True)
+        out[:, K:] = slope.transpose(1, 0, 2).reshape(M, -1)
+        return g[:, None] * out
+
+    return vjp
+
+
+defvjp(fused, _fused_vjp, argnums=(0,))
 
 
 @dataclass(frozen=True)
@@ -173,9 +213,9 @@ class CategoricalMixtureModel(Exchangeable, Model):
             raise ValueError("a closed form of a mixture needs n_components=1")
         return LevelCounts(rows.weight @ self.family.features(rows.X))
 
-    def posterior(self, sums) -> "OneClass":
+    def posterior(self, sums) -> OneComponent:
         """A Dirichlet for each column."""
-        return OneClass(self, sums.counts)
+        return OneComponent(self, self.family, sums.counts)
 
 
 class LevelCounts(NamedTuple):
@@ -190,23 +230,6 @@ class LevelCounts(NamedTuple):
     @property
     def total_weight(self) -> float:
         return float(self.counts[-1])
-
-
-class OneClass(NamedTuple):
-    """The exact posterior of one class: its columns are independent, and each is Dirichlet–multinomial."""
-
-    model: CategoricalMixtureModel
-    counts: np.ndarray
-
-    @property
-    def log_evidence(self) -> float:
-        """log p(x), nats."""
-        return float(self.model.family.log_evidence(self.counts))
-
-    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Independent draws, (size, d)."""
-        T = np.broadcast_to(self.counts, (size, 1, len(self.counts)))
-        return self.model.from_components(np.zeros((size, 1)), self.model.family.sample(T, rng), rng)
 
 
 def _log_gamma_density(z, a):

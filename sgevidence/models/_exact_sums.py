@@ -12,13 +12,8 @@ slices are exact in double precision (Ozaki, Ogita, Oishi and Rump 2012):
 
 Only what is smaller than 10⁻³⁰⁰ of the largest value in its column is left out.
 
-Symbols
--------
-========  ===========  =========================================================
-v, ω      ``v, w``     rows (n, q), their weights (n,)
-β         ``bits``     bits of a slice
-k         ``k``        slices of both factors (and of ω): the product's place
-========  ===========  =========================================================
+Symbols: v, ω ``v, w`` = rows (n, q), their weights (n,); β ``bits`` = bits of a slice; ``k`` = slices of both
+factors (and of ω): the product's place.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,10 +24,6 @@ import numpy as np
 
 #: Rows of a block, 2¹².
 BLOCK = 4096
-#: Rows of a table that is made at a time: 5 MB of twenty columns.
-ROWS_OF_TABLE = 32_768
-#: Bits of a slice with equal weights, and with weights that are sliced as well.
-BITS, WEIGHTED_BITS = 20, 13
 #: Slices that integers of 64 bits hold the sums of.
 BEFORE_CARRY = 512
 #: Binary digits of the factors of an affine map: far below the rounding of the rows themselves.
@@ -51,7 +42,8 @@ class ExactSums(NamedTuple):
     @classmethod
     def of_rows(cls, rows: Any, table: Callable[[Any], np.ndarray]) -> "ExactSums":
         """Sums over the rows of ``table(block)`` (n, q), which is never made of all of them at once."""
-        return rows.fold(lambda block: cls.of(table(block), block.weight), ROWS_OF_TABLE)
+        # rows of a table that is made at a time: 5 MB of twenty columns
+        return rows.fold(lambda block: cls.of(table(block), block.weight), 32_768)
 
     @classmethod
     def of(cls, v: np.ndarray, w: np.ndarray) -> "ExactSums":
@@ -62,7 +54,8 @@ class ExactSums(NamedTuple):
         if len(v) == 1:
             return cls._of_row(v[0], w[0])
         equal = bool(np.all(w == w[0]))
-        bits = BITS if equal else WEIGHTED_BITS
+        # bits of a slice with equal weights, and with weights that are sliced as well
+        bits = 20 if equal else 13
         top, weight_top = _exponents(v), _exponents(w[:, None])
         places: dict[int, np.ndarray] = {}
         total: dict[int, np.ndarray] = {}

@@ -8,15 +8,8 @@ so that component k sits in the slot whose reference (mean_j, var_j) it fits bes
 the cheapest pair first.  A global greedy choice does not depend on the labels it starts from, so that the
 image is an exact fundamental domain of the relabelling group.
 
-Symbols
--------
-=======  =============  ======================================================
-paper    code           meaning
-=======  =============  ======================================================
-K        ``K``          exchangeable components
-F        ``F``          parameters by component, (M, K, q)
-c        ``cost``       of a component in a slot, (M, component, slot)
-=======  =============  ======================================================
+Symbols: ``K`` = exchangeable components; ``F`` = parameters by component, (M, K, q); c ``cost`` = of a
+component in a slot, (M, component, slot).
 """
 
 from abc import ABC, abstractmethod

@@ -14,15 +14,9 @@ A softmax has one such vector for each class, and does not see what all classes 
 wide as the prior: with C the orthonormal contrasts of the classes, ζ_k = Σ_l C_kl Q ω_l, the mean ω_0 is left
 out of the likelihood, exactly.
 
-Symbols
--------
-=======  =============  ==========================================================================
-ω        ``theta``      (M, K q), q = p + 1 or p coefficients of each of K classes (1 for counts)
-c        ``centre``     (p,)
-s, t     ``scales``     prior standard deviations of w and b, (q,)
-Q        ``Q``          (q, q)
-T        ``T``          from ω to (w, β), (p + 1, q); ``A`` that of all classes
-=======  =============  ==========================================================================
+Symbols: ω ``theta`` = (M, K q), q = p + 1 or p coefficients of each of K classes (1 for counts); c ``centre``
+= (p,); s, t ``scales`` = prior standard deviations of w and b, (q,); ``Q`` = (q, q); ``T`` = from ω to (w,
+β), (p + 1, q); ``A`` that of all classes.
 """
 
 from dataclasses import dataclass, replace
@@ -39,8 +33,6 @@ from ._regression import design_matrix, gaussian_log_density
 #: Largest product of a column and a coefficient of the prior's size that is left as it is: rounding then is
 #: 10⁻¹³ of a unit of η.
 NEAR = 1e3
-#: Units of η by which the rounding of x − c may move a row that is nearer to zero than c.
-ROUNDED = 1e-6
 
 
 def near(model: Any, X: np.ndarray) -> Any:
@@ -68,7 +60,8 @@ def _centre(X: np.ndarray, scale: float) -> np.ndarray:
     with np.errstate(over="ignore"):
         mean = np.mean(X, axis=0)
     least = X[np.argmin(np.abs(X), axis=0), np.arange(X.shape[1])]
-    is_rounded = ~(np.finfo(float).eps * scale * np.abs(mean) <= ROUNDED)
+    # units of η by which the rounding of x − c may move a row that is nearer to zero than c
+    is_rounded = ~(np.finfo(float).eps * scale * np.abs(mean) <= 1e-6)
     return np.where(is_rounded & ~(np.abs(least) > np.abs(mean) / 2), least, mean)
 
 

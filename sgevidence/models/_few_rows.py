@@ -18,12 +18,8 @@ from scipy.special import ndtri
 
 #: Share of the rows whose residuals tell the noise of a group, and the normal quantile of theirs.
 NEAREST = 0.25
-#: Least noise, in units of y's spread: rows that are equal have none.
-MIN_NOISE = 1e-4
 #: Prior quantiles of the noise that are looked up, as standard normals.
 Z_GRID = np.linspace(-8.0, 4.0, 481)
-#: Degrees of freedom of a group among others, as a standard normal: towards the smallest.
-Z_DEGREES = -2.0
 
 
 def fits_of_few(
@@ -40,5 +36,7 @@ def fits_of_few(
         w = np.linalg.solve(Phi[few].T @ Phi[few] + ridge, Phi[few].T @ y[few])
         noise = np.quantile(np.abs(y - Phi @ w), NEAREST) / ndtri(0.5 + NEAREST / 2)
         start[:q] = w
-        start[q:] = np.interp(max(noise, MIN_NOISE * spread), noises, Z_GRID), Z_DEGREES
+        # degrees of freedom of a group among others, as a standard normal: towards the smallest
+        # least noise, in units of y's spread: rows that are equal have none
+        start[q:] = np.interp(max(noise, 1e-4 * spread), noises, Z_GRID), -2.0
     return starts

@@ -7,15 +7,9 @@ and where a sequence starts the sum is the initial distribution.  Backward sampl
 p(z_t = i | z_{t+1} = j, y) ∝ α_t(i) A_ij (Chib 1996).  A pass is a loop over time in Python, side by side for
 M parameters, which a hundred of them make as fast as a loop over rows in C.
 
-Symbols
--------
-=====  ============  ==================================================================
-e      ``e``         emission densities, divided by their largest, (n, K, M)
-A      ``A``         transition probabilities, from and to, (K, K, M)
-π      ``initial``   probabilities of the first state, (K, M)
-α      ``alpha``     filter, (n, K, M)
-s      ``starts``    whether a sequence starts at t, (n,)
-=====  ============  ==================================================================
+Symbols: ``e`` = emission densities, divided by their largest, (n, K, M); ``A`` = transition probabilities,
+from and to, (K, K, M); π ``initial`` = probabilities of the first state, (K, M); α ``alpha`` = filter, (n, K,
+M); s ``starts`` = whether a sequence starts at t, (n,).
 
 References
 ----------
@@ -28,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 #: Least probability of a transition: none is lost to rounding, and e⁻⁵⁷⁵ is nothing.
-TINY = 1e-250
+LEAST_TRANSITION = 1e-250
 
 
 class Dynamics(NamedTuple):
@@ -40,8 +34,8 @@ class Dynamics(NamedTuple):
     @classmethod
     def of(cls, log_A: np.ndarray, log_initial: np.ndarray) -> "Dynamics":
         """From logarithms (K, M, K), from and to, and (K, M)."""
-        A = np.maximum(np.exp(log_A.transpose(0, 2, 1)), TINY)
-        return cls(np.ascontiguousarray(A), np.maximum(np.exp(log_initial), TINY))
+        A = np.maximum(np.exp(log_A.transpose(0, 2, 1)), LEAST_TRANSITION)
+        return cls(np.ascontiguousarray(A), np.maximum(np.exp(log_initial), LEAST_TRANSITION))
 
 
 def scaled(log_e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -78,7 +72,9 @@ def smoothed(alpha: np.ndarray, chain: Dynamics, starts: np.ndarray) -> np.ndarr
     for t in range(len(alpha) - 2, -1, -1):
         if not starts[t + 1]:
             predicted = np.sum(alpha[t][:, None] * chain.A, axis=0)
-            out[t] = alpha[t] * np.sum(chain.A * (out[t + 1] / np.maximum(predicted, TINY)), axis=1)
+            out[t] = alpha[t] * np.sum(
+                chain.A * (out[t + 1] / np.maximum(predicted, LEAST_TRANSITION)), axis=1
+            )
     return out
 
 

@@ -6,14 +6,9 @@ r"""Gaussian components with full covariances, with the normal–inverse-Wishart
 so that each variance alone is InvGamma(b, β), as that of a diagonal component, and with one column both are
 the same model.
 
-Symbols
--------
-========  ==================  ==========================================================
-ν_n       ``nu_n``            posterior degrees of freedom (..., 1)
-Ψ_n       ``L, v``            posterior scale L (I + v v′) L′, with L L′ = Ψ + scatter of
-                              the rows, and v by how far their mean is from the prior's
-A         ``A``               Bartlett's factor of a Wishart matrix, lower triangular
-========  ==================  ==========================================================
+Symbols: ν_n ``nu_n`` = posterior degrees of freedom (..., 1); Ψ_n ``L, v`` = posterior scale L (I + v v′) L′,
+with L L′ = Ψ + scatter of the rows, and v by how far their mean is from the prior's; ``A`` = Bartlett's
+factor of a Wishart matrix, lower triangular.
 
 References
 ----------

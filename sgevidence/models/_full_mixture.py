@@ -35,16 +35,18 @@ import autograd.numpy as anp
 import numpy as np
 
 from ._full_gaussian import FullGaussian
-from ._gaussian_mixture import GaussianMixture, log_weights
-from ._natural_factors import log_prior_of_factors, natural_of_factors
+from ._gaussian_mixture import GaussianMixture
+from ._log_gamma import log_shares
 from ._natural_sums import natural_sum
-from ._one_full_component import OneFullComponent
+from ._one_component import OneFullComponent
 from ._precision_factors import (
     MAX_LOSS_NATS,
     below,
     covariance_of,
     factors_of,
     largest_term,
+    log_prior_of_factors,
+    natural_of_factors,
     times_root,
     unit_lower,
 )
@@ -92,7 +94,7 @@ class FullMixtureModel(GaussianMixture):
         z, mu, s, r = self._split(theta)
         u = anp.matmul(X - mu[:, :, None, :], unit_lower(r))  # (M, K, n, p)
         squares = anp.sum(u**2 * anp.exp(-s)[:, :, None, :], axis=3)
-        constant = log_weights(z) - 0.5 * anp.sum(s + np.log(2 * np.pi), axis=2)
+        constant = log_shares(z) - 0.5 * anp.sum(s + np.log(2 * np.pi), axis=2)
         return anp.transpose(constant[:, :, None] - 0.5 * squares, (1, 0, 2))
 
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):

@@ -18,36 +18,50 @@ kind               p(g)                                       with
 The integrand is analytic in u = log g for |Im u| < π/2, so that the trapezoid rule converges geometrically;
 its mode is √(1/(k + 2)) wide or wider.
 
-Symbols
--------
-=======  ============  ==========================================================
-ν, k     ``nu, k``     degrees of freedom of the null model, rank of the columns
-1 − R²   ``rest``      share of the squares of y that the columns leave
-u        ``u``         log g
-=======  ============  ==========================================================
+Symbols: ν, k ``nu, k`` = degrees of freedom of the null model, rank of the columns; 1 − R² ``rest`` = share
+of the squares of y that the columns leave; ``u`` = log g.
 
 References
 ----------
 C. Fernández, E. Ley, M. F. J. Steel (2001), Benchmark priors for Bayesian model averaging (BRIC).
 F. Liang, R. Paulo, G. Molina, M. A. Clyde, J. O. Berger (2008), Mixtures of g priors for Bayesian variable
 selection.
+R. D. Morey and J. N. Rouder, BayesFactor 0.9.12: ``rpriorValues``, and the manual of each test, for words.
 """
 
-from typing import NamedTuple
+import math
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp
 
 #: Step of the trapezoid rule in units of √(1/(k + 2)), and its largest step in u.
-STEP, LARGEST_STEP = 0.6, 0.4
-#: Share of the squares of y below which all of y is explained.
-SMALLEST = 1e-60
+STEP, LARGEST_STEP_OF_U = 0.6, 0.4
 #: Nats below the maximum at which the integrand is nothing.
 NOTHING = 40.0
-#: Step of the grid of u on which the ends are looked for, between these values.
-COARSE, LOWEST, HIGHEST = 0.5, -50.0, 200.0
 #: Subsets whose integrands are computed at a time.
 BLOCK = 2000
+ROOT_2 = math.sqrt(2)
+#: By test, the scale of each word.
+RSCALES = {
+    "ttest": {"medium": ROOT_2 / 2, "wide": 1.0, "ultrawide": ROOT_2},
+    "anova": {"medium": 0.5, "wide": ROOT_2 / 2, "ultrawide": 1.0},
+    "regression": {"medium": ROOT_2 / 4, "wide": 0.5, "ultrawide": ROOT_2 / 2},
+    "correlation": {"medium": 1 / 3, "wide": 1 / math.sqrt(3), "ultrawide": 1.0},
+    "proportion": {"medium": 0.5, "wide": ROOT_2 / 2, "ultrawide": 1.0},
+}
+
+
+def rscale_of(test: str, rscale: Any) -> float:
+    """The scale that a number or a word means."""
+    words = RSCALES[test]
+    if isinstance(rscale, str) and rscale in words:
+        return words[rscale]
+    is_number = isinstance(rscale, Real) and not isinstance(rscale, bool)
+    if is_number and 0 < float(rscale) < math.inf:
+        return float(rscale)
+    raise ValueError(f"rscale must be a positive number or one of {list(words)}, got {rscale!r}")
 
 
 class GPrior(NamedTuple):
@@ -68,7 +82,7 @@ class GPrior(NamedTuple):
 
     def log_terms(self, rest: np.ndarray, k: int, nu: float) -> tuple[np.ndarray, np.ndarray]:
         """Nodes u (m,) that cover the integrands, and log terms (B, m) whose exponentials sum to them."""
-        rest = np.maximum(rest, SMALLEST)[:, None]
+        rest = np.maximum(rest, 1e-60)[:, None]  # share of the squares of y below which all of y is explained
 
         def given_g(u: np.ndarray, rest: np.ndarray) -> np.ndarray:
             g = np.exp(u)
@@ -77,10 +91,11 @@ class GPrior(NamedTuple):
         if self.kind == "fixed":
             u = np.log([self.scale])
             return u, given_g(u, rest)
-        u = np.arange(LOWEST, HIGHEST, COARSE)
+        # step of the grid of u on which the ends are looked for, between these values
+        u = np.arange(-50.0, 200.0, 0.5)
         ends = given_g(u, rest[[np.argmin(rest), np.argmax(rest)]]) + self.log_density(u)
         high = np.flatnonzero((ends > ends.max(axis=1, keepdims=True) - NOTHING).any(axis=0))
-        step = min(STEP / np.sqrt(k + 2), LARGEST_STEP)
+        step = min(STEP / np.sqrt(k + 2), LARGEST_STEP_OF_U)
         u = np.arange(u[max(high[0] - 1, 0)], u[min(high[-1] + 1, len(u) - 1)] + step, step)
         return u, given_g(u, rest) + self.log_density(u) + np.log(step)
 

@@ -7,15 +7,10 @@ Cells that are missing at random, nan, are left out of a row's density: where ea
 own, features count the cells of each column, N_j, in the place of rows.  The density of a row is per the
 units of all its columns, so that a missing cell adds the logarithm u_j of its unit.
 
-Symbols
--------
-=====  ================  ==================================================================
-o      ``origin``        where features are measured from, (p,)
-b, β   ``b, beta``       shape and scale of the inverse gamma prior of a variance
-κ      ``kappa``         1 / mean_scale², rows that the prior of a mean is worth
-N      ``N``             rows of a component, or its cells in each column; κ + N ``kappa_n``
-u      ``cell_units``    log units of columns in which rows are given, (p,)
-=====  ================  ==================================================================
+Symbols: o ``origin`` = where features are measured from, (p,); b, β ``b, beta`` = shape and scale of the
+inverse gamma prior of a variance; κ ``kappa`` = 1 / mean_scale², rows that the prior of a mean is worth;
+``N`` = rows of a component, or its cells in each column; κ + N ``kappa_n``; u ``cell_units`` = log units of
+columns in which rows are given, (p,).
 """
 
 from dataclasses import dataclass, field, replace

@@ -25,7 +25,7 @@ from ._exchangeable import Exchangeable
 from ._gaussian_component import GaussianComponent, GaussianParameters, without_gaps
 from ._log_gamma import log_gamma_draws
 from ._moments import with_moments
-from ._natural_variances import log_prior_of_variances
+from ._natural_sums import log_prior_of_variances, natural_of_variances, natural_sum
 
 #: Mergers of one k-means solution.
 MERGERS = 20
@@ -166,6 +166,19 @@ class GaussianMixture(Exchangeable, Model):
         top = np.max(getattr(log_p, "_value", log_p), axis=0)
         return top + anp.log(anp.sum(anp.exp(log_p - top), axis=0))
 
+    def _from_center(
+        self, theta: Any, rows: Any, center: np.ndarray, tape: list | None, single_below: float
+    ) -> Any:
+        """The sum over rows, measured from a centre, where components have variances."""
+        x, gaps = rows.X - center, np.isnan(rows.X)
+        some = bool(gaps.any())
+        if some:
+            x = np.where(gaps, 0.0, x)
+        F = np.column_stack([self.products(x), x, *([~gaps] if some else []), np.ones(len(x))])
+        A = natural_of_variances(theta, self.n_components, center, some)
+        value = natural_sum(A, F, rows.weight, tape, single_below)
+        return value + rows.weight @ self.of_gaps(gaps) if some else value
+
     def _row_by_row(self, theta: Any, rows: Any, tape: list | None) -> Any:
         """The sum where a fused one would cancel; every row, component and column at once would be many."""
         M = len(getattr(theta, "_value", theta))
@@ -234,23 +247,8 @@ class GaussianMixture(Exchangeable, Model):
         return self.one_component.of(self, sums)
 
     @property
-    def has_conditional_move(self) -> bool:  # type: ignore[override]
-        return self.n_components == 1
-
-    @property
     def has_exact_posterior(self) -> bool:  # type: ignore[override]
         return self.n_components == 1
-
-    def conditional_move(self, theta: np.ndarray, rows: Any, rng: np.random.Generator) -> Any:
-        """Independent draws from the posterior of one component; None for more."""
-        if self.n_components > 1:
-            return None
-        try:
-            with np.errstate(all="ignore"):
-                moved = self.one_component.rounded(self, rows).sample(rng, len(theta))
-        except OverflowError:
-            return None
-        return moved if np.all(np.isfinite(moved)) else None
 
     def condensed(self, rows: Any) -> Any:
         """Rows with the moments of x, for one component; None for more."""
@@ -265,9 +263,3 @@ def _with_ones(rows: Any) -> np.ndarray:
     if there.all():
         return np.column_stack([np.ones(len(rows)), rows.X])
     return np.column_stack([np.ones(len(rows)), np.where(there, rows.X, 0.0), there])
-
-
-def log_weights(z: Any) -> Any:
-    """log softmax of z (M, K), from autograd or not."""
-    top = np.max(getattr(z, "_value", z), axis=1, keepdims=True)
-    return z - top - anp.log(anp.sum(anp.exp(z - top), axis=1, keepdims=True))

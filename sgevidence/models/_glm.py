@@ -30,8 +30,6 @@ from ._survival_families import Times
 #: Step of the central differences by which gradients are differentiated by own parameters, z ~ N(0, 1).
 STEP = float(np.finfo(float).eps ** (1 / 3))
 
-#: Relative error of a predictive median.
-MEDIAN_ERROR = 1e-7
 
 POISSON = Poisson()
 
@@ -208,7 +206,7 @@ class GLMModel(Model):
         eta, _, *own = self._distribution(theta[W > 0], X)
         medians = np.log(self._times.median(eta, *own))
         low, high = medians.min(axis=0), medians.max(axis=0)
-        while np.max(high - low, initial=0.0) > MEDIAN_ERROR:
+        while np.max(high - low, initial=0.0) > 1e-7:  # relative error of a predictive median
             middle = 0.5 * (low + high)
             is_below = W[W > 0] @ np.exp(self._times.log_survival(eta, np.exp(middle), *own)) > 0.5
             low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)

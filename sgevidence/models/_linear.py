@@ -12,12 +12,10 @@ from dataclasses import dataclass, replace
 import autograd.numpy as anp
 import numpy as np
 from autograd.extend import defvjp, primitive
-from scipy.linalg import solve_triangular
 
 from ._base import Model
 from ._exact_sums import ExactSums
 from ._linear_factor import Moments
-from ._linear_marginal import NoiseMarginal
 from ._linear_posterior import KnownNoise, UnknownNoise
 from ._moments import with_moments
 from ._noise_prior import HalfT, InverseGamma
@@ -124,41 +122,10 @@ class LinearModel(Model):
 
     has_exact_posterior = True
 
-    has_conditional_move = True
-
-    def conditional_move(self, theta, rows, rng):
-        """Independent draws from the posterior, which takes weights as they are, in double precision."""
-        Phi = design_matrix(rows.X, self.fit_intercept)
-        with np.errstate(all="ignore"):
-            if not np.isfinite(np.sum(rows.weight @ (Phi * self.scales) ** 2) + rows.weight @ rows.y**2):
-                return None
-        if self.noise_std is None:
-            marginal = self.noise_marginal(rows)
-            s = marginal.sample(rng, len(theta))
-            return np.column_stack([marginal.sample_coefficients(s, rng), s])
-        A, b, _ = self._normal_equations(rows)
-        R = np.linalg.cholesky(A)  # A = R Rᵀ
-        z = rng.standard_normal((self.n_coef, len(theta)))
-        mean = solve_triangular(R, b, lower=True, check_finite=False)
-        return solve_triangular(R.T, mean[:, None] + z, check_finite=False).T
-
     def condensed(self, rows):
         """Rows with the moments of (x, y): all that a Gaussian likelihood asks for, intercept or not."""
         found = with_moments(np.column_stack([rows.X, rows.y]), rows.weight)
         return found and replace(rows, X=found[0][:, :-1], y=found[0][:, -1], weight=found[1])
-
-    def noise_marginal(self, rows) -> NoiseMarginal:
-        """p(y, log σ²) with the coefficients integrated out, for unknown σ; one pass over the rows."""
-        return NoiseMarginal.of(
-            lambda X: design_matrix(X, self.fit_intercept), rows, self.scales, self.prior_of_noise
-        )
-
-    def _normal_equations(self, rows):
-        """A, b and σ²."""
-        assert self.noise_std is not None
-        Phi, var = design_matrix(rows.X, self.fit_intercept), self.noise_std**2
-        A = (Phi.T * rows.weight) @ Phi / var + np.diag(self.scales**-2.0)
-        return A, Phi.T @ (rows.weight * rows.y) / var, var
 
 
 @primitive

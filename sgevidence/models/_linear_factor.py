@@ -30,8 +30,6 @@ from ._exact_sums import ExactSums, rank
 DIGITS = 30
 #: Distance in s of the points v₀.
 SPACING = 8.0
-#: Binary digits of a sum that are looked at when it is rounded to double precision.
-ROUNDED_BITS = 64
 #: Context of logarithms whose result is rounded to double precision.
 LOGARITHM = Context(prec=25, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
@@ -161,7 +159,8 @@ class Moments(NamedTuple):
             for i, a in enumerate(columns):
                 for j, b in enumerate(columns[: i + 1]):
                     value = int(sums.integers[a, b])
-                    more = max(value.bit_length() - ROUNDED_BITS, 0)
+                    # binary digits of a sum that are looked at when it is rounded to double precision
+                    more = max(value.bit_length() - 64, 0)
                     exponent = more + exponents[i] + exponents[j] + sums.unit
                     out[i, j] = out[j, i] = ldexp(value >> more, exponent)
         except OverflowError:

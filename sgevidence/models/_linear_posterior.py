@@ -5,31 +5,36 @@ With y_r ~ N(w·φ_r, v), counted ω_r times, and w ~ N(0, S²), let K = S Φᵀ
     log p(y | v) = −½ [n log 2πv + log |K + v| − d log v + ρ²/v],      K + v = RᵀR,   Rᵀc = g,   ρ² = q − c·c.
 
 K, g and q are known without rounding.  The curve over s = log v comes from the eigenvalues of K, in double
-precision (:mod:`._linear_spectrum`), where the bound of its rounding is next to nothing, and else from some
+precision, where the bound of its rounding is next to nothing, and else from some
 v₀ at which the integral over w is exact (:mod:`._linear_factor`), as draws always do.  It is analytic for
 |Im s| < π, so the trapezoid rule converges geometrically (Trefethen and Weideman 2014).
 
-Symbols
--------
-=======  =============  ==========================================================
-v, s     ``v, s``       noise variance σ² and its logarithm
-S        ``scales``     prior standard deviations of the coefficients, (d,)
-R, c     ``R, c``       pivoted Cholesky factor of K + v₀, and of (g, q)
-ρ²       ``rest``       what is left of q
-=======  =============  ==========================================================
+In double precision, with K = U diag(λ) Uᵀ, γ = Uᵀg,
+
+    log |K + v| − d log v = Σ log1p(λ/v),      ρ²(v) = q − Σ γ²/(λ + v),
+
+at all v at once.  K, g and q are rounded to double precision, and the eigenvalues are off by u‖K‖ each.  To
+first order that changes the two terms by at most, with x = (K + v)⁻¹ g and u the unit of rounding,
+
+    u c ‖K‖ Σ 1/(λ + v),      u (c q + 2 |x| |g| + c ‖K‖ |x|²)/v,
+
+which is next to nothing for columns and y in units of their standard deviations, and not for timestamps.
+
+Symbols: ``v, s`` = noise variance σ² and its logarithm; S ``scales`` = prior standard deviations of the
+coefficients, (d,); ``R, c`` = pivoted Cholesky factor of K + v₀, and of (g, q); ρ² ``rest`` = rest of q.
 """
 
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from ._linear_factor import DIGITS, LOGARITHM, Factor, Factors, Moments
-from ._linear_spectrum import Spectrum
 from ._noise_prior import HalfT, InverseGamma
 
 #: Steps in s of the grid on which the curve is first looked at, and by which that grid grows.
-COARSE, GROWTH = 0.1, 8.0
+SUPPORT_STEP, GROWTH = 0.1, 8.0
 #: Nats below the maximum at which the density of s is nothing: e⁻⁶⁰ is below rounding.
 NOTHING = 60.0
 #: Nodes at first, and how often they are doubled at most; change at which they are enough, nats.
@@ -37,9 +42,48 @@ NODES, DOUBLINGS, TOLERANCE = 128, 12, 1e-11
 #: Steps of the grid that a density has to span.
 ENOUGH = 20
 #: Cells of the distribution function that log σ² is drawn from, right to 10⁻⁵.
-CELLS = 4096
+CDF_CELLS = 4096
 #: Rounding that double precision may have, nats: of the log evidence for each row and nat; of the curve.
 ROUNDING, ROUNDING_OF_CURVE = 1e-12, 1e-2
+
+
+class Spectrum(NamedTuple):
+    """K, g and q in the coordinates of the eigenvectors of K."""
+
+    lam: np.ndarray  #: λ, (d,)
+    gamma: np.ndarray  #: γ, (d,)
+    q: float
+    U: np.ndarray  #: (d, d)
+
+    @classmethod
+    def of(cls, moments: Moments) -> "Spectrum | None":
+        """None where K, g and q are beyond double precision."""
+        M = moments.rounded()
+        if not np.isfinite(M).all():
+            return None
+        lam, U = np.linalg.eigh(M[:-1, :-1])
+        return cls(np.maximum(lam, 0.0), U.T @ M[:-1, -1], float(M[-1, -1]), U)
+
+    def log_likelihood(self, s: np.ndarray, n: float) -> np.ndarray:
+        """log p(y | v = e^s), (m,)."""
+        v = np.exp(s)
+        rest = np.maximum(self.q - self.gamma**2 @ (1 / (self.lam[:, None] + v)), 0.0)
+        log_ratio = np.sum(np.log1p(self.lam[:, None] / v), axis=0)
+        return -0.5 * (n * (np.log(2 * np.pi) + s) + log_ratio + rest / v)
+
+    def rounding(self, s: np.ndarray) -> np.ndarray:
+        """Bound of the error of :meth:`log_likelihood`, nats, (m,)."""
+        v, d = np.exp(s), len(self.lam)
+        inverse = 1 / (self.lam[:, None] + v)
+        # units of rounding by which an eigenvalue in d dimensions is off, for each dimension
+        size, c = float(np.max(self.lam, initial=0.0)), 4 * max(d, 1)
+        x2 = self.gamma**2 @ inverse**2
+        of_rest = c * self.q + 2 * np.sqrt(x2) * np.linalg.norm(self.gamma) + c * size * x2
+        return 0.5 * np.finfo(float).eps * (c * size * inverse.sum(axis=0) + of_rest / v)
+
+    def means(self, s: np.ndarray, scales: np.ndarray) -> np.ndarray:
+        """E[w | y, v = e^s], (m, d)."""
+        return (self.gamma / (self.lam + np.exp(s)[:, None])) @ self.U.T * scales
 
 
 class KnownNoise:
@@ -97,11 +141,11 @@ class UnknownNoise:
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Independent draws of (w, log σ²), (size, d + 1): by inversion, then the Gaussian given σ²."""
-        s = np.linspace(*self.support, CELLS + 1)
+        s = np.linspace(*self.support, CDF_CELLS + 1)
         p = np.exp(self.log_joint(s) - self.highest)
         mass = np.r_[0.0, np.cumsum(p[1:] + p[:-1])]
         target = rng.random(size) * mass[-1]
-        cell = np.clip(np.searchsorted(mass, target, side="right") - 1, 0, CELLS - 1)
+        cell = np.clip(np.searchsorted(mass, target, side="right") - 1, 0, CDF_CELLS - 1)
         left, right, u = p[cell], p[cell + 1], target - mass[cell]
         # the share t of the cell with left·t + (right − left) t²/2 = u/2
         t = u / (left + np.sqrt(np.maximum(left**2 + u * (right - left), 0.0)))
@@ -161,13 +205,13 @@ class UnknownNoise:
         Looked at from the prior's s to that of the squares of y, and on from there while it counts.
         """
         ends = sorted([self.prior.center, self._log_mean_square()])
-        s = np.arange(max(ends[0] - 1, self.prior.least), ends[1] + 1 + COARSE, COARSE)
+        s = np.arange(max(ends[0] - 1, self.prior.least), ends[1] + 1 + SUPPORT_STEP, SUPPORT_STEP)
         f = self.log_joint(s)
         while f[0] > f.max() - NOTHING and s[0] > self.prior.least:
-            more = np.arange(max(s[0] - GROWTH, self.prior.least), s[0] - COARSE / 2, COARSE)
+            more = np.arange(max(s[0] - GROWTH, self.prior.least), s[0] - SUPPORT_STEP / 2, SUPPORT_STEP)
             s, f = np.r_[more, s], np.r_[self.log_joint(more), f]
         while f[-1] > f.max() - NOTHING:
-            more = np.arange(s[-1] + COARSE, s[-1] + GROWTH, COARSE)
+            more = np.arange(s[-1] + SUPPORT_STEP, s[-1] + GROWTH, SUPPORT_STEP)
             s, f = np.r_[s, more], np.r_[f, self.log_joint(more)]
         while True:
             high = np.flatnonzero(f > f.max() - NOTHING)

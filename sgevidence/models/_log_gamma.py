@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import autograd.numpy as anp
 import numpy as np
 
 
@@ -13,6 +14,10 @@ def log_gamma_draws(shape: Any, rng: np.random.Generator, size: Any = None) -> n
 
 def log_dirichlet(shape: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Logarithms of Dirichlet variates with these shapes along the first axis."""
-    g = log_gamma_draws(shape, rng)
-    top = g.max(axis=0)
-    return g - top - np.log(np.exp(g - top).sum(axis=0))
+    return log_shares(log_gamma_draws(shape, rng), axis=0)
+
+
+def log_shares(z: Any, axis: int = -1) -> Any:
+    """log softmax along an axis, from autograd or not: a weight itself may underflow."""
+    z = z - np.max(getattr(z, "_value", z), axis=axis, keepdims=True)
+    return z - anp.log(anp.sum(anp.exp(z), axis=axis, keepdims=True))

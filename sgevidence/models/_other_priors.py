@@ -14,9 +14,6 @@ from scipy.special import ndtr
 
 from ._gradients import numerical
 
-#: Largest z whose Φ(z) still says how much lies beyond, to a hundredth: 1 − Φ(7) is 10⁻¹², 10⁴ roundings.
-LARGEST_RESOLVED_Z = 7.0
-
 
 @dataclass(frozen=True)
 class PlainParameters:
@@ -75,4 +72,6 @@ class PriorTransform:
         return {"theta": self.values(z)}
 
     def unresolved(self, z: np.ndarray) -> dict[str, np.ndarray]:
-        return {"theta": np.any(z > LARGEST_RESOLVED_Z, axis=1)}
+        # largest z whose Φ(z) still says how much lies beyond, to a hundredth: 1 − Φ(7) is 10⁻¹², 10⁴
+        # roundings
+        return {"theta": np.any(z > 7.0, axis=1)}

@@ -15,16 +15,8 @@ sample means is zero on average and no heavy tail can spoil its standard error. 
 * **a Gaussian** with the medians, quartiles and correlations of half the draws, tested on the other half.
   It sees a missing constant, and correlations, as far as it overlaps with p.
 
-Symbols
--------
-=======  =============  =========================================================================
-paper    code           meaning
-=======  =============  =========================================================================
-p        ``log_p``      the density under test, log
-q        ``log_q``      the density it is compared with, log
-Δ        ``delta``      log q − log p, so that q/(p + q) = 1/(1 + e^−Δ)
-T        ``move``       θ_j ↦ m + a (θ_j − m) + s
-=======  =============  =========================================================================
+Symbols: p ``log_p`` = the density under test, log; q ``log_q`` = the density it is compared with, log; Δ
+``delta`` = log q − log p, so that q/(p + q) = 1/(1 + e^−Δ); T ``move`` = θ_j ↦ m + a (θ_j − m) + s.
 """
 
 from collections.abc import Callable
@@ -36,20 +28,11 @@ from scipy.special import expit
 
 #: Draws, of which the Gaussian is fitted to one half: enough for a scale that is wrong by a fifth.
 N_DRAWS = 2000
-#: Probability of a warning without reason, over all comparisons with one prior.
-FALSE_ALARM = 1e-5
-#: Shift and log stretch, in conditional standard deviations of the coordinate: so far that p and its image
-#: differ by about what p varies by, where (1) is most sensitive.
-SHIFT, LOG_STRETCH = 0.7, 0.4
-#: Coordinates that are moved: of a longer θ evenly spaced ones, for the time it takes.
-MOST_COORDINATES = 25
 #: Numbers in all the points of one kind of move, and draws at least: what bounds the time of a long θ.
 MOST_NUMBERS, LEAST_DRAWS = 800_000, 1000
 #: Events that may be expected and yet not happen, with probability e⁻¹²: where p and q hardly overlap, one
 #: mean of (1) may rest on draws so rare that none was seen.  The other must be larger by more than so many.
 UNSEEN = 12.0
-#: A constant smaller than this is not worth a warning, nats.
-SMALL_CONSTANT = 0.1
 
 
 def prior_disagreement(theta: np.ndarray, log_density: Callable, rng: np.random.Generator) -> str | None:
@@ -71,13 +54,17 @@ def prior_disagreement(theta: np.ndarray, log_density: Callable, rng: np.random.
     if not np.all(scale > 0):
         return f"half of the draws are equal in column {int(np.argmin(scale))}, which no density allows"
     d = theta.shape[1]
-    coordinates = np.unique(np.linspace(0, d - 1, min(d, MOST_COORDINATES)).round().astype(int))
-    limit = NormalDist().inv_cdf(1 - FALSE_ALARM / (2 * (2 * len(coordinates) + 1)))
+    # coordinates that are moved: of a longer θ evenly spaced ones, for the time it takes
+    coordinates = np.unique(np.linspace(0, d - 1, min(d, 25)).round().astype(int))
+    # probability of a warning without reason, over all comparisons with one prior
+    limit = NormalDist().inv_cdf(1 - 1e-5 / (2 * (2 * len(coordinates) + 1)))
     given_others = 1 / np.sqrt(np.diag(np.linalg.inv(correlation)))  # in units of the scale
     n = int(np.clip(MOST_NUMBERS / (d * len(coordinates)), LEAST_DRAWS, len(theta)))
     pairs = np.concatenate([theta[:n], theta[:n]])
     for j in coordinates:
-        for shift, log_stretch in ((SHIFT * scale[j], 0.0), (0.0, LOG_STRETCH)):
+        # shift and log stretch, in conditional standard deviations of the coordinate: so far that p and its
+        # image differ by about what p varies by, where (1) is most sensitive
+        for shift, log_stretch in ((0.7 * scale[j], 0.0), (0.0, 0.4)):
             move = median[j], shift * given_others[j], log_stretch * given_others[j]
             if abs(moved_z_score(pairs, here[:n], log_p, j, *move)) > limit:
                 return (
@@ -86,7 +73,7 @@ def prior_disagreement(theta: np.ndarray, log_density: Callable, rng: np.random.
                 )
     L = np.linalg.cholesky(correlation)
     z, constant = gaussian_z_score(theta[1::2], here[1::2], log_p, (median, scale, L), rng)
-    if abs(z) > limit and abs(constant) > SMALL_CONSTANT:
+    if abs(z) > limit and abs(constant) > 0.1:  # A constant smaller than this is not worth a warning, nats
         high_or_low = "high" if constant > 0 else "low"
         return (
             f"log_prior is {abs(constant):.2g} nats too {high_or_low} where the draws are: a missing "

@@ -8,16 +8,9 @@ Derivatives are ∂Q/∂z = φ(z) / f(Q), and central differences of Q in the sh
 A quantile that rounds to an end of the support is the nearest number inside of it.  ``resolved`` says
 where a quantile belongs to its z: not where it was rounded so, and not where scipy cannot invert the tail.
 
-Symbols
--------
-=======  =============  =====================================================
-paper    code           meaning
-=======  =============  =====================================================
-z        ``z``          standard normal coordinates, any shape
-Q        ``quantile``   quantile of the distribution with loc 0 and scale 1
-a        ``shapes``     its shape parameters, each broadcast to z
-F, f     ``dist``       ``cdf``, ``pdf``; a ``scipy.stats.rv_continuous``
-=======  =============  =====================================================
+Symbols: ``z`` = standard normal coordinates, any shape; Q ``quantile`` = quantile of the distribution with
+loc 0 and scale 1; a ``shapes`` = its shape parameters, each broadcast to z; F, f ``dist`` = ``cdf``, ``pdf``;
+a ``scipy.stats.rv_continuous``.
 """
 
 from functools import partial
@@ -30,10 +23,6 @@ from autograd.tracer import isbox
 from scipy import stats
 from scipy.special import erfcinv, erfinv, log_ndtr, ndtr
 
-#: |z| from which tails are taken for those at 37: Φ(−37) is 10⁻³⁰⁰, hardly larger than the least number.
-LARGEST_Z = 37.0
-#: log of the ratio of two tail masses, up to which a quantile counts as that of its z.
-MAX_LOG_RATIO = 1e-2
 #: Relative step of central differences in the shapes.
 STEP = np.finfo(float).eps ** (1 / 3)
 #: Most shape parameters of a distribution of scipy, and some.
@@ -62,7 +51,8 @@ def at_normal(z: np.ndarray, shapes: tuple, dist: Any) -> np.ndarray:
     """Q(z; shapes) as a number; ``dist`` may be frozen, if it has no shapes left."""
     z = np.asarray(z)
     shapes = tuple(np.broadcast_to(a, z.shape) for a in shapes)
-    lower, tail = z < 0, ndtr(-np.minimum(np.abs(z), LARGEST_Z))
+    # |z| from which tails are taken for those at 37: Φ(−37) is 10⁻³⁰⁰, hardly larger than the least number
+    lower, tail = z < 0, ndtr(-np.minimum(np.abs(z), 37.0))
     out = np.empty(z.shape)
     below, above = closed_form(dist, shapes) or (dist.ppf, dist.isf)
     out[lower] = below(tail[lower], *(a[lower] for a in shapes))
@@ -123,4 +113,5 @@ def resolved(dist: Any, z: np.ndarray, shapes: tuple, Q: np.ndarray) -> np.ndarr
         return np.isfinite(Q)
     with np.errstate(all="ignore"):
         tail = np.where(z < 0, dist.logcdf(Q, *shapes), dist.logsf(Q, *shapes))
-        return np.abs(tail - log_ndtr(-np.abs(z))) < MAX_LOG_RATIO
+        # log of the ratio of two tail masses, up to which a quantile counts as that of its z
+        return np.abs(tail - log_ndtr(-np.abs(z))) < 1e-2

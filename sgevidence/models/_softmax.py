@@ -93,7 +93,7 @@ class SoftmaxModel(Model):
 
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         Phi = design_matrix(rows.X, self.fit_intercept)
-        if largest_term(getattr(theta, "_value", theta), Phi) > CANCELS:
+        if largest_term(getattr(theta, "_value", theta), Phi) > MAX_LOGITS:
             return super()._block_log_likelihood(theta, rows, tape, single_below)
         return _fused(self._whole(theta), Phi, rows.y, rows.weight, self.n_classes, tape, single_below)
 
@@ -162,10 +162,8 @@ def log_total(Z):
     return top + anp.log(anp.sum(anp.exp(Z - top), axis=0))
 
 
-#: Logits that need no shift before exp: e^80 is far from the largest single-precision number, 10³⁸.
-SAFE_EXPONENT = 80.0
 #: Logits up to which the two sums of :func:`_fused`, which nearly cancel, leave enough of each row.
-CANCELS = 1e9
+MAX_LOGITS = 1e9
 
 
 @primitive
@@ -181,7 +179,8 @@ def _fused(theta, Phi, y, weight, K, tape, single_below):
     log_norm, expected = np.empty(M), np.empty(W.shape)
     for some in pieces_in_cache(M, K * n):
         P = (W[some].transpose(1, 0, 2).reshape(-1, q).astype(dtype) @ inputs).reshape(K, -1, n)
-        total = log_totals(P, tape is not None, shift=not longest < SAFE_EXPONENT**2)
+        # logits that need no shift before exp: e^80 is far from the largest single-precision number, 10³⁸
+        total = log_totals(P, tape is not None, shift=not longest < 80.0**2)
         log_norm[some] = total @ weight  # sums over rows in double precision
         if tape is not None:
             expected[some] = (P.reshape(-1, n) @ wPhi).reshape(K, -1, q).transpose(1, 0, 2)

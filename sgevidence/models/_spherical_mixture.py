@@ -15,11 +15,10 @@ import autograd.numpy as anp
 import numpy as np
 
 from ._gaussian_component import without_gaps
-from ._gaussian_mixture import GaussianMixture, log_weights
-from ._natural_sums import natural_sum
-from ._natural_variances import natural_of_variances
-from ._one_spherical_component import OneSphericalComponent
-from ._spherical_gaussian import SphericalGaussian
+from ._gaussian_mixture import GaussianMixture
+from ._log_gamma import log_shares
+from ._one_component import OneComponent
+from ._variance_gaussians import SphericalGaussian
 
 #: Nats that cancellation may take from a sum over rows before it is formed row by row.
 MAX_LOSS_NATS = 0.01
@@ -29,7 +28,7 @@ MAX_LOSS_NATS = 0.01
 class SphericalMixtureModel(GaussianMixture):
     """Gaussian mixture with one variance in each component."""
 
-    one_component = OneSphericalComponent
+    one_component = OneComponent
     component_family = SphericalGaussian
 
     @property
@@ -55,7 +54,7 @@ class SphericalMixtureModel(GaussianMixture):
         squares, s = anp.sum(deviation**2 * ~gaps[:, None, None, :], axis=3), s[:, :, 0]
         n_cells = np.sum(~gaps, axis=1)[:, None, None]
         log_N = -0.5 * (squares * anp.exp(-s) + n_cells * (s + np.log(2 * np.pi)))
-        return anp.transpose(log_weights(z) + log_N, (2, 1, 0)) + self.of_gaps(gaps)
+        return anp.transpose(log_shares(z) + log_N, (2, 1, 0)) + self.of_gaps(gaps)
 
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         _, mu, s = self._split(getattr(theta, "_value", theta))
@@ -66,16 +65,7 @@ class SphericalMixtureModel(GaussianMixture):
         ):  # a far row carries a mean away
             largest = float(np.max(np.sum((mu - center) ** 2, axis=2) * np.exp(-s[:, :, 0])))
             if largest * n * np.finfo(float).eps < MAX_LOSS_NATS:
-                x, gaps = rows.X - center, np.isnan(rows.X)
-                if gaps.any():
-                    x = np.where(gaps, 0.0, x)
-                    F = np.column_stack([np.sum(x * x, axis=1), x, ~gaps, np.ones(len(x))])
-                    A = natural_of_variances(theta, self.n_components, center, True)
-                    value = natural_sum(A, F, rows.weight, tape, single_below)
-                    return value + rows.weight @ self.of_gaps(gaps)
-                F = np.column_stack([np.sum(x * x, axis=1), x, np.ones(len(x))])
-                A = natural_of_variances(theta, self.n_components, center)
-                return natural_sum(A, F, rows.weight, tape, single_below)
+                return self._from_center(theta, rows, center, tape, single_below)
         return self._row_by_row(theta, rows, tape)
 
     def draw_rows(self, blocks, rng):

@@ -1,8 +1,7 @@
 """A cloud of particles: weights, effective sample size, resampling, the annealing step, transport."""
 
 from ._annealing import next_step, step_bias
-from ._cloud import EVEN, Cloud
-from ._resampling import RESAMPLING, multinomial, spread, systematic
+from ._cloud import EVEN, RESAMPLING, Cloud, multinomial, spread, systematic
 from ._transport import AffineMap
 from ._weights import Genealogy, Weights, ess, log_sum_exp, siblings
 

@@ -2,14 +2,10 @@ r"""A weighted cloud and what it says of the evidence: what every sampler of par
 
     log Ẑ = log_Z + log (1/M) Σ_i w_i                                             (Alg. 8, line 13)
 
-Symbols
--------
-=======  ============  ====================================================
-θ_i      ``theta``     particles, (M, d)
-w_i      ``weights``   since the last resampling, which left them equal
-Ẑ        ``log_Z``     log of the mean weights folded in at resamplings
-M        ``M``         number of particles
-=======  ============  ====================================================
+Resampling draws particle i M·W_i times in expectation, with M survivors, by default as many as there are.
+
+Symbols: θ_i ``theta`` = particles, (M, d); w_i ``weights`` = since the last resampling, which left them
+equal; Ẑ ``log_Z`` = log of the mean weights folded in at resamplings; ``M`` = number of particles.
 """
 
 from collections.abc import Callable
@@ -17,11 +13,35 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._resampling import spread
 from ._weights import Genealogy, Weights, siblings
 
 #: Share of the effective sample size from which nothing is gained by resampling, or lost by a map.
 EVEN = 0.9
+
+
+def systematic(W: np.ndarray, rng: np.random.Generator, M: int | None = None) -> np.ndarray:
+    """One uniform, M evenly spaced points: the counts differ from M·W_i by less than one."""
+    M = M or len(W)
+    return _invert_cdf(W, (rng.random() + np.arange(M)) / M)
+
+
+def multinomial(W: np.ndarray, rng: np.random.Generator, M: int | None = None) -> np.ndarray:
+    """M independent draws."""
+    return _invert_cdf(W, np.sort(rng.random(M or len(W))))
+
+
+def spread(W: np.ndarray, n: int) -> np.ndarray:
+    """n points evenly spaced through the weights, without randomness."""
+    return _invert_cdf(W, (np.arange(n) + 0.5) / n)
+
+
+def _invert_cdf(W: np.ndarray, u: np.ndarray) -> np.ndarray:
+    cdf = np.cumsum(W)
+    # u·cdf[-1] < cdf[-1] may round up to it; the last particle of positive weight is then meant
+    return np.minimum(np.searchsorted(cdf, u * cdf[-1], side="right"), np.flatnonzero(W)[-1])
+
+
+RESAMPLING = {"systematic": systematic, "multinomial": multinomial}
 
 
 class Cloud(NamedTuple):

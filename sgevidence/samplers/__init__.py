@@ -6,21 +6,19 @@ The moves of particles and the other parts of :class:`SGAIS` are offered here, t
 from ..transitions import HMC, SGHMC, SGNHT, Escort, ModeSearch, Proposal
 from ._ais import AIS
 from ._base import SILENT, EvidenceResult, Progress
-from ._exact import Exact
+from ._direct import Exact, PriorSampling
 from ._harmonic import HarmonicMean
 from ._hidden_state_evidence import HiddenStateEvidence
 from ._laplace import Laplace
 from ._mixture_evidence import MixtureEvidence
 from ._nested import NestedSampling
-from ._pooling import DOUBTFUL, Pool, pool
-from ._prior import PriorSampling
 from ._records import ChunkRecord, diagnostics, evidence_path, thinned
 from ._sequential import SequentialSGMCMC, SequentialState
 from ._sequential_nested import SequentialNestedSampling, SequentialNestedState
 from ._sgais import SGAIS
-from ._shared_walk import SharedWalk, mixture_strata, sharing
 from ._sir import SIR
-from ._until_precise import UntilPrecise
+from ._until_precise import DOUBTFUL, Pool, UntilPrecise, pool
+from ._ways import SharedWalk, mixture_strata, sharing
 
 __all__ = [
     "SGAIS",

@@ -29,7 +29,7 @@ from ..particles import RESAMPLING, Cloud
 from ..targets import Path
 from ..transitions import HMC, SGHMC, Anneal, Rung, State, Streams, confirmed_at_once
 from ._base import EvidenceResult, Parts, Progress, Sampler
-from ._once import doubts_of_few, doubts_of_lineages
+from ._direct import doubts_of_few, doubts_of_lineages
 from ._other_modes import doubts_of_missed_modes
 from ._progress import rung_of
 from ._records import ChunkRecord

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
+from ..answers import ComponentEvidence, Doubt
 from ..exceptions import EvidenceWarning
 from ..history import Rows
 from ..models import Model
-from ..targets import ComponentEvidence, Doubt
 from ..transitions import Answered
 from ._doubts import doubts_of_mixture, doubts_of_records
 from ._progress import SILENT, Progress

@@ -10,21 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from ..answers import Doubt
 from ..models import Model
-from ..targets import TOO_NOISY, Doubt
+from ..targets import TOO_NOISY
 from ..transitions import Answered
 from ._records import ChunkRecord, latest, missed_mode
 
-#: Growth of the rows since a density answered for a mixture, from which there is a warning.
-CARRIED = 2.0
 #: Draws below which a weighting says nothing of its own error, and the share of the particles.
 MIN_ESS, MIN_ESS_SHARE = 20.0, 0.1
-#: Share of accepted moves below which particles stay copies of one another: HMC aims at 0.8, walks at 0.2.
-STUCK = 0.01
-#: Moves of a chunk from which that matters: particles resampled so often at an ESS of M/2 are one in 64.
-RELIED_ON = 6
-#: Units of rounding of a sum that one answer may be off by: its terms are rounded, too.
-ROUNDED = 100.0
 
 
 def doubts_of_mixture(model: Model, answered: Answered, n: float) -> list[Doubt]:
@@ -38,7 +31,8 @@ def doubts_of_mixture(model: Model, answered: Answered, n: float) -> list[Doubt]
             "nats or more, without a sign of it"
         )
         return [Doubt(np.nan, words, "hold it against that of MixtureEvidence(), or of another random_state")]
-    if answered.doubts or n < CARRIED * answered.n:
+    # growth of the rows since a density answered for a mixture, from which there is a warning
+    if answered.doubts or n < 2.0 * answered.n:
         return [*answered.doubts]
     way = "sums over all rows" if answered.components is None else "strata of the components in use"
     words = (
@@ -72,6 +66,8 @@ def _of_particles(records: list[ChunkRecord]) -> list[Condition]:
     moved = sum(r.n_moves * r.n_particles for r in records)
     noise = max((r.sample_noise for r in records if not np.isnan(r.sample_noise)), default=0.0)
     few = min(records, key=lambda r: r.ess / min(MIN_ESS, MIN_ESS_SHARE * r.n_particles))
+    # units of rounding of a sum that one answer may be off by: its terms are rounded, too
+    # share of accepted moves below which particles stay copies of one another: HMC aims at 0.8, walks at 0.2
     return [
         (
             last.log_evidence_std > 1.0,
@@ -81,7 +77,7 @@ def _of_particles(records: list[ChunkRecord]) -> list[Condition]:
             "",
         ),
         (
-            not ROUNDED * np.finfo(float).eps * abs(last.log_evidence) < 1.0,
+            not 100.0 * np.finfo(float).eps * abs(last.log_evidence) < 1.0,
             1.0,
             f"a log evidence of {last.log_evidence:.0e} nats is rounded to more than a nat",
             "",
@@ -96,7 +92,7 @@ def _of_particles(records: list[ChunkRecord]) -> list[Condition]:
             "",
         ),
         (
-            accepted < STUCK,
+            accepted < 0.01,
             np.nan,
             f"the particles hardly moved: {accepted:.1%} of their moves were accepted, so the log evidence "
             "may be far too low",
@@ -158,5 +154,6 @@ def _of_looks(records: list[ChunkRecord]) -> list[Condition]:
 
 def least_accepted(records: list[ChunkRecord]) -> float:
     """Smallest share of accepted moves in a chunk that relies on them; 1 where none does."""
-    relied_on = (r.acceptance for r in records if r.n_moves >= RELIED_ON and not np.isnan(r.acceptance))
+    # moves of a chunk from which that matters: particles resampled so often at an ESS of M/2 are one in 64
+    relied_on = (r.acceptance for r in records if r.n_moves >= 6 and not np.isnan(r.acceptance))
     return min(relied_on, default=1.0)

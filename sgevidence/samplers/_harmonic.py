@@ -17,7 +17,7 @@ from ..particles import Cloud, Weights, systematic
 from ..targets import Path
 from ..transitions import HMC, Adaptation, State, Streams, check_rows
 from ._base import EvidenceResult, Progress, Sampler
-from ._once import answer
+from ._direct import answer
 from ._sgais import SGAIS
 
 

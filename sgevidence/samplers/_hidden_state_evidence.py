@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..answers import Doubt
 from ..history import Rows
 from ..mixtures import hidden_state_evidence, why_no_evidence
 from ..models import HiddenMarkovModel
 from ..particles import Weights
-from ..targets import Doubt
 from ._base import OnlineSampler, Progress
 from ._records import ChunkRecord
 
 #: Draws of the posterior.
 DRAWS = 1000
 #: Share of the draws that count, below which all rows are answered for anew.
-LEAST_SHARE = 0.5
+ANSWERED_SHARE = 0.5
 
 
 class SequenceState(NamedTuple):
@@ -95,7 +95,7 @@ class HiddenStateEvidence(OnlineSampler):
             return None
         alpha, log_p = model.filtered(state.theta, rows, state.alpha)
         weights = state.all_weights.add(log_p.sum(axis=0))
-        if not weights.ess >= LEAST_SHARE * weights.M:
+        if not weights.ess >= ANSWERED_SHARE * weights.M:
             return None
         gain = weights.log_mean - state.all_weights.log_mean
         var = state.log_evidence_std**2 + weights.relative_variance - state.all_weights.relative_variance

@@ -13,26 +13,17 @@ from numbers import Integral
 import numpy as np
 
 from .._compat import Interval
+from ..answers import importance_draws, log_joint_of_many
 from ..history import Rows
 from ..models import Model
 from ..particles import log_sum_exp
-from ..targets import (
-    Likelihood,
-    Target,
-    concave_mode,
-    gaussian,
-    importance_draws,
-    log_joint_of_many,
-)
+from ..targets import Likelihood, Target, concave_mode, gaussian
 from ._base import EvidenceResult, Progress, Sampler
-from ._once import answer, doubts_of_few
+from ._direct import answer, doubts_of_few
 from ._other_modes import NEGLIGIBLE_SHARE, climb, each_mode, ends_of_climbs
 
 #: log p(rows, θ) of a cloud, and the variance of what it is off by.
 LogJoint = Callable[[np.ndarray], tuple[np.ndarray, float]]
-#: Share of the draws that must count: a t around the only mode of a regression leaves a quarter or more, and
-#: one around one of several modes a fiftieth.
-RELIABLE = 0.05
 OTHER_MODES = (
     "modes beside the highest hold some {:.0f}% of the evidence, and only the highest is counted: use SGAIS()"
 )
@@ -121,7 +112,9 @@ class Laplace(Sampler):
             widths = np.diag(np.linalg.inv(P))[model.slots]
             inside = model.is_canonical(theta, (a[model.slots], widths))
             weights = weights.add(np.where(inside, 0.0, -np.inf))
-        doubts += doubts_of_few(weights, "the posterior is far from Gaussian: use SGAIS()", RELIABLE)
+        # share of the draws that must count: a t around the only mode of a regression leaves a quarter or
+        # more, and one around one of several modes a fiftieth
+        doubts += doubts_of_few(weights, "the posterior is far from Gaussian: use SGAIS()", 0.05)
         log_Z, std = weights.log_mean, np.sqrt(weights.relative_variance + noise_var[0])
         if not self.correct:
             log_Z, std = laplace, np.hypot(std, laplace - log_Z)

@@ -17,12 +17,8 @@ from ..mixtures import why_not_affordable
 from ..models import Model
 from ..particles import Weights
 from ._base import EvidenceResult, Progress, Sampler
-from ._once import answer
-from ._shared_walk import mixture_strata
-from ._ways import answer_from
-
-#: Posterior probability from which diagnostics are of a stratum.
-MATTERS = 0.01
+from ._direct import answer
+from ._ways import answer_from, mixture_strata
 
 
 class MixtureEvidence(Sampler):
@@ -103,7 +99,8 @@ class MixtureEvidence(Sampler):
         result = answer(
             found.log_evidence, found.log_evidence_std, found.theta, weights, rows, start, **counts
         )
-        known = [one for one, p in zip(strata.visited, found.components.in_use) if p > MATTERS]
+        # posterior probability from which diagnostics are of a stratum
+        known = [one for one, p in zip(strata.visited, found.components.in_use) if p > 0.01]
         more: dict[str, Any] = dict(
             n_strata=len(strata.visited),
             effective=min(one.effective for one in known),

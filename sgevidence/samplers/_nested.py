@@ -16,10 +16,9 @@ from ..models import Model, value_and_grad
 from ..particles import Weights
 from ..transitions import ConstrainedMoves
 from ._base import EvidenceResult, Progress, Sampler
-from ._nested_doubts import doubts
-from ._once import answer, thinned_draws
+from ._direct import answer, thinned_draws
 from ._other_modes import doubts_of_missed_modes
-from ._shells import bottleneck, descend, evidence, founders
+from ._shells import bottleneck, descend, doubts, evidence, founders
 
 
 class NestedSampling(Sampler):

@@ -11,23 +11,20 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.stats import chi2
 
+from ..answers import importance_draws
 from ..history import Rows
 from ..models import Model
 from ..particles import Weights
-from ..targets import Likelihood, Target, find_mode, importance_draws, sampled
+from ..targets import Likelihood, Target, find_mode, sampled
 from ..transitions import peaks
 from ._base import SILENT, Progress
 
 #: Prior draws of which a start is the best, at least; likelihood values (draws × rows) and draws, at most.
 BEST_OF, VALUES, MOST_DRAWS = 100, 5e6, 100_000
-#: Rows on which modes are sought; only the best are then sought on all.
-SEARCH_ROWS = 1000
 #: Share of the evidence in other modes that is not said.
 NEGLIGIBLE_SHARE = 0.01
-#: Squared distance of two ends of searches of one mode, in its widths, per parameter.
-SAME_MODE = 1.0
 #: Starts of a second look; importance draws of a mode, and the share of them that must count.
-N_STARTS, N_DRAWS, RELIABLE = 24, 2000, 0.05
+N_STARTS, N_DRAWS, RELIABLE_SHARE = 24, 2000, 0.05
 #: Part of a mode's mass that is outside its region; nats, and standard errors beside them, by which draws
 #: must misrepresent a mode.
 OUTSIDE, DOUBTFUL_NATS, DOUBTFUL_ERRORS = 0.01, 0.5, 3.0
@@ -53,7 +50,8 @@ def ends_of_climbs(
     model: Model, rows: Rows, n_starts: int, rng: np.random.Generator, progress: Progress = SILENT
 ) -> tuple[Found, np.ndarray]:
     """Ends of climbs on a sample of the rows, and their log joint densities there."""
-    search = Target(model, sampled(model, rows, None, SEARCH_ROWS, rng))
+    # rows on which modes are sought; only the best are then sought on all
+    search = Target(model, sampled(model, rows, None, 1000, rng))
     found = []
     for i, start in enumerate(starts(model, search, n_starts, rng)):
         progress(f"search {i} of {n_starts}")
@@ -87,7 +85,8 @@ def each_mode(
             top, of_top, _ = modes[0]
             reference = top[model.slots], np.diag(np.linalg.inv(of_top))[model.slots]
             end = model.canonicalize(end[None], reference)[0]
-        if all((end - a) @ of_a @ (end - a) > SAME_MODE * len(end) for a, of_a, _ in modes):
+        # squared distance of two ends of searches of one mode, in its widths, per parameter
+        if all((end - a) @ of_a @ (end - a) > 1.0 * len(end) for a, of_a, _ in modes):
             modes.append((end, P, values[i] - 0.5 * np.linalg.slogdet(P)[1]))
     return modes
 
@@ -118,7 +117,7 @@ def doubts_of_missed_modes(
         mass = Weights(np.where(in_region(draws, a, P), weights.log_w, -np.inf))
         share = np.exp(min(mass.log_mean - log_Z, 700.0))
         is_more = share > near * np.exp(DOUBTFUL_NATS + DOUBTFUL_ERRORS * std)
-        if mass.ess > RELIABLE * N_DRAWS and is_more:
+        if mass.ess > RELIABLE_SHARE * N_DRAWS and is_more:
             missed += share - near
     if not missed > NEGLIGIBLE_SHARE:
         return []

@@ -28,22 +28,19 @@ from typing import Any
 import numpy as np
 
 from .._compat import HasMethods, Interval
+from ..answers import Doubt
 from ..history import N_BLOCKS, N_DRAWS, Influence, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Genealogy, Weights, systematic
-from ..targets import Doubt, Path
+from ..targets import Path
 from ..transitions import SGHMC, Adaptation, Streams, check_likelihood
 from ._base import OnlineSampler, Parts, Progress, check_history
 from ._records import ChunkRecord
 from ._schedule import chunk_edges
 from ._sequential_state import SequentialState
 
-#: Rows whose evidence ``initial`` gives, as published.
-INITIAL_ROWS = 100
 #: Growth of the chunks as published, n/4; with more than four parameters the default is 1/d.
-GROWTH = 0.25
-#: A chunk whose mean rests on fewer particles is too low by more than 1/(2·5), 0.1 nats.
-MIN_CHUNK_ESS = 5.0
+PUBLISHED_GROWTH = 0.25
 
 
 class SequentialSGMCMC(Parts, OnlineSampler):
@@ -157,7 +154,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         return cls(
             n_particles=10,
             first_chunk=20,
-            growth=GROWTH,
+            growth=PUBLISHED_GROWTH,
             reservoir_size=None,
             initial=initial,
             move=SGHMC(preconditioner=None, control_variate=False),
@@ -181,8 +178,8 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         """Absorb rows, chunk by chunk."""
         self._validate_params()
         streams, records = Streams.one(rng), []
-        growth = min(GROWTH, 1 / model.n_params) if self.growth is None else self.growth
-        start = 0 if self.initial is None else INITIAL_ROWS
+        growth = min(PUBLISHED_GROWTH, 1 / model.n_params) if self.growth is None else self.growth
+        start = 0 if self.initial is None else 100  # rows whose evidence ``initial`` gives, as published
         last = state.n + rows.total_weight
         edges = chunk_edges(start, last, self.first_chunk, growth, self.chunk_size) - 1e-9
         for piece in rows.cut(edges - state.n):
@@ -196,7 +193,8 @@ class SequentialSGMCMC(Parts, OnlineSampler):
         return state, records
 
     def _own_doubts(self, state: SequentialState, records: list[ChunkRecord]) -> list[Doubt]:
-        if min((r.ess for r in records), default=np.inf) >= MIN_CHUNK_ESS:
+        # A chunk whose mean rests on fewer particles is too low by more than 1/(2·5), 0.1 nats
+        if min((r.ess for r in records), default=np.inf) >= 5.0:
             return []
         return [
             Doubt(

@@ -12,31 +12,89 @@ X_{k−1} and X_k likelihoods lie between λ_{k−1} and λ_k: hence the names. 
 so that new ones move as a cloud: the i-th of them leaves M − i + 1 behind and takes X by e^{−1/(M − i + 1)},
 as if they had gone one by one without being replaced.
 
-Symbols
--------
-=======  ==============  =============================================================
-θ        ``theta``       live or dead points, (M, d)
-λ_k      ``ell``         log p(D | θ), (M,)
-X_k      ``log_X``       log of the prior mass above the contour
-w_k      ``log_w``       log of the prior mass between one contour and the next
-M        ``n_live``      live points when a point left; ∞ for those live at the end
-H        ``information``  Σ p_k log(λ_k/Ẑ), p_k = λ_k w_k/Ẑ, nats
-=======  ==============  =============================================================
+New points must rank among the live ones as draws from the same distribution do (Fowlie, Handley and Su 2020),
+and must not be copies that hardly moved, which rank like their parents.
+
+Symbols: ``theta`` = live or dead points, (M, d); ``ell`` = λ_k, log p(D | θ), (M,); ``log_X`` = X_k, log of
+the prior mass above the contour; ``log_w`` = w_k, log of that between one contour and the next; ``n_live`` =
+M, live points when a point left, ∞ for those live at the end; ``information`` = Σ p_k log(λ_k/Ẑ) with
+p_k = λ_k w_k/Ẑ, nats; ``ranks`` = insertion ranks in (0, 1).
 """
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.stats import kstest
 
 from ..exceptions import DivergenceError
 from ..particles import log_sum_exp
+from ..transitions import ConstrainedMoves
 from ._base import SILENT, Progress
-from ._nested_doubts import insertion_ranks
+from ._direct import doubts_of_lineages
 
 #: Nats of compression of the prior at which a run ends: twice what a posterior of 200 parameters and 10⁵ rows
 #: asks for.  A target of a thousand prior widths asks for a million.
 DEEPEST = 2000.0
+
+
+def insertion_ranks(ell: np.ndarray, new: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Where each new log L falls among those above the contour, those that came before it included.
+
+    If all are independent draws from one distribution, so are the ranks, uniform on (0, 1) (Fowlie,
+    Handley and Su 2020).  A point among its equals gets a random place.
+    """
+    i = np.arange(len(new))
+    earlier = i < i[:, None]
+    less = np.sum(ell < new[:, None], axis=1) + np.sum((new < new[:, None]) & earlier, axis=1)
+    equal = np.sum(ell == new[:, None], axis=1) + np.sum((new == new[:, None]) & earlier, axis=1)
+    return (less + rng.random(len(new)) * (1 + equal)) / (len(ell) + i + 1)
+
+
+def doubts(
+    ranks: np.ndarray, moves: ConstrainedMoves, n_founders: float = np.inf, above: float = 0.0
+) -> list[str]:
+    """Why the draws inside the contours may not be what they should.
+
+    ``above`` is by how much the highest log L that was met exceeds that of the last live points.
+    """
+    out = []
+    # nats by which a place that a walker came by may be above all live points at the end: more is another
+    # mode. Live points of one mode that is sharp in fifty dimensions are 1.3 below.
+    if above > 3.0:
+        out.append(
+            f"a log likelihood {above:.1f} nats above that of all points of the posterior was met on the way "
+            "and lost, so a narrow mode is missing and the log evidence is probably too low: raise n_live"
+        )
+    out += doubts_of_lineages(n_founders, "n_live")
+    # p-value of the insertion ranks below which the draws are called wrong.  Draws that are right but
+    # remember their parents a little give 10⁻³ about once in a hundred runs.
+    if len(ranks) and (p := kstest(ranks, "uniform").pvalue) < 1e-5:
+        out.append(
+            f"the constrained draws are not draws from the prior (insertion ranks, p = {p:.0e}): "
+            "raise n_steps or n_live"
+        )
+    # mean correlation of a draw's log L with that of the point it started from.  Copies that hardly move pass
+    # the test of ranks, since they rank like their parents.
+    if (memory := float(np.mean(moves.memory))) > 0.5:
+        out.append(
+            f"the constrained draws remember the likelihood they started from (correlation {memory:.2f}), "
+            "and the log evidence is more uncertain than it says: raise n_steps"
+        )
+    # width of the live points along their thinnest direction, in coordinates in which it is to be one.  Steps
+    # as short as that do not come along the others.
+    if moves.thinnest < 1e-5:
+        out.append(
+            "the parameters are so correlated that the constrained moves hardly come along their ridge "
+            f"(widths of 1 and {moves.thinnest:.0e}), and the log evidence is probably too low: centre and "
+            "scale the columns, or leave out those that are constant"
+        )
+    if moves.n_stuck > 0.1 * moves.n_moved:  # share of the moves that may end where they began
+        out.append(
+            f"{moves.n_stuck} of {moves.n_moved} moves ended where they began, and the log evidence is "
+            "probably too low: lower learning_rate, or leave it at None"
+        )
+    return out
 
 
 class Shell(NamedTuple):

@@ -4,25 +4,24 @@ A model knows no optimiser and no sampler, and the crossing knows no mixture, so
 the components in use give evidence, draws, and the evidences of all smaller numbers of components.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from copy import deepcopy
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..answers import Answer, Answers, ComponentEvidence, proposal
 from ..effects import EffectsModel, effects_answer
 from ..history import Rows
-from ..mixtures import Strata
+from ..mixtures import Strata, is_affordable, strata_up_to
 from ..models import Model
-from ..targets import Answer, Answers, ComponentEvidence, proposal
 from ..transitions import HMC, Anneal, Crossing, Escort, FromProposal, ModeSearch, Proposal, State, Streams
-from ._shared_walk import is_known, mixture_strata
 
 #: Growth of the rows since a mixture's proposal was asked, from which it is asked first: it finds groups of
 #: which no particle knows.
 GROWTH = 1.25
-#: Parameters of a model with effects up to which rows left behind are a quadratic: it takes as many gradients
-#: of all rows, and levels that are integrated one by one need none.
-MAX_ANCHORED = 100
 
 
 def crossing_of(
@@ -30,7 +29,9 @@ def crossing_of(
 ) -> Crossing:
     """The ways across a chunk that a model has."""
     way = None if asked is None else from_all_rows(model, asked, anneal.n_particles)
-    if isinstance(model, EffectsModel) and model.n_params > MAX_ANCHORED and isinstance(anneal.move, HMC):
+    # parameters of a model with effects up to which rows left behind are a quadratic: it takes as many
+    # gradients of all rows, and levels that are integrated one by one need none
+    if isinstance(model, EffectsModel) and model.n_params > 100 and isinstance(anneal.move, HMC):
         return Crossing(anneal, None, search, way, anchors_early=False)
     return Crossing(anneal, escort, search, way)
 
@@ -93,3 +94,69 @@ def affordable_rows(model: Model, rows: Rows) -> int:
     while n and not is_known(model, rows[:n]):
         n //= 2
     return n
+
+
+class Walked(NamedTuple):
+    """Strata, and of which rows and components they are."""
+
+    family: Any
+    concentration: float
+    rows: Rows
+    strata: Strata
+
+
+class SharedWalk:
+    """Strata up to the largest of these numbers of components, found when they are first asked for.
+
+    Digits are those of the seed and of the rows alone, whichever model asks first, or in which process.
+    """
+
+    def __init__(self, numbers: Sequence[int], rng: np.random.Generator) -> None:
+        self.numbers, self.rng = numbers, rng
+        self.known: list[Walked] = []
+
+    def strata(self, model: Any, rows: Rows) -> Strata:
+        """Strata of rows that are affordable for the model, with at least as many components as it has."""
+        family, a, X, weight = model.family, model.weight_concentration, rows.X, rows.weight
+        for one in self.known:
+            same = one.family == family and one.concentration == a and len(one.rows) == len(rows)
+            same = (
+                same
+                and np.array_equal(one.rows.X, X, equal_nan=True)
+                and np.array_equal(one.rows.weight, weight)
+            )
+            if same and model.n_components <= one.strata.n_components:
+                return one.strata
+        K = max(k for k in (*self.numbers, model.n_components) if is_affordable(family, X, k, weight))
+        found = strata_up_to(family, X, K, a, deepcopy(self.rng), weight)
+        self.known.append(Walked(family, a, rows.copy(), found))
+        return found
+
+
+_walk: ContextVar[SharedWalk | None] = ContextVar("walk", default=None)
+
+
+@contextmanager
+def sharing(walk: SharedWalk | None) -> Iterator[None]:
+    """Mixtures meanwhile are answered from this walk, if there is one."""
+    token = _walk.set(walk)
+    try:
+        yield
+    finally:
+        _walk.reset(token)
+
+
+def mixture_strata(model: Model, rows: Rows, rng: np.random.Generator) -> Strata | None:
+    """Strata of the rows, up to the model's number of components; None where they do not answer for these."""
+    if not is_known(model, rows):
+        return None
+    if (walk := _walk.get()) is not None:
+        return walk.strata(model, rows)
+    family, K, a = model.family, model.n_components, model.weight_concentration  # type: ignore[attr-defined]
+    return strata_up_to(family, rows.X, K, a, rng, rows.weight)
+
+
+def is_known(model: Model, rows: Rows) -> bool:
+    """Whether the rows are few enough, and not too far out."""
+    K = model.n_components  # type: ignore[attr-defined]
+    return is_affordable(model.family, rows.X, K, rows.weight)

@@ -6,7 +6,7 @@ and its mode is sought on samples of the rows first: each is some times as large
 one or two steps from its mode.
 
 Symbols: ``f, g, P`` = log target, its gradient and −∇∇ at ``a``; ``step`` = Newton's, P⁻¹ g where P is
-positive definite.
+positive definite; ``H`` = curvature of the prior.
 """
 
 from collections.abc import Callable
@@ -17,21 +17,19 @@ from scipy.linalg.lapack import dposv
 
 from ..history import Anchor, Rows
 from ..models import Model
-from ._target import Likelihood, Target
+from ._path import Path
+from ._target import Likelihood, Target, of_history
 
 #: Half the squared Newton step in posterior widths below which a mode is found: 0.01 nats.
-TOLERANCE = 1e-2
+MODE_TOLERANCE_NATS = 1e-2
 #: Tolerance of a concave mode, where each further step squares the distance: 10⁻⁴ nats.
 CONCAVE_TOLERANCE = 1e-4
 #: Newton steps to a concave mode.
 MAX_CONCAVE_STEPS = 100
-#: Newton steps after which a step is doubled as long as that gains: an exponential that starts e^k too high
-#: comes down in log k steps more.  A general search ends before.
-N_PLAIN_STEPS = 30
 #: Halvings of a step of the line search: of 10¹² expected counts 40 come back to one.
 MAX_HALVINGS, MAX_CONCAVE_HALVINGS = 11, 60
 #: Rows of the first sample, and how many times as large the next is.
-FIRST_ROWS, GROWTH = 2000, 20
+FIRST_SAMPLE_ROWS, SAMPLE_GROWTH = 2000, 20
 
 Derivatives = tuple[float, np.ndarray, np.ndarray]
 
@@ -49,7 +47,7 @@ def find_mode(
     target: Target, a: np.ndarray, max_iterations: int = 30
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Climb from ``a``: (mode, precision there or None if it is not a maximum)."""
-    a, found = _climb(target, a, _uphill, TOLERANCE, max_iterations, MAX_HALVINGS)
+    a, found = _climb(target, a, _uphill, MODE_TOLERANCE_NATS, max_iterations, MAX_HALVINGS)
     if found is None:
         return a, None
     P = found[2]
@@ -64,13 +62,13 @@ def concave_mode(model: Model, rows: Rows, rng: np.random.Generator, start: np.n
     (:func:`~._anchoring.gaussian`); None if the search does not end, or if rounding takes the curvature's
     sign.
     """
-    a, size = start, FIRST_ROWS
+    a, size = start, FIRST_SAMPLE_ROWS
     while 5 * size < len(rows):
         # each row as it is: in a sample that has none of a class the prior keeps its say
         few = rows.take(np.sort(rng.choice(len(rows), size, replace=False)))
         target = Target(model, Likelihood(few))
-        a = _climb(target, a, step_of(model), TOLERANCE, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS)[0]
-        size *= GROWTH
+        a = _climb(target, a, step_of(model), MODE_TOLERANCE_NATS, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS)[0]
+        size *= SAMPLE_GROWTH
     return folded_mode(Target(model, Likelihood(rows)), a)
 
 
@@ -135,7 +133,9 @@ def _climb(
         with np.errstate(all="ignore"):
             ahead = target.derivatives(a + step)  # nearly always the next point
         if ahead[0] > f + 1e-4 * (g @ step):
-            if n_steps >= N_PLAIN_STEPS:
+            # Newton steps after which a step is doubled as long as that gains: an exponential that starts e^k
+            # too high comes down in log k steps more.  A general search ends before.
+            if n_steps >= 30:
                 step = _doubled(target, a, step, ahead[0])
                 ahead = target.derivatives(a + step)
             a, (f, g, P) = a + step, ahead
@@ -179,3 +179,39 @@ def _concave_or_uphill(P: np.ndarray, g: np.ndarray) -> np.ndarray:
         return _concave(P, g)
     except np.linalg.LinAlgError:
         return _uphill(P, g, 1e-9)
+
+
+#: Squared distance of the mode from the anchor, in posterior widths per parameter, that makes a new anchor:
+#: the remainder, third order in the distance, then still has two digits.
+STRAY = 0.25
+
+
+def gaussian(model: Model, anchor: Anchor) -> tuple[np.ndarray, np.ndarray]:
+    """Mode and precision of prior times quadratic; LinAlgError if that has no maximum."""
+    _, g, H = model.prior_derivatives(anchor.a)
+    P = anchor.H - H
+    if not (np.isfinite(P).all() and np.isfinite(anchor.G).all()):
+        raise np.linalg.LinAlgError("the derivatives are not finite")
+    np.linalg.cholesky(P)
+    return anchor.a + np.linalg.solve(P, anchor.G + g), P
+
+
+def anchored_at_mode(
+    path: Path, start: np.ndarray, rng: np.random.Generator, mode_rows: int = 20_000
+) -> tuple[Anchor, Anchor]:
+    """Anchored sums of the chunk, and of history and chunk, near the mode of the posterior that they make.
+
+    The mode is sought on a sample of the history, of ``mode_rows``: one Newton step then uses the sums over
+    all rows.  A chunk too large to be used whole would tell less of the mode by a sample than ``start``, the
+    mode before it: from there the sums are one Newton step away.
+    The sums are exact for the chunk, and for the history while its rows are at hand.
+    """
+    model, memory, chunk, _ = path
+    a = start
+    if len(chunk) <= mode_rows:
+        past = of_history(model, memory, mode_rows, rng)
+        a, _ = find_mode(Target(model, Likelihood(chunk).plus(past)), start)
+    new = Anchor.of(model, a, chunk)
+    if not memory.n_rows:
+        return new, new
+    return new, memory.moved(model, a).plus(new)

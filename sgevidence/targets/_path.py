@@ -2,15 +2,9 @@ r"""The path from one posterior to the next: the rows of a chunk are let in by a
 
     log f_λ(θ) = λ log p(y_n | θ) + log L_hist(θ) + log p(θ),    0 ≤ λ ≤ 1         (4.12)
 
-Symbols
--------
-=======  ============  ====================================================
-y_n      ``chunk``     the rows to absorb
-L_hist   ``memory``    likelihood of the rows before them
-ℓ_i      ``ell``       log p(y_n | θ_i), from :meth:`Path.increment`
-λ        ``lam``       annealing parameter
-B        ``batch``     rows of a mini-batch
-=======  ============  ====================================================
+Symbols: y_n ``chunk`` = the rows to absorb; L_hist ``memory`` = likelihood of the rows before them; ℓ_i
+``ell`` = log p(y_n | θ_i), from :meth:`Path.increment`; λ ``lam`` = annealing parameter; B ``batch`` = rows
+of a mini-batch.
 """
 
 from typing import NamedTuple

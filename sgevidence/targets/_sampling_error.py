@@ -16,7 +16,7 @@ from ._path import Path
 #: Spread of the sampling error over particles, in nats, above which an answer is flagged.
 TOO_NOISY = 0.5
 #: Rows by which the noise of a sample is judged before it is taken.
-FIRST_ROWS = 512
+JUDGED_ROWS = 512
 
 
 class SampleEstimate(NamedTuple):
@@ -25,6 +25,11 @@ class SampleEstimate(NamedTuple):
     value: np.ndarray  #: (M,)
     common_var: float  #: variance of the error that all particles share: it goes straight into log Ẑ
     spread_var: float  #: mean variance of what differs between particles: it distorts the posterior
+
+    @property
+    def variance(self) -> float:
+        """Variance of the error of log Ẑ."""
+        return self.common_var + (self.spread_var / 2) ** 2
 
     @classmethod
     def from_blocks(cls, estimates: Any, weights: Any, n: float) -> "SampleEstimate":
@@ -82,10 +87,10 @@ def rows_enough(path: Path, theta: np.ndarray, noise: float, rng: np.random.Gene
     """
     variance, a = 0.0, path.memory.sums.a
     for part in (path.memory.reservoir, path.chunk_memory.reservoir):
-        order = rng.permutation(len(part))[:FIRST_ROWS]
+        order = rng.permutation(len(part))[:JUDGED_ROWS]
         if len(order):
             variance += by_blocks(path.model, theta, a, part.rows, part.n, order).spread_var
-    return FIRST_ROWS * max(2.0 * variance / noise**2, 1.0)
+    return JUDGED_ROWS * max(2.0 * variance / noise**2, 1.0)
 
 
 def estimate(
@@ -129,9 +134,8 @@ def estimate(
             estimates.append(of(lambda t: remainder(model, t, own, block)))  # noqa: B023
             weights.append(weight)
         result = SampleEstimate.from_blocks(estimates, weights, history.n)
-        variance = result.common_var + (result.spread_var / 2) ** 2
-        if size == len(rows) or variance < noise**2:
+        if size == len(rows) or result.variance < noise**2:
             return result._replace(value=known + result.value)
-        if history.complete and 2 * size * max(variance, 4 * noise**2) > noise**2 * len(rows):
+        if history.complete and 2 * size * max(result.variance, 4 * noise**2) > noise**2 * len(rows):
             return SampleEstimate(of(whole), 0.0, 0.0)
         done, size = size, 4 * size

@@ -1,6 +1,6 @@
 """How a cloud crosses from one posterior to the next, and how particles move on the way."""
 
-from ._anneal import Anneal, Annealed, Rung
+from ._anneal import Anneal, Annealed, Reweight, Rung, Weighed
 from ._answer_cloud import without_history
 from ._base import (
     Adaptation,
@@ -22,11 +22,9 @@ from ._escort import Escort, Escorted
 from ._from_folds import FromFolds
 from ._from_proposal import FromProposal, Proposal, Proposed, merged
 from ._hmc import HMC, ExactMoves
-from ._mini_batches import StochasticGradientMoves
 from ._mode_search import Mode, ModeSearch
 from ._modes import ModeImportance, Renewed
-from ._reweight import Reweight, Weighed
-from ._sghmc import SGHMC, SGNHT
+from ._sghmc import SGHMC, SGNHT, StochasticGradientMoves
 from ._two_sided_escort import Rejuvenate, TwoSidedEscort
 
 __all__ = [

@@ -5,15 +5,13 @@ r"""The tempering loop: p(θ | y_<n) → p(θ | y_≤n) by powers of the new row
 It is the only one: with nothing in the memory it is annealed importance sampling (Alg. 6), with a schedule
 of one step, λ = 1, sequential importance resampling (Alg. 7).
 
-Symbols
--------
-=======  ==============  ====================================================
-θ_i, w_i ``cloud``       particles and their weights
-ℓ_i      ``ell``         log p(y_n | θ_i)
-λ, Δ     ``lam, delta``  annealing parameter and its step
-ESS*     ``target_ess``  as a fraction of the particles
-M        ``M``           particles, after the rows
-=======  ==============  ====================================================
+While the weights stay even new rows weigh on the cloud, and nothing moves (lazy annealing).  Rows that only
+weigh are *pending*: ``log_evidence`` is that of all rows at once, and they become history
+when the weights ask for a move.
+
+Symbols: θ_i, w_i ``cloud`` = particles and their weights; ℓ_i ``ell`` = log p(y_n | θ_i); λ, Δ ``lam, delta``
+= annealing parameter and its step; ESS* ``target_ess`` = as a fraction of the particles; ``M`` = particles,
+after the rows.
 """
 
 from collections.abc import Callable
@@ -26,6 +24,41 @@ from ..kernels import Coordinates
 from ..particles import Cloud, Weights, next_step, step_bias
 from ..targets import Path, Target
 from ._base import Adaptation, Moved, State, Step, Streams, check_likelihood
+
+
+class Weighed(NamedTuple):
+    """Rows that weigh on the cloud as they are, or on draws of the prior."""
+
+    n_likelihoods: float = 0.0
+    ess: float = np.inf
+    lambdas: tuple = ()
+
+
+class Reweight(NamedTuple):
+    """Take rows in by their weights alone, while the effective sample size stays above target."""
+
+    target_ess: float  #: of all particles: those that rows have ruled out count as lost
+    for_escort: bool = True  #: leave a chunk of more than half the history to it, unseen: it does better
+
+    def __call__(self, state: State, path: Path, rng: Streams) -> Step:
+        n, seen = path.memory.n, 0 if state.pending is None else len(state.pending)
+        new = path.chunk[seen:]
+        capacity = path.memory.reservoir.capacity or np.inf
+        too_many = path.chunk.total_weight > min(n, capacity / 2)
+        unknown = state._replace(pending=None, ell=None)
+        if self.for_escort and path.memory.anchor is not None and (too_many or new.total_weight > n / 2):
+            return Step(unknown, Weighed(), crossed=False)
+        ell, cost = state.ell, 0.0
+        if ell is None or state.pending is not None:  # else a survey of the prior knows it
+            ell = path.model.sum_log_likelihood(state.theta, new)
+            cost = float(len(ell) * len(new))
+            ell = ell if state.ell is None else state.ell + ell
+        weights = state.cloud.weights.add(ell)
+        if not too_many and weights.ess >= self.target_ess * weights.M:
+            info = Weighed(cost, weights.ess, (1.0,))
+            pending = path.chunk if seen else path.chunk.copy()  # a join is a copy already
+            return Step(state._replace(pending=pending, ell=ell), info)
+        return Step(unknown._replace(ell=ell), Weighed(cost), crossed=False)
 
 
 class Rung(NamedTuple):

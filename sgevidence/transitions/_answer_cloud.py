@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ..answers import Answer, exact_answer
 from ..models import Model
 from ..particles import Cloud, Genealogy, Weights
-from ..targets import Answer, exact_answer
 
 
 @dataclass(frozen=True)

@@ -7,25 +7,20 @@ that it leaves.  All are right by their importance weights: in which order they 
 The state has everything that decides later (``adaptation``, ``memory``); ``info`` only reports, in the
 transition's own words, which are names of fields of a record of the run.
 
-Symbols
--------
-=======  =================  ====================================================
-θ_i, w_i ``state.cloud``    particles and their weights
-y_<n     ``state.memory``   the rows before
-y_n      ``path.chunk``     the rows to absorb
-ℓ_i      ``state.ell``      log p(y_n | θ_i) where it is known
-=======  =================  ====================================================
+Symbols: θ_i, w_i ``state.cloud`` = particles and their weights; y_<n ``state.memory`` = the rows before; y_n
+``path.chunk`` = the rows to absorb; ℓ_i ``state.ell`` = log p(y_n | θ_i) where it is known.
 """
 
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..answers import ComponentEvidence, Doubt
 from ..exceptions import ImpossibleRowsError
 from ..history import Anchor, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Weights
-from ..targets import ComponentEvidence, Doubt, Path
+from ..targets import Path
 from ._answer_cloud import ExactCloud
 from ._watchlist import Watchlist
 

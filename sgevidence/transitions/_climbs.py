@@ -32,14 +32,10 @@ from ._mode_search import SAME, Mode, ModeSearch, some
 N_TRIED, N_CLIMBED = 1000, 6
 #: Outposts, and how far they are apart, as a part of the width of the prior.
 N_OUTPOSTS, OUTPOST_GAP_WIDTHS = 24, 0.1
-#: Mass of a Gaussian that the region around a maximum leaves outside.
-OUTSIDE = 1e-4
 #: Rows that count so many times are nearly all likelihood; Newton steps that are taken on it.
-LIKELIHOOD, STEPS = 100.0, 5
+LIKELIHOOD, LIKELIHOOD_STEPS = 100.0, 5
 #: Directions, and how near.
 N_DIRECTIONS, SCALES = 256, 0.5 ** np.arange(1, 6)
-#: x from which a point is something else: no skewness makes as much at half a width.
-OUTSTANDING = 3.0
 
 
 class Ends(NamedTuple):
@@ -70,7 +66,8 @@ def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.
     At most ``search.search_rows`` of the rows are for the way up, all for the end.
     """
     on_the_way = some(rows, search.search_rows, rng)
-    radius = max(search.radius, chi2.isf(OUTSIDE, model.n_params) / model.n_params)
+    # mass of a Gaussian that the region around a maximum leaves outside
+    radius = max(search.radius, chi2.isf(1e-4, model.n_params) / model.n_params)
     climbs = Climbs(model, rows, on_the_way, float(radius))
     prior = model.starts(rows, N_TRIED, rng)
     theta, value = _possible(climbs.few, np.concatenate([prior, state.cloud.some(N_TRIED)]))
@@ -175,7 +172,7 @@ def _outposts(theta: np.ndarray, value: np.ndarray, prior: np.ndarray) -> tuple[
 def likelier(model: Model, rows: Rows, a: np.ndarray) -> np.ndarray:
     """A point next to a (d,) where the likelihood alone is higher, (d,)."""
     with np.errstate(all="ignore"):
-        return find_mode(Target(model, Likelihood(rows.scaled(LIKELIHOOD))), a, STEPS)[0]
+        return find_mode(Target(model, Likelihood(rows.scaled(LIKELIHOOD))), a, LIKELIHOOD_STEPS)[0]
 
 
 def outstanding(target: Target, a: np.ndarray, P: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -189,4 +186,5 @@ def outstanding(target: Target, a: np.ndarray, P: np.ndarray, rng: np.random.Gen
         excess = target.value(theta) - expected
     excess = np.where(np.isfinite(excess), excess, -np.inf)
     most = int(np.argmax(excess))
-    return theta[most : most + 1] if excess[most] > OUTSTANDING else theta[:0]
+    # x from which a point is something else: no skewness makes as much at half a width
+    return theta[most : most + 1] if excess[most] > 3.0 else theta[:0]

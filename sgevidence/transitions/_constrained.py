@@ -30,13 +30,10 @@ TARGET_ACCEPTANCE = dict(reflection=0.8, random_walk=0.25)
 #: Longest reflected step in widths: longer ones are thrown back rather than along, and the evidence
 #: comes out low (by 0.1 ± 0.03 nats for a linear model at 1.8 widths).
 LONGEST = 0.7
-#: Share of the steps, or of reflected walkers, that are shortened, and the decades of the longest shortening:
-#: where few live points are in a narrow mode, a step that suits the others leaves its walkers where they are.
-SHORTENED, DECADES = 0.2, 2.0
 #: Independence proposals before each block of steps; the share of them that must be accepted to go on.
 JUMPS, FEWEST_JUMPS = 5, 0.02
 #: Most prior draws weighed at a time by rejection.
-BATCH = 4096
+PRIOR_DRAWS_AT_ONCE = 4096
 
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]  # (rng, size) -> (size, d)
@@ -101,7 +98,9 @@ class ConstrainedMoves:
     ) -> tuple[np.ndarray, np.ndarray]:
         kept, n_kept = [], 0
         while n_kept < k:
-            theta = sample_prior(self.rng, int(np.clip(1.2 * (k - n_kept) * np.exp(-log_X), k, BATCH)))
+            theta = sample_prior(
+                self.rng, int(np.clip(1.2 * (k - n_kept) * np.exp(-log_X), k, PRIOR_DRAWS_AT_ONCE))
+            )
             ell = self.log_likelihood(theta)
             inside = ell > floor
             kept.append((theta[inside], ell[inside]))
@@ -207,7 +206,10 @@ class ConstrainedMoves:
         phi, longest = Coordinates(L).whiten(theta), np.inf
         # a walker all of whose steps are short would remain a copy of its parent
         size = (self.n_steps, len(phi)) if self.kernel == "random_walk" else len(phi)
-        shorter = DECADES * self.rng.random(size) * (self.rng.random(size) < SHORTENED)
+        # share of the steps, or of reflected walkers, that are shortened, and the decades of the longest
+        # shortening: where few live points are in a narrow mode, a step that suits the others leaves its
+        # walkers where they are
+        shorter = 2.0 * self.rng.random(size) * (self.rng.random(size) < 0.2)
         eps = self.eps[which] * self.rng.uniform(0.5, 1.2, size) * 10**-shorter
         if self.kernel == "random_walk":
             phi, info = random_walk(phi, log_target, self.rng, eps=eps[..., None], n_steps=self.n_steps)

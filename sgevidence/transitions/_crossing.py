@@ -16,7 +16,7 @@ from ..history import N_DRAWS, FoldedRows, Influence, Rows
 from ..models import Model
 from ..particles import Cloud
 from ..targets import TOO_NOISY, Path, anchored_at_mode
-from ._anneal import Anneal
+from ._anneal import Anneal, Reweight
 from ._base import Offer, State, Step, Streams, Transition, check_rows
 from ._confirm import confirmed, is_due
 from ._escort import Escort, MapEscort
@@ -26,13 +26,8 @@ from ._missed_modes import MissedModes
 from ._mode_search import ModeSearch, modes_are_due
 from ._modes import ModeImportance, Renewed
 from ._prior_survey import PriorSurvey, Restart
-from ._reweight import Reweight
 from ._sharpen import cost, effort, sharpened
 from ._two_sided_escort import Rejuvenate, TwoSidedEscort
-
-#: Standard errors, and nats, by which what is offered must exceed what particles claim; or how much larger
-#: their error bar must be.
-MIN_OFFER_STD, MIN_OFFER_NATS, MIN_STD_RATIO = 3.0, 0.5, 3.0
 
 
 class Plan(NamedTuple):
@@ -180,8 +175,10 @@ def is_better(offered: Offer, cloud: Cloud) -> bool:
     too little.
     """
     std = np.hypot(offered.cloud.log_evidence_std, cloud.log_evidence_std)
-    exceeds = offered.cloud.log_evidence - cloud.log_evidence > max(MIN_OFFER_STD * std, MIN_OFFER_NATS)
-    return bool(exceeds or cloud.log_evidence_std > MIN_STD_RATIO * offered.cloud.log_evidence_std)
+    # standard errors, and nats, by which what is offered must exceed what particles claim; or how much larger
+    # their error bar must be
+    exceeds = offered.cloud.log_evidence - cloud.log_evidence > max(3.0 * std, 0.5)
+    return bool(exceeds or cloud.log_evidence_std > 3.0 * offered.cloud.log_evidence_std)
 
 
 def _or_offered(step: Step, offered: Offer | None, infos: list[Any]) -> Step:

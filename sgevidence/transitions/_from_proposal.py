@@ -1,6 +1,6 @@
 """The posterior from a density that covers it, in the place of the particles.
 
-Where the model knows such a density (:func:`~sgevidence.targets.proposal`) and all rows are at hand, nothing
+Where the model knows such a density (:func:`~sgevidence.answers.proposal`) and all rows are at hand, nothing
 need be annealed: the evidence and the particles of all rows come from it, whatever the cloud was, and the
 stream continues from a cloud without history.  A closed form answers at every call.  A proposal that has to
 look at all rows again is asked for whole calls, and when the rows have doubled since it was asked; where the
@@ -21,15 +21,16 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ..answers import Answer, Answers, Declined
 from ..exceptions import ImpossibleRowsError
 from ..history import Rows
 from ..models import Model
-from ..targets import Answer, Answers, Declined, Path
+from ..targets import Path
 from ._answer_cloud import exact_cloud, without_history
 from ._base import Answered, Offer, State, Step, Streams
 
 #: Standard error of the log evidence, nats, from which particles that are carried along may know more.
-BLUNT = 0.3
+CARRIED_STD_NATS = 0.3
 #: Parameters from which they do not: annealing hundreds of them takes minutes and ends nats lower.
 MANY_PARAMETERS = 80
 #: Rows up to which the density of a model of one mode is asked by the next call after it has declined.  A row
@@ -128,7 +129,9 @@ class FromProposal(NamedTuple):
 
     def knows_more(self, state: State, path: Path) -> bool:
         """Whether it should be asked of rows that particles have just crossed and know little of."""
-        most = BLUNT if self.first_after < np.inf else KEPT_STD if path.model.has_one_mode else np.inf
+        most = (
+            CARRIED_STD_NATS if self.first_after < np.inf else KEPT_STD if path.model.has_one_mode else np.inf
+        )
         return state.log_evidence_std > most and state.adaptation.asked < path.n and self.applies(state, path)
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
@@ -170,7 +173,7 @@ class FromProposal(NamedTuple):
 
 def is_blunt(found: Answer) -> bool:
     """Whether the evidence of a mixture is in doubt, or so uncertain that particles may know more."""
-    return found.components is not None and (found.log_evidence_std >= BLUNT or bool(found.doubts))
+    return found.components is not None and (found.log_evidence_std >= CARRIED_STD_NATS or bool(found.doubts))
 
 
 def merged(state: State, other: State, model: Model, rng: np.random.Generator) -> State:

@@ -4,14 +4,8 @@ The test is on all rows at hand, or where they are many and have an anchor on a 
 as its noise asks for: the same rows in force and test.  Far into a stream some hundreds will do, as for the
 weights.  Where few will not, the trajectories follow a sample, and the test is on all that the reservoir has.
 
-Symbols
--------
-=======  =================  ====================================================
-ε        ``eps``            step size in posterior widths, ``log_eps`` adapted
-L        ``L``              leapfrog steps
-φ        ``phi``            θ in coordinates of unit width
-ρ        ``rho``            correlation of the cloud with its start, (d,)
-=======  =================  ====================================================
+Symbols: ε ``eps`` = step size in posterior widths, ``log_eps`` adapted; ``L`` = leapfrog steps; φ ``phi`` = θ
+in coordinates of unit width; ρ ``rho`` = correlation of the cloud with its start, (d,).
 """
 
 from numbers import Integral, Real
@@ -20,6 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from .._compat import Interval
+from ..answers import exact_answer
 from ..kernels import Coordinates, MoveInfo, correlations, hmc
 from ..particles import Cloud
 from ..targets import Path, Target, Tempered, curvature_coordinates, rows_enough, surrogate_spread
@@ -27,8 +22,6 @@ from ._base import Adaptation, Moved, Streams
 
 #: Nats, over the particles, that the log target of a move may err by for its rows being a sample.
 MAX_NOISE = 0.05
-#: Particles at which this is seen to.
-CHECKED = 16
 
 
 class HMC(BaseEstimator):
@@ -49,9 +42,8 @@ class HMC(BaseEstimator):
         Between the cloud and its start, particle by particle, mean over coordinates: below it the start
         counts as forgotten.
     conditional : bool, default=True
-        Take the model's own exact move in place of trajectories, where it has one and all rows are at hand
-        (:meth:`Model.conditional_move`): linear regression and one component draw from the tempered
-        posterior itself.
+        Draw from the tempered posterior itself in place of trajectories, where it has a closed form and all
+        rows are at hand: linear regression and one component.
     guide_rows : int, default=5000
         With more than four times as many rows, trajectories follow a sample and their anchored sums.  Where
         it may be smaller than this, for its log target to err by less than 0.05 nats over the particles, the
@@ -209,7 +201,8 @@ def is_quiet(few: Tempered, many: Tempered, theta: np.ndarray) -> bool:
     A sample knows nothing of a few rows in which it has no part, and which may be all that is known of a
     parameter: these show at a few particles.
     """
-    some = theta[np.unique(np.linspace(0, len(theta) - 1, CHECKED).astype(int))]
+    # particles at which this is seen to
+    some = theta[np.unique(np.linspace(0, len(theta) - 1, 16).astype(int))]
     return bool(np.std(few.at(1.0).value(some) - many.at(1.0).value(some)) < 2 * MAX_NOISE)
 
 
@@ -221,7 +214,7 @@ class ExactMoves:
     def __init__(self, settings: HMC, path: Path, rng: Streams) -> None:
         self.settings, self.path, self.rng = settings, path, rng
         self.rows = path.on_rows(path.memory.reservoir.capacity, rng.rows)
-        self.conditional = settings.conditional and path.model.has_conditional_move and self.rows.is_exact
+        self.conditional = settings.conditional and path.model.has_exact_posterior and self.rows.is_exact
         many = path.memory.anchor is not None and path.n_at_hand > 4 * settings.guide_rows
         self.undecided = many and not self.conditional
         self.guide: Tempered | None = None
@@ -252,9 +245,10 @@ class ExactMoves:
         self.decide(theta)
         target, guide = self.target(lam), None if self.guide is None else self.guide.at(lam)
         if self.conditional:
-            drawn = target.model.conditional_move(theta, target.likelihood.rows, self.rng.noise)
+            model, rows = target.model, target.likelihood.rows
+            drawn = exact_answer(model, model.sums(rows), self.rng.noise, len(theta))
             if drawn is not None:
-                return Moved(drawn, adaptation, float(len(target.likelihood.rows)))
+                return Moved(drawn.theta, adaptation, float(len(rows)))
         if coordinates is None:
             coordinates = curvature_coordinates(target, theta, np.full(len(theta), 1 / len(theta)))
         theta, log_eps, info = self.settings.trajectories(

@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..answers import importance_draws
 from ..history import Rows
 from ..particles import Cloud, Genealogy, Weights, log_sum_exp, siblings, systematic
-from ..targets import Likelihood, Path, Target, find_mode, importance_draws
+from ..targets import Likelihood, Path, Target, find_mode
 from ._base import State, Step, Streams
 from ._mode_search import Mode, ModeSearch, find_modes, some
 

@@ -15,13 +15,8 @@ hold.  Where all N agree to the last digit, the rows may say nothing of θ, or a
 part, of less than 3/N of the prior with 95 % (Hanley and Lippman-Hand 1983, JAMA 249, 1743): that is
 reported, and the error bar is 1/N.
 
-Symbols
--------
-=======  ==============  ========================================================
-θ_i      ``theta``       draws of the prior, (N, d)
-ℓ_i      ``ell``         log-likelihood of the first rows, (N,)
-M        ``M``           particles that annealing moves
-=======  ==============  ========================================================
+Symbols: θ_i ``theta`` = draws of the prior, (N, d); ℓ_i ``ell`` = log-likelihood of the first rows, (N,);
+``M`` = particles that annealing moves.
 """
 
 from typing import NamedTuple
@@ -31,21 +26,14 @@ import numpy as np
 from ..history import Memory
 from ..particles import Cloud, Weights, ess, siblings
 from ..targets import Path
-from ._anneal import Anneal
+from ._anneal import Anneal, Weighed
 from ._base import State, Step, Streams, check_rows
-from ._reweight import Weighed
 
 #: Draws of the prior: of a part of 10⁻⁴ they meet ten.
 N_SURVEYED = 100_000
 #: Evaluations of the likelihood that annealing to the first rows costs a particle, a gradient counted as
 #: three (30 to 350, measured on linear models of 2 to 30 parameters), and the share that a survey may cost.
-EVALUATIONS, SHARE = 200.0, 0.25
-#: Likelihood values (draws × rows) that a survey may cost though nothing is annealed: tenths of a second.
-AFFORDABLE = 1e7
-#: Draws that are evaluated in one call at least: seven particles made 14 000 calls of one fit.
-TOGETHER = 1000
-#: Numbers in all draws that are held at a time: 64 MB.
-MAX_NUMBERS = 8_000_000
+EVALUATIONS, SURVEYED_SHARE = 200.0, 0.25
 
 
 class PriorSurvey(NamedTuple):
@@ -66,7 +54,8 @@ class PriorSurvey(NamedTuple):
         parts, values = [state.theta], [path.increment(state.theta)]
         n_more = self.n_draws(values[0], path) - M
         while n_more > 0:
-            parts.append(path.model.sample_prior(rng.noise, min(max(M, TOGETHER), n_more)))
+            # draws that are evaluated in one call at least: seven particles made 14 000 calls of one fit
+            parts.append(path.model.sample_prior(rng.noise, min(max(M, 1000), n_more)))
             values.append(path.increment(parts[-1]))
             n_more -= len(parts[-1])
         cloud, ell = Cloud.planted(np.concatenate(parts)), np.concatenate(values)
@@ -87,8 +76,11 @@ class PriorSurvey(NamedTuple):
         """N, by what annealing M particles of these ℓ (M,) would cost."""
         M, n_rows = len(ell), max(len(path.chunk), 1)
         annealed = ess(ell) < self.anneal.target_ess * M
-        affordable = max(SHARE * EVALUATIONS * M if annealed else 0.0, AFFORDABLE / n_rows)
-        return int(min(N_SURVEYED, affordable, MAX_NUMBERS / path.model.n_params))
+        # likelihood values (draws × rows) that a survey may cost though nothing is annealed: tenths of a
+        # second
+        affordable = max(SURVEYED_SHARE * EVALUATIONS * M if annealed else 0.0, 1e7 / n_rows)
+        # numbers in all draws that are held at a time: 64 MB
+        return int(min(N_SURVEYED, affordable, 8_000_000 / path.model.n_params))
 
 
 class Restart(NamedTuple):

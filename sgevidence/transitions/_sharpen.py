@@ -2,7 +2,7 @@ r"""After annealing, a bridge from the cloud to a density fitted to it: a sharpe
 
 Annealing makes an error at each of its steps, and the cloud at the end of them knows more than their product.
 Its two halves, moved on at the posterior, are each bridged to the density that is fitted to the other one
-(:func:`~sgevidence.targets.cross_fitted_bridge`).  The bridge owes nothing to the weights on the way.  Where
+(:func:`~sgevidence.answers.cross_fitted_bridge`).  The bridge owes nothing to the weights on the way.  Where
 both agree the answer with the smaller error is taken, and where they do not the answer is in doubt.
 
 Halves are made of whole lineages.  Modes that the cloud has lost are lost to the bridge, too, so it comes
@@ -15,26 +15,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..answers import cross_fitted_bridge
 from ..models import Model
 from ..particles import Cloud, Weights, systematic
-from ..targets import Likelihood, Path, Target, cross_fitted_bridge
+from ..targets import Likelihood, Path, Target
 from ._answer_cloud import without_history
 from ._base import State, Step, Streams
 
-#: Part of what was spent since it was last done that it may cost, in gradients.
-MAX_COST = 0.5
-#: Standard error of an annealed answer, nats, from which it may cost more, and that part of what was spent.
-BLUNT, MAX_COST_OF_BLUNT = 0.05, 2.0
-#: Gradients that a likelihood costs: a third by its operations, half of that in the large blocks of a survey.
-LIKELIHOOD_COST = 1 / 6
 #: Chains of a half: at most, at least, and at least for each parameter, whose covariance they are to tell.
 MAX_CHAINS, MIN_CHAINS, MIN_CHAINS_PER_PARAMETER = 600, 100, 10
-#: Gradients of a chain with which it is worth a try, and which a chain is given before there are more chains.
-MIN_GRADIENTS, ENOUGH_GRADIENTS = 30.0, 100.0
 #: Standard error of an annealed answer, nats, that is not worth a try: bridges end at 0.006 to 0.015.
 SHARP_ENOUGH = 0.02
-#: Draws of a chain that are kept: so many chains make M particles again.
-DRAWS_PER_CHAIN = 4
 #: Standard errors, of both answers, beyond which they do not agree.
 DISAGREE = 4.0
 
@@ -68,7 +59,9 @@ class Effort(NamedTuple):
 
 def cost(info: Any) -> float:
     """Cost of a transition in gradients, particles × rows."""
-    return float(getattr(info, "n_gradients", 0.0) + LIKELIHOOD_COST * getattr(info, "n_likelihoods", 0.0))
+    # gradients that a likelihood costs: a third by its operations, half of that in the large blocks of a
+    # survey
+    return float(getattr(info, "n_gradients", 0.0) + (1 / 6) * getattr(info, "n_likelihoods", 0.0))
 
 
 def effort(state: State, path: Path) -> Effort | None:
@@ -78,12 +71,17 @@ def effort(state: State, path: Path) -> Effort | None:
         return None
     if not state.log_evidence_std > SHARP_ENOUGH:
         return None
-    part = MAX_COST if state.log_evidence_std < BLUNT else MAX_COST_OF_BLUNT
+    # standard error of an annealed answer, nats, from which it may cost more, and that part of what was spent
+    # part of what was spent since it was last done that it may cost, in gradients
+    part = 0.5 if state.log_evidence_std < 0.05 else 2.0
     affordable = part * state.adaptation.checks.spent / (2 * max(path.n_at_hand, 1))  # in each half
-    for_particles = -(-state.cloud.M // (2 * DRAWS_PER_CHAIN))
+    # draws of a chain that are kept: so many chains make M particles again
+    for_particles = -(-state.cloud.M // (2 * 4))
     least = max(MIN_CHAINS, MIN_CHAINS_PER_PARAMETER * model.n_params, for_particles)
-    n_chains = int(min(max(affordable / ENOUGH_GRADIENTS, least), MAX_CHAINS))
-    if n_chains < least or affordable < MIN_GRADIENTS * n_chains:
+    # gradients of a chain with which it is worth a try, and which a chain is given before there are more
+    # chains
+    n_chains = int(min(max(affordable / 100.0, least), MAX_CHAINS))
+    if n_chains < least or affordable < 30.0 * n_chains:
         return None
     return Effort(n_chains, affordable)
 

@@ -8,18 +8,12 @@ posterior by a move, and from there the map is taken *back*: with ω(θ) its wei
 
     Z = bridge of ω at the ends of the map, and of ω at the draws of the new posterior,
 
-the acceptance ratio method (:func:`~sgevidence.targets.bridge`).  Weights would have to be made even soon,
+the acceptance ratio method (:func:`~sgevidence.answers.bridge`).  Weights would have to be made even soon,
 so that the move is no loss.
 
-Symbols
--------
-=======  =====================  =======================================================
-θ_i      ``state.cloud``        particles before the chunk
-T        ``carried.T``          the map
-log ω    ``there``, ``back``    at T θ_i, and at θ'_i
-θ'_i     ``theta``              draws of the new posterior
-Z        ``found.log_Z``        p(y_n | y_<n)
-=======  =====================  =======================================================
+Symbols: θ_i ``state.cloud`` = particles before the chunk; T ``carried.T`` = the map; log ω ``there``,
+``back`` = at T θ_i, and at θ'_i; θ'_i ``theta`` = draws of the new posterior; Z ``found.log_Z`` = p(y_n |
+y_<n).
 
 References
 ----------
@@ -31,19 +25,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..targets import Path, bridge
+from ..answers import bridge
+from ..targets import Path
 from ._anneal import Anneal
 from ._base import State, Step, Streams
 from ._escort import MapEscort
-
-#: Share of the draws of the new posterior from which the map leads back to where the cloud was.
-MET = 0.5
-#: Effective sample size, as a part of M, that maps of which each leaves the weights even may leave together.
-LASTING = 0.75
-#: Particles whose mirror images are looked at: a wall with 2 % behind it is missed once in 180 times.
-MIRRORED = 256
-#: Nats that a mirror image behind a wall is less likely than its particle, at least.
-BEHIND = 30.0
 
 
 class TwoSidedEscort(NamedTuple):
@@ -57,11 +43,14 @@ class TwoSidedEscort(NamedTuple):
         step = self.escort.taken(carried, state, path, rng)
         if carried is None or not step.crossed:
             return step
+        # effective sample size, as a part of M, that maps of which each leaves the weights even may leave
+        # together
         is_even = (
             step.state.adaptation.map_is == "even"
-            and step.state.cloud.weights.ess >= LASTING * step.state.cloud.M
+            and step.state.cloud.weights.ess >= 0.75 * step.state.cloud.M
         )
-        if is_even and not self._is_near_a_wall(state.cloud.some(MIRRORED), carried.T.m1, path, rng.rows):
+        # particles whose mirror images are looked at: a wall with 2 % behind it is missed once in 180 times
+        if is_even and not self._is_near_a_wall(state.cloud.some(256), carried.T.m1, path, rng.rows):
             return step
         before, escorted = state.cloud, step.state.cloud
         move = self.anneal.move.along(path, rng)
@@ -69,7 +58,8 @@ class TwoSidedEscort(NamedTuple):
         theta, info = path.model.canonicalize(cloud.theta, path.memory.labels), step.info.with_move(moved)
         back = self.escort.returned(carried, path, theta, rng.rows)
         info = info._replace(n_likelihoods=info.n_likelihoods + 2.0 * len(theta) * len(path.chunk))
-        if np.mean(back < np.inf) < MET:
+        # share of the draws of the new posterior from which the map leads back to where the cloud was
+        if np.mean(back < np.inf) < 0.5:
             return Step(state, info._replace(n_escorts=0, n_escorts_refused=1), crossed=False)
         there = np.where(escorted.weights.log_w > -np.inf, carried.increment, -np.inf)
         found = bridge(there, back[None], before.W)
@@ -95,7 +85,8 @@ class TwoSidedEscort(NamedTuple):
         with np.errstate(all="ignore"):
             change = self.escort.sum(path.model, lambda L: L(images) - L(theta), path.memory, rng).value
             change = change + path.model.log_prior(images) - path.model.log_prior(theta)
-        return bool(np.any(~(change > -BEHIND)))
+        # nats that a mirror image behind a wall is less likely than its particle, at least
+        return bool(np.any(~(change > -30.0)))
 
 
 class Rejuvenate(NamedTuple):

@@ -8,13 +8,8 @@ upon, and every later chunk is asked how well they foretell it:
 
 When one has caught up, it is time for the next look.  Nothing else hangs on these points.
 
-Symbols
--------
-============  ==========  ================================================================
-a_r           ``theta``   points, (R, d)
-behind_r      ``behind``  nats that each may yet gain on the particles, (R,)
-p̂(y_n|y_<n)   argument    what the particles gave the chunk: by how much log Ẑ has changed
-============  ==========  ================================================================
+Symbols: a_r ``theta`` = points, (R, d); behind_r ``behind`` = nats that each may yet gain on the particles,
+(R,); p̂(y_n|y_<n) argument = what the particles gave the chunk: by how much log Ẑ has changed.
 """
 
 from typing import NamedTuple

@@ -20,7 +20,7 @@ from sgevidence.estimators import _every_k
 from sgevidence.history import Rows
 from sgevidence.model_selection import probability_interval
 from sgevidence.models import MixtureModel
-from sgevidence.samplers import MixtureEvidence, _shared_walk
+from sgevidence.samplers import MixtureEvidence, _ways
 
 #: Fits that do not test particles.
 FEW = dict(sampler=SGAIS(n_particles=30, max_particles=60))
@@ -45,13 +45,13 @@ def average(numbers, params=None, random_state=0, of=BayesianGMM, **more):
 @pytest.fixture
 def walks(monkeypatch):
     """Numbers of components of every walk over strata."""
-    found, walked = [], _shared_walk.strata_up_to
+    found, walked = [], _ways.strata_up_to
 
     def counted(family, X, n_components, *more):
         found.append(n_components)
         return walked(family, X, n_components, *more)
 
-    monkeypatch.setattr(_shared_walk, "strata_up_to", counted)
+    monkeypatch.setattr(_ways, "strata_up_to", counted)
     return found
 
 
@@ -100,14 +100,14 @@ def test_evidences_and_predictions_are_those_of_separate_fits(walks):
 
 def test_errors_are_shared(monkeypatch):
     """One stratum in two components is known to 0.2 nats, all others exactly."""
-    walked = _shared_walk.strata_up_to
+    walked = _ways.strata_up_to
 
     def uncertain(*of):
         strata = walked(*of)
         visited = [one._replace(std=0.2 * (one.k == 2)) for one in strata.visited]
         return strata._replace(visited=visited)
 
-    monkeypatch.setattr(_shared_walk, "strata_up_to", uncertain)
+    monkeypatch.setattr(_ways, "strata_up_to", uncertain)
     averager = average([2, 3, 4], FEW).fit(few_rows())
     log_Z, w = averager.log_evidences_, averager.weights_
     std = [0.2 * model.n_components_in_use_proba_[1] for model in averager.estimators_]

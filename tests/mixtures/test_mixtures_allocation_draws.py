@@ -8,7 +8,7 @@ import pytest
 from mutants import broken
 from scipy import stats
 
-from sgevidence.mixtures import _proposal, _sweeps
+from sgevidence.mixtures import _allocation_draws, _sweeps
 from sgevidence.mixtures._allocation_draws import sample_allocations
 from sgevidence.mixtures._sweeps import Problem
 from sgevidence.models import DiagonalGaussian, _permanents
@@ -57,7 +57,7 @@ def log_density(log_pi, mu, variance, z):
 
 def check_conditionals(rng):
     *theta, c = points(rng, np.array([0, 0, 1, 1, 2, 2]))
-    found = _proposal.log_conditionals(HERE, c, T)
+    found = _allocation_draws.log_conditionals(HERE, c, T)
     relabelled = [[np.array(pi)[z] for pi in permutations(range(3))] for z in Z]
     expected = np.array(
         [
@@ -90,7 +90,7 @@ def test_conditional_density_is_the_average_over_labellings(rng):
     "module, name, right, wrong",
     [
         (
-            _proposal,
+            _allocation_draws,
             "log_conditionals",
             "-problem.log_joint(T) - lgamma(len(T) + 1)",
             "-problem.log_joint(T)",
@@ -116,7 +116,7 @@ def check_labels_do_not_matter(rng, K):
     share = rng.dirichlet(np.full(K, 0.3), size=40)  # some components are nearly empty
     T = here.statistics(np.array([rng.choice(K, size=800, p=p) for p in share]), K)
     c = here.draw(T, rng)
-    log_q = np.logaddexp.reduce(_proposal.log_conditionals(here, c, T), axis=1)
+    log_q = np.logaddexp.reduce(_allocation_draws.log_conditionals(here, c, T), axis=1)
     log_p = here.log_joint(T) + lgamma(K + 1) + np.log(40)
     each = [np.einsum("kmq,ksq->ms", c, T[list(pi)]) - log_p for pi in permutations(range(K))]
     np.testing.assert_allclose(log_q, np.logaddexp.reduce(np.concatenate(each, axis=1), axis=1), atol=1e-4)
@@ -160,4 +160,4 @@ def test_draws_of_allocations_have_the_probabilities_that_they_report(rng):
 def test_prior_is_the_conditional_of_no_rows(rng):
     nothing = np.zeros((3, 1, 5))
     c = HERE.draw(np.zeros((3, 50, 5)), rng)
-    np.testing.assert_allclose(_proposal.log_conditionals(HERE, c, nothing), 0.0, atol=1e-6)
+    np.testing.assert_allclose(_allocation_draws.log_conditionals(HERE, c, nothing), 0.0, atol=1e-6)

@@ -13,7 +13,7 @@ from sklearn.mixture import GaussianMixture
 
 from sgevidence import BayesianGMM
 from sgevidence.history import Rows
-from sgevidence.mixtures import _allocation_draws, _evidence, _merge_split, _search, _starts
+from sgevidence.mixtures import _allocation_draws, _evidence, _merge_split, _search
 from sgevidence.mixtures._sweeps import Problem
 from sgevidence.models import DiagonalGaussian, MixtureModel
 from sgevidence.particles import Weights
@@ -176,7 +176,7 @@ def check_tight_groups(rng, searches=30):
     two = problem.some(np.arange(len(X)))
     ways = special.gammaln(3) - special.gammaln(3 + len(X))
     for g in rng.spawn(searches):
-        fewer = _starts.starts(two.points, 2, 8, g).astype(np.int16)
+        fewer = _search.starts(two.points, 2, 8, g).astype(np.int16)
         lost += _search.search(problem, 3, fewer, g).scores[0] + ways < -19385  # the best is −19378
     assert lost < searches / 10
 
@@ -198,7 +198,7 @@ def test_least_alike_does_not_see_labels(rng):
     """Two partitions under all their labellings, one of them once: both are among the first two."""
     one, other = np.array([0, 0, 0, 1, 1, 2]), np.array([0, 1, 2, 0, 1, 2])
     z = np.array([rng.permutation(3)[one] for _ in range(20)] + [rng.permutation(3)[other]])
-    first, second, *rest = _starts.least_alike(z, 3, 6)
+    first, second, *rest = _search.least_alike(z, 3, 6)
     assert len(rest) == 4 and np.array_equal(first, z[0])
     assert len({*zip(other, second)}) == 3
 

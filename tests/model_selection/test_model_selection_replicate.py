@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sgevidence import SGAIS, BayesianLinearRegression, EvidenceWarning, compare, replicate
 from sgevidence.model_selection import _replicate
-from sgevidence.samplers import DOUBTFUL, Exact, _pooling
+from sgevidence.samplers import DOUBTFUL, Exact, _until_precise
 
 
 class Lottery(BaseEstimator):
@@ -39,7 +39,7 @@ def test_the_mean_of_evidences_by_hand():
     u = np.array([1 / 3, 2 / 3])
     x = np.log([2.0, 4.0]) + np.array([0.125, 0.03125])
     Q = (x[1] - x[0]) ** 2 / (0.25 + 0.0625)  # two values: difference over its error
-    assert _pooling.disagreement(np.log([2.0, 4.0]), np.array([0.5, 0.25])) == pytest.approx(Q)
+    assert _until_precise.disagreement(np.log([2.0, 4.0]), np.array([0.5, 0.25])) == pytest.approx(Q)
     claimed = np.sqrt((u[0] * 0.5) ** 2 + (u[1] * 0.25) ** 2)
     assert pool.log_evidence_std_ == pytest.approx(claimed * max(1, np.sqrt(Q)))
     assert pool.disagreement_ == pytest.approx(np.log(2.0) / np.sqrt(2))

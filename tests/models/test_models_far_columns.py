@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from sgevidence.answers import log_concave_answer
 from sgevidence.history import Rows
 from sgevidence.models import (
     MAX_CONDITION,
@@ -15,7 +16,6 @@ from sgevidence.models import (
     condition_of_factors,
     near,
 )
-from sgevidence.targets import log_concave_answer
 
 CENTRE = (50.0, -20.0)
 

@@ -16,8 +16,7 @@ from sgevidence import SGAIS, BayesianLinearRegression
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
 from sgevidence.models._linear_factor import Factor, Moments
-from sgevidence.models._linear_posterior import UnknownNoise
-from sgevidence.models._linear_spectrum import Spectrum
+from sgevidence.models._linear_posterior import Spectrum, UnknownNoise
 from sgevidence.models._regression import design_matrix
 
 

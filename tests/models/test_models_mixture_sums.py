@@ -72,7 +72,7 @@ def test_groups_far_from_each_other_are_summed_row_by_row(rng, monkeypatch):
     model, theta = MixtureModel(2, 1), np.zeros((3, 6))
     theta[:, 3] = 1e8
     rows = Rows.of(X)
-    monkeypatch.setattr("sgevidence.models._mixture.natural_sum", None)
+    monkeypatch.setattr("sgevidence.models._gaussian_mixture.natural_sum", None)
     np.testing.assert_allclose(
         model.sum_log_likelihood(theta, rows), row_by_row(model, theta, rows), rtol=1e-12
     )

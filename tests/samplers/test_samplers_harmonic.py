@@ -62,7 +62,6 @@ def test_draws_by_hmc_are_from_the_posterior(rng, monkeypatch):
     rows = Rows.of(np.linspace(-1, 1, 40)[:, None], np.linspace(-2, 2, 40))
     exact = model.exact_posterior(rows, rng, 100_000)
     monkeypatch.setattr(LinearModel, "has_exact_posterior", False)
-    monkeypatch.setattr(LinearModel, "has_conditional_move", False)
     result = HarmonicMean(1000).run(model, rows, rng)
     assert result.theta.shape == (1000, 2) and np.all(result.weights == 1 / 1000)
     assert min(kstest(a, b).pvalue for a, b in zip(result.theta.T, exact.T)) > 1e-4

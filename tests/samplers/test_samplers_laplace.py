@@ -10,11 +10,12 @@ from mutants import broken
 from test_samplers_coverage import check_coverage, z_scores
 
 from sgevidence import EvidenceWarning
+from sgevidence.answers import importance_draws
 from sgevidence.history import Rows
 from sgevidence.models import CustomModel, LinearModel, MixtureModel
 from sgevidence.samplers import Laplace, PriorSampling, _laplace
 from sgevidence.samplers._other_modes import climb
-from sgevidence.targets import find_mode, importance_draws
+from sgevidence.targets import find_mode
 
 GOLD_TEST = runpy.run_path(str(Path(__file__).parents[1] / "test_gold.py"))
 problem, GOLD = GOLD_TEST["problem"], GOLD_TEST["GOLD"]

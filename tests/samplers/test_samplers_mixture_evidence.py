@@ -6,6 +6,7 @@ from enumeration import enumerated
 from mutants import broken
 
 from sgevidence import BayesianGMM, BayesianLinearRegression, EvidenceWarning
+from sgevidence.answers import Doubt
 from sgevidence.history import Rows
 from sgevidence.mixtures import _evidence
 from sgevidence.models import (
@@ -16,7 +17,6 @@ from sgevidence.models import (
     SphericalMixtureModel,
 )
 from sgevidence.samplers import MixtureEvidence, UntilPrecise
-from sgevidence.targets import Doubt
 
 
 def few_rows(seed, n=7):

@@ -17,8 +17,7 @@ from sgevidence import EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import CustomModel, LinearModel, MixtureModel, Model, SoftmaxModel
 from sgevidence.samplers import NestedSampling, _nested, _shells
-from sgevidence.samplers._nested_doubts import insertion_ranks
-from sgevidence.samplers._shells import bottleneck, founders
+from sgevidence.samplers._shells import bottleneck, founders, insertion_ranks
 from sgevidence.transitions import _constrained
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))

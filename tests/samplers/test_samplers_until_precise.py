@@ -24,7 +24,7 @@ from sgevidence.history import Rows
 from sgevidence.models import LinearModel
 from sgevidence.particles import Weights
 from sgevidence.samplers import Exact, UntilPrecise
-from sgevidence.samplers._once import answer
+from sgevidence.samplers._direct import answer
 
 ROWS = Rows.of(np.zeros((3, 1)))
 

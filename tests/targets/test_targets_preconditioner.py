@@ -8,7 +8,7 @@ from mutants import broken
 from path_problem import MODELS, data
 
 from sgevidence.models import LinearModel
-from sgevidence.targets import Likelihood, Target, _preconditioner, curvature_coordinates
+from sgevidence.targets import Likelihood, Target, _target, curvature_coordinates
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 
@@ -30,7 +30,7 @@ def test_of_a_gaussian_it_is_the_precision(rng):
 SLOTS, A, B = np.array([[0, 3], [4, 1], [2, 5]]), np.array([[2.0, 0.5], [0.5, 1.0]]), 0.3 * np.eye(2)
 
 
-def check_slots(rng, over_slots=_preconditioner._mean_curvature_over_slots):
+def check_slots(rng, over_slots=_target._mean_curvature_over_slots):
     """Scores of covariance A within a component and B between them have that curvature, in any labelling."""
     K, flat, M = 3, SLOTS.ravel(), 100_000
     P = np.empty((6, 6))
@@ -65,7 +65,7 @@ def test_over_labellings_it_is_that_of_the_scores(rng):
 )
 def test_a_mistake_is_seen(rng, right, wrong):
     with pytest.raises(AssertionError, match="curvature off"):
-        check_slots(rng, broken(_preconditioner._mean_curvature_over_slots, right, wrong))
+        check_slots(rng, broken(_target._mean_curvature_over_slots, right, wrong))
 
 
 def test_labels_make_no_difference(rng):
@@ -85,7 +85,7 @@ def test_second_moment_is_shrunk_by_what_it_cannot_know(rng, M):
     """E[g gᵀ]; half of d/ESS goes to the diagonal, so that it is positive definite with a few draws."""
     P = np.array([[2.0, 1.2], [1.2, 1.0]])
     g = rng.standard_normal((M, 2)) @ np.linalg.cholesky(P).T
-    found = _preconditioner._second_moment(g, np.full(M, 1 / M))
+    found = _target._second_moment(g, np.full(M, 1 / M))
     assert np.linalg.eigvalsh(found)[0] > 0
     raw, shrinkage = g.T @ g / M, 2 / M / 2
     np.testing.assert_allclose(np.diag(found), np.diag(raw), rtol=1e-6)
@@ -107,4 +107,4 @@ def test_where_the_curvature_is_not_positive_the_scores_are_taken(rng):
 
     W = np.full(500, 1 / 500)
     found = precision(curvature_coordinates(Saddle(), np.zeros((500, 2)), W))
-    np.testing.assert_allclose(found, _preconditioner._second_moment(g, W), rtol=1e-8)
+    np.testing.assert_allclose(found, _target._second_moment(g, W), rtol=1e-8)

@@ -9,7 +9,7 @@ from path_problem import MODELS, Problem
 from sgevidence import DivergenceError
 from sgevidence.history import Anchor, Memory, Rows
 from sgevidence.kernels import Coordinates
-from sgevidence.kernels._autocorrelation import FORGOTTEN, REPEATS, largest_correlation
+from sgevidence.kernels._base import FORGOTTEN, REPEATS, largest_correlation
 from sgevidence.models import SoftmaxModel
 from sgevidence.particles import Cloud, Weights, systematic
 from sgevidence.samplers import HMC, SGHMC, SGNHT

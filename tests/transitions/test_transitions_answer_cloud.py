@@ -8,11 +8,11 @@ import pytest
 from mutants import broken
 
 from sgevidence import BayesianLinearRegression, load, save
+from sgevidence.answers import exact_answer
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
 from sgevidence.models._linear_factor import Moments
 from sgevidence.models._linear_posterior import UnknownNoise
-from sgevidence.targets import exact_answer
 from sgevidence.transitions._answer_cloud import ExactCloud, exact_cloud
 
 

@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 from sgevidence import SGAIS
+from sgevidence.answers import NestedAnswer
 from sgevidence.history import Memory, Rows
 from sgevidence.models import CustomModel, LinearModel
 from sgevidence.particles import Cloud, Genealogy, systematic
-from sgevidence.targets import NestedAnswer, Path
+from sgevidence.targets import Path
 from sgevidence.transitions import HMC, Adaptation, Anneal, Proposal, State, Step, Streams
 from sgevidence.transitions import _confirm as module
 from sgevidence.transitions._base import Checks

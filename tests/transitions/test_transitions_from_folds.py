@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sgevidence import SGAIS
+from sgevidence.answers import FoldsDoNotSuffice
 from sgevidence.history import FoldedRows, Rows, add_in_order
 from sgevidence.models import CustomModel, LinearModel, MixtureModel
-from sgevidence.targets import FoldsDoNotSuffice
 from sgevidence.transitions import FromFolds, Streams
 
 

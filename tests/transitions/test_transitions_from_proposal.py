@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sgevidence import SGAIS, BayesianGLM, BayesianLinearRegression
+from sgevidence.answers import Answer, exact_answer
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.samplers import Proposal, _ways
-from sgevidence.targets import Answer, exact_answer
 from sgevidence.transitions import _from_proposal, without_history
 
 LINEAR, ONE = LinearModel(2, noise_std=1.0), MixtureModel(1, 2)

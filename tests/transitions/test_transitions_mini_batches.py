@@ -11,7 +11,7 @@ from sgevidence.history import Memory
 from sgevidence.particles import Cloud
 from sgevidence.samplers import SGHMC, SGNHT
 from sgevidence.targets import Path
-from sgevidence.transitions import Adaptation, StochasticGradientMoves, Streams, _mini_batches
+from sgevidence.transitions import Adaptation, StochasticGradientMoves, Streams, _sghmc
 
 M, LR, ALPHA = 4000, 0.8, 0.2
 
@@ -69,9 +69,7 @@ def test_a_mistake_is_seen(rng, right, wrong):
 
 
 def test_friction_is_passed_on(rng, monkeypatch):
-    monkeypatch.setattr(
-        _mini_batches, "kernel", broken(_mini_batches.kernel, "settings.momentum_decay", "1.0")
-    )
+    monkeypatch.setattr(_sghmc, "kernel", broken(_sghmc.kernel, "settings.momentum_decay", "1.0"))
     with pytest.raises(AssertionError, match="variance off"):
         check_variance(rng, SGHMC(**SETTINGS))
 

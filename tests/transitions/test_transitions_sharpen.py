@@ -6,10 +6,11 @@ import pytest
 from autograd.scipy.special import gammaln
 
 from sgevidence import SGAIS, BayesianModel, EvidenceWarning
+from sgevidence.answers import Answer, NestedAnswer
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
 from sgevidence.particles import Cloud, Genealogy
-from sgevidence.targets import Answer, NestedAnswer, Path
+from sgevidence.targets import Path
 from sgevidence.transitions import Adaptation, Proposal, State, Step, Streams
 from sgevidence.transitions import _confirm as confirm
 from sgevidence.transitions import _sharpen as module

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from sgevidence import SGAIS
+from sgevidence.answers import FoldsDoNotSuffice
 from sgevidence.history import FoldedRows, Rows, add_in_order
 from sgevidence.models import MixtureModel, SphericalMixtureModel
 from sgevidence.samplers import MixtureEvidence, ModeSearch
-from sgevidence.targets import FoldsDoNotSuffice
-from sgevidence.transitions import FromFolds, Streams, _from_folds, _unlike_rows
+from sgevidence.transitions import FromFolds, Streams, _from_folds
 
 N, N_FAR, SAMPLE = 1200, 12, 300
 
@@ -79,6 +79,6 @@ def test_fewer_components_than_groups_have_the_evidence_of_strata(monkeypatch):
 
 
 def test_too_many_rows_unlike_the_sample_are_refused_in_words(monkeypatch):
-    monkeypatch.setattr(_unlike_rows, "MAX_UNLIKE_ROWS", 5)
+    monkeypatch.setattr(_from_folds, "MAX_UNLIKE_ROWS", 5)
     with pytest.raises(FoldsDoNotSuffice, match="more than 5 of 1212 rows are far from all that a sample"):
         standard_error(MixtureModel, 0)

@@ -1,0 +1,38 @@
+"""Answers without annealing: densities that cover a posterior, by weights, cubature and bridges."""
+
+from ._answer import Answer, ComponentEvidence, Declined, Doubt, exact_answer
+from ._bridge import Estimate, bridge, cross_fitted, importance
+from ._cross_fitted_bridge import cross_fitted_bridge
+from ._cubature import MAX_PARAMETERS
+from ._folded import FoldsDoNotSuffice, folded_answer
+from ._folded_modes import folded_modes_answer
+from ._importance import MAX_PARETO_K, importance_draws, pareto_k
+from ._log_concave import log_concave_answer, log_joint_of_many
+from ._nested_laplace import NestedAnswer, nested_laplace_answer
+from ._proposals import Answers, proposal
+
+__all__ = [
+    "Answer",
+    "ComponentEvidence",
+    "Declined",
+    "Doubt",
+    "exact_answer",
+    "Estimate",
+    "bridge",
+    "cross_fitted",
+    "importance",
+    "cross_fitted_bridge",
+    "MAX_PARAMETERS",
+    "FoldsDoNotSuffice",
+    "folded_answer",
+    "folded_modes_answer",
+    "importance_draws",
+    "MAX_PARETO_K",
+    "pareto_k",
+    "log_concave_answer",
+    "log_joint_of_many",
+    "NestedAnswer",
+    "nested_laplace_answer",
+    "Answers",
+    "proposal",
+]

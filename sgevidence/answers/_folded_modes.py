@@ -1,0 +1,171 @@
+r"""The evidence of rows that nobody holds, by importance sampling around the modes of their posterior.
+
+1. Modes of a sample of the rows, and of all rows that are unlike the sample (``_unlike_rows.py``), are
+   known.  One sum over all rows has value, gradient and Hessian at each mode.
+2. Those that may count are carried to the modes of all rows by Newton steps, two or three sums each.
+3. Draws around them (``_around_modes.py``) are weighed by all rows, one sum.
+
+With f = Σ_j α_j N_j, where N_j is the density of draws around mode j, nearly a Gaussian, and θ_j the
+labelling of θ that is next to mode j,
+
+    Z = K! E[p(x | θ) p(θ) / f(θ)],    f(θ) = Σ_j α_j N_j(θ_j),
+
+of draws of N_j that are in the labelling of mode j themselves: any other has no weight.  However near modes
+and labellings are to each other, no point counts twice.
+
+Symbols: ``a, P`` = mode and its precision, (d,) and (d, d); α ``share`` = of the draws, (J,).
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from math import lgamma
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..history import Anchor, FoldedRows, Memory, Rows
+from ..models import Model
+from ..particles import Weights, log_sum_exp
+from ..targets import Differentiable, folded_mode, gaussian
+from ._answer import Answer
+from ._around_modes import AroundModes, labelling
+from ._folded import N_WEIGHED, FoldedTarget, FoldsDoNotSuffice, remembered
+from ._importance import MAX_PARETO_K, pareto_k
+from ._log_concave import Gaussian
+
+#: Nats of Laplace's evidence below the best mode at which a mode does not count: 6·10⁻⁶ nats of log Z.
+NEGLIGIBLE_NATS = 12.0
+#: Share of the draws that must be effective.
+MIN_EFFECTIVE_SHARE = 0.25
+#: Least share of the draws around a mode, of that of one among equals.
+LEAST_SHARE_OF_EQUALS = 0.2
+#: Squared distance in posterior widths for each parameter, within which two ends of Newton steps are one.
+SAME_MODE_WIDTH2 = 0.1
+
+
+class FoldedMode(NamedTuple):
+    """A mode of the posterior of all rows."""
+
+    anchor: Anchor  #: sums over all rows next to the mode
+    q: Gaussian  #: at the mode
+    log_evidence: float  #: by Laplace, of one labelling, nats
+
+
+def folded_modes_answer(
+    model: Model,
+    rows: FoldedRows,
+    starts: Sequence[np.ndarray],
+    memory: Memory,
+    rng: np.random.Generator,
+    size: int,
+) -> tuple[Answer, Memory]:
+    """Evidence and posterior of rows in parts, and what the next rows need.
+
+    ``starts`` are all modes that may count, of a sample of the rows and of those that are unlike the sample.
+    The memory comes empty: it says how many rows are kept; it returns with a sample of the rows, and the
+    quadratic of all of them about the best mode.
+
+    :class:`FoldsDoNotSuffice` if Newton steps do not lead to a mode that may count, or the posterior is too
+    far from Gaussians.
+    """
+    target = FoldedTarget(model, rows)
+    modes = folded_modes(target, starts)
+    if model.slots is None and len(modes) > 1:
+        raise FoldsDoNotSuffice("the posterior has several modes, and there may be others")
+    # how many times as many draws are weighed where fewer are effective, as around a component of eight rows,
+    # or the tail of the first is in doubt
+    for times in (1, 4):  # of few draws the shape of the tail is noise
+        theta, log_w = weighed(target, modes, times * N_WEIGHED * len(modes), rng)
+        weights, best = Weights(log_w), modes[0]
+        share, k = weights.ess / weights.M, pareto_k(log_w)
+        if share < MIN_EFFECTIVE_SHARE or (share > 0.5 and k < MAX_PARETO_K):
+            break
+    if share < MIN_EFFECTIVE_SHARE or k > MAX_PARETO_K:
+        overlap = "" if model.slots is None else ": components overlap, or are too many"
+        raise FoldsDoNotSuffice(
+            "the posterior of all rows is too far from Gaussians at its modes, "
+            f"{weights.ess:.0f} of {weights.M} draws are effective{overlap}"
+        )
+    theta = model.canonicalize(theta, labelling(model, best.anchor.a))
+    chosen = rng.permutation(np.flatnonzero(np.isfinite(log_w)))[:size]
+    log_Z, std = float(weights.log_mean), float(weights.relative_variance**0.5)
+    memory = remembered(model, rows, best.anchor, best.q, memory, rng)[0]
+    memory = memory._replace(labels=model.slot_reference(theta[chosen]))
+    return Answer(theta[chosen], log_w[chosen], log_Z, std, float(len(theta) * len(rows))), memory
+
+
+def folded_modes(target: FoldedTarget, starts: Sequence[np.ndarray]) -> list[FoldedMode]:
+    """Modes of all rows that count, the best first.
+
+    :class:`FoldsDoNotSuffice` if there is none, or Newton steps do not lead from a point that may count to a
+    mode.
+    """
+    model = target.model
+    found = target.rows.fold(partial(_derivatives_at, model, list(starts)))
+    ahead = [_foreseen(model, a, *parts) for a, parts in zip(starts, found)]
+    best = max((value for value, _ in ahead), default=-np.inf)
+    modes: list[FoldedMode] = []
+    for i in np.argsort([-value for value, _ in ahead]):
+        value, doubt = ahead[i]
+        if not value > best - NEGLIGIBLE_NATS - doubt:
+            continue
+        mode = _mode_from(target, starts[i])
+        if mode is None:
+            raise FoldsDoNotSuffice("Newton steps find no mode of the posterior of all rows")
+        if not any(_is_same(model, other, mode.q.m) for other in modes):
+            modes.append(mode)
+    modes.sort(key=lambda mode: -mode.log_evidence)
+    kept = [mode for mode in modes if mode.log_evidence > modes[0].log_evidence - NEGLIGIBLE_NATS]
+    if not kept:
+        raise FoldsDoNotSuffice("the posterior of a sample of the rows has no mode")
+    return kept
+
+
+def _derivatives_at(model: Model, points: list[np.ndarray], part: Rows) -> tuple:
+    return tuple(model.derivatives(a, part) for a in points)
+
+
+def _foreseen(
+    model: Model, a: np.ndarray, value: float, grad: np.ndarray, hessian: np.ndarray
+) -> tuple[float, float]:
+    """Laplace's evidence at the end of one Newton step, and nats by which it may be more."""
+    prior_value, prior_grad, prior_hessian = model.prior_derivatives(a)
+    g, P = grad + prior_grad, -hessian - prior_hessian
+    if not (np.isfinite(value + prior_value) and np.isfinite(P).all()):
+        return -np.inf, 0.0
+    width, V = np.linalg.eigh(P)
+    width = np.maximum(np.abs(width), 1e-9 * np.abs(width).max())  # where it bends up: as far as if down
+    gain = 0.5 * float(np.sum((V.T @ g) ** 2 / width))
+    return value + prior_value + gain - 0.5 * float(np.sum(np.log(width))), 0.5 * gain
+
+
+def _mode_from(target: Differentiable, start: np.ndarray) -> FoldedMode | None:
+    """The mode that Newton steps lead to; None if there is none."""
+    anchor = folded_mode(target, start)
+    try:
+        if anchor is None:
+            return None
+        q = Gaussian.of_precision(*gaussian(target.model, anchor))
+    except np.linalg.LinAlgError:
+        return None
+    value = float(anchor(q.m[None])[0] + target.model.log_prior(q.m[None])[0])
+    log_peak = float(q.log_density(np.zeros((1, len(q.m))))[0])
+    return FoldedMode(anchor, q, value - log_peak)
+
+
+def _is_same(model: Model, mode: FoldedMode, a: np.ndarray) -> bool:
+    u = (model.canonicalize(a[None], labelling(model, mode.q.m)) - mode.q.m)[0]
+    return bool(u @ mode.q.P @ u < SAME_MODE_WIDTH2 * len(u))
+
+
+def weighed(
+    target: Any, modes: Sequence[FoldedMode], size: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draws of f, (M, d), and their log-weights, (M,), whose mean is the evidence of all labellings."""
+    model, log_Z = target.model, np.array([mode.log_evidence for mode in modes])
+    share = np.maximum(np.exp(log_Z - log_sum_exp(log_Z, axis=0)), LEAST_SHARE_OF_EQUALS / len(modes))
+    f = AroundModes(model, [(mode.q.m, mode.q.P) for mode in modes], share / share.sum())
+    theta, is_own = f.draws(size, rng)
+    log_copies = 0.0 if model.slots is None else lgamma(len(model.slots) + 1)
+    log_w = target.value(theta) + log_copies - f.log_density(theta)
+    return theta, np.where(is_own, log_w, -np.inf)

@@ -1,0 +1,257 @@
+r"""The evidence of a log-concave posterior: the Gaussian at its mode, and a bridge where that is not enough.
+
+Draws of the Gaussian q at the mode are weighed by ω = p(x | θ) p(θ) / q(θ).  Where three quarters of them are
+effective q is the posterior but for little, and their mean is the evidence.  Where it is not, draws that are
+resampled by weight move along the posterior until they have forgotten where they started, and a bridge
+(``_ladder.py``) tells the evidence from both kinds of draws.  There is one mode, so nothing can be missed.
+
+Rows that are many are seen once more: their sums at the mode hold all of log L but the remainder of the third
+order, which is estimated from as many rows as its noise asks for.
+
+Symbols: q ``gaussian`` = N(m, P⁻¹), at the mode of the posterior; φ ``phi`` = θ = m + L φ with L Lᵀ = P⁻¹,
+(M, d); ``u`` = log ω = log p(x | θ) p(θ) − log q(θ), (M,).
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from ..history import N_DRAWS, Anchor, Influence, Memory, Rows
+from ..kernels import Coordinates
+from ..models import MAX_CONDITION, FarColumns, Model, condition_of_factors, near
+from ..particles import Weights, systematic
+from ..targets import Likelihood, Target, concave_mode, estimate, gaussian
+from ._answer import Answer
+from ._bridge import importance
+from ._importance import MAX_PARETO_K, pareto_k
+from ._ladder import Rung, climb
+
+#: Share of the draws of q that are effective from which they need no bridge.
+EFFECTIVE_SHARE = 0.75
+#: Draws of q, 0.02 nats at that share, and chains that a bridge leads to; more or fewer of both in inverse
+#: proportion to rows times parameters, within these factors.
+N_PROPOSED, N_CHAINS, CHEAP, LEAST_TIMES, MOST_TIMES = 1000, 400, 50_000, 0.5, 2.5
+#: Rows up to which all of them are used; rows of the first sample; nats that a sample may add to log Z.
+WHOLE_ROWS, FIRST_SAMPLE, MAX_SAMPLE_NOISE = 2500, 512, 0.005
+#: Values of the likelihood that cost as much as one chain of a bridge, some twenty gradients: with fewer
+#: draws of q that say as much, these are the answer if their Pareto k is no more (at 0.55 errors were 1.5
+#: times the bars, 30 columns, 24 fits).
+VALUES_PER_CHAIN, MAX_K_OF_MANY = 40, 0.5
+#: Steps towards the nearest Gaussian, the part of each that is taken, and pairs of points it is made of.
+N_REFINEMENTS, REFINED, N_PAIRS = 4, 0.5, 4
+#: Rows from which annealing by samples of them is cheaper than chains on all.
+MAX_BRIDGED_ROWS = 20_000
+#: Standard error in nats of an answer, for one parameter: annealing's is no more for d, by a factor √d.
+MAX_STD = 0.018
+
+
+class Gaussian(NamedTuple):
+    """N(m, P⁻¹), and the coordinates in which it is standard normal: θ = m + L φ."""
+
+    m: np.ndarray
+    P: np.ndarray
+    coordinates: Coordinates
+
+    @classmethod
+    def of_precision(cls, m: np.ndarray, P: np.ndarray) -> "Gaussian":
+        """LinAlgError if P is not positive definite."""
+        return cls(m, P, Coordinates.from_precision(P))
+
+    def theta(self, phi: np.ndarray) -> np.ndarray:
+        """(M, d)."""
+        return self.m + self.coordinates.unwhiten(phi)
+
+    def log_density(self, phi: np.ndarray) -> np.ndarray:
+        """log q at θ(φ), (M,)."""
+        d, log_volume = len(self.m), np.sum(np.log(np.diag(self.coordinates.L)))
+        return -0.5 * np.sum(phi**2, axis=1) - 0.5 * d * np.log(2 * np.pi) - log_volume
+
+
+def log_concave_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
+    """Evidence and posterior, ``size`` draws, of a model whose log posterior is concave.
+
+    Its Hessians are in closed form.  None where the Gaussian at the mode is too far from the posterior, or
+    its curvature too ill-conditioned for the arithmetic.
+    """
+    return in_suited_coordinates(_answer, model, rows, rng, size)
+
+
+def in_suited_coordinates(
+    answer: Callable[[Model, Rows, np.random.Generator, int], Any],
+    model: Model,
+    rows: Rows,
+    rng: np.random.Generator,
+    size: int,
+) -> Any:
+    """The answer for columns measured from a centre if they are far from zero, its draws in plain θ.
+
+    None where the curvature is too ill-conditioned for the arithmetic.
+    """
+    suited = near(model, rows.X)
+    if condition_of_factors(suited, rows) > MAX_CONDITION:
+        return None
+    found = answer(suited, rows, rng, size)
+    if not isinstance(found, Answer) or not isinstance(suited, FarColumns) or suited is model:
+        return found
+    return found._replace(theta=found.theta @ suited.to_plain.T)
+
+
+def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
+    """The answer in the coordinates of the model as it is."""
+    anchor = concave_mode(model, rows, rng, np.zeros(model.n_params))
+    if anchor is None:
+        return None
+    target = Target(model, Likelihood(rows))
+    times = float(np.clip(CHEAP / max(len(rows) * model.n_params, 1), LEAST_TIMES, MOST_TIMES))
+    n_draws = max(size, int(times * N_PROPOSED))
+    try:
+        q = Gaussian.of_precision(*gaussian(model, anchor))
+        draws = _draws(target, q, anchor, n_draws, rng)
+        if not draws.suffice and len(rows) > MAX_BRIDGED_ROWS:
+            return None
+        if not draws.suffice:
+            nearest = refined(target, q, rng)
+            more = _draws(target, nearest, anchor, n_draws, rng)
+            # how many times as many draws must be effective for it: at the mode q has the better tails
+            if more.weights.ess > 2.0 * draws.weights.ess or (more.suffice and more.are_tame):
+                q, draws = nearest, more
+    except np.linalg.LinAlgError:
+        return None
+    if draws.suffice:
+        return draws.answer(q, len(rows), size)
+    n_chains, needed = int(times * N_CHAINS), draws.needed
+    if draws.are_tame and needed < VALUES_PER_CHAIN * n_chains:
+        draws = draws.beside(_draws(target, q, anchor, needed - n_draws, rng))
+        if draws.are_tame:
+            return draws.resampled(q, len(rows), size, rng)
+    return bridged(target, q, draws, n_chains, size, rng)
+
+
+class Draws(NamedTuple):
+    """Draws of q and their weights."""
+
+    phi: np.ndarray  #: (M, d)
+    log_w: np.ndarray  #: (M,)
+    noise_var: float  #: variance of what all of them are off by, where rows are sampled
+
+    @classmethod
+    def of(cls, target: Any, q: Gaussian, phi: np.ndarray) -> "Draws":
+        """Weighed by all rows of the target."""
+        return cls(phi, target.value(q.theta(phi)) - q.log_density(phi), 0.0)
+
+    @property
+    def weights(self) -> Weights:
+        return Weights(self.log_w)
+
+    @property
+    def are_tame(self) -> bool:
+        """Whether the mean weight of more such draws has a variance."""
+        return pareto_k(self.log_w) < MAX_K_OF_MANY
+
+    @property
+    def suffice(self) -> bool:
+        """Whether q is the posterior but for little."""
+        few = self.weights.ess < EFFECTIVE_SHARE * len(self.phi)
+        return not few and pareto_k(self.log_w) < MAX_PARETO_K
+
+    @property
+    def needed(self) -> int:
+        """Draws that say as much as so many would that suffice."""
+        return int((len(self.phi) / self.weights.ess - 1) / (1 / EFFECTIVE_SHARE - 1) * len(self.phi))
+
+    def beside(self, more: "Draws") -> "Draws":
+        """Both of them."""
+        phi, log_w = np.concatenate([self.phi, more.phi]), np.concatenate([self.log_w, more.log_w])
+        return Draws(phi, log_w, max(self.noise_var, more.noise_var))
+
+    def resampled(self, q: Gaussian, n_rows: int, size: int, rng: np.random.Generator) -> Answer:
+        """Their mean weight, and as many as are wanted, in proportion to weight."""
+        chosen = systematic(self.weights.W, rng, size)
+        found = self.answer(q, n_rows, 0)
+        return found._replace(theta=q.theta(self.phi[chosen]), log_w=np.zeros(size))
+
+    def answer(self, q: Gaussian, n_rows: int, size: int) -> Answer:
+        """Their mean weight, and some of them."""
+        found = importance(self.log_w)
+        std = float(np.sqrt(found.var_q + self.noise_var))
+        cost = float(len(self.phi) * n_rows)
+        return Answer(q.theta(self.phi[:size]), self.log_w[:size], found.log_Z, std, cost)
+
+
+def _draws(target: Target, q: Gaussian, anchor: Anchor, size: int, rng: np.random.Generator) -> Draws:
+    phi = rng.standard_normal((size, len(q.m)))
+    log_p, noise_var = log_joint_of_many(target.model, target.likelihood.rows, anchor, q.theta(phi), rng)
+    return Draws(phi, log_p - q.log_density(phi), noise_var)
+
+
+def refined(target: Target, q: Gaussian, rng: np.random.Generator) -> Gaussian:
+    """The Gaussian nearest to the posterior by Kullback and Leibler, all but the noise of few draws.
+
+    There the gradient of the log posterior vanishes and its curvature is that of q, both in the mean over q
+    (Opper and Archambeau 2009); at the mode of a skew posterior they are far from that.  The points are pairs
+    on either side of the centre, so that a quadratic has no noise.
+    """
+    P = q.P
+    for _ in range(N_REFINEMENTS):
+        z = rng.standard_normal((N_PAIRS, len(q.m)))
+        theta = q.theta(np.concatenate([z, -z]))
+        P = (1 - REFINED) * P + REFINED * target.mean_curvature(theta)
+        step = cho_solve(cho_factor(P, lower=True), target.value_and_grad(theta)[1].mean(axis=0))
+        q = Gaussian.of_precision(q.m + REFINED * step, P)
+    return q
+
+
+def log_joint_of_many(
+    model: Model, rows: Rows, anchor: Anchor, theta: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, float]:
+    """log p(x | θ) p(θ), (M,), and the variance of what they are all off by, where rows are sampled.
+
+    The anchor has the sums over all rows; what they leave is estimated from as many rows as it takes.
+    """
+    if len(rows) <= WHOLE_ROWS:
+        return model.log_joint(theta, rows), 0.0
+    influence = Influence(model, anchor.a, theta[:N_DRAWS])
+    # part of the rows that samples must have, where they stand out
+    high_leverage = influence.outstanding(rows, int(0.05 * len(rows)))
+    memory = Memory.of(rows, high_leverage)._replace(anchor=anchor)
+    return log_joint_by_sample(model, memory, theta, rng, WHOLE_ROWS)
+
+
+def log_joint_by_sample(
+    model: Model, memory: Memory, theta: np.ndarray, rng: np.random.Generator, whole_rows: int
+) -> tuple[np.ndarray, float]:
+    """:func:`log_joint_of_many` of a memory, whose rows are all used up to ``whole_rows``."""
+    found = estimate(
+        model,
+        lambda log_L: log_L(theta),
+        memory,
+        rng,
+        first_rows=FIRST_SAMPLE,
+        whole_rows=whole_rows,
+        noise=MAX_SAMPLE_NOISE,
+    )
+    return found.value + model.log_prior(theta), found.variance
+
+
+def bridged(
+    target: Target, q: Gaussian, draws: Draws, n_chains: int, size: int, rng: np.random.Generator
+) -> Answer | None:
+    """By a bridge, or several, from draws of q to draws of the posterior."""
+    L, d, rows = q.coordinates.L, len(q.m), target.likelihood.rows
+    log_constant = float(q.log_density(np.zeros((1, d)))[0])
+
+    def log_p(phi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        value, grad = target.value_and_grad(q.theta(phi))
+        return value - log_constant, grad @ L
+
+    climbed = climb(log_p, Rung(draws.phi[None], draws.log_w[None]), n_chains, rng)
+    if climbed is None or climbed.std > MAX_STD * max(d, 30) ** 0.5:
+        return None
+    phi = climbed.top.phi[::-1].reshape(-1, d)[:size]  # the last of each chain first
+    theta = q.theta(phi)
+    n_likelihoods, n_gradients = len(draws.phi) * len(rows), climbed.n_evaluations * len(rows)
+    return Answer(
+        theta, np.zeros(len(theta)), climbed.log_ratio, climbed.std, float(n_likelihoods), n_gradients
+    )
