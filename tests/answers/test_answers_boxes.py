@@ -8,9 +8,9 @@ from sgevidence.answers._boxes import Boxes, rule
 
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_rules_are_exact_for_polynomials(d):
-    """Rules are exact up to degree 22 and 13 on a line, 7 and 5 in the plane and in space."""
-    nodes, high, low, cells, _ = rule(d)
-    for weights, degree in [(high, 22 if d == 1 else 7), (low, 13 if d == 1 else 5)]:
+    """Rules are exact up to degree 22 and 13 on a line, 7, 5 and 3 in the plane and in space."""
+    nodes, high, low, lowest, cells, _ = rule(d)
+    for weights, degree in zip((high, low, lowest), (22, 13, 13) if d == 1 else (7, 5, 3)):
         for powers in np.ndindex(*[degree + 1] * d):
             if sum(powers) <= degree:
                 expected = np.prod([(1 + (-1) ** p) / 2 / (p + 1) for p in powers])

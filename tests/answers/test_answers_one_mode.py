@@ -13,8 +13,6 @@ from sgevidence.models import FarColumns, Gamma, GLMModel, NegativeBinomial, Stu
 from sgevidence.models._few_rows import fits_of_few
 from sgevidence.targets import Likelihood, Target, folded_mode
 
-RNG = np.random.default_rng(0)
-
 
 def answer(model, rows, seed=0, size=800):
     return _one_mode.one_mode_answer(model, rows, np.random.default_rng(seed), size)
@@ -28,10 +26,11 @@ def quadrature(model, rows, low=-5.0, high=5.0, n=220):
 
 
 def skewed(family, n):
-    x = RNG.standard_normal((n, 1))
-    y = np.exp(0.5 * x[:, 0]) * RNG.gamma(1.5, size=n)
-    y = RNG.poisson(2 * y).astype(float) if isinstance(family, NegativeBinomial) else y
-    X = np.column_stack([x, RNG.random(n) < 0.7]) if isinstance(family, Weibull) else x
+    rng = np.random.default_rng(n)
+    x = rng.standard_normal((n, 1))
+    y = np.exp(0.5 * x[:, 0]) * rng.gamma(1.5, size=n)
+    y = rng.poisson(2 * y).astype(float) if isinstance(family, NegativeBinomial) else y
+    X = np.column_stack([x, rng.random(n) < 0.7]) if isinstance(family, Weibull) else x
     return GLMModel(1, family, fit_intercept=False), Rows.of(X, y)
 
 
@@ -75,14 +74,15 @@ def test_many_rows_by_samples_of_them():
 
 
 def test_far_columns_have_the_evidence_of_near_ones():
-    x = RNG.standard_normal((30, 1))
-    y = np.exp(0.3 * x[:, 0]) * RNG.gamma(2.0, size=30)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((30, 1))
+    y = np.exp(0.3 * x[:, 0]) * rng.gamma(2.0, size=30)
     far = GLMModel(1, Gamma(), coef_scale=1e-3, intercept_scale=1.0)
     near = GLMModel(1, Gamma(), coef_scale=1e-3, intercept_scale=float(np.hypot(1.0, 1e3)))
     one, other = answer(far, Rows.of(x + 1e6, y)), answer(near, Rows.of(x, y))
     std = np.hypot(one.log_evidence_std, other.log_evidence_std)
     assert abs(one.log_evidence - other.log_evidence) < 4 * std
-    starts = FarColumns(GLMModel(1, StudentT()), (1e6,)).starts(Rows.of(x + 1e6, y), 6, RNG)
+    starts = FarColumns(GLMModel(1, StudentT()), (1e6,)).starts(Rows.of(x + 1e6, y), 6, rng)
     assert starts.shape == (6, 4) and np.isfinite(starts).all()
 
 
