@@ -245,8 +245,9 @@ class SGAIS(Parts, OnlineSampler):
         M = self._particles(model, state.n, state.adaptation.map_is == "even")
         if self.resampling is None or state.pending is not None or 2 * M > state.cloud.M:
             return state
-        # of nearly equal weights: no duplicates to move apart; where modes differ roots tell who lost one
-        fewer = state.cloud.thinned if model.has_one_mode else state.cloud.resampled
+        # Weights are nearly equal: no duplicates to move apart.  Where modes differ roots tell who lost one.
+        is_safe = model.has_one_mode and model.slots is None
+        fewer = state.cloud.thinned if is_safe else state.cloud.resampled
         return state._replace(cloud=fewer(RESAMPLING[self.resampling], M, rng.resampling))
 
     def _particles(self, model: Model, n: float, even: bool = False) -> int:
