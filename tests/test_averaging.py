@@ -258,7 +258,7 @@ def test_equal_parameters_and_another_prior_are_no_such_change():
 
 
 def test_the_path_of_a_long_stream_is_thinned(monkeypatch):
-    monkeypatch.setattr(_learning, "PATH_LENGTH", 4)
+    monkeypatch.setattr(_learning, "MAX_WEIGHT_PATH", 4)
     avg = averager("linear").partial_fit(*part("linear", 0, 10))
     for row in range(10, 15):
         avg.partial_fit(*part("linear", row, row + 1))

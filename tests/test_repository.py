@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,26 @@ def test_the_sampler_itself_is_short():
     assert len(sgevidence.SGAIS().get_params(deep=False)) <= 10
     nested = 'class A:\n    """Doc.\n    """\n\n    def f(self):\n        """Doc."""\n        return 1\n'
     assert code_lines(ast.parse(nested).body[0]) == 4
+
+
+def constants(source):
+    """Names in capitals that a module assigns."""
+    for node in ast.parse(source).body:
+        targets = getattr(node, "targets", [getattr(node, "target", None)])
+        names = (part for target in targets if target is not None for part in ast.walk(target))
+        yield from (part.id for part in names if isinstance(part, ast.Name) and part.id.isupper())
+
+
+def test_a_constant_has_one_meaning_in_the_package():
+    """A name in capitals is assigned in one file; where two need the same number, one imports it."""
+    homes = Counter(name for path in SOURCES for name in {*constants(path.read_text(encoding="utf-8"))})
+    assert not [name for name, n_files in homes.items() if n_files > 1]
+    assert [*constants("A, B_C = 1, 2\nD: int = 3\ne = F\nG[0] = 1\n\ndef f():\n    H = 1")] == [
+        "A",
+        "B_C",
+        "D",
+        "G",
+    ]
 
 
 ENGINE = ("kernels", "particles", "history", "targets", "answers", "transitions", "samplers")

@@ -44,15 +44,15 @@ EDGES = ((-9, -4, -2, -1, 0, 1, 2, 4, 9), (-9, -2, 0, 2, 9), (-9, 0, 9))
 FIRST_AIM, AIM, MAX_ERROR = 0.3, 3e-3, 0.03
 #: Draws that climb, of those that are more likely than so many neighbours; evaluations of each, for each
 #: parameter; and nats to which it finds a maximum.
-MAX_CLIMBS, NEIGHBOURS, MAX_CLIMB, CLIMBED = 8, (2, 8, 14), 60, 0.01
+MAX_CLIMBS, NEIGHBOURS, MAX_CALLS, CLIMBED_NATS = 8, (2, 8, 14), 60, 0.01
 #: Nats below the largest log density that never count, and where weight is next to the border.
-NOTHING, NEAR_BORDER = 40.0, 8.0
+NEGLIGIBLE_CELL_NATS, NEAR_BORDER_NATS = 40.0, 8.0
 #: Factor by which a draw of the survey may exceed all nodes of its box, nats.
 MAX_SURPRISE = 1.0
 #: Ratio of the sides of two neighbours of which the smaller holds weight, and the share that is one.
 MAX_RATIO, HEAVY = 8.0, 1e-3
 #: Standard errors by which the survey may differ, and effective draws from which it says so.
-DISAGREE, MIN_SURVEY_ESS = 6.0, 10.0
+MAX_SURVEY_GAP_STD, MIN_SURVEY_ESS = 6.0, 10.0
 
 
 class Rotated(NamedTuple):
@@ -150,7 +150,7 @@ def climbed(target: Rotated, survey: Survey) -> Survey:
             lambda x: -max(target.value(x[None])[0], -1e300),
             survey.z[i],
             method="Nelder-Mead",
-            options=dict(initial_simplex=simplex, fatol=CLIMBED, xatol=np.inf, maxfev=MAX_CLIMB * d),
+            options=dict(initial_simplex=simplex, fatol=CLIMBED_NATS, xatol=np.inf, maxfev=MAX_CALLS * d),
         )
         z[k], log_f[k], n = found.x, -found.fun, n + found.nfev
     return Survey(z, log_f, n)
@@ -171,7 +171,7 @@ def _surprised(boxes: Boxes, survey: Survey, negligible: float, top: float) -> n
     """Boxes with a draw that is more likely than all nodes, and may count."""
     volume, best = np.prod(boxes.hi - boxes.lo, axis=1), boxes.log_f.max(axis=1)
     out = np.zeros(len(best), dtype=bool)
-    for i in np.flatnonzero(survey.log_f > top - NOTHING):
+    for i in np.flatnonzero(survey.log_f > top - NEGLIGIBLE_CELL_NATS):
         inside = np.all((boxes.lo <= survey.z[i]) & (survey.z[i] <= boxes.hi), axis=1)
         may_count = volume * np.exp(survey.log_f[i] - top) > 0.1 * negligible
         out |= inside & may_count & (survey.log_f[i] > best + MAX_SURPRISE)
@@ -207,7 +207,7 @@ def _at_border(boxes: Boxes, value: np.ndarray, top: float) -> bool:
     lo, hi, nodes = boxes.lo[outer], boxes.hi[outer], rule(boxes.lo.shape[1]).nodes
     z = (lo + hi)[:, None] / 2 + (hi - lo)[:, None] / 2 * nodes
     f = np.exp(boxes.log_f[outer] - top) * np.prod(hi - lo, axis=1)[:, None]
-    return bool(np.any(f[np.any(np.abs(z) > NEAR_BORDER, axis=2)] > 1e-6 * value.sum()))
+    return bool(np.any(f[np.any(np.abs(z) > NEAR_BORDER_NATS, axis=2)] > 1e-6 * value.sum()))
 
 
 def _disagrees(survey: Survey, log_Z: float) -> bool:
@@ -215,7 +215,7 @@ def _disagrees(survey: Survey, log_Z: float) -> bool:
     log_prior = -0.5 * np.sum(survey.z**2 + np.log(2 * np.pi), axis=1)
     w = np.exp(survey.log_f - log_prior - log_Z)
     ess = float(w.sum() ** 2 / max(w @ w, 1e-300))
-    allowed = DISAGREE * float(w.std()) / np.sqrt(len(w)) + MAX_ERROR
+    allowed = MAX_SURVEY_GAP_STD * float(w.std()) / np.sqrt(len(w)) + MAX_ERROR
     return ess > MIN_SURVEY_ESS and abs(float(w.mean()) - 1) > allowed
 
 

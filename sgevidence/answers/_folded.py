@@ -19,14 +19,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..history import MAX_HIGH_LEVERAGE_SHARE, N_DRAWS, Anchor, FoldedRows, Influence, Memory, Reservoir, Rows
+from ..history import (
+    MAX_HIGH_LEVERAGE_SHARE,
+    N_INFLUENCE_DRAWS,
+    Anchor,
+    FoldedRows,
+    Influence,
+    Memory,
+    Reservoir,
+    Rows,
+)
 from ..models import MAX_CONDITION, Model, condition_of_factors
 from ..particles import Weights
 from ..targets import Target, concave_mode, folded_mode, gaussian, sampled
 from ._answer import Answer
 from ._importance import MAX_PARETO_K, pareto_k
 from ._log_concave import (
-    N_CHAINS,
+    N_BRIDGE_CHAINS,
     N_PROPOSED,
     Draws,
     Gaussian,
@@ -101,7 +110,7 @@ def remembered(
     model: Model, rows: FoldedRows, anchor: Anchor, q: Gaussian, memory: Memory, rng: np.random.Generator
 ) -> tuple[Memory, bool]:
     """Sample, quadratic and rows that a sample would miss; whether these are all of them."""
-    influence = Influence(model, anchor.a, q.theta(rng.standard_normal((N_DRAWS, len(q.m)))))
+    influence = Influence(model, anchor.a, q.theta(rng.standard_normal((N_INFLUENCE_DRAWS, len(q.m)))))
     n, capacity = len(rows), memory.reservoir.capacity or len(rows.sample)
     most = int(MAX_HIGH_LEVERAGE_SHARE * min(capacity, n))
     places, high_leverage = rows.some(partial(_outstanding, influence, most, n))
@@ -148,7 +157,7 @@ def _by_bridge(
     try:
         q = refined(target, q, rng)
         draws = Draws.of(target, q, rng.standard_normal((N_PROPOSED, len(q.m))))
-        answer = bridged(target, q, draws, N_CHAINS, N_CHAINS, rng)
+        answer = bridged(target, q, draws, N_BRIDGE_CHAINS, N_BRIDGE_CHAINS, rng)
     except np.linalg.LinAlgError:  # no Gaussian with these moments
         answer = None
     if answer is not None:

@@ -34,7 +34,7 @@ from ._importance import MAX_PARETO_K, pareto_k
 from ._log_concave import Gaussian
 
 #: Nats of Laplace's evidence below the best mode at which a mode does not count: 6·10⁻⁶ nats of log Z.
-NEGLIGIBLE_NATS = 12.0
+NEGLIGIBLE_MODE_NATS = 12.0
 #: Share of the draws that must be effective.
 MIN_EFFECTIVE_SHARE = 0.25
 #: Least share of the draws around a mode, of that of one among equals.
@@ -107,7 +107,7 @@ def folded_modes(target: FoldedTarget, starts: Sequence[np.ndarray]) -> list[Fol
     modes: list[FoldedMode] = []
     for i in np.argsort([-value for value, _ in ahead]):
         value, doubt = ahead[i]
-        if not value > best - NEGLIGIBLE_NATS - doubt:
+        if not value > best - NEGLIGIBLE_MODE_NATS - doubt:
             continue
         mode = _mode_from(target, starts[i])
         if mode is None:
@@ -115,7 +115,7 @@ def folded_modes(target: FoldedTarget, starts: Sequence[np.ndarray]) -> list[Fol
         if not any(_is_same(model, other, mode.q.m) for other in modes):
             modes.append(mode)
     modes.sort(key=lambda mode: -mode.log_evidence)
-    kept = [mode for mode in modes if mode.log_evidence > modes[0].log_evidence - NEGLIGIBLE_NATS]
+    kept = [mode for mode in modes if mode.log_evidence > modes[0].log_evidence - NEGLIGIBLE_MODE_NATS]
     if not kept:
         raise FoldsDoNotSuffice("the posterior of a sample of the rows has no mode")
     return kept

@@ -35,11 +35,11 @@ from ..kernels import LogDensity, ValueAndGradient
 from ..particles import log_sum_exp, systematic
 
 #: Newton steps, and halvings (to a third) of each.
-MAX_STEPS, MAX_SHORTER = 8, 8
+MAX_LOCAL_STEPS, MAX_LOCAL_SHORTENINGS = 8, 8
 #: Degrees of freedom of x given ψ: tails that are a little heavier than Gaussian.
 CONDITIONAL_DEGREES = 10.0
 #: Steps of differences, local widths: of a gradient, and of a curvature.
-GRADIENT_STEP, CURVATURE_STEP = 1e-4, 0.05
+GRADIENT_STEP_WIDTHS, CURVATURE_STEP_WIDTHS = 1e-4, 0.05
 #: A third derivative beyond which more says nothing: draws in a neck would rule alone.
 MAX_THIRD = 3.0
 
@@ -49,7 +49,7 @@ def curvature(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Gradient (M, k) and P (M, k, k) in k columns at draws (M, d), by steps in units of widths (M, k)."""
     grad = log_p(theta)[1][:, columns]
-    P, steps = np.empty((len(theta), len(columns), len(columns))), GRADIENT_STEP * widths
+    P, steps = np.empty((len(theta), len(columns), len(columns))), GRADIENT_STEP_WIDTHS * widths
     for a, column in enumerate(columns):
         beside = theta.copy()
         beside[:, column] += steps[:, a]
@@ -67,9 +67,9 @@ def third_derivatives(log_p: ValueAndGradient, theta: np.ndarray, scale: np.ndar
     M, d = theta.shape
     columns = np.arange(d)
     s = local_widths(curvature(log_p, theta, columns, np.tile(scale, (M, 1)))[1], scale)
-    beside = theta + CURVATURE_STEP * np.concatenate([np.zeros((1, M, d)), np.eye(d)[:, None] * s])
+    beside = theta + CURVATURE_STEP_WIDTHS * np.concatenate([np.zeros((1, M, d)), np.eye(d)[:, None] * s])
     P = curvature(log_p, beside.reshape(-1, d), columns, np.tile(s, (d + 1, 1)))[1].reshape(d + 1, M, d, d)
-    t = (P[1:] - P[0]) / CURVATURE_STEP * s[:, :, None] * s[:, None, :]
+    t = (P[1:] - P[0]) / CURVATURE_STEP_WIDTHS * s[:, :, None] * s[:, None, :]
     t = np.sqrt(np.mean(np.clip(t, -MAX_THIRD, MAX_THIRD) ** 2, axis=1))
     return (t + t.transpose(1, 2, 0) + t.transpose(2, 0, 1)) / 3  # t is symmetric but for its first axis
 
@@ -130,7 +130,7 @@ def conditional_modes(
     M, k = len(theta), len(rest)
     best, w, V = value(theta), np.empty((M, k)), np.empty((M, k, k))
     widths, at = np.tile(scale[rest], (M, 1)), np.arange(M)
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_LOCAL_STEPS):
         grad, P = curvature(log_p, theta[at], rest, widths[at])
         widths[at] = local_widths(P, scale[rest])
         w[at], V[at] = np.linalg.eigh(P)
@@ -150,7 +150,7 @@ def _climb(
     theta: np.ndarray, best: np.ndarray, at: np.ndarray, step: np.ndarray, rest: np.ndarray, value: LogDensity
 ) -> None:
     """Take each step, or so much of it that log p grows; ``theta`` and ``best`` are changed."""
-    for _ in range(MAX_SHORTER):
+    for _ in range(MAX_LOCAL_SHORTENINGS):
         if not len(at):
             return
         there = theta[at]

@@ -30,10 +30,10 @@ from ._bridge import bridge
 #: Draws of each chain of a rung, one trajectory apart.
 N_SUCCESSIVE = 4
 #: Draws, or chains, on which a bridge must rest on either side.
-MIN_EFFECTIVE = 40.0
+MIN_EFFECTIVE_BRIDGE = 40.0
 #: Evaluations of each chain, and more of them for each parameter, after which annealing would have been
 #: cheaper.
-MAX_EVALUATIONS, MAX_EVALUATIONS_PER_PARAMETER = 100, 1.5
+MAX_CHAIN_EVALUATIONS, MAX_EVALUATIONS_PER_PARAMETER = 100, 1.5
 #: Length of a trajectory, widths of q: a quarter turn on q with steps that are 0.85 as long; while chains
 #: remember their start each next one is twice as long.
 TRAJECTORY, MAX_DOUBLINGS = 1.9, 3
@@ -73,7 +73,7 @@ def climb(log_p: ValueAndGradient, start: Rung, n_chains: int, rng: np.random.Ge
     """
     rungs, t, n = [start], 0.0, 0.0
     gaps: list[float] = []
-    most = n_chains * (MAX_EVALUATIONS + MAX_EVALUATIONS_PER_PARAMETER * start.phi.shape[-1])
+    most = n_chains * (MAX_CHAIN_EVALUATIONS + MAX_EVALUATIONS_PER_PARAMETER * start.phi.shape[-1])
     log_eps = np.log(1.4 * start.phi.shape[-1] ** -0.25)
     while t < 1.0:
         gap = next_gap(rungs[-1].u, 1.0 - t)
@@ -86,11 +86,11 @@ def climb(log_p: ValueAndGradient, start: Rung, n_chains: int, rng: np.random.Ge
         # rungs after which it is given up, or the first of which is too near
         if t < 1.0 and (len(gaps) == 10 or t < 0.02):
             return None
-    found = _summed(rungs, gaps, MIN_EFFECTIVE)
+    found = _summed(rungs, gaps, MIN_EFFECTIVE_BRIDGE)
     if found is None:
         return None
     parts = zip(*(rung.halves() for rung in rungs))
-    halves = (_summed(list(part), gaps, MIN_EFFECTIVE / 4) for part in parts)
+    halves = (_summed(list(part), gaps, MIN_EFFECTIVE_BRIDGE / 4) for part in parts)
     each = [half[0] for half in halves if half is not None]
     if len(each) < 2:
         return None

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from ..history import N_DRAWS, Anchor, Influence, Memory, Rows
+from ..history import N_INFLUENCE_DRAWS, Anchor, Influence, Memory, Rows
 from ..kernels import Coordinates
 from ..models import MAX_CONDITION, FarColumns, Model, condition_of_factors, near
 from ..particles import Weights, systematic
@@ -29,10 +29,10 @@ from ._importance import MAX_PARETO_K, pareto_k
 from ._ladder import Rung, climb
 
 #: Share of the draws of q that are effective from which they need no bridge.
-EFFECTIVE_SHARE = 0.75
+UNBRIDGED_SHARE = 0.75
 #: Draws of q, 0.02 nats at that share, and chains that a bridge leads to; more or fewer of both in inverse
 #: proportion to rows times parameters, within these factors.
-N_PROPOSED, N_CHAINS, CHEAP, LEAST_TIMES, MOST_TIMES = 1000, 400, 50_000, 0.5, 2.5
+N_PROPOSED, N_BRIDGE_CHAINS, CHEAP_NUMBERS, MIN_TIMES, MAX_TIMES = 1000, 400, 50_000, 0.5, 2.5
 #: Rows up to which all of them are used; rows of the first sample; nats that a sample may add to log Z.
 WHOLE_ROWS, FIRST_SAMPLE, MAX_SAMPLE_NOISE = 2500, 512, 0.005
 #: Values of the likelihood that cost as much as one chain of a bridge, some twenty gradients: with fewer
@@ -44,7 +44,7 @@ N_REFINEMENTS, REFINED, N_PAIRS = 4, 0.5, 4
 #: Rows from which annealing by samples of them is cheaper than chains on all.
 MAX_BRIDGED_ROWS = 20_000
 #: Standard error in nats of an answer, for one parameter: annealing's is no more for d, by a factor √d.
-MAX_STD = 0.018
+MAX_STD_NATS = 0.018
 
 
 class Gaussian(NamedTuple):
@@ -104,7 +104,7 @@ def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> An
     if anchor is None:
         return None
     target = Target(model, Likelihood(rows))
-    times = float(np.clip(CHEAP / max(len(rows) * model.n_params, 1), LEAST_TIMES, MOST_TIMES))
+    times = float(np.clip(CHEAP_NUMBERS / max(len(rows) * model.n_params, 1), MIN_TIMES, MAX_TIMES))
     n_draws = max(size, int(times * N_PROPOSED))
     try:
         q = Gaussian.of_precision(*gaussian(model, anchor))
@@ -121,7 +121,7 @@ def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> An
         return None
     if draws.suffice:
         return draws.answer(q, len(rows), size)
-    n_chains, needed = int(times * N_CHAINS), draws.needed
+    n_chains, needed = int(times * N_BRIDGE_CHAINS), draws.needed
     if draws.are_tame and needed < VALUES_PER_CHAIN * n_chains:
         draws = draws.beside(_draws(target, q, anchor, needed - n_draws, rng))
         if draws.are_tame:
@@ -153,13 +153,13 @@ class Draws(NamedTuple):
     @property
     def suffice(self) -> bool:
         """Whether q is the posterior but for little."""
-        few = self.weights.ess < EFFECTIVE_SHARE * len(self.phi)
+        few = self.weights.ess < UNBRIDGED_SHARE * len(self.phi)
         return not few and pareto_k(self.log_w) < MAX_PARETO_K
 
     @property
     def needed(self) -> int:
         """Draws that say as much as so many would that suffice."""
-        return int((len(self.phi) / self.weights.ess - 1) / (1 / EFFECTIVE_SHARE - 1) * len(self.phi))
+        return int((len(self.phi) / self.weights.ess - 1) / (1 / UNBRIDGED_SHARE - 1) * len(self.phi))
 
     def beside(self, more: "Draws") -> "Draws":
         """Both of them."""
@@ -212,7 +212,7 @@ def log_joint_of_many(
     """
     if len(rows) <= WHOLE_ROWS:
         return model.log_joint(theta, rows), 0.0
-    influence = Influence(model, anchor.a, theta[:N_DRAWS])
+    influence = Influence(model, anchor.a, theta[:N_INFLUENCE_DRAWS])
     # part of the rows that samples must have, where they stand out
     high_leverage = influence.outstanding(rows, int(0.05 * len(rows)))
     memory = Memory.of(rows, high_leverage)._replace(anchor=anchor)
@@ -247,7 +247,7 @@ def bridged(
         return value - log_constant, grad @ L
 
     climbed = climb(log_p, Rung(draws.phi[None], draws.log_w[None]), n_chains, rng)
-    if climbed is None or climbed.std > MAX_STD * max(d, 30) ** 0.5:
+    if climbed is None or climbed.std > MAX_STD_NATS * max(d, 30) ** 0.5:
         return None
     phi = climbed.top.phi[::-1].reshape(-1, d)[:size]  # the last of each chain first
     theta = q.theta(phi)

@@ -44,7 +44,7 @@ MIN_THIRD, MAX_IMPOSSIBLE = 0.05, 0.1
 #: Hyperparameters at most: importance sampling in more dimensions keeps few draws.
 MAX_HYPERPARAMETERS = 9
 #: Values of ψ in a round, rounds, and share of effective draws from which there need be no more.
-N_ROUND, MAX_ROUNDS, ENOUGH = 400, 4, 0.5
+N_PSI_OF_ROUND, MAX_PSI_ROUNDS, EFFECTIVE_SHARE_OF_PSI = 400, 4, 0.5
 #: Values of ψ in the answer, and draws of x at each.
 N_PSI, N_X = 1000, 4
 #: Share of effective draws of an answer, and of a round that is worth an answer.
@@ -178,8 +178,8 @@ def _with_hyperparameters(
     """Draws of q given these columns; None where the weights of its rounds do not become even."""
     q = KernelMixture.of(cloud[:, given], np.full(len(cloud), 1 / len(cloud)), rng)
     all_psi, all_w = [], []
-    for _ in range(MAX_ROUNDS):
-        drawn = _drawn(log_p, q, given, cloud, N_ROUND, rng)
+    for _ in range(MAX_PSI_ROUNDS):
+        drawn = _drawn(log_p, q, given, cloud, N_PSI_OF_ROUND, rng)
         all_psi.append(drawn.theta[0][:, given])
         all_w.append(drawn.weights.log_w)
         log_w = np.concatenate(all_w)
@@ -190,7 +190,7 @@ def _with_hyperparameters(
         least = min(10.0 * (len(given) + 1) / len(log_w), 0.5)
         power = next_step(log_w, np.zeros(len(log_w)), 1.0, least)
         q = KernelMixture.of(np.concatenate(all_psi), Weights(power * log_w).W, rng)
-        if drawn.share > ENOUGH:
+        if drawn.share > EFFECTIVE_SHARE_OF_PSI:
             break
     if drawn.share < MIN_ROUND_SHARE:
         return None

@@ -24,20 +24,20 @@ from ._answer import Answer, Declined
 from ._bridge import importance
 from ._cross_fitted_bridge import cross_fitted_bridge
 from ._importance import importance_draws, pareto_k
-from ._log_concave import MAX_BRIDGED_ROWS, MAX_STD, in_suited_coordinates, log_joint_of_many
+from ._log_concave import MAX_BRIDGED_ROWS, MAX_STD_NATS, in_suited_coordinates, log_joint_of_many
 
 #: Draws of q, and more of them for each parameter; standard error, nats, and Pareto k of an answer by them.
-N_DRAWS, N_DRAWS_PER_PARAMETER, SHARP_NATS, SHARP_PARETO_K = 4000, 200, 0.012, 0.6
+N_PROPOSAL_DRAWS, N_DRAWS_PER_PARAMETER, SHARP_DRAWS_NATS, SHARP_PARETO_K = 4000, 200, 0.012, 0.6
 #: Standard error, nats, and Pareto k of an answer from several modes, of which annealing may lose one; rounds
 #: of draws: the skew modes of few rows ask for two or three.
-MAX_STD_OF_SEVERAL, MAX_TAIL_OF_SEVERAL, MAX_ROUNDS = 0.1, 0.8, 4
+MAX_STD_OF_SEVERAL, MAX_TAIL_OF_SEVERAL, MAX_DRAW_ROUNDS = 0.1, 0.8, 4
 #: Degrees of freedom of q: tails of a posterior with few parameters, and of as many more with more of them.
 MIN_DEGREES = 6.0
 #: Rows on which the mode is sought from elsewhere, at most, and distance of the ends from it, in posterior
 #: widths per √d.
-CHECKED_ROWS, MAX_APART = 2000, 1.0
+MAX_CHECKED_ROWS, MAX_APART = 2000, 1.0
 #: Effective draws from which chains may start, chains of each half, and gradients of each of them.
-MIN_EFFECTIVE, N_CHAINS, GRADIENTS_PER_CHAIN = 50.0, 250, 200.0
+MIN_EFFECTIVE_STARTS, N_CHAINS, GRADIENTS_PER_CHAIN = 50.0, 250, 200.0
 
 #: Mode and precision.
 Mode = tuple[np.ndarray, np.ndarray]
@@ -59,8 +59,8 @@ def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> An
         a, P = gaussian(model, anchor)
         few = (
             rows
-            if len(rows) <= CHECKED_ROWS
-            else rows.take(np.sort(rng.choice(len(rows), CHECKED_ROWS, False)))
+            if len(rows) <= MAX_CHECKED_ROWS
+            else rows.take(np.sort(rng.choice(len(rows), MAX_CHECKED_ROWS, False)))
         )
         modes = modes_of(model, few, a, rng)
         if len(modes) == 1:
@@ -99,8 +99,8 @@ def _around_all(
     d, K = len(modes[0][0]), len(modes)
     a, C = np.array([mode for mode, _ in modes]), np.array([np.linalg.inv(P) for _, P in modes])
     mass = Weights(model.log_joint(a, rows) + 0.5 * np.linalg.slogdet(C)[1]).W
-    M = 2 * (2 * size + N_DRAWS + N_DRAWS_PER_PARAMETER * d)
-    for n_rounds in range(1, MAX_ROUNDS + 1):
+    M = 2 * (2 * size + N_PROPOSAL_DRAWS + N_DRAWS_PER_PARAMETER * d)
+    for n_rounds in range(1, MAX_DRAW_ROUNDS + 1):
         share, around = 0.5 * mass + 0.5 / K, [multivariate_t(m, c, df=MIN_DEGREES) for m, c in zip(a, C)]
         sizes = np.bincount(rng.choice(K, M, p=share), minlength=K)
         theta = np.concatenate(
@@ -127,7 +127,7 @@ def _refitted(theta: np.ndarray, W: np.ndarray, a: np.ndarray, C: np.ndarray) ->
     """
     mass = W.sum(axis=1)
     for k, part in enumerate(W):
-        if mass[k] ** 2 > MIN_EFFECTIVE * theta.shape[1] * np.sum(part**2):
+        if mass[k] ** 2 > MIN_EFFECTIVE_STARTS * theta.shape[1] * np.sum(part**2):
             a[k] = part @ theta / mass[k]
             away = theta - a[k]
             C[k] = (part[:, None] * away).T @ away / mass[k]
@@ -146,14 +146,14 @@ def _by_importance(
         value, noise_var = log_joint_of_many(model, rows, anchor, theta, rng)
         return value
 
-    M = max(2 * size, N_DRAWS + N_DRAWS_PER_PARAMETER * d)
+    M = max(2 * size, N_PROPOSAL_DRAWS + N_DRAWS_PER_PARAMETER * d)
     theta, weights = importance_draws(log_joint, a, P, 0.0, M, rng, nu=MIN_DEGREES + d)
     found = importance(weights.log_w)
     std = float(np.sqrt(found.var_q + noise_var))
-    if std < SHARP_NATS * max(1.0, d / 10) ** 0.5 and pareto_k(weights.log_w) < SHARP_PARETO_K:
+    if std < SHARP_DRAWS_NATS * max(1.0, d / 10) ** 0.5 and pareto_k(weights.log_w) < SHARP_PARETO_K:
         theta = theta[systematic(weights.W, rng, size)]  # of many, so that few are there twice
         return Answer(theta, np.zeros(size), found.log_Z, std, float(M * len(rows)))
-    if not found.n_effective > MIN_EFFECTIVE:
+    if not found.n_effective > MIN_EFFECTIVE_STARTS:
         return Declined(f"{found.n_effective:.0f} draws of a t density at the mode are effective")
     if len(rows) > MAX_BRIDGED_ROWS:
         return Declined("a t density at the mode is too far from the posterior, and rows are many for chains")
@@ -161,7 +161,7 @@ def _by_importance(
     bridged = cross_fitted_bridge(target, starts, size, GRADIENTS_PER_CHAIN * N_CHAINS, rng)
     if bridged is None:
         return Declined("chains from the mode remember their start, or few of their draws carry a bridge")
-    if bridged.log_evidence_std > MAX_STD * max(d, 30) ** 0.5:
+    if bridged.log_evidence_std > MAX_STD_NATS * max(d, 30) ** 0.5:
         return Declined(f"a bridge from the mode is uncertain by {bridged.log_evidence_std:.2g} nats")
     return bridged
 

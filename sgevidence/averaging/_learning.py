@@ -67,7 +67,7 @@ class Posterior(NamedTuple):
 
 
 #: Most entries of a path of weights: when it is full every second one is dropped.
-PATH_LENGTH = 4096
+MAX_WEIGHT_PATH = 4096
 
 
 class Entry(NamedTuple):
@@ -170,7 +170,7 @@ class Standing(NamedTuple):
 def extended(path: list[Entry], entry: Entry) -> list[Entry]:
     """The path with one more entry, thinned when it is full: a stream has no end."""
     path = [*path, entry]
-    return path if len(path) <= PATH_LENGTH else path[-1::-2][::-1]
+    return path if len(path) <= MAX_WEIGHT_PATH else path[-1::-2][::-1]
 
 
 def columns(path: list[Entry]) -> dict[str, np.ndarray]:

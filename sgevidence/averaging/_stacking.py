@@ -11,8 +11,8 @@ within log max_k g_k of the optimum, per row, with
 which is the stopping rule.  Σ_k w_k = 1 holds at the minimum of f(w) = Σ_k w_k − Σ_r v_r log Σ_k w_k p_kr
 over w ≥ 0; Newton steps solve its quadratic model under that bound exactly (non-negative least squares).
 
-Memory is bounded: of more than ``KEPT`` rows a uniform sample is kept, which costs about (K−1)/(2 KEPT) nats
-a row.
+Memory is bounded: of more than s = ``SCORED_ROWS`` rows a uniform sample of s is kept, which costs
+about (K−1)/(2s) nats a row.
 
 Symbols
 -------
@@ -40,9 +40,9 @@ from ..particles import log_sum_exp
 from ._checks import evidences
 
 #: Rows whose scores are kept.  The weights of five models are then within 5e-4 nats a row of the best.
-KEPT = 4096
+SCORED_ROWS = 4096
 #: Newton steps that are tried; some ten are needed.
-MAX_STEPS = 200
+MAX_STACKING_STEPS = 200
 #: Bootstrap samples of the interval: the 5 % quantile is then known to one and a half percentage points.
 N_BOOTSTRAP = 200
 
@@ -62,11 +62,11 @@ class RowScores(NamedTuple):
         return cls(log_p[known], weight[known], key[known])
 
     def join(self, other: "RowScores") -> "RowScores":
-        """Both, or a uniform sample of ``KEPT`` of them."""
+        """Both, or a uniform sample of ``SCORED_ROWS`` of them."""
         both = type(self)(*map(np.concatenate, zip(self, other)))
-        if len(both.key) <= KEPT:
+        if len(both.key) <= SCORED_ROWS:
             return both
-        kept = np.sort(np.argpartition(both.key, KEPT)[:KEPT])
+        kept = np.sort(np.argpartition(both.key, SCORED_ROWS)[:SCORED_ROWS])
         return type(self)(*(part[kept] for part in both))
 
 
@@ -77,7 +77,7 @@ def stacking_weights(log_p: np.ndarray, weight: np.ndarray, start: np.ndarray) -
     P = np.exp(log_p - log_p.max(axis=1, keepdims=True))
     v = weight / weight.sum()
     w = 0.99 * start + 0.01 / len(start)  # a weight of zero may have become wrong
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_STACKING_STEPS):
         mixed = P @ w
         A = np.sqrt(v)[:, None] * P / mixed[:, None]
         g = A.T @ np.sqrt(v)

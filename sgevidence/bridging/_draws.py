@@ -15,11 +15,11 @@ from ..rows import refuse_unreadable
 from ._mixing import correlations, normal_scores
 
 #: Standard errors of an autocorrelation of independent draws, beyond which it is seen.
-SEEN = 5.0
+SEEN_STD = 5.0
 #: Largest autocorrelation elsewhere, as a share of that along the steps, with which the order is plain.
 MOST_ELSEWHERE = 0.5
 #: Shortest chain, in draws, in which an autocorrelation can be seen at all.
-MIN_DRAWS = 20
+MIN_CHAIN_DRAWS = 20
 
 
 LogDensity = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M,)
@@ -63,10 +63,10 @@ def _check(theta: np.ndarray, names: list[str]) -> None:
     if theta.ndim != 3 or not theta.size:
         raise ValueError(f"draws must be (n, d) or (chains, n, d) and not empty, got the shape {theta.shape}")
     C, T, d = theta.shape
-    if T < MIN_DRAWS:
+    if T < MIN_CHAIN_DRAWS:
         raise ValueError(
-            f"chains of {T} draws are too short (at least {MIN_DRAWS}); {C} chains were given, in the order "
-            "(chains, n, d)"
+            f"chains of {T} draws are too short (at least {MIN_CHAIN_DRAWS}); {C} chains were given, "
+            "in the order (chains, n, d)"
         )
     if C * (T // 2) < 2 * d:
         raise ValueError(
@@ -136,22 +136,22 @@ def chains_first(theta: np.ndarray) -> np.ndarray:
     if C == 1:
         walkers = _walkers(scores[0])
         return theta.reshape(T // walkers, walkers, d).swapaxes(0, 1)
-    if C < MIN_DRAWS:
+    if C < MIN_CHAIN_DRAWS:
         return theta
-    if T < MIN_DRAWS:
+    if T < MIN_CHAIN_DRAWS:
         return theta.swapaxes(0, 1)
     along_first = np.mean(scores[1:] * scores[:-1])
     along_second = np.mean(scores[:, 1:] * scores[:, :-1])
-    is_seen = along_first > SEEN / np.sqrt(C * T)
+    is_seen = along_first > SEEN_STD / np.sqrt(C * T)
     return theta.swapaxes(0, 1) if is_seen and along_second < MOST_ELSEWHERE * along_first else theta
 
 
 def _walkers(scores: np.ndarray) -> int:
     """Walkers that alternate in a chain (T, d): the lag of the largest autocorrelation, with none before."""
     T = len(scores)
-    rho = np.mean([correlations(x[None])[: T // MIN_DRAWS + 1] for x in scores.T], axis=0)
+    rho = np.mean([correlations(x[None])[: T // MIN_CHAIN_DRAWS + 1] for x in scores.T], axis=0)
     if len(rho) < 3:
         return 1
     lag = 2 + int(np.argmax(rho[2:]))
     is_plain = np.abs(rho[1:lag]).max() < MOST_ELSEWHERE * rho[lag]
-    return lag if rho[lag] > SEEN / np.sqrt(T) and is_plain and T % lag == 0 else 1
+    return lag if rho[lag] > SEEN_STD / np.sqrt(T) and is_plain and T % lag == 0 else 1

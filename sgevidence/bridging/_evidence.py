@@ -13,7 +13,7 @@ from ._mixing import Mixing, split_mixing
 from ._warp import Half, bridged
 
 #: Effective draws of the quantity that mixes worst for a believable error bar, of all chains; per chain five.
-MIN_EFFECTIVE = 100.0
+MIN_EFFECTIVE_SLOWEST = 100.0
 
 
 class BridgeEvidence(NamedTuple):
@@ -146,7 +146,7 @@ def _chain_doubts(found: list[Mixing], names: list[str], shape: tuple[int, int])
             "other shares in the posterior than among the draws, and the evidence is then wrong by more than "
             "its error: run longer chains"
         )
-    if (n := found[slow].n_effective) < MIN_EFFECTIVE:
+    if (n := found[slow].n_effective) < MIN_EFFECTIVE_SLOWEST:
         out.append(
             f"the {C * T} draws are worth {n:.0f} independent draws of {names[slow]}, too few for the error "
             "bar to be believed: run longer chains"

@@ -17,7 +17,7 @@ from ._model import EffectsModel
 #: Fixed columns and hyperparameters up to which they are integrated together.
 MAX_TOGETHER = 12
 #: Rows × draws, and draws at least: each draw of the effects of all levels looks at all rows a few times.
-MAX_DRAWN, MIN_DRAWS = 3_000_000, 200
+MAX_DRAWN_NUMBERS, MIN_EFFECT_DRAWS = 3_000_000, 200
 
 
 def effects_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> Answer | None:
@@ -26,7 +26,7 @@ def effects_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int
     one_factor = len(model.layout.blocks) == 1 and model.layout.largest is not None
     few = model.layout.n_fixed + model.layout.n_hyperparameters + model.n_own <= MAX_TOGETHER
     answer = levelwise_answer if one_factor and few else conditional_answer
-    size = min(size, max(MIN_DRAWS, MAX_DRAWN // max(len(rows), 1)))
+    size = min(size, max(MIN_EFFECT_DRAWS, MAX_DRAWN_NUMBERS // max(len(rows), 1)))
     try:
         return answer(model, model.ordered(rows), rng, size)
     except (ArithmeticError, np.linalg.LinAlgError):

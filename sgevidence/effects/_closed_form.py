@@ -13,13 +13,12 @@ import numpy as np
 
 from ..exceptions import DivergenceError
 from ..particles import Weights, systematic
-from ._gaussian import BATCH_ELEMENTS, Conditional, LevelSums, conditional, draws
-from ._integral import Integral, integrate
+from ._gaussian import BATCH_OF_HYPERPARAMETERS, Conditional, LevelSums, conditional, draws
+from ._integral import Integral, check, integrate
 from ._layout import Layout
-from ._trust import check
 
 #: Points of the integral, and draws from the prior of which the best starts the way to the mode.
-N_POINTS, N_STARTS = 1024, 32
+N_CLOSED_FORM_POINTS, N_PRIOR_STARTS = 1024, 32
 #: Noise in sizes of y that is as good as none, and the share of the squares of y that is left then.
 LEAST_NOISE, SMALLEST_SHARE = 1e-6, 1e-10
 #: Words for rows that are fitted exactly.
@@ -28,7 +27,7 @@ NOISELESS = (
     "state noise_std= under prior='normal'"
 )
 #: Seed of the scrambled sequences.
-SEED = 20_260
+SEED_OF_SEQUENCES = 20_260
 
 
 class GaussianPosterior:
@@ -45,11 +44,11 @@ class GaussianPosterior:
     @cached_property
     def integral(self) -> Integral:
         """Over the hyperparameters; ArithmeticError where it cannot be trusted."""
-        rng, k = np.random.default_rng(SEED), self.layout.n_hyperparameters + self.n_own
-        starts = rng.standard_normal((N_STARTS, k))
+        rng, k = np.random.default_rng(SEED_OF_SEQUENCES), self.layout.n_hyperparameters + self.n_own
+        starts = rng.standard_normal((N_PRIOR_STARTS, k))
         start = starts[np.argmax(self.log_density(starts))]
         try:
-            return check(integrate(self.log_density, start, rng, N_POINTS))
+            return check(integrate(self.log_density, start, rng, N_CLOSED_FORM_POINTS))
         except (ArithmeticError, np.linalg.LinAlgError):
             if self._is_noiseless(starts[:1]):
                 raise DivergenceError(NOISELESS) from None
@@ -107,4 +106,4 @@ class GaussianPosterior:
     @property
     def _batch(self) -> int:
         r = self.sums.rest.shape[1]
-        return max(1, BATCH_ELEMENTS // max(self.sums.between.size + r * r, 1))
+        return max(1, BATCH_OF_HYPERPARAMETERS // max(self.sums.between.size + r * r, 1))

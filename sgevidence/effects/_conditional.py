@@ -29,22 +29,29 @@ import numpy as np
 
 from ..answers import Answer
 from ..particles import Weights, systematic
-from ._gaussian import BATCH_ELEMENTS, Conditional, LevelSums, conditional, in_order, scaled, solutions
-from ._integral import integrate
+from ._gaussian import (
+    BATCH_OF_HYPERPARAMETERS,
+    Conditional,
+    LevelSums,
+    conditional,
+    in_order,
+    scaled,
+    solutions,
+)
+from ._integral import check, integrate, widened
 from ._model import EffectsModel
 from ._quadrature import enough_nodes, level_draws, log_integrals
 from ._rows import OrderedRows
-from ._trust import check, widened
 
 #: Points of the integral: each has draws of ρ, too, so that more are needed than for quadrature alone.
-N_POINTS = 512
+N_CONDITIONAL_POINTS = 512
 #: Newton steps to a mode, halvings of one, and nats that the last of them gained: for derivatives of
 #: Laplace's approximation, and for draws.
-MAX_STEPS, MAX_HALVINGS, TOLERANCE, DRAWN_TOLERANCE = 50, 12, 1e-6, 1e-2
+MAX_MODE_STEPS, MAX_MODE_HALVINGS, LAPLACE_TOLERANCE_NATS, DRAWN_TOLERANCE_NATS = 50, 12, 1e-6, 1e-2
 #: Points at which the nodes of the levels are chosen.
-N_TRIED = 4
+N_POINTS_FOR_NODES = 4
 #: Rows × draws × columns of one batch.
-BATCH = 2_000_000
+BATCH_OF_COLUMNS = 2_000_000
 
 
 class ConditionalGaussian:
@@ -56,7 +63,7 @@ class ConditionalGaussian:
         r, (G, q) = rows.R.shape[1], (len(rows.starts), rows.W.shape[1])
         self.start = np.zeros(r), np.zeros((G, q))
         elements = len(rows.y) * (r + q) + r * r + G * q * r
-        self.batch = max(1, min(BATCH // elements, BATCH_ELEMENTS // (r * r + 1)))
+        self.batch = max(1, min(BATCH_OF_COLUMNS // elements, BATCH_OF_HYPERPARAMETERS // (r * r + 1)))
         self.n_evaluations = 0
         self.n_nodes: int | None = None
         self.node_error = 0.0  #: nats
@@ -94,17 +101,17 @@ class ConditionalGaussian:
     # -- modes ----------------------------------------------------------------------------------
 
     def modes(
-        self, z: np.ndarray, tolerance: float = TOLERANCE
+        self, z: np.ndarray, tolerance: float = LAPLACE_TOLERANCE_NATS
     ) -> tuple[np.ndarray, np.ndarray, Conditional, np.ndarray]:
         """ρ (M, r), v (M, G, q), the Gaussian there, and log joint (M,)."""
         own, M = self.model.own_of(z), len(z)
         rest, v = (np.broadcast_to(part, (M, *part.shape)) for part in self.start)
         value = self.log_joint(rest, v, z, own)
-        for _ in range(MAX_STEPS):
+        for _ in range(MAX_MODE_STEPS):
             found = self.newton(rest, v, z, own)
             to_rest, to_v = solutions(found, 0.0, 0.0)
             d_rest, d_v, step = to_rest - rest, to_v - v, np.ones(M)
-            for _ in range(MAX_HALVINGS):
+            for _ in range(MAX_MODE_HALVINGS):
                 new = rest + step[:, None] * d_rest, v + step[:, None, None] * d_v
                 ahead = self.log_joint(*new, z, own)
                 worse = ~(ahead >= value - 1e-9 * np.abs(value))
@@ -192,14 +199,14 @@ class ConditionalGaussian:
     def _log_integrals(self, offset: np.ndarray, factor: np.ndarray, own: list, v: np.ndarray) -> np.ndarray:
         """Over the effects of the largest term, with as many nodes as the first points have asked for."""
         if self.n_nodes is None:
-            few = slice(N_TRIED)
+            few = slice(N_POINTS_FOR_NODES)
             tried = self.rows, offset[few], factor[few], [one[few] for one in own], v[few]
             self.n_nodes, self.node_error = enough_nodes(partial(log_integrals, *tried), v.shape[2])
         return log_integrals(self.rows, offset, factor, own, v, self.n_nodes)
 
     def _drawn(self, z: np.ndarray, normals: np.ndarray) -> tuple:
         """Modes of v, the Gaussian, and ρ drawn from it by standard normals."""
-        _, v, found, _ = self.modes(z, DRAWN_TOLERANCE)
+        _, v, found, _ = self.modes(z, DRAWN_TOLERANCE_NATS)
         return v, found, solutions(found, normals, 0.0)[0], z
 
     def _split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -229,7 +236,7 @@ def conditional_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Ge
     f = ConditionalGaussian(model, rows)
     start = np.full(model.layout.n_hyperparameters + model.n_own, -0.5)
     f.remember(start)
-    found = integrate(f.log_weight, start, rng, N_POINTS, f.laplace, rows.R.shape[1])
+    found = integrate(f.log_weight, start, rng, N_CONDITIONAL_POINTS, f.laplace, rows.R.shape[1])
     found = check(widened(found, f.node_error))
     chosen = rng.permutation(systematic(Weights(found.log_w).W, rng, size))
     cost = float(f.n_evaluations * len(rows.y))

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import helmert
 
 #: Scale for which two levels differ by a standard normal, as the values of a 0/1 column do.
-SCALE = 0.5**0.5
+DEFAULT_FACTOR_SCALE = 0.5**0.5
 
 
 class Factor(NamedTuple):
@@ -51,7 +51,7 @@ class Factor(NamedTuple):
     @property
     def prior_scale(self) -> float:
         """Standard deviation of a contrast where ``prior`` is not "jzs"."""
-        return SCALE if self.scale is None else self.scale
+        return DEFAULT_FACTOR_SCALE if self.scale is None else self.scale
 
     @property
     def name(self) -> str:

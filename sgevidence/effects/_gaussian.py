@@ -30,7 +30,7 @@ import numpy as np
 from ._layout import Layout
 
 #: Numbers of one batch of hyperparameters, in double precision: 32 MB.
-BATCH_ELEMENTS = 4_000_000
+BATCH_OF_HYPERPARAMETERS = 4_000_000
 
 
 class LevelSums(NamedTuple):

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..answers import pareto_k
+from ..answers import MAX_PARETO_K, pareto_k
 from ..particles import Weights, log_sum_exp
 from ._proposal import MAX_WIDTH, Density, Proposal
 
@@ -33,19 +33,23 @@ N_SEQUENCES = 16
 #: Standard deviation of a Student t of 15 degrees: of errors in units of the spread of 16 sequences.
 STUDENT = ((N_SEQUENCES - 1) / (N_SEQUENCES - 3)) ** 0.5
 #: Share of effective points from which q is kept, and fits of q at most.
-EFFECTIVE_SHARE, MAX_FITS = 0.6, 6
+POINTS_SHARE, MAX_FITS = 0.6, 6
 #: Fits after which so many effective points will do, and times as many points of the last fit.
-FIRST_FITS, WANTED, MORE = 2, 300.0, 4
+FIRST_FITS, MIN_WANTED, LAST_FIT_FACTOR = 2, 300.0, 4
 #: Points for each dimension that are effective when q is fitted, if need be by flattened weights.
 MIN_EFFECTIVE_EACH = 10
-#: Most Pareto k (Vehtari et al. 2024); share of the largest weight over 1 − k up to which k does not matter.
-MAX_PARETO_K, MAX_TAIL_SHARE = 0.7, 0.05
+#: Effective points without which the error bar says little.
+MIN_EFFECTIVE_POINTS = 80.0
+#: Largest standard error, nats.
+MAX_INTEGRAL_STD_NATS = 0.1
+#: Share of the largest weight, over 1 − k, up to which Pareto k does not matter.
+MAX_TAIL_SHARE = 0.05
 #: Share of a width by which derivatives are taken.
-STEP = 0.3
+STEP_WIDTHS = 0.3
 #: Step of gradients; largest change of a coordinate in one step to the mode, and shares of it that are tried.
 GRADIENT_STEP, MAX_STEP, LENGTHS = 1e-4, 2.0, np.array([2.0, 1.0, 0.4, 0.1, 0.01])
 #: Steps to the mode, and twice the nats that the last of them promises.
-MAX_CLIMB, MIN_GAIN = 200, 1e-3
+MAX_CLIMB_STEPS, MIN_GAIN_NATS = 200, 1e-3
 
 
 class Integral(NamedTuple):
@@ -97,7 +101,7 @@ def importance_by_sequences(
     """Sequences of q, which is fitted again while few of the points are effective."""
     k, shift, width = len(q.parts[0].centre), np.zeros(n_normals), np.ones(n_normals)
     for fit in range(MAX_FITS + 1):
-        n = n_points // N_SEQUENCES * (MORE if fit == MAX_FITS else 1)
+        n = n_points // N_SEQUENCES * (LAST_FIT_FACTOR if fit == MAX_FITS else 1)
         x = np.concatenate([q.points(rng, n) for _ in range(N_SEQUENCES)])
         standard = rng.standard_normal((len(x), n_normals))
         normals = shift + width * standard
@@ -106,7 +110,7 @@ def importance_by_sequences(
         log_w = log_f(x) + log_ratio - q.log_density(x[:, :k])
         log_w = np.where(np.isnan(log_w), -np.inf, log_w)
         weights = Weights(log_w)
-        wanted = EFFECTIVE_SHARE * len(x) if fit < FIRST_FITS else min(WANTED, EFFECTIVE_SHARE * len(x))
+        wanted = POINTS_SHARE * len(x) if fit < FIRST_FITS else min(MIN_WANTED, POINTS_SHARE * len(x))
         if fit == MAX_FITS or (weights.ess > wanted and not is_heavy(log_w)):
             break
         tempered = flattened(log_w, MIN_EFFECTIVE_EACH * k)
@@ -151,10 +155,11 @@ def at_mode(log_f: Density, start: np.ndarray) -> Proposal | None:
     mode, f0, inverse = climb(log_f, start)
     if not np.isfinite(f0):
         return None
-    h = STEP * np.clip(np.sqrt(np.diag(inverse)), 1e-4, 1.0)
+    h = STEP_WIDTHS * np.clip(np.sqrt(np.diag(inverse)), 1e-4, 1.0)
     drop = f0 - log_f(mode + np.concatenate([np.diag(h), -np.diag(h)])).reshape(2, k).mean(axis=0)
-    h = h * np.clip(STEP / np.sqrt(2 * np.maximum(drop, 1e-10)), 0.03, 30.0)  # where log f falls by STEP²/2
-    H = curvature(log_f, mode, f0, np.minimum(h, STEP * MAX_WIDTH))
+    # where log f falls by STEP_WIDTHS²/2
+    h = h * np.clip(STEP_WIDTHS / np.sqrt(2 * np.maximum(drop, 1e-10)), 0.03, 30.0)
+    H = curvature(log_f, mode, f0, np.minimum(h, STEP_WIDTHS * MAX_WIDTH))
     if not np.isfinite(H).all():
         return None
     return Proposal.around(log_f, mode, f0, H)
@@ -173,9 +178,9 @@ def climb(log_f: Density, x: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]
 
     f, g = float(log_f(x[None])[0]), gradient(x)
     H = eye / max(1.0, float(np.linalg.norm(g)))
-    for _ in range(MAX_CLIMB):
+    for _ in range(MAX_CLIMB_STEPS):
         step = H @ g
-        if step @ g < MIN_GAIN:
+        if step @ g < MIN_GAIN_NATS:
             break
         step = step * min(1.0, MAX_STEP / np.max(np.abs(step)))
         values = np.nan_to_num(log_f(x + LENGTHS[:, None] * step), nan=-np.inf, neginf=-np.inf)
@@ -204,3 +209,29 @@ def curvature(log_f: Density, x: np.ndarray, f0: float, h: np.ndarray) -> np.nda
     H = np.diag((2 * f0 - up - down) / h**2)
     H[i, j] = (2 * (-f0) + up[i] + up[j] + down[i] + down[j] - both - neither) / (2 * h[i] * h[j])
     return H + np.triu(H, 1).T
+
+
+def doubt(found: Integral | None) -> str | None:
+    """Why an integral cannot be trusted, in words; None if it can."""
+    if found is None:
+        return "the posterior of the hyperparameters has no maximum that can be found"
+    if found.ess < MIN_EFFECTIVE_POINTS:
+        return f"only {found.ess:.0f} of {len(found.log_w)} points count"
+    if is_heavy(found.log_w):
+        return "the weights have a tail so heavy that their mean has no error bar"
+    if found.std > MAX_INTEGRAL_STD_NATS:
+        return f"the standard error is {found.std:.2f} nats"
+    return None
+
+
+def widened(found: Integral | None, error: float) -> Integral | None:
+    """The integral with an error of the density in its error bar."""
+    return None if found is None else found._replace(std=float(np.hypot(found.std, error)))
+
+
+def check(found: Integral | None) -> Integral:
+    """The integral itself; ArithmeticError with the words of :func:`doubt`."""
+    words = doubt(found)
+    if found is None or words is not None:
+        raise ArithmeticError(words)
+    return found

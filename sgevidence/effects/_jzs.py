@@ -43,19 +43,19 @@ COVARIATE_SCALE, FACTOR_SCALE, GROUP_SCALE = 8**-0.5, 0.5, 1.0
 #: Values of g up to which the trapezoid rule is used.
 MAX_GRID = 3
 #: Nats below the maximum at which the integrand is nothing, which leaves 10⁻⁷ of it outside.
-NOTHING = 16.0
+JZS_TAIL_NATS = 16.0
 #: Values of log g between which the integrand is looked for, and the step of the search.
 LOWEST, HIGHEST, COARSE = -30.0, 60.0, 1.0
 #: Step of the trapezoid rule in units of √(1/(k + 2)), k effects, and its largest step in log g.
-STEP, LARGEST_STEP = 1.4, 0.8
+JZS_STEP, MAX_JZS_STEP = 1.4, 0.8
 #: Nats of error above which the step is halved; points at most.
-TOLERANCE, MAX_POINTS = 4e-4, 300_000
+JZS_TOLERANCE_NATS, MAX_POINTS = 4e-4, 300_000
 #: Nats of error that a lucky place of the nodes hides: at most 8e-5 on 14 designs of 22 to 2928 rows.
 LEAST_ERROR = 1.5e-4
 #: Smallest variance of a combination of covariates, over the largest, that is no rounding.
 RANK_TOLERANCE = 1e-10
-#: Share of the squares of y that is rounding, and rounding itself.
-SMALLEST, EPS = 1e-12, float(np.finfo(float).eps)
+#: Share of the squares of y that is rounding.
+MIN_SHARE_OF_SQUARES = 1e-12
 
 
 def in_noise(block: Block) -> Block:
@@ -162,7 +162,7 @@ class JZSPosterior(GaussianPosterior):
             return Integral(0.0, 0.0, np.zeros((1, 0)), np.zeros(1), 1.0)
         found = super().integral if len(self.scales) > MAX_GRID else self._by_grid()
         best = found.x[[np.argmax(found.log_w)]]
-        if self._conditional(best).squares[0] < 100 * SMALLEST * self.null_squares:
+        if self._conditional(best).squares[0] < 100 * MIN_SHARE_OF_SQUARES * self.null_squares:
             raise DivergenceError(NOISELESS)
         return found
 
@@ -187,7 +187,7 @@ class JZSPosterior(GaussianPosterior):
     def _conditional(self, z: np.ndarray) -> Conditional:
         factors = self.layout.factors(np.pad(z, ((0, 0), (0, 1))))  # σ = 1
         found = conditional(self.layout, self.sums, factors, np.ones(len(z)))
-        squares = np.maximum(found.squares, SMALLEST * self.null_squares)
+        squares = np.maximum(found.squares, MIN_SHARE_OF_SQUARES * self.null_squares)
         ratio = self.null_log_det - found.log_det - 0.5 * self.nu * np.log(squares / self.null_squares)
         return found._replace(log_p=ratio, squares=squares)
 
@@ -198,19 +198,19 @@ class JZSPosterior(GaussianPosterior):
         """The trapezoid rule; the error by twice the step and by rounding."""
         ends, halving = self._ends(), 0
         while True:
-            steps = [min(STEP / np.sqrt(k + 2), LARGEST_STEP) / 2**halving for k in self.widths]
+            steps = [min(JZS_STEP / np.sqrt(k + 2), MAX_JZS_STEP) / 2**halving for k in self.widths]
             axes = [np.arange(low, high + step, step) for (low, high), step in zip(ends, steps)]
             u = np.array(list(product(*axes)))
             f = self.log_integrand(u).reshape([len(axis) for axis in axes])
             value = float(logsumexp(f))
             coarse = float(logsumexp(f[tuple(slice(None, None, 2) for _ in axes)]) + len(axes) * np.log(2))
             error = (coarse - value) ** 2 + LEAST_ERROR  # of e^(−c/h) with half the step
-            if error < TOLERANCE or len(u) * 2 ** len(axes) > MAX_POINTS:
+            if error < JZS_TOLERANCE_NATS or len(u) * 2 ** len(axes) > MAX_POINTS:
                 break
             halving += 1
         least = np.min(self._conditional(self._z(u[np.argmax(f)][None])).squares) / self.null_squares
         log_w = f.ravel()
-        error += self.sums.n * EPS / least
+        error += self.sums.n * float(np.finfo(float).eps) / least
         return Integral(
             value + float(np.log(steps).sum()), error, self._z(u), log_w, float(Weights(log_w).ess)
         )
@@ -226,6 +226,6 @@ class JZSPosterior(GaussianPosterior):
                 u[:, t] = grid
                 f = self.log_integrand(u)
                 at[t] = grid[np.argmax(f)]
-                near = np.flatnonzero(f > f.max() - NOTHING)
+                near = np.flatnonzero(f > f.max() - JZS_TAIL_NATS)
                 out.append((grid[max(near[0] - 1, 0)], grid[min(near[-1] + 1, len(grid) - 1)]))
         return out

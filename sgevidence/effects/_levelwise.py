@@ -13,18 +13,17 @@ import numpy as np
 
 from ..answers import Answer
 from ..particles import Weights, systematic
-from ._integral import integrate
+from ._integral import check, integrate, widened
 from ._model import EffectsModel
 from ._quadrature import enough_nodes, level_draws, level_modes, log_integrals
 from ._rows import OrderedRows
-from ._trust import check, widened
 
 #: Points of the integral over up to five dimensions; over eight they are twice, over more four times as many.
-N_POINTS = 256
+N_LEVELWISE_POINTS = 256
 #: Nodes for each effect of a level on the way to the mode, and points at which those after it are chosen.
-FEW_NODES, N_TRIED = 5, 4
+FEW_NODES, N_TRIED_POINTS = 5, 4
 #: Rows × draws of one batch: arrays of this size stay in the cache.
-BATCH_ELEMENTS = 30_000
+BATCH_OF_ROWS = 30_000
 
 
 class Levelwise:
@@ -33,7 +32,7 @@ class Levelwise:
     def __init__(self, model: EffectsModel, rows: OrderedRows) -> None:
         self.model, self.rows, self.p = model, rows, model.layout.n_fixed
         self.start = np.zeros((len(rows.starts), rows.W.shape[1]))
-        self.batch = max(1, BATCH_ELEMENTS // len(rows.y))
+        self.batch = max(1, BATCH_OF_ROWS // len(rows.y))
         self.n_evaluations = 0
         self.n_nodes: int | None = None
         self.node_error = 0.0  #: nats
@@ -52,7 +51,7 @@ class Levelwise:
         """log p(y, x), (M,), with as many nodes as the first points have asked for."""
         if n_nodes is None:
             if self.n_nodes is None:
-                tried = partial(self.log_density, x[:N_TRIED])
+                tried = partial(self.log_density, x[:N_TRIED_POINTS])
                 self.n_nodes, self.node_error = enough_nodes(tried, self.rows.W.shape[1])
             n_nodes = self.n_nodes
         self.n_evaluations += len(x)
@@ -81,7 +80,7 @@ class Levelwise:
 def levelwise_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int) -> Answer:
     f = Levelwise(model, rows)
     start = np.zeros(f.p + model.layout.n_hyperparameters + model.n_own)
-    n_points = N_POINTS * (1 if len(start) <= 5 else 2 if len(start) <= 8 else 4)
+    n_points = N_LEVELWISE_POINTS * (1 if len(start) <= 5 else 2 if len(start) <= 8 else 4)
     found = check(widened(integrate(f.log_density, start, rng, n_points, f.search), f.node_error))
     chosen = rng.permutation(systematic(Weights(found.log_w).W, rng, size))
     theta = f.draws(found.x[chosen], rng)

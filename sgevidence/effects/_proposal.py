@@ -23,7 +23,7 @@ Density = Callable[[np.ndarray], np.ndarray]
 #: Degrees of freedom: heavier tails than any posterior with a normal prior.
 DEGREES = 6.0
 #: Distances at which both sides are measured, in widths; least and largest ratio to the width by curvature.
-SIDES, MIN_SIDE, MAX_SIDE = (1.5, 4.0), 0.4, 4.0
+SIDE_WIDTHS, MIN_SIDE, MAX_SIDE = (1.5, 4.0), 0.4, 4.0
 #: Largest width along any axis: x has a standard normal prior.
 MAX_WIDTH = 1.5
 #: Share of the part along the coordinates: where several standard deviations are hardly there, the tails
@@ -63,7 +63,7 @@ class SplitT(NamedTuple):
     ) -> "SplitT":
         """Widths on either side by how far log f has fallen there, the larger of two distances."""
         k, sides = len(mode), np.zeros((2, len(mode)))
-        for distance in SIDES:
+        for distance in SIDE_WIDTHS:
             ends = mode + distance * np.concatenate([-(axes * width).T, (axes * width).T])
             drop = np.clip(f0 - log_f(ends), 1e-3, 200.0).reshape(2, k)
             fitting = distance / np.sqrt(DEGREES * np.expm1(2 * drop / (DEGREES + 1)))

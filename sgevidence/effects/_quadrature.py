@@ -29,19 +29,19 @@ from ._rows import OrderedRows
 
 #: Nodes of each dimension that are tried for one, two, three and four effects a level.  The most are taken
 #: for right: 15 of one effect were 0.02 nats low for 300 levels of three counts at τ = 2, 43 were 10⁻⁵.
-NODES = ((5, 7, 9, 11, 15, 21, 31, 43), (5, 7, 9, 13, 17, 21), (5, 7, 9, 11), (5, 7))
+NODE_COUNTS = ((5, 7, 9, 11, 15, 21, 31, 43), (5, 7, 9, 13, 17, 21), (5, 7, 9, 11), (5, 7))
 #: Difference from the most nodes, in the sum over levels at a few points, up to which fewer will do, nats.
 MAX_NODE_ERROR = 0.003
 #: Newton steps, the change of η in one of them, and the change of v at which they end: nodes around a point
 #: near the mode serve as well.
-MAX_STEPS, MAX_CHANGE, TOLERANCE = 60, 3.0, 0.02
+MAX_NEWTON_STEPS, MAX_CHANGE, MODE_CHANGE_TOLERANCE = 60, 3.0, 0.02
 #: Candidates of a draw of each level's effects, and their width in that of the curvature.
 N_CANDIDATES, WIDER = 8, 1.1
 
 
 def enough_nodes(log_f: Callable[[int], np.ndarray], n_effects: int) -> tuple[int, float]:
     """The least number of nodes that differs by little from the most at some points, and by how much."""
-    *fewer, most = NODES[n_effects - 1]
+    *fewer, most = NODE_COUNTS[n_effects - 1]
     right, gap = log_f(most), 0.0
     for n_nodes in fewer:
         gap = float(np.max(np.abs(log_f(n_nodes) - right), where=np.isfinite(right), initial=0.0))
@@ -74,17 +74,17 @@ def level_modes(
     U = rows.columns(factor)
     v = np.broadcast_to(start, (len(offset), *start.shape[-2:])).copy()
     eye = np.eye(U.shape[2])
-    for step_number in range(MAX_STEPS + 1):
+    for step_number in range(MAX_NEWTON_STEPS + 1):
         score, h = rows.derivatives(offset + rows.of_effects(U, v), own)
         H = rows.by_level((h[..., None] * U)[..., None] * U[..., None, :]) + eye
         C = np.linalg.cholesky(H)
-        if step_number == MAX_STEPS:
+        if step_number == MAX_NEWTON_STEPS:
             break
         grad = rows.by_level(score[..., None] * U) - v
         step = np.linalg.solve(H, grad[..., None])[..., 0] if U.shape[2] > 1 else grad / H[..., 0]
         change = np.maximum.reduceat(np.abs(rows.of_effects(U, step)), rows.starts, axis=1)
         v += step * np.minimum(1.0, MAX_CHANGE / np.maximum(change, 1e-300))[..., None]
-        if np.max(np.abs(step)) < TOLERANCE:
+        if np.max(np.abs(step)) < MODE_CHANGE_TOLERANCE:
             break
     return LevelModes(v, C, U)
 

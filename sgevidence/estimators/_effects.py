@@ -20,7 +20,7 @@ from ..tables import Table, in_pandas
 from ._terms import terms_of
 
 #: Draws of which curves and shares of variance are made, and points of a curve.
-N_DRAWS, N_POINTS = 400, 120
+N_CURVE_DRAWS, N_CURVE_POINTS = 400, 120
 
 
 def level_effects(model: Any, named: dict[str, np.ndarray]) -> list[tuple[Any, np.ndarray]]:
@@ -61,7 +61,7 @@ def curves(model: Any) -> list[CurveDraws]:
     if not model._has_terms or not any(isinstance(t, Smooth | BSpline) for t in terms_of(model)):
         return []
     coding, units, named = model._units.coding, model._units.units, model.posterior_samples()
-    some = np.linspace(0, len(model.particles_) - 1, N_DRAWS).astype(int)
+    some = np.linspace(0, len(model.particles_) - 1, N_CURVE_DRAWS).astype(int)
     labels = {"effects": group_effects(coding)[0], "fixed_effects": fixed_effects(coding)[0]}
 
     def drawn(name: str, term: Any) -> np.ndarray:
@@ -71,7 +71,7 @@ def curves(model: Any) -> list[CurveDraws]:
     for term in (term for term in terms_of(model) if term.name in coding.curves):
         curve = coding.curves[term.name]
         low, high = curve.splines.range
-        x = np.linspace(low, high, N_POINTS)
+        x = np.linspace(low, high, N_CURVE_POINTS)
         if isinstance(term, Smooth):
             j = coding.columns.linear.index(term.column)
             line = named["coef"][some, j, None] * units.scale[j] * x
@@ -91,7 +91,7 @@ def variance_shares(model: Any, X: np.ndarray) -> Any:
     """
     if not isinstance(model._model, EffectsModel):
         raise AttributeError("shares of the variance are those of a model with groups or curves")
-    theta = model.particles_[spread(model.particle_weights_, N_DRAWS)]
+    theta = model.particles_[spread(model.particle_weights_, N_CURVE_DRAWS)]
     names, variance = np.array(model._units.coding.column_terms), {}
     for name in dict.fromkeys(names[(names != "") & (names != CODE)]):
         alone = np.where((names == name) | (names == CODE), X[:, : len(names)], 0.0)

@@ -27,8 +27,6 @@ from ._terms import effects_model
 #: Which families have a column that is known, and the verb.
 OWNERS = {"trials": "binomial has", "event": "families of times have an"}
 
-POISSON = FAMILIES["poisson"]
-
 
 class GLMRows(LinearPredictor):
     """Validated rows, units and the model of a :class:`BayesianGLM`."""
@@ -45,7 +43,8 @@ class GLMRows(LinearPredictor):
     @property
     def _family(self) -> Family:
         """The default one where the parameter is none: tags are asked for before it is validated."""
-        family = self.family if isinstance(self.family, Family) else FAMILIES.get(str(self.family), POISSON)
+        default = FAMILIES["poisson"]
+        family = self.family if isinstance(self.family, Family) else FAMILIES.get(str(self.family), default)
         if isinstance(family, Ordinal) and len(getattr(self, "classes_", ())) > 1:
             return replace(family, n_levels=len(self.classes_))
         return family

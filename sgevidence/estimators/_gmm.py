@@ -16,7 +16,7 @@ from ._mixture import MixtureEstimator
 from ._summary import correlation_tables, places
 
 #: The model of each ``covariance_type``.
-MODELS: dict[str, type[GaussianMixture]] = {
+MODEL_OF_COVARIANCE: dict[str, type[GaussianMixture]] = {
     "diag": MixtureModel,
     "full": FullMixtureModel,
     "spherical": SphericalMixtureModel,
@@ -113,7 +113,7 @@ class BayesianGMM(MixtureEstimator):
     _parameter_constraints: dict = {
         **EvidenceEstimator._parameter_constraints,
         "n_components": [Interval(Integral, 1, None, closed="left")],
-        "covariance_type": [StrOptions(set(MODELS))],
+        "covariance_type": [StrOptions(set(MODEL_OF_COVARIANCE))],
         "weight_concentration": [Interval(Real, 0, None, closed="neither")],
         "mean_scale": [Interval(Real, 0, None, closed="neither")],
         "variance_prior": [tuple, list],
@@ -212,7 +212,7 @@ class BayesianGMM(MixtureEstimator):
 
     def _make_model(self, X: np.ndarray, y: np.ndarray | None) -> GaussianMixture:
         scale = None if self._units is None or not self._takes_missing else self._units.scale
-        return MODELS[self.covariance_type](
+        return MODEL_OF_COVARIANCE[self.covariance_type](
             n_components=check_count(self.n_components, "n_components"),
             n_features=X.shape[1],
             weight_concentration=self.weight_concentration,

@@ -16,7 +16,7 @@ from threadpoolctl import ThreadpoolController
 from ..models import Model
 
 #: Parameters from which threads are left as they are: the matrices of such models are not small.
-MANY_PARAMETERS = 300
+THREADED_PARAMETERS = 300
 
 
 class _Limit:
@@ -67,4 +67,4 @@ def one_blas_thread(model: Model, rows: Any) -> AbstractContextManager[None]:
     """Limit BLAS to one thread inside, unless the model has many parameters, or there is hardly any work."""
     # rows of a closed form from which it counts: a limit takes 20 µs, and a row of a stream 1.5 ms
     is_small = model.has_exact_posterior and len(rows) < 100
-    return nullcontext() if is_small or model.n_params >= MANY_PARAMETERS else _LIMIT.held()
+    return nullcontext() if is_small or model.n_params >= THREADED_PARAMETERS else _LIMIT.held()

@@ -21,14 +21,14 @@ import numpy as np
 from scipy.special import expit, logsumexp
 
 from ..samplers import SILENT, Progress
-from ._subsets import FORGOTTEN, Subsets
+from ._subsets import NEGLIGIBLE_SUBSET_NATS, Subsets
 
 #: Steps between two looks at the chains, looks at least and at most.
-STEPS, FEWEST, MOST = 150, 4, 24
+STEPS, MIN_LOOKS, MAX_LOOKS = 150, 4, 24
 #: Steps that one chain takes before it is the other one's turn, so that both have some of a bounded search.
 TURN = 10
 #: Difference of an inclusion probability between the chains at which they agree, and that is said.
-AGREED, DOUBTFUL = 0.01, 0.05
+AGREED_GAP, DOUBTFUL_GAP = 0.01, 0.05
 #: Share of a chain that is left out of means.
 BURN_IN = 0.25
 #: Subsets of B, at most; share of steps in B from which on B is used.
@@ -72,7 +72,7 @@ class Chain:
                 self._visited.add(self.state)
                 self.met[self.state] = self.neighbours.log_joint(self.state)
                 flips = self.neighbours.flips(self.state)
-                near = np.flatnonzero(flips > self.neighbours.best - FORGOTTEN)
+                near = np.flatnonzero(flips > self.neighbours.best - NEGLIGIBLE_SUBSET_NATS)
                 for g in near:  # of several estimates the highest: it is looked at, where it is too high
                     other = self.state ^ (1 << int(g))
                     self.met[other] = max(self.met.get(other, -np.inf), float(flips[g]))
@@ -138,13 +138,13 @@ def search(neighbours: Subsets, rng: np.random.Generator, progress: Progress = S
     start = sum(1 << int(g) for g in rng.choice(len(neighbours.groups), size=size, replace=False))
     chains = [Chain(neighbours, state, child) for state, child in zip((0, start), rng.spawn(2))]
     gap = np.inf
-    for look in range(MOST):
+    for look in range(MAX_LOOKS):
         for _ in range(STEPS // TURN):
             if not neighbours.is_spent:
                 for chain in chains:
                     chain.run(TURN)
                 progress(_words(chains, gap))
-        if look + 1 < FEWEST and not neighbours.is_spent:
+        if look + 1 < MIN_LOOKS and not neighbours.is_spent:
             continue
         if not neighbours.is_exact:
             refine(chains, neighbours)
@@ -152,7 +152,7 @@ def search(neighbours: Subsets, rng: np.random.Generator, progress: Progress = S
         by_B = min(e.covered for e in estimates) >= COVERED
         one, other = (e.within if by_B else e.along for e in estimates)
         gap = float(np.abs(one - other).max())
-        if gap < AGREED or neighbours.is_spent:
+        if gap < AGREED_GAP or neighbours.is_spent:
             break
     sums = [value for e in estimates for value in e.log_sums]
     if len(sums) < 4:  # a half of a chain was never where the other one was
@@ -167,7 +167,7 @@ def search(neighbours: Subsets, rng: np.random.Generator, progress: Progress = S
 def _words(chains: list[Chain], gap: float) -> str:
     n_met = max(len(chain.met) for chain in chains)  # their union would take longer than their steps
     differ = f", probabilities of the columns differ by {gap:.3f}" if np.isfinite(gap) else ""
-    return f"search: step {len(chains[0].states)} of {STEPS * MOST} at most, {n_met} subsets met{differ}"
+    return f"search: step {len(chains[0].states)} of {STEPS * MAX_LOOKS} at most, {n_met} subsets met{differ}"
 
 
 def refine(chains: list[Chain], neighbours: Subsets) -> None:

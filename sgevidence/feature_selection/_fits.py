@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from ..samplers import SILENT, Progress
-from ._chains import DOUBTFUL, Searched, members, search
+from ._chains import DOUBTFUL_GAP, Searched, members, search
 from ._posterior import LISTED, Posterior, columns_of, log_size_prior, search_doubts
 from ._regressions import LaplaceSubsets, Regressions
 
@@ -197,7 +197,7 @@ def _doubts(
 ) -> list[str]:
     """Doubts of the evidences of subsets."""
     doubts = []
-    if error > DOUBTFUL:
+    if error > DOUBTFUL_GAP:
         doubts.append(
             f"the errors of the log evidences of subsets leave {error:.2f} open in the probability of a "
             "column: give the estimator a sampler with more particles"

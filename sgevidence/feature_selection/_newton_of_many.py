@@ -17,7 +17,7 @@ from ..models import GLMModel
 AT_ONCE, MOST_PAIRS = 64, 4_000_000
 #: Newton steps, after which a subset is left to a search with a line search; half the squared step in
 #: posterior widths at which a mode is found, nats.
-MOST_STEPS, TOLERANCE = 8, 1e-4
+MOST_STEPS, SUBSET_TOLERANCE_NATS = 8, 1e-4
 
 
 def is_cheaper(model: GLMModel, rows: Rows) -> bool:
@@ -47,7 +47,7 @@ def _climbed(
         step = np.linalg.solve(P, g[:, :, None])[:, :, 0]
         gain = np.sum(g * step, axis=1)
         is_up = f >= last[active]  # not if nan
-        done = is_up & (gain < 2 * TOLERANCE)
+        done = is_up & (gain < 2 * SUBSET_TOLERANCE_NATS)
         half_log_prior = 0.5 * inside[active[done]] @ np.log(precision)
         log_det = np.linalg.slogdet(P[done])[1]
         value[active[done]] = f[done] + 0.5 * gain[done] + half_log_prior - 0.5 * log_det

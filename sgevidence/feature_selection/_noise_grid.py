@@ -16,13 +16,13 @@ from numpy.polynomial.chebyshev import chebvander
 from ._moments import EPS, Moments
 
 #: Nats below the maximum at which the density of s is nothing.
-NOTHING = 36.0
+TAIL_NATS = 36.0
 #: Nodes of a panel of length 4 in s at most: the error is (π/2 + √(1 + π²/4))⁻²⁰ = 2·10⁻¹¹.
-NODES = 20
+NODES_OF_PANEL = 20
 #: Units of s by which ends are moved.
-MORE = 2.0
+ENDS_STEP = 2.0
 #: Nats that rounding may change at the smallest s that is looked at.
-ROUNDING = 1e-4
+MAX_LOST_NATS = 1e-4
 
 
 class Lacks(NamedTuple):
@@ -40,7 +40,7 @@ class Lacks(NamedTuple):
 class NoiseGrid:
     """Nodes between two ends of s, or one node where σ is known."""
 
-    def __init__(self, moments: Moments, ends: tuple[float, float], n_nodes: int = NODES) -> None:
+    def __init__(self, moments: Moments, ends: tuple[float, float], n_nodes: int = NODES_OF_PANEL) -> None:
         self.moments, self.ends, self.n_nodes = moments, ends, n_nodes
         lo, hi = ends
         if moments.noise_std is not None:
@@ -90,10 +90,10 @@ class NoiseGrid:
         while True:
             s = np.arange(first, top + 1.0, 0.25)
             curves = [moments.direct(s, np.asarray(columns, dtype=int)[None]) for columns in subsets]
-            exact = np.all([EPS * loss[0] < ROUNDING for _, _, loss in curves], axis=0)
+            exact = np.all([EPS * loss[0] < MAX_LOST_NATS for _, _, loss in curves], axis=0)
             f = np.array([log_likelihood(moments, s, D[0], log_Q[0]) for D, log_Q, _ in curves])
             s, f = s[exact], f[:, exact] + moments.log_prior(s[exact])
-            high = np.flatnonzero((f > f.max(axis=1, keepdims=True) - NOTHING).any(axis=0))
+            high = np.flatnonzero((f > f.max(axis=1, keepdims=True) - TAIL_NATS).any(axis=0))
             if len(s) > 2 and high[-1] < len(s) - 1:
                 return cls(moments, (float(s[max(high[0] - 1, 0)]), float(s[high[-1] + 1])))
             top += 10.0
@@ -102,9 +102,9 @@ class NoiseGrid:
         """A grid without what this one lacks; None if it lacks nothing that can be given."""
         lo, hi = self.ends
         if lacks.below or lacks.above:
-            lo = max(lo - MORE, floor(self.moments)) if lacks.below else lo
-            return NoiseGrid(self.moments, (lo, hi + MORE if lacks.above else hi))
-        more = lacks.coarse and self.n_nodes < 4 * NODES
+            lo = max(lo - ENDS_STEP, floor(self.moments)) if lacks.below else lo
+            return NoiseGrid(self.moments, (lo, hi + ENDS_STEP if lacks.above else hi))
+        more = lacks.coarse and self.n_nodes < 4 * NODES_OF_PANEL
         return NoiseGrid(self.moments, self.ends, 2 * self.n_nodes) if more else None
 
     def integrated(self, D: np.ndarray, log_Q: np.ndarray, loss: np.ndarray):
@@ -124,9 +124,9 @@ class NoiseGrid:
                 beyond = f[:, [0, -1]] - top[:, None]
                 is_open = self.ends[0] > least(self.moments)
                 error[part] += 2 * np.exp(beyond[:, 0]) * is_open  # the prior's density falls like e^(s/2)
-                can_move = is_open & (EPS * loss[part].max(axis=1) < ROUNDING)
-                below = (beyond[:, 0] > -NOTHING / 1.5) & can_move & (self.ends[0] > floor(self.moments))
-                above = beyond[:, 1] > -NOTHING / 1.5
+                can_move = is_open & (EPS * loss[part].max(axis=1) < MAX_LOST_NATS)
+                below = (beyond[:, 0] > -TAIL_NATS / 1.5) & can_move & (self.ends[0] > floor(self.moments))
+                above = beyond[:, 1] > -TAIL_NATS / 1.5
                 # nats by which the interpolation may be wrong
                 coarse = self._interpolation_error(D[part], log_Q[part], self.fine[at]) > 1e-9
                 lacks = lacks.either(Lacks(bool(below.any()), bool(above.any()), bool(coarse.any())))

@@ -10,7 +10,7 @@ from scipy.special import gammaln, logsumexp
 
 from ..samplers import SILENT, Progress
 from ._average import Average, average, given_subset
-from ._chains import DOUBTFUL, Searched, search
+from ._chains import DOUBTFUL_GAP, Searched, search
 from ._enumeration import enumerate_subsets
 from ._g_prior import IntegralOverG, UnitMoments, exact_log_bayes_factor, g_prior_of
 from ._moments import Moments
@@ -179,7 +179,7 @@ def _doubts(lost: np.ndarray, in_double: np.ndarray, probability: np.ndarray, se
 
 def search_doubts(searched: Searched | None) -> list[str]:
     """Doubts of chains; None: all subsets are enumerated."""
-    if searched is not None and searched.gap > DOUBTFUL:
+    if searched is not None and searched.gap > DOUBTFUL_GAP:
         return [
             f"two chains over subsets differ by {searched.gap:.2f} in the probability of a column: "
             "inclusion_probabilities_ are right to about that"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 #: Nats below the best subset from which on a neighbour is not remembered.
-FORGOTTEN = 25.0
+NEGLIGIBLE_SUBSET_NATS = 25.0
 
 
 class Subsets:
@@ -63,7 +63,7 @@ class Subsets:
             others = [state ^ (1 << g) for g in range(len(self.groups))]
             joint = evidence + np.array([self.log_prior(other) for other in others])
             self.best = max(self.best, joint.max()) if self.is_exact else self.best
-            for g in np.flatnonzero(joint > self.best - FORGOTTEN) if self.is_exact else ():
+            for g in np.flatnonzero(joint > self.best - NEGLIGIBLE_SUBSET_NATS) if self.is_exact else ():
                 self.evidences.setdefault(others[g], (float(evidence[g]), float(lost[g])))
             self._flips[state] = joint
         return self._flips[state]

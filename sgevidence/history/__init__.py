@@ -2,7 +2,7 @@
 
 from ._anchor import N_BLOCKS, Anchor, Doubt
 from ._engine import workers
-from ._influence import N_DRAWS, Influence
+from ._influence import N_INFLUENCE_DRAWS, Influence
 from ._memory import MAX_HIGH_LEVERAGE_SHARE, Memory
 from ._reservoir import Reservoir
 from ._rows import ADDED_AT_ONCE, FoldedRows, Rows, add_all, add_in_order
@@ -11,7 +11,7 @@ __all__ = [
     "ADDED_AT_ONCE",
     "MAX_HIGH_LEVERAGE_SHARE",
     "N_BLOCKS",
-    "N_DRAWS",
+    "N_INFLUENCE_DRAWS",
     "Anchor",
     "Doubt",
     "FoldedRows",

@@ -24,16 +24,16 @@ from ._rows import Rows
 
 #: Draws from the posterior at which rows are looked at closely, those of them at which all rows are, and how
 #: many times as far out.
-N_DRAWS, N_SWINGS, FAR_OUT = 8, 2, 30.0
+N_INFLUENCE_DRAWS, N_SWINGS, SWING_FACTOR = 8, 2, 30.0
 #: Standard deviation that the rows of low leverage may add to log L, nats; a tenth of its square for
 #: rows that lose their place.
 QUIET = 0.005
-#: m.
-FEWEST = 512
+#: m, rows.
+SAMPLED_ROWS = 512
 #: Rows of m that have to make the rest of Σ r_i² at least: of what these do a sample tells.
-SEEN = 4.0
+MIN_LOUD_ROWS = 4.0
 #: Step of the differences, as a part of the way to θ.
-STEP = 2.0**-6
+STEP_SHARE = 2.0**-6
 #: Rows that are looked at closely, of a few thousand; four times as many where half of them count.
 FIRST = 256
 #: Values whose indices are formed at a time: 8 MB.
@@ -53,7 +53,7 @@ class Influence(NamedTuple):
         The draws alone would not do: of a row that is explained all but certainly they say the same, and what
         is steep is on the other side.
         """
-        u = FAR_OUT * (self.theta[:N_SWINGS] - self.a)
+        u = SWING_FACTOR * (self.theta[:N_SWINGS] - self.a)
         theta, size = (
             np.concatenate([self.a + u, self.a - u]),
             self.model.evaluation.rows_of_block(2 * len(u)),
@@ -70,9 +70,9 @@ class Influence(NamedTuple):
         """|r_i|, root mean square over the draws, (n,); infinite for rows that are impossible near by."""
         u = self.theta - self.a
         here = self._log_likelihood(self.a[None], rows)
-        ahead, behind = (self._log_likelihood(self.a + step * u, rows) for step in (STEP, -STEP))
+        ahead, behind = (self._log_likelihood(self.a + step * u, rows) for step in (STEP_SHARE, -STEP_SHARE))
         with np.errstate(invalid="ignore"):
-            slope, bend = (ahead - behind) / (2 * STEP), (ahead + behind - 2 * here) / STEP**2
+            slope, bend = (ahead - behind) / (2 * STEP_SHARE), (ahead + behind - 2 * here) / STEP_SHARE**2
             r = self._log_likelihood(self.theta, rows) - here - slope - 0.5 * bend
             size = rows.weight * np.sqrt(np.mean(r**2, axis=0))
         return np.where(np.isnan(size), np.inf, size)
@@ -90,12 +90,12 @@ class Influence(NamedTuple):
             less = np.nan_to_num(self.swing(rows), copy=False, nan=np.inf)
         np.negative(less, out=less)  # in place: the rows may be many
         limit = min(len(rows), max(2 * most, FIRST))
-        size = max(FIRST, len(rows) // FEWEST * FIRST // 8)
+        size = max(FIRST, len(rows) // SAMPLED_ROWS * FIRST // 8)
         while True:
             size = min(size, limit)
             some = smallest(less, size)
             r = self._remainder_of(rows, some)
-            order, n_loud = loudest(r, allowed, SEEN * len(rows) / FEWEST)
+            order, n_loud = loudest(r, allowed, MIN_LOUD_ROWS * len(rows) / SAMPLED_ROWS)
             if 2 * n_loud < size or size == limit:
                 return np.sort(some[order[: min(n_loud, most)]])
             size *= 4
@@ -131,7 +131,7 @@ def smallest(values: np.ndarray, size: int) -> np.ndarray:
 
 def quiet(n: float) -> float:
     """Σ r² that rows may leave to samples of n."""
-    return QUIET**2 * min(FEWEST / n, 1.0)
+    return QUIET**2 * min(SAMPLED_ROWS / n, 1.0)
 
 
 def loudest(r: np.ndarray, allowed: float, enough: float) -> tuple[np.ndarray, int]:

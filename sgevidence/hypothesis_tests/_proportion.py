@@ -11,7 +11,7 @@ from ..models import rscale_of
 from ._result import BayesFactorResult, count_of, number_of
 
 #: Nats below the maximum at which an integrand is nothing.
-NEGLIGIBLE_NATS = 40.0
+PROPORTION_TAIL_NATS = 40.0
 #: Steps between the ends of the first grid.
 FIRST_STEPS = 128
 
@@ -56,7 +56,7 @@ class Proportion:
             return log_prior - s * np.logaddexp(0, -x) - f * np.logaddexp(0, x)
 
         observed = float(logit((s + 0.5) / (self.trials + 1)))
-        beyond = 1.5 * NEGLIGIBLE_NATS * max(self.rscale, 1.0)
+        beyond = 1.5 * PROPORTION_TAIL_NATS * max(self.rscale, 1.0)
         value, error = log_integral(log_joint, min(observed, centre) - beyond, max(observed, centre) + beyond)
         return value - s * np.log(self.null) - f * np.log1p(-self.null), error
 
@@ -121,7 +121,7 @@ def log_integral(log_f: Callable[[np.ndarray], np.ndarray], low: float, high: fl
     while True:  # closer around the hump
         u = np.linspace(low, high, FIRST_STEPS + 1)
         f = log_f(u)
-        near = np.flatnonzero(f > f.max() - NEGLIGIBLE_NATS)
+        near = np.flatnonzero(f > f.max() - PROPORTION_TAIL_NATS)
         ends = u[max(near[0] - 1, 0)], u[min(near[-1] + 1, FIRST_STEPS)]
         if ends[1] - ends[0] > 0.5 * (high - low):
             break

@@ -1,8 +1,8 @@
 """How particles move.  Kernels see ``log_target`` and its gradient, never data or models."""
 
 from ._baoab import baoab
-from ._base import FORGOTTEN as FORGOTTEN
-from ._base import REPEATS as REPEATS
+from ._base import MAX_CORRELATION as MAX_CORRELATION
+from ._base import MAX_REPEATS as MAX_REPEATS
 from ._base import Coordinates, MoveInfo
 from ._base import Gradient as Gradient
 from ._base import LogDensity as LogDensity

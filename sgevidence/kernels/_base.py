@@ -27,7 +27,7 @@ LogDensity = Callable[[np.ndarray], np.ndarray]  # (M, d) -> (M,)
 ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # (M, d) -> (M,), (M, d)
 #: Largest correlation between start and end, of any coordinate, below which draws count as new; and how
 #: often a kernel is called at most to get there.
-FORGOTTEN, REPEATS = 0.3, 5
+MAX_CORRELATION, MAX_REPEATS = 0.3, 5
 
 
 def correlations(a: np.ndarray, b: np.ndarray) -> np.ndarray:

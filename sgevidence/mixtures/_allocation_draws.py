@@ -40,10 +40,10 @@ from ..models import log_permanent
 from ..particles import log_sum_exp
 
 #: Nats below which a permutation or an allocation adds nothing to a sum: e⁻²⁵ of 300 terms is 4·10⁻⁹.
-NOTHING = 25.0
+SMALL_TERM_NATS = 25.0
 #: Numbers in one block of the matrix of coefficients against statistics, or rows: what fits the cache, and so
 #: much that sums over sets of up to ten components are worth their thousands of steps.
-BLOCK = 250_000
+BLOCK_NUMBERS = 250_000
 
 
 def weighed(problem: Any, c: np.ndarray, T: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -98,11 +98,11 @@ def sample_allocations(
 def log_sum_over_labels(c: np.ndarray, T: np.ndarray, log_p: np.ndarray) -> np.ndarray:
     """log Σ_π exp(Σ_k c_k·T_π(k)) + log_p (S,) of points c (K, M, q) and allocations T (K, S, q), (M, S).
 
-    The sum is a permanent.  Terms that can be shown to be NOTHING beside the best one with the labels as they
-    are, are upper bounds.
+    The sum is a permanent.  Terms SMALL_TERM_NATS below the best one with the labels as they are
+    enter by their upper bounds.
     """
     (K, M, _), S = c.shape, T.shape[1]
-    out, size = np.empty((M, S)), max(BLOCK // (K * K * S), 1)
+    out, size = np.empty((M, S)), max(BLOCK_NUMBERS // (K * K * S), 1)
     for start in range(0, M, size):
         part = slice(start, start + size)
         L = c[:, None, part] @ T.transpose(0, 2, 1)  # (point's component, allocation's component, m, S)
@@ -113,7 +113,7 @@ def log_sum_over_labels(c: np.ndarray, T: np.ndarray, log_p: np.ndarray) -> np.n
         scale = top.sum(axis=0) + log_p
         # no permanent of positive numbers exceeds the product of the column sums
         out[part] = scale + np.log(A.sum(axis=0)).sum(axis=0)
-        least = as_labelled.max(axis=1) - NOTHING
+        least = as_labelled.max(axis=1) - SMALL_TERM_NATS
         m, s = np.nonzero(out[part] > least[:, None])
         exact = log_permanent(log_A[:, :, m, s], A[:, :, m, s], least[m] - scale[m, s])
         out[start + m, s] = exact + scale[m, s]

@@ -21,13 +21,13 @@ from ._allocation_draws import weighed
 from ._sweeps import Problem
 
 #: Allocations that each lineage gives to q, and draws that it gives to the bridge.
-KEPT, DRAWS_OF_LINEAGE = 3, 4
+N_KEPT, DRAWS_OF_LINEAGE = 3, 4
 #: Draws of q for each lineage.
-DRAWS = 20
+DRAWS_PER_LINEAGE = 20
 #: Other lineages that each is joined to, at most.
 JOINED = 2
 #: Nats below the sum at which a basin does not count, and from which it has its full part of the lineages.
-NEGLIGIBLE, FULL = 10.0, 5.0
+NEGLIGIBLE_BASIN_NATS, FULL_BASIN_NATS = 10.0, 5.0
 #: Lineages of each basin that counts, without which its error bar is not known, and a bridge may be much too
 #: high, unlike importance sampling (breast cancer, K = 4: by 4 nats to a single chain).
 LEAST_OF_BASIN = 3
@@ -57,7 +57,7 @@ class Stage(NamedTuple):
     @property
     def counts(self) -> np.ndarray:
         """Whether each basin holds enough to count."""
-        return self.log_B > self.log_Z - NEGLIGIBLE
+        return self.log_B > self.log_Z - NEGLIGIBLE_BASIN_NATS
 
     @property
     def is_thin(self) -> bool:
@@ -76,12 +76,12 @@ def by_basin(
     # decided once for the whole run: a kernel that is chosen by where chains are would not keep the posterior
     problem = problem._replace(is_tight=bool(np.any(T[..., -1] < problem.family.least_rows)))
     z, T, c = problem.swept(z, T, None, forget, rng)
-    z, T, c, kept, _ = _followed(problem, z, T, c, KEPT, between, rng)
+    z, T, c, kept, _ = _followed(problem, z, T, c, N_KEPT, between, rng)
     z, T, c = problem.swept(z, T, c, max(forget // 2, 1), rng)
     z, T, c, _, chains = _followed(problem, z, T, c, DRAWS_OF_LINEAGE, between, rng)
     log_p, terms = weighed(problem, chains, kept)
-    basin = _basins(terms.reshape(DRAWS_OF_LINEAGE, L, KEPT, L))
-    parents = systematic(np.full(kept.shape[1], 1 / kept.shape[1]), rng, DRAWS * L)
+    basin = _basins(terms.reshape(DRAWS_OF_LINEAGE, L, N_KEPT, L))
+    parents = systematic(np.full(kept.shape[1], 1 / kept.shape[1]), rng, DRAWS_PER_LINEAGE * L)
     draws = problem.draw(kept[:, parents], rng)
     log_q, _ = weighed(problem, draws, kept)
     log_p = np.maximum(log_p, log_p.max() - 1e4).reshape(DRAWS_OF_LINEAGE, L)
@@ -89,15 +89,15 @@ def by_basin(
     for B in range(basin.max() + 1):
         mine = np.where(basin[parents % L] == B, log_q, -np.inf)
         estimates.append(_estimate(mine, log_p[:, basin == B]))
-    estimate, effective, log_B = _sum(estimates, basin, DRAWS * L)
-    n_sweeps = L * (forget + max(forget // 2, 1) + between * (KEPT + DRAWS_OF_LINEAGE))
+    estimate, effective, log_B = _sum(estimates, basin, DRAWS_PER_LINEAGE * L)
+    n_sweeps = L * (forget + max(forget // 2, 1) + between * (N_KEPT + DRAWS_OF_LINEAGE))
     points = np.concatenate([draws, chains], axis=1)
     return Stage(z, basin, log_B, points, estimate.log_w, estimate, effective, n_sweeps)
 
 
 def going_on(stage: Stage, size: int, rng: np.random.Generator) -> np.ndarray:
     """Allocations from which lineages continue, as many of each basin that holds much, (size or so, n)."""
-    is_full, which = stage.log_B > stage.log_Z - FULL, []
+    is_full, which = stage.log_B > stage.log_Z - FULL_BASIN_NATS, []
     each = max(size // int(np.sum(is_full)), LEAST_OF_BASIN)
     for B, counts in enumerate(stage.counts):
         members = rng.permutation(np.flatnonzero(stage.basin == B))
@@ -135,7 +135,7 @@ def _followed(
 
 
 def _basins(terms: np.ndarray) -> np.ndarray:
-    """The basin of each lineage (L,): allocations (KEPT, L) add to q at its points (DRAWS_OF_LINEAGE, L).
+    """The basin of each lineage (L,): allocations (N_KEPT, L) add to q at its points (DRAWS_OF_LINEAGE, L).
 
     Each is joined to the JOINED others that explain its points best, if chains cross between them.
     """

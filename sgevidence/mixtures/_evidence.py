@@ -35,7 +35,7 @@ from ._stratum import Stratum, covariance_of, single, stratum
 from ._sweeps import Problem
 
 #: Nats below the sum at which a stratum ends the walk, if ENDING of them are and they fall.
-NEGLIGIBLE, ENDING = 6.0, 2
+ENDING_NATS, ENDING = 6.0, 2
 #: Rows up to which all partitions are summed: a second for K = 6, where chains take several.
 MOST_ROWS_SUMMED = 14
 
@@ -233,7 +233,7 @@ def _walked(problem: Problem, K: int, rngs: list[np.random.Generator]) -> list[S
         strata.append(stratum(problem, strata[-1], rngs, float(log_rest)))
         terms = ways + [one.log_B for one in strata]
         last = terms[-ENDING:] - np.logaddexp.reduce(terms)
-        if len(strata) > ENDING and np.all(last < -NEGLIGIBLE) and np.all(np.diff(terms[-ENDING - 1 :]) < 0):
+        if len(strata) > ENDING and np.all(last < -ENDING_NATS) and np.all(np.diff(terms[-ENDING - 1 :]) < 0):
             break
     return strata
 

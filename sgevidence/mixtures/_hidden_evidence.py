@@ -43,9 +43,9 @@ MOST_STATES = 6
 #: Sequences of states up to which all are summed, in a tenth of a second.
 MOST_SEQUENCES = 20_000
 #: Rows · states² up to which there is an evidence, in an hour at most; 2000 rows take some seconds.
-MOST_NUMBERS = 1_000_000
+MAX_TRANSITION_NUMBERS = 1_000_000
 #: Conditionals of q at most, draws of q for each of them, and successive draws of each chain.
-MOST_CONDITIONALS, DRAWS, DRAWS_PER_CHAIN = 300, 4, 4
+MAX_CONDITIONALS, N_OF_CONDITIONAL, DRAWS_PER_CHAIN = 300, 4, 4
 #: Standard errors by which halves may differ, and nats beside these.
 HALVES_GAP_STD, HALVES_GAP_NATS = 3.0, 0.1
 #: Particles at most and at least, and particles × rows between these.
@@ -53,7 +53,7 @@ MOST_PARTICLES, LEAST_PARTICLES, PARTICLE_ROWS = 500, 100, 250_000
 #: Share of effective particles below which they are drawn anew, and sweeps that they move by then.
 REDRAWN_SHARE, REDRAWN_SWEEPS = 0.5, 2
 #: Rows that are weighed at a time: so many, or this share of those before.
-WEIGHED_ROWS, GROWTH = 8, 0.3
+MIN_WEIGHED_ROWS, WEIGHED_SHARE = 8, 0.3
 
 
 class Walked(NamedTuple):
@@ -72,7 +72,7 @@ def walked(problem: HiddenStates, rng: np.random.Generator) -> Walked:
     c = model.draw(np.zeros((K, MOST_PARTICLES, model.n_coefficients)), rng)
     alpha, log_w = np.full((K, MOST_PARTICLES), 1 / K), np.zeros(MOST_PARTICLES)
     while t < n:
-        size = min(n - t, max(WEIGHED_ROWS, int(GROWTH * t)))
+        size = min(n - t, max(MIN_WEIGHED_ROWS, int(WEIGHED_SHARE * t)))
         F, starts = problem.F[t : t + size], problem.starts[t : t + size]
         after, log_p = filtered(model.log_emissions(c, F), model.dynamics(c), starts, alpha)
         weights = [Weights(row) for row in log_w + np.cumsum(log_p, axis=0)]
@@ -110,7 +110,7 @@ class HiddenStatePosterior(NamedTuple):
 
 def why_no_evidence(model: HiddenMarkovModel, n_rows: int) -> str | None:
     """The reason for which there is no evidence of so many rows; None if there is."""
-    K, most = model.n_states, MOST_NUMBERS / model.n_states**2
+    K, most = model.n_states, MAX_TRANSITION_NUMBERS / model.n_states**2
     if K > MOST_STATES:
         return f"n_states is {K}, and labellings are summed over up to {MOST_STATES} states"
     if K > 1 and n_rows > most:
@@ -132,7 +132,7 @@ def hidden_state_evidence(
     halves = [walked(problem, one) for one in rngs]
     length = max(DRAWS_PER_CHAIN, -(-n_draws // sum(half.c.shape[1] for half in halves)))
     chains = [_followed(problem, half.c, length, one) for half, one in zip(halves, rngs)]
-    size = min(halves[0].c.shape[1], MOST_CONDITIONALS)
+    size = min(halves[0].c.shape[1], MAX_CONDITIONALS)
     T = [one[:, :size] for one, _ in chains]
     bridges = [
         _bridged(problem, T_other, c.reshape(len(c), length, -1, c.shape[2])[:, :DRAWS_PER_CHAIN, :size], one)
@@ -141,7 +141,7 @@ def hidden_state_evidence(
     log_Z, std, gap, effective, doubt = _combined(halves, bridges, size)
     T_all, c_all = (np.concatenate([one[i] for one in chains], axis=1) for i in (0, 1))
     chosen = np.linspace(0, c_all.shape[1] - 1, n_draws).astype(int)
-    spent = sum(half.n_likelihoods for half in halves) + len(rows) * c_all.shape[1] * (2 + DRAWS)
+    spent = sum(half.n_likelihoods for half in halves) + len(rows) * c_all.shape[1] * (2 + N_OF_CONDITIONAL)
     theta = model.in_order(model.flat(c_all[:, chosen]))
     return HiddenStatePosterior(log_Z, std, theta, _in_use(T_all), doubt, spent, effective, gap)
 
@@ -160,7 +160,7 @@ def _followed(
 
 def _bridged(problem: HiddenStates, T: np.ndarray, chains: np.ndarray, rng: np.random.Generator) -> Estimate:
     """The bridge between conditionals given T and successive draws of chains (K, length, C, D)."""
-    draws = problem.draw(np.repeat(T, DRAWS, axis=1), rng)
+    draws = problem.draw(np.repeat(T, N_OF_CONDITIONAL, axis=1), rng)
     log_q, _ = weighed(problem, draws, T)
     K, length, C, D = chains.shape
     log_p, _ = weighed(problem, chains.reshape(K, -1, D), T)

@@ -10,14 +10,14 @@ from ._stratum import Stratum
 from ._sweeps import Problem
 
 #: Rows · components · numbers of each: the walk takes up to about a minute.
-MOST_NUMBERS = 1_200_000
+MAX_WALK_NUMBERS = 1_200_000
 #: Components beyond which the sum over labellings would take too long.
 MOST_COMPONENTS = 10
 #: Copies of a row, if all would be too many: its weight goes in lumps to components, of which heavy rows have
 #: one of their own.
 MOST_COPIES = 50
 #: Share of chains, or of draws, below which the error bar is made of too few.
-FEW = 0.1
+MIN_EFFECTIVE_CHAINS_SHARE = 0.1
 #: Nats of a doubt that nothing measures: where basins have been missed it was one to twenty.
 UNMEASURED_NATS = 1.0
 #: Nats of rounding that are worth a sentence.
@@ -36,7 +36,7 @@ def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray, tai
             doubts.append((nats, f"independent searches {where} differ by {one.halves_gap:.1f} nats"))
         if one.n_met < 2 and p > MATTERS:
             doubts.append((UNMEASURED_NATS, f"a single search {where} has met the best allocations"))
-        if one.effective < FEW and p > MATTERS:
+        if one.effective < MIN_EFFECTIVE_CHAINS_SHARE and p > MATTERS:
             nats = float(-np.log(max(one.effective, 1e-3)))  # as many more chains might have met as much
             doubts.append((nats, f"only {one.effective:.0%} of the chains {where} are effective"))
     n, least = len(problem.F), problem.family.least_rows
@@ -91,7 +91,7 @@ def why_not_affordable(
 def most_rows(family: ComponentFamily, n_components: int) -> float:
     """Rows that a sweep with so many components can afford."""
     q = family.features(np.zeros((1, family.n_features))).shape[1]
-    return MOST_NUMBERS / (n_components * q)
+    return MAX_WALK_NUMBERS / (n_components * q)
 
 
 def copies(weight: np.ndarray, limit: float) -> np.ndarray:

@@ -12,7 +12,7 @@ Symbols: ``z`` = allocations (C, n), ``members`` = rows of the component that ea
 import numpy as np
 
 #: Shares of a component that leave it with one of its rows.
-LEAST_SHARE, MOST_SHARE = 0.03, 0.5
+MIN_SPLIT_SHARE, MAX_SPLIT_SHARE = 0.03, 0.5
 #: Share of the splits that are along one column.  Where columns have few values the best basin often has a
 #: component whose rows share a value of one column, and by distance it is not found.
 ALONG = 0.15
@@ -23,7 +23,7 @@ SLICED = 0.3
 #: Share of the others that are between two rows.  What lies around a row finds a tight group inside a wide
 #: one: of 120 searches of digits (K = 3, 8 principal components, groups of 150 in 1797 rows) 29 without it
 #: were 137 nats low; 9 where it was half of the splits, 2 with seven in ten.
-BETWEEN = 0.3
+BETWEEN_SHARE = 0.3
 
 
 def rearranged(z: np.ndarray, X: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
@@ -65,7 +65,7 @@ def split_off(z: np.ndarray, X: np.ndarray, free: np.ndarray, rng: np.random.Gen
     split = z[np.arange(size), rng.integers(z.shape[1], size=size)]
     members = z == split[:, None]
     first, second = _distances(members, X, rng)
-    leave = np.where(rng.random((size, 1)) < BETWEEN, second < first, _around(members, first, rng))
+    leave = np.where(rng.random((size, 1)) < BETWEEN_SHARE, second < first, _around(members, first, rng))
     leave = np.where(rng.random((size, 1)) < ALONG, _along(members, X, rng), leave)
     return np.where(members & leave, free, z)
 
@@ -101,8 +101,8 @@ def _distances(members: np.ndarray, X: np.ndarray, rng: np.random.Generator) -> 
 
 
 def _around(members: np.ndarray, distance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """The nearest members: from LEAST_SHARE to MOST_SHARE of them, uniform in its logarithm."""
-    share = MOST_SHARE * (LEAST_SHARE / MOST_SHARE) ** rng.random((len(members), 1))
+    """The nearest members: from MIN_SPLIT_SHARE to MAX_SPLIT_SHARE of them, uniform in its logarithm."""
+    share = MAX_SPLIT_SHARE * (MIN_SPLIT_SHARE / MAX_SPLIT_SHARE) ** rng.random((len(members), 1))
     last = (share * (members.sum(axis=1, keepdims=True) - 1)).astype(int)
     ordered = np.sort(np.where(members, distance, np.inf), axis=1)
     return distance <= np.take_along_axis(ordered, last, axis=1)

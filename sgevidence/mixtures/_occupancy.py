@@ -22,9 +22,9 @@ from ._sweeps import Problem
 
 #: Sweeps of each chain before visits count, then in rounds until the error is SHARP_ERROR_NATS; sweeps
 #: between points.
-FORGET, SWEEPS_OF_ROUNDS, SHARP_ERROR_NATS, BETWEEN = 80, (200, 400, 800), 0.1, 5
+BURN_SWEEPS, SWEEPS_OF_ROUNDS, SHARP_ERROR_NATS, SWEEPS_BETWEEN_POINTS = 80, (200, 400, 800), 0.1, 5
 #: Rows · components · numbers of each · sweeps of the chains of a half, and chains that it has at least.
-MOST_SWEPT, LEAST_CHAINS = 5e9, 8
+MAX_HALF_WORK, MIN_HALF_CHAINS = 5e9, 8
 
 
 class Occupancy(NamedTuple):
@@ -41,18 +41,18 @@ def occupancy(
     problem: Problem, k: int, z: Sequence[np.ndarray], rngs: Sequence[np.random.Generator]
 ) -> Occupancy | None:
     """From chains that start at allocations of two halves; None where they mostly stay, or halves differ."""
-    most = max(int(MOST_SWEPT / (problem.cost(k) * sum(SWEEPS_OF_ROUNDS))), LEAST_CHAINS)
+    most = max(int(MAX_HALF_WORK / (problem.cost(k) * sum(SWEEPS_OF_ROUNDS))), MIN_HALF_CHAINS)
     z = [half[np.linspace(0, len(half) - 1, min(most, len(half))).astype(int)] for half in z]
     T = [problem.statistics(half, k) for half in z]
     visits, points = [np.zeros((2, len(half))) for half in z], []
-    for n_sweeps in (FORGET, *SWEEPS_OF_ROUNDS):
+    for n_sweeps in (BURN_SWEEPS, *SWEEPS_OF_ROUNDS):
         for i, rng in enumerate(rngs):
             T[i], new, more = _followed(problem, T[i], n_sweeps, rng)
             # visits without which chains hardly change the number of components
             if new.sum(axis=1).min() < 10:
                 return None
-            visits[i] += new * (n_sweeps != FORGET)
-            points += [more] * (n_sweeps != FORGET)
+            visits[i] += new * (n_sweeps != BURN_SWEEPS)
+            points += [more] * (n_sweeps != BURN_SWEEPS)
         both, error = _log_ratio(np.concatenate(visits, axis=1))
         if error < SHARP_ERROR_NATS:
             break
@@ -62,7 +62,8 @@ def occupancy(
     # nats of error beyond which changes are so rare that they do not tell their own error
     if error > 0.2 or not gap < 3.0 * np.hypot(halves[0][1], halves[1][1]):
         return None
-    n_sweeps = (FORGET + sum(SWEEPS_OF_ROUNDS[: SWEEPS_OF_ROUNDS.index(n_sweeps) + 1])) * sum(map(len, z))
+    last = SWEEPS_OF_ROUNDS.index(n_sweeps)
+    n_sweeps = (BURN_SWEEPS + sum(SWEEPS_OF_ROUNDS[: last + 1])) * sum(map(len, z))
     return Occupancy(both + np.log(k), max(error, gap / 2), gap, np.concatenate(points, axis=1), n_sweeps)
 
 
@@ -85,6 +86,6 @@ def _followed(
         T = sample_allocations(c, problem.F, rng)[1]
         in_use = np.sum(T[..., -1] > 0, axis=0)
         visits += in_use == np.array([[k], [k - 1]])
-        if sweep % BETWEEN == 0:
+        if sweep % SWEEPS_BETWEEN_POINTS == 0:
             points.append(c[:, in_use == k])
     return T, visits, np.concatenate(points, axis=1)

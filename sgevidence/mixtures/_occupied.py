@@ -13,7 +13,7 @@ Symbols: ``R`` = responsibilities (k, M, n), ``c`` = coefficients (k, M, q), ``F
 import numpy as np
 
 from ..particles import log_sum_exp
-from ._allocation_draws import BLOCK, counted_once, sample_allocations, statistics
+from ._allocation_draws import BLOCK_NUMBERS, counted_once, sample_allocations, statistics
 
 #: Expected rows from which a component is in use: it is empty with a probability below e⁻²⁵.
 SURE = 25.0
@@ -25,7 +25,7 @@ def log_likelihood_in_use(c: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.
     """log p(x | θ) and log P(all in use | θ, x) of M points, each (M,), nats."""
     (k, M, q), (x, u) = c.shape, (counted_once(F), F[:, -1])
     log_p, log_in_use = np.empty(M), np.zeros(M)
-    size = max(BLOCK // (k * len(F)), 1)
+    size = max(BLOCK_NUMBERS // (k * len(F)), 1)
     for start in range(0, M, size):
         part = slice(start, start + size)
         R = (c[:, part].reshape(-1, q) @ x.T).reshape(k, -1, len(F))
@@ -71,7 +71,7 @@ def sample_in_use(c: np.ndarray, F: np.ndarray, rng: np.random.Generator) -> np.
     in proportion to p(z | θ, x) Π_j n_j, so that it is accepted with Π_j 1/n_j.
     """
     T = sample_allocations(c, F, rng)[1]
-    bad, size = np.flatnonzero(np.any(T[..., -1] == 0, axis=0)), max(BLOCK // (len(c) * len(F)), 1)
+    bad, size = np.flatnonzero(np.any(T[..., -1] == 0, axis=0)), max(BLOCK_NUMBERS // (len(c) * len(F)), 1)
     for start in range(0, len(bad), size):
         part = bad[start : start + size]
         T[:, part] = statistics(_with_rows_of_their_own(c[:, part], F, rng), F, len(c))

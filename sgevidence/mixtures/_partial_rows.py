@@ -22,14 +22,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..particles import log_sum_exp
-from ._allocation_draws import BLOCK, counted_once, sample_allocations, statistics
+from ._allocation_draws import BLOCK_NUMBERS, counted_once, sample_allocations, statistics
 from ._basins import by_basin, going_on
 from ._stratum import (
-    APART,
-    BETWEEN,
-    FORGET,
+    DRAW_SWEEPS,
+    FORGET_SWEEPS,
     LINEAGES,
-    MOVED,
+    MAX_GAP_NATS,
+    MOVING_SHARE,
     STAGES,
     Stratum,
     combined_halves,
@@ -40,7 +40,7 @@ from ._stratum import (
 from ._sweeps import Problem
 
 #: Lineages of each half, and how many start in each stratum that holds more than this share.
-LEAST_OF_STRATUM, LEAST_SHARE = 4, 1e-4
+MIN_LINEAGES_OF_STRATUM, MIN_STRATUM_SHARE = 4, 1e-4
 
 
 class PartialRows(Problem):
@@ -73,7 +73,7 @@ class PartialRows(Problem):
         return log_sum_exp(c @ counted_once(self.F).T, axis=0)
 
     def _blocks(self, c: np.ndarray) -> list[np.ndarray]:
-        size = max(BLOCK // (len(c) * len(self.F)), 1)
+        size = max(BLOCK_NUMBERS // (len(c) * len(self.F)), 1)
         return [c[:, start : start + size] for start in range(0, c.shape[1], size)]
 
 
@@ -99,11 +99,12 @@ def _answer(
     z = [_starts(strata, share, half, rng) for half, rng in enumerate(rngs)]
     n_sweeps, answer, moved = 0, np.nan, 0.0
     for i in range(STAGES):
-        stages = [by_basin(problem, K, one, FORGET * 2**i, BETWEEN * 2**i, rng) for one, rng in zip(z, rngs)]
+        forget, between = FORGET_SWEEPS * 2**i, DRAW_SWEEPS * 2**i
+        stages = [by_basin(problem, K, one, forget, between, rng) for one, rng in zip(z, rngs)]
         n_sweeps += sum(one.n_sweeps for one in stages)
         before, answer = answer, combined_halves(stages)
-        moved = 0.0 if i == 0 else MOVED * abs(answer - before)
-        if max(halves_gap(stages), moved) <= APART and all(is_well(one, i == 0) for one in stages):
+        moved = 0.0 if i == 0 else MOVING_SHARE * abs(answer - before)
+        if max(halves_gap(stages), moved) <= MAX_GAP_NATS and all(is_well(one, i == 0) for one in stages):
             break
         z = [going_on(one, len(half), rng) for one, half, rng in zip(stages, z, rngs)]
     return Stratum.of(K, stages, moved, halves_gap(stages), 2, z, n_sweeps * len(problem.F))
@@ -113,7 +114,7 @@ def _starts(strata: Sequence[Stratum], share: np.ndarray, half: int, rng: np.ran
     """Allocations where a half of the strata has ended, (LINEAGES or so, n)."""
     out = []
     for one, p in zip(strata, share):
-        if p > LEAST_SHARE:
-            size = max(round(p * LINEAGES), LEAST_OF_STRATUM)
+        if p > MIN_STRATUM_SHARE:
+            size = max(round(p * LINEAGES), MIN_LINEAGES_OF_STRATUM)
             out.append(np.resize(rng.permutation(one.z[half]), (size, one.z[half].shape[1])))
     return np.concatenate(out)

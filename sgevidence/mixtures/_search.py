@@ -31,7 +31,7 @@ HEATS = (48, 2), (16, 4), (6, 8)
 #: changed in the next.
 SEARCH_ROUNDS, SCORED, STAY = 6, 12, 4
 #: Nats that scores err by: searches that differ by more have not found the same.
-APART = 3.0
+SCORE_ERROR_NATS = 3.0
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
 NEGLIGIBLE_SHARE_OF_BEST = 12.0
 #: Rounds in which neither half finds a score better by so many nats, nor than the other: they go no further.
@@ -139,7 +139,7 @@ def searched(
 def n_met(halves: list[list[Found]]) -> int:
     """Searches that have met the best score of all."""
     best = [one.scores[0] for half in halves for one in half]
-    return sum(score > max(best) - APART for score in best)
+    return sum(score > max(best) - SCORE_ERROR_NATS for score in best)
 
 
 def search(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator) -> Found:

@@ -24,22 +24,22 @@ from ._sweeps import Problem
 #: and of those of the first stage: fewer save nothing beside the search.
 LINEAGES, LEAST_LINEAGES, LINEAGE_NUMBERS, FIRST_LINEAGE_NUMBERS = 40, 16, 4_500_000, 400_000
 #: Sweeps until lineages have forgotten where they were, in the first of STAGES; then twice as many each time.
-FORGET, STAGES = 20, 4
+FORGET_SWEEPS, STAGES = 20, 4
 #: Rows that a search looks at: it splits off no less than three in a hundred.
 MOST_SEARCHED = 2000
 #: Independent draws of a stratum that is known.
 EXACT_DRAWS = 800
 #: Nats that halves may differ by without another search.
-APART = 0.3
+MAX_GAP_NATS = 0.3
 #: Share of chains that carry the answer, and nats of error, from which no further stage is needed; the share
 #: and nats from which not even a second one is, which shows how far slow chains still move the answer.
-WELL_SHARE, SHARP_NATS, FRESH, FRESH_SHARP_NATS = 0.7, 0.1, 0.9, 0.05
+WELL_SHARE, SHARP_HALVES_NATS, FRESH_SHARE, FRESH_SHARP_NATS = 0.7, 0.1, 0.9, 0.05
 #: Sweeps between draws of a chain, in the first stage; then twice as many each time.
-BETWEEN = 3
+DRAW_SWEEPS = 3
 #: Rows · components · numbers of each · sweeps of one chain that one stage of one half may take: ten seconds.
-MOST_SWEPT = 4e9
+MAX_CHAIN_WORK = 4e9
 #: Share of what slow chains moved the answer by since the stage before, which they may still move it by.
-MOVED = 0.5
+MOVING_SHARE = 0.5
 #: Standard errors of a difference beyond which one half has missed something.
 HALVES_APART_STD = 3.0
 
@@ -118,18 +118,18 @@ def stratum(
     z = [one[:first] for one in starts]
     is_shared, gap, moved, answer = False, 0.0, 0.0, np.nan
     for i in range(STAGES):
-        forget = int(np.clip(MOST_SWEPT / (problem.cost(k) * size), FORGET, FORGET * 2**i))
-        stages = [by_basin(problem, k, one, forget, BETWEEN * 2**i, rng) for one, rng in zip(z, rngs)]
+        forget = int(np.clip(MAX_CHAIN_WORK / (problem.cost(k) * size), FORGET_SWEEPS, FORGET_SWEEPS * 2**i))
+        stages = [by_basin(problem, k, one, forget, DRAW_SWEEPS * 2**i, rng) for one, rng in zip(z, rngs)]
         n_sweeps += sum(one.n_sweeps for one in stages)
         before_it, answer = answer, combined_halves(stages)
-        moved = 0.0 if i == 0 else MOVED * abs(answer - before_it)
+        moved = 0.0 if i == 0 else MOVING_SHARE * abs(answer - before_it)
         gap = gap if is_shared else halves_gap(stages)
         share = 1 / (1 + np.exp(np.minimum(log_rest - max(one.log_Z for one in stages), 700.0)))
-        if share * max(halves_gap(stages), moved) <= APART and all(
+        if share * max(halves_gap(stages), moved) <= MAX_GAP_NATS and all(
             is_well(one, i == 0, share) for one in stages
         ):
             break
-        if i == 0 and share * _std(stages) > SHARP_NATS:
+        if i == 0 and share * _std(stages) > SHARP_HALVES_NATS:
             by_visits = _by_occupancy(problem, before, stages, rngs)
             if by_visits is not None:
                 return by_visits._replace(
@@ -137,12 +137,12 @@ def stratum(
                 )
         z = [going_on(one, len(half), rng) for one, half, rng in zip(stages, z, rngs)]
         if i == 0:
-            more = size if share * gap > APART else _enough(stages, share, first)
+            more = size if share * gap > MAX_GAP_NATS else _enough(stages, share, first)
             z = [np.concatenate([half, one[first:more]]) for half, one in zip(z, starts)]
-        if share * gap > APART and i == 0:
+        if share * gap > MAX_GAP_NATS and i == 0:
             others, spent, _ = _starts(problem, k, before.z, size // 2, rngs)
             z, n_sweeps = [np.concatenate(both) for both in zip(z, others)], n_sweeps + spent
-        elif share * gap > APART and not is_shared:
+        elif share * gap > MAX_GAP_NATS and not is_shared:
             z, is_shared = [np.concatenate(z)] * 2, True
     std = max(moved, gap / 2 if is_shared else 0.0)
     z = [going_on(one, size // 2, rng) for one, rng in zip(stages, rngs)]
@@ -204,7 +204,7 @@ def _of_all(problem: Problem, some: Problem, z: np.ndarray, k: int, rng: np.rand
 
 def is_well(stage: Stage, is_first: bool, share: float = 1.0) -> bool:
     """Whether chains of a stratum that holds so much need no more sweeps."""
-    well, sharp = (FRESH, FRESH_SHARP_NATS) if is_first else (WELL_SHARE, SHARP_NATS)
+    well, sharp = (FRESH_SHARE, FRESH_SHARP_NATS) if is_first else (WELL_SHARE, SHARP_HALVES_NATS)
     if share * stage.estimate.std > sharp:
         return False
     # share of all strata below which few effective chains will do: the error bar says how few
@@ -226,7 +226,7 @@ def combined_halves(stages: Sequence[Stage]) -> float:
     """The mean of both halves; the higher where one has missed what the other has met."""
     log_Z = np.array([one.log_Z for one in stages])
     std = np.hypot(stages[0].estimate.std, stages[1].estimate.std)
-    if halves_gap(stages) > HALVES_APART_STD * std + SHARP_NATS:
+    if halves_gap(stages) > HALVES_APART_STD * std + SHARP_HALVES_NATS:
         return float(log_Z.max())
     return float(np.logaddexp(*log_Z) - np.log(2))
 

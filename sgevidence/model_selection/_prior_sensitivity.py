@@ -23,7 +23,7 @@ from ..tables import LINE_WIDTH, Table
 from ._candidates import last_step
 
 #: Parameters that are prior scales, and the power of the factor in each: variances are squares.
-SCALES = ("coef_scale", "intercept_scale", "noise_scale", "mean_scale")
+PRIOR_SCALES = ("coef_scale", "intercept_scale", "noise_scale", "mean_scale")
 VARIANCES = ("noise_prior", "variance_prior")
 
 
@@ -90,7 +90,7 @@ def reweight_prior(estimator: Any, **prior: Any) -> ReweightedEvidence:
     model = last_step(estimator)
     if not isinstance(model, EvidenceEstimator) or not hasattr(model, "n_features_in_"):
         raise TypeError(f"{type(model).__name__} is no fitted estimator of this library")
-    priors = {*SCALES, *VARIANCES, "weight_concentration"}
+    priors = {*PRIOR_SCALES, *VARIANCES, "weight_concentration"}
     if unknown := sorted(set(prior) - (priors & set(model.get_params(deep=False)))):
         raise ValueError(f"{unknown} do not state a prior of {type(model).__name__}")
     found = _reweighted(model, prior)
@@ -256,7 +256,7 @@ def prior_sensitivity(estimator, X, y=None, *, sample_weight=None, factor=3.0) -
 def _scales(estimator: Any) -> dict[str, int]:
     """Parameters of an estimator that scale its prior, and the power of a factor in each."""
     params = estimator.get_params(deep=False)
-    found = {name: 1 for name in SCALES if name in params}
+    found = {name: 1 for name in PRIOR_SCALES if name in params}
     found |= {name: 2 for name in VARIANCES if params.get(name) is not None}
     if params.get("noise_std") is not None or "noise_prior" in found:
         found.pop("noise_scale", None)

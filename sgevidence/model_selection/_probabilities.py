@@ -38,7 +38,7 @@ from ..particles import log_sum_exp
 from ._candidates import candidate, check_comparable
 
 #: Upper limits of 2 log B (nats) and their words, Kass and Raftery (1995), Section 3.2.
-SCALE = (
+WORDS_OF_EVIDENCE = (
     (2.0, "not worth more than a bare mention"),
     (6.0, "positive"),
     (10.0, "strong"),
@@ -189,4 +189,4 @@ def log_bayes_factor(a: Any, b: Any) -> LogBayesFactor:
 
 def in_words(log_factor: float) -> str:
     """The strength of a log Bayes factor (nats) of either sign; its direction is the sign."""
-    return next(words for limit, words in SCALE if 2 * abs(log_factor) <= limit)
+    return next(words for limit, words in WORDS_OF_EVIDENCE if 2 * abs(log_factor) <= limit)

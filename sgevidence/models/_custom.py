@@ -18,12 +18,12 @@ from ._base import Model
 from ._evaluation import NUMERICAL_ERRORS, value_and_grad
 from ._gradients import numerical
 from ._other_priors import PlainParameters
-from ._prior_probe import N_DRAWS, prior_disagreement
+from ._prior_probe import N_PRIOR_DRAWS, prior_disagreement
 from ._row_function import RowFunction
 from ._user_function import Failures, UserFunction, check_shape, read_only
 
 #: Draws from the prior and rows, evenly spaced, at which :meth:`CustomModel.check` looks for nan.
-CHECKED_DRAWS, CHECKED_ROWS = 128, 100
+CHECKED_DRAWS, MAX_NAN_CHECKED_ROWS = 128, 100
 #: Draws from the prior at which the functions are asked again, alone and for their gradient.
 TRIED = 5
 
@@ -189,7 +189,7 @@ class CustomModel(Model):
         gradient that a user states is not the derivative.  TypeError if autograd cannot differentiate the
         likelihood.
         """
-        theta = self.sample_prior(rng, N_DRAWS)
+        theta = self.sample_prior(rng, N_PRIOR_DRAWS)
         tried = np.unique(np.linspace(0, len(rows) - 1, self.n_checked(rows)).astype(int))
         with np.errstate(all="ignore"):
             some, n_failed, start = rows.take(tried), self.failures.n_failed, perf_counter()
@@ -208,7 +208,7 @@ class CustomModel(Model):
     @staticmethod
     def n_checked(rows: Any) -> int:
         """Rows at which :meth:`check` tries the functions."""
-        return min(len(rows), CHECKED_ROWS)
+        return min(len(rows), MAX_NAN_CHECKED_ROWS)
 
     @property
     def has_normal_coordinates(self) -> bool:  # type: ignore[override]

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 #: Rows of a block, 2¹².
-BLOCK = 4096
+ROWS_OF_BLOCK = 4096
 #: Slices that integers of 64 bits hold the sums of.
 BEFORE_CARRY = 512
 #: Binary digits of the factors of an affine map: far below the rounding of the rows themselves.
@@ -60,10 +60,10 @@ class ExactSums(NamedTuple):
         places: dict[int, np.ndarray] = {}
         total: dict[int, np.ndarray] = {}
         n_slices = 0
-        for start in range(0, len(v), BLOCK):
-            slices = _slices(v[start : start + BLOCK], top, bits)
+        for start in range(0, len(v), ROWS_OF_BLOCK):
+            slices = _slices(v[start : start + ROWS_OF_BLOCK], top, bits)
             A, L = np.concatenate(slices), len(slices)  # (L q, rows of the block)
-            weights = [None] if equal else _slices(w[start : start + BLOCK, None], weight_top, bits)
+            weights = [None] if equal else _slices(w[start : start + ROWS_OF_BLOCK, None], weight_top, bits)
             for a, u in enumerate(weights):
                 G = ((A if u is None else A * u) @ A.T).reshape(L, q, L, q)
                 for left in range(L):

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, multigammaln
 
-from ._gaussian_component import EPS, GaussianComponent, GaussianParameters
+from ._gaussian_component import GaussianComponent, GaussianParameters
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class FullGaussian(GaussianComponent):
         (b, beta), n = self.variance_prior, len(X)
         far = self.kappa * n / (self.kappa + n) * np.sum(np.mean(X, axis=0) ** 2)
         far += self.n_features * np.max(np.abs(X - self.origin), initial=0.0) ** 2
-        return float(EPS * far * (b + 0.5 * n) / beta)
+        return float(np.finfo(float).eps * far * (b + 0.5 * n) / beta)
 
     @property
     def least_rows(self) -> float:

@@ -37,11 +37,11 @@ import numpy as np
 from scipy.special import logsumexp
 
 #: Step of the trapezoid rule in units of √(1/(k + 2)), and its largest step in u.
-STEP, LARGEST_STEP_OF_U = 0.6, 0.4
+STEP_OF_U, MAX_STEP_OF_U = 0.6, 0.4
 #: Nats below the maximum at which the integrand is nothing.
-NOTHING = 40.0
+TAIL_OF_U_NATS = 40.0
 #: Subsets whose integrands are computed at a time.
-BLOCK = 2000
+SUBSETS_AT_A_TIME = 2000
 ROOT_2 = math.sqrt(2)
 #: By test, the scale of each word.
 RSCALES = {
@@ -94,8 +94,8 @@ class GPrior(NamedTuple):
         # step of the grid of u on which the ends are looked for, between these values
         u = np.arange(-50.0, 200.0, 0.5)
         ends = given_g(u, rest[[np.argmin(rest), np.argmax(rest)]]) + self.log_density(u)
-        high = np.flatnonzero((ends > ends.max(axis=1, keepdims=True) - NOTHING).any(axis=0))
-        step = min(STEP / np.sqrt(k + 2), LARGEST_STEP_OF_U)
+        high = np.flatnonzero((ends > ends.max(axis=1, keepdims=True) - TAIL_OF_U_NATS).any(axis=0))
+        step = min(STEP_OF_U / np.sqrt(k + 2), MAX_STEP_OF_U)
         u = np.arange(u[max(high[0] - 1, 0)], u[min(high[-1] + 1, len(u) - 1)] + step, step)
         return u, given_g(u, rest) + self.log_density(u) + np.log(step)
 
@@ -103,8 +103,8 @@ class GPrior(NamedTuple):
         """log p(y)/p(y | null) of columns of rank k ≥ 1 that leave these shares of the squares of y, (B,)."""
         out = np.empty(len(rest))
         order = np.argsort(rest)  # so that those of a block have similar integrands
-        for start in range(0, len(rest), BLOCK):
-            part = order[start : start + BLOCK]
+        for start in range(0, len(rest), SUBSETS_AT_A_TIME):
+            part = order[start : start + SUBSETS_AT_A_TIME]
             _, f = self.log_terms(rest[part], k, nu)
             top = f.max(axis=1)
             out[part] = top + np.log(np.exp(f - top[:, None]).sum(axis=1))

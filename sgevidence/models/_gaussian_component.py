@@ -20,9 +20,6 @@ import numpy as np
 
 from ._component import ComponentFamily
 
-#: Relative rounding of a double.
-EPS = np.finfo(float).eps
-
 
 class GaussianParameters(NamedTuple):
     """Means (..., p), and variances (..., p), (...) or covariances (..., p, p)."""
@@ -78,7 +75,7 @@ class GaussianComponent(ComponentFamily):
         b, beta = self.variance_prior
         least = beta + 0.5 * self.kappa / (self.kappa + 1) * X**2
         lost = np.nanmax((X - self.origin) ** 2 / least, initial=0.0)
-        return float(EPS * lost * (b + 0.5 * len(X)) * self.n_features)
+        return float(np.finfo(float).eps * lost * (b + 0.5 * len(X)) * self.n_features)
 
     def points(self, X: np.ndarray) -> np.ndarray:
         """Columns in units of their standard deviations, in their mean where a cell is missing."""

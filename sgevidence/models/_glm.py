@@ -28,7 +28,7 @@ from ._regression import design_matrix, gaussian_log_density, prior_scales
 from ._survival_families import Times
 
 #: Step of the central differences by which gradients are differentiated by own parameters, z ~ N(0, 1).
-STEP = float(np.finfo(float).eps ** (1 / 3))
+STEP_OF_OWN = float(np.finfo(float).eps ** (1 / 3))
 
 
 POISSON = Poisson()
@@ -165,7 +165,7 @@ class GLMModel(Model):
         The Hessian's rows of the family's own parameters are central differences of closed-form gradients.
         """
         q, K = self.n_coefficients, self.n_own
-        steps = STEP * np.eye(q + K)[q:]
+        steps = STEP_OF_OWN * np.eye(q + K)[q:]
         displaced = theta + np.vstack([np.zeros(q + K), steps, -steps])
 
         def of_block(block: Any) -> tuple[float, np.ndarray, np.ndarray]:
@@ -174,7 +174,7 @@ class GLMModel(Model):
             more = [*inputs.known, *(value[0] for value in self.own_parameters(displaced[:1]))]
             value = self.family.log_density(eta[None], y, *more) @ w
             grad = _gradient(displaced, self, inputs, y, w, np.tile(eta, (2 * K + 1, 1)))
-            of_own = (grad[1 : K + 1] - grad[K + 1 :]) / (2 * STEP)  # (K, d)
+            of_own = (grad[1 : K + 1] - grad[K + 1 :]) / (2 * STEP_OF_OWN)  # (K, d)
             H = np.zeros((q + K, q + K))
             H[:q, :q] = -(inputs.Phi.T * (w * self.family.curvature(eta, y, *more))) @ inputs.Phi
             H[q:], H[:q, q:] = of_own, of_own[:, :q].T

@@ -16,7 +16,7 @@ from autograd.tracer import isbox
 
 #: Step of central differences of functions of standard normals: Hessians are differences of these gradients,
 #: and the fourth root of the rounding is where a second difference is best.
-STEP = np.finfo(float).eps ** 0.25
+STEP_OF_NORMALS = np.finfo(float).eps ** 0.25
 
 
 def numerical(function: Callable) -> Callable:
@@ -26,9 +26,9 @@ def numerical(function: Callable) -> Callable:
     def vjp(ans: np.ndarray, z: np.ndarray) -> Callable:
         def back(g: np.ndarray) -> np.ndarray:
             grad = np.zeros(z.shape)
-            for j, step in enumerate(STEP * np.eye(z.shape[1])):
+            for j, step in enumerate(STEP_OF_NORMALS * np.eye(z.shape[1])):
                 with np.errstate(all="ignore"):
-                    slope = g * (function(z + step) - function(z - step)) / (2 * STEP)
+                    slope = g * (function(z + step) - function(z - step)) / (2 * STEP_OF_NORMALS)
                 slope[~np.isfinite(slope)] = 0.0  # at an edge of the support
                 grad[:, j] = slope.reshape(len(z), -1).sum(axis=1)
             return grad

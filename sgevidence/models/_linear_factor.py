@@ -27,7 +27,7 @@ from scipy.linalg import lapack, solve_triangular
 from ._exact_sums import ExactSums, rank
 
 #: Decimal digits beyond those that cancel.
-DIGITS = 30
+SPARE_DIGITS = 30
 #: Distance in s of the points v₀.
 SPACING = 8.0
 #: Context of logarithms whose result is rounded to double precision.
@@ -115,12 +115,12 @@ class Moments(NamedTuple):
 
     def cholesky(self, v: Decimal) -> tuple[np.ndarray, np.ndarray, float, float]:
         """R with c as its last column (d, d + 1), the pivots' order, log |K + v| and ρ²/v."""
-        with localcontext(Context(prec=DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)) as context:
+        with localcontext(Context(prec=SPARE_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)) as context:
             A = self._matrix()
             trace, q, d = sum(np.diag(A)[:-1], v), A[-1, -1], len(A) - 1
             cancel = max((trace / v * max(d, 1)).adjusted(), 0) + max((1 + q / v).adjusted(), 0)
             if cancel > 0:
-                context.prec = DIGITS + cancel
+                context.prec = SPARE_DIGITS + cancel
                 A = self._matrix()
             order, log_det = np.arange(d), Decimal(0)
             A[np.arange(d), np.arange(d)] += v

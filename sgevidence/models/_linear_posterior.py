@@ -30,21 +30,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._linear_factor import DIGITS, LOGARITHM, Factor, Factors, Moments
+from ._linear_factor import LOGARITHM, SPARE_DIGITS, Factor, Factors, Moments
 from ._noise_prior import HalfT, InverseGamma
 
 #: Steps in s of the grid on which the curve is first looked at, and by which that grid grows.
-SUPPORT_STEP, GROWTH = 0.1, 8.0
+SUPPORT_STEP, S_GROWTH = 0.1, 8.0
 #: Nats below the maximum at which the density of s is nothing: e⁻⁶⁰ is below rounding.
-NOTHING = 60.0
+TAIL_OF_S_NATS = 60.0
 #: Nodes at first, and how often they are doubled at most; change at which they are enough, nats.
-NODES, DOUBLINGS, TOLERANCE = 128, 12, 1e-11
+N_FIRST_NODES, MAX_NODE_DOUBLINGS, NODES_TOLERANCE_NATS = 128, 12, 1e-11
 #: Steps of the grid that a density has to span.
-ENOUGH = 20
+MIN_SPANNED_STEPS = 20
 #: Cells of the distribution function that log σ² is drawn from, right to 10⁻⁵.
 CDF_CELLS = 4096
 #: Rounding that double precision may have, nats: of the log evidence for each row and nat; of the curve.
-ROUNDING, ROUNDING_OF_CURVE = 1e-12, 1e-2
+LINEAR_ROUNDING, ROUNDING_OF_CURVE = 1e-12, 1e-2
 
 
 class Spectrum(NamedTuple):
@@ -96,12 +96,12 @@ class KnownNoise:
         if self.spectrum is not None:
             self.log_evidence = float(self.spectrum.log_likelihood(s, moments.n)[0])
             error = float(self.spectrum.rounding(s)[0])
-        if self.spectrum is None or not error <= ROUNDING * (1 + moments.n + abs(self.log_evidence)):
+        if self.spectrum is None or not error <= LINEAR_ROUNDING * (1 + moments.n + abs(self.log_evidence)):
             self.spectrum, self.log_evidence = None, self._of_factor()
 
     @cached_property
     def _factor(self) -> Factor:
-        with localcontext(Context(prec=2 * DIGITS)):
+        with localcontext(Context(prec=2 * SPARE_DIGITS)):
             v = Decimal(float(self.noise_std)) ** 2
         return Factor.of(self.moments, v)
 
@@ -173,20 +173,20 @@ class UnknownNoise:
         if not self._integrate():
             return False
         s, weight = self._quadrature
-        return bool(weight @ spectrum.rounding(s) <= ROUNDING * (1 + self.n + abs(self.log_evidence)))
+        return bool(weight @ spectrum.rounding(s) <= LINEAR_ROUNDING * (1 + self.n + abs(self.log_evidence)))
 
     def _integrate(self) -> bool:
         """Set the log of the integral and the nodes that it is a sum over; False if it does not converge."""
         lo, hi = self.support
-        last, cells = np.inf, NODES
-        for _ in range(DOUBLINGS):
+        last, cells = np.inf, N_FIRST_NODES
+        for _ in range(MAX_NODE_DOUBLINGS):
             s, weight = self._nodes(lo, hi, cells)
             log_p = self.log_joint(s)
             self.highest = float(log_p.max())
             p = np.exp(log_p - self.highest) * weight
             total = np.sum(p)
             self.log_evidence = float(self.highest + np.log(total))
-            if abs(self.log_evidence - last) < TOLERANCE * (1 + 0.1 * abs(self.log_evidence)):
+            if abs(self.log_evidence - last) < NODES_TOLERANCE_NATS * (1 + 0.1 * abs(self.log_evidence)):
                 self._quadrature = s, p / total
                 return True
             last, cells = self.log_evidence, 2 * cells
@@ -207,26 +207,26 @@ class UnknownNoise:
         ends = sorted([self.prior.center, self._log_mean_square()])
         s = np.arange(max(ends[0] - 1, self.prior.least), ends[1] + 1 + SUPPORT_STEP, SUPPORT_STEP)
         f = self.log_joint(s)
-        while f[0] > f.max() - NOTHING and s[0] > self.prior.least:
-            more = np.arange(max(s[0] - GROWTH, self.prior.least), s[0] - SUPPORT_STEP / 2, SUPPORT_STEP)
+        while f[0] > f.max() - TAIL_OF_S_NATS and s[0] > self.prior.least:
+            more = np.arange(max(s[0] - S_GROWTH, self.prior.least), s[0] - SUPPORT_STEP / 2, SUPPORT_STEP)
             s, f = np.r_[more, s], np.r_[self.log_joint(more), f]
-        while f[-1] > f.max() - NOTHING:
-            more = np.arange(s[-1] + SUPPORT_STEP, s[-1] + GROWTH, SUPPORT_STEP)
+        while f[-1] > f.max() - TAIL_OF_S_NATS:
+            more = np.arange(s[-1] + SUPPORT_STEP, s[-1] + S_GROWTH, SUPPORT_STEP)
             s, f = np.r_[s, more], np.r_[f, self.log_joint(more)]
         while True:
-            high = np.flatnonzero(f > f.max() - NOTHING)
+            high = np.flatnonzero(f > f.max() - TAIL_OF_S_NATS)
             first, last = max(high[0] - 1, 0), min(high[-1] + 1, len(s) - 1)
-            if last - first > ENOUGH or s[last] - s[first] < 1e-9:
+            if last - first > MIN_SPANNED_STEPS or s[last] - s[first] < 1e-9:
                 return float(s[first]), float(s[last])
             # a peak of many rows is narrower than the grid: again, where all is within a few steps
-            s = np.linspace(s[first], s[last], 20 * ENOUGH + 1)
+            s = np.linspace(s[first], s[last], 20 * MIN_SPANNED_STEPS + 1)
             f = self.log_joint(s)
 
     def _log_mean_square(self) -> float:
         """log q/n, or the prior's s where y is zero."""
         if self.spectrum is not None and self.spectrum.q > 0:
             return float(np.log(self.spectrum.q) - np.log(max(self.n, 1e-300)))
-        with localcontext(Context(prec=DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)):
+        with localcontext(Context(prec=SPARE_DIGITS, Emax=MAX_EMAX, Emin=MIN_EMIN)):
             q = self.moments._matrix()[-1, -1]
             return float((q / Decimal(max(self.n, 1e-300))).ln(LOGARITHM)) if q > 0 else self.prior.center
 

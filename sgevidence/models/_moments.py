@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import helmert
 
 #: Rows that are condensed at a time: the copies that this takes stay small.
-BLOCK = 20_000
+CONDENSED_ROWS = 20_000
 
 
 def with_moments(v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
@@ -24,11 +24,10 @@ def with_moments(v: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray] 
 
     None where v has no more rows itself, or where its squares leave the finite numbers.
     """
-    while len(v) > BLOCK:
-        parts = [
-            with_moments(v[i : i + BLOCK], w[i : i + BLOCK]) or (v[i : i + BLOCK], w[i : i + BLOCK])
-            for i in range(0, len(v), BLOCK)
-        ]
+    while len(v) > CONDENSED_ROWS:
+        starts = range(0, len(v), CONDENSED_ROWS)
+        parts = [(v[i : i + CONDENSED_ROWS], w[i : i + CONDENSED_ROWS]) for i in starts]
+        parts = [with_moments(*part) or part for part in parts]
         points, weights = (np.concatenate(part) for part in zip(*parts))
         if len(points) == len(v):
             return None

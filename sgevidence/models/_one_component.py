@@ -61,7 +61,7 @@ class OneComponent(NamedTuple):
 
 
 #: Digits beyond the range of S_n's entries over its smallest eigenvalue's bound.
-DIGITS = 40
+EIGENVALUE_DIGITS = 40
 
 
 class OneFullComponent(NamedTuple):
@@ -128,7 +128,7 @@ def factored(S: list, beta: float) -> tuple[np.ndarray, np.ndarray, float]:
     """d, U and log |S| of S = U diag(d) Uᵀ ≥ 2β I, given by its lower triangle of fractions."""
     p = len(S)
     range_of_S = max(max(float_log10(S[j][j]) for j in range(p)) - np.log10(2 * beta), 0.0)
-    with localcontext(Context(prec=DIGITS + int(2 * range_of_S), Emin=-999_999, Emax=999_999)):
+    with localcontext(Context(prec=EIGENVALUE_DIGITS + int(2 * range_of_S), Emin=-999_999, Emax=999_999)):
         rest = np.array([[decimal(S[max(i, j)][min(i, j)]) for j in range(p)] for i in range(p)])
         U, d = np.zeros((p, p), dtype=object), np.zeros(p, dtype=object)
         for j in range(p - 1, -1, -1):

@@ -27,9 +27,9 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 #: Draws, of which the Gaussian is fitted to one half: enough for a scale that is wrong by a fifth.
-N_DRAWS = 2000
+N_PRIOR_DRAWS = 2000
 #: Numbers in all the points of one kind of move, and draws at least: what bounds the time of a long θ.
-MOST_NUMBERS, LEAST_DRAWS = 800_000, 1000
+MAX_PROBED_NUMBERS, MIN_PROBED_DRAWS = 800_000, 1000
 #: Events that may be expected and yet not happen, with probability e⁻¹²: where p and q hardly overlap, one
 #: mean of (1) may rest on draws so rare that none was seen.  The other must be larger by more than so many.
 UNSEEN = 12.0
@@ -59,7 +59,7 @@ def prior_disagreement(theta: np.ndarray, log_density: Callable, rng: np.random.
     # probability of a warning without reason, over all comparisons with one prior
     limit = NormalDist().inv_cdf(1 - 1e-5 / (2 * (2 * len(coordinates) + 1)))
     given_others = 1 / np.sqrt(np.diag(np.linalg.inv(correlation)))  # in units of the scale
-    n = int(np.clip(MOST_NUMBERS / (d * len(coordinates)), LEAST_DRAWS, len(theta)))
+    n = int(np.clip(MAX_PROBED_NUMBERS / (d * len(coordinates)), MIN_PROBED_DRAWS, len(theta)))
     pairs = np.concatenate([theta[:n], theta[:n]])
     for j in coordinates:
         # shift and log stretch, in conditional standard deviations of the coordinate: so far that p and its

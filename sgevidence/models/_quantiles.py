@@ -24,7 +24,7 @@ from scipy import stats
 from scipy.special import erfcinv, erfinv, log_ndtr, ndtr
 
 #: Relative step of central differences in the shapes.
-STEP = np.finfo(float).eps ** (1 / 3)
+RELATIVE_SHAPE_STEP = np.finfo(float).eps ** (1 / 3)
 #: Most shape parameters of a distribution of scipy, and some.
 MOST_SHAPES = 8
 
@@ -94,7 +94,7 @@ def _z_vjp(ans: np.ndarray, z: np.ndarray, *shapes: Any, dist: Any) -> Any:
 def _shape_vjp(k: int, ans: np.ndarray, z: np.ndarray, *shapes: Any, dist: Any) -> Any:
     """Central differences in the k-th shape."""
     a = np.asarray(shapes[k], dtype=float)
-    h = STEP * np.where(a == 0, 1.0, np.abs(a))
+    h = RELATIVE_SHAPE_STEP * np.where(a == 0, 1.0, np.abs(a))
 
     def moved(by: np.ndarray) -> np.ndarray:
         return _quantile(z, *shapes[:k], a + by, *shapes[k + 1 :], dist=dist)

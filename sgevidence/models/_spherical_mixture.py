@@ -18,10 +18,8 @@ from ._gaussian_component import without_gaps
 from ._gaussian_mixture import GaussianMixture
 from ._log_gamma import log_shares
 from ._one_component import OneComponent
+from ._precision_factors import MAX_LOSS_NATS
 from ._variance_gaussians import SphericalGaussian
-
-#: Nats that cancellation may take from a sum over rows before it is formed row by row.
-MAX_LOSS_NATS = 0.01
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from ._own_priors import UNIFORM, UNIT_EXPONENTIAL
 #: η beyond which a Poisson has no zeros: e^(−10¹³⁰) is none, and e^(2 · 300) is still a number.
 NO_ZEROS = 300.0
 #: y of a zero, which broadcasts.
-NONE = np.zeros(1)
+ZERO_COUNT = np.zeros(1)
 #: η below which a Poisson with rate e^η is zero or one: the rest has a probability of 10⁻²⁶.
 RARE = -30.0
 
@@ -40,8 +40,8 @@ class ZeroInflated(Counts):
     def _of_zeros(self, eta: Any, own: Any, share: Any) -> tuple[Any, Any]:
         """Probability that a zero is one of the law's, and the law's score there."""
         eta = np.minimum(eta, NO_ZEROS)  # beyond, the probability is zero, and 0 · ∞ no number
-        q = expit(np.log1p(-share) + self.law.log_density(eta, NONE, *own) - np.log(share))
-        return q, self.law.score(eta, NONE, *own)
+        q = expit(np.log1p(-share) + self.law.log_density(eta, ZERO_COUNT, *own) - np.log(share))
+        return q, self.law.score(eta, ZERO_COUNT, *own)
 
     def score(self, eta, y, *more):
         *own, share = more
@@ -51,7 +51,7 @@ class ZeroInflated(Counts):
     def curvature(self, eta, y, *more):
         *own, share = more
         q, slope = self._of_zeros(eta, own, share)
-        at_zero = self.law.curvature(np.minimum(eta, NO_ZEROS), NONE, *own)
+        at_zero = self.law.curvature(np.minimum(eta, NO_ZEROS), ZERO_COUNT, *own)
         return np.where(y == 0, q * at_zero - q * (1 - q) * slope**2, self.law.curvature(eta, y, *own))
 
     def mean(self, eta, *more):

@@ -135,7 +135,7 @@ class SegmentModel(BaseEstimator):
 
 
 FARTHEST = 1e150  # of a row, and in units of a run: squares have to be numbers
-NEGLIGIBLE = math.log(1e-12)  # a run less probable than this is dropped even where there is room
+LOG_NEGLIGIBLE_RUN = math.log(1e-12)  # a run less probable than this is dropped even where there is room
 
 
 def rows_of_runs(n: np.ndarray, R: int, b: int) -> tuple[np.ndarray, np.ndarray]:
@@ -242,7 +242,7 @@ class RunFilter:
         if self.n_seen % PRUNED_ROWS:
             return
         log_weight = self.log_weight[: self.count]
-        chosen = log_weight > NEGLIGIBLE
+        chosen = log_weight > LOG_NEGLIGIBLE_RUN
         if chosen.sum() > self.max_runs:
             chosen[np.argpartition(log_weight, -self.max_runs)[: -self.max_runs]] = False
         self.pruned += float(np.exp(log_weight[~chosen]).sum())

@@ -53,7 +53,7 @@ from ._tails import SHAPE, TAILS, are_tails, from_anywhere, log_prior, under_tai
 #: (0.31 to 0.66, see docs/monitoring.md).
 PLAIN_OVERSHOOT, OTHER_OVERSHOOT = 0.22, 0.45
 
-MODELS = (*STRUCTURES, "shape")
+SERIES_MODELS = (*STRUCTURES, "shape")
 SERIES_NOISES = (1.0, 0.3, 0.1, 0.03)  # units
 FAR_UNITS = 5.0  # units: a first row further out widens the prior of its run's level
 
@@ -108,14 +108,14 @@ class SeriesSegment(SegmentModel):
     max_block = 1  # the weights of runs count from row to row
     overshoot = 0.33  # before there are rows; then see overshoot_of
 
-    def __init__(self, models: tuple[str, ...] = MODELS, warm_up: int = 10) -> None:
+    def __init__(self, models: tuple[str, ...] = SERIES_MODELS, warm_up: int = 10) -> None:
         self.models = models
         self.warm_up = warm_up
 
     def allocate(self, capacity: int, n_features: int) -> SeriesRuns:
         self._validate_params()
-        if not self.models or not set(self.models) <= set(MODELS):
-            raise ValueError(f"models must be some of {MODELS}, got {self.models!r}")
+        if not self.models or not set(self.models) <= set(SERIES_MODELS):
+            raise ValueError(f"models must be some of {SERIES_MODELS}, got {self.models!r}")
         return make_runs(capacity, n_features, len(self._structures()), len(SERIES_NOISES) * len(log_prior()))
 
     def check(self, X: np.ndarray, first: int) -> None:

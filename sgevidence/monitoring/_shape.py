@@ -55,7 +55,7 @@ HALF_ROWS = 0.3 * np.arange(1, LEVELS + 1) ** 2
 #: Length of the counts of one tree.
 CELLS = 2 ** (LEVELS + 1)
 #: Least probability on either side of a row: the square of its score has to be a number.
-LEAST = 1e-12
+MIN_TAIL_PROBABILITY = 1e-12
 
 
 def learn_shape(counts: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -76,7 +76,7 @@ def normal_score(counts: np.ndarray, z: np.ndarray) -> np.ndarray:
     mass = np.cumprod(shares, axis=-1)  # of the cell of each level
     to_the_right = path[..., 1:] & 1
     left = np.sum(to_the_right * mass * (1.0 / shares - 1.0), axis=-1)  # of the cells beside the path
-    return ndtri(np.clip(left + mass[..., -1] * inside, LEAST, 1.0 - LEAST))
+    return ndtri(np.clip(left + mass[..., -1] * inside, MIN_TAIL_PROBABILITY, 1.0 - MIN_TAIL_PROBABILITY))
 
 
 def _path(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -48,7 +48,7 @@ STRAY_SCALE = 5.0  # units
 SHAPE = 1.0  # of the inverse gamma prior of σ²
 FREEDOM = 3.0  # degrees of freedom of heavy tails
 LOPSIDED = 1.6  # γ: one side is 2.6 times as wide as the other
-SIDES = {"heavy": 0.0, "right": 1.0, "left": -1.0}  # the exponent of γ for e > 0
+LOPSIDED_POWERS = {"heavy": 0.0, "right": 1.0, "left": -1.0}  # the exponent of γ for e > 0
 
 
 def log_prior() -> np.ndarray:
@@ -77,10 +77,10 @@ def under_tails(
     weight, kappa, c = np.ones_like(e2), np.ones_like(e2), np.ones_like(e2)
     for k, name in enumerate(TAILS):
         i = (..., slice(k, None, len(TAILS)))
-        if name in SIDES:
+        if name in LOPSIDED_POWERS:
             nu = np.minimum(2.0 * a[i], FREEDOM)
             s2 = scale[i] / a[i]
-            gamma = LOPSIDED ** SIDES[name]
+            gamma = LOPSIDED ** LOPSIDED_POWERS[name]
             g2 = np.where(e[i] > 0.0, gamma, 1.0 / gamma) ** 2
             log_p[i] = student_t(e2[i] / g2, 0.5 * nu, 0.5 * nu * s2) - np.log(0.5 * (gamma + 1.0 / gamma))
             weight[i] = (nu + 1.0) / (nu + e2[i] / g2 / s2) / g2
@@ -105,8 +105,8 @@ def cdf_under_tails(
     for k, name in enumerate(TAILS):
         i = (..., slice(k, None, len(TAILS)))
         s = np.sqrt(scale[i] / a[i])
-        if name in SIDES:
-            nu, gamma = np.minimum(2.0 * a[i], FREEDOM), LOPSIDED ** SIDES[name]
+        if name in LOPSIDED_POWERS:
+            nu, gamma = np.minimum(2.0 * a[i], FREEDOM), LOPSIDED ** LOPSIDED_POWERS[name]
             longer = e[i] > 0.0
             g = np.where(longer, gamma, 1.0 / gamma)  # the share of a side is g over the sum of both
             tail = 2.0 * g / (gamma + 1.0 / gamma) * stdtr(nu, -np.abs(e[i]) / (g * s))

@@ -12,7 +12,7 @@ import numpy as np
 from ..history import ADDED_AT_ONCE, add_all, add_in_order
 from ._file_columns import Part
 from ._input import KNOWN, WithKnown
-from ._sources import BATCH, RowSource
+from ._sources import ROWS_OF_CALL, RowSource
 
 #: A function of the number of a part and of its rows.
 OfPart = Callable[[int, Part], Any]
@@ -52,7 +52,7 @@ class FileCollection:
 
     def _values(self, function: OfPart) -> Iterator[Any]:
         for number, part in enumerate(self.parts()):
-            yield applied(function, number, part, f"{self.source}, from row {number * BATCH}")
+            yield applied(function, number, part, f"{self.source}, from row {number * ROWS_OF_CALL}")
 
 
 class DaskCollection:

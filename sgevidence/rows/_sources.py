@@ -20,7 +20,7 @@ from ._file_columns import (
 from ._text_files import TextFormat, row_names, sep_words
 
 #: Rows of a call of ``partial_fit``, however files and row groups cut them: 8 MB for ten columns.
-BATCH = 100_000
+ROWS_OF_CALL = 100_000
 #: Formats of pyarrow by the ending of a file's name.
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv"}
 FORMATS |= dict.fromkeys([".arrow", ".feather", ".ipc"], "ipc")
@@ -184,10 +184,10 @@ class RowSource:
         for table in self._tables(False, keep_missing):
             waiting.append(table)
             n += len(table)
-            while n >= BATCH:
+            while n >= ROWS_OF_CALL:
                 whole = pyarrow().concat_tables(waiting, promote_options="permissive")
-                yield self._part([whole[:BATCH]], False)
-                waiting, n, none = [whole[BATCH:]], n - BATCH, False
+                yield self._part([whole[:ROWS_OF_CALL]], False)
+                waiting, n, none = [whole[ROWS_OF_CALL:]], n - ROWS_OF_CALL, False
         if n or none:
             yield self._part(waiting, False)
 

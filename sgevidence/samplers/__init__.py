@@ -17,7 +17,7 @@ from ._sequential import SequentialSGMCMC, SequentialState
 from ._sequential_nested import SequentialNestedSampling, SequentialNestedState
 from ._sgais import SGAIS
 from ._sir import SIR
-from ._until_precise import DOUBTFUL, Pool, UntilPrecise, pool
+from ._until_precise import DOUBTFUL_P_VALUE, Pool, UntilPrecise, pool
 from ._ways import SharedWalk, mixture_strata, sharing
 
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
     "Exact",
     "MixtureEvidence",
     "UntilPrecise",
-    "DOUBTFUL",
+    "DOUBTFUL_P_VALUE",
     "SharedWalk",
     "mixture_strata",
     "sharing",

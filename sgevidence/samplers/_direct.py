@@ -20,7 +20,7 @@ from ._base import EvidenceResult, Progress, Sampler
 from ._records import ChunkRecord, diagnostics, evidence_path
 
 #: Effective draws below which the error bar, which is made of the same draws, says little.
-ENOUGH = 50.0
+MIN_EFFECTIVE_DRAWS = 50.0
 #: Most posterior draws of a result; of more a systematic sample is kept.
 MAX_DRAWS = 5000
 
@@ -61,7 +61,7 @@ def answer(
 
 def doubts_of_few(weights: Weights, advice: str, share: float = 0.0) -> list[str]:
     """If few draws carry the whole estimate, or less than this share of them, its error bar means little."""
-    if weights.ess >= max(ENOUGH, share * weights.M):
+    if weights.ess >= max(MIN_EFFECTIVE_DRAWS, share * weights.M):
         return []
     return [
         f"only {weights.ess:.1f} of {weights.M} draws count: the log evidence is probably too low, by "
@@ -151,7 +151,7 @@ def _largest(rows: Rows) -> str:
 
 
 #: Draws weighted at a time, so that the likelihoods of a block of rows stay small.
-BATCH = 2000
+DRAWS_AT_A_TIME = 2000
 
 
 class PriorSampling(Sampler):
@@ -200,9 +200,9 @@ class PriorSampling(Sampler):
     ) -> EvidenceResult:
         M = self.n_particles
         theta, ell = [], []
-        for done in range(0, M, BATCH):
+        for done in range(0, M, DRAWS_AT_A_TIME):
             progress(f"{done} of {M} draws")
-            theta.append(model.sample_prior(rng, min(BATCH, M - done)))
+            theta.append(model.sample_prior(rng, min(DRAWS_AT_A_TIME, M - done)))
             ell.append(model.sum_log_likelihood(theta[-1], rows))
         weights = Weights(np.concatenate(ell))
         if not weights.ess:

@@ -20,7 +20,7 @@ from ._base import OnlineSampler, Progress
 from ._records import ChunkRecord
 
 #: Draws of the posterior.
-DRAWS = 1000
+N_POSTERIOR_DRAWS = 1000
 #: Share of the draws that count, below which all rows are answered for anew.
 ANSWERED_SHARE = 0.5
 
@@ -50,11 +50,11 @@ class HiddenStateEvidence(OnlineSampler):
 
     def _init(self, model: Any, rng: np.random.Generator) -> SequenceState:
         """Draws of the prior."""
-        theta, K = model.sample_prior(rng, DRAWS), model.n_states
+        theta, K = model.sample_prior(rng, N_POSTERIOR_DRAWS), model.n_states
         p = model.emission.n_features
         nothing = Rows(np.empty((0, p)), np.empty(0), np.empty(0))
-        alpha = np.full((K, DRAWS), 1 / K)
-        return SequenceState(nothing, theta, Weights.ones(DRAWS), alpha, 0.0, 0.0, np.eye(K)[0])
+        alpha = np.full((K, N_POSTERIOR_DRAWS), 1 / K)
+        return SequenceState(nothing, theta, Weights.ones(N_POSTERIOR_DRAWS), alpha, 0.0, 0.0, np.eye(K)[0])
 
     def _update(
         self, state: SequenceState, model: Any, rows: Rows, rng: np.random.Generator, progress: Progress
@@ -112,12 +112,12 @@ class HiddenStateEvidence(OnlineSampler):
         model: HiddenMarkovModel, rows: Rows, rng: np.random.Generator
     ) -> tuple[SequenceState, float]:
         """The state from all rows."""
-        found = hidden_state_evidence(model, rows, rng, DRAWS)
+        found = hidden_state_evidence(model, rows, rng, N_POSTERIOR_DRAWS)
         alpha = model.last_filter(found.theta, rows)
         state = SequenceState(
             rows=rows,
             theta=found.theta,
-            all_weights=Weights.ones(DRAWS),
+            all_weights=Weights.ones(N_POSTERIOR_DRAWS),
             alpha=alpha,
             log_evidence=found.log_evidence,
             log_evidence_std=found.log_evidence_std,

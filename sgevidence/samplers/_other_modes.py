@@ -24,7 +24,7 @@ BEST_OF, VALUES, MOST_DRAWS = 100, 5e6, 100_000
 #: Share of the evidence in other modes that is not said.
 NEGLIGIBLE_SHARE = 0.01
 #: Starts of a second look; importance draws of a mode, and the share of them that must count.
-N_STARTS, N_DRAWS, RELIABLE_SHARE = 24, 2000, 0.05
+N_CLIMB_STARTS, N_IMPORTANCE_DRAWS, RELIABLE_SHARE = 24, 2000, 0.05
 #: Part of a mode's mass that is outside its region; nats, and standard errors beside them, by which draws
 #: must misrepresent a mode.
 OUTSIDE, DOUBTFUL_NATS, DOUBTFUL_ERRORS = 0.01, 0.5, 3.0
@@ -106,18 +106,18 @@ def doubts_of_missed_modes(
     missed, whole = 0.0, Target(model, Likelihood(rows))
     known: list[tuple[np.ndarray, np.ndarray]] = []
     with np.errstate(all="ignore"):
-        found, values = ends_of_climbs(model, rows, N_STARTS, rng)
+        found, values = ends_of_climbs(model, rows, N_CLIMB_STARTS, rng)
         modes = [climb(whole, a) for a, _, _ in each_mode(model, found, values)]
     for a, P in modes:
         if P is None or any(in_region(a[None], *other).any() for other in known):
             continue
         known.append((a, P))
         near = float(W[in_region(theta, a, P)].sum())
-        draws, weights = importance_draws(whole.value, a, P, 0.0, N_DRAWS, rng)
+        draws, weights = importance_draws(whole.value, a, P, 0.0, N_IMPORTANCE_DRAWS, rng)
         mass = Weights(np.where(in_region(draws, a, P), weights.log_w, -np.inf))
         share = np.exp(min(mass.log_mean - log_Z, 700.0))
         is_more = share > near * np.exp(DOUBTFUL_NATS + DOUBTFUL_ERRORS * std)
-        if mass.ess > RELIABLE_SHARE * N_DRAWS and is_more:
+        if mass.ess > RELIABLE_SHARE * N_IMPORTANCE_DRAWS and is_more:
             missed += share - near
     if not missed > NEGLIGIBLE_SHARE:
         return []

@@ -122,12 +122,12 @@ COUNTS = (
 
 
 #: Most entries of an evidence path: when it is full each two become one.
-PATH_LENGTH = 4096
+MAX_EVIDENCE_PATH = 4096
 
 
 def thinned(records: list[ChunkRecord]) -> list[ChunkRecord]:
-    """At most PATH_LENGTH records, the newest among them."""
-    while len(records) > PATH_LENGTH:
+    """At most MAX_EVIDENCE_PATH records, the newest among them."""
+    while len(records) > MAX_EVIDENCE_PATH:
         odd = len(records) % 2
         pairs = zip(records[odd::2], records[odd + 1 :: 2])
         records = records[:odd] + [later.after(earlier) for earlier, later in pairs]

@@ -12,7 +12,7 @@ import numpy as np
 from ..history import Rows
 from ..models import Model
 
-FIRST_CHUNK = 100
+FIRST_CHUNK_ROWS = 100
 #: Particles of a regression while the rows are few, by default.
 PARTICLES = 2000
 
@@ -49,7 +49,7 @@ def pieces(
         yield from rows.chunks(chunk_size)
         return
     last = n + rows.total_weight
-    edges = FIRST_CHUNK * 2.0 ** np.arange(np.ceil(np.log2(max(last / FIRST_CHUNK, 1.0))))
+    edges = FIRST_CHUNK_ROWS * 2.0 ** np.arange(np.ceil(np.log2(max(last / FIRST_CHUNK_ROWS, 1.0))))
     in_order = list(rows.cut(edges - n))
     expect(len(in_order))
     if not shuffle or len(in_order) == 1:

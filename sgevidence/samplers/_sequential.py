@@ -29,7 +29,7 @@ import numpy as np
 
 from .._compat import HasMethods, Interval
 from ..answers import Doubt
-from ..history import N_BLOCKS, N_DRAWS, Influence, Memory, Rows
+from ..history import N_BLOCKS, N_INFLUENCE_DRAWS, Influence, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Genealogy, Weights, systematic
 from ..targets import Path
@@ -253,7 +253,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
             acceptance=moved.acceptance,
             noise_to_injection=moved.noise_to_injection,
         )
-        influence = None if anchor is None else Influence(model, anchor.a, after.theta[:N_DRAWS])
+        influence = None if anchor is None else Influence(model, anchor.a, after.theta[:N_INFLUENCE_DRAWS])
         condensed = model.condensed if model.has_exact_posterior else None
         memory = state.memory.absorb(
             path.chunk, rng.rows, anchor, labels, condensed=condensed, influence=influence

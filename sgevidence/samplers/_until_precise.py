@@ -39,7 +39,7 @@ from ._sgais import SGAIS
 from ._ways import sharing
 
 #: p-value below which a warning is given: one false alarm in a hundred sets of honest runs.
-DOUBTFUL = 0.01
+DOUBTFUL_P_VALUE = 0.01
 
 
 class Pool(NamedTuple):
@@ -54,7 +54,7 @@ class Pool(NamedTuple):
 
     def doubts(self, advice: str, of: str = "runs") -> list[str]:
         """That the runs disagree, if they do."""
-        if self.p_value >= DOUBTFUL:
+        if self.p_value >= DOUBTFUL_P_VALUE:
             return []
         return [
             f"{len(self.shares)} {of} disagree by {self.disagreement:.2f} nats where their errors "

@@ -21,7 +21,7 @@ from ..transitions import HMC, Anneal, Crossing, Escort, FromProposal, ModeSearc
 
 #: Growth of the rows since a mixture's proposal was asked, from which it is asked first: it finds groups of
 #: which no particle knows.
-GROWTH = 1.25
+PROPOSAL_ROW_GROWTH = 1.25
 
 
 def crossing_of(
@@ -39,7 +39,7 @@ def crossing_of(
 def from_all_rows(model: Model, asked: Proposal, n_particles: Callable[[float], int]) -> FromProposal:
     """The transition that answers for all rows of a model at once."""
     answers = answers_of(model)
-    growth = GROWTH if answers in (mixture_answer, effects_answer) else np.inf
+    growth = PROPOSAL_ROW_GROWTH if answers in (mixture_answer, effects_answer) else np.inf
     return FromProposal(asked.first_rows, n_particles, answers, growth)
 
 

@@ -27,7 +27,7 @@ CONCAVE_TOLERANCE = 1e-4
 #: Newton steps to a concave mode.
 MAX_CONCAVE_STEPS = 100
 #: Halvings of a step of the line search: of 10¹² expected counts 40 come back to one.
-MAX_HALVINGS, MAX_CONCAVE_HALVINGS = 11, 60
+MAX_LINE_HALVINGS, MAX_CONCAVE_HALVINGS = 11, 60
 #: Rows of the first sample, and how many times as large the next is.
 FIRST_SAMPLE_ROWS, SAMPLE_GROWTH = 2000, 20
 
@@ -47,7 +47,7 @@ def find_mode(
     target: Target, a: np.ndarray, max_iterations: int = 30
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Climb from ``a``: (mode, precision there or None if it is not a maximum)."""
-    a, found = _climb(target, a, _uphill, MODE_TOLERANCE_NATS, max_iterations, MAX_HALVINGS)
+    a, found = _climb(target, a, _uphill, MODE_TOLERANCE_NATS, max_iterations, MAX_LINE_HALVINGS)
     if found is None:
         return a, None
     P = found[2]

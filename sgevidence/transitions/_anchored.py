@@ -19,13 +19,22 @@ import numpy as np
 
 from ..exceptions import DivergenceError
 from ..history import Anchor
-from ..kernels import FORGOTTEN, REPEATS, Coordinates, Gradient, MoveInfo, baoab, largest_correlation, sgnht
+from ..kernels import (
+    MAX_CORRELATION,
+    MAX_REPEATS,
+    Coordinates,
+    Gradient,
+    MoveInfo,
+    baoab,
+    largest_correlation,
+    sgnht,
+)
 from ..particles import Cloud
 from ..targets import Likelihood, Path, Target, curvature_coordinates, surrogate_spread
 from ._base import Adaptation, Moved, Streams
 
 #: Mini-batches from which V is estimated: its relative error is then √(2/5), averaged over M particles.
-N_DRAWS = 6
+N_MINIBATCHES = 6
 #: Most gradient noise as a part of the injected one; mini-batches grow until it is less.  It is the same for
 #: all particles, so it moves the whole cloud, which their error bar does not see.
 TOLERATED = 0.02
@@ -98,10 +107,10 @@ class AnchoredGradientMoves:
         """
         canonical = self.path.model.canonicalize
         start, n_gradients, n_refused = canonical(coordinates.unwhiten(phi)), 0, 0
-        for _ in range(REPEATS):
+        for _ in range(MAX_REPEATS):
             phi, info = self._in_short_steps(phi, grad, V)
             n_gradients, n_refused = n_gradients + info.n_gradients, n_refused + info.n_refused
-            if largest_correlation(start, canonical(coordinates.unwhiten(phi))) < FORGOTTEN:
+            if largest_correlation(start, canonical(coordinates.unwhiten(phi))) < MAX_CORRELATION:
                 break
         return phi, n_gradients, n_refused
 
@@ -134,7 +143,7 @@ class AnchoredGradientMoves:
         """V of mini-batches that grow until it is tolerable; 0 when they have become all rows."""
         V, at_hand = 0.0, self.path.n_at_hand
         while not self.exact:
-            V = np.mean(np.var([grad(phi) for _ in range(N_DRAWS)], axis=0, ddof=1), axis=0)
+            V = np.mean(np.var([grad(phi) for _ in range(N_MINIBATCHES)], axis=0, ddof=1), axis=0)
             excess = np.max(self._ratio(V)) / TOLERATED
             if not excess > 1 or self.batch_size >= at_hand:
                 break

@@ -29,13 +29,13 @@ from ._base import State
 from ._mode_search import SAME, Mode, ModeSearch, some
 
 #: Draws of the prior, and particles, that are looked at; how many are climbed from.
-N_TRIED, N_CLIMBED = 1000, 6
+N_LOOKED_AT, N_CLIMBS = 1000, 6
 #: Outposts, and how far they are apart, as a part of the width of the prior.
 N_OUTPOSTS, OUTPOST_GAP_WIDTHS = 24, 0.1
 #: Rows that count so many times are nearly all likelihood; Newton steps that are taken on it.
 LIKELIHOOD, LIKELIHOOD_STEPS = 100.0, 5
 #: Directions, and how near.
-N_DIRECTIONS, SCALES = 256, 0.5 ** np.arange(1, 6)
+N_DIRECTIONS, PROBE_WIDTHS = 256, 0.5 ** np.arange(1, 6)
 
 
 class Ends(NamedTuple):
@@ -69,8 +69,8 @@ def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.
     # mass of a Gaussian that the region around a maximum leaves outside
     radius = max(search.radius, chi2.isf(1e-4, model.n_params) / model.n_params)
     climbs = Climbs(model, rows, on_the_way, float(radius))
-    prior = model.starts(rows, N_TRIED, rng)
-    theta, value = _possible(climbs.few, np.concatenate([prior, state.cloud.some(N_TRIED)]))
+    prior = model.starts(rows, N_LOOKED_AT, rng)
+    theta, value = _possible(climbs.few, np.concatenate([prior, state.cloud.some(N_LOOKED_AT)]))
     known = () if state.adaptation.rivals is None else state.adaptation.rivals.foremost
     ends = [climbs.up(start) for start in (*peaks(theta, value), *known)]
     at = np.array(climbs.walls).reshape(-1, model.n_params)
@@ -147,7 +147,7 @@ def _possible(target: Target, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return theta, value[np.isfinite(value)][first]
 
 
-def peaks(theta: np.ndarray, value: np.ndarray, n: int = N_CLIMBED) -> np.ndarray:
+def peaks(theta: np.ndarray, value: np.ndarray, n: int = N_CLIMBS) -> np.ndarray:
     """At most n points that are better than all points next to them, the best first."""
     if not len(theta):
         return theta
@@ -180,8 +180,8 @@ def outstanding(target: Target, a: np.ndarray, P: np.ndarray, rng: np.random.Gen
     z = rng.standard_normal((N_DIRECTIONS, len(a)))
     width, V = np.linalg.eigh(P)
     u = (z / np.sqrt(np.maximum(width, 1e-300))) @ V.T  # P may be singular, but for rounding
-    theta = (a + SCALES[:, None, None] * u).reshape(-1, len(a))
-    expected = target.value(a[None])[0] - 0.5 * np.outer(SCALES**2, np.sum(z**2, axis=1)).ravel()
+    theta = (a + PROBE_WIDTHS[:, None, None] * u).reshape(-1, len(a))
+    expected = target.value(a[None])[0] - 0.5 * np.outer(PROBE_WIDTHS**2, np.sum(z**2, axis=1)).ravel()
     with np.errstate(all="ignore"):
         excess = target.value(theta) - expected
     excess = np.where(np.isfinite(excess), excess, -np.inf)

@@ -50,7 +50,7 @@ from ..targets import Likelihood, Path, Target
 from ._anneal import Anneal
 from ._answer_cloud import without_history
 from ._base import Adaptation, State, Step, Streams
-from ._sharpen import DISAGREE, SHARP_ENOUGH, Effort, Tested, cost, effort, is_annealed, sharpened
+from ._sharpen import MAX_GAP_STD, SHARP_ENOUGH, Effort, Tested, cost, effort, is_annealed, sharpened
 
 #: Third derivative of log p, in local widths, from which particles may lag though they close the loop.
 NOT_GAUSSIAN = 0.5
@@ -250,7 +250,7 @@ def _by_density(step: Step, path: Path, rng: Streams, most: float) -> tuple[Step
     found, is_taken = nested.answer, False
     if found is not None:
         excess = found.log_evidence - cloud.log_evidence
-        is_taken = not excess < -DISAGREE * np.hypot(found.log_evidence_std, cloud.log_evidence_std)
+        is_taken = not excess < -MAX_GAP_STD * np.hypot(found.log_evidence_std, cloud.log_evidence_std)
         info = info._replace(n_sharpened=int(is_taken), disagreement=0.0 if is_taken else excess)
         state = state._replace(cloud=without_history(found)) if is_taken else state
     return step._replace(state=state, info=step.info.plus(info), crossed=is_taken), nested.third

@@ -12,8 +12,8 @@ import numpy as np
 
 from ..history import Rows
 from ..kernels import (
-    FORGOTTEN,
-    REPEATS,
+    MAX_CORRELATION,
+    MAX_REPEATS,
     Coordinates,
     LocalDensity,
     ValueAndGradient,
@@ -150,7 +150,7 @@ class ConstrainedMoves:
         whiten = Coordinates(self.L[0]).whiten
         before = np.column_stack([whiten(new), ell[parents]])
         density = None if len(self.L) > 1 else LocalDensity.of(whiten(theta), self.rng)
-        for repeat in range(REPEATS * len(self.L)):
+        for repeat in range(MAX_REPEATS * len(self.L)):
             which = repeat % len(self.L)
             if density is not None:
                 new, n_accepted = self._jumps(new, floor, density, parents)
@@ -161,7 +161,7 @@ class ConstrainedMoves:
             new = self.model.canonicalize(new, reference)
             new_ell = self.log_likelihood(new)
             after = np.column_stack([whiten(new), new_ell])
-            if largest_correlation(before, after) < FORGOTTEN:
+            if largest_correlation(before, after) < MAX_CORRELATION:
                 break
         self.n_moved += len(new)
         self.n_stuck += int(np.sum(np.all(before == after, axis=1)))

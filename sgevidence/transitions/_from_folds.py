@@ -42,7 +42,7 @@ from ._from_proposal import Proposed
 from ._mode_search import ModeSearch, find_modes, maxima_from, some, wider
 
 #: Rows of which the cloud of the engine is asked, and its particles from which modes are climbed to.
-ENGINE_ROWS, N_CLIMBED = 2000, 8
+ENGINE_ROWS, N_CLIMBED_FROM_ENGINE = 2000, 8
 #: Rows of the sample by which modes are sought, and the most modes that are carried to all rows: on so few
 #: the best of all rows may be far below another.
 FOLDED_SEARCH_ROWS, MAX_MODES = 20_000, 8
@@ -205,7 +205,7 @@ class FromFolds(NamedTuple):
         cloud = self.engine and self.engine(state, self.model, some(rows, ENGINE_ROWS, rng.rows), rng)
         if cloud is None:
             return []
-        return list(cloud.theta[rng.rows.choice(cloud.M, N_CLIMBED, p=cloud.W)])
+        return list(cloud.theta[rng.rows.choice(cloud.M, N_CLIMBED_FROM_ENGINE, p=cloud.W)])
 
     def _in_closed_form(self, state: State, rows: FoldedRows, rng: Streams) -> tuple[State, list[Proposed]]:
         sums = rows.fold(self.model.sums)

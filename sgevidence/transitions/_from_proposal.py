@@ -32,7 +32,7 @@ from ._base import Answered, Offer, State, Step, Streams
 #: Standard error of the log evidence, nats, from which particles that are carried along may know more.
 CARRIED_STD_NATS = 0.3
 #: Parameters from which they do not: annealing hundreds of them takes minutes and ends nats lower.
-MANY_PARAMETERS = 80
+UNANNEALED_PARAMETERS = 80
 #: Rows up to which the density of a model of one mode is asked by the next call after it has declined.  A row
 #: in a new direction makes the posterior narrower by orders of magnitude, and a map that carried particles to
 #: it was 0.15 to 0.25 nats too high at a claimed 0.05; to ask takes some hundredths of a second.
@@ -151,7 +151,7 @@ class FromProposal(NamedTuple):
             return Step(state._replace(adaptation=adaptation), Proposed(), crossed=False)
         info, cloud = Proposed(1, found.n_likelihoods, found.n_gradients), without_history(found)
         answered = Answered(path.n, found.components, found.doubts)
-        if state.n_rows and path.model.n_params < MANY_PARAMETERS and is_blunt(found):
+        if state.n_rows and path.model.n_params < UNANNEALED_PARAMETERS and is_blunt(found):
             offered = Offer(cloud, path.n_rows, answered)
             return Step(state._replace(adaptation=adaptation, offered=offered), info, crossed=False)
         state = state._replace(cloud=cloud, adaptation=adaptation, pending=None, ell=None, answered=answered)

@@ -25,16 +25,16 @@ import numpy as np
 from ..particles import Cloud
 from ..targets import Likelihood, Path, Target
 from ._base import State, Step, Streams
-from ._climbs import N_TRIED, Ends, climbed
+from ._climbs import N_LOOKED_AT, Ends, climbed
 from ._mode_search import Mode, ModeSearch
 from ._modes import ModeImportance, Renewed
 from ._prior_survey import Restart
-from ._watchlist import FARTHER, SHORT, Watchlist, nearest
+from ._watchlist import FARTHER, SHORT_NATS, Watchlist, nearest
 
 #: Nats by which particles must misrepresent a maximum to be looked into: Laplace's own error is less.
-DOUBTFUL = 0.5
+DOUBTFUL_MASS_NATS = 0.5
 #: Weight of particles near a maximum that counts as none.
-NONE = 1e-3
+NEGLIGIBLE_WEIGHT = 1e-3
 
 
 class MissedModes:
@@ -63,10 +63,10 @@ class MissedModes:
         known = np.array([laplace(mode) for mode in ends.maxima])  # their log evidence
         for i, mode in enumerate(ends.maxima):
             near = float(cloud.W @ mode.near(self.path.model, cloud.theta))
-            claimed = cloud.log_evidence + np.log(max(near, NONE))
+            claimed = cloud.log_evidence + np.log(max(near, NEGLIGIBLE_WEIGHT))
             mass = laplace(mode)
-            is_vague = near > NONE and cloud.log_evidence_std > self.search.good_enough
-            if not abs(mass - claimed) > DOUBTFUL and not is_vague:
+            is_vague = near > NEGLIGIBLE_WEIGHT and cloud.log_evidence_std > self.search.good_enough
+            if not abs(mass - claimed) > DOUBTFUL_MASS_NATS and not is_vague:
                 continue
             if complete:
                 draws = importance.draws(mode, cloud.M)
@@ -75,13 +75,13 @@ class MissedModes:
                     known[i] = mass
                     renewed = importance.added(cloud, mode, draws)
                     std = np.hypot(cloud.log_evidence_std, draws.weights.relative_variance**0.5)
-                    is_wrong = abs(mass - claimed) > max(DOUBTFUL, self.search.significant * std)
+                    is_wrong = abs(mass - claimed) > max(DOUBTFUL_MASS_NATS, self.search.significant * std)
                     if is_wrong or (is_vague and 2 * renewed.log_evidence_std < cloud.log_evidence_std):
                         cloud, n_renewals = renewed, n_renewals + 1
                     continue
             # unreliable draws hardly ever give too much; Laplace does, along a ridge
             gain = mass - cloud.log_evidence
-            if near < NONE and gain > self.search.significant:
+            if near < NEGLIGIBLE_WEIGHT and gain > self.search.significant:
                 missed = float(np.fmax(missed, gain))
         info, adaptation = Renewed(n_renewals, missed, importance.n_likelihoods), step.state.adaptation
         if n_renewals:
@@ -103,7 +103,7 @@ class MissedModes:
         A neck of the posterior may look like one.  Particles that have been annealed past it know better.
         """
         gap = gaps(step.state.cloud, ends, target, self.search.significant)
-        if not np.any(gap < SHORT):
+        if not np.any(gap < SHORT_NATS):
             return step, gap
         again = self.restart(step.state, self.path, self.rng)
         if not again.crossed:
@@ -121,7 +121,7 @@ def gaps(cloud: Cloud, ends: Ends, target: Target, significant: float) -> np.nda
     """
     if not len(ends.walls):
         return np.zeros(0)
-    theta = cloud.some(N_TRIED)
+    theta = cloud.some(N_LOOKED_AT)
     usual = nearest(theta, theta, 2).max()
     away = nearest(ends.walls, theta) > FARTHER * usual
     gap = target.value(theta).max() - ends.values

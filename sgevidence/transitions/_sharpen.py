@@ -27,7 +27,7 @@ MAX_CHAINS, MIN_CHAINS, MIN_CHAINS_PER_PARAMETER = 600, 100, 10
 #: Standard error of an annealed answer, nats, that is not worth a try: bridges end at 0.006 to 0.015.
 SHARP_ENOUGH = 0.02
 #: Standard errors, of both answers, beyond which they do not agree.
-DISAGREE = 4.0
+MAX_GAP_STD = 4.0
 
 
 class Tested(NamedTuple):
@@ -102,7 +102,7 @@ def sharpened(step: Step, path: Path, rng: Streams, allowed: Effort) -> Step:
         return step._replace(info=Tested())
     cloud, excess = state.cloud, found.log_evidence - state.cloud.log_evidence
     info = Tested(0, 0.0, found.n_likelihoods, found.n_gradients)
-    if abs(excess) > DISAGREE * np.hypot(found.log_evidence_std, cloud.log_evidence_std):
+    if abs(excess) > MAX_GAP_STD * np.hypot(found.log_evidence_std, cloud.log_evidence_std):
         return step._replace(info=info._replace(disagreement=excess))
     found = found._replace(log_evidence_std=float(np.hypot(found.log_evidence_std, 1 / cloud.M)))
     if not found.log_evidence_std < cloud.log_evidence_std:

@@ -22,7 +22,7 @@ from ..models import Model
 
 #: Nats short of the particles' evidence at which a mode is looked at: it then holds less than a hundredth.
 #: And the least that it must have gained, which one that particles hold by a seventh cannot.
-SHORT, LEAST = 5.0, 2.0
+SHORT_NATS, MIN_MODE_GAIN_NATS = 5.0, 2.0
 #: How much farther from the next particle than is usual counts as away from all of them.
 FARTHER = 1.5
 
@@ -36,7 +36,7 @@ class Watchlist(NamedTuple):
     @classmethod
     def of(cls, theta: np.ndarray, gap: np.ndarray) -> "Watchlist":
         """Points (R, d) whose modes have ``gap`` (R,) nats less evidence than the particles."""
-        return cls(theta, np.maximum(gap - SHORT, LEAST))
+        return cls(theta, np.maximum(gap - SHORT_NATS, MIN_MODE_GAIN_NATS))
 
     def after(self, model: Model, rows: Rows, log_predictive: float) -> "Watchlist":
         """When these rows have come, which the particles gave ``log_predictive``."""
@@ -49,7 +49,7 @@ class Watchlist(NamedTuple):
     @property
     def foremost(self) -> np.ndarray:
         """Modes with little left to gain."""
-        return self.theta[self.behind <= LEAST]
+        return self.theta[self.behind <= MIN_MODE_GAIN_NATS]
 
     @property
     def caught_up(self) -> bool:

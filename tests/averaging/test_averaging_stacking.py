@@ -61,7 +61,7 @@ def test_the_optimum_is_that_of_another_optimiser(rng):
     ],
 )
 def test_a_wrong_optimum_is_seen(name, right, wrong, rng, monkeypatch):
-    monkeypatch.setattr(_stacking, "MAX_STEPS", 12)
+    monkeypatch.setattr(_stacking, "MAX_STACKING_STEPS", 12)
     mutant = broken(getattr(_stacking, name), right, wrong)
     monkeypatch.setattr(_stacking, name, mutant)
     monkeypatch.setitem(globals(), "stacking_weights", _stacking.stacking_weights)
@@ -144,7 +144,7 @@ def test_the_interval_covers_the_best_weight(rng, monkeypatch):
 
 
 def test_the_kept_rows_are_a_uniform_sample_of_bounded_size(monkeypatch):
-    monkeypatch.setattr(_stacking, "KEPT", 500)
+    monkeypatch.setattr(_stacking, "SCORED_ROWS", 500)
     rows = None
     for start in range(0, 20_000, 250):
         place = np.arange(start, start + 250.0)
@@ -155,7 +155,7 @@ def test_the_kept_rows_are_a_uniform_sample_of_bounded_size(monkeypatch):
 
 
 def test_a_sample_is_enough(rng):
-    """The price that the documentation names: (K−1)/(2·KEPT) nats a row on average."""
+    """The price that the documentation names: (K−1)/(2·SCORED_ROWS) nats a row on average."""
     log_p = rng.normal(0.0, 1.0, (40_000, 5))
     everything = stacking_weights(log_p, np.ones(len(log_p)), np.full(5, 0.2))
     kept = log_p[rng.choice(len(log_p), 4096, replace=False)]

@@ -231,7 +231,7 @@ def killed_after(save, n):
 )
 def test_a_comparison_that_is_killed_continues(options, run, table, tmp_path, monkeypatch):
     pytest.importorskip("skops")
-    monkeypatch.setattr("sgevidence.rows._sources.BATCH", 9)
+    monkeypatch.setattr("sgevidence.rows._sources.ROWS_OF_CALL", 9)
     table = table.assign(w=np.arange(40) % 3).sort_values("kind")  # a batch of one label comes first
     table.to_parquet(tmp_path / "rows.parquet")
     words = ("compare", tmp_path / "rows.parquet", *options, "--json", "--checkpoint")

@@ -54,7 +54,7 @@ def test_one_factor_against_nested_quadrature(family, tau):
 def test_errors_of_quadrature_do_not_grow_with_the_levels(monkeypatch, nodes):
     """Levels without any count are skewed: 15 nodes, which were the most once, lose a hundredth of a nat."""
     if nodes is not None:
-        monkeypatch.setattr(_quadrature, "NODES", (nodes,))
+        monkeypatch.setattr(_quadrature, "NODE_COUNTS", (nodes,))
     model, rows = grouped(Poisson(), 2.0, 300, 3, seed=8)
     x, v = np.array([[-0.25, 1.1]]), np.linspace(-8, 8, 4001)
     tau = model.layout.blocks[0].deviations(x[:, 1:])[0, 0]
@@ -126,10 +126,10 @@ def test_draws_are_those_of_the_posterior():
 
 
 def test_an_answer_that_cannot_be_trusted_is_none(monkeypatch):
-    import sgevidence.effects._trust as trust
+    import sgevidence.effects._integral as trust
 
     model, rows = grouped(Bernoulli(), 0.5, 6, 3, seed=1)
-    monkeypatch.setattr(trust, "MIN_EFFECTIVE", 1e9)
+    monkeypatch.setattr(trust, "MIN_EFFECTIVE_POINTS", 1e9)
     assert effects_answer(model, rows, np.random.default_rng(0), 10) is None
 
 

@@ -126,7 +126,7 @@ def test_densities_and_averages(rng, tmp_path):
 
 @pytest.mark.parametrize("size", [7, 20, 60, 100])
 def test_partial_fit_takes_batches_whatever_the_files_are(size, rng, tmp_path, monkeypatch):
-    monkeypatch.setattr(_sources, "BATCH", size)
+    monkeypatch.setattr(_sources, "ROWS_OF_CALL", size)
     table = frame(rng)
     X, y = table[["a", "b"]], table["y"]
     theirs = BayesianLinearRegression(random_state=0)
@@ -140,7 +140,7 @@ def test_partial_fit_takes_batches_whatever_the_files_are(size, rng, tmp_path, m
 def test_rows_of_a_file_pass_through_memory(tmp_path, monkeypatch):
     """pyarrow's default keeps every byte of a Parquet file until its last row."""
     pa, n = pytest.importorskip("pyarrow"), 1_000_000
-    monkeypatch.setattr("sgevidence.rows._sources.BATCH", 50_000)
+    monkeypatch.setattr("sgevidence.rows._sources.ROWS_OF_CALL", 50_000)
     table = pa.table({name: np.random.default_rng(k).normal(size=n) for k, name in enumerate("abcd")})
     pa.parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=50_000)
     size, before = table.nbytes, pa.total_allocated_bytes()
@@ -149,7 +149,7 @@ def test_rows_of_a_file_pass_through_memory(tmp_path, monkeypatch):
 
 
 def test_an_error_in_a_later_batch_takes_back_all(rng, tmp_path, monkeypatch):
-    monkeypatch.setattr(_sources, "BATCH", 10)
+    monkeypatch.setattr(_sources, "ROWS_OF_CALL", 10)
     table = frame(rng)
     table.loc[50, "a"] = np.nan
     source = RowSource(DOORS["parquet"](table, tmp_path), target="y", columns=["a", "b"])

@@ -68,7 +68,7 @@ def test_what_a_row_leaves_beside_its_quadratic(rng, problem):
         ),
         ("0.5 * bend", "bend"),
         ("rows.weight * np.sqrt(np.mean(r**2, axis=0))", "np.sqrt(np.mean(r**2, axis=0))"),
-        ("(2 * STEP)", "STEP"),
+        ("(2 * STEP_SHARE)", "STEP_SHARE"),
         ("self._log_likelihood(self.theta, rows) - here", "self._log_likelihood(self.theta, rows)"),
     ],
 )
@@ -87,8 +87,8 @@ def check_quiet(rng, problem, outstanding=Influence.outstanding):
     chosen = outstanding(influence, rows, 200)
     assert len(np.unique(chosen)) == len(chosen) and np.all(np.diff(chosen) > 0)
     left = np.delete(r, chosen) ** 2
-    quiet = left.sum() * len(rows) / _influence.FEWEST < (2 * _influence.QUIET) ** 2
-    alike = left.sum() ** 2 / np.sum(left**2) > _influence.SEEN * len(rows) / _influence.FEWEST
+    quiet = left.sum() * len(rows) / _influence.SAMPLED_ROWS < (2 * _influence.QUIET) ** 2
+    alike = left.sum() ** 2 / np.sum(left**2) > _influence.MIN_LOUD_ROWS * len(rows) / _influence.SAMPLED_ROWS
     assert quiet or alike, "too few make what is left"
     if problem is softmax:
         assert len(chosen) and np.all(np.delete(r, chosen) < 0.005), "rare rows are missed"

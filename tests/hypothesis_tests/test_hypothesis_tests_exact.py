@@ -227,8 +227,8 @@ def test_errors_of_the_rule_are_no_smaller_than_they_say(seed, monkeypatch):
     a, b = (rng.integers(0, k, n) for k in levels)
     y = rng.standard_normal(n) + rng.choice([0.0, 1.0]) * (a == 1)
     found = anova(y, {"a": a, "b": b})
-    monkeypatch.setattr(_jzs, "STEP", _jzs.STEP / 2)
-    monkeypatch.setattr(_jzs, "LARGEST_STEP", _jzs.LARGEST_STEP / 2)
+    monkeypatch.setattr(_jzs, "JZS_STEP", _jzs.JZS_STEP / 2)
+    monkeypatch.setattr(_jzs, "MAX_JZS_STEP", _jzs.MAX_JZS_STEP / 2)
     exact = anova(y, {"a": a, "b": b})["log_bayes_factor"]
     assert (abs(found["log_bayes_factor"] - exact) <= found["log_bayes_factor_std"] + 1e-6).all()
     assert (found["log_bayes_factor_std"] < 1e-3).all()

@@ -119,8 +119,8 @@ def check_around(rng, around):
     for chain in left:
         assert distance[chain].max() < distance[members & ~chain].min()
     share = left.sum(axis=1) / 800
-    assert module.LEAST_SHARE <= share.min() and share.max() <= module.MOST_SHARE + 0.01
-    middle = np.sqrt(module.LEAST_SHARE * module.MOST_SHARE)
+    assert module.MIN_SPLIT_SHARE <= share.min() and share.max() <= module.MAX_SPLIT_SHARE + 0.01
+    middle = np.sqrt(module.MIN_SPLIT_SHARE * module.MAX_SPLIT_SHARE)
     assert abs(np.mean(share < middle) - 0.5) < 5 * 0.5 / np.sqrt(400)
 
 
@@ -136,7 +136,10 @@ def test_the_nearest_members_leave(rng):
             "distance <= np.take_along_axis(ordered, last, axis=1)",
             "distance >= np.take_along_axis(ordered, last, axis=1)",
         ),
-        ("(LEAST_SHARE / MOST_SHARE) ** rng.random((len(members), 1))", "rng.random((len(members), 1))"),
+        (
+            "(MIN_SPLIT_SHARE / MAX_SPLIT_SHARE) ** rng.random((len(members), 1))",
+            "rng.random((len(members), 1))",
+        ),
     ],
     ids=["shares of all rows", "the farthest", "uniform"],
 )

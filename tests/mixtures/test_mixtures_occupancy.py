@@ -48,7 +48,7 @@ def test_components_that_never_lose_their_rows_have_no_ratio():
 def asked_after_the_first_stage(monkeypatch, log_ratio=0.0):
     """Strata of which no first stage is good enough, and ratios that are off."""
     monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
-    monkeypatch.setattr(_stratum, "FRESH", 2.0)
+    monkeypatch.setattr(_stratum, "FRESH_SHARE", 2.0)
     monkeypatch.setattr(_stratum, "_std", lambda stages: 1.0)
     found = []
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from sgevidence import SGAIS, BayesianLinearRegression, EvidenceWarning, compare, replicate
 from sgevidence.model_selection import _replicate
-from sgevidence.samplers import DOUBTFUL, Exact, _until_precise
+from sgevidence.samplers import DOUBTFUL_P_VALUE, Exact, _until_precise
 
 
 class Lottery(BaseEstimator):
@@ -79,7 +79,7 @@ def test_honest_seeds_are_silent_and_overconfident_ones_are_told():
         warnings.simplefilter("error")
         quiet = replicate(Lottery(), X, n=6, random_state=2)
         replicate(BayesianLinearRegression(1.0, sampler=Exact(), standardize=False), X, np.zeros(5), n=2)
-    assert quiet.p_value_ > DOUBTFUL and quiet.warnings_ == []
+    assert quiet.p_value_ > DOUBTFUL_P_VALUE and quiet.warnings_ == []
     with pytest.warns(EvidenceWarning, match=r"6 seeds disagree by \d.* where their errors claim 0.01"):
         loud = replicate(Lottery(claim=0.01), X, n=6, random_state=2)
     honest = loud.disagreement_ / np.sqrt(6)  # the error of a mean of six

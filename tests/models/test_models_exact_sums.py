@@ -38,7 +38,7 @@ def check(rng, weights, of=ExactSums.of):
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("block", [4096, 7])
 def test_nothing_is_rounded(rng, monkeypatch, weights, block):
-    monkeypatch.setattr(_exact_sums, "BLOCK", block)
+    monkeypatch.setattr(_exact_sums, "ROWS_OF_BLOCK", block)
     monkeypatch.setattr(_exact_sums, "BEFORE_CARRY", 20)
     check(rng, weights)
 

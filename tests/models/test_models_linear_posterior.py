@@ -185,7 +185,7 @@ def test_weights_are_repetitions_and_blocks_do_not_matter(monkeypatch):
     repeated = rows.take(np.repeat(np.arange(50), rows.weight.astype(int)))
     evidence = model.exact_log_evidence(rows)
     assert model.exact_log_evidence(Rows.of(repeated.X, repeated.y)) == pytest.approx(evidence, abs=1e-9)
-    monkeypatch.setattr("sgevidence.models._exact_sums.BLOCK", 7)
+    monkeypatch.setattr("sgevidence.models._exact_sums.ROWS_OF_BLOCK", 7)
     long = Rows.of(np.tile(rows.X, (4, 1)), np.tile(rows.y, 4), np.tile(rows.weight / 4, 4))
     assert model.exact_log_evidence(long) == evidence
 
@@ -338,7 +338,7 @@ def test_power(rng, in_decimal, monkeypatch, where, name, right, wrong):
 
 
 def test_an_integral_that_does_not_converge_is_an_error(monkeypatch):
-    monkeypatch.setattr("sgevidence.models._linear_posterior.TOLERANCE", -1.0)
+    monkeypatch.setattr("sgevidence.models._linear_posterior.NODES_TOLERANCE_NATS", -1.0)
     with pytest.raises(ArithmeticError, match="does not converge"):
         CASES["one row"][0].exact_log_evidence(CASES["one row"][1])
 

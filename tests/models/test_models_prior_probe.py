@@ -10,7 +10,7 @@ from scipy.special import gammaln
 
 from sgevidence.models import LinearModel, MixtureModel, _prior_probe
 from sgevidence.models._prior_probe import (
-    N_DRAWS,
+    N_PRIOR_DRAWS,
     gaussian_z_score,
     moved_z_score,
     prior_disagreement,
@@ -94,7 +94,7 @@ GOOD = {
 
 def says(prior, log_density=None, seed=0):
     rng = np.random.default_rng(seed)
-    return prior_disagreement(prior[0](rng, N_DRAWS), log_density or prior[1], rng)
+    return prior_disagreement(prior[0](rng, N_PRIOR_DRAWS), log_density or prior[1], rng)
 
 
 @pytest.mark.parametrize("prior", GOOD.values(), ids=GOOD)

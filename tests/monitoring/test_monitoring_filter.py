@@ -75,7 +75,7 @@ def check_against_enumeration(model, X, y, evidence):
 @pytest.mark.parametrize("block", [4, 20])
 def test_evidence_and_posterior_are_those_of_all_segmentations(kind, block, rng, monkeypatch):
     monkeypatch.setattr(_filter, "PRUNED_ROWS", block)
-    monkeypatch.setattr(_filter, "NEGLIGIBLE", -np.inf)
+    monkeypatch.setattr(_filter, "LOG_NEGLIGIBLE_RUN", -np.inf)
     check_against_enumeration(*CASES[kind](rng))
 
 

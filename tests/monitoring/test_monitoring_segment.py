@@ -29,7 +29,7 @@ def check_normal(rng, height=4.0, hazard=0.4):
 @pytest.mark.parametrize("block", [3, 20])
 def test_posterior_and_best_are_those_of_all_segmentations(block, rng, monkeypatch):
     monkeypatch.setattr(_filter, "PRUNED_ROWS", block)
-    monkeypatch.setattr(_filter, "NEGLIGIBLE", -np.inf)
+    monkeypatch.setattr(_filter, "LOG_NEGLIGIBLE_RUN", -np.inf)
     assert len(check_normal(rng)) >= 2  # there is a path to trace back
 
 

@@ -165,7 +165,7 @@ def example(rng, n=7):
     return 3.0 + 20.0 * X
 
 
-@pytest.mark.parametrize("models", [_series.MODELS, *((name,) for name in _series.MODELS)])
+@pytest.mark.parametrize("models", [_series.SERIES_MODELS, *((name,) for name in _series.SERIES_MODELS)])
 def test_evidence_and_posterior_are_those_of_all_segmentations(models, rng):
     # evidence() is asked for the same segments again and again: few rows for the whole family
     check_against_enumeration(example(rng, 6 if len(models) > 1 else 7), models)
@@ -273,7 +273,7 @@ def test_tails_are_probable_in_all_and_integrate_to_one():
 def test_information_is_that_of_fisher(tails):
     """Of t with 3 degrees of freedom on mean and log σ², as shares of a Gaussian's, 1/σ² and a half."""
     e, h, k = np.sinh(np.linspace(-16, 16, 8001)), 1e-4, list(_tails.TAILS).index(tails)
-    gamma = _tails.LOPSIDED ** _tails.SIDES[tails]
+    gamma = _tails.LOPSIDED ** _tails.LOPSIDED_POWERS[tails]
 
     def log_p(mean, s2):
         g = np.where(e > mean, gamma, 1 / gamma)

@@ -6,7 +6,7 @@ from mutants import broken
 
 from sgevidence.history import Rows
 from sgevidence.particles import Weights
-from sgevidence.samplers._direct import ENOUGH, MAX_DRAWS, answer, doubts_of_few, thinned_draws
+from sgevidence.samplers._direct import MAX_DRAWS, MIN_EFFECTIVE_DRAWS, answer, doubts_of_few, thinned_draws
 
 ROWS = Rows.of(np.zeros((7, 1)))
 
@@ -28,7 +28,7 @@ def doubted(ess, M=1000, share=0.0):
 
 
 def test_few_draws_are_doubted():
-    few, enough = int(ENOUGH) - 1, int(ENOUGH)
+    few, enough = int(MIN_EFFECTIVE_DRAWS) - 1, int(MIN_EFFECTIVE_DRAWS)
     (doubt,) = doubted(few)
     assert f"only {few}.0 of 1000 draws count" in doubt and doubt.endswith("do this")
     assert not doubted(enough) and doubted(enough, share=0.1) and not doubted(100, share=0.1)

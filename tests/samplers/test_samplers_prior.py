@@ -52,7 +52,7 @@ def test_weighted_draws_are_from_the_posterior(rng):
 
 
 def test_batches_are_one_sample_and_the_work_is_counted(rng, monkeypatch):
-    monkeypatch.setattr("sgevidence.samplers._direct.BATCH", 300)
+    monkeypatch.setattr("sgevidence.samplers._direct.DRAWS_AT_A_TIME", 300)
     result = PriorSampling(1000).run(MODEL, ROWS, rng)
     assert result.theta.shape == (1000, 2) and len(np.unique(result.theta)) == 2000
     assert (result.n_likelihoods, result.n_gradients) == (6000, 0)

@@ -82,7 +82,7 @@ def run_of(rng, n):
 
 def check_thinned(rng, monkeypatch, after=ChunkRecord.after):
     """What adds up adds up to the same, the worst is kept, and so is the evidence at the rows kept."""
-    monkeypatch.setattr(module, "PATH_LENGTH", 16)
+    monkeypatch.setattr(module, "MAX_EVIDENCE_PATH", 16)
     monkeypatch.setattr(ChunkRecord, "after", after)
     records = run_of(rng, 53)
     few, path, whole = thinned(records), evidence_path(thinned(records)), evidence_path(records)

@@ -6,7 +6,13 @@ from mutants import broken
 
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
-from sgevidence.samplers._schedule import FIRST_CHUNK, chunk_edges, particles, particles_of_mixture, pieces
+from sgevidence.samplers._schedule import (
+    FIRST_CHUNK_ROWS,
+    chunk_edges,
+    particles,
+    particles_of_mixture,
+    pieces,
+)
 
 
 def numbered(n, weight=None):
@@ -20,7 +26,7 @@ def check_pieces(rng, cut=pieces, n=0.0, size=1000, weight=None, shuffle=True):
     everything = np.concatenate([piece.X[:, 0] for piece in found])
     np.testing.assert_array_equal(np.sort(everything), np.arange(size), err_msg="rows")
     totals = n + np.cumsum([piece.total_weight for piece in found])
-    doublings = FIRST_CHUNK * 2.0 ** np.arange(20)
+    doublings = FIRST_CHUNK_ROWS * 2.0 ** np.arange(20)
     expected = doublings[(doublings > n) & (doublings < totals[-1])]
     heaviest = 0.0 if weight is None else 2 * size**0.5 * np.max(weight)  # random rows of uneven weight
     assert len(found) == len(expected) + 1, "number"

@@ -35,7 +35,7 @@ def test_rows_that_have_no_answer(rng, monkeypatch):
     assert mixture_answer(FullMixtureModel(11, 2), Rows.of(X), rng, 2) is None
     assert affordable_rows(MODEL, Rows.of(X)) == 100
     assert affordable_rows(LinearModel(2), Rows.of(X, X[:, 0])) == 0
-    monkeypatch.setattr("sgevidence.mixtures._limits.MOST_NUMBERS", 40 * 2 * 6)
+    monkeypatch.setattr("sgevidence.mixtures._limits.MAX_WALK_NUMBERS", 40 * 2 * 6)
     assert affordable_rows(MODEL, Rows.of(X)) == 25  # by halves
 
 

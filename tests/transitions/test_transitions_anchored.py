@@ -9,7 +9,7 @@ from path_problem import MODELS, Problem
 from sgevidence import DivergenceError
 from sgevidence.history import Anchor, Memory, Rows
 from sgevidence.kernels import Coordinates
-from sgevidence.kernels._base import FORGOTTEN, REPEATS, largest_correlation
+from sgevidence.kernels._base import MAX_CORRELATION, MAX_REPEATS, largest_correlation
 from sgevidence.models import SoftmaxModel
 from sgevidence.particles import Cloud, Weights, systematic
 from sgevidence.samplers import HMC, SGHMC, SGNHT
@@ -78,12 +78,12 @@ def test_noise_is_that_of_the_mini_batches(rng):
     "right, wrong",
     [
         (
-            "np.var([grad(phi) for _ in range(N_DRAWS)], axis=0, ddof=1)",
-            "np.var([grad(phi) for _ in range(N_DRAWS)], axis=0, ddof=0)",
+            "np.var([grad(phi) for _ in range(N_MINIBATCHES)], axis=0, ddof=1)",
+            "np.var([grad(phi) for _ in range(N_MINIBATCHES)], axis=0, ddof=0)",
         ),
         (
-            "np.var([grad(phi) for _ in range(N_DRAWS)], axis=0, ddof=1)",
-            "np.std([grad(phi) for _ in range(N_DRAWS)], axis=0, ddof=1)",
+            "np.var([grad(phi) for _ in range(N_MINIBATCHES)], axis=0, ddof=1)",
+            "np.std([grad(phi) for _ in range(N_MINIBATCHES)], axis=0, ddof=1)",
         ),
     ],
 )
@@ -204,9 +204,9 @@ def forgotten(rng, width):
 
 def test_a_cloud_goes_on_until_it_has_forgotten_its_start(rng, monkeypatch):
     rho, calls = forgotten(rng, 1.0)
-    assert rho < FORGOTTEN and calls == pytest.approx(1)
+    assert rho < MAX_CORRELATION and calls == pytest.approx(1)
     rho, calls = forgotten(rng, 0.3)
-    assert rho < FORGOTTEN and 1 < calls <= REPEATS
-    monkeypatch.setattr(_anchored, "REPEATS", 1)
+    assert rho < MAX_CORRELATION and 1 < calls <= MAX_REPEATS
+    monkeypatch.setattr(_anchored, "MAX_REPEATS", 1)
     rho, calls = forgotten(rng, 0.3)
-    assert rho > FORGOTTEN and calls == pytest.approx(1)
+    assert rho > MAX_CORRELATION and calls == pytest.approx(1)

@@ -11,7 +11,7 @@ from sgevidence.particles import Cloud
 from sgevidence.samplers import ModeSearch
 from sgevidence.targets import find_mode
 from sgevidence.transitions import Adaptation, State, _climbs
-from sgevidence.transitions._climbs import N_CLIMBED, N_OUTPOSTS, climbed
+from sgevidence.transitions._climbs import N_CLIMBS, N_OUTPOSTS, climbed
 from sgevidence.transitions._watchlist import Watchlist
 
 ROWS = Rows.of(np.zeros((1, 1)))
@@ -98,7 +98,7 @@ def test_climbs_end_in_a_rugged_posterior(rng, monkeypatch):
 
     def counted(*args):
         climbs.append(args)
-        assert len(climbs) <= 3 * N_CLIMBED
+        assert len(climbs) <= 3 * N_CLIMBS
         return find_mode(*args)
 
     monkeypatch.setattr(_climbs, "find_mode", counted)

@@ -80,7 +80,7 @@ def test_draws_say_from_which_point_they_started(rng, monkeypatch):
     start = inside(rng, 400)
     arguments = start, -0.5 * np.sum(start**2, axis=1), 400, FLOOR, LOG_X
     assert sorted(moves(rng, "reflection")(*arguments)[2]) == list(range(400))
-    monkeypatch.setattr(_constrained, "REPEATS", 1)
+    monkeypatch.setattr(_constrained, "MAX_REPEATS", 1)
     monkeypatch.setattr(_constrained, "JUMPS", 0)
     draws = moves(rng, "reflection", n_steps=1)
     draws.eps = [1e-6, 1e-6]
@@ -113,7 +113,7 @@ REFLECTED = "reflected_langevin(..., ..., ..., ..., ..., floor={}, eps=..., alph
         ("random_walk", "_block", "log_likelihood(phi) > floor", "log_likelihood(phi) > floor / 2"),
         ("reflection", "_block", REFLECTED.format("floor"), REFLECTED.format("floor / 2")),
         ("reflection", "_block", "return value, grad @ L", "return 0 * value, 0 * grad @ L"),
-        ("reflection", "_adaptive", "REPEATS * len(self.L)", "1 if len(theta) else 0"),
+        ("reflection", "_adaptive", "MAX_REPEATS * len(self.L)", "1 if len(theta) else 0"),
     ],
     ids=[
         "a wider contour",

@@ -149,7 +149,7 @@ def test_a_stream_of_a_mixture_asks_first_when_the_rows_have_grown_by_a_quarter(
         exact = LINEAR.exact_log_evidence(rows[: start + size])
         assert state.n_rows == start + size
         assert abs(state.log_evidence - exact) < 4 * state.log_evidence_std + 1e-9
-        assert state.adaptation.asked <= state.n < _ways.GROWTH * state.adaptation.asked + size
+        assert state.adaptation.asked <= state.n < _ways.PROPOSAL_ROW_GROWTH * state.adaptation.asked + size
     assert as_a_mixture[0] == size and len(as_a_mixture) < 30
 
 

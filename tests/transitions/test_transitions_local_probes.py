@@ -53,7 +53,7 @@ def test_what_stands_out(rng):
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("SCALES[:, None, None] * u", "SCALES[-1:, None, None] * np.ones((5, 1, 1)) * u"),
+        ("PROBE_WIDTHS[:, None, None] * u", "PROBE_WIDTHS[-1:, None, None] * np.ones((5, 1, 1)) * u"),
         ("np.argmax", "np.argmin"),
     ],
     ids=["at one distance", "what stands in"],

@@ -121,8 +121,8 @@ def test_particles_alone_overlook_it(rng, case):
     [
         ("claimed = ...; mass = laplace(mode)", "claimed = ...; mass = claimed"),
         (
-            "abs(mass - claimed) > max(DOUBTFUL, self.search.significant * std)",
-            "abs(mass - claimed) < max(DOUBTFUL, self.search.significant * std)",
+            "abs(mass - claimed) > max(DOUBTFUL_MASS_NATS, self.search.significant * std)",
+            "abs(mass - claimed) < max(DOUBTFUL_MASS_NATS, self.search.significant * std)",
         ),
     ],
 )
@@ -222,7 +222,7 @@ def never(self, model, rows, log_predictive):
     "wall, mutant",
     [
         (0.0, ("sgevidence.transitions._missed_modes.Watchlist.after", never)),
-        (-2.1, ("sgevidence.transitions._missed_modes.SHORT", -np.inf)),
+        (-2.1, ("sgevidence.transitions._missed_modes.SHORT_NATS", -np.inf)),
     ],
     ids=["rivals that gain nothing", "walls that are not looked at"],
 )

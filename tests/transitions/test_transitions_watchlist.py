@@ -8,7 +8,7 @@ from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel
 from sgevidence.particles import Cloud
 from sgevidence.transitions import Adaptation, State
-from sgevidence.transitions._watchlist import LEAST, SHORT, Watchlist, nearest
+from sgevidence.transitions._watchlist import MIN_MODE_GAIN_NATS, SHORT_NATS, Watchlist, nearest
 
 MODEL = LinearModel(2, noise_std=1.0)
 
@@ -25,7 +25,7 @@ def check_gains(rng, after=Watchlist.after):
     for i, predictive in enumerate(predictives):
         rivals = after(rivals, MODEL, rows[10 * i : 10 * (i + 1)], predictive)
     gained = MODEL.sum_log_likelihood(theta, rows) - predictives.sum()
-    start = np.array([50.0 - SHORT, LEAST, 20.0 - SHORT])
+    start = np.array([50.0 - SHORT_NATS, MIN_MODE_GAIN_NATS, 20.0 - SHORT_NATS])
     np.testing.assert_allclose(rivals.behind, start - gained, rtol=1e-10)
 
 
@@ -79,7 +79,7 @@ def test_a_state_holds_its_rivals_against_the_new_rows_alone(rng):
     after = before._replace(pending=path.chunk, ell=MODEL.sum_log_likelihood(theta, path.chunk))
     gained = MODEL.sum_log_likelihood(theta[:2], rows[12:]) - (after.log_evidence - before.log_evidence)
     found = after.foreseen(before, path)
-    np.testing.assert_allclose(found.adaptation.rivals.behind, 90.0 - SHORT - gained)
+    np.testing.assert_allclose(found.adaptation.rivals.behind, 90.0 - SHORT_NATS - gained)
     assert (
         not found.is_rivalled
         and not first._replace(adaptation=Adaptation()).foreseen(before, path).is_rivalled
