@@ -74,12 +74,12 @@ class ImpossibleRowsError(ValueError):
         same = (rows.X[:, None] == self.rows.X[None, :10]).all(axis=2)
         if rows.y is not None:
             same &= rows.y[:, None] == self.rows.y[None, :10]
-        places = np.flatnonzero(same.any(axis=1))[:10]
-        if not len(places):
+        indices = np.flatnonzero(same.any(axis=1))[:10]
+        if not len(indices):
             return self
         if sample_weight is not None and np.ndim(sample_weight):
-            places = np.flatnonzero(np.asarray(sample_weight) > 0)[places]
-        return type(self)(self.rows, self.n_before, f" at rows {places.tolist()} of those given")
+            indices = np.flatnonzero(np.asarray(sample_weight) > 0)[indices]
+        return type(self)(self.rows, self.n_before, f" at rows {indices.tolist()} of those given")
 
 
 def warn_caller(words: str) -> None:

@@ -43,7 +43,7 @@ class SeenByRows(NamedTuple):
             x[:, indices] -= theta[:, indices[-1:]]
         return np.delete(x, self._last, axis=1)
 
-    def places(self, indices: np.ndarray) -> np.ndarray:
+    def positions(self, indices: np.ndarray) -> np.ndarray:
         """Indices in x of parameters by their indices in θ, none of them the last of a group."""
         return np.searchsorted(np.delete(np.arange(self.n_params), self._last), indices)
 
@@ -79,28 +79,28 @@ class AroundMode:
         self.variances: list[tuple[int, np.ndarray, Variance]] = []
         for indices, _ in seen.groups:
             if len(indices) > 1:
-                places = seen.places(indices[:-1])
-                block = np.ix_(places, places)
+                positions = seen.positions(indices[:-1])
+                block = np.ix_(positions, positions)
                 log_p = a[indices] - log_sum_exp(a[indices], axis=0)
-                self.sticks.append((places, Sticks.of_curvature(log_p, P_x[block])))
+                self.sticks.append((positions, Sticks.of_curvature(log_p, P_x[block])))
                 slope[block] = self.sticks[-1][1].slope
         for index, means in model.log_variances:
-            place, places = int(seen.places(np.array([index]))[0]), seen.places(means)
-            variance = Variance.of_curvature(a[index], P_x[place, place], len(means))
+            position, positions = int(seen.positions(np.array([index]))[0]), seen.positions(means)
+            variance = Variance.of_curvature(a[index], P_x[position, position], len(means))
             if variance is not None:
-                self.variances.append((place, places, variance))
-                slope[place, place] = variance.curvature**0.5
+                self.variances.append((position, positions, variance))
+                slope[position, position] = variance.curvature**0.5
         self.factor = np.linalg.cholesky(slope @ covariance @ slope.T)
 
     def draws(self, size: int, rng: np.random.Generator) -> np.ndarray:
         """x, (M, d − number of groups)."""
         y = rng.standard_normal((size, len(self.center))) @ self.factor.T
         x = self.center + y
-        for places, sticks in self.sticks:
-            x[:, places] = sticks.x(y[:, places])
-        for place, means, variance in self.variances:
-            x[:, place] = variance.log_scale(y[:, place])
-            x[:, means] = self.center[means] + y[:, means] * _width(variance, x[:, place])
+        for positions, sticks in self.sticks:
+            x[:, positions] = sticks.x(y[:, positions])
+        for position, means, variance in self.variances:
+            x[:, position] = variance.log_scale(y[:, position])
+            x[:, means] = self.center[means] + y[:, means] * _width(variance, x[:, position])
         return x
 
     def log_density(self, x: np.ndarray) -> np.ndarray:
@@ -111,14 +111,14 @@ class AroundMode:
 
     def _log_density(self, x: np.ndarray) -> np.ndarray:
         y, log_slope = x - self.center, np.zeros(len(x))
-        for places, sticks in self.sticks:
-            y[:, places] = sticks.y(x[:, places])
-            log_slope += sticks.log_slope(x[:, places], y[:, places])
-        for place, means, variance in self.variances:
-            width = _width(variance, x[:, place])
-            y[:, place] = variance.y(x[:, place])
+        for positions, sticks in self.sticks:
+            y[:, positions] = sticks.y(x[:, positions])
+            log_slope += sticks.log_slope(x[:, positions], y[:, positions])
+        for position, means, variance in self.variances:
+            width = _width(variance, x[:, position])
+            y[:, position] = variance.y(x[:, position])
             y[:, means] /= width
-            log_slope += variance.log_slope(x[:, place], y[:, place]) - len(means) * np.log(width[:, 0])
+            log_slope += variance.log_slope(x[:, position], y[:, position]) - len(means) * np.log(width[:, 0])
         phi = solve_triangular(self.factor, y.T, lower=True, check_finite=False)
         log_volume = np.sum(np.log(np.diag(self.factor))) + 0.5 * len(phi) * np.log(2 * np.pi)
         return log_slope - 0.5 * np.sum(phi**2, axis=0) - log_volume

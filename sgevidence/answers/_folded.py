@@ -113,14 +113,14 @@ def remembered(
     influence = Influence(model, anchor.a, q.theta(rng.standard_normal((N_INFLUENCE_DRAWS, len(q.m)))))
     n, capacity = len(rows), memory.reservoir.capacity or len(rows.sample)
     most = int(MAX_HIGH_LEVERAGE_SHARE * min(capacity, n))
-    places, high_leverage = rows.some(partial(_outstanding, influence, most, n))
-    parts = np.searchsorted(np.cumsum(rows.lengths), places, side="right")
+    numbers, high_leverage = rows.selected(partial(_outstanding, influence, most, n))
+    parts = np.searchsorted(np.cumsum(rows.lengths), numbers, side="right")
     found = np.bincount(parts, minlength=len(rows.lengths))
     limits = np.array([_limit(int(length), most, n) for length in rows.lengths])
-    is_whole = not np.any((found == limits) & (limits > 0)) and len(places) <= most
-    kept = influence.still(high_leverage, most, n) if len(places) else places
-    places, high_leverage = places[kept], high_leverage.take(kept)
-    rest = rows.sample.take(np.flatnonzero(~np.isin(rows.places, places)))
+    is_whole = not np.any((found == limits) & (limits > 0)) and len(numbers) <= most
+    kept = influence.still(high_leverage, most, n) if len(numbers) else numbers
+    numbers, high_leverage = numbers[kept], high_leverage.take(kept)
+    rest = rows.sample.take(np.flatnonzero(~np.isin(rows.sample_numbers, numbers)))
     n_rows, weight = n - len(high_leverage), rows.total_weight - high_leverage.total_weight
     reservoir = Reservoir(memory.reservoir.capacity, rest, n_rows, weight, rows.equal_weights)
     kept_for_leverage = high_leverage if len(high_leverage) else None

@@ -154,8 +154,8 @@ def _best(
     if d < 2 or N_THIRD * (d + 1) ** 2 > most:
         return None
     for _ in range(3):  # times that ψ is looked for, each from the best draws so far
-        some = cloud[rng.choice(len(cloud), min(N_THIRD, len(cloud)), replace=False)]
-        order, left = by_influence(third_derivatives(log_p.value_and_grad, some, cloud.std(axis=0)))
+        sample = cloud[rng.choice(len(cloud), min(N_THIRD, len(cloud)), replace=False)]
+        order, left = by_influence(third_derivatives(log_p.value_and_grad, sample, cloud.std(axis=0)))
         log_p.third = max(log_p.third, float(left[0]))
         if not left[0] > MIN_THIRD:
             return best

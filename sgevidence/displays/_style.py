@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from ..estimators import places
+from ..estimators import dimension_labels
 from ..model_selection import last_step
 
 #: Okabe and Ito's, without their yellow, which is too light for a line on white.
@@ -98,13 +98,13 @@ def is_thin(ax: Any, half_widths: np.ndarray, points: float, axis: int) -> bool:
     return bool(2 * np.max(half_widths, initial=0.0) / (high - low) * inches * 72.0 < points)
 
 
-def intervals(ax: Any, draws: np.ndarray, places: np.ndarray, label: str | None, **style: Any) -> None:
+def intervals(ax: Any, draws: np.ndarray, heights: np.ndarray, label: str | None, **style: Any) -> None:
     """Posterior mean, 50 % interval (thick) and 90 % interval (thin) of each column of draws (M, n)."""
     marker, color = style.pop("marker"), style["color"]
     low, q1, q3, high = np.quantile(draws, [0.05, 0.25, 0.75, 0.95], axis=0)
-    ax.hlines(places, low, high, linewidth=1.2, **style)
-    ax.hlines(places, q1, q3, linewidth=3.5, **style)
-    ax.plot(draws.mean(axis=0), places, marker, color=color, mec="white", markersize=7, label=label)
+    ax.hlines(heights, low, high, linewidth=1.2, **style)
+    ax.hlines(heights, q1, q3, linewidth=3.5, **style)
+    ax.plot(draws.mean(axis=0), heights, marker, color=color, mec="white", markersize=7, label=label)
 
 
 def named_rows(
@@ -182,4 +182,4 @@ def feature_names(estimator: Any, model: Any, size: int) -> list[str]:
             names = None
         if names is not None and len(names) == model.n_features_in_:
             return [str(names[j]) for j in getattr(model, "columns_", range(size))]
-    return [str(name) for name in places(model, "feature", size)]
+    return [str(name) for name in dimension_labels(model, "feature", size)]

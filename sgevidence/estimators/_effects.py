@@ -61,11 +61,11 @@ def curves(model: Any) -> list[CurveDraws]:
     if not model._has_terms or not any(isinstance(t, Smooth | BSpline) for t in terms_of(model)):
         return []
     coding, units, named = model._units.coding, model._units.units, model.posterior_samples()
-    some = np.linspace(0, len(model.particles_) - 1, N_CURVE_DRAWS).astype(int)
+    spread_out = np.linspace(0, len(model.particles_) - 1, N_CURVE_DRAWS).astype(int)
     labels = {"effects": group_effects(coding)[0], "fixed_effects": fixed_effects(coding)[0]}
 
     def drawn(name: str, term: Any) -> np.ndarray:
-        return named[name][some][:, [effect.term == term.name for effect in labels[name]]]
+        return named[name][spread_out][:, [effect.term == term.name for effect in labels[name]]]
 
     found = []
     for term in (term for term in terms_of(model) if term.name in coding.curves):
@@ -74,7 +74,7 @@ def curves(model: Any) -> list[CurveDraws]:
         x = np.linspace(low, high, N_CURVE_POINTS)
         if isinstance(term, Smooth):
             j = coding.columns.linear.index(term.column)
-            line = named["coef"][some, j, None] * units.scale[j] * x
+            line = named["coef"][spread_out, j, None] * units.scale[j] * x
             f = line + drawn("effects", term) @ curve.columns(x).T
             x = units.center[j] + units.scale[j] * x
         else:

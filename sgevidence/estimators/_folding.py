@@ -90,13 +90,13 @@ def _learn(
     estimator._doubts = []
     # a copy: the sampler will draw from the user's generator as it does of arrays
     rng = generator(copy.deepcopy(estimator.random_state)).spawn(SAMPLE_STREAM + 1)[SAMPLE_STREAM]
-    places = np.sort(rng.choice(int(lengths.sum()), sampler.reservoir_size, replace=False))
+    drawn_numbers = np.sort(rng.choice(int(lengths.sum()), sampler.reservoir_size, replace=False))
     stops = np.cumsum(lengths)
-    cut = np.split(places, np.searchsorted(places, stops[:-1]))
-    numbers = [some - (stop - length) for some, stop, length in zip(cut, stops, lengths)]
-    drawn = together([part for part, some in zip(collection.each(Taker(numbers)), numbers) if len(some)])
+    cut = np.split(drawn_numbers, np.searchsorted(drawn_numbers, stops[:-1]))
+    numbers = [inside - (stop - length) for inside, stop, length in zip(cut, stops, lengths)]
+    drawn = together([part for part, inside in zip(collection.each(Taker(numbers)), numbers) if len(inside)])
     shown = _levels_shown(estimator, collection)
-    sample = estimator._rows(*arrays_of(together([drawn, *shown])), True, labels)[: len(places)]
+    sample = estimator._rows(*arrays_of(together([drawn, *shown])), True, labels)[: len(drawn_numbers)]
     estimator._held = None
     estimator._take_units(sample, may_wait=False, fold=ReadParts(estimator, collection, None).fold)
     if estimator._units is not None:
@@ -112,7 +112,7 @@ def _learn(
     equal = min(survey.lightest for survey in found) == max(survey.heaviest for survey in found)
     order = rng.permutation(len(sample))
     parts = ReadParts(estimator, collection, estimator._units)
-    rows = FoldedRows(parts, lengths, weight, equal, sample.take(order), places[order])
+    rows = FoldedRows(parts, lengths, weight, equal, sample.take(order), drawn_numbers[order])
     estimator._add(sampler, rows, weight, True, X, y)
     estimator.data_fingerprint_ = 0
     for survey in found:

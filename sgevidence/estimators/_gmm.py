@@ -13,7 +13,7 @@ from ..units import Fold, Units, UnitsUnknown
 from ._base import EvidenceEstimator
 from ._documentation import documented
 from ._mixture import MixtureEstimator
-from ._summary import correlation_tables, places
+from ._summary import correlation_tables, dimension_labels
 
 #: The model of each ``covariance_type``.
 MODEL_OF_COVARIANCE: dict[str, type[GaussianMixture]] = {
@@ -191,7 +191,10 @@ class BayesianGMM(MixtureEstimator):
         # columns up to which a table of correlations fits into a line
         if self.covariance_type != "full" or not 1 < p <= 10:
             return super()._summary_notes()
-        return [*correlation_tables(places(self, "feature", p), self.covariances_), *super()._summary_notes()]
+        return [
+            *correlation_tables(dimension_labels(self, "feature", p), self.covariances_),
+            *super()._summary_notes(),
+        ]
 
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
         if fold is None and (empty := np.flatnonzero(np.isnan(rows.X).all(axis=0))).size:

@@ -173,5 +173,5 @@ def _refuse_differences(one: EvidenceEstimator, other: EvidenceEstimator) -> Non
         raise ValueError(f"models cannot be merged that differ: {one._model} and {other._model}")
 
 
-def _same(some: Iterable[Any], others: Iterable[Any]) -> bool:
-    return [np.ravel(a).tolist() for a in some] == [np.ravel(b).tolist() for b in others]
+def _same(first: Iterable[Any], second: Iterable[Any]) -> bool:
+    return [np.ravel(a).tolist() for a in first] == [np.ravel(b).tolist() for b in second]

@@ -33,7 +33,7 @@ class Counter:
             refuse_gaps(part)
         if not self.has_labels or part.y is None:
             return Counted(len(kept), None)
-        y = np.asarray(taken(part.y, kept)).ravel()
+        y = np.asarray(take_rows(part.y, kept)).ravel()
         if len(y):
             check_classification_targets(y)
         return Counted(len(kept), np.unique(y))
@@ -47,7 +47,7 @@ class Taker:
 
     def __call__(self, number: int, part: Part) -> Part:
         indices = positive(part)[self.numbers[number]]
-        return Part(*(taken(column, indices) for column in part))
+        return Part(*(take_rows(column, indices) for column in part))
 
 
 @dataclass(frozen=True)
@@ -58,9 +58,9 @@ class LevelTaker:
 
     def __call__(self, number: int, part: Part) -> Part:
         kept = positive(part)
-        X = taken(arrays_of(part)[0], kept)
+        X = take_rows(arrays_of(part)[0], kept)
         indices = kept[self.estimator._first_of_levels(X)] if len(kept) else kept
-        return Part(*(taken(column, indices) for column in part))
+        return Part(*(take_rows(column, indices) for column in part))
 
 
 class Reader:
@@ -117,7 +117,7 @@ def positive(part: Part) -> np.ndarray:
     return np.flatnonzero(weight > 0)
 
 
-def taken(column: Any, indices: np.ndarray) -> Any:
+def take_rows(column: Any, indices: np.ndarray) -> Any:
     """Rows of an array, a dataframe or a table; a number, and None, as it is."""
     if np.ndim(column) == 0 and not hasattr(column, "take"):
         return column

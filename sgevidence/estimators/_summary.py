@@ -177,12 +177,12 @@ def dimensions(model: Any, name: str, n: int) -> tuple[str, ...]:
     return known[:n] if name in ("covariances", "stds") else known[len(known) - n :]
 
 
-def places(model: Any, dimension: str, size: int) -> list[Any]:
+def dimension_labels(model: Any, dimension: str, size: int) -> list[Any]:
     """Names of columns, classes as they came, numbers of anything else."""
     if dimension == "class":
         return list(model.classes_)
     if dimension == "level":
-        columns = places(model, "feature", model.n_features_in_)
+        columns = dimension_labels(model, "feature", model.n_features_in_)
         return [f"{name}={level}" for name, known in zip(columns, model.categories_) for level in known]
     if dimension in getattr(model, "_place_names", {}):
         return model._place_names[dimension]
@@ -202,7 +202,7 @@ def scalar_names(model: Any, shapes: dict[str, tuple[int, ...]]) -> list[tuple[s
     found = []
     for name, shape in shapes.items():
         axes = dimensions(model, name, len(shape))
-        labels = [places(model, axis, size) for axis, size in zip(axes, shape)]
+        labels = [dimension_labels(model, axis, size) for axis, size in zip(axes, shape)]
         # axes by whose places a table is grouped
         is_grouped = bool(axes) and axes[0] in ("class", "component", "state")
         for index in product(*map(range, shape)):

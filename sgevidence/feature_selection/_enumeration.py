@@ -43,7 +43,7 @@ def _pass(moments, grid, always, groups):
     diagonal = T[0, np.arange(len(order)), np.arange(len(order))]
     start = (T, np.zeros((1, len(grid.s))), np.ones((1, len(grid.s))))
     node = _with(start, range(len(always)), log_ridge, diagonal)
-    places = np.cumsum([len(always), *map(len, groups)])
+    stops = np.cumsum([len(always), *map(len, groups)])
     found = np.empty(2 ** len(groups))
     lost = np.empty_like(found)
     lacks = Lacks()
@@ -53,12 +53,12 @@ def _pass(moments, grid, always, groups):
     def walk(node, level, index):
         nonlocal lacks
         if level < head:
-            columns = range(places[level], places[level + 1])
+            columns = range(stops[level], stops[level + 1])
             walk(_without(node, len(columns)), level + 1, index)
             walk(_with(node, columns, log_ridge, diagonal), level + 1, index + 2**level)
             return
         for g in range(level, len(groups)):
-            columns = range(places[g], places[g + 1])
+            columns = range(stops[g], stops[g + 1])
             out, put = _without(node, len(columns)), _with(node, columns, log_ridge, diagonal)
             node = tuple(np.concatenate(pair) for pair in zip(out, put))
         T, log_det, loss = node

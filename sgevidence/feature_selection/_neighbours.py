@@ -56,15 +56,15 @@ class Neighbours(Subsets):
         out = [np.empty((len(self.groups), len(self.grid.s))) for _ in range(3)]
         absent = [g for g in range(len(self.groups)) if not state >> g & 1]
         for width in {len(self.groups[g]) for g in absent}:
-            some = [g for g in absent if len(self.groups[g]) == width]
-            which = np.array([[*self.groups[g], p, p + 1] for g in some])
+            chosen = [g for g in absent if len(self.groups[g]) == width]
+            which = np.array([[*self.groups[g], p, p + 1] for g in chosen])
             left = R[:, which]
             T = self.T[which[:, :, None], which[:, None, :]] - np.einsum("kuig,kujg->uijg", left, left)
             new, diagonal = which[:, :width], self.T[which, which]
             for array, values in zip(
                 out, self.moments.eliminated(T, self.log_ridge[new], log_det, loss, diagonal)
             ):
-                array[some] = values
+                array[chosen] = values
         self._delete(state, columns, R, log_det, loss, out)
         return out
 
@@ -94,12 +94,14 @@ class Neighbours(Subsets):
         starts = len(self.always) + np.cumsum(widths) - widths
         for width in set(widths.tolist()):
             of_width = widths == width
-            some = np.array(present)[of_width]
+            chosen = np.array(present)[of_width]
             at = starts[of_width][:, None] + np.arange(width)
             rows, b = inverse[:, at], beta[:, at]  # (G, groups, width, …)
             P = rows @ np.swapaxes(rows, 2, 3)  # blocks of A⁻¹
             more = np.swapaxes(b, 2, 3) @ np.linalg.solve(P, b)
-            ridge = self.log_ridge[[self.groups[g] for g in some]].sum(axis=1)
+            ridge = self.log_ridge[[self.groups[g] for g in chosen]].sum(axis=1)
             less = np.linalg.slogdet(P)[1].T + ridge
-            out[0][some], out[1][some] = self.moments.curves(log_det + less, rest + np.moveaxis(more, 0, -1))
-            out[2][some] = loss
+            out[0][chosen], out[1][chosen] = self.moments.curves(
+                log_det + less, rest + np.moveaxis(more, 0, -1)
+            )
+            out[2][chosen] = loss

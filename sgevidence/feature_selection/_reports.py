@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators import ParameterTable, Standardising, heading, places, prior_conflict, warned
+from ..estimators import ParameterTable, Standardising, dimension_labels, heading, prior_conflict, warned
 from ..exceptions import warn_caller
 from ..models import LinearModel
 from ..rows import generator, looks_normalised
@@ -155,7 +155,7 @@ class SubsetReports(Standardising):
             model, ``mean`` and ``sd`` of its coefficient over subsets, zero where the column is out.
         """
         self._must_be_fitted()
-        features, coef = places(self, "feature", self.n_features_in_), self.coef_
+        features, coef = dimension_labels(self, "feature", self.n_features_in_), self.coef_
         names = [f"coef[{name}]" for name in features]
         if coef.ndim == 2:
             names = [f"coef[{one}, {name}]" for one in self.classes_ for name in features]

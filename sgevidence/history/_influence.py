@@ -93,17 +93,17 @@ class Influence(NamedTuple):
         size = max(FIRST, len(rows) // SAMPLED_ROWS * FIRST // 8)
         while True:
             size = min(size, limit)
-            some = smallest(less, size)
-            r = self._remainder_of(rows, some)
+            indices = smallest(less, size)
+            r = self._remainder_of(rows, indices)
             order, n_loud = loudest(r, allowed, MIN_LOUD_ROWS * len(rows) / SAMPLED_ROWS)
             if 2 * n_loud < size or size == limit:
-                return np.sort(some[order[: min(n_loud, most)]])
+                return np.sort(indices[order[: min(n_loud, most)]])
             size *= 4
 
-    def _remainder_of(self, rows: Rows, some: np.ndarray) -> np.ndarray:
+    def _remainder_of(self, rows: Rows, indices: np.ndarray) -> np.ndarray:
         """:meth:`remainder` of some rows, by blocks: one of all of these has several arrays of (P, n)."""
         size = self.model.evaluation.rows_of_block(len(self.theta))
-        parts = (some[start : start + size] for start in range(0, len(some), size))
+        parts = (indices[start : start + size] for start in range(0, len(indices), size))
         return np.concatenate([self.remainder(rows.take(part)) for part in parts])
 
     def still(self, high_leverage: Rows, most: int, n: float) -> np.ndarray:
@@ -121,12 +121,12 @@ class Influence(NamedTuple):
 
 def smallest(values: np.ndarray, size: int) -> np.ndarray:
     """Indices of the smallest values, (size,), in no order: those of all values are not held at once."""
-    some = np.zeros(0, dtype=int)
+    indices = np.zeros(0, dtype=int)
     for start in range(0, len(values), SORTED_AT_A_TIME):
-        some = np.append(some, np.arange(start, min(start + SORTED_AT_A_TIME, len(values))))
-        if len(some) > size:
-            some = some[np.argpartition(values[some], size - 1)[:size]]
-    return some
+        indices = np.append(indices, np.arange(start, min(start + SORTED_AT_A_TIME, len(values))))
+        if len(indices) > size:
+            indices = indices[np.argpartition(values[indices], size - 1)[:size]]
+    return indices
 
 
 def quiet(n: float) -> float:

@@ -148,9 +148,9 @@ class Coming:
     def __len__(self) -> int:
         return self.n
 
-    def __getitem__(self, places: np.ndarray) -> np.ndarray:
+    def __getitem__(self, numbers: np.ndarray) -> np.ndarray:
         """Indices in the chunk of the rows that come in these places."""
-        return places + np.searchsorted(self.before, places, side="right")
+        return numbers + np.searchsorted(self.before, numbers, side="right")
 
     def indices(self, most: int | None = None) -> np.ndarray:
         """Indices in the chunk of the first ``most`` rows that come, or of all of them."""

@@ -151,7 +151,7 @@ class FoldedRows:
     total_weight: float
     equal_weights: bool  #: all rows have the same weight
     sample: Rows  #: some of the rows, in random order
-    places: np.ndarray  #: number of each of them among all rows
+    sample_numbers: np.ndarray  #: number of each of them among all rows
 
     def __len__(self) -> int:
         return int(self.lengths.sum())
@@ -160,21 +160,21 @@ class FoldedRows:
         """Σ over the parts of ``function(part)``."""
         return self.parts.fold(function)
 
-    def some(self, function: Callable[[Rows], tuple[np.ndarray, Rows]]) -> tuple[np.ndarray, Rows]:
+    def selected(self, function: Callable[[Rows], tuple[np.ndarray, Rows]]) -> tuple[np.ndarray, Rows]:
         """Rows that ``function(part)`` chooses by their numbers in the part, and their numbers among all."""
         starts = np.cumsum(self.lengths) - self.lengths
-        places, rows = [np.zeros(0, dtype=int)], self.sample[:0]
+        numbers, rows = [np.zeros(0, dtype=int)], self.sample[:0]
         for start, found in zip(starts, self.parts.each(function)):
             if found is not None and len(found[0]):
-                places.append(start + found[0])
+                numbers.append(start + found[0])
                 rows = rows.join(found[1])
-        return np.concatenate(places), rows
+        return np.concatenate(numbers), rows
 
 
 def add_all(values: Iterable[Any]) -> Any:
     """Sum of a few values in their order, of which None is zero."""
-    some = [value for value in values if value is not None]
-    return reduce(add, some) if some else None
+    known = [value for value in values if value is not None]
+    return reduce(add, known) if known else None
 
 
 def add_in_order(values: Iterable[Any]) -> Any:

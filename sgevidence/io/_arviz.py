@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..estimators import dimensions, places
+from ..estimators import dimension_labels, dimensions
 from ..model_selection import last_step, transformed
 from ..particles import spread
 
@@ -95,7 +95,7 @@ def _posterior(model: Any) -> Variables:
 def _coordinates(model: Any, variables: Variables) -> dict[str, np.ndarray]:
     """Names of columns, of classes, and numbers of the rest."""
     sizes = {dim: size for dims, draws in variables.values() for dim, size in zip(dims, draws.shape)}
-    return {dim: np.array(places(model, dim, size)) for dim, size in sizes.items()}
+    return {dim: np.array(dimension_labels(model, dim, size)) for dim, size in sizes.items()}
 
 
 def _path(path: dict[str, np.ndarray]) -> dict[str, tuple[str, np.ndarray]]:

@@ -134,12 +134,12 @@ class LocalDensity(NamedTuple):
         inverse = np.linalg.inv(self.scales)
         size = max(1, MAX_DIFFERENCES // (C * d))
         for start in range(0, len(x), size):
-            some = slice(start, start + size)
-            away = (x[some] - self.centers[:, None]).transpose(0, 2, 1)  # (C, d, m)
+            part = slice(start, start + size)
+            away = (x[part] - self.centers[:, None]).transpose(0, 2, 1)  # (C, d, m)
             log_p = -0.5 * np.sum((inverse @ away) ** 2, axis=1) - self.log_det[:, None]  # (C, m)
-            mine = own[some]
+            mine = own[part]
             log_p[mine[mine >= 0], np.flatnonzero(mine >= 0)] = -np.inf
-            out[some] = logsumexp(log_p, axis=0)
+            out[part] = logsumexp(log_p, axis=0)
         return out
 
 

@@ -49,14 +49,14 @@ def _stratum(problem: Problem, k: int, w: np.ndarray, f: np.ndarray, rng: np.ran
     n = len(problem.F)
     left, z = np.full(EXACT_DRAWS, 2**n - 1), np.zeros((EXACT_DRAWS, n), dtype=np.int16)
     for label in range(k - 1, 0, -1):
-        taken = np.empty_like(left)
+        drawn = np.empty_like(left)
         for S in np.unique(left):
             mine, first = np.flatnonzero(left == S), _with_first(np.array([S]), n)[0]
             log_p = w[first] + f[label - 1, S ^ first]
             p = np.exp(log_p - log_p.max())
-            taken[mine] = rng.choice(first, len(mine), p=p / p.sum())
-        z[(taken[:, None] >> np.arange(n) & 1) > 0] = label
-        left ^= taken
+            drawn[mine] = rng.choice(first, len(mine), p=p / p.sum())
+        z[(drawn[:, None] >> np.arange(n) & 1) > 0] = label
+        left ^= drawn
     points = problem.draw(problem.statistics(z, k), rng)
     log_B = float(f[k - 1, -1] + lgamma(k + 1))
     return Stratum(k, log_B, 0.0, 0.0, 1.0, 2, [z, z], points, np.zeros(EXACT_DRAWS), float(2**n))

@@ -183,21 +183,21 @@ def _starts(
 
     Where rows are many a random part is searched, and all rows are allocated by the parameters of that part.
     """
-    n, some = len(problem.F), problem
+    n, part = len(problem.F), problem
     if n > MOST_SEARCHED:
         rows = np.sort(rngs[0].choice(n, MOST_SEARCHED, replace=False))
-        some, before = problem.some(rows), [filled(z[:, rows], k - 1, rngs[0]) for z in before]
-    halves = searched(some, k, before, rngs)
+        part, before = problem.subset(rows), [filled(z[:, rows], k - 1, rngs[0]) for z in before]
+    halves = searched(part, k, before, rngs)
     z = [chosen(pooled(half), k, size) for half in halves]
     if n > MOST_SEARCHED:
-        z = [_of_all(problem, some, one, k, rng) for one, rng in zip(z, rngs)]
-    spent = sum(one.n_sweeps for half in halves for one in half) * len(some.F) // n
+        z = [_of_all(problem, part, one, k, rng) for one, rng in zip(z, rngs)]
+    spent = sum(one.n_sweeps for half in halves for one in half) * len(part.F) // n
     return z, spent, n_met(halves)
 
 
-def _of_all(problem: Problem, some: Problem, z: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
+def _of_all(problem: Problem, part: Problem, z: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
     """Allocations of all rows (S, n), given parameters from those of some."""
-    c = problem.draw(some.statistics(z, k), rng)
+    c = problem.draw(part.statistics(z, k), rng)
     anywhere = filled(np.zeros((len(z), len(problem.F)), dtype=np.int16), k, rng)
     return problem.allocate(c, anywhere, problem.statistics(anywhere, k), rng)[0]
 

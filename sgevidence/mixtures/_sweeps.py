@@ -45,7 +45,7 @@ class Problem(NamedTuple):
     concentration: float
     is_tight: bool = False  #: whether sweeps begin with rows that are allocated one by one
 
-    def some(self, rows: np.ndarray) -> "Problem":
+    def subset(self, rows: np.ndarray) -> "Problem":
         """The problem of these rows alone."""
         return self._replace(X=self.X[rows], points=self.points[rows], F=self.F[rows])
 

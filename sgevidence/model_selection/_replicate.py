@@ -193,7 +193,7 @@ def seed(clones: Iterable[Any], random_state: Any) -> int:
 
     The clones are changed in place.
     """
-    places = [
+    seeded = [
         (one, key)
         for one in clones
         for key in sorted(one.get_params(deep=True))
@@ -201,7 +201,7 @@ def seed(clones: Iterable[Any], random_state: Any) -> int:
     ]
     rng = check_random_state(random_state)
     for (one, key), value in zip(
-        places, sample_without_replacement(2**31 - 1, len(places), random_state=rng)
+        seeded, sample_without_replacement(2**31 - 1, len(seeded), random_state=rng)
     ):
         one.set_params(**{key: int(value)})
-    return len(places)
+    return len(seeded)

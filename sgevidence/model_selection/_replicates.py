@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import DensityMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ..estimators import EvidenceEstimator, places
+from ..estimators import EvidenceEstimator, dimension_labels
 from ..rows import with_known
 from ._candidates import last_step, transformed
 from ._discrepancies import (
@@ -86,7 +86,7 @@ class Replicator(NamedTuple):
         """Statistics that suit the family."""
         model, y = self.model, self.observed
         if y.ndim == 2:
-            names = [str(name) for name in places(model, "feature", y.shape[1])]
+            names = [str(name) for name in dimension_labels(model, "feature", y.shape[1])]
             has_levels = hasattr(model, "categories_")
             found = of_levels(names) if has_levels else of_columns(names)
             return [*found, *of_series(names, has_levels)] if model._is_series else found

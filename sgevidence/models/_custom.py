@@ -30,16 +30,16 @@ TRIED = 5
 
 def check_independence(function: UserFunction, theta: np.ndarray, rows: Any) -> None:
     """The value of the likelihood at a draw from the prior is the same whoever else is in the cloud."""
-    some = theta[:TRIED]
+    checked = theta[:TRIED]
     with np.errstate(all="ignore"):
-        together = _values(function, some, rows)
-        alone = np.concatenate([_values(function, t[None], rows) for t in some])
+        together = _values(function, checked, rows)
+        alone = np.concatenate([_values(function, t[None], rows) for t in checked])
         # relative difference of log likelihoods that is no rounding, of single precision either
         wrong = np.abs(together - alone) > 1e-3 * (1 + np.abs(alone))
     if np.any(wrong):
         m, r = np.argwhere(wrong)[0]
         raise ValueError(
-            f"{function.name} is {together[m, r]:.6g} at {function.words(some[m])} among {len(some)} "
+            f"{function.name} is {together[m, r]:.6g} at {function.words(checked[m])} among {len(checked)} "
             f"parameter vectors, and {alone[m, r]:.6g} alone: the first axis of parameters counts vectors, "
             "which must not be mixed, and a likelihood is not random"
         )
@@ -52,11 +52,11 @@ def check_gradient(function: UserFunction, theta: np.ndarray, rows: Any, gradien
         return function.as_it_comes(t, rows.X, rows.y, shape=(len(rows),)) @ np.ones(len(rows))
 
     with np.errstate(all="ignore"):
-        some = theta[:TRIED]
-        if not len(some):
+        checked = theta[:TRIED]
+        if not len(checked):
             return
         try:
-            found = value_and_grad(total, some)[1]
+            found = value_and_grad(total, checked)[1]
         except NUMERICAL_ERRORS:
             return
         except Exception as error:
@@ -69,14 +69,14 @@ def check_gradient(function: UserFunction, theta: np.ndarray, rows: Any, gradien
             ) from error
         if not callable(gradient):
             return
-        expected = value_and_grad(numerical(lambda t: np.asarray(total(t))), some)[1]
+        expected = value_and_grad(numerical(lambda t: np.asarray(total(t))), checked)[1]
     size = np.abs(expected).max(axis=1, keepdims=True) + 1e-6
     # relative difference of gradients that central differences do not explain
     wrong = np.abs(found - expected) > 0.02 * size
-    if wrong.any(axis=1).sum() > len(some) / 2:  # at an edge or a jump, differences are none
+    if wrong.any(axis=1).sum() > len(checked) / 2:  # at an edge or a jump, differences are none
         m = int(np.argmax(wrong.any(axis=1)))
         raise ValueError(
-            f"gradient is not the derivative of {function.name}: at {function.words(some[m])} it gives "
+            f"gradient is not the derivative of {function.name}: at {function.words(checked[m])} it gives "
             f"{found[m]} in the coordinates of the sampler, and differences give {expected[m]}"
         )
 
@@ -192,15 +192,15 @@ class CustomModel(Model):
         theta = self.sample_prior(rng, N_PRIOR_DRAWS)
         tried = np.unique(np.linspace(0, len(rows) - 1, self.n_checked(rows)).astype(int))
         with np.errstate(all="ignore"):
-            some, n_failed, start = rows.take(tried), self.failures.n_failed, perf_counter()
-            ell = self._likelihood.as_it_comes(theta[:CHECKED_DRAWS], some.X, some.y, shape=(len(some),))
+            part, n_failed, start = rows.take(tried), self.failures.n_failed, perf_counter()
+            ell = self._likelihood.as_it_comes(theta[:CHECKED_DRAWS], part.X, part.y, shape=(len(part),))
         self.failures.seconds_per_call = (perf_counter() - start) / CHECKED_DRAWS
         _refuse_nan(ell, "log_likelihood", tried)
         if self.failures.n_failed - n_failed == CHECKED_DRAWS:
             raise ValueError(f"{self.failures.example}, and at all other draws from the prior")
         possible = theta[:CHECKED_DRAWS][np.isfinite(ell).all(axis=1)]
-        check_gradient(self._likelihood, possible, some, self.gradient)
-        check_independence(self._likelihood, theta, some)
+        check_gradient(self._likelihood, possible, part, self.gradient)
+        check_independence(self._likelihood, theta, part)
         if self.has_normal_coordinates:
             return None
         return prior_disagreement(theta, self._prior.as_it_comes, rng)  # nan: outside its support

@@ -57,7 +57,7 @@ class ExactSums(NamedTuple):
         # bits of a slice with equal weights, and with weights that are sliced as well
         bits = 20 if equal else 13
         top, weight_top = _exponents(v), _exponents(w[:, None])
-        places: dict[int, np.ndarray] = {}
+        by_place: dict[int, np.ndarray] = {}
         total: dict[int, np.ndarray] = {}
         n_slices = 0
         for start in range(0, len(v), ROWS_OF_BLOCK):
@@ -69,11 +69,11 @@ class ExactSums(NamedTuple):
                 for left in range(L):
                     for right in range(L):
                         k = left + right + a
-                        places[k] = places.get(k, 0) + G[left, :, right].astype(np.int64)
+                        by_place[k] = by_place.get(k, 0) + G[left, :, right].astype(np.int64)
             n_slices += L * len(weights)
             if n_slices > BEFORE_CARRY:
-                total, places, n_slices = _carried(total, places), {}, 0
-        total = _carried(total, places)
+                total, by_place, n_slices = _carried(total, by_place), {}, 0
+        total = _carried(total, by_place)
         last = max(total)
         integers = np.sum([part * (1 << bits * (last - k)) for k, part in total.items()], axis=0)
         if equal:
@@ -158,9 +158,9 @@ def _slices(v: np.ndarray, top: np.ndarray, bits: int) -> list[np.ndarray]:
         rest *= 2.0**bits
 
 
-def _carried(total: dict, places: dict) -> dict:
+def _carried(total: dict, by_place: dict) -> dict:
     """Sums of 64 bits, added to those of any length."""
-    return total | {k: total.get(k, 0) + part.astype(object) for k, part in places.items()}
+    return total | {k: total.get(k, 0) + part.astype(object) for k, part in by_place.items()}
 
 
 def rank(integers: np.ndarray) -> int:

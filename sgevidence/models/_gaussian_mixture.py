@@ -171,13 +171,13 @@ class GaussianMixture(Exchangeable, Model):
     ) -> Any:
         """The sum over rows, measured from a centre, where components have variances."""
         x, gaps = rows.X - center, np.isnan(rows.X)
-        some = bool(gaps.any())
-        if some:
+        has_gaps = bool(gaps.any())
+        if has_gaps:
             x = np.where(gaps, 0.0, x)
-        F = np.column_stack([self.products(x), x, *([~gaps] if some else []), np.ones(len(x))])
-        A = natural_of_variances(theta, self.n_components, center, some)
+        F = np.column_stack([self.products(x), x, *([~gaps] if has_gaps else []), np.ones(len(x))])
+        A = natural_of_variances(theta, self.n_components, center, has_gaps)
         value = natural_sum(A, F, rows.weight, tape, single_below)
-        return value + rows.weight @ self.of_gaps(gaps) if some else value
+        return value + rows.weight @ self.of_gaps(gaps) if has_gaps else value
 
     def _row_by_row(self, theta: Any, rows: Any, tape: list | None) -> Any:
         """The sum where a fused one would cancel; every row, component and column at once would be many."""

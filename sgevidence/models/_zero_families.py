@@ -120,8 +120,8 @@ class HurdlePoisson(Counts):
     is_log_concave = False
 
     def log_density(self, eta, y, share):
-        some = anp.log(-anp.expm1(-anp.exp(anp.maximum(eta, RARE))))
-        truncated = y * eta - anp.exp(eta) - gammaln(y + 1) - anp.where(eta > RARE, some, eta)
+        log_positive = anp.log(-anp.expm1(-anp.exp(anp.maximum(eta, RARE))))
+        truncated = y * eta - anp.exp(eta) - gammaln(y + 1) - anp.where(eta > RARE, log_positive, eta)
         return anp.where(y == 0, anp.log(share) + 0.0 * y, anp.log1p(-share) + truncated)
 
     @staticmethod

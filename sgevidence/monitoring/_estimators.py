@@ -79,7 +79,7 @@ class ChunkWatch:
         weight = np.exp([run.log_weight for run in runs])
         return np.array([run.start for run in runs], dtype=np.int64), weight / weight.sum(), self.n_seen
 
-    def places(self, row: int) -> bool:
+    def can_change_at(self, row: int) -> bool:
         """May a change still be placed at this row?"""
         return not self.stored or row >= self.stored[0].first or any(run.start == row for run in self.runs)
 
@@ -138,11 +138,11 @@ class ChunkWatch:
         poor = leader is not None and _is_poor(runs[self.runs.index(leader)].scores)
         if leader is None or poor or chunk.first >= self.next_grid:
             earlier = self._begin_earlier(chunk, leader, runs) if poor and leader is not None else []
-            begun = self._begin(chunk, leader)
-            runs += [run for run in (*earlier, begun) if run is not None]
+            new_run = self._begin(chunk, leader)
+            runs += [run for run in (*earlier, new_run) if run is not None]
             if not runs:
                 return None
-            if begun is not None and not poor:
+            if new_run is not None and not poor:
                 self.next_grid = 2 * max(chunk.first, c)
         log_z = float(np.logaddexp.reduce([run.log_weight for run in runs]))
         self._keep([replace(run, log_weight=run.log_weight - log_z) for run in runs])

@@ -210,7 +210,7 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
             first, times = (0, {}) if reset else (self.n_samples_seen_, self._times)
             times, detections = with_times(found.detections, times, index, first)
             found = found._replace(detections=detections)
-            self._times = {row: time for row, time in times.items() if watch.places(row)}
+            self._times = {row: time for row, time in times.items() if watch.can_change_at(row)}
             self._store(watch, found, len(X), reset)
         if callable(self.reaction):
             for detection in found.detections:

@@ -69,8 +69,8 @@ def _log_run(gain: np.ndarray) -> np.ndarray:
     changed, stays = gain - np.log(p), np.log1p(-1.0 / p)
     later = np.cumsum(np.logaddexp(changed, stays)[:, ::-1], axis=1)[:, ::-1]
     later = np.column_stack([later[:, 1:], np.zeros(len(gain))])
-    some = np.logaddexp.reduce(np.arange(p) * stays + changed + later, axis=1) - np.log(_at_least_one(p))
-    return np.logaddexp(some, gain.sum(1)) + np.log(0.5)
+    log_any = np.logaddexp.reduce(np.arange(p) * stays + changed + later, axis=1) - np.log(_at_least_one(p))
+    return np.logaddexp(log_any, gain.sum(1)) + np.log(0.5)
 
 
 def _at_least_one(p: int) -> float:

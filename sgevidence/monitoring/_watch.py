@@ -100,7 +100,7 @@ class RowWatch:
             return np.zeros(0, dtype=np.int64), np.zeros(0), 0
         return *self.filter.posterior(), self.filter.n_seen
 
-    def places(self, row: int) -> bool:
+    def can_change_at(self, row: int) -> bool:
         """May a change still be placed at this row?"""
         return self.filter is None or row in self.filter.start[: self.filter.count]
 

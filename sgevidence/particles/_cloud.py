@@ -76,7 +76,7 @@ class Cloud(NamedTuple):
         """Weighted mean of the particles, (d,)."""
         return self.W @ self.theta
 
-    def some(self, n: int) -> np.ndarray:
+    def spread_theta(self, n: int) -> np.ndarray:
         """At most n of the particles, spread evenly over the weight, (m, d)."""
         return self.theta[spread(self.W, min(n, self.M))]
 

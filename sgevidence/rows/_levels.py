@@ -177,9 +177,9 @@ def _plain(value: Any) -> Any:
 
 def _unknown(j: int, names: Sequence[str] | None, what: str, levels: np.ndarray) -> str:
     which = str(j) if names is None else f"{names[j]!r}"
-    some = ", ".join(repr(level) for level in levels.tolist()[:8]) + (", …" if len(levels) > 8 else "")
+    first = ", ".join(repr(level) for level in levels.tolist()[:8]) + (", …" if len(levels) > 8 else "")
     return (
-        f"column {which} of X has {what}, which is not among its levels {some}: give all levels that may "
+        f"column {which} of X has {what}, which is not among its levels {first}: give all levels that may "
         "ever come as categories="
     )
 

@@ -48,7 +48,7 @@ from ._base import OnlineSampler, Parts, Progress, check_history
 from ._progress import rung_of
 from ._records import ChunkRecord
 from ._schedule import particles, pieces
-from ._ways import begun, crossing_of
+from ._ways import crossing_of, first_state
 
 #: Parts that do not go with accumulated weights.
 ALONE = (
@@ -231,7 +231,7 @@ class SGAIS(Parts, OnlineSampler):
             if infos:
                 yield self._thinned(state, model, rng), infos
                 return
-            state, infos, rows = begun(crossing, state, model, rows, rng)
+            state, infos, rows = first_state(crossing, state, model, rows, rng)
             yield from [(state, infos)] if infos else []
         shuffle = self.chunk_size is None
         for piece in pieces(rows, state.n, self.chunk_size, shuffle, rng.rows, progress.expect):

@@ -73,7 +73,7 @@ def answer_from(strata: Strata, model: Model, rows: Rows, rng: np.random.Generat
     )
 
 
-def begun(
+def first_state(
     crossing: Crossing, state: State, model: Model, rows: Rows, rng: Streams
 ) -> tuple[State, list[Any], Rows]:
     """The state after as many of the first rows as have an answer, what happened, and the rows that are left.

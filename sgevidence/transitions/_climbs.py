@@ -26,7 +26,7 @@ from ..history import Rows
 from ..models import Model
 from ..targets import Likelihood, Target, find_mode
 from ._base import State
-from ._mode_search import SAME, Mode, ModeSearch, some
+from ._mode_search import SAME, Mode, ModeSearch, subsample
 
 #: Draws of the prior, and particles, that are looked at; how many are climbed from.
 N_LOOKED_AT, N_CLIMBS = 1000, 6
@@ -65,12 +65,12 @@ def climbed(model: Model, rows: Rows, state: State, search: ModeSearch, rng: np.
 
     At most ``search.search_rows`` of the rows are for the way up, all for the end.
     """
-    on_the_way = some(rows, search.search_rows, rng)
+    on_the_way = subsample(rows, search.search_rows, rng)
     # mass of a Gaussian that the region around a maximum leaves outside
     radius = max(search.radius, chi2.isf(1e-4, model.n_params) / model.n_params)
     climbs = Climbs(model, rows, on_the_way, float(radius))
     prior = model.starts(rows, N_LOOKED_AT, rng)
-    theta, value = _possible(climbs.few, np.concatenate([prior, state.cloud.some(N_LOOKED_AT)]))
+    theta, value = _possible(climbs.few, np.concatenate([prior, state.cloud.spread_theta(N_LOOKED_AT)]))
     known = () if state.adaptation.rivals is None else state.adaptation.rivals.foremost
     ends = [climbs.up(start) for start in (*peaks(theta, value), *known)]
     at = np.array(climbs.walls).reshape(-1, model.n_params)

@@ -177,7 +177,7 @@ def bracketed(cloud: Cloud, legs: Hysteresis, back: Leg | None, rng: np.random.G
     forward, backward = cloud.log_evidence, -back.log_ratio
     std = 0.5 * np.hypot(cloud.log_evidence_std, back.cloud.log_evidence_std)
     half_gap = 0.5 * abs(backward - forward)
-    parts = cloud.some(cloud.M // 2), legs.returned.cloud.some(cloud.M - cloud.M // 2)
+    parts = cloud.spread_theta(cloud.M // 2), legs.returned.cloud.spread_theta(cloud.M - cloud.M // 2)
     theta = np.concatenate(parts)
     error = np.hypot(std, max(half_gap, lag))
     M = len(theta)

@@ -114,7 +114,7 @@ class Crossing(NamedTuple):
             infos.append(step.info)
             if step.crossed:
                 break
-            path = path.with_leverage(state.cloud.some(N_INFLUENCE_DRAWS))
+            path = path.with_leverage(state.cloud.spread_theta(N_INFLUENCE_DRAWS))
         if self.from_all_rows is not None and self.from_all_rows.knows_more(state, path):
             asked = self.from_all_rows(before, path, rng)
             infos.append(asked.info)
@@ -209,7 +209,9 @@ def committed(step: Step, path: Path, rng: Streams, keep_anchor: bool) -> State:
             sample_noise=float(np.hypot(spread, np.nan_to_num(adaptation.sample_noise)))
         )
     noisy = adaptation.sample_noise > TOO_NOISY
-    influence = None if anchor is None else Influence(path.model, anchor.a, cloud.some(N_INFLUENCE_DRAWS))
+    influence = (
+        None if anchor is None else Influence(path.model, anchor.a, cloud.spread_theta(N_INFLUENCE_DRAWS))
+    )
     condensed = path.model.condensed if path.model.has_exact_posterior else None  # it joins all rows
     memory = path.memory.absorb(
         path.chunk, rng.rows, anchor, labels, noisy, condensed, influence, path.high_leverage

@@ -176,9 +176,9 @@ class MapEscort(NamedTuple):
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         """Take the map over the whole chunk, if its weights are even enough and better than plain ones."""
-        return self.taken(self.carried(path, state.theta, rng.rows), state, path, rng)
+        return self.step_along(self.carried(path, state.theta, rng.rows), state, path, rng)
 
-    def taken(self, carried: Carried | None, state: State, path: Path, rng: Streams) -> Step:
+    def step_along(self, carried: Carried | None, state: State, path: Path, rng: Streams) -> Step:
         """The step to what the map proposes, or one that declines it."""
         if carried is None:
             return Step(state, Escorted(), crossed=False)
@@ -263,7 +263,7 @@ class MapEscort(NamedTuple):
         if state.ell is not None:
             plain = cloud.weights.add(state.ell)
         else:  # as few particles in proportion to their weights, which then are even
-            theta = cloud.some(self.by.n_probes)
+            theta = cloud.spread_theta(self.by.n_probes)
             plain = Weights(self.sum(path.model, lambda L: L(theta), carried.chunk, rng).value)
             claimed -= cloud.weights.log_mean
         return MapCheck.of(plain, weights, claimed)

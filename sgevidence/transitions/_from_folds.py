@@ -39,7 +39,7 @@ from ._answer_cloud import exact_cloud, without_history
 from ._base import Answered, State, Streams
 from ._climbs import climbed
 from ._from_proposal import Proposed
-from ._mode_search import ModeSearch, find_modes, maxima_from, some, wider
+from ._mode_search import ModeSearch, find_modes, maxima_from, subsample, wider
 
 #: Rows of which the cloud of the engine is asked, and its particles from which modes are climbed to.
 ENGINE_ROWS, N_CLIMBED_FROM_ENGINE = 2000, 8
@@ -65,20 +65,20 @@ def covering_modes(
     :class:`FoldsDoNotSuffice` if there are too many such rows, or the model has no components of which some
     may be theirs.
     """
-    places, far = np.zeros(0, dtype=int), rows.sample[:0]
+    numbers, far = np.zeros(0, dtype=int), rows.sample[:0]
     # times that rows are fetched: others may be far from all modes that were found with the first
     for _ in range(3):
         if not modes:
             return modes
         found, unlike = unlike_sample(model, modes[0], rows, MAX_UNLIKE_ROWS)
-        new = np.flatnonzero(~np.isin(found, places))
+        new = np.flatnonzero(~np.isin(found, numbers))
         if not len(new):
             return modes
-        places, far = np.concatenate([places, found[new]]), far.join(unlike.take(new))
-        if len(places) > MAX_UNLIKE_ROWS or not model.has_components:
+        numbers, far = np.concatenate([numbers, found[new]]), far.join(unlike.take(new))
+        if len(numbers) > MAX_UNLIKE_ROWS or not model.has_components:
             break
-        modes = _modes_with(model, rows, places, far, modes, search, rng)[:max_modes]
-    number = f"{len(places)}" if len(places) <= MAX_UNLIKE_ROWS else f"more than {MAX_UNLIKE_ROWS}"
+        modes = _modes_with(model, rows, numbers, far, modes, search, rng)[:max_modes]
+    number = f"{len(numbers)}" if len(numbers) <= MAX_UNLIKE_ROWS else f"more than {MAX_UNLIKE_ROWS}"
     raise FoldsDoNotSuffice(
         f"{number} of {len(rows)} rows are far from all that a sample of {len(rows.sample)} shows, "
         "and may have modes of their own"
@@ -88,20 +88,20 @@ def covering_modes(
 def _modes_with(
     model: Model,
     rows: FoldedRows,
-    places: np.ndarray,
+    numbers: np.ndarray,
     far: Rows,
     modes: list[np.ndarray],
     search: ModeSearch,
     rng: Streams,
 ) -> list[np.ndarray]:
-    """Modes of the sample and of these rows, at their places among all, the best first."""
-    others = rows.sample.take(np.flatnonzero(~np.isin(rows.places, places)))
+    """Modes of the sample and of these rows, at their numbers among all, the best first."""
+    others = rows.sample.take(np.flatnonzero(~np.isin(rows.sample_numbers, numbers)))
     weight = rows.total_weight - far.total_weight
 
     def with_far(sample: Rows) -> Rows:
         return sample.scaled(weight / sample.total_weight).join(far)
 
-    few = with_far(some(others, 2000, rng.rows))  # rows of the sample by which modes are sought
+    few = with_far(subsample(others, 2000, rng.rows))  # rows of the sample by which modes are sought
     wide = wider(search, search_rows=len(few), compare_rows=len(few), max_modes=search.max_climbs)
     starts = [mode.a for mode in find_modes(wide, model, few, rng.rows)]
     regrouped = np.concatenate([_regrouped(model, a, few, len(far)) for a in modes])
@@ -131,7 +131,7 @@ def unlike_sample(model: Model, a: np.ndarray, rows: FoldedRows, most: int) -> t
     Their numbers among all rows, (k,), and themselves.  ``most`` rows are wanted of a part: one more shows
     that there are more.
     """
-    return rows.some(partial(_below, model, a, _least_expected(model, a, rows), most + 1))
+    return rows.selected(partial(_below, model, a, _least_expected(model, a, rows), most + 1))
 
 
 def _least_expected(model: Model, a: np.ndarray, rows: FoldedRows) -> float:
@@ -185,7 +185,7 @@ class FromFolds(NamedTuple):
         """Points (d,) at all modes of the sample that may count for all rows."""
         model, search = self.model, self.search
         assert search is not None
-        rows = some(sample, FOLDED_SEARCH_ROWS, rng.rows)
+        rows = subsample(sample, FOLDED_SEARCH_ROWS, rng.rows)
         if model.slots is None:
             ends = climbed(model, rows, state, search, rng.rows)
             top = max([mode.value for mode in ends.maxima], default=-np.inf)
@@ -202,7 +202,7 @@ class FromFolds(NamedTuple):
 
     def _by_engine(self, state: State, rows: Rows, rng: Streams) -> list[np.ndarray]:
         """Particles of the engine on a few of the rows, each a start."""
-        cloud = self.engine and self.engine(state, self.model, some(rows, ENGINE_ROWS, rng.rows), rng)
+        cloud = self.engine and self.engine(state, self.model, subsample(rows, ENGINE_ROWS, rng.rows), rng)
         if cloud is None:
             return []
         return list(cloud.theta[rng.rows.choice(cloud.M, N_CLIMBED_FROM_ENGINE, p=cloud.W)])

@@ -202,8 +202,8 @@ def is_quiet(few: Tempered, many: Tempered, theta: np.ndarray) -> bool:
     parameter: these show at a few particles.
     """
     # particles at which this is seen to
-    some = theta[np.unique(np.linspace(0, len(theta) - 1, 16).astype(int))]
-    return bool(np.std(few.at(1.0).value(some) - many.at(1.0).value(some)) < 2 * MAX_NOISE)
+    spread_out = theta[np.unique(np.linspace(0, len(theta) - 1, 16).astype(int))]
+    return bool(np.std(few.at(1.0).value(spread_out) - many.at(1.0).value(spread_out)) < 2 * MAX_NOISE)
 
 
 class ExactMoves:

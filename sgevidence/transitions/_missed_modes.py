@@ -121,7 +121,7 @@ def gaps(cloud: Cloud, ends: Ends, target: Target, significant: float) -> np.nda
     """
     if not len(ends.walls):
         return np.zeros(0)
-    theta = cloud.some(N_LOOKED_AT)
+    theta = cloud.spread_theta(N_LOOKED_AT)
     usual = nearest(theta, theta, 2).max()
     away = nearest(ends.walls, theta) > FARTHER * usual
     gap = target.value(theta).max() - ends.values

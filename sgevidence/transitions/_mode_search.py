@@ -163,7 +163,7 @@ def modes_are_due(search: ModeSearch, path: Path) -> bool:
 
 def find_modes(search: ModeSearch, model: Model, rows: Rows, rng: np.random.Generator) -> list[Mode]:
     """Distinct modes within ``negligible`` nats of the best, best first."""
-    few, many = some(rows, search.search_rows, rng), some(rows, search.compare_rows, rng)
+    few, many = subsample(rows, search.search_rows, rng), subsample(rows, search.compare_rows, rng)
     on_few, compare = Target(model, Likelihood(few)), Target(model, Likelihood(many))
     starts = model.starts(few, 20 * search.n_starts, rng)  # only the best of them are climbed from
     value = on_few.value(starts)
@@ -213,6 +213,6 @@ def each_once(model: Model, found: list[tuple[np.ndarray, np.ndarray | None]]) -
     return points
 
 
-def some(rows: Rows, most: int, rng: np.random.Generator) -> Rows:
+def subsample(rows: Rows, most: int, rng: np.random.Generator) -> Rows:
     """At most so many of the rows."""
     return rows.take(rng.choice(len(rows), most, replace=False)) if most < len(rows) else rows

@@ -24,7 +24,7 @@ from ..history import Rows
 from ..particles import Cloud, Genealogy, Weights, log_sum_exp, siblings, systematic
 from ..targets import Likelihood, Path, Target, find_mode
 from ._base import State, Step, Streams
-from ._mode_search import Mode, ModeSearch, find_modes, some
+from ._mode_search import Mode, ModeSearch, find_modes, subsample
 
 
 class Draws(NamedTuple):
@@ -213,7 +213,7 @@ class ModeImportance:
         model, modes = self.path.model, self.modes
         if not modes or modes[0].near(model, cloud.theta).any():
             return np.nan
-        target = Target(model, Likelihood(some(self.rows, self.search.compare_rows, self.rng.rows)))
+        target = Target(model, Likelihood(subsample(self.rows, self.search.compare_rows, self.rng.rows)))
         own = find_mode(target, cloud.theta[np.argmax(target.value(cloud.theta))])[0]
         gain = float(np.diff(target.value(np.array([own, modes[0].a])))[0])
         return gain if gain > self.search.significant else np.nan

@@ -40,7 +40,7 @@ class TwoSidedEscort(NamedTuple):
 
     def __call__(self, state: State, path: Path, rng: Streams) -> Step:
         carried = self.escort.carried(path, state.theta, rng.rows)
-        step = self.escort.taken(carried, state, path, rng)
+        step = self.escort.step_along(carried, state, path, rng)
         if carried is None or not step.crossed:
             return step
         # effective sample size, as a part of M, that maps of which each leaves the weights even may leave
@@ -50,7 +50,7 @@ class TwoSidedEscort(NamedTuple):
             and step.state.cloud.weights.ess >= 0.75 * step.state.cloud.M
         )
         # particles whose mirror images are looked at: a wall with 2 % behind it is missed once in 180 times
-        if is_even and not self._is_near_a_wall(state.cloud.some(256), carried.T.m1, path, rng.rows):
+        if is_even and not self._is_near_a_wall(state.cloud.spread_theta(256), carried.T.m1, path, rng.rows):
             return step
         before, escorted = state.cloud, step.state.cloud
         move = self.anneal.move.along(path, rng)

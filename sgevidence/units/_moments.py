@@ -66,13 +66,13 @@ def moments(
 ) -> Moments:
     """Moments of columns of rows; with a ``fold`` of those that it goes over, of which ``rows`` are some."""
     stride = max(1, -(-len(rows) // 1000))  # rows that say where columns are about
-    some = columns(rows.take(np.arange(0, len(rows), stride)))
-    x0, s0 = np.zeros(some.shape[1]), np.ones(some.shape[1])
-    if some.shape[1]:
-        size = np.fmax.reduce(np.abs(some), axis=0)
+    sample = columns(rows.take(np.arange(0, len(rows), stride)))
+    x0, s0 = np.zeros(sample.shape[1]), np.ones(sample.shape[1])
+    if sample.shape[1]:
+        size = np.fmax.reduce(np.abs(sample), axis=0)
         size = np.where(size > 0, size, 1.0)
-        x0 = _mean(some / size) * size if centred else x0
-        s0 = np.sqrt(_mean(((some - x0) / size) ** 2)) * size
+        x0 = _mean(sample / size) * size if centred else x0
+        s0 = np.sqrt(_mean(((sample - x0) / size) ** 2)) * size
         s0 = np.where(s0 > 0, s0, size)
     for _ in range(3):  # once, but where the reference rows are unlike the others
         part = BlockSums(columns, x0, s0)

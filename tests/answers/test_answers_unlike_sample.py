@@ -22,7 +22,7 @@ def with_strangers(rng, n_strangers, far, n=3000):
     model = MixtureModel(3, 2)
     a = find_mode(Target(model, Likelihood(rows.take(np.arange(400)))), start)[0]
     places = np.arange(400)
-    return model, a, replace(folded(rows, 1), sample=rows.take(places), places=places)
+    return model, a, replace(folded(rows, 1), sample=rows.take(places), sample_numbers=places)
 
 
 def check_strangers(rng):

@@ -34,7 +34,7 @@ def test_rows_of_parts_are_numbered_among_all():
     rows = Rows.of(np.arange(7.0)[:, None])
     folded = FoldedRows(Halves(rows), np.array([3, 0, 4]), 7.0, True, rows[:0], np.zeros(0, dtype=int))
     assert len(folded) == 7
-    places, some = folded.some(lambda part: (np.array([1]), part.take(np.array([1]))))
+    places, some = folded.selected(lambda part: (np.array([1]), part.take(np.array([1]))))
     assert places.tolist() == [1, 4] and some.X.ravel().tolist() == [1.0, 4.0]
-    places, some = folded.some(lambda part: (np.zeros(0, dtype=int), part[:0]))
+    places, some = folded.selected(lambda part: (np.zeros(0, dtype=int), part[:0]))
     assert not len(places) and not len(some)

@@ -173,7 +173,7 @@ def check_tight_groups(rng, searches=30):
     family = DiagonalGaussian(8).at(X / X.std(axis=0))
     X, lost = X / X.std(axis=0), 0
     problem = Problem(family, X, family.points(X), family.features(X), 1.0)
-    two = problem.some(np.arange(len(X)))
+    two = problem.subset(np.arange(len(X)))
     ways = special.gammaln(3) - special.gammaln(3 + len(X))
     for g in rng.spawn(searches):
         fewer = _search.starts(two.points, 2, 8, g).astype(np.int16)

@@ -86,8 +86,8 @@ def test_the_error_is_that_of_the_mean_weight(rng):
 def test_some_of_them_are_spread_over_the_weight(cloud):
     """As many of each as its weight says; all of them where there are no more."""
     first = cloud._replace(weights=cloud.weights.add(np.where(np.arange(M) < 10, 0.0, -np.inf)))
-    np.testing.assert_array_equal(first.some(4), cloud.theta[[1, 3, 6, 8]])
-    np.testing.assert_array_equal(cloud.some(M + 1), cloud.theta)
+    np.testing.assert_array_equal(first.spread_theta(4), cloud.theta[[1, 3, 6, 8]])
+    np.testing.assert_array_equal(cloud.spread_theta(M + 1), cloud.theta)
 
 
 def test_what_is_known_to_be_wrong_is_taken_off(cloud):

@@ -153,7 +153,7 @@ def test_broken_escort_is_refused_or_caught(rng, monkeypatch, where, right, wron
 def test_broken_escort_is_caught_where_it_is_not_refused(rng, monkeypatch, where, right, wrong):
     refusal = "weights.ess < max(least, plain)", "False"
     mutate(monkeypatch, MapEscort, where, right, wrong)
-    mutate(monkeypatch, MapEscort, "taken", *refusal)
+    mutate(monkeypatch, MapEscort, "step_along", *refusal)
     monkeypatch.setattr(MapCheck, "is_too_much", lambda *_: False)
     with pytest.raises(AssertionError, match=r"off by|standard error"):
         check(dict(), rng)
