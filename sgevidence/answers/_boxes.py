@@ -20,7 +20,7 @@ import numpy as np
 LogDensity = Callable[[np.ndarray], np.ndarray]
 #: Part of a box's value that is in error where the rules of degrees 5 and 3 differ by all of it; less as the
 #: square of their difference, as the differences of a sequence of rules that converges.
-CHANCE = 0.1
+CHANCE_SHARE = 0.1
 
 
 class Rule(NamedTuple):
@@ -103,7 +103,7 @@ class Boxes(NamedTuple):
         f, volume = np.exp(self.log_f - top), np.prod(self.hi - self.lo, axis=1)
         high = volume * (f @ rules.high)
         low, lowest = volume * (f @ rules.low), volume * (f @ rules.lowest)
-        chance = CHANCE * (low - lowest) ** 2 / np.maximum(np.abs(high), 1e-300)
+        chance = CHANCE_SHARE * (low - lowest) ** 2 / np.maximum(np.abs(high), 1e-300)
         return high, np.maximum(np.abs(high - low), np.minimum(chance, np.abs(low - lowest)))
 
     def split(self, log_density: LogDensity, which: np.ndarray) -> "Boxes":

@@ -35,7 +35,7 @@ from ._boxes import Boxes, rule
 #: Most parameters: in four dimensions boxes cost more than annealing.
 MAX_PARAMETERS = 3
 #: Half the width of the cube, in standard deviations of the prior, of which 10⁻¹⁸ lies outside.
-REACH = 9.0
+CUBE_HALF_WIDTH = 9.0
 #: Draws of the survey, 2^k, and evaluations that are too many, for each number of parameters.
 SURVEY_BITS, MAX_EVALUATIONS = (10, 12, 12), (5_000, 16_000, 34_000)
 #: First edges of boxes along each axis, for each number of parameters.
@@ -50,7 +50,7 @@ NEGLIGIBLE_CELL_NATS, NEAR_BORDER_NATS = 40.0, 8.0
 #: Factor by which a draw of the survey may exceed all nodes of its box, nats.
 MAX_SURPRISE = 1.0
 #: Ratio of the sides of two neighbours of which the smaller holds weight, and the share that is one.
-MAX_RATIO, HEAVY = 8.0, 1e-3
+MAX_RATIO, WEIGHTY_SHARE = 8.0, 1e-3
 #: Standard errors by which the survey may differ, and effective draws from which it says so.
 MAX_SURVEY_GAP_STD, MIN_SURVEY_ESS = 6.0, 10.0
 
@@ -196,14 +196,14 @@ def _has_edge(boxes: Boxes, value: np.ndarray) -> bool:
 def _neighbours(boxes: Boxes, value: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
     """Boxes that hold weight, and those that each touches, itself among them."""
     lo, hi = boxes.lo, boxes.hi
-    for k in np.flatnonzero(value > HEAVY * max(value.sum(), 0.0)):
+    for k in np.flatnonzero(value > WEIGHTY_SHARE * max(value.sum(), 0.0)):
         slack = 1e-9 * (hi[k] - lo[k])
         yield int(k), np.all((lo <= hi[k] + slack) & (hi >= lo[k] - slack), axis=1)
 
 
 def _at_border(boxes: Boxes, value: np.ndarray, top: float) -> bool:
     """Whether there is weight next to the sides of the cube."""
-    outer = np.any((boxes.lo <= -REACH) | (boxes.hi >= REACH), axis=1)
+    outer = np.any((boxes.lo <= -CUBE_HALF_WIDTH) | (boxes.hi >= CUBE_HALF_WIDTH), axis=1)
     lo, hi, nodes = boxes.lo[outer], boxes.hi[outer], rule(boxes.lo.shape[1]).nodes
     z = (lo + hi)[:, None] / 2 + (hi - lo)[:, None] / 2 * nodes
     f = np.exp(boxes.log_f[outer] - top) * np.prod(hi - lo, axis=1)[:, None]

@@ -40,7 +40,7 @@ WHOLE_ROWS, FIRST_SAMPLE, MAX_SAMPLE_NOISE = 2500, 512, 0.005
 #: times the bars, 30 columns, 24 fits).
 VALUES_PER_CHAIN, MAX_K_OF_MANY = 40, 0.5
 #: Steps towards the nearest Gaussian, the part of each that is taken, and pairs of points it is made of.
-N_REFINEMENTS, REFINED, N_PAIRS = 4, 0.5, 4
+N_REFINEMENTS, REFINED_SHARE, N_PAIRS = 4, 0.5, 4
 #: Rows from which annealing by samples of them is cheaper than chains on all.
 MAX_BRIDGED_ROWS = 20_000
 #: Standard error in nats of an answer, for one parameter: annealing's is no more for d, by a factor √d.
@@ -197,9 +197,9 @@ def refined(target: Target, q: Gaussian, rng: np.random.Generator) -> Gaussian:
     for _ in range(N_REFINEMENTS):
         z = rng.standard_normal((N_PAIRS, len(q.m)))
         theta = q.theta(np.concatenate([z, -z]))
-        P = (1 - REFINED) * P + REFINED * target.mean_curvature(theta)
+        P = (1 - REFINED_SHARE) * P + REFINED_SHARE * target.mean_curvature(theta)
         step = cho_solve(cho_factor(P, lower=True), target.value_and_grad(theta)[1].mean(axis=0))
-        q = Gaussian.of_precision(q.m + REFINED * step, P)
+        q = Gaussian.of_precision(q.m + REFINED_SHARE * step, P)
     return q
 
 

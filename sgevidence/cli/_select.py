@@ -15,9 +15,9 @@ from ..tables import Table
 from ._models import given, regressions
 
 #: Subsets that are printed.
-BEST = 10
+N_BEST = 10
 #: Inclusion probability of the median probability model.
-MEDIAN = 0.5
+MEDIAN_MODEL_PROBABILITY = 0.5
 
 
 class Selection(NamedTuple):
@@ -106,9 +106,11 @@ def print_selection(selection: Selection, as_json: bool) -> None:
     """Inclusion probabilities and the best subsets, as tables or as one object of JSON."""
     selector, names, inclusion = selection.selector, selection.names, selection.inclusion
     best = selector.models_
-    subsets = [selection.named(one) for one in best["columns"]][:BEST]
+    subsets = [selection.named(one) for one in best["columns"]][:N_BEST]
     columns = {"size": np.array([len(subset) for subset in subsets])}
-    columns |= {name: np.asarray(best[name])[:BEST] for name in ("log_evidence", "log_prior", "probability")}
+    columns |= {
+        name: np.asarray(best[name])[:N_BEST] for name in ("log_evidence", "log_prior", "probability")
+    }
     if as_json:
         rows = [dict(zip(columns, values)) for values in zip(*(array.tolist() for array in columns.values()))]
         out = {
@@ -119,7 +121,7 @@ def print_selection(selection: Selection, as_json: bool) -> None:
         typer.echo(json.dumps(out, indent=2))
         return
     order = np.argsort(-inclusion, kind="stable")
-    selected = np.where(inclusion[order] >= MEDIAN, "yes", "")
+    selected = np.where(inclusion[order] >= MEDIAN_MODEL_PROBABILITY, "yes", "")
     table = {"probability": inclusion[order], "selected": selected}
     typer.echo(str(Table(table, [names[k] for k in order])))
     typer.echo("")

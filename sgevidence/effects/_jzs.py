@@ -45,7 +45,7 @@ MAX_GRID = 3
 #: Nats below the maximum at which the integrand is nothing, which leaves 10⁻⁷ of it outside.
 JZS_TAIL_NATS = 16.0
 #: Values of log g between which the integrand is looked for, and the step of the search.
-LOWEST, HIGHEST, COARSE = -30.0, 60.0, 1.0
+MIN_LOG_G, MAX_LOG_G, LOG_G_STEP = -30.0, 60.0, 1.0
 #: Step of the trapezoid rule in units of √(1/(k + 2)), k effects, and its largest step in log g.
 JZS_STEP, MAX_JZS_STEP = 1.4, 0.8
 #: Nats of error above which the step is halved; points at most.
@@ -217,7 +217,7 @@ class JZSPosterior(GaussianPosterior):
 
     def _ends(self) -> list[tuple[float, float]]:
         """Values of log g along each axis through the mode beyond which the integrand is nothing."""
-        grid = np.arange(LOWEST, HIGHEST, COARSE)
+        grid = np.arange(MIN_LOG_G, MAX_LOG_G, LOG_G_STEP)
         at, before = np.zeros(len(self.scales)), None
         while before is None or (at != before).any():
             before, out = at.copy(), []

@@ -36,7 +36,7 @@ MAX_NODE_ERROR = 0.003
 #: near the mode serve as well.
 MAX_NEWTON_STEPS, MAX_CHANGE, MODE_CHANGE_TOLERANCE = 60, 3.0, 0.02
 #: Candidates of a draw of each level's effects, and their width in that of the curvature.
-N_CANDIDATES, WIDER = 8, 1.1
+N_CANDIDATES, WIDTH_FACTOR = 8, 1.1
 
 
 def enough_nodes(log_f: Callable[[int], np.ndarray], n_effects: int) -> tuple[int, float]:
@@ -130,12 +130,12 @@ def level_draws(
     at = level_modes(rows, offset, factor, own, start)
     M, G, q = at.v.shape
     best, chosen = np.full((M, G), -np.inf), at.v
-    log_det = np.sum(np.log(np.diagonal(at.C, axis1=-2, axis2=-1) / WIDER), axis=2)
+    log_det = np.sum(np.log(np.diagonal(at.C, axis1=-2, axis2=-1) / WIDTH_FACTOR), axis=2)
     for candidate in range(N_CANDIDATES):
         v = rng.standard_normal((M, G, q))
         if candidate % 4:
-            v = at.v + WIDER * np.linalg.solve(at.C.swapaxes(-1, -2), v[..., None])[..., 0]
-        z = (at.C.swapaxes(-1, -2) @ (v - at.v)[..., None])[..., 0] / WIDER
+            v = at.v + WIDTH_FACTOR * np.linalg.solve(at.C.swapaxes(-1, -2), v[..., None])[..., 0]
+        z = (at.C.swapaxes(-1, -2) @ (v - at.v)[..., None])[..., 0] / WIDTH_FACTOR
         log_prior = -0.5 * np.sum(v * v, axis=2)
         log_q = np.logaddexp(np.log(3) + log_det - 0.5 * np.sum(z * z, axis=2), log_prior)
         log_w = rows.by_level(rows.log_likelihood(offset + rows.of_effects(at.U, v), own)) + log_prior - log_q

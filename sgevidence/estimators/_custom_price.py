@@ -82,7 +82,7 @@ class WatchedFunctions(ConditionalEstimator):
 
 
 #: Seconds from which a fit that nobody has limited is announced.
-LONG = 600.0
+ANNOUNCED_SECONDS = 600.0
 
 
 class Price(NamedTuple):
@@ -120,7 +120,7 @@ def checked(model: CustomModel, rows: Rows, estimator: Any) -> tuple[CustomModel
     # factor by which an estimate may be too high: a limit that is lower still is refused at once
     if most is not None and most < found.n_calls / 4.0:
         raise CallLimitError(f"max_calls={most} will not do: {found}; {ADVICE}")
-    if most is None and found.seconds > LONG:
+    if most is None and found.seconds > ANNOUNCED_SECONDS:
         warn_caller(f"this fit is long: {found}; max_calls= sets a limit, and {ADVICE}")
     return model, disagreement
 

@@ -26,15 +26,15 @@ from ._subsets import NEGLIGIBLE_SUBSET_NATS, Subsets
 #: Steps between two looks at the chains, looks at least and at most.
 STEPS, MIN_LOOKS, MAX_LOOKS = 150, 4, 24
 #: Steps that one chain takes before it is the other one's turn, so that both have some of a bounded search.
-TURN = 10
+STEPS_OF_TURN = 10
 #: Difference of an inclusion probability between the chains at which they agree, and that is said.
 AGREED_GAP, DOUBTFUL_GAP = 0.01, 0.05
 #: Share of a chain that is left out of means.
 BURN_IN = 0.25
 #: Subsets of B, at most; share of steps in B from which on B is used.
-MET, COVERED = 20_000, 0.5
+MAX_SUBSETS_OF_B, COVERED_SHARE = 20_000, 0.5
 #: Share of the probability of all subsets met that may be of estimated evidences.
-UNREFINED = 0.05
+UNREFINED_SHARE = 0.05
 #: Batches of a chain, whose scatter is an error bar with 14 degrees of freedom.  That of the four halves,
 #: with three, was far too short by chance, but sees what is slower than a batch: the longer one is reported.
 BATCHES = 8
@@ -139,17 +139,17 @@ def search(neighbours: Subsets, rng: np.random.Generator, progress: Progress = S
     chains = [Chain(neighbours, state, child) for state, child in zip((0, start), rng.spawn(2))]
     gap = np.inf
     for look in range(MAX_LOOKS):
-        for _ in range(STEPS // TURN):
+        for _ in range(STEPS // STEPS_OF_TURN):
             if not neighbours.is_spent:
                 for chain in chains:
-                    chain.run(TURN)
+                    chain.run(STEPS_OF_TURN)
                 progress(_words(chains, gap))
         if look + 1 < MIN_LOOKS and not neighbours.is_spent:
             continue
         if not neighbours.is_exact:
             refine(chains, neighbours)
         estimates = [estimate(*pair) for pair in (chains, chains[::-1])]
-        by_B = min(e.covered for e in estimates) >= COVERED
+        by_B = min(e.covered for e in estimates) >= COVERED_SHARE
         one, other = (e.within if by_B else e.along for e in estimates)
         gap = float(np.abs(one - other).max())
         if gap < AGREED_GAP or neighbours.is_spent:
@@ -181,8 +181,8 @@ def refine(chains: list[Chain], neighbours: Subsets) -> None:
     order = np.argsort(-joint, kind="stable")
     share = np.exp(joint[order] - logsumexp(list(met.values())))
     rest = share.sum() - np.cumsum(share) + share  # of this one and all after it
-    neighbours.weigh([guessed[i] for i in order[rest > UNREFINED]])
-    for i in order[rest > UNREFINED]:
+    neighbours.weigh([guessed[i] for i in order[rest > UNREFINED_SHARE]])
+    for i in order[rest > UNREFINED_SHARE]:
         value = neighbours.log_joint(guessed[i])
         for chain in chains:
             if guessed[i] in chain.met:
@@ -192,7 +192,7 @@ def refine(chains: list[Chain], neighbours: Subsets) -> None:
 def estimate(chain: Chain, other: Chain) -> Estimate:
     """The estimate of one chain, where B are the best subsets that the other chain has met."""
     n_groups = len(chain.neighbours.groups)
-    best = sorted(other.met.items(), key=lambda item: -item[1])[:MET]
+    best = sorted(other.met.items(), key=lambda item: -item[1])[:MAX_SUBSETS_OF_B]
     B = {state for state, _ in best}
     joint = np.array([value for _, value in best])
     mass = logsumexp(joint)

@@ -20,7 +20,7 @@ from scipy.special import logsumexp
 
 from ..samplers import SILENT, Progress
 from ._chains import DOUBTFUL_GAP, Searched, members, search
-from ._posterior import LISTED, Posterior, columns_of, log_size_prior, search_doubts
+from ._posterior import MIN_LISTED_SUBSETS, Posterior, columns_of, log_size_prior, search_doubts
 from ._regressions import LaplaceSubsets, Regressions
 
 
@@ -60,14 +60,14 @@ class FittedAverage:
 
 
 #: Groups to which all subsets are weighed; about a second with a thousand rows.
-WEIGHED = 10
+MAX_WEIGHED_GROUPS = 10
 #: Probability of the subsets that are not fitted at which no more are, and the most fits.
-UNFITTED, MOST_FITTED = 0.01, 64
+UNFITTED_SHARE, MAX_FITTED = 0.01, 64
 #: Part of the probability of the subsets that are not fitted, below which the fits that are left to the most
 #: are not worth their time.
-HARDLY = 0.1
+WORTHLESS_SHARE = 0.1
 #: Probability of subsets whose fits warn that is not said.
-UNSAID = 0.05
+UNSAID_SHARE = 0.05
 
 
 class Weights(NamedTuple):
@@ -97,16 +97,16 @@ def posterior_by_fits(
     while True:
         weights = _weights(guide, log_prior, fits, states)
         left = [i for i in range(len(states)) if i not in fits]
-        enough = weights.probability[left].sum() < UNFITTED and np.isfinite(guide[left]).all()
-        if not left or enough or len(fits) == MOST_FITTED:
+        enough = weights.probability[left].sum() < UNFITTED_SHARE and np.isfinite(guide[left]).all()
+        if not left or enough or len(fits) == MAX_FITTED:
             break
         unknown = [i for i in left if not np.isfinite(guide[i])]
         best = unknown[0] if unknown else max(left, key=lambda i: weights.probability[i])
         p_best, p_left = weights.probability[best], weights.probability[left].sum()
-        if not unknown and (MOST_FITTED - len(fits)) * p_best < HARDLY * p_left:
+        if not unknown and (MAX_FITTED - len(fits)) * p_best < WORTHLESS_SHARE * p_left:
             break
         progress(
-            f"fits: {len(fits)} of {MOST_FITTED} at most, and {p_left:.1%} of the probability is in subsets "
+            f"fits: {len(fits)} of {MAX_FITTED} at most, and {p_left:.1%} of the probability is in subsets "
             "that are not fitted"
         )
         fits[best] = regressions.fitted(columns_of(states[best], always, groups))
@@ -115,7 +115,7 @@ def posterior_by_fits(
 
 def _weighed(subsets: LaplaceSubsets, rng: np.random.Generator, progress: Progress) -> Searched | None:
     """Ask for the evidences of all subsets, or of those that chains meet."""
-    if len(subsets.groups) > WEIGHED:
+    if len(subsets.groups) > MAX_WEIGHED_GROUPS:
         return search(subsets, rng, progress)
     for state in range(2 ** len(subsets.groups)):
         progress(f"search: {state} of {2 ** len(subsets.groups)} subsets")
@@ -175,7 +175,7 @@ def _arranged(
         inclusion[group] = of_groups[g]
     doubts = [*search_doubts(searched), *_doubts(errors.max(initial=0.0), guide, is_fitted, fits, p)]
     order = np.argsort(-p, kind="stable")
-    listed = order[: max(LISTED, len(fits))]
+    listed = order[: max(MIN_LISTED_SUBSETS, len(fits))]
     best = [int(i) for i in order if i in fits]
     weight = p[best] / p[best].sum()
     return Posterior(
@@ -205,7 +205,7 @@ def _doubts(
     if unknown := int(np.sum(~np.isfinite(guide) & ~is_fitted)):
         doubts.append(f"{unknown} subsets of columns were left out: no mode of their posteriors was found")
     said = {i: fit.warnings_ for i, fit in fits.items() if fit.warnings_}
-    if said and (share := sum(p[i] for i in said)) > UNSAID:
+    if said and (share := sum(p[i] for i in said)) > UNSAID_SHARE:
         worst = max(said, key=lambda i: p[i])
         doubts.append(
             f"the fits of {len(said)} subsets, with {share:.0%} of the probability, warn; the most probable "

@@ -25,7 +25,7 @@ from ._moments import EPS, Moments
 from ._noise_grid import Lacks
 
 #: Share of a column's squares below which what others leave of it is rounding.
-COLLINEAR = 1e-11
+COLLINEAR_SHARE = 1e-11
 
 
 def g_prior_of(coef_prior: str, rscale: Any, sums: Any) -> GPrior:
@@ -53,7 +53,7 @@ class UnitMoments(Moments):
                 q=found.q + found.n * found.mean**2,
             )
         squares = np.diag(found.C)
-        return found._replace(precision=COLLINEAR * np.where(squares > 0, squares, found.n))
+        return found._replace(precision=COLLINEAR_SHARE * np.where(squares > 0, squares, found.n))
 
     @property
     def nu(self) -> float:
@@ -101,8 +101,8 @@ class IntegralOverG:
         moments, k = self.moments, len(columns)
         with_intercept, nu, m = bool(moments.tau), moments.nu, moments.m[columns]
         C = moments.C[np.ix_(columns, columns)]
-        inverse = np.linalg.pinv(C, rcond=COLLINEAR, hermitian=True)
-        rank = int(np.linalg.matrix_rank(C, rtol=COLLINEAR, hermitian=True)) if k else 0
+        inverse = np.linalg.pinv(C, rcond=COLLINEAR_SHARE, hermitian=True)
+        rank = int(np.linalg.matrix_rank(C, rtol=COLLINEAR_SHARE, hermitian=True)) if k else 0
         fitted = inverse @ moments.c[columns]
         explained = min(float(moments.c[columns] @ fitted) / moments.q, 1.0) if moments.q > 0 else 0.0
         t, omega = np.zeros(1), np.ones(1)

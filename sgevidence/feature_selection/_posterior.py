@@ -18,13 +18,13 @@ from ._neighbours import Neighbours
 from ._noise_grid import NoiseGrid
 
 #: Groups to which all subsets are enumerated: 2²⁰ take some ten seconds.
-ENUMERATED = 20
+MAX_ENUMERATED_GROUPS = 20
 #: Subsets whose evidence is computed anew with many digits at most, from 10⁻⁷ nats of rounding on.
-RECOMPUTED = 60
+MAX_RECOMPUTED_SUBSETS = 60
 #: Nats of rounding, averaged over subsets, that are not said; of one subset, one nat.
 UNSAID_ROUNDING = 1e-3
 #: Subsets of the average at least; at most 2000, or until 10⁻¹⁰ of their probability is left out.
-LISTED = 100
+MIN_LISTED_SUBSETS = 100
 
 
 class Posterior(NamedTuple):
@@ -65,7 +65,7 @@ def posterior(
     """From exact sums of [1, X, y] and the linear model of all columns."""
     prior = log_size_prior(size_prior, len(groups))
     way = _way(coef_prior, rscale, sums, model)
-    find = _enumerated if len(groups) <= ENUMERATED else partial(_searched, progress=progress)
+    find = _enumerated if len(groups) <= MAX_ENUMERATED_GROUPS else partial(_searched, progress=progress)
     with np.errstate(all="ignore"):  # what leaves the finite numbers is judged by its loss of digits
         moments = way.moments
         found = find(moments, always, groups, prior, rng, way.covering)
@@ -77,7 +77,7 @@ def posterior(
         doubts = _doubts(lost, in_double, probability, searched)
         order = np.argsort(-joint, kind="stable")
         within = np.cumsum(np.exp(joint[order] - logsumexp(joint)))
-        order = order[: np.clip(np.searchsorted(within, 1 - 1e-10) + 1, LISTED, 2000)]
+        order = order[: np.clip(np.searchsorted(within, 1 - 1e-10) + 1, MIN_LISTED_SUBSETS, 2000)]
         columns = [columns_of(int(states[i]), always, groups) for i in order]
     inclusion = np.zeros(len(moments.m))
     inclusion[list(always)] = 1.0
@@ -144,7 +144,7 @@ def _recomputed(exact, always, groups, states, log_evidence, lost, log_prior) ->
     joint[~np.isfinite(joint)] = -np.inf
     rounded = np.flatnonzero(lost > 1e-7)
     worth = joint[rounded] + np.minimum(lost[rounded], 1e6)
-    for i in rounded[np.argsort(-worth, kind="stable")][:RECOMPUTED]:
+    for i in rounded[np.argsort(-worth, kind="stable")][:MAX_RECOMPUTED_SUBSETS]:
         value = exact(columns_of(int(states[i]), always, groups))
         if np.isfinite(value):
             log_evidence[i], lost[i], joint[i] = value, 0.0, value + log_prior[i]

@@ -15,7 +15,7 @@ from ..samplers import Progress
 from ..tables import Summarised, Table, with_errors
 from ..units import Units
 from ._average import Average
-from ._posterior import LISTED, Posterior, posterior
+from ._posterior import MIN_LISTED_SUBSETS, Posterior, posterior
 
 
 class Subsets(Summarised):
@@ -78,16 +78,16 @@ class SubsetReports(Standardising):
         """
         found = self._posterior("models_")
         names = getattr(self, "feature_names_in_", np.arange(self.n_features_in_))
-        subsets = [tuple(names[j] for j in one) for one in found.columns[:LISTED]]
+        subsets = [tuple(names[j] for j in one) for one in found.columns[:MIN_LISTED_SUBSETS]]
         columns = np.empty(len(subsets), dtype=object)
         columns[:] = [tuple(name if isinstance(name, str) else int(name) for name in one) for one in subsets]
         table = {
             "columns": columns,
             "size": np.array([len(one) for one in subsets]),
-            "log_evidence": found.log_evidence[:LISTED] - self._log_units,
-            "log_evidence_std": found.log_evidence_std[:LISTED],
-            "log_prior": found.log_prior[:LISTED],
-            "probability": found.probability[:LISTED],
+            "log_evidence": found.log_evidence[:MIN_LISTED_SUBSETS] - self._log_units,
+            "log_evidence_std": found.log_evidence_std[:MIN_LISTED_SUBSETS],
+            "log_prior": found.log_prior[:MIN_LISTED_SUBSETS],
+            "probability": found.probability[:MIN_LISTED_SUBSETS],
         }
         index = [", ".join(map(str, one)) or "null" for one in subsets]
         if find_spec("pandas") is None:

@@ -27,7 +27,7 @@ from ._rows import Rows
 N_INFLUENCE_DRAWS, N_SWINGS, SWING_FACTOR = 8, 2, 30.0
 #: Standard deviation that the rows of low leverage may add to log L, nats; a tenth of its square for
 #: rows that lose their place.
-QUIET = 0.005
+QUIET_STD_NATS = 0.005
 #: m, rows.
 SAMPLED_ROWS = 512
 #: Rows of m that have to make the rest of Σ r_i² at least: of what these do a sample tells.
@@ -35,7 +35,7 @@ MIN_LOUD_ROWS = 4.0
 #: Step of the differences, as a part of the way to θ.
 STEP_SHARE = 2.0**-6
 #: Rows that are looked at closely, of a few thousand; four times as many where half of them count.
-FIRST = 256
+MIN_CLOSE_ROWS = 256
 #: Values whose indices are formed at a time: 8 MB.
 SORTED_AT_A_TIME = 1_000_000
 
@@ -89,8 +89,8 @@ class Influence(NamedTuple):
         with np.errstate(invalid="ignore"):
             less = np.nan_to_num(self.swing(rows), copy=False, nan=np.inf)
         np.negative(less, out=less)  # in place: the rows may be many
-        limit = min(len(rows), max(2 * most, FIRST))
-        size = max(FIRST, len(rows) // SAMPLED_ROWS * FIRST // 8)
+        limit = min(len(rows), max(2 * most, MIN_CLOSE_ROWS))
+        size = max(MIN_CLOSE_ROWS, len(rows) // SAMPLED_ROWS * MIN_CLOSE_ROWS // 8)
         while True:
             size = min(size, limit)
             indices = smallest(less, size)
@@ -131,7 +131,7 @@ def smallest(values: np.ndarray, size: int) -> np.ndarray:
 
 def quiet(n: float) -> float:
     """Σ r² that rows may leave to samples of n."""
-    return QUIET**2 * min(SAMPLED_ROWS / n, 1.0)
+    return QUIET_STD_NATS**2 * min(SAMPLED_ROWS / n, 1.0)
 
 
 def loudest(r: np.ndarray, allowed: float, enough: float) -> tuple[np.ndarray, int]:

@@ -17,7 +17,7 @@ from ._state_file import PACKAGE, must_be_a_file, read, version, write
 
 #: Beside our own classes: what averages and searches hold.  A function could be called with anything, so that
 #: not all of ours are in it.
-HELD = frozenset(
+HELD_CLASSES = frozenset(
     {"sklearn.utils._bunch.Bunch"}
     | {
         f"{f.__module__}.{f.__qualname__}"
@@ -117,7 +117,7 @@ def load(path: str | os.PathLike, trusted: Sequence[str] = ()) -> Any:
     header, archive = read(Path(path))
     try:
         unknown = skops_io.get_untrusted_types(data=archive)
-        ours = [name for name in unknown if name in HELD or _own_class(name) is not None]
+        ours = [name for name in unknown if name in HELD_CLASSES or _own_class(name) is not None]
         _check_fields(path, header)
         if foreign := sorted(set(unknown) - set(ours) - set(trusted)):
             raise SavedFileError(

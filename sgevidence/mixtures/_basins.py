@@ -25,7 +25,7 @@ N_KEPT, DRAWS_OF_LINEAGE = 3, 4
 #: Draws of q for each lineage.
 DRAWS_PER_LINEAGE = 20
 #: Other lineages that each is joined to, at most.
-JOINED = 2
+MAX_JOINED = 2
 #: Nats below the sum at which a basin does not count, and from which it has its full part of the lineages.
 NEGLIGIBLE_BASIN_NATS, FULL_BASIN_NATS = 10.0, 5.0
 #: Lineages of each basin that counts, without which its error bar is not known, and a bridge may be much too
@@ -137,14 +137,14 @@ def _followed(
 def _basins(terms: np.ndarray) -> np.ndarray:
     """The basin of each lineage (L,): allocations (N_KEPT, L) add to q at its points (DRAWS_OF_LINEAGE, L).
 
-    Each is joined to the JOINED others that explain its points best, if chains cross between them.
+    Each is joined to the MAX_JOINED others that explain its points best, if chains cross between them.
     """
     L = terms.shape[1]
     by = log_sum_exp(terms, axis=2)
     by = log_sum_exp(by - by.max(axis=2, keepdims=True), axis=0)
     own = np.diag(by).copy()
     np.fill_diagonal(by, -np.inf)
-    nearest = np.argsort(-by, axis=1)[:, :JOINED]
+    nearest = np.argsort(-by, axis=1)[:, :MAX_JOINED]
     behind = own[:, None] - np.take_along_axis(by, nearest, axis=1)
     # nats by which allocations of another lineage explain points less than a lineage's own where no chain
     # crosses.  Between overlapping groups (1000 rows, K = 3) the two best others are up to 50 nats behind,

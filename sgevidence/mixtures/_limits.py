@@ -23,7 +23,7 @@ UNMEASURED_NATS = 1.0
 #: Nats of rounding that are worth a sentence.
 ROUNDING_NATS = 0.02
 #: Share of all strata from which a stratum matters.
-MATTERS = 0.1
+MATTERING_SHARE = 0.1
 
 
 def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray, tail: float) -> Doubt | None:
@@ -34,9 +34,9 @@ def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray, tai
         where = f"with {one.k} components in use"
         if nats > 0.4:  # nats of the log evidence that a doubt is worth a sentence from
             doubts.append((nats, f"independent searches {where} differ by {one.halves_gap:.1f} nats"))
-        if one.n_met < 2 and p > MATTERS:
+        if one.n_met < 2 and p > MATTERING_SHARE:
             doubts.append((UNMEASURED_NATS, f"a single search {where} has met the best allocations"))
-        if one.effective < MIN_EFFECTIVE_CHAINS_SHARE and p > MATTERS:
+        if one.effective < MIN_EFFECTIVE_CHAINS_SHARE and p > MATTERING_SHARE:
             nats = float(-np.log(max(one.effective, 1e-3)))  # as many more chains might have met as much
             doubts.append((nats, f"only {one.effective:.0%} of the chains {where} are effective"))
     n, least = len(problem.F), problem.family.least_rows

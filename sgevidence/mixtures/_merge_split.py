@@ -15,11 +15,11 @@ import numpy as np
 MIN_SPLIT_SHARE, MAX_SPLIT_SHARE = 0.03, 0.5
 #: Share of the splits that are along one column.  Where columns have few values the best basin often has a
 #: component whose rows share a value of one column, and by distance it is not found.
-ALONG = 0.15
+ALONG_SHARE = 0.15
 #: Share of the chains that have several components sliced.  With the splits along one column 13 to 15 of 15
 #: searches meet the best basin (items of 1 to 5, K = 4 and 5; three rounded columns, K = 5); without slices a
 #: quarter of them (K = 5, 20 searches), with neither 3 of 20.
-SLICED = 0.3
+SLICED_SHARE = 0.3
 #: Share of the others that are between two rows.  What lies around a row finds a tight group inside a wide
 #: one: of 120 searches of digits (K = 3, 8 principal components, groups of 150 in 1797 rows) 29 without it
 #: were 137 nats low; 9 where it was half of the splits, 2 with seven in ten.
@@ -28,7 +28,7 @@ BETWEEN_SHARE = 0.3
 
 def rearranged(z: np.ndarray, X: np.ndarray, K: int, rng: np.random.Generator) -> np.ndarray:
     """z with some components of each chain sliced, or two merged and another split, (C, n)."""
-    is_sliced = rng.random((len(z), 1)) < SLICED
+    is_sliced = rng.random((len(z), 1)) < SLICED_SHARE
     return np.where(is_sliced, sliced(z, X, K, rng), merged_and_split(z, X, K, rng))
 
 
@@ -66,7 +66,7 @@ def split_off(z: np.ndarray, X: np.ndarray, free: np.ndarray, rng: np.random.Gen
     members = z == split[:, None]
     first, second = _distances(members, X, rng)
     leave = np.where(rng.random((size, 1)) < BETWEEN_SHARE, second < first, _around(members, first, rng))
-    leave = np.where(rng.random((size, 1)) < ALONG, _along(members, X, rng), leave)
+    leave = np.where(rng.random((size, 1)) < ALONG_SHARE, _along(members, X, rng), leave)
     return np.where(members & leave, free, z)
 
 

@@ -4,7 +4,7 @@ Rows go to components independently, with responsibilities r, so by inclusion an
 
     P(all in use | θ, x) = Σ_{S ⊆ components} (−1)^|S| Π_r (1 − Σ_{j ∈ S} r_rj).
 
-A component that expects SURE rows is never empty to double precision, and sets with it are left out.
+A component that expects SURE_ROWS rows is never empty to double precision, and sets with it are left out.
 
 Symbols: ``R`` = responsibilities (k, M, n), ``c`` = coefficients (k, M, q), ``F`` = features of rows (n, q),
 ``x, u`` = these once, and how often rows count.
@@ -16,7 +16,7 @@ from ..particles import log_sum_exp
 from ._allocation_draws import BLOCK_NUMBERS, counted_once, sample_allocations, statistics
 
 #: Expected rows from which a component is in use: it is empty with a probability below e⁻²⁵.
-SURE = 25.0
+SURE_ROWS = 25.0
 #: Probability below which rounding of the sum may be all of it.
 ROUNDING_PROBABILITY = 1e-12
 
@@ -43,7 +43,7 @@ def log_likelihood_in_use(c: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.
 def _log_in_use(R: np.ndarray) -> np.ndarray:
     """log P(all in use) by responsibilities, (M,)."""
     expected = R.sum(axis=2, dtype=float)
-    order, n_weak = np.argsort(expected, axis=0), np.sum(expected < SURE, axis=0)
+    order, n_weak = np.argsort(expected, axis=0), np.sum(expected < SURE_ROWS, axis=0)
     out = np.zeros(R.shape[1])
     for w in np.unique(n_weak[n_weak > 0]):
         m = np.flatnonzero(n_weak == w)

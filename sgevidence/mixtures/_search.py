@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ._merge_split import rearranged, split_off
-from ._occupied import SURE, log_likelihood_in_use
+from ._occupied import SURE_ROWS, log_likelihood_in_use
 from ._sweeps import Problem
 
 #: Chains that start from splits, and from clusters; their sweeps, judged in the second half of them.
@@ -29,20 +29,20 @@ SPLITS, CLUSTERS, SEARCH_SWEEPS = 16, 16, 8
 HEATS = (48, 2), (16, 4), (6, 8)
 #: Rounds, the best of a round that are remembered, and how many of the best, ever and of the last round, are
 #: changed in the next.
-SEARCH_ROUNDS, SCORED, STAY = 6, 12, 4
+SEARCH_ROUNDS, N_REMEMBERED, N_CHANGED = 6, 12, 4
 #: Nats that scores err by: searches that differ by more have not found the same.
 SCORE_ERROR_NATS = 3.0
 #: Nats below the best at which a basin adds nothing: scores err by two or three.
-NEGLIGIBLE_SHARE_OF_BEST = 12.0
+NEGLIGIBLE_GAP_NATS = 12.0
 #: Rounds in which neither half finds a score better by so many nats, nor than the other: they go no further.
 #: After two rounds one half in ten had missed an eighth of the evidence (K = 3 on five groups), after four
 #: one in fifty.
-LEAST_ROUNDS, STILL = 4, 0.5
+MIN_ROUNDS, STILL = 4, 0.5
 #: Searches of either half at most, and searches of all that must have met the best score, where rows are
 #: tied more: there one search in three may meet it.
 MOST_SEARCHES, ENOUGH_MET, ENOUGH_TIED = 3, 2, 3
 #: Clusters beyond K whose random mergers are the starts.
-EXTRA = 3
+N_EXTRA_CLUSTERS = 3
 
 
 def starts(X: np.ndarray, K: int, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -50,8 +50,8 @@ def starts(X: np.ndarray, K: int, size: int, rng: np.random.Generator) -> np.nda
     x, z = _scaled(X), []
     for i in range(size):
         if i % 4 == 0:
-            clusters = _clusters(x, K + EXTRA, rng)
-        group = rng.permutation(np.r_[np.arange(K), rng.integers(K, size=EXTRA)])
+            clusters = _clusters(x, K + N_EXTRA_CLUSTERS, rng)
+        group = rng.permutation(np.r_[np.arange(K), rng.integers(K, size=N_EXTRA_CLUSTERS)])
         z.append(group[clusters])
     return np.array(z)
 
@@ -122,7 +122,7 @@ def searched(
     search meets the best of them less often.
     """
     tied = is_tied(problem.points)
-    least, enough = (SEARCH_ROUNDS, ENOUGH_TIED) if tied else (LEAST_ROUNDS, ENOUGH_MET)
+    least, enough = (SEARCH_ROUNDS, ENOUGH_TIED) if tied else (MIN_ROUNDS, ENOUGH_MET)
     halves = [[started(problem, k, z, rng)] for z, rng in zip(fewer, rngs)]
     best = [np.array([half[0].scores[0] for half in halves])]
     while len(best) <= SEARCH_ROUNDS:
@@ -162,8 +162,8 @@ def started(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generato
 
 def advanced(problem: Problem, k: int, found: Found, rng: np.random.Generator) -> Found:
     """After one round more."""
-    last = found.last[np.argsort(-found.last_scores)[:STAY]]
-    z = np.concatenate([found.z[:STAY], last, least_alike(found.z, k, STAY)])
+    last = found.last[np.argsort(-found.last_scores)[:N_CHANGED]]
+    z = np.concatenate([found.z[:N_CHANGED], last, least_alike(found.z, k, N_CHANGED)])
     z = np.resize(z, (HEATS[0][0], z.shape[1]))
     z, scores = _heats(problem, rearranged(z, problem.points, k, rng), k, rng)
     ever = _worth(np.concatenate([found.z, z]), np.r_[found.scores, scores])
@@ -172,7 +172,7 @@ def advanced(problem: Problem, k: int, found: Found, rng: np.random.Generator) -
 
 def _worth(z: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Allocations that are worth following and their scores, best first."""
-    order = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE_SHARE_OF_BEST)]
+    order = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE_GAP_NATS)]
     return z[order], scores[order]
 
 
@@ -207,13 +207,13 @@ def filled(z: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
 def _heats(
     problem: Problem, z: np.ndarray, k: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The best SCORED chains when some have been swept on, best first, and their scores."""
+    """The best N_REMEMBERED chains when some have been swept on, best first, and their scores."""
     z, score = filled(z, k, rng), np.zeros(len(z))
     for chains, n_sweeps in HEATS:
         z[:chains], score[:chains] = _swept(problem, z[:chains], k, n_sweeps, rng)
         order = np.argsort(-score)
         z, score = z[order], score[order]
-    return z[:SCORED], score[:SCORED]
+    return z[:N_REMEMBERED], score[:N_REMEMBERED]
 
 
 def _swept(
@@ -226,7 +226,7 @@ def _swept(
         z, T, log_p = problem.allocate(c, z, T, rng)
         if i >= n_sweeps // 2:
             one = problem.log_joint(T) - log_p
-            weak = np.flatnonzero(T[..., -1].min(axis=0) < SURE)
+            weak = np.flatnonzero(T[..., -1].min(axis=0) < SURE_ROWS)
             if len(weak):
                 one[weak] += log_likelihood_in_use(c[:, weak], problem.F)[1]
             # score where it is all but impossible that all components are in use, nats: it loses to all

@@ -25,12 +25,12 @@ from ._user_function import Failures, UserFunction, check_shape, read_only
 #: Draws from the prior and rows, evenly spaced, at which :meth:`CustomModel.check` looks for nan.
 CHECKED_DRAWS, MAX_NAN_CHECKED_ROWS = 128, 100
 #: Draws from the prior at which the functions are asked again, alone and for their gradient.
-TRIED = 5
+ASKED_AGAIN_DRAWS = 5
 
 
 def check_independence(function: UserFunction, theta: np.ndarray, rows: Any) -> None:
     """The value of the likelihood at a draw from the prior is the same whoever else is in the cloud."""
-    checked = theta[:TRIED]
+    checked = theta[:ASKED_AGAIN_DRAWS]
     with np.errstate(all="ignore"):
         together = _values(function, checked, rows)
         alone = np.concatenate([_values(function, t[None], rows) for t in checked])
@@ -52,7 +52,7 @@ def check_gradient(function: UserFunction, theta: np.ndarray, rows: Any, gradien
         return function.as_it_comes(t, rows.X, rows.y, shape=(len(rows),)) @ np.ones(len(rows))
 
     with np.errstate(all="ignore"):
-        checked = theta[:TRIED]
+        checked = theta[:ASKED_AGAIN_DRAWS]
         if not len(checked):
             return
         try:

@@ -30,10 +30,6 @@ from scipy.linalg import block_diag, helmert
 from ._base import Model
 from ._regression import design_matrix, gaussian_log_density
 
-#: Largest product of a column and a coefficient of the prior's size that is left as it is: rounding then is
-#: 10⁻¹³ of a unit of η.
-NEAR = 1e3
-
 
 def near(model: Any, X: np.ndarray) -> Any:
     """The model, or the same in coordinates that suit columns which are far from zero.
@@ -43,7 +39,9 @@ def near(model: Any, X: np.ndarray) -> Any:
     if isinstance(model, FarColumns):
         return model
     X = X[:, : model.n_features]
-    if not X.size or not model.coef_scale * max(X.max(), -X.min()) > NEAR:  # without a copy of all rows
+    # products of a column and a coefficient of the prior's size below which rounding is 10⁻¹³ of a unit of η;
+    # without a copy of all rows
+    if not X.size or not model.coef_scale * max(X.max(), -X.min()) > 1e3:
         return model
     centre = _centre(X, model.coef_scale)
     if not centre.any():

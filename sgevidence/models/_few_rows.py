@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import ndtri
 
 #: Share of the rows whose residuals tell the noise of a group, and the normal quantile of theirs.
-NEAREST = 0.25
+NEAREST_SHARE = 0.25
 #: Prior quantiles of the noise that are looked up, as standard normals.
 Z_GRID = np.linspace(-8.0, 4.0, 481)
 
@@ -34,7 +34,7 @@ def fits_of_few(
     for start in starts:
         few = rng.choice(len(y), size=min(q, len(y)), replace=False)
         w = np.linalg.solve(Phi[few].T @ Phi[few] + ridge, Phi[few].T @ y[few])
-        noise = np.quantile(np.abs(y - Phi @ w), NEAREST) / ndtri(0.5 + NEAREST / 2)
+        noise = np.quantile(np.abs(y - Phi @ w), NEAREST_SHARE) / ndtri(0.5 + NEAREST_SHARE / 2)
         start[:q] = w
         # degrees of freedom of a group among others, as a standard normal: towards the smallest
         # least noise, in units of y's spread: rows that are equal have none

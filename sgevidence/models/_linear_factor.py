@@ -29,7 +29,7 @@ from ._exact_sums import ExactSums, rank
 #: Decimal digits beyond those that cancel.
 SPARE_DIGITS = 30
 #: Distance in s of the points v₀.
-SPACING = 8.0
+POINT_SPACING = 8.0
 #: Context of logarithms whose result is rounded to double precision.
 LOGARITHM = Context(prec=25, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
@@ -202,7 +202,7 @@ class Factors:
 
     def at(self, s: np.ndarray) -> Iterator[tuple[Factor, np.ndarray]]:
         """Factors at the points v₀ next to s, from above, and which s they are for."""
-        k = np.rint(s / SPACING).astype(int)
+        k = np.rint(s / POINT_SPACING).astype(int)
         for one in np.unique(k)[::-1].tolist():
             if self._last is None or one >= self._last:
                 yield self._factor(one), k == one
@@ -212,6 +212,6 @@ class Factors:
 
     def _factor(self, k: int) -> Factor:
         if k not in self._known:
-            factor = Factor.of(self.moments, Decimal(float(np.exp(k * SPACING)))).last_of(self.moments)
+            factor = Factor.of(self.moments, Decimal(float(np.exp(k * POINT_SPACING)))).last_of(self.moments)
             self._known[k], self._last = factor, k if factor.is_last else self._last
         return self._known[k]

@@ -10,7 +10,8 @@ that are broken one after the other they are a function of K − 1 standard norm
 The log posterior is concave in (w, c): log f of a logistic density is, and so is the log of the mass between
 two thresholds (Prékopa 1973).  There is no intercept, since all thresholds move together.
 
-Symbols: ``c`` = thresholds; ``b``, ``a`` = those above and below the level, ±:data:`FAR` where there is none.
+Symbols: ``c`` = thresholds; ``b``, ``a`` = those above and below the level, where there is none
+±:data:`FAR_THRESHOLD`.
 
 References
 ----------
@@ -29,7 +30,7 @@ from ._count_families import softplus
 from ._families import Family
 
 #: Threshold above the highest level, and minus that below the lowest: no η is as far out.
-FAR = 1e6
+FAR_THRESHOLD = 1e6
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Ordinal(Family):
 
     def _around(self, y: Any, c: tuple) -> tuple[Any, Any]:
         """Thresholds above and below the level, b and a."""
-        above, below = FAR * (y >= self.n_own), -FAR * (y <= 0)
+        above, below = FAR_THRESHOLD * (y >= self.n_own), -FAR_THRESHOLD * (y <= 0)
         for k, threshold in enumerate(c):
             above, below = above + (y == k) * threshold, below + (y == k + 1) * threshold
         return above, below

@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 #: A permanent below it may lack products.  With entries of at most 1 each that was lost is below 10⁻³⁷ in
 #: single precision, and all 10! of them below 10⁻³⁰.
-SMALL = 1e-25
+MIN_PERMANENT = 1e-25
 
 
 def permanent(A: np.ndarray) -> np.ndarray:
@@ -74,7 +74,7 @@ def log_permanent(log_A: np.ndarray, A: np.ndarray, least: ArrayLike = -np.inf) 
     with np.errstate(divide="ignore"):
         f = permanent(A)
         out = np.log(f, dtype=float)
-    lost = np.flatnonzero(f < SMALL)
+    lost = np.flatnonzero(f < MIN_PERMANENT)
     if not len(lost):  # whose sums would take as many steps as those of some
         return out
     largest = _over_sets(log_A[:, :, lost].astype(np.float32), np.add, np.maximum)

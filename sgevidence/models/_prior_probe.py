@@ -32,7 +32,7 @@ N_PRIOR_DRAWS = 2000
 MAX_PROBED_NUMBERS, MIN_PROBED_DRAWS = 800_000, 1000
 #: Events that may be expected and yet not happen, with probability e⁻¹²: where p and q hardly overlap, one
 #: mean of (1) may rest on draws so rare that none was seen.  The other must be larger by more than so many.
-UNSEEN = 12.0
+UNSEEN_EVENTS = 12.0
 
 
 def prior_disagreement(theta: np.ndarray, log_density: Callable, rng: np.random.Generator) -> str | None:
@@ -141,5 +141,5 @@ def gaussian_z_score(
 
 def _z_score(mean: float, spread: float, n: int) -> float:
     """Standard errors from zero, of what unseen draws cannot explain; no spread is certainty."""
-    excess = np.sign(mean) * max(abs(mean) - UNSEEN / n, 0.0)
+    excess = np.sign(mean) * max(abs(mean) - UNSEEN_EVENTS / n, 0.0)
     return excess * np.sqrt(n) / spread if spread > 0 else np.inf * np.sign(mean) if excess else 0.0

@@ -24,7 +24,7 @@ NO_ZEROS = 300.0
 #: y of a zero, which broadcasts.
 ZERO_COUNT = np.zeros(1)
 #: η below which a Poisson with rate e^η is zero or one: the rest has a probability of 10⁻²⁶.
-RARE = -30.0
+RARE_ETA = -30.0
 
 
 class ZeroInflated(Counts):
@@ -120,8 +120,8 @@ class HurdlePoisson(Counts):
     is_log_concave = False
 
     def log_density(self, eta, y, share):
-        log_positive = anp.log(-anp.expm1(-anp.exp(anp.maximum(eta, RARE))))
-        truncated = y * eta - anp.exp(eta) - gammaln(y + 1) - anp.where(eta > RARE, log_positive, eta)
+        log_positive = anp.log(-anp.expm1(-anp.exp(anp.maximum(eta, RARE_ETA))))
+        truncated = y * eta - anp.exp(eta) - gammaln(y + 1) - anp.where(eta > RARE_ETA, log_positive, eta)
         return anp.where(y == 0, anp.log(share) + 0.0 * y, anp.log1p(-share) + truncated)
 
     @staticmethod

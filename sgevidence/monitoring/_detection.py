@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-TAIL = 0.05  # of the posterior may lie beyond the beginnings that belong to a declared change
+TAIL_SHARE = 0.05  # of the posterior may lie beyond the beginnings that belong to a declared change
 
 
 class Detection(NamedTuple):
@@ -93,6 +93,6 @@ def log_prior_odds_of_change(n_rows: int, hazard: float) -> float:
 
 
 def last_plausible(start: np.ndarray, weight: np.ndarray) -> int:
-    """The latest beginning s with P(begun at s or later) > TAIL; ``start`` is in order."""
+    """The latest beginning s with P(begun at s or later) > TAIL_SHARE; ``start`` is in order."""
     later = np.cumsum(weight[::-1])[::-1] / weight.sum()
-    return int(start[np.flatnonzero(later > TAIL)[-1]])
+    return int(start[np.flatnonzero(later > TAIL_SHARE)[-1]])

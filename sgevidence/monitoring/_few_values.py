@@ -15,15 +15,15 @@ FEWEST_ROWS = 30
 #: Most different values that are called few.  Streams without a change (8000 rows, 1.2 alarms said): 18
 #: alarms from three equally probable values, 4 to 7 from four to six, 2 from eight; 4000 rows before a
 #: series could have any shape: 22 alarms from six, 12 from eight, 5 from ten, 1 from fifteen.
-MANY = 8
+MAX_FEW_VALUES = 8
 
 
 class FewValues:
     """Looks at rows one by one until a column has shown few values; it does not matter how they are cut.
 
-    A column has few values if, from ``FEWEST_ROWS`` rows on, there have been 2 to ``MANY`` different ones,
-    none of them new in the second half of the rows (a slow rounded series is not meant), and those that
-    are not the commonest came twice each on average (nor a sensor that begins to move after a rest).
+    A column has few values if, from ``FEWEST_ROWS`` rows on, there have been 2 to ``MAX_FEW_VALUES``
+    different ones, none of them new in the second half of the rows (no slow rounded series), and those
+    that are not the commonest came twice each on average (nor a sensor that begins to move after a rest).
 
     Examples
     --------
@@ -53,7 +53,7 @@ class FewValues:
                 if value not in count:
                     self.last_new[j] = self.n_seen
                 count[value] = count.get(value, 0) + 1
-                if len(count) > MANY:
+                if len(count) > MAX_FEW_VALUES:
                     del self.counts[j]  # numbers
             if self.n_seen >= FEWEST_ROWS:
                 found = {j: len(count) for j, count in self.counts.items() if self._is_settled(j, count)}

@@ -134,7 +134,7 @@ class SegmentModel(BaseEstimator):
         return self.overshoot
 
 
-FARTHEST = 1e150  # of a row, and in units of a run: squares have to be numbers
+FARTHEST_VALUE = 1e150  # of a row, and in units of a run: squares have to be numbers
 LOG_NEGLIGIBLE_RUN = math.log(1e-12)  # a run less probable than this is dropped even where there is room
 
 
@@ -166,7 +166,7 @@ def too_extreme(row: int, x: np.ndarray) -> ValueError:
 
 def refuse_far(X: np.ndarray, first: int) -> None:
     """Raise :func:`too_extreme` for the first row whose squares are no numbers."""
-    far = np.flatnonzero(np.abs(X).max(axis=1, initial=0.0) > FARTHEST)
+    far = np.flatnonzero(np.abs(X).max(axis=1, initial=0.0) > FARTHEST_VALUE)
     if len(far):
         raise too_extreme(first + int(far[0]), X[far[0]])
 

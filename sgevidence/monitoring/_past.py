@@ -18,11 +18,11 @@ import numpy as np
 
 #: Width of the grid over the least step, or over the size of the rows, where rows rest.  With a hundredth a
 #: step from 7 to 7.01 is within a cell; from a thousandth down the changes found are the same.
-REST = 1e-4
+REST_SHARE = 1e-4
 
 
 #: Share of a new row in the mean of recent rows, and in that of their squared deviations.
-RECENT, RECENT_SQUARES = 0.4, 0.08
+RECENT_SHARE, RECENT_SQUARES_SHARE = 0.4, 0.08
 
 
 @dataclass
@@ -66,11 +66,11 @@ class Past:
         """Width of the grid on which rows are recorded; (columns,)."""
         # a hundredth of a unit before a row has differed from the one before
         grid = np.where(self.grid > 0.0, self.grid, 0.01 * self.units()[1])
-        return np.where(self.rests(), REST * self._step(), grid)
+        return np.where(self.rests(), REST_SHARE * self._step(), grid)
 
     def least_noise(self, x: np.ndarray) -> np.ndarray:
         """Noise of a run that begins with x where rows rest: less than their rounding; (columns,)."""
-        return 0.1 * REST * np.where(self.leaves_rest(x), np.abs(x - self.mean), self._step())
+        return 0.1 * REST_SHARE * np.where(self.leaves_rest(x), np.abs(x - self.mean), self._step())
 
     def _step(self) -> np.ndarray:
         """The least step so far, or the size of the rows; (columns,)."""
@@ -83,9 +83,9 @@ class Past:
 
     def absorb(self, x: np.ndarray) -> None:
         """Take in a row."""
-        self.smooth = self.smooth + RECENT * (x - self.smooth)
+        self.smooth = self.smooth + RECENT_SHARE * (x - self.smooth)
         squares = np.where(self.is_flat(), self.scatter, (x - self.mean) ** 2)  # rows at rest do not tell
-        self.scatter = self.scatter + RECENT_SQUARES * (squares - self.scatter)
+        self.scatter = self.scatter + RECENT_SQUARES_SHARE * (squares - self.scatter)
         self.step = x - self.last if self.seen else np.zeros_like(x)
         step = np.abs(self.step)
         moves = step > 1e-12 * np.abs(x)  # less is the rounding of floats

@@ -52,7 +52,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler, label_binarize
 
-UNSURE = 0.05  # probability that a row known to be of one side is of the other
+UNSURE_SHARE = 0.05  # probability that a row known to be of one side is of the other
 
 POWERS = np.linspace(1.0, 0.1, 19)  # by which gains may count, the first that will do
 MIN_SIDE_ROWS = 30  # rows on one side of a change that are too few to tell, or to learn from
@@ -105,7 +105,7 @@ def best_gains(gain: np.ndarray, rows: np.ndarray, weight: np.ndarray) -> np.nda
     ``weight`` is that of each of the last rows as the first after the change, by ``gain``.
     """
     n, share = len(rows), weight.cumsum() / weight.sum()
-    n_before, first_after = n - len(weight) + np.searchsorted(share, [UNSURE, 1.0 - UNSURE])
+    n_before, first_after = n - len(weight) + np.searchsorted(share, [UNSURE_SHARE, 1.0 - UNSURE_SHARE])
     if min(n_before, n - first_after) < MIN_SIDE_ROWS:
         return gain
     known = np.r_[:n_before, first_after:n]

@@ -42,7 +42,7 @@ from numbers import Integral
 import numpy as np
 
 from .._compat import Interval
-from ._filter import FARTHEST, SegmentModel, refuse_far, too_extreme
+from ._filter import FARTHEST_VALUE, SegmentModel, refuse_far, too_extreme
 from ._partial_changes import learn_columns
 from ._series_runs import Expected, SeriesRuns, make_runs, spread
 from ._shape import RHO, learn_shape, log_copula, normal_score
@@ -164,7 +164,7 @@ class SeriesSegment(SegmentModel):
         """Log predictive density of the row under the first R runs, which then learn it; (R,)."""
         m1, m2, v11, v12, v22, determinant, a, b, excess = (v[:R] for v in runs[3:12])
         z = ((x - runs.centre[:R]) / runs.unit[:R])[:, :, None, None]
-        if np.abs(z).max() > FARTHEST:
+        if np.abs(z).max() > FARTHEST_VALUE:
             raise too_extreme(runs.past.seen, x)
         names = self._structures()
         one, u, known = design(names, runs.age[:R], runs.centre[:R], runs.unit[:R], runs.past, excess)

@@ -1,12 +1,12 @@
 """A cloud of particles: weights, effective sample size, resampling, the annealing step, transport."""
 
 from ._annealing import next_step, step_bias
-from ._cloud import EVEN, RESAMPLING, Cloud, multinomial, spread, systematic
+from ._cloud import EVEN_SHARE, RESAMPLING, Cloud, multinomial, spread, systematic
 from ._transport import AffineMap
 from ._weights import Genealogy, Weights, ess, log_sum_exp, siblings
 
 __all__ = [
-    "EVEN",
+    "EVEN_SHARE",
     "RESAMPLING",
     "AffineMap",
     "Cloud",

@@ -18,7 +18,7 @@ from scipy.optimize import brentq
 from ._weights import ess
 
 #: Factor by which the bracket of a step that is too long shrinks.
-SHRUNK = 1000.0
+SHRINK_FACTOR = 1000.0
 
 
 def next_step(ell: np.ndarray, log_w: np.ndarray, remaining: float, target_ess: float) -> float:
@@ -45,8 +45,8 @@ def next_step(ell: np.ndarray, log_w: np.ndarray, remaining: float, target_ess: 
     # ESS is continuous but for unequal ω not monotone: brentq finds a crossing, which is all that is needed.
     # ℓ may spread over 10³⁰⁰ nats: the root is sought in units of its own order of magnitude.
     unit = remaining
-    while excess(unit / SHRUNK) < 0:
-        unit /= SHRUNK
+    while excess(unit / SHRINK_FACTOR) < 0:
+        unit /= SHRINK_FACTOR
     return unit * brentq(lambda u: excess(u * unit), 0.0, 1.0, xtol=1e-12, rtol=1e-10)
 
 

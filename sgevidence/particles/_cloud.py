@@ -16,7 +16,7 @@ import numpy as np
 from ._weights import Genealogy, Weights, siblings
 
 #: Share of the effective sample size from which nothing is gained by resampling, or lost by a map.
-EVEN = 0.9
+EVEN_SHARE = 0.9
 
 
 def systematic(W: np.ndarray, rng: np.random.Generator, M: int | None = None) -> np.ndarray:
@@ -83,7 +83,7 @@ class Cloud(NamedTuple):
     @property
     def is_even(self) -> bool:
         """Nothing is gained by resampling."""
-        return self.weights.ess >= EVEN * self.M
+        return self.weights.ess >= EVEN_SHARE * self.M
 
     @property
     def log_evidence(self) -> float:

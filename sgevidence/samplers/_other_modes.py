@@ -27,7 +27,7 @@ NEGLIGIBLE_SHARE = 0.01
 N_CLIMB_STARTS, N_IMPORTANCE_DRAWS, RELIABLE_SHARE = 24, 2000, 0.05
 #: Part of a mode's mass that is outside its region; nats, and standard errors beside them, by which draws
 #: must misrepresent a mode.
-OUTSIDE, DOUBTFUL_NATS, DOUBTFUL_ERRORS = 0.01, 0.5, 3.0
+OUTSIDE_SHARE, DOUBTFUL_NATS, DOUBTFUL_ERRORS = 0.01, 0.5, 3.0
 
 Found = list[tuple[np.ndarray, np.ndarray | None]]  # (end of a climb, its precision or None)
 
@@ -129,4 +129,4 @@ def doubts_of_missed_modes(
 
 def in_region(theta: np.ndarray, a: np.ndarray, P: np.ndarray) -> np.ndarray:
     """Points in the ellipsoid of a maximum, (M,)."""
-    return np.einsum("mi,ij,mj->m", theta - a, P, theta - a) < chi2.isf(OUTSIDE, len(a))
+    return np.einsum("mi,ij,mj->m", theta - a, P, theta - a) < chi2.isf(OUTSIDE_SHARE, len(a))

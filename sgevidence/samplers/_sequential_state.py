@@ -11,7 +11,7 @@ import numpy as np
 
 from ..history import Anchor, Memory, Rows
 from ..particles import Weights
-from ..targets import STRAY, Path, anchored_at_mode
+from ..targets import STRAY_SQUARED, Path, anchored_at_mode
 from ..transitions import Streams
 from ._records import ChunkRecord
 
@@ -68,7 +68,7 @@ class SequentialState(NamedTuple):
         if memory.anchor is not None:
             theta = model.canonicalize(self.theta, memory.labels)
             sums = memory.anchor.plus(Anchor.of(model, memory.anchor.a, chunk))
-            if memory._replace(anchor=sums).anchor_distance(theta.mean(axis=0)) ** 2 < STRAY:
+            if memory._replace(anchor=sums).anchor_distance(theta.mean(axis=0)) ** 2 < STRAY_SQUARED:
                 return self._replace(theta=theta), sums, memory.labels
         labels = model.slot_reference(self.theta)
         theta = model.canonicalize(self.theta, labels)

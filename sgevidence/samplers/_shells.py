@@ -35,7 +35,7 @@ from ._direct import doubts_of_lineages
 
 #: Nats of compression of the prior at which a run ends: twice what a posterior of 200 parameters and 10⁵ rows
 #: asks for.  A target of a thousand prior widths asks for a million.
-DEEPEST = 2000.0
+MAX_NATS = 2000.0
 
 
 def insertion_ranks(ell: np.ndarray, new: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -137,9 +137,9 @@ def descend(
     M, log_X, log_Z = len(theta), 0.0, -np.inf
     founder, n_founders = np.arange(M), M
     while True:
-        if log_X < -DEEPEST:
+        if log_X < -MAX_NATS:
             raise DivergenceError(
-                f"nested sampling is {DEEPEST:.0f} nats inside the prior and the best log likelihood, "
+                f"nested sampling is {MAX_NATS:.0f} nats inside the prior and the best log likelihood, "
                 f"{ell.max():.4g}, still rises: prior and data contradict each other; state another prior"
             )
         order = np.argsort(ell)

@@ -1,7 +1,7 @@
 """Targets that a cloud follows: tempered posteriors, modes, widths, and the knowledge in a sample of rows."""
 
 from ._newton import (
-    STRAY,
+    STRAY_SQUARED,
     Differentiable,
     anchored_at_mode,
     concave_mode,
@@ -15,7 +15,7 @@ from ._sampling_error import TOO_NOISY, SampleEstimate, estimate, remainder, row
 from ._target import Likelihood, Target, curvature_coordinates, of_history, sampled
 
 __all__ = [
-    "STRAY",
+    "STRAY_SQUARED",
     "Differentiable",
     "folded_mode",
     "anchored_at_mode",

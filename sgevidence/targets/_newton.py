@@ -183,7 +183,7 @@ def _concave_or_uphill(P: np.ndarray, g: np.ndarray) -> np.ndarray:
 
 #: Squared distance of the mode from the anchor, in posterior widths per parameter, that makes a new anchor:
 #: the remainder, third order in the distance, then still has two digits.
-STRAY = 0.25
+STRAY_SQUARED = 0.25
 
 
 def gaussian(model: Model, anchor: Anchor) -> tuple[np.ndarray, np.ndarray]:

@@ -37,10 +37,10 @@ from ._base import Adaptation, Moved, Streams
 N_MINIBATCHES = 6
 #: Most gradient noise as a part of the injected one; mini-batches grow until it is less.  It is the same for
 #: all particles, so it moves the whole cloud, which their error bar does not see.
-TOLERATED = 0.02
+MAX_NOISE_SHARE = 0.02
 #: Temperature by which a cloud may exceed its equilibrium, where steps that are too long for a posterior with
 #: an edge heat it; and how often the step is halved then.
-HEATED, HALVED = 0.05, 5
+MAX_HEATING, MAX_STEP_HALVINGS = 0.05, 5
 
 
 class AnchoredGradientMoves:
@@ -118,8 +118,8 @@ class AnchoredGradientMoves:
         self, phi: np.ndarray, grad: Gradient, V: np.ndarray | float
     ) -> tuple[np.ndarray, MoveInfo]:
         """One call of the kernel, again by half the step where it has heated the cloud."""
-        hot, n_gradients = 1 + HEATED + 4 * np.sqrt(2 / phi.size), 0
-        for _ in range(HALVED + 1):
+        hot, n_gradients = 1 + MAX_HEATING + 4 * np.sqrt(2 / phi.size), 0
+        for _ in range(MAX_STEP_HALVINGS + 1):
             try:
                 moved, info = splitting(self.settings, phi, grad, self.rng.noise, V, self.eps)
             except ValueError as error:
@@ -144,7 +144,7 @@ class AnchoredGradientMoves:
         V, at_hand = 0.0, self.path.n_at_hand
         while not self.exact:
             V = np.mean(np.var([grad(phi) for _ in range(N_MINIBATCHES)], axis=0, ddof=1), axis=0)
-            excess = np.max(self._ratio(V)) / TOLERATED
+            excess = np.max(self._ratio(V)) / MAX_NOISE_SHARE
             if not excess > 1 or self.batch_size >= at_hand:
                 break
             self.batch_size = int(min(1.5 * excess * self.batch_size, at_hand)) + 1

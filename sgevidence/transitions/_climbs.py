@@ -26,7 +26,7 @@ from ..history import Rows
 from ..models import Model
 from ..targets import Likelihood, Target, find_mode
 from ._base import State
-from ._mode_search import SAME, Mode, ModeSearch, subsample
+from ._mode_search import SAME_RADIUS, Mode, ModeSearch, subsample
 
 #: Draws of the prior, and particles, that are looked at; how many are climbed from.
 N_LOOKED_AT, N_CLIMBS = 1000, 6
@@ -105,8 +105,8 @@ class Climbs:
                 return None
             self.walls.append(end.a)
             return end
-        peak = Mode(end.a, end.P, np.nan, SAME)
-        if any(_is_same(self.model, peak, other._replace(radius=SAME)) for other in self.maxima):
+        peak = Mode(end.a, end.P, np.nan, SAME_RADIUS)
+        if any(_is_same(self.model, peak, other._replace(radius=SAME_RADIUS)) for other in self.maxima):
             return None
         a, P = find_mode(self.target, end.a) if self.has_more else (end.a, end.P)
         if P is None:

@@ -55,7 +55,7 @@ from ._sharpen import MAX_GAP_STD, SHARP_ENOUGH, Effort, Tested, cost, effort, i
 #: Third derivative of log p, in local widths, from which particles may lag though they close the loop.
 NOT_GAUSSIAN = 0.5
 #: λ at which the cloud turns: at 1.1 gaps are a third, and eight schools do not show.
-BEYOND = 1.3
+TURNING_LAMBDA = 1.3
 #: Rungs of a leg, and of the way back: more mean that the cloud goes nowhere.
 MAX_LEG_RUNGS, MAX_RUNGS = 12, 200
 #: Error of an answer over the gap of its legs: 2 to 6.5 for hierarchies and funnels of 10 parameters.
@@ -112,8 +112,8 @@ def hysteresis(
         return Hysteresis(np.nan, np.nan, Leg(cloud, adaptation, 0.0, True, 0.0, 0.0), 0.0, 0.0)
     anneal = anneal._replace(schedule=None, watch=None, n_particles=lambda n: M, max_steps=MAX_LEG_RUNGS)
     cloud = cloud._replace(genealogy=Genealogy.planted(cloud.M), shared_var=0.0)
-    up = tempered(anneal, cloud, adaptation, path, (1.0, BEYOND), rng)
-    down = tempered(anneal, up.cloud, up.adaptation, path, (BEYOND, 1.0), rng)
+    up = tempered(anneal, cloud, adaptation, path, (1.0, TURNING_LAMBDA), rng)
+    down = tempered(anneal, up.cloud, up.adaptation, path, (TURNING_LAMBDA, 1.0), rng)
     arrived = up.has_arrived and down.has_arrived
     return Hysteresis(
         up.log_ratio + down.log_ratio if arrived else np.inf,

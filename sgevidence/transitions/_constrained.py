@@ -29,9 +29,9 @@ from ..models import Model
 TARGET_ACCEPTANCE = dict(reflection=0.8, random_walk=0.25)
 #: Longest reflected step in widths: longer ones are thrown back rather than along, and the evidence
 #: comes out low (by 0.1 ± 0.03 nats for a linear model at 1.8 widths).
-LONGEST = 0.7
+MAX_REFLECTED_WIDTHS = 0.7
 #: Independence proposals before each block of steps; the share of them that must be accepted to go on.
-JUMPS, FEWEST_JUMPS = 5, 0.02
+JUMPS, MIN_JUMP_SHARE = 5, 0.02
 #: Most prior draws weighed at a time by rejection.
 PRIOR_DRAWS_AT_ONCE = 4096
 
@@ -154,7 +154,7 @@ class ConstrainedMoves:
             which = repeat % len(self.L)
             if density is not None:
                 new, n_accepted = self._jumps(new, floor, density, parents)
-                density = density if n_accepted.mean() > FEWEST_JUMPS * JUMPS else None
+                density = density if n_accepted.mean() > MIN_JUMP_SHARE * JUMPS else None
             new = self._block(new, floor, which, None if which else reference)
             if which < len(self.L) - 1:
                 continue
@@ -225,7 +225,7 @@ class ConstrainedMoves:
                 alpha=self.alpha,
                 n_steps=self.n_steps,
             )
-            longest = LONGEST
+            longest = MAX_REFLECTED_WIDTHS
         self.acceptance = info.acceptance
         self.n_moves += 1
         self.eps[which] *= np.exp(info.acceptance - TARGET_ACCEPTANCE[self.kernel])

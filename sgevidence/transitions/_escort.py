@@ -21,8 +21,8 @@ from sklearn.base import BaseEstimator
 from .._compat import Interval
 from ..history import Anchor, Memory
 from ..models import Model
-from ..particles import EVEN, AffineMap, Cloud, Weights
-from ..targets import STRAY, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
+from ..particles import EVEN_SHARE, AffineMap, Cloud, Weights
+from ..targets import STRAY_SQUARED, Path, SampleEstimate, anchored_at_mode, estimate, gaussian
 from ._base import Moved, State, Step, Streams
 
 #: Nats of excess where one particle is all of it, of which a standard error knows nothing: whatever the
@@ -194,7 +194,7 @@ class MapEscort(NamedTuple):
             if left is not None and left.may_be_chance(self.by.max_excess):
                 state = state._replace(adaptation=state.adaptation._replace(map_is="disputed"))
             return Step(state, Escorted(n_escorts_refused=1, n_likelihoods=cost), crossed=False)
-        is_even = weights.ess >= EVEN * cloud.weights.ess
+        is_even = weights.ess >= EVEN_SHARE * cloud.weights.ess
         adaptation = state.adaptation._replace(sample_noise=carried.spread, map_is="even" if is_even else "")
         cloud = cloud._replace(
             theta=np.where(inside[:, None], carried.theta, cloud.theta),
@@ -217,7 +217,7 @@ class MapEscort(NamedTuple):
                 new = Anchor.of(model, sums.a, chunk)
                 after = sums.plus(new)
                 m2, P2 = gaussian(model, after)
-            if after is None or (m2 - sums.a) @ P2 @ (m2 - sums.a) > STRAY * len(m2):
+            if after is None or (m2 - sums.a) @ P2 @ (m2 - sums.a) > STRAY_SQUARED * len(m2):
                 new, after = anchored_at_mode(path, m2, rng)
                 m2, P2 = gaussian(model, after)
             T = AffineMap.between(m1, P1, m2, P2)

@@ -29,7 +29,7 @@ from ._climbs import N_LOOKED_AT, Ends, climbed
 from ._mode_search import Mode, ModeSearch
 from ._modes import ModeImportance, Renewed
 from ._prior_survey import Restart
-from ._watchlist import FARTHER, SHORT_NATS, Watchlist, nearest
+from ._watchlist import AWAY_FACTOR, SHORT_NATS, Watchlist, nearest
 
 #: Nats by which particles must misrepresent a maximum to be looked into: Laplace's own error is less.
 DOUBTFUL_MASS_NATS = 0.5
@@ -123,7 +123,7 @@ def gaps(cloud: Cloud, ends: Ends, target: Target, significant: float) -> np.nda
         return np.zeros(0)
     theta = cloud.spread_theta(N_LOOKED_AT)
     usual = nearest(theta, theta, 2).max()
-    away = nearest(ends.walls, theta) > FARTHER * usual
+    away = nearest(ends.walls, theta) > AWAY_FACTOR * usual
     gap = target.value(theta).max() - ends.values
     return np.where(away | (-gap > significant + theta.shape[1] / 2), gap, np.inf)
 

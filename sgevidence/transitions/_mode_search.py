@@ -18,7 +18,7 @@ from ..models import Model
 from ..targets import Likelihood, Path, Target, find_mode
 
 #: r within which two ends of Newton's method are one maximum: each errs by 0.02/d (its tolerance).
-SAME = 0.1
+SAME_RADIUS = 0.1
 
 
 class Mode(NamedTuple):
@@ -209,7 +209,7 @@ def each_once(model: Model, found: list[tuple[np.ndarray, np.ndarray | None]]) -
             continue
         points.append(a)
         if P is not None:
-            maxima.append(Mode(a, P, np.nan, SAME))
+            maxima.append(Mode(a, P, np.nan, SAME_RADIUS))
     return points
 
 

@@ -24,7 +24,7 @@ from ..models import Model
 #: And the least that it must have gained, which one that particles hold by a seventh cannot.
 SHORT_NATS, MIN_MODE_GAIN_NATS = 5.0, 2.0
 #: How much farther from the next particle than is usual counts as away from all of them.
-FARTHER = 1.5
+AWAY_FACTOR = 1.5
 
 
 class Watchlist(NamedTuple):

@@ -77,7 +77,7 @@ def test_verbose_says_what_to_expect(capsys):
 
 
 def test_a_long_fit_is_announced(monkeypatch):
-    monkeypatch.setattr(_custom_price, "LONG", 0.0)
+    monkeypatch.setattr(_custom_price, "ANNOUNCED_SECONDS", 0.0)
     with pytest.warns(EvidenceWarning, match="this fit is long: about .* max_calls= sets a limit"):
         fitted = model(Counted(), d=1).fit()
     assert fitted.warnings_ == []  # the answer is as good as any

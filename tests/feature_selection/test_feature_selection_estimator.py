@@ -110,7 +110,7 @@ def test_subsets_equal_fits_of_each(kind):
 
 
 def test_subsets_that_are_not_fitted_are_corrected(monkeypatch):
-    monkeypatch.setattr(_fits, "MOST_FITTED", 6)
+    monkeypatch.setattr(_fits, "MAX_FITTED", 6)
     selector = check(*rows("bernoulli", p=4, n=30, seed=1))
     assert len(selector._weighed.average.models) == 6
 
@@ -160,7 +160,7 @@ def test_chains_find_what_is_enumerated(monkeypatch):
     estimator, X, y, known = rows("poisson", p=5, n=40)
     whole = EvidenceFeatureSelector(estimator=estimator, always=[3], groups=[[1, 2]], random_state=0)
     whole.fit(X, y, **known)
-    monkeypatch.setattr(_fits, "WEIGHED", 0)
+    monkeypatch.setattr(_fits, "MAX_WEIGHED_GROUPS", 0)
     chains = clone(whole).fit(X, y, **known)
     assert whole.inclusion_probabilities_[3] == 1.0 and len(set(whole.inclusion_probabilities_[1:3])) == 1
     np.testing.assert_allclose(chains.inclusion_probabilities_, whole.inclusion_probabilities_, atol=0.02)
@@ -332,7 +332,7 @@ def test_broken_steps_of_many_are_seen(function, right, wrong, monkeypatch):
 def chains_agree(p, monkeypatch):
     X, y = cancer(p)
     enumerated = EvidenceFeatureSelector(BayesianGLM("logistic"), random_state=0).fit(X, y)
-    monkeypatch.setattr(_fits, "WEIGHED", 0)
+    monkeypatch.setattr(_fits, "MAX_WEIGHED_GROUPS", 0)
     chains = EvidenceFeatureSelector(BayesianGLM("logistic"), random_state=1).fit(X, y)
     gap = np.abs(chains.inclusion_probabilities_ - enumerated.inclusion_probabilities_).max()
     assert gap < 0.01 and abs(chains.log_evidence_ - enumerated.log_evidence_) < 0.02, gap

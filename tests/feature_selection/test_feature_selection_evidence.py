@@ -120,7 +120,7 @@ def test_y_on_a_plane_is_exact_or_said():
 
 
 def test_beyond_what_can_be_recomputed_is_said(monkeypatch):
-    monkeypatch.setattr(_posterior, "RECOMPUTED", 0)
+    monkeypatch.setattr(_posterior, "MAX_RECOMPUTED_SUBSETS", 0)
     X, _ = problem(30, 4, 5)
     with pytest.warns(EvidenceWarning, match="rounding"):
         EvidenceFeatureSelector().fit(X, X @ [1.0, -2.0, 0.0, 0.5]).get_support()
@@ -155,7 +155,7 @@ def test_broken_moments_are_seen(monkeypatch, function, right, wrong):
 def test_a_tree_that_forgets_a_column_is_seen(monkeypatch):
     wrong = broken(_enumeration._without, "T[:, width:, width:]", "T[:, :-width, :-width]")
     monkeypatch.setattr(_enumeration, "_without", wrong)
-    monkeypatch.setattr(_posterior, "RECOMPUTED", 0)
+    monkeypatch.setattr(_posterior, "MAX_RECOMPUTED_SUBSETS", 0)
     with pytest.raises(AssertionError):
         test_all_subsets_equal_the_regressions("plain")
 
@@ -179,7 +179,7 @@ def test_the_error_of_chains_is_no_chance_of_four_numbers(monkeypatch):
 
 
 def by_chains(monkeypatch, X, y, **params):
-    monkeypatch.setattr(_posterior, "ENUMERATED", 0)
+    monkeypatch.setattr(_posterior, "MAX_ENUMERATED_GROUPS", 0)
     return EvidenceFeatureSelector(random_state=SEED % 2**31, **params).fit(X, y)
 
 

@@ -303,7 +303,7 @@ def test_chains_find_what_is_enumerated(monkeypatch):
     X, y = problem(60, 7, 7)
     exact = selector().fit(X, y)
     exact_inclusion, total = exact.inclusion_probabilities_, exact.log_evidence_
-    monkeypatch.setattr(_posterior, "ENUMERATED", 0)
+    monkeypatch.setattr(_posterior, "MAX_ENUMERATED_GROUPS", 0)
     found = selector(random_state=3).fit(X, y)
     np.testing.assert_allclose(found.inclusion_probabilities_, exact_inclusion, atol=0.02)
     assert abs(found.log_evidence_ - total) < max(4 * found.log_evidence_std_, 0.01)

@@ -78,7 +78,7 @@ def test_broken_remainders_are_caught(rng, right, wrong):
 
 
 def check_quiet(rng, problem, outstanding=Influence.outstanding):
-    """What is left adds hardly more than QUIET, or comes from many alike; no rare row that is loud is left.
+    """What is left adds hardly anything, or comes from many alike; no rare row that is loud is left.
 
     Hardly: rows that swing little are not looked at closely.
     """
@@ -87,7 +87,7 @@ def check_quiet(rng, problem, outstanding=Influence.outstanding):
     chosen = outstanding(influence, rows, 200)
     assert len(np.unique(chosen)) == len(chosen) and np.all(np.diff(chosen) > 0)
     left = np.delete(r, chosen) ** 2
-    quiet = left.sum() * len(rows) / _influence.SAMPLED_ROWS < (2 * _influence.QUIET) ** 2
+    quiet = left.sum() * len(rows) / _influence.SAMPLED_ROWS < (2 * _influence.QUIET_STD_NATS) ** 2
     alike = left.sum() ** 2 / np.sum(left**2) > _influence.MIN_LOUD_ROWS * len(rows) / _influence.SAMPLED_ROWS
     assert quiet or alike, "too few make what is left"
     if problem is softmax:
@@ -108,7 +108,7 @@ def test_what_is_left_is_quiet(rng, problem):
     ],
 )
 def test_broken_choices_are_caught(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(_influence, "FIRST", 4)  # it shows where not all rows are looked at
+    monkeypatch.setattr(_influence, "MIN_CLOSE_ROWS", 4)  # it shows where not all rows are looked at
     with pytest.raises(AssertionError):
         for _ in range(4):
             check_quiet(rng, softmax, broken(Influence.outstanding, right, wrong))

@@ -128,7 +128,7 @@ def test_labels_do_not_matter(rng, K):
 
 
 def test_power_labels_of_which_single_precision_sees_none(rng, monkeypatch):
-    monkeypatch.setattr(_permanents, "SMALL", 0.0)
+    monkeypatch.setattr(_permanents, "MIN_PERMANENT", 0.0)
     with pytest.raises(AssertionError), np.errstate(divide="ignore"):
         check_labels_do_not_matter(rng, 3)
 

@@ -188,7 +188,7 @@ def test_tight_groups_inside_a_wide_one_are_found(rng):
 
 @pytest.mark.slow
 def test_power_splits_between_two_rows_alone(rng, monkeypatch):
-    for name, value in {"BETWEEN_SHARE": 1.0, "ALONG": 0.0, "SLICED": 0.0}.items():
+    for name, value in {"BETWEEN_SHARE": 1.0, "ALONG_SHARE": 0.0, "SLICED_SHARE": 0.0}.items():
         monkeypatch.setattr(_merge_split, name, value)
     with pytest.raises(AssertionError):
         check_tight_groups(rng)

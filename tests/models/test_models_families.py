@@ -166,7 +166,7 @@ MUTANTS = [
     (
         HurdlePoisson,
         "log_density",
-        "anp.where(eta > RARE, log_positive, eta)",
+        "anp.where(eta > RARE_ETA, log_positive, eta)",
         "0.0 * eta",
         check_density,
         "hurdle",

@@ -48,7 +48,7 @@ def test_logs_however_small_the_permanent(rng, K, size, precision):
 
 def test_power_products_that_vanish(rng, monkeypatch):
     """Without the logarithms a mixture of 550 overlapping rows was 0.2 nats too high, at 0.03 claimed."""
-    monkeypatch.setattr(_permanents, "SMALL", 0.0)
+    monkeypatch.setattr(_permanents, "MIN_PERMANENT", 0.0)
     with pytest.raises(AssertionError), np.errstate(divide="ignore"):
         check_logs(rng, 2, 100.0, np.float32)
 

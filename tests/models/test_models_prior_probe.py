@@ -136,7 +136,7 @@ def z_scores(prior, n_repeats, moved=moved_z_score, gaussian=gaussian_z_score, n
 
 @pytest.mark.parametrize("name", ["log gamma", "Cauchy", "exponential", "ordered", "two modes"])
 def test_z_scores_are_standard_normal(name, monkeypatch):
-    monkeypatch.setattr(_prior_probe, "UNSEEN", 0.0)
+    monkeypatch.setattr(_prior_probe, "UNSEEN_EVENTS", 0.0)
     z = z_scores(GOOD[name], 200)
     assert np.all(np.abs(z.mean(axis=0)) < 5 / np.sqrt(200) + 0.1)
     assert np.all(np.abs(z.std(axis=0) - 1) < 5 / np.sqrt(400) + 0.05)

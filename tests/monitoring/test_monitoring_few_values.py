@@ -10,7 +10,7 @@ import pytest
 
 from sgevidence import BayesianGLM, BayesianSoftmaxRegression, EvidenceMonitor, EvidenceWarning
 from sgevidence.monitoring import NormalSegment, RegressionSegment, segment
-from sgevidence.monitoring._few_values import FEWEST_ROWS, MANY, FewValues
+from sgevidence.monitoring._few_values import FEWEST_ROWS, MAX_FEW_VALUES, FewValues
 
 NILE = json.loads((Path(__file__).parents[1] / "data" / "nile.json").read_text())
 
@@ -28,7 +28,9 @@ def heard(monitor, X, chunk, y=None):
     return out
 
 
-@pytest.mark.parametrize("model, n_values", [(None, 2), (NormalSegment(), 4), (NormalSegment(), MANY)])
+@pytest.mark.parametrize(
+    "model, n_values", [(None, 2), (NormalSegment(), 4), (NormalSegment(), MAX_FEW_VALUES)]
+)
 def test_labels_are_named_once_row_by_row_and_in_chunks(model, n_values, rng):
     X = np.column_stack([rng.normal(size=120), rng.integers(0, n_values, 120)])
     (row, words), *more = heard(EvidenceMonitor(model), X, 1)
@@ -121,10 +123,10 @@ def test_what_is_advised_works(rng):
 
 
 def test_the_answer_does_not_depend_on_the_cut(rng):
-    for n_values in (1, 2, 5, MANY, 4 * MANY):
+    for n_values in (1, 2, 5, MAX_FEW_VALUES, 4 * MAX_FEW_VALUES):
         X = rng.integers(0, n_values, (200, 3)).astype(float)
         one, found = FewValues(), {}
         for x in X:
             found |= one.look(x[None])
         assert found == FewValues().look(X)
-        assert bool(found) == (2 <= n_values <= MANY)
+        assert bool(found) == (2 <= n_values <= MAX_FEW_VALUES)

@@ -95,8 +95,8 @@ def test_best_gains(rng):
         ),
         ("g[known]", "-g[known]"),
         (
-            "n - len(weight) + np.searchsorted(share, [UNSURE, 1.0 - UNSURE])",
-            "np.searchsorted(share, [UNSURE, 1.0 - UNSURE])",
+            "n - len(weight) + np.searchsorted(share, [UNSURE_SHARE, 1.0 - UNSURE_SHARE])",
+            "np.searchsorted(share, [UNSURE_SHARE, 1.0 - UNSURE_SHARE])",
         ),
     ],
 )

@@ -44,7 +44,7 @@ def test_a_wrong_structure_is_noticed(function, right, wrong, name, rng, monkeyp
 @pytest.mark.parametrize(
     "right, wrong",
     [
-        ("RECENT * (x - self.smooth)", "RECENT * (x - self.mean)"),
+        ("RECENT_SHARE * (x - self.smooth)", "RECENT_SHARE * (x - self.mean)"),
         ("(squares - self.scatter)", "squares"),
         ("(x - self.mean) ** 2", "(x - self.smooth) ** 2"),
     ],

@@ -151,7 +151,7 @@ def test_ranks_of_independent_draws_are_uniform(rng):
 
 def test_an_unconverged_kernel_is_flagged(rng, monkeypatch):
     """Steps of a hundredth of a width, and no second try: the live points are soon of one family."""
-    monkeypatch.setattr(_constrained, "LONGEST", 0.01)
+    monkeypatch.setattr(_constrained, "MAX_REFLECTED_WIDTHS", 0.01)
     monkeypatch.setattr(_constrained, "MAX_REPEATS", 1)
     monkeypatch.setattr(_constrained, "JUMPS", 0)
     d = MAKE["sim_L"](1000)

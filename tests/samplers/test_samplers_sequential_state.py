@@ -97,8 +97,8 @@ def test_sums_are_those_of_history_and_chunk(rng, stray):
     [
         ("memory.anchor.plus(Anchor.of(model, memory.anchor.a, chunk))", "memory.anchor"),
         (
-            "memory._replace(anchor=sums).anchor_distance(theta.mean(axis=0)) ** 2 < STRAY",
-            "memory._replace(anchor=sums).anchor_distance(theta.mean(axis=0)) ** 2 > STRAY",
+            "memory._replace(anchor=sums).anchor_distance(theta.mean(axis=0)) ** 2 < STRAY_SQUARED",
+            "memory._replace(anchor=sums).anchor_distance(theta.mean(axis=0)) ** 2 > STRAY_SQUARED",
         ),
     ],
     ids=["without the chunk", "the other way round"],

@@ -15,7 +15,7 @@ from sgevidence.particles import Cloud, Weights, systematic
 from sgevidence.samplers import HMC, SGHMC, SGNHT
 from sgevidence.targets import Likelihood, Path, Target, find_mode
 from sgevidence.transitions import Adaptation, Streams, _anchored
-from sgevidence.transitions._anchored import TOLERATED, AnchoredGradientMoves
+from sgevidence.transitions._anchored import MAX_NOISE_SHARE, AnchoredGradientMoves
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 LAM = 0.4
@@ -104,7 +104,7 @@ def test_mini_batches_grow_until_their_noise_is_tolerable(rng):
         return gradients(moves, coordinates.unwhiten(phi), 1)[0] @ coordinates.L
 
     V = moves._gradient_noise(far, grad)
-    assert moves.batch_size > 5 and (moves.exact or np.max(moves._ratio(V)) < TOLERATED)
+    assert moves.batch_size > 5 and (moves.exact or np.max(moves._ratio(V)) < MAX_NOISE_SHARE)
 
 
 def test_noise_of_the_gradient_is_measured(rng):
@@ -147,7 +147,7 @@ def test_noise_of_the_mini_batches_does_not_move_the_cloud(rng, move):
 @pytest.mark.slow
 @pytest.mark.parametrize("move", [SGHMC(batch_size=20), SGNHT(batch_size=20)], ids=["SGHMC", "SGNHT"])
 def test_power_noise_that_moves_the_cloud(rng, monkeypatch, move):
-    monkeypatch.setattr(_anchored, "TOLERATED", 0.5)
+    monkeypatch.setattr(_anchored, "MAX_NOISE_SHARE", 0.5)
     with pytest.raises(AssertionError, match="means spread"):
         for g in rng.spawn(3):
             check_mean(g, move)
@@ -179,14 +179,14 @@ def test_steps_are_short_enough_for_an_edge(rng):
 
 
 def test_power_steps_that_are_too_long(rng, monkeypatch):
-    monkeypatch.setattr(_anchored, "HEATED", np.inf)
+    monkeypatch.setattr(_anchored, "MAX_HEATING", np.inf)
     with pytest.raises(AssertionError, match="means off"):
         for g in rng.spawn(12):
             check_edge(g, SGHMC())
 
 
 def test_a_cloud_that_stays_hot_is_an_error(rng, monkeypatch):
-    monkeypatch.setattr(_anchored, "HEATED", -0.9)
+    monkeypatch.setattr(_anchored, "MAX_HEATING", -0.9)
     with pytest.raises(DivergenceError, match="times too hot"):
         check_edge(rng, SGHMC())
 
