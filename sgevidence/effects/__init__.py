@@ -5,7 +5,6 @@ from ._b_spline import BSpline
 from ._coding import CODE, Coding, Columns
 from ._columns import column_names
 from ._factor import Factor, contrasts
-from ._fixed import GLMWithTerms, LinearModelWithTerms
 from ._formula import Formula, resolved, response_of
 from ._gaussian import LevelSums
 from ._group import Group
@@ -27,7 +26,6 @@ __all__ = [
     "Columns",
     "EffectsModel",
     "Factor",
-    "GLMWithTerms",
     "Flat",
     "Formula",
     "Group",
@@ -37,7 +35,6 @@ __all__ = [
     "Known",
     "Layout",
     "LevelSums",
-    "LinearModelWithTerms",
     "RelativeLayout",
     "RootInverseGamma",
     "Smooth",

@@ -1,7 +1,7 @@
 """Linear predictors with terms: groups, factors, curves and products beside linear effects."""
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,9 @@ from ..effects import (
     Factor,
     Flat,
     Formula,
-    GLMWithTerms,
     Group,
     JZSModel,
     Known,
-    LinearModelWithTerms,
     RootInverseGamma,
     Smooth,
     column_names,
@@ -32,7 +30,7 @@ from ..effects import (
     scale_of,
 )
 from ..history import Rows
-from ..models import Gaussian, HalfStudentT, LinearModel
+from ..models import Gaussian, GLMModel, HalfStudentT, LinearModel
 from ..rows import RowSource, WithKnown, cells_named, column_indices
 from ..units import CodedUnits, Units, in_units, numbers_alone
 
@@ -215,3 +213,29 @@ def gaussian_family(linear_model: Any) -> Gaussian:
     if linear_model.noise_prior is not None:
         return Gaussian(noise_std=RootInverseGamma(*linear_model.noise_prior))
     return Gaussian(noise_std=HalfStudentT(linear_model.noise_scale))
+
+
+def parted(named: dict[str, np.ndarray], n_linear: int) -> dict[str, np.ndarray]:
+    """Coefficients of columns, and those of contrasts and products, which are columns like others.
+
+    So a factor of two levels has the evidence of its 0/1 column, to the last digit.
+    """
+    coef = named["coef"]
+    fixed = {"fixed_effects": coef[:, n_linear:]} if coef.shape[1] > n_linear else {}
+    return named | {"coef": coef[:, :n_linear]} | fixed
+
+
+@dataclass(frozen=True)
+class LinearModelWithTerms(LinearModel):
+    n_linear: int = 0
+
+    def parameters(self, theta):
+        return parted(super().parameters(theta), self.n_linear)
+
+
+@dataclass(frozen=True)
+class GLMWithTerms(GLMModel):
+    n_linear: int = 0
+
+    def parameters(self, theta):
+        return parted(super().parameters(theta), self.n_linear)
