@@ -27,8 +27,6 @@ from ._answer import Answer
 from ._bridge import Estimate, bridge, cross_fitted
 from ._ladder import Chains, settled_chains
 
-#: Draws of either kind, or chains, on which each bridge must rest.
-MIN_EFFECTIVE_CROSS_FITTED = 100.0
 #: Chains at which the density is asked again, and nats by which the answer may differ: functions with noise
 #: of their own have no evidence that a bridge could sharpen.
 N_ASKED_AGAIN, SAME_NATS = 16, 1e-3
@@ -145,4 +143,5 @@ def _bridged(target: Target, half: Half, q: Any, rng: np.random.Generator) -> Es
     log_w_q = log_p - q.logpdf(theta_q)
     log_w_p = half.log_p - np.reshape(q.logpdf(half.theta.reshape(-1, d)), (T, C))
     found = bridge(log_w_q, log_w_p)
-    return found if found.n_effective >= MIN_EFFECTIVE_CROSS_FITTED else None
+    # draws of either kind, or chains, on which each bridge must rest
+    return found if found.n_effective >= 100.0 else None

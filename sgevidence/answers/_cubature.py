@@ -47,8 +47,6 @@ FIRST_AIM, AIM, MAX_ERROR = 0.3, 3e-3, 0.03
 MAX_CLIMBS, NEIGHBOURS, MAX_CALLS, CLIMBED_NATS = 8, (2, 8, 14), 60, 0.01
 #: Nats below the largest log density that never count, and where weight is next to the border.
 NEGLIGIBLE_CELL_NATS, NEAR_BORDER_NATS = 40.0, 8.0
-#: Factor by which a draw of the survey may exceed all nodes of its box, nats.
-MAX_SURPRISE = 1.0
 #: Ratio of the sides of two neighbours of which the smaller holds weight, and the share that is one.
 MAX_RATIO, WEIGHTY_SHARE = 8.0, 1e-3
 #: Standard errors by which the survey may differ, and effective draws from which it says so.
@@ -174,7 +172,8 @@ def _surprised(boxes: Boxes, survey: Survey, negligible: float, top: float) -> n
     for i in np.flatnonzero(survey.log_f > top - NEGLIGIBLE_CELL_NATS):
         inside = np.all((boxes.lo <= survey.z[i]) & (survey.z[i] <= boxes.hi), axis=1)
         may_count = volume * np.exp(survey.log_f[i] - top) > 0.1 * negligible
-        out |= inside & may_count & (survey.log_f[i] > best + MAX_SURPRISE)
+        # factor by which a draw of the survey may exceed all nodes of its box, nats
+        out |= inside & may_count & (survey.log_f[i] > best + 1.0)
     return out
 
 

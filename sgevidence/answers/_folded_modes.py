@@ -37,10 +37,6 @@ from ._log_concave import Gaussian
 NEGLIGIBLE_MODE_NATS = 12.0
 #: Share of the draws that must be effective.
 MIN_EFFECTIVE_SHARE = 0.25
-#: Least share of the draws around a mode, of that of one among equals.
-LEAST_SHARE_OF_EQUALS = 0.2
-#: Squared distance in posterior widths for each parameter, within which two ends of Newton steps are one.
-SAME_MODE_WIDTH2 = 0.1
 
 
 class FoldedMode(NamedTuple):
@@ -155,7 +151,8 @@ def _mode_from(target: Differentiable, start: np.ndarray) -> FoldedMode | None:
 
 def _is_same(model: Model, mode: FoldedMode, a: np.ndarray) -> bool:
     u = (model.canonicalize(a[None], labelling(model, mode.q.m)) - mode.q.m)[0]
-    return bool(u @ mode.q.P @ u < SAME_MODE_WIDTH2 * len(u))
+    # squared distance in posterior widths for each parameter, within which two ends of Newton steps are one
+    return bool(u @ mode.q.P @ u < 0.1 * len(u))
 
 
 def weighed(
@@ -163,7 +160,8 @@ def weighed(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draws of f, (M, d), and their log-weights, (M,), whose mean is the evidence of all labellings."""
     model, log_Z = target.model, np.array([mode.log_evidence for mode in modes])
-    share = np.maximum(np.exp(log_Z - log_sum_exp(log_Z, axis=0)), LEAST_SHARE_OF_EQUALS / len(modes))
+    # least share of the draws around a mode, of that of one among equals
+    share = np.maximum(np.exp(log_Z - log_sum_exp(log_Z, axis=0)), 0.2 / len(modes))
     f = AroundModes(model, [(mode.q.m, mode.q.P) for mode in modes], share / share.sum())
     theta, is_own = f.draws(size, rng)
     log_copies = 0.0 if model.slots is None else lgamma(len(model.slots) + 1)

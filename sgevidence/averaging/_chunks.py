@@ -9,9 +9,6 @@ from sklearn.utils import check_consistent_length
 
 from .._compat import num_samples, safe_indexing
 
-#: Rows of the first chunk, from which chunks double.
-MIN_SCORED_ROWS = 10
-
 
 class Chunk(NamedTuple):
     """Some of the rows of a call."""
@@ -54,7 +51,8 @@ def chunks(X: Any, y: Any, sample_weight: Any, n_before: int, chunk_size: int) -
         yield Chunk(X, y, sample_weight)  # for the models to refuse
     start, n = 0, num_samples(X)
     while start < n:
-        stop = min(start + min(chunk_size, max(MIN_SCORED_ROWS, n_before + start)), n)
+        # rows of the first chunk, from which chunks double
+        stop = min(start + min(chunk_size, max(10, n_before + start)), n)
         piece = slice(start, stop)
         yield Chunk(
             safe_indexing(X, piece),

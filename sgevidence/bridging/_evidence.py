@@ -12,9 +12,6 @@ from ._draws import LogDensity, as_chains, evaluate, one_by_one
 from ._mixing import Mixing, split_mixing
 from ._warp import Half, bridged
 
-#: Effective draws of the quantity that mixes worst for a believable error bar, of all chains; per chain five.
-MIN_EFFECTIVE_SLOWEST = 100.0
-
 
 class BridgeEvidence(NamedTuple):
     """A log evidence from draws, nats.
@@ -146,7 +143,8 @@ def _chain_doubts(found: list[Mixing], names: list[str], shape: tuple[int, int])
             "other shares in the posterior than among the draws, and the evidence is then wrong by more than "
             "its error: run longer chains"
         )
-    if (n := found[slow].n_effective) < MIN_EFFECTIVE_SLOWEST:
+    # effective draws of all chains, five each, of the quantity that mixes worst, for a believable error bar
+    if (n := found[slow].n_effective) < 100.0:
         out.append(
             f"the {C * T} draws are worth {n:.0f} independent draws of {names[slow]}, too few for the error "
             "bar to be believed: run longer chains"

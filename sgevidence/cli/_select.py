@@ -16,8 +16,6 @@ from ._models import given, regressions
 
 #: Subsets that are printed.
 N_BEST = 10
-#: Inclusion probability of the median probability model.
-MEDIAN_MODEL_PROBABILITY = 0.5
 
 
 class Selection(NamedTuple):
@@ -121,7 +119,8 @@ def print_selection(selection: Selection, as_json: bool) -> None:
         typer.echo(json.dumps(out, indent=2))
         return
     order = np.argsort(-inclusion, kind="stable")
-    selected = np.where(inclusion[order] >= MEDIAN_MODEL_PROBABILITY, "yes", "")
+    # inclusion probability of the median probability model
+    selected = np.where(inclusion[order] >= 0.5, "yes", "")
     table = {"probability": inclusion[order], "selected": selected}
     typer.echo(str(Table(table, [names[k] for k in order])))
     typer.echo("")

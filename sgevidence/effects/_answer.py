@@ -14,8 +14,6 @@ from ._conditional import conditional_answer
 from ._levelwise import levelwise_answer
 from ._model import EffectsModel
 
-#: Fixed columns and hyperparameters up to which they are integrated together.
-MAX_TOGETHER = 12
 #: Rows × draws, and draws at least: each draw of the effects of all levels looks at all rows a few times.
 MAX_DRAWN_NUMBERS, MIN_EFFECT_DRAWS = 3_000_000, 200
 
@@ -24,7 +22,8 @@ def effects_answer(model: Model, rows: Rows, rng: np.random.Generator, size: int
     """Evidence and at most ``size`` draws, fewer of many rows; None where they cannot be trusted."""
     assert isinstance(model, EffectsModel)
     one_factor = len(model.layout.blocks) == 1 and model.layout.largest is not None
-    few = model.layout.n_fixed + model.layout.n_hyperparameters + model.n_own <= MAX_TOGETHER
+    # fixed columns and hyperparameters up to which they are integrated together
+    few = model.layout.n_fixed + model.layout.n_hyperparameters + model.n_own <= 12
     answer = levelwise_answer if one_factor and few else conditional_answer
     size = min(size, max(MIN_EFFECT_DRAWS, MAX_DRAWN_NUMBERS // max(len(rows), 1)))
     try:

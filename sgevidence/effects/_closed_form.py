@@ -26,8 +26,6 @@ NOISELESS = (
     "the terms fit y exactly, and its density has no bound as the noise becomes small: leave out a term, or "
     "state noise_std= under prior='normal'"
 )
-#: Seed of the scrambled sequences.
-SEED_OF_SEQUENCES = 20_260
 
 
 class GaussianPosterior:
@@ -44,7 +42,8 @@ class GaussianPosterior:
     @cached_property
     def integral(self) -> Integral:
         """Over the hyperparameters; ArithmeticError where it cannot be trusted."""
-        rng, k = np.random.default_rng(SEED_OF_SEQUENCES), self.layout.n_hyperparameters + self.n_own
+        # seed of the scrambled sequences
+        rng, k = np.random.default_rng(20_260), self.layout.n_hyperparameters + self.n_own
         starts = rng.standard_normal((N_PRIOR_STARTS, k))
         start = starts[np.argmax(self.log_density(starts))]
         try:

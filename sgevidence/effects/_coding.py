@@ -258,7 +258,8 @@ def check(term: Any) -> None:
     if isinstance(term, Group) and not term.effects:
         raise ValueError(f"Group({term.column!r}, intercept=False) has no effects: give by=")
     if isinstance(term, Smooth):
-        refuse_less("n_basis", term.n_basis, DEGREES_OF_A_CURVE)
+        # least number of splines of a curve: two dimensions are the line
+        refuse_less("n_basis", term.n_basis, 5)
     if isinstance(term, BSpline):
         refuse_less("degree", term.degree, 0)
         refuse_less("df", term.n_contrasts, max(term.degree, 1))
@@ -269,5 +270,4 @@ def refuse_less(name: str, value: Any, least: int) -> None:
         raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")
 
 
-#: Least number of splines of a curve: two dimensions are the line.
 DEGREES_OF_A_CURVE = 5

@@ -43,15 +43,9 @@ from ._model import EffectsModel
 from ._quadrature import enough_nodes, level_draws, log_integrals
 from ._rows import OrderedRows
 
-#: Points of the integral: each has draws of ρ, too, so that more are needed than for quadrature alone.
-N_CONDITIONAL_POINTS = 512
 #: Newton steps to a mode, halvings of one, and nats that the last of them gained: for derivatives of
 #: Laplace's approximation, and for draws.
 MAX_MODE_STEPS, MAX_MODE_HALVINGS, LAPLACE_TOLERANCE_NATS, DRAWN_TOLERANCE_NATS = 50, 12, 1e-6, 1e-2
-#: Points at which the nodes of the levels are chosen.
-N_POINTS_FOR_NODES = 4
-#: Rows × draws × columns of one batch.
-BATCH_OF_COLUMNS = 2_000_000
 
 
 class ConditionalGaussian:
@@ -63,7 +57,8 @@ class ConditionalGaussian:
         r, (G, q) = rows.R.shape[1], (len(rows.starts), rows.W.shape[1])
         self.start = np.zeros(r), np.zeros((G, q))
         elements = len(rows.y) * (r + q) + r * r + G * q * r
-        self.batch = max(1, min(BATCH_OF_COLUMNS // elements, BATCH_OF_HYPERPARAMETERS // (r * r + 1)))
+        # rows × draws × columns of one batch
+        self.batch = max(1, min(2_000_000 // elements, BATCH_OF_HYPERPARAMETERS // (r * r + 1)))
         self.n_evaluations = 0
         self.n_nodes: int | None = None
         self.node_error = 0.0  #: nats
@@ -199,7 +194,7 @@ class ConditionalGaussian:
     def _log_integrals(self, offset: np.ndarray, factor: np.ndarray, own: list, v: np.ndarray) -> np.ndarray:
         """Over the effects of the largest term, with as many nodes as the first points have asked for."""
         if self.n_nodes is None:
-            few = slice(N_POINTS_FOR_NODES)
+            few = slice(4)  # points at which the nodes of the levels are chosen
             tried = self.rows, offset[few], factor[few], [one[few] for one in own], v[few]
             self.n_nodes, self.node_error = enough_nodes(partial(log_integrals, *tried), v.shape[2])
         return log_integrals(self.rows, offset, factor, own, v, self.n_nodes)
@@ -236,7 +231,8 @@ def conditional_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Ge
     f = ConditionalGaussian(model, rows)
     start = np.full(model.layout.n_hyperparameters + model.n_own, -0.5)
     f.remember(start)
-    found = integrate(f.log_weight, start, rng, N_CONDITIONAL_POINTS, f.laplace, rows.R.shape[1])
+    # points of the integral: each has draws of ρ, too, so that more are needed than for quadrature alone
+    found = integrate(f.log_weight, start, rng, 512, f.laplace, rows.R.shape[1])
     found = check(widened(found, f.node_error))
     chosen = rng.permutation(systematic(Weights(found.log_w).W, rng, size))
     cost = float(f.n_evaluations * len(rows.y))

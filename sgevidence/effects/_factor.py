@@ -13,9 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import helmert
 
-#: Scale for which two levels differ by a standard normal, as the values of a 0/1 column do.
-DEFAULT_FACTOR_SCALE = 0.5**0.5
-
 
 class Factor(NamedTuple):
     """Levels of a column have effects that sum to zero, with a prior of fixed scale.
@@ -51,7 +48,8 @@ class Factor(NamedTuple):
     @property
     def prior_scale(self) -> float:
         """Standard deviation of a contrast where ``prior`` is not "jzs"."""
-        return DEFAULT_FACTOR_SCALE if self.scale is None else self.scale
+        # scale for which two levels differ by a standard normal, as the values of a 0/1 column do
+        return 0.5**0.5 if self.scale is None else self.scale
 
     @property
     def name(self) -> str:

@@ -36,14 +36,8 @@ STUDENT = ((N_SEQUENCES - 1) / (N_SEQUENCES - 3)) ** 0.5
 POINTS_SHARE, MAX_FITS = 0.6, 6
 #: Fits after which so many effective points will do, and times as many points of the last fit.
 FIRST_FITS, MIN_WANTED, LAST_FIT_FACTOR = 2, 300.0, 4
-#: Points for each dimension that are effective when q is fitted, if need be by flattened weights.
-MIN_EFFECTIVE_EACH = 10
 #: Effective points without which the error bar says little.
 MIN_EFFECTIVE_POINTS = 80.0
-#: Largest standard error, nats.
-MAX_INTEGRAL_STD_NATS = 0.1
-#: Share of the largest weight, over 1 − k, up to which Pareto k does not matter.
-MAX_TAIL_SHARE = 0.05
 #: Share of a width by which derivatives are taken.
 STEP_WIDTHS = 0.3
 #: Step of gradients; largest change of a coordinate in one step to the mode, and shares of it that are tried.
@@ -113,7 +107,8 @@ def importance_by_sequences(
         wanted = POINTS_SHARE * len(x) if fit < FIRST_FITS else min(MIN_WANTED, POINTS_SHARE * len(x))
         if fit == MAX_FITS or (weights.ess > wanted and not is_heavy(log_w)):
             break
-        tempered = flattened(log_w, MIN_EFFECTIVE_EACH * k)
+        # points for each dimension that are effective when q is fitted, if need be by flattened weights
+        tempered = flattened(log_w, 10 * k)
         q = Proposal.fitted(x[:, :k], tempered, rng)
         shift, width = fitted_normals(normals, tempered)
     means = log_sum_exp(log_w.reshape(N_SEQUENCES, -1), axis=1)
@@ -125,7 +120,8 @@ def importance_by_sequences(
 def is_heavy(log_w: np.ndarray) -> bool:
     """Whether the weights have a tail beyond the largest of them in which much of Z may be."""
     k = pareto_k(log_w)
-    return k > MAX_PARETO_K and Weights(log_w).W.max() > MAX_TAIL_SHARE * (1 - min(k, 0.9))
+    # share of the largest weight, over 1 − k, up to which Pareto k does not matter
+    return k > MAX_PARETO_K and Weights(log_w).W.max() > 0.05 * (1 - min(k, 0.9))
 
 
 def flattened(log_w: np.ndarray, ess: float) -> Weights:
@@ -219,7 +215,7 @@ def doubt(found: Integral | None) -> str | None:
         return f"only {found.ess:.0f} of {len(found.log_w)} points count"
     if is_heavy(found.log_w):
         return "the weights have a tail so heavy that their mean has no error bar"
-    if found.std > MAX_INTEGRAL_STD_NATS:
+    if found.std > 0.1:  # largest standard error, nats
         return f"the standard error is {found.std:.2f} nats"
     return None
 

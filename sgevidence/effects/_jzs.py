@@ -40,20 +40,12 @@ from ._model import EffectsModel
 
 #: Scales r of covariates, of contrasts of fixed factors, and of groups and curves: BayesFactor's defaults.
 COVARIATE_SCALE, FACTOR_SCALE, GROUP_SCALE = 8**-0.5, 0.5, 1.0
-#: Values of g up to which the trapezoid rule is used.
-MAX_GRID = 3
-#: Nats below the maximum at which the integrand is nothing, which leaves 10⁻⁷ of it outside.
-JZS_TAIL_NATS = 16.0
 #: Values of log g between which the integrand is looked for, and the step of the search.
 MIN_LOG_G, MAX_LOG_G, LOG_G_STEP = -30.0, 60.0, 1.0
 #: Step of the trapezoid rule in units of √(1/(k + 2)), k effects, and its largest step in log g.
 JZS_STEP, MAX_JZS_STEP = 1.4, 0.8
 #: Nats of error above which the step is halved; points at most.
 JZS_TOLERANCE_NATS, MAX_POINTS = 4e-4, 300_000
-#: Nats of error that a lucky place of the nodes hides: at most 8e-5 on 14 designs of 22 to 2928 rows.
-LEAST_ERROR = 1.5e-4
-#: Smallest variance of a combination of covariates, over the largest, that is no rounding.
-RANK_TOLERANCE = 1e-10
 #: Share of the squares of y that is rounding.
 MIN_SHARE_OF_SQUARES = 1e-12
 
@@ -70,7 +62,8 @@ def jzs_blocks(
     blocks = []
     if p := covariates.shape[1]:
         values, axes = np.linalg.eigh(np.cov(covariates.T, aweights=weight, bias=True).reshape(p, p))
-        kept = values > RANK_TOLERANCE * values[-1]
+        # smallest variance of a combination of covariates, over the largest, that is no rounding
+        kept = values > 1e-10 * values[-1]
         inverse = np.where(kept, np.where(kept, values, 1.0) ** -0.5, 0.0)
         blocks.append(jzs_block(1, p, COVARIATE_SCALE, (axes * inverse) @ axes.T))
     return (*blocks, *(jzs_block(1, size, scale_of(term)) for term, size in factors))
@@ -160,7 +153,8 @@ class JZSPosterior(GaussianPosterior):
     def integral(self) -> Integral:
         if not self.scales:
             return Integral(0.0, 0.0, np.zeros((1, 0)), np.zeros(1), 1.0)
-        found = super().integral if len(self.scales) > MAX_GRID else self._by_grid()
+        # values of g up to which the trapezoid rule is used
+        found = super().integral if len(self.scales) > 3 else self._by_grid()
         best = found.x[[np.argmax(found.log_w)]]
         if self._conditional(best).squares[0] < 100 * MIN_SHARE_OF_SQUARES * self.null_squares:
             raise DivergenceError(NOISELESS)
@@ -204,7 +198,8 @@ class JZSPosterior(GaussianPosterior):
             f = self.log_integrand(u).reshape([len(axis) for axis in axes])
             value = float(logsumexp(f))
             coarse = float(logsumexp(f[tuple(slice(None, None, 2) for _ in axes)]) + len(axes) * np.log(2))
-            error = (coarse - value) ** 2 + LEAST_ERROR  # of e^(−c/h) with half the step
+            # nats that a lucky place of the nodes hides: at most 8e-5 on 14 designs of 22 to 2928 rows
+            error = (coarse - value) ** 2 + 1.5e-4  # of e^(−c/h) with half the step
             if error < JZS_TOLERANCE_NATS or len(u) * 2 ** len(axes) > MAX_POINTS:
                 break
             halving += 1
@@ -226,6 +221,7 @@ class JZSPosterior(GaussianPosterior):
                 u[:, t] = grid
                 f = self.log_integrand(u)
                 at[t] = grid[np.argmax(f)]
-                near = np.flatnonzero(f > f.max() - JZS_TAIL_NATS)
+                # nats below the maximum at which the integrand is nothing, which leaves 10⁻⁷ of it outside
+                near = np.flatnonzero(f > f.max() - 16.0)
                 out.append((grid[max(near[0] - 1, 0)], grid[min(near[-1] + 1, len(grid) - 1)]))
         return out

@@ -30,9 +30,6 @@ import numpy as np
 from ..models import LKJ, HalfStudentT, from_normal
 from ._noise import RootInverseGamma
 
-#: Concentration of the prior of correlations between the effects of a level: 2 takes mass from ±1.
-CONCENTRATION = 2.0
-
 
 class Block(NamedTuple):
     """The effects of one term: ``n_levels`` of ``n_effects`` each."""
@@ -70,7 +67,8 @@ class Block(NamedTuple):
             return self.root
         if not self.correlated or self.n_effects == 1:
             return np.eye(self.n_effects)
-        return LKJ(self.n_effects, CONCENTRATION).factor(z[:, self.n_scales :])
+        # concentration of the prior of correlations between the effects of a level: 2 takes mass from ±1
+        return LKJ(self.n_effects, 2.0).factor(z[:, self.n_scales :])
 
     def correlations(self, z: np.ndarray) -> np.ndarray:
         """Correlations of a level's effects, (M, q (q − 1) / 2), none if they are independent."""

@@ -18,12 +18,8 @@ from ._model import EffectsModel
 from ._quadrature import enough_nodes, level_draws, level_modes, log_integrals
 from ._rows import OrderedRows
 
-#: Points of the integral over up to five dimensions; over eight they are twice, over more four times as many.
-N_LEVELWISE_POINTS = 256
 #: Nodes for each effect of a level on the way to the mode, and points at which those after it are chosen.
 FEW_NODES, N_TRIED_POINTS = 5, 4
-#: Rows × draws of one batch: arrays of this size stay in the cache.
-BATCH_OF_ROWS = 30_000
 
 
 class Levelwise:
@@ -32,7 +28,8 @@ class Levelwise:
     def __init__(self, model: EffectsModel, rows: OrderedRows) -> None:
         self.model, self.rows, self.p = model, rows, model.layout.n_fixed
         self.start = np.zeros((len(rows.starts), rows.W.shape[1]))
-        self.batch = max(1, BATCH_OF_ROWS // len(rows.y))
+        # rows × draws of one batch: arrays of this size stay in the cache
+        self.batch = max(1, 30_000 // len(rows.y))
         self.n_evaluations = 0
         self.n_nodes: int | None = None
         self.node_error = 0.0  #: nats
@@ -80,7 +77,8 @@ class Levelwise:
 def levelwise_answer(model: EffectsModel, rows: OrderedRows, rng: np.random.Generator, size: int) -> Answer:
     f = Levelwise(model, rows)
     start = np.zeros(f.p + model.layout.n_hyperparameters + model.n_own)
-    n_points = N_LEVELWISE_POINTS * (1 if len(start) <= 5 else 2 if len(start) <= 8 else 4)
+    # points of the integral over up to five dimensions; twice as many over eight, over more four times
+    n_points = 256 * (1 if len(start) <= 5 else 2 if len(start) <= 8 else 4)
     found = check(widened(integrate(f.log_density, start, rng, n_points, f.search), f.node_error))
     chosen = rng.permutation(systematic(Weights(found.log_w).W, rng, size))
     theta = f.draws(found.x[chosen], rng)

@@ -20,8 +20,6 @@ from ._rows import OrderedRows
 
 #: A constant alone.
 NO_TERMS = Layout(np.ones(1), ())
-#: Seed of the effects of levels that no row had.
-SEED_OF_NEW_LEVELS = 77
 
 
 @dataclass(frozen=True)
@@ -128,4 +126,5 @@ def with_new_levels(v: Any, code: np.ndarray) -> Any:
     if not np.any(code < 0):
         return v
     shape = len(v), -int(code.min()), v.shape[2]
-    return anp.concatenate([v, np.random.default_rng(SEED_OF_NEW_LEVELS).standard_normal(shape)], axis=1)
+    # seed of the effects of levels that no row had
+    return anp.concatenate([v, np.random.default_rng(77).standard_normal(shape)], axis=1)

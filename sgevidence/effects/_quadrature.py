@@ -30,8 +30,6 @@ from ._rows import OrderedRows
 #: Nodes of each dimension that are tried for one, two, three and four effects a level.  The most are taken
 #: for right: 15 of one effect were 0.02 nats low for 300 levels of three counts at τ = 2, 43 were 10⁻⁵.
 NODE_COUNTS = ((5, 7, 9, 11, 15, 21, 31, 43), (5, 7, 9, 13, 17, 21), (5, 7, 9, 11), (5, 7))
-#: Difference from the most nodes, in the sum over levels at a few points, up to which fewer will do, nats.
-MAX_NODE_ERROR = 0.003
 #: Newton steps, the change of η in one of them, and the change of v at which they end: nodes around a point
 #: near the mode serve as well.
 MAX_NEWTON_STEPS, MAX_CHANGE, MODE_CHANGE_TOLERANCE = 60, 3.0, 0.02
@@ -45,7 +43,8 @@ def enough_nodes(log_f: Callable[[int], np.ndarray], n_effects: int) -> tuple[in
     right, gap = log_f(most), 0.0
     for n_nodes in fewer:
         gap = float(np.max(np.abs(log_f(n_nodes) - right), where=np.isfinite(right), initial=0.0))
-        if gap < MAX_NODE_ERROR:
+        # nats of difference from the most nodes, in the sum over levels at a few points: fewer nodes will do
+        if gap < 0.003:
             return n_nodes, gap
     return most, gap
 

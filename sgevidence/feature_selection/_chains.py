@@ -29,8 +29,6 @@ STEPS, MIN_LOOKS, MAX_LOOKS = 150, 4, 24
 STEPS_OF_TURN = 10
 #: Difference of an inclusion probability between the chains at which they agree, and that is said.
 AGREED_GAP, DOUBTFUL_GAP = 0.01, 0.05
-#: Share of a chain that is left out of means.
-BURN_IN = 0.25
 #: Subsets of B, at most; share of steps in B from which on B is used.
 MAX_SUBSETS_OF_B, COVERED_SHARE = 20_000, 0.5
 #: Share of the probability of all subsets met that may be of estimated evidences.
@@ -38,8 +36,6 @@ UNREFINED_SHARE = 0.05
 #: Batches of a chain, whose scatter is an error bar with 14 degrees of freedom.  That of the four halves,
 #: with three, was far too short by chance, but sees what is slower than a batch: the longer one is reported.
 BATCHES = 8
-#: Groups of the subset that the second chain starts from, at most.
-LARGEST_START = 10
 
 
 class Searched(NamedTuple):
@@ -119,7 +115,7 @@ class Chain:
     @property
     def kept(self) -> slice:
         """Steps after the burn-in."""
-        return slice(int(BURN_IN * len(self.states)), None)
+        return slice(int(0.25 * len(self.states)), None)  # share of a chain that is left out of means
 
 
 class Estimate(NamedTuple):
@@ -134,7 +130,8 @@ class Estimate(NamedTuple):
 
 def search(neighbours: Subsets, rng: np.random.Generator, progress: Progress = SILENT) -> Searched:
     """Run two chains until they agree."""
-    size = min(LARGEST_START, len(neighbours.groups) // 2, max(int(neighbours.n_rows) // 4, 1))
+    # groups of the subset that the second chain starts from, at most
+    size = min(10, len(neighbours.groups) // 2, max(int(neighbours.n_rows) // 4, 1))
     start = sum(1 << int(g) for g in rng.choice(len(neighbours.groups), size=size, replace=False))
     chains = [Chain(neighbours, state, child) for state, child in zip((0, start), rng.spawn(2))]
     gap = np.inf

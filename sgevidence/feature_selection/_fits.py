@@ -63,11 +63,6 @@ class FittedAverage:
 MAX_WEIGHED_GROUPS = 10
 #: Probability of the subsets that are not fitted at which no more are, and the most fits.
 UNFITTED_SHARE, MAX_FITTED = 0.01, 64
-#: Part of the probability of the subsets that are not fitted, below which the fits that are left to the most
-#: are not worth their time.
-WORTHLESS_SHARE = 0.1
-#: Probability of subsets whose fits warn that is not said.
-UNSAID_SHARE = 0.05
 
 
 class Weights(NamedTuple):
@@ -103,7 +98,9 @@ def posterior_by_fits(
         unknown = [i for i in left if not np.isfinite(guide[i])]
         best = unknown[0] if unknown else max(left, key=lambda i: weights.probability[i])
         p_best, p_left = weights.probability[best], weights.probability[left].sum()
-        if not unknown and (MAX_FITTED - len(fits)) * p_best < WORTHLESS_SHARE * p_left:
+        # part of the probability of the subsets that are not fitted, below which the fits that are left to
+        # the most are not worth their time
+        if not unknown and (MAX_FITTED - len(fits)) * p_best < 0.1 * p_left:
             break
         progress(
             f"fits: {len(fits)} of {MAX_FITTED} at most, and {p_left:.1%} of the probability is in subsets "
@@ -205,7 +202,8 @@ def _doubts(
     if unknown := int(np.sum(~np.isfinite(guide) & ~is_fitted)):
         doubts.append(f"{unknown} subsets of columns were left out: no mode of their posteriors was found")
     said = {i: fit.warnings_ for i, fit in fits.items() if fit.warnings_}
-    if said and (share := sum(p[i] for i in said)) > UNSAID_SHARE:
+    # probability of subsets whose fits warn that is not said
+    if said and (share := sum(p[i] for i in said)) > 0.05:
         worst = max(said, key=lambda i: p[i])
         doubts.append(
             f"the fits of {len(said)} subsets, with {share:.0%} of the probability, warn; the most probable "

@@ -42,8 +42,6 @@ from ._hidden_states import HiddenStates
 MOST_STATES = 6
 #: Sequences of states up to which all are summed, in a tenth of a second.
 MOST_SEQUENCES = 20_000
-#: Rows · states² up to which there is an evidence, in an hour at most; 2000 rows take some seconds.
-MAX_TRANSITION_NUMBERS = 1_000_000
 #: Conditionals of q at most, draws of q for each of them, and successive draws of each chain.
 MAX_CONDITIONALS, N_OF_CONDITIONAL, DRAWS_PER_CHAIN = 300, 4, 4
 #: Standard errors by which halves may differ, and nats beside these.
@@ -110,7 +108,8 @@ class HiddenStatePosterior(NamedTuple):
 
 def why_no_evidence(model: HiddenMarkovModel, n_rows: int) -> str | None:
     """The reason for which there is no evidence of so many rows; None if there is."""
-    K, most = model.n_states, MAX_TRANSITION_NUMBERS / model.n_states**2
+    # rows · states² up to which there is an evidence, in an hour at most; 2000 rows take some seconds
+    K, most = model.n_states, 1_000_000 / model.n_states**2
     if K > MOST_STATES:
         return f"n_states is {K}, and labellings are summed over up to {MOST_STATES} states"
     if K > 1 and n_rows > most:

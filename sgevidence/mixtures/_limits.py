@@ -16,12 +16,8 @@ MOST_COMPONENTS = 10
 #: Copies of a row, if all would be too many: its weight goes in lumps to components, of which heavy rows have
 #: one of their own.
 MOST_COPIES = 50
-#: Share of chains, or of draws, below which the error bar is made of too few.
-MIN_EFFECTIVE_CHAINS_SHARE = 0.1
 #: Nats of a doubt that nothing measures: where basins have been missed it was one to twenty.
 UNMEASURED_NATS = 1.0
-#: Nats of rounding that are worth a sentence.
-ROUNDING_NATS = 0.02
 #: Share of all strata from which a stratum matters.
 MATTERING_SHARE = 0.1
 
@@ -36,7 +32,8 @@ def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray, tai
             doubts.append((nats, f"independent searches {where} differ by {one.halves_gap:.1f} nats"))
         if one.n_met < 2 and p > MATTERING_SHARE:
             doubts.append((UNMEASURED_NATS, f"a single search {where} has met the best allocations"))
-        if one.effective < MIN_EFFECTIVE_CHAINS_SHARE and p > MATTERING_SHARE:
+        # share of chains, or of draws, below which the error bar is made of too few
+        if one.effective < 0.1 and p > MATTERING_SHARE:
             nats = float(-np.log(max(one.effective, 1e-3)))  # as many more chains might have met as much
             doubts.append((nats, f"only {one.effective:.0%} of the chains {where} are effective"))
     n, least = len(problem.F), problem.family.least_rows
@@ -48,7 +45,7 @@ def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray, tai
         )
         doubts.append((UNMEASURED_NATS, words))
     rounding = problem.family.rounding(problem.X)
-    if rounding > ROUNDING_NATS:
+    if rounding > 0.02:  # nats of rounding that are worth a sentence
         doubts.append(
             (rounding, "some columns lie so far out that their squares are rounded: centre and scale them")
         )

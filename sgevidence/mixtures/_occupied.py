@@ -17,8 +17,6 @@ from ._allocation_draws import BLOCK_NUMBERS, counted_once, sample_allocations, 
 
 #: Expected rows from which a component is in use: it is empty with a probability below e⁻²⁵.
 SURE_ROWS = 25.0
-#: Probability below which rounding of the sum may be all of it.
-ROUNDING_PROBABILITY = 1e-12
 
 
 def log_likelihood_in_use(c: np.ndarray, F: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -48,7 +46,8 @@ def _log_in_use(R: np.ndarray) -> np.ndarray:
     for w in np.unique(n_weak[n_weak > 0]):
         m = np.flatnonzero(n_weak == w)
         out[m] = np.log(np.maximum(_all_met(R[order[:w, m], m].astype(float)), 1e-300))
-    return np.where(out < np.log(ROUNDING_PROBABILITY), -np.inf, out)
+    # probability below which rounding of the sum may be all of it
+    return np.where(out < np.log(1e-12), -np.inf, out)
 
 
 def _all_met(R: np.ndarray) -> np.ndarray:

@@ -30,10 +30,6 @@ HEATS = (48, 2), (16, 4), (6, 8)
 #: Rounds, the best of a round that are remembered, and how many of the best, ever and of the last round, are
 #: changed in the next.
 SEARCH_ROUNDS, N_REMEMBERED, N_CHANGED = 6, 12, 4
-#: Nats that scores err by: searches that differ by more have not found the same.
-SCORE_ERROR_NATS = 3.0
-#: Nats below the best at which a basin adds nothing: scores err by two or three.
-NEGLIGIBLE_GAP_NATS = 12.0
 #: Rounds in which neither half finds a score better by so many nats, nor than the other: they go no further.
 #: After two rounds one half in ten had missed an eighth of the evidence (K = 3 on five groups), after four
 #: one in fifty.
@@ -139,7 +135,8 @@ def searched(
 def n_met(halves: list[list[Found]]) -> int:
     """Searches that have met the best score of all."""
     best = [one.scores[0] for half in halves for one in half]
-    return sum(score > max(best) - SCORE_ERROR_NATS for score in best)
+    # nats that scores err by: searches that differ by more have not found the same
+    return sum(score > max(best) - 3.0 for score in best)
 
 
 def search(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator) -> Found:
@@ -172,7 +169,8 @@ def advanced(problem: Problem, k: int, found: Found, rng: np.random.Generator) -
 
 def _worth(z: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Allocations that are worth following and their scores, best first."""
-    order = np.argsort(-scores)[: np.sum(scores > scores.max() - NEGLIGIBLE_GAP_NATS)]
+    # nats below the best at which a basin adds nothing: scores err by two or three
+    order = np.argsort(-scores)[: np.sum(scores > scores.max() - 12.0)]
     return z[order], scores[order]
 
 

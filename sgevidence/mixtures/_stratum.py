@@ -36,8 +36,6 @@ MAX_GAP_NATS = 0.3
 WELL_SHARE, SHARP_HALVES_NATS, FRESH_SHARE, FRESH_SHARP_NATS = 0.7, 0.1, 0.9, 0.05
 #: Sweeps between draws of a chain, in the first stage; then twice as many each time.
 DRAW_SWEEPS = 3
-#: Rows · components · numbers of each · sweeps of one chain that one stage of one half may take: ten seconds.
-MAX_CHAIN_WORK = 4e9
 #: Share of what slow chains moved the answer by since the stage before, which they may still move it by.
 MOVING_SHARE = 0.5
 #: Standard errors of a difference beyond which one half has missed something.
@@ -118,7 +116,8 @@ def stratum(
     z = [one[:first] for one in starts]
     is_shared, gap, moved, answer = False, 0.0, 0.0, np.nan
     for i in range(STAGES):
-        forget = int(np.clip(MAX_CHAIN_WORK / (problem.cost(k) * size), FORGET_SWEEPS, FORGET_SWEEPS * 2**i))
+        # rows · components · numbers of each · sweeps of one chain in one stage of one half: ten seconds
+        forget = int(np.clip(4e9 / (problem.cost(k) * size), FORGET_SWEEPS, FORGET_SWEEPS * 2**i))
         stages = [by_basin(problem, k, one, forget, DRAW_SWEEPS * 2**i, rng) for one, rng in zip(z, rngs)]
         n_sweeps += sum(one.n_sweeps for one in stages)
         before_it, answer = answer, combined_halves(stages)

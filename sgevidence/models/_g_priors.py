@@ -38,8 +38,6 @@ from scipy.special import logsumexp
 
 #: Step of the trapezoid rule in units of √(1/(k + 2)), and its largest step in u.
 STEP_OF_U, MAX_STEP_OF_U = 0.6, 0.4
-#: Nats below the maximum at which the integrand is nothing.
-TAIL_OF_U_NATS = 40.0
 #: Subsets whose integrands are computed at a time.
 SUBSETS_AT_A_TIME = 2000
 ROOT_2 = math.sqrt(2)
@@ -94,7 +92,8 @@ class GPrior(NamedTuple):
         # step of the grid of u on which the ends are looked for, between these values
         u = np.arange(-50.0, 200.0, 0.5)
         ends = given_g(u, rest[[np.argmin(rest), np.argmax(rest)]]) + self.log_density(u)
-        high = np.flatnonzero((ends > ends.max(axis=1, keepdims=True) - TAIL_OF_U_NATS).any(axis=0))
+        # nats below the maximum at which the integrand is nothing
+        high = np.flatnonzero((ends > ends.max(axis=1, keepdims=True) - 40.0).any(axis=0))
         step = min(STEP_OF_U / np.sqrt(k + 2), MAX_STEP_OF_U)
         u = np.arange(u[max(high[0] - 1, 0)], u[min(high[-1] + 1, len(u) - 1)] + step, step)
         return u, given_g(u, rest) + self.log_density(u) + np.log(step)

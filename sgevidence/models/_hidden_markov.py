@@ -36,9 +36,6 @@ from ._exchangeable import Exchangeable
 from ._forward import Dynamics, filtered, most_probable_path, smoothed
 from ._log_gamma import log_dirichlet
 
-#: Numbers of one block of a filter: rows × states × parameters, a few megabytes.
-BLOCK_OF_FILTER = 2_000_000
-
 
 @dataclass(frozen=True)
 class HiddenMarkovModel(Exchangeable, Model):
@@ -172,7 +169,8 @@ class HiddenMarkovModel(Exchangeable, Model):
 
     def block_size(self, n: int) -> int:
         """Points at a time of which a filter over n rows is a few megabytes, or rows of n points."""
-        return max(BLOCK_OF_FILTER // max(n * self.n_states, 1), 1)
+        # numbers of one block of a filter: rows × states × parameters, a few megabytes
+        return max(2_000_000 // max(n * self.n_states, 1), 1)
 
     def log_likelihood(self, theta, rows):
         """log p(y_t | y_<t, θ), (M, n): of a row given those before it."""

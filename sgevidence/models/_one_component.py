@@ -60,10 +60,6 @@ class OneComponent(NamedTuple):
         return self.model.from_components(np.zeros((size, 1)), self.family.sample(T, rng), rng)
 
 
-#: Digits beyond the range of S_n's entries over its smallest eigenvalue's bound.
-EIGENVALUE_DIGITS = 40
-
-
 class OneFullComponent(NamedTuple):
     """The posterior of one component of a mixture with full covariances."""
 
@@ -128,7 +124,8 @@ def factored(S: list, beta: float) -> tuple[np.ndarray, np.ndarray, float]:
     """d, U and log |S| of S = U diag(d) Uᵀ ≥ 2β I, given by its lower triangle of fractions."""
     p = len(S)
     range_of_S = max(max(float_log10(S[j][j]) for j in range(p)) - np.log10(2 * beta), 0.0)
-    with localcontext(Context(prec=EIGENVALUE_DIGITS + int(2 * range_of_S), Emin=-999_999, Emax=999_999)):
+    # digits beyond the range of S_n's entries over its smallest eigenvalue's bound
+    with localcontext(Context(prec=40 + int(2 * range_of_S), Emin=-999_999, Emax=999_999)):
         rest = np.array([[decimal(S[max(i, j)][min(i, j)]) for j in range(p)] for i in range(p)])
         U, d = np.zeros((p, p), dtype=object), np.zeros(p, dtype=object)
         for j in range(p - 1, -1, -1):

@@ -93,7 +93,8 @@ class SoftmaxModel(Model):
 
     def _block_log_likelihood(self, theta, rows, tape, single_below=0.0):
         Phi = design_matrix(rows.X, self.fit_intercept)
-        if largest_term(getattr(theta, "_value", theta), Phi) > MAX_LOGITS:
+        # logits up to which the two sums of :func:`_fused`, which nearly cancel, leave enough of each row
+        if largest_term(getattr(theta, "_value", theta), Phi) > 1e9:
             return super()._block_log_likelihood(theta, rows, tape, single_below)
         return _fused(self._whole(theta), Phi, rows.y, rows.weight, self.n_classes, tape, single_below)
 
@@ -162,7 +163,6 @@ def log_total(Z):
     return top + anp.log(anp.sum(anp.exp(Z - top), axis=0))
 
 
-#: Logits up to which the two sums of :func:`_fused`, which nearly cancel, leave enough of each row.
 MAX_LOGITS = 1e9
 
 

@@ -21,8 +21,6 @@ from ._records import ChunkRecord
 
 #: Draws of the posterior.
 N_POSTERIOR_DRAWS = 1000
-#: Share of the draws that count, below which all rows are answered for anew.
-ANSWERED_SHARE = 0.5
 
 
 class SequenceState(NamedTuple):
@@ -95,7 +93,8 @@ class HiddenStateEvidence(OnlineSampler):
             return None
         alpha, log_p = model.filtered(state.theta, rows, state.alpha)
         weights = state.all_weights.add(log_p.sum(axis=0))
-        if not weights.ess >= ANSWERED_SHARE * weights.M:
+        # share of the draws that count, below which all rows are answered for anew
+        if not weights.ess >= 0.5 * weights.M:
             return None
         gain = weights.log_mean - state.all_weights.log_mean
         var = state.log_evidence_std**2 + weights.relative_variance - state.all_weights.relative_variance

@@ -32,8 +32,6 @@ TARGET_ACCEPTANCE = dict(reflection=0.8, random_walk=0.25)
 MAX_REFLECTED_WIDTHS = 0.7
 #: Independence proposals before each block of steps; the share of them that must be accepted to go on.
 JUMPS, MIN_JUMP_SHARE = 5, 0.02
-#: Most prior draws weighed at a time by rejection.
-PRIOR_DRAWS_AT_ONCE = 4096
 
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]  # (rng, size) -> (size, d)
@@ -98,9 +96,8 @@ class ConstrainedMoves:
     ) -> tuple[np.ndarray, np.ndarray]:
         kept, n_kept = [], 0
         while n_kept < k:
-            theta = sample_prior(
-                self.rng, int(np.clip(1.2 * (k - n_kept) * np.exp(-log_X), k, PRIOR_DRAWS_AT_ONCE))
-            )
+            # most prior draws weighed at a time by rejection
+            theta = sample_prior(self.rng, int(np.clip(1.2 * (k - n_kept) * np.exp(-log_X), k, 4096)))
             ell = self.log_likelihood(theta)
             inside = ell > floor
             kept.append((theta[inside], ell[inside]))

@@ -13,8 +13,6 @@ from ._units import Units
 #: Units by which a stream's mean, and factor by which its standard deviation, may leave those of the first
 #: call.
 MAX_SHIFT, MAX_FACTOR = 3.0, 3.0
-#: Standard deviation in terms of the quartiles' (q₃ − q₁) / 1.349 from which few rows make it.
-MAX_SD_OVER_IQR = 5.0
 #: How the warning begins that a stream has left its units.
 LEFT_UNITS = "the rows have left the units"
 
@@ -98,7 +96,8 @@ def _rows_that_make_a_unit(
         if (j < p and spread is not None and not spread[j] > 0) or not q3 > q1:
             continue
         own = 1.0 if j == p or spread is None else float(spread[j])
-        if own > MAX_SD_OVER_IQR * (q3 - q1) / 1.349:
+        # standard deviation in terms of the quartiles' (q₃ − q₁) / 1.349 from which few rows make it
+        if own > 5.0 * (q3 - q1) / 1.349:
             far = np.where(gaps, 0.0, np.abs(z - (q1 + q3) / 2))
             order = np.argsort(-far, kind="stable")[:5]
             return j, np.sort(order[far[order] > far[order[0]] / 3]).tolist()
