@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
 from ..estimators import FitTasks, error_covariance, holds_rows
+from ..history import task_workers
 from ..model_selection import last_step, probability_interval
 from ..particles import log_sum_exp
 from ._checks import evidences, what_all_share
@@ -153,7 +154,9 @@ class Standing(NamedTuple):
         watched = [(None, None)] * len(arguments)
         if tasks is not None:
             watched = [(owner, leaf) for leaf in tasks.leaves([name for name, _ in self.children])]
-        found = Parallel(n_jobs=owner.n_jobs)(delayed(call)(*a, *b) for a, b in zip(arguments, watched))
+        calls = [delayed(call)(*a, *b) for a, b in zip(arguments, watched)]
+        with task_workers(owner.n_jobs, len(calls), arguments[0][1]):
+            found = Parallel(n_jobs=owner.n_jobs, pre_dispatch="all")(calls)
         if tasks is not None:
             tasks.part()
         return found

@@ -6,6 +6,7 @@ from ._influence import N_INFLUENCE_DRAWS, Influence
 from ._memory import MAX_HIGH_LEVERAGE_SHARE, Memory
 from ._reservoir import Reservoir
 from ._rows import ADDED_AT_ONCE, FoldedRows, Rows, add_all, add_in_order
+from ._task_workers import task_workers
 
 __all__ = [
     "ADDED_AT_ONCE",
@@ -21,5 +22,6 @@ __all__ = [
     "Rows",
     "add_all",
     "add_in_order",
+    "task_workers",
     "workers",
 ]

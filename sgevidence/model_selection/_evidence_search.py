@@ -9,6 +9,7 @@ from sklearn.model_selection import GridSearchCV, ParameterGrid
 
 from ..estimators import one_walk_of_clones
 from ..exceptions import warn_caller
+from ..history import task_workers
 from ..rows import refuse_unknown_sizes
 from ._candidates import ONE_MAX_ORDER, candidates, last_step
 from ._compare import compare
@@ -86,6 +87,7 @@ class EvidenceSearch(GridSearchCV):
             param_grid,
             scoring=evidence_scorers | {"log_evidence": checked_scorer},
             n_jobs=n_jobs,
+            pre_dispatch="all",
             refit="log_evidence",
             cv=FullData(),
             verbose=verbose,
@@ -114,7 +116,8 @@ class EvidenceSearch(GridSearchCV):
             if X or y is a Dask array that does not know its number of rows.
         """
         refuse_unknown_sizes(0, X=X, y=y)
-        with self._one_walk(X, y, params):
+        n_models = len(ParameterGrid(self.param_grid))
+        with self._one_walk(X, y, params), task_workers(self.n_jobs, n_models, X):
             super().fit(X, y, **params)
         try:
             candidates(self)

@@ -15,6 +15,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.random import sample_without_replacement
 
 from ..exceptions import warn_caller
+from ..history import task_workers
 from ..samplers import pool
 from ._candidates import candidate, last_step
 
@@ -150,7 +151,8 @@ def replicate(
     if not seed(clones, random_state):
         raise ValueError(f"{type(estimator).__name__} has no random_state: its replicates would be one fit")
     params = {} if sample_weight is None else {_weight_name(estimator): sample_weight}
-    fits = Parallel(n_jobs=n_jobs)(delayed(_fit)(one, X, y, params) for one in clones)
+    with task_workers(n_jobs, n, X):
+        fits = Parallel(n_jobs=n_jobs, pre_dispatch="all")(delayed(_fit)(one, X, y, params) for one in clones)
     found = pooled(fits)
     for doubt in found.warnings_:
         warn_caller(doubt)

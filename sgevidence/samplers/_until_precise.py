@@ -30,7 +30,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from .._compat import HasMethods, Interval
 from ..answers import ComponentEvidence
-from ..history import Rows
+from ..history import Rows, task_workers
 from ..models import Model
 from ..particles import Weights, log_sum_exp
 from ._base import EvidenceResult, Parts, Progress, Sampler
@@ -160,8 +160,9 @@ class UntilPrecise(Parts, Sampler):
         results: list[EvidenceResult] = []
         batch = 1
         while batch:
-            with sharing(None):  # runs that are to be independent walk over strata of their own
-                results += Parallel(n_jobs=self.n_jobs)(
+            # runs that are to be independent walk over strata of their own
+            with sharing(None), task_workers(self.n_jobs, batch, rows.X):
+                results += Parallel(n_jobs=self.n_jobs, pre_dispatch="all")(
                     delayed(self.sampler.run)(model, rows, one, progress.alone()) for one in rng.spawn(batch)
                 )
             found = pool(*np.array([(r.log_evidence, r.log_evidence_std) for r in results]).T)
