@@ -45,7 +45,7 @@ TYPED = {
     r"dropna=True": "--dropna",
     r"columns=(\[.*\])?(?=[,; ]|$)": "--features",
     r"factors=\['(.*?)'\]": r"--factor \1",
-    r"sep='\\t'": "--sep '\\t'",
+    r"sep='\\t'": r"--sep '\\t'",
     r"sep='(.)'": r"--sep '\1'",
     r"(decimal|thousands)='(.)'": r"--\1 \2",
     r"encoding=, as 'latin-1'": "--encoding latin-1",
@@ -93,7 +93,7 @@ def about(
 
 @app.command()
 def compare(
-    data: Annotated[str, typer.Argument(help="Parquet, Arrow, CSV or TSV file, or a folder of them")],
+    data: Annotated[str, typer.Argument(help="Parquet, Arrow, CSV, TSV or text file, or a folder of them")],
     target: Annotated[str | None, typer.Option(help="column of y; none for mixtures")] = None,
     features: Annotated[
         list[str] | None,

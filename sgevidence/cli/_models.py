@@ -139,6 +139,7 @@ def read_frame(data: str, text: TextFormat) -> Any:
     options = text._replace(thousands=None)._asdict()
     readers: dict[str, Any] = {
         ".csv": partial(pandas.read_csv, **options | {"sep": text.sep or ","}),
+        ".txt": partial(pandas.read_csv, **options | {"sep": text.sep or ","}),
         ".tsv": partial(pandas.read_csv, **options | {"sep": text.sep or "\t"}),
         ".parquet": pandas.read_parquet,
     }

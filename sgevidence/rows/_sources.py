@@ -23,6 +23,7 @@ from ._text_files import TextFormat, row_names, sep_words
 ROWS_OF_CALL = 100_000
 #: Formats of pyarrow by the ending of a file's name.
 FORMATS = {".parquet": "parquet", ".pq": "parquet", ".csv": "csv", ".tsv": "csv"}
+FORMATS[".txt"] = "txt"  # read as CSV, and never beside it: a folder may have a README.txt
 FORMATS |= dict.fromkeys([".arrow", ".feather", ".ipc"], "ipc")
 
 
@@ -36,8 +37,8 @@ class RowSource:
     ----------
     source : path, list of paths or pyarrow.dataset.Dataset
         A file, or a folder of files of one format, which are read in the order of their names: ``.parquet``,
-        ``.arrow``, ``.feather``, ``.csv`` or ``.tsv`` with names in the first line.  A data set is read as it
-        is, without a filter.
+        ``.arrow``, ``.feather``, ``.csv``, ``.tsv`` or ``.txt`` with names in the first line.  A data set is
+        read as it is, without a filter.
     target : str, optional
         Column of y: numbers, or labels of any kind for a classifier.
     columns : list of str, optional
@@ -267,7 +268,7 @@ class RowSource:
             )
         paths = [str(file) for file in files]
         try:
-            if formats == {"csv"}:
+            if formats <= {"csv", "txt"}:
                 used = None if self.columns is None else {*self.columns, *self._roles(False)}
                 return self._text.dataset(paths, used, self.target, self.factors)
             return ds.dataset(paths, format=formats.pop()), None

@@ -395,3 +395,18 @@ def test_the_event_of_times(run, tmp_path):
     assert found == pytest.approx([model.log_evidence_] * 2, abs=1e-9)
     out = run("compare", "times.csv", "--target", "t", "--event", "relapsed", "--features", "drug")
     assert out.exit_code == 1 and "linear has no event" in out.stderr
+
+
+def test_a_text_file_is_read_as_csv_and_never_beside_one(run, tmp_path):
+    (tmp_path / "swiss.txt").write_text(SWISS.replace(",", "\t"), encoding="utf-8")
+    words = ("--target", "Fertility", "--features", "Examination", "--json")
+    unread = run("compare", "swiss.txt", *words)
+    assert unread.exit_code == 1 and unread.stderr.rstrip().endswith(r"give --sep '\t'"), unread.stderr
+    found, expected = run("compare", "swiss.txt", *words, "--sep", "\\t"), run("compare", "swiss.csv", *words)
+    assert found.exit_code == 0 and found.stdout == expected.stdout
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    for name in ("swiss.csv", "README.txt"):
+        (folder / name).write_text(SWISS, encoding="utf-8")
+    mixed = run("compare", "rows", *words)
+    assert mixed.exit_code == 1 and "files must be of one format" in mixed.stderr
