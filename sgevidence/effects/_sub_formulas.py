@@ -87,7 +87,7 @@ def formula_terms(formula: str) -> dict[tuple, str | None]:
         if type(term).__name__ == "GroupSpecificTerm":
             group, effect = [part.name for part in term.factor.components], _effect(term.expr)
             found[(effect, *sorted(group))] = f"{effect} | {':'.join(group)}"
-            lines = {(effect,)} - {("1",)}
+            lines |= {(effect,)} if effect != "1" else set()
         elif type(term).__name__ != "Intercept":
             names = [part.name for part in term.components]
             found[(None, *sorted(names))] = ":".join(names)
