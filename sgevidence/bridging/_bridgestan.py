@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ._draws import LogDensity, one_by_one, posterior_of
+from ._draws import LogDensity, one_by_one, posterior_of, variable_of
 
 
 def from_bridgestan(model: Any, draws: Any) -> tuple[np.ndarray, LogDensity]:
@@ -29,7 +29,7 @@ def from_bridgestan(model: Any, draws: Any) -> tuple[np.ndarray, LogDensity]:
     Raises
     ------
     ValueError
-        If a parameter of the model has no draws.
+        If a parameter of the model has no draws, or a vector more entries than the model.
 
     Examples
     --------
@@ -71,11 +71,8 @@ def _of_variables(posterior: Any, names: list[str]) -> np.ndarray:
     """Entries of ArviZ variables by Stan's names, whose indices count from one."""
     if posterior is None:
         raise ValueError("draws must be CmdStan's CSV files, or a posterior as of ArviZ")
-    columns = []
-    for name in names:
-        variable, *index = name.split(".")
-        if variable not in posterior:
-            raise ValueError(f"the draws have no variable {variable!r}, a parameter of the model")
-        array = posterior[variable].transpose("chain", "draw", ...).values
-        columns.append(array[(..., *(int(i) - 1 for i in index))])
-    return np.stack(columns, axis=-1).astype(float)
+    entries = [(name, tuple(map(int, index))) for name, *index in (name.split(".") for name in names)]
+    shapes = dict(entries)  # the last entry of a variable has its largest indices
+    found = {name: variable_of(posterior, name, shape) for name, shape in shapes.items()}
+    columns = [found[name][(..., *np.array(index, dtype=int) - 1)] for name, index in entries]
+    return np.stack(columns, axis=-1)

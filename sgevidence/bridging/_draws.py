@@ -46,13 +46,29 @@ def as_chains(draws: Any) -> tuple[np.ndarray, list[str]]:
     return theta, names
 
 
+def variable_of(posterior: Any, name: Any, shape: tuple[int, ...] | None = None) -> np.ndarray:
+    """One variable, (chains, draws, ...); ValueError where it is not there or has another ``shape``."""
+    if name not in posterior:
+        raise ValueError(
+            f"the draws have no variable {name!r} of the model, only {[str(k) for k in posterior][:20]}"
+        )
+    variable = posterior[name]
+    if not {"chain", "draw"} <= set(variable.dims):
+        raise ValueError(f"the variable {name!r} has the dimensions {variable.dims}, not chain and draw")
+    values = np.asarray(variable.transpose("chain", "draw", ...).values, dtype=float)
+    if shape is not None and values.shape[2:] != shape:
+        raise ValueError(
+            f"draws of {name!r} have the shape {values.shape[2:]}, and the model has {shape}: is this the "
+            "model of these draws?"
+        )
+    return values
+
+
 def _flattened(variables: Any) -> tuple[np.ndarray, list[str]]:
     """The variables side by side in their order, the last index of each fastest."""
     columns, names = [], []
-    for name, variable in variables.items():
-        if not {"chain", "draw"} <= set(variable.dims):
-            raise ValueError(f"the variable {name!r} has the dimensions {variable.dims}, not chain and draw")
-        values = np.asarray(variable.transpose("chain", "draw", ...).values, dtype=float)
+    for name in variables:
+        values = variable_of(variables, name)
         columns.append(values.reshape(*values.shape[:2], -1))
         index = [",".join(map(str, i)) for i in np.ndindex(values.shape[2:])]
         names += [f"{name}[{i}]" if i else str(name) for i in index]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ._draws import LogDensity, one_by_one, posterior_of
+from ._draws import LogDensity, one_by_one, posterior_of, variable_of
 
 
 def from_pymc(model: Any, data: Any) -> tuple[np.ndarray, LogDensity]:
@@ -28,7 +28,7 @@ def from_pymc(model: Any, data: Any) -> tuple[np.ndarray, LogDensity]:
     ImportError
         Without PyMC: ``pip install "sgevidence[pymc]"``.
     ValueError
-        If a variable of the model has no draws, or is discrete.
+        If a variable of the model has no draws, draws of another shape or beyond its bounds, or is discrete.
 
     Examples
     --------
@@ -39,16 +39,17 @@ def from_pymc(model: Any, data: Any) -> tuple[np.ndarray, LogDensity]:
         from pytensor.graph.replace import graph_replace
     except ImportError as error:
         raise ImportError('from_pymc needs PyMC: pip install "sgevidence[pymc]"') from error
+    if not hasattr(model, "free_RVs"):
+        raise TypeError(f"model must be a pymc.Model, got {type(model).__name__}")
     if discrete := [variable.name for variable in model.discrete_value_vars]:
         raise ValueError(f"{discrete[0]!r} is discrete: sum the model over it, a density is needed")
     free = model.free_RVs
     posterior = posterior_of(data)
     if posterior is None:
         raise ValueError(f"data must be the posterior of pm.sample, got {type(data).__name__}")
-    if lost := [variable.name for variable in free if variable.name not in posterior]:
-        raise ValueError(f"the draws have no variable {lost[0]!r} of the model, only {list(posterior)[:20]}")
+    shape_of = model.eval_rv_shapes()
     given = [variable.type(variable.name) for variable in free]
-    values = [posterior[variable.name].transpose("chain", "draw", ...).values for variable in free]
+    values = [variable_of(posterior, v.name, tuple(map(int, shape_of[v.name]))) for v in free]
     transforms = [model.rvs_to_transforms[variable] for variable in free]
     outside = [
         x if transform is None else transform.forward(x, *variable.owner.inputs)
@@ -62,6 +63,9 @@ def from_pymc(model: Any, data: Any) -> tuple[np.ndarray, LogDensity]:
         for c in range(n_chains)
         for t in range(n_draws)
     ]
+    for k, variable in enumerate(free):
+        if not np.isfinite([row[k] for row in rows]).all():
+            raise ValueError(f"draws of {variable.name!r} are missing, infinite or beyond its bounds")
     shapes = [np.shape(part) for part in rows[0]]
     draws = np.array([np.concatenate([np.ravel(part) for part in row]) for row in rows], dtype=float)
     log_p = model.compile_fn(model.logp(), inputs=model.value_vars, point_fn=False)

@@ -259,15 +259,12 @@ def check(term: Any) -> None:
         raise ValueError(f"Group({term.column!r}, intercept=False) has no effects: give by=")
     if isinstance(term, Smooth):
         # least number of splines of a curve: two dimensions are the line
-        refuse_less("n_basis", term.n_basis, 5)
+        refuse_less(term, "n_basis", term.n_basis, 5)
     if isinstance(term, BSpline):
-        refuse_less("degree", term.degree, 0)
-        refuse_less("df", term.n_contrasts, max(term.degree, 1))
+        refuse_less(term, "degree", term.degree, 0)
+        refuse_less(term, "df", term.n_contrasts, max(term.degree, 1))
 
 
-def refuse_less(name: str, value: Any, least: int) -> None:
+def refuse_less(term: Term, name: str, value: Any, least: int) -> None:
     if not (isinstance(value, Integral) and int(value) >= least):
-        raise ValueError(f"{name} must be a whole number from {least} on, got {value!r}")
-
-
-DEGREES_OF_A_CURVE = 5
+        raise ValueError(f"{term.name}: {name} must be a whole number from {least} on, got {value!r}")

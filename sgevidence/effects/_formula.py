@@ -56,6 +56,8 @@ def resolved(text: str, X: Any) -> Formula:
             intercept = True
         elif kind == "GroupSpecificTerm":
             names = tuple(_name(part, "a group") for part in term.factor.components)
+            for name in names:
+                column(X, name)  # refuses one that X does not have
             key = names[0] if len(names) == 1 else names
             effect = None if type(term.expr).__name__ == "Intercept" else _numeric(term.expr, X)
             groups.setdefault(key, []).append(effect)
@@ -103,8 +105,9 @@ def count_parts(text: str, group: str) -> int:
 def parsed(text: str) -> Any:
     try:
         from formulae import model_description
-        from formulae.parser import ParseError
-        from formulae.scanner import ScanError
+        from formulae.parser import ParseError, Parser
+        from formulae.resolver import ResolverError
+        from formulae.scanner import ScanError, Scanner
     except ImportError as error:
         raise ImportError("formula= needs formulae: pip install formulae") from error
     if power := re.search(r"[\w`]+\s*(\*\*|\^)", text):
@@ -112,9 +115,15 @@ def parsed(text: str) -> Any:
     if "||" in text:
         raise ValueError(f"{text!r}: for || give terms=[Group(..., by=..., correlated=False)]")
     try:
+        parser = Parser(Scanner(text).scan())
+        parser.parse()  # which model_description does, too, and drops all after the end that it finds
         tree = model_description(text)
-    except (ParseError, ScanError, TypeError) as error:
+    except (ParseError, ScanError, TypeError, ResolverError) as error:
         raise ValueError(f"the formula {text!r} cannot be read: {error}") from error
+    if not parser.at_end():
+        rest = parser.peek().lexeme
+        hint = ": effects of a group stand in parentheses, as (1 + x | g)" * (rest == "|")
+        raise ValueError(f"the formula {text!r} cannot be read from {rest!r} on{hint}")
     if tree.response is None:
         raise ValueError(f"the formula {text!r} has no response: write y ~ …")
     return tree
@@ -131,11 +140,15 @@ def _part(part: Any, X: Any) -> Any:
     if len(call.args) != 1 or not hasattr(call.args[0], "name"):
         raise ValueError(f"{part.name}: the argument must be the name of a column")
     name = call.args[0].name
+    column(X, name)  # refuses one that X does not have
     options = {key: getattr(value, "value", value) for key, value in call.kwargs.items()}
+    for key, value in options.items():
+        if not isinstance(value, int | None):
+            raise ValueError(f"{part.name}: {key} must be a whole number")
     if call.callee == "s":
         if options.keys() - {"k"}:
             raise ValueError(f"{part.name}: s() has the option k, its number of splines")
-        return Smooth(name, int(options.get("k", 10)))
+        return Smooth(name, options.get("k", 10))
     if call.callee == "bs":
         if options.keys() - {"df", "degree"}:
             raise ValueError(f"{part.name}: bs() has the options df and degree")
@@ -156,4 +169,6 @@ def _numeric(term: Any, X: Any) -> Any:
 def _name(part: Any, what: str) -> str:
     if type(part).__name__ != "Variable":
         raise ValueError(f"{what} must be a column as it is, not {part}")
+    if part.reference is not None:
+        raise ValueError(f"{part.name}[{part.reference}]: {what} has no level to choose in a formula")
     return part.name

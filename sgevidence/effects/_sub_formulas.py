@@ -76,14 +76,24 @@ def sub_formulas(formula: str) -> list[str]:
     return found
 
 
-def formula_terms(formula: str) -> list[str]:
-    """Terms of a formula: columns, interactions, and ``effect | group`` for each effect of a group."""
-    found = []
+def formula_terms(formula: str) -> dict[tuple, str | None]:
+    """Terms of a formula, alike in whichever order a product is written, and how they are written.
+
+    ``effect | group`` is each effect of a group.  None: the line that comes with a slope or a curve.
+    """
+    found: dict[tuple, str | None] = {}
     for term in parsed(formula).terms:
+        lines: set[tuple[str, ...]] = set()
         if type(term).__name__ == "GroupSpecificTerm":
-            found.append(f"{_effect(term.expr)} | {':'.join(part.name for part in term.factor.components)}")
+            group, effect = [part.name for part in term.factor.components], _effect(term.expr)
+            found[(effect, *sorted(group))] = f"{effect} | {':'.join(group)}"
+            lines |= {(effect,)} if effect != "1" else set()
         elif type(term).__name__ != "Intercept":
-            found.append(":".join(part.name for part in term.components))
+            names = [part.name for part in term.components]
+            found[(None, *sorted(names))] = ":".join(names)
+            lines = _parts(term.components) if len(names) == 1 else lines
+        for line in lines:
+            found.setdefault((None, *line), None)
     return found
 
 

@@ -21,11 +21,14 @@ def term_probabilities(comparison: Any) -> Any:
     -------
     DataFrame, or Table where pandas is not installed
         One row per term, in the order of the longest formula: ``probability``, the sum over the formulas that
-        have the term, and ``n_formulas``, how many they are.  An intercept of a group is ``1 | subject``, a
+        have the term, and ``n_formulas``, how many they are.  A line is in formulas of its slopes and of its
+        curve ``s``, too.  An intercept of a group is ``1 | subject``, a
         slope ``days | subject``.
 
     Raises
     ------
+    TypeError
+        For what is no table.
     ValueError
         If the models do not differ in a formula.
 
@@ -47,11 +50,16 @@ def term_probabilities(comparison: Any) -> Any:
     >>> term_probabilities(search.comparison_)["probability"].round().tolist()
     [1.0, 0.0, 0.0]
     """
+    if getattr(comparison, "columns", None) is None:
+        raise TypeError(f"comparison must be a table, as comparison_ of a search is, got {comparison!r}")
     name = next((one for one in comparison.columns if str(one).rsplit("__", 1)[-1] == "formula"), None)
     if name is None:
         raise ValueError("the models do not differ in a formula: compare those of sub_formulas(formula)")
     terms = [formula_terms(formula) for formula in comparison[name]]
-    found = list(dict.fromkeys(term for one in sorted(terms, key=len, reverse=True) for term in one))
+    found: dict[tuple, str] = {}
+    for one in sorted(terms, key=len, reverse=True):
+        found |= {term: label for term, label in one.items() if label is not None and term not in found}
     inside = np.array([[term in one for one in terms] for term in found]).reshape(len(found), len(terms))
     probability = inside @ np.asarray(comparison["probability"], dtype=float)
-    return in_pandas(Table({"probability": probability, "n_formulas": inside.sum(axis=1)}, found))
+    columns = {"probability": probability, "n_formulas": inside.sum(axis=1)}
+    return in_pandas(Table(columns, list(found.values())))

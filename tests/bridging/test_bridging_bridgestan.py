@@ -86,3 +86,9 @@ def test_what_is_refused(draws, tmp_path):
     short[0].write_text("\n".join(short[0].read_text().split("\n")[:200]))
     with pytest.raises(ValueError, match="chains of one length"):
         from_bridgestan(StanModel(), short)
+    xarray = pytest.importorskip("xarray")
+    variables = {"m": (("chain", "draw", "k"), draws), "s": (("chain", "draw"), draws[..., 0])}
+    with pytest.raises(ValueError, match=r"draws of 'm' have the shape \(3,\), and the model has \(2,\)"):
+        from_bridgestan(StanModel(), xarray.Dataset(variables))
+    with pytest.raises(ValueError, match="no variable 'm' of the model"):
+        from_bridgestan(StanModel(), xarray.Dataset({"s": variables["s"]}))

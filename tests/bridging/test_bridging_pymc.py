@@ -73,3 +73,11 @@ def test_what_is_refused(pm, rng):
         pm.Poisson("n", 3.0)
     with pytest.raises(ValueError, match="'n' is discrete"):
         from_pymc(model, posterior(pm, mu=rng.normal(size=(2, 50))))
+    with pytest.raises(TypeError, match=r"model must be a pymc\.Model, got int"):
+        from_pymc(3, posterior(pm, mu=rng.normal(size=(2, 50))))
+    with pm.Model() as model:
+        pm.HalfNormal("sd", shape=2)
+    with pytest.raises(ValueError, match=r"draws of 'sd' have the shape \(3,\), and the model has \(2,\)"):
+        from_pymc(model, posterior(pm, sd=rng.random((2, 50, 3))))
+    with pytest.raises(ValueError, match="draws of 'sd' are missing, infinite or beyond"):
+        from_pymc(model, posterior(pm, sd=rng.normal(size=(2, 50, 2))))

@@ -219,6 +219,14 @@ def test_a_formula_is_its_terms(frame, formula, terms, columns):
         ("y ~ days**2", "no power"),
         ("y ~ days + (1 | y)", "on the right"),
         ("y ~ site + C(site)", "in two terms"),
+        ("y ~ days | subject", "from '|' on: effects of a group"),
+        ("y ~ days %in% site", "from '%' on$"),
+        ("y[yes] ~ days", "no level to choose"),
+        ("y ~ s(z, k=8.9)", "s\\(z, k=8.9\\): k must be a whole number"),
+        ("y ~ bs(z, df=days)", "bs\\(z, df=days\\): df must be a whole number"),
+        ("y ~ bs(z, df=2)", "bs\\(z, df=2\\): df must be a whole number from 3 on"),
+        ("y ~ days + (1 | nothing)", "no column 'nothing', .*'days'"),
+        ("y ~ s(nothing)", "no column 'nothing', .*'days'"),
     ],
 )
 def test_a_formula_that_says_nothing_is_refused(frame, formula, words):
@@ -288,6 +296,17 @@ def test_terms_are_as_probable_as_the_formulas_that_have_them(frame):
     assert found["arm"] >= found["days:arm"] and found["days | subject"] > 0.99
     with pytest.raises(ValueError, match="do not differ in a formula"):
         term_probabilities(table.drop(columns="formula"))
+
+
+def test_a_term_is_one_in_whichever_way_it_is_written():
+    table = pd.DataFrame({"formula": ["y ~ b*a", "y ~ a*b + (1 | g:h)", "y ~ 1 + (1 | h:g)", "y ~ b"]})
+    found = term_probabilities(table.assign(probability=[0.1, 0.2, 0.3, 0.4]))
+    assert found["probability"].round(9).to_dict() == {"a": 0.3, "b": 0.7, "a:b": 0.3, "1 | g:h": 0.5}
+    lines = pd.DataFrame({"formula": ["y ~ x", "y ~ s(x)", "y ~ (1 + x | g)", "y ~ bs(x)"]})
+    found = term_probabilities(lines.assign(probability=[0.1, 0.2, 0.3, 0.4]))["probability"]
+    assert found["x"] == pytest.approx(0.6) and found["s(x)"] == pytest.approx(0.2)
+    with pytest.raises(TypeError, match="comparison must be a table"):
+        term_probabilities(BayesianLinearRegression())
 
 
 def test_formulas_are_a_grid(frame):
