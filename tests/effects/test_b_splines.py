@@ -57,7 +57,11 @@ def test_the_evidence_is_that_of_a_dense_covariance(frame, df, degree, scale):
 
 
 def test_a_prior_of_the_wrong_size_is_found(frame, monkeypatch):
-    mutant = broken(_b_spline.FixedCurve.of.__func__, "np.sum(share", "np.mean(share")
+    mutant = broken(
+        _b_spline.FixedCurve.of.__func__,
+        "np.sum(share @ (Z - share @ Z) ** 2)",
+        "np.mean(share @ (Z - share @ Z) ** 2)",
+    )
     monkeypatch.setattr(_b_spline.FixedCurve, "of", classmethod(mutant))
     with pytest.raises(AssertionError):
         test_the_evidence_is_that_of_a_dense_covariance(frame, 6, 3, 1.0)

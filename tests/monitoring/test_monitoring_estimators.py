@@ -149,7 +149,8 @@ def test_a_run_may_begin_a_chunk_before_the_one_that_was_poor(rng, monkeypatch):
     "right, wrong",
     [("run.log_weight - self.last_log_z", "run.log_weight"),
      ("run.log_weight - self.last_log_z + ... + log_p", "run.log_weight - self.last_log_z"),
-     ("_with(..., log_weight=..., scores=[log_p / c])", "_with(..., log_weight=..., start=chunk.first)")],
+     ("replace(run, log_weight=log_weight, scores=[log_p / c])",
+      "replace(run, log_weight=log_weight, start=chunk.first)")],
     ids=["not weighed against its time", "the second chunk forgotten", "not the first"],
 )  # fmt: skip
 def test_a_wrong_weight_is_seen(rng, monkeypatch, right, wrong):
