@@ -142,7 +142,7 @@ LONGER = {"neither", "no resampling"}
 )
 def test_every_switch_agrees(rng, settings):
     """Each part is for speed or for variance, not for the answer."""
-    rows = rows_of("sim_L", 400)
+    rows = rows_of("sim_L", 800)
     results = [sgais(**settings).run(LINEAR, rows, g) for g in rng.spawn(2)]
     check_against(LINEAR.exact_log_evidence(rows), results)
 
