@@ -50,7 +50,7 @@ class Picture:
         Returns
         -------
         display
-            The same one, with ``ax_`` and ``figure_``.
+            This display, with ``ax_`` and ``figure_``.
         """
         self._draw(ax)
         return self

@@ -14,15 +14,15 @@ from ..history import Rows
 from ..models import GLMModel
 
 #: Subsets whose weights of rows stay in the cache; numbers in the pairs of columns, 32 MB at most.
-AT_ONCE, MOST_PAIRS = 64, 4_000_000
+SUBSETS_PER_BLOCK, MAX_PAIR_NUMBERS = 64, 4_000_000
 #: Newton steps, after which a subset is left to a search with a line search; half the squared step in
 #: posterior widths at which a mode is found, nats.
-MOST_STEPS, SUBSET_TOLERANCE_NATS = 8, 1e-4
+MAX_SUBSET_STEPS, SUBSET_TOLERANCE_NATS = 8, 1e-4
 
 
 def is_cheaper(model: GLMModel, rows: Rows) -> bool:
     """Whether rows and columns are few enough for steps of many together."""
-    return len(rows) * model.n_coefficients**2 < MOST_PAIRS
+    return len(rows) * model.n_coefficients**2 < MAX_PAIR_NUMBERS
 
 
 def laplace_of_many(
@@ -31,8 +31,11 @@ def laplace_of_many(
     """Modes (S, q) next to ``start``, and Laplace's evidences (S,); nan where steps do not lead there."""
     Phi = model.inputs(rows.X).Phi
     pairs = (Phi[:, :, None] * Phi[:, None]).reshape(len(Phi), -1)
-    parts = range(0, len(inside), AT_ONCE)
-    found = [_climbed(model, rows, pairs, inside[k : k + AT_ONCE], start[k : k + AT_ONCE]) for k in parts]
+    parts = range(0, len(inside), SUBSETS_PER_BLOCK)
+    found = [
+        _climbed(model, rows, pairs, inside[k : k + SUBSETS_PER_BLOCK], start[k : k + SUBSETS_PER_BLOCK])
+        for k in parts
+    ]
     modes, values = zip(*found)
     return np.concatenate(modes), np.concatenate(values)
 
@@ -42,7 +45,7 @@ def _climbed(
 ) -> tuple[np.ndarray, np.ndarray]:
     precision, active = model.scales**-2.0, np.arange(len(start))
     theta, value, last = start * inside, np.full(len(start), np.nan), np.full(len(start), -np.inf)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_SUBSET_STEPS):
         f, g, P = _derivatives(model, rows, pairs, theta[active], inside[active], precision)
         step = np.linalg.solve(P, g[:, :, None])[:, :, 0]
         gain = np.sum(g * step, axis=1)

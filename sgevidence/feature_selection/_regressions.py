@@ -183,7 +183,7 @@ class LaplaceSubsets(Subsets):
             try:
                 return here + self.regressions.at_mode(mode).flips(inside, groups, state), zeros
             except np.linalg.LinAlgError:
-                pass
+                pass  # rounding has taken a curvature's sign: modes are found one by one below
         found = [self._laplace(state ^ (1 << g), state) for g in range(len(self.groups))]
         return np.array(found), zeros
 

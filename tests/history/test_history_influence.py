@@ -78,7 +78,7 @@ def test_broken_remainders_are_caught(rng, right, wrong):
 
 
 def check_quiet(rng, problem, outstanding=Influence.outstanding):
-    """What is left adds hardly anything, or comes from many alike; no rare row that is loud is left.
+    """The other rows add hardly anything, or are many alike; no rare row of large influence is among them.
 
     Hardly: rows that swing little are not looked at closely.
     """

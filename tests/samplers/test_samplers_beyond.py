@@ -86,7 +86,7 @@ def problem():
     return get
 
 
-#: What is run by default, a second or two each; a quarter of the rest of the grid is slow.
+#: Cases that run by default, a second or two each; a quarter of the others is slow.
 QUICK = {
     ("known_noise", "hmc", "escort", "calls of 500"),
     ("known_noise", "sghmc", "no escort", "calls of 500"),
