@@ -28,6 +28,8 @@ from ._exact_sums import ExactSums, rank
 
 #: Decimal digits beyond those that cancel.
 SPARE_DIGITS = 30
+#: Pivots within this ratio of the largest are equal: the first is taken, however a processor rounds.
+EQUAL_PIVOTS = Decimal("0.999999")
 #: Distance in s of the points v₀.
 POINT_SPACING = 8.0
 #: Context of logarithms whose result is rounded to double precision.
@@ -92,11 +94,12 @@ class Factor(NamedTuple):
     def draws(self, v: np.ndarray, rng: np.random.Generator, scales: np.ndarray) -> np.ndarray:
         """One draw of w | y, v for each v, (len(v), d).
 
-        By a triangular system, in which columns far out keep their digits.
+        By a triangular system, in which columns far out keep their digits.  Normal numbers are turned by Uᵀ:
+        where singular values coincide U is arbitrary, and the draws are not.
         """
         z = rng.standard_normal((len(v), len(self.mu)))
         r = (self.mu + v[:, None]) / self.squares
-        t = self.U @ (self.gamma / r + np.sqrt(v[:, None] / r) * z).T
+        t = self.U @ (self.gamma / r + np.sqrt(v[:, None] / r) * (z @ self.U)).T
         w = np.empty((len(v), len(self.mu)))
         w[:, self.order] = solve_triangular(self.R, t, check_finite=False).T
         return w * scales
@@ -125,7 +128,8 @@ class Moments(NamedTuple):
             order, log_det = np.arange(d), Decimal(0)
             A[np.arange(d), np.arange(d)] += v
             for k in range(d):
-                p = k + int(np.argmax(np.diag(A)[k:d]))
+                pivots = np.diag(A)[k:d]
+                p = k + int(np.argmax(pivots >= EQUAL_PIVOTS * max(pivots)))
                 swap = [p, k]
                 A[[k, p]], order[[k, p]] = A[swap], order[swap]
                 A[:, [k, p]] = A[:, swap]
