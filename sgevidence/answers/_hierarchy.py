@@ -106,7 +106,9 @@ class ConditionalModes(NamedTuple):
         )
         t = np.concatenate([t, -t])
         theta = np.tile(self.theta, (n, 1, 1))
-        theta[:, :, self.rest] += np.einsum("mab,nmb->nma", self.V, t * self.w**-0.5)
+        # the symmetric root: eigenvectors of equal eigenvalues are arbitrary, and the draws are not
+        root = (self.V * self.w[:, None, :] ** -0.5) @ self.V.transpose(0, 2, 1)
+        theta[:, :, self.rest] += np.einsum("mab,nmb->nma", root, t)
         return theta, self._log_density(t)
 
     def log_density(self, theta: np.ndarray) -> np.ndarray:

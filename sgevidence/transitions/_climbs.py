@@ -179,7 +179,7 @@ def outstanding(target: Target, a: np.ndarray, P: np.ndarray, rng: np.random.Gen
     """The point that stands out most from the Gaussian about a maximum, if any does, (0 or 1, d)."""
     z = rng.standard_normal((N_DIRECTIONS, len(a)))
     width, V = np.linalg.eigh(P)
-    u = (z / np.sqrt(np.maximum(width, 1e-300))) @ V.T  # P may be singular, but for rounding
+    u = (z @ V / np.sqrt(np.maximum(width, 1e-300))) @ V.T  # P may be singular, but for rounding
     theta = (a + PROBE_WIDTHS[:, None, None] * u).reshape(-1, len(a))
     expected = target.value(a[None])[0] - 0.5 * np.outer(PROBE_WIDTHS**2, np.sum(z**2, axis=1)).ravel()
     with np.errstate(all="ignore"):
