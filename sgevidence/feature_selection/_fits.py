@@ -3,11 +3,10 @@ r"""The posterior over subsets by fits of an estimator, where they carry the pro
 Laplace's evidence leads: all subsets of a few groups, or those that two chains meet.  The most probable
 subsets are fitted, until little is left.  The differences between fits and Laplace's evidences, by a line in
 the number of columns, correct the subsets that are not fitted; their scatter about that line and the
-correction are the standard error of those, and r is the largest one.  With P_j the inclusion probability of
-a column, p_k and s_k the probability and the standard error of subset k, and I_jk = 1 where column j is in
-subset k, the error of P_j is
+correction are the standard error of those.  With P_j the inclusion probability of a column, p_k and s_k the
+probability and the standard error of subset k, and I_jk = 1 where column j is in subset k, P_j has the error
 
-    √( Σ_fitted (p_k (I_jk − P_j) s_k)² + (r Σ_others p_k (I_jk − P_j))² ),
+    √( Σ_fitted (p_k (I_jk − P_j) s_k)² + (Σ_others p_k (I_jk − P_j) s_k)² ),
 
 the errors of fits being independent and those of other subsets one, to be safe.
 """
@@ -161,11 +160,11 @@ def _arranged(
         total, total_std = weights.log_sum + searched.log_evidence - before, searched.log_evidence_std
     of_groups = np.clip(of_groups, 0.0, 1.0)
     is_fitted = np.isin(np.arange(len(states)), list(fits))
-    influence = p[:, None] * (is_in - of_groups)
-    of_fits = np.sum((influence * weights.std[:, None])[is_fitted] ** 2, axis=0)
-    scatter = weights.std[~is_fitted].max(initial=0.0)
-    errors = np.sqrt(of_fits + (scatter * influence[~is_fitted].sum(axis=0)) ** 2)
-    of_total = [*(p * weights.std)[is_fitted], scatter * p[~is_fitted].sum(), total_std]
+    share = p * weights.std
+    of_inclusion = share[:, None] * (is_in - of_groups)
+    of_fits = np.sum(of_inclusion[is_fitted] ** 2, axis=0)
+    errors = np.sqrt(of_fits + of_inclusion[~is_fitted].sum(axis=0) ** 2)
+    of_total = [*share[is_fitted], share[~is_fitted].sum(), total_std]
     inclusion = np.zeros(regressions.n_features)
     inclusion[subsets.always] = 1.0
     for g, group in enumerate(subsets.groups):

@@ -49,6 +49,7 @@ class Regressions:
             warnings.simplefilter("ignore", EvidenceWarning)
             self.rows = self.whole._first_rows(with_known(X, **known) if known else X, y, sample_weight)
         self.n_features = self.whole.n_features_in_
+        self._log_units = self.whole._log_unit * self.rows.total_weight  # fits answer for y as given, nats
         model = self._whole_model = self.whole._make_model(self.rows.X, self.rows.y)  #: on all columns
         self._is_plain = isinstance(model, GLMModel) and model.is_log_concave and not model.n_own
 
@@ -65,11 +66,12 @@ class Regressions:
             found = laplace_evidence(model, Rows(X, rows.y, rows.weight), theta.ravel())
         if found is None:
             return None, np.nan
+        value = found[1] - self._log_units
         if is_far:
-            return None, found[1]
+            return None, value
         mode = np.zeros((K, p + theta.shape[1] - len(columns)))
         mode[:, [*columns, *range(p, mode.shape[1])]] = found[0].reshape(theta.shape)
-        return mode, found[1]
+        return mode, value
 
     def laplace_of_many(
         self, columns: list[list[int]], starts: list[np.ndarray | None]
@@ -84,7 +86,7 @@ class Regressions:
             mask[subset] = True
         start = [np.zeros(model.n_coefficients) if one is None else one[0] for one in starts]
         modes, values = laplace_of_many(model, self.rows, inside, np.array(start))
-        return list(zip(modes[:, None], values.tolist()))
+        return list(zip(modes[:, None], (values - self._log_units).tolist()))
 
     def at_mode(self, theta: np.ndarray) -> AtMode:
         """All columns at the mode of some, (1, q) as :meth:`laplace` gives it."""

@@ -115,6 +115,28 @@ def test_subsets_that_are_not_fitted_are_corrected(monkeypatch):
     assert len(selector._weighed.average.models) == 6
 
 
+def test_the_unit_of_y_is_no_error_of_subsets_that_are_not_fitted(monkeypatch):
+    """Fits answer for y as given, and so does the guide that stands for the others."""
+    monkeypatch.setattr(_fits, "MAX_FITTED", 2)
+    rng = np.random.default_rng([SEED, 12])
+    X = rng.standard_normal((50, 3))
+    y = 0.3 * X[:, 0] + rng.standard_normal(50)
+    exact = EvidenceFeatureSelector().fit(X, 1000 * y)
+    selector = EvidenceFeatureSelector(BayesianGLM("gaussian", sampler=QUICK), random_state=0)
+    selector.fit(X, 1000 * y)
+    assert abs(selector.log_evidence_ - exact.log_evidence_) < 4 * selector.log_evidence_std_ < 2
+    assert not selector.warnings_
+
+
+def test_a_lost_unit_is_seen(monkeypatch):
+    function = _regressions.Regressions.laplace
+    monkeypatch.setattr(
+        _regressions.Regressions, "laplace", broken(function, "found[1] - self._log_units", "found[1]")
+    )
+    with pytest.raises(AssertionError):
+        test_the_unit_of_y_is_no_error_of_subsets_that_are_not_fitted(monkeypatch)
+
+
 @pytest.mark.parametrize(
     "function, right, wrong",
     [
