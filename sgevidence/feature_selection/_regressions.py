@@ -45,6 +45,7 @@ class Regressions:
         self.estimator, self.rng = estimator, rng
         self.given = dict(X=X, y=y, sample_weight=sample_weight, **known)
         self.whole = clone(estimator)  #: knows the names of columns and the classes
+        self.whole._validate_params()
         with warnings.catch_warnings():  # the fits will say so again
             warnings.simplefilter("ignore", EvidenceWarning)
             self.rows = self.whole._first_rows(with_known(X, **known) if known else X, y, sample_weight)

@@ -232,7 +232,7 @@ class EvidenceFeatureSelector(
         self.random_state = random_state
         self.verbose = verbose
 
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(
         self,
         X: Any,
@@ -270,7 +270,7 @@ class EvidenceFeatureSelector(
         return self._learn(X, y, sample_weight, reset=True, known=known)
 
     @available_if(_keeps_sums)
-    @fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from more rows; the first call starts afresh.  Linear regressions only.
 

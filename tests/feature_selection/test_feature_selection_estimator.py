@@ -243,6 +243,8 @@ def test_errors_that_matter_are_said():
         (dict(estimator=BayesianSoftmaxRegression()), {"offset": 1.0}, "neither offset"),
         (dict(), {"offset": 1.0}, "no offset"),
         (dict(estimator=BayesianGLM("binomial")), {}, "needs trials"),
+        (dict(estimator=BayesianGLM("logistic")), {}, "The 'family' parameter"),
+        (dict(estimator=BayesianGLM(coef_scale=-1.0)), {}, "The 'coef_scale' parameter"),
     ],
 )
 def test_nonsense_is_refused_in_words(params, known, words):
@@ -311,7 +313,7 @@ def test_broken_flips_are_seen(right, wrong, monkeypatch):
 
 def test_flips_of_a_logistic_regression_lead_to_its_neighbours():
     X, y = cancer(10)
-    subsets = subsets_of(BayesianGLM("logistic"), X, y, [[j] for j in range(1, 10)])
+    subsets = subsets_of(BayesianGLM("bernoulli"), X, y, [[j] for j in range(1, 10)])
     assert not subsets.is_exact
     for state in (0, 0b101010101, 0b111111111):
         found = subsets.evidences_of_flips(state)[0]
@@ -321,7 +323,7 @@ def test_flips_of_a_logistic_regression_lead_to_its_neighbours():
         assert not near.any() or np.abs(found - exact)[near].max() < 0.5
 
 
-@pytest.mark.parametrize("kind", ["poisson", "logistic"])
+@pytest.mark.parametrize("kind", ["poisson", "bernoulli"])
 def test_many_newton_steps_together_lead_where_each_leads(kind, monkeypatch):
     """With weights and an offset, from other subsets and from nothing."""
     rng = np.random.default_rng([SEED, 6])
@@ -353,9 +355,9 @@ def test_broken_steps_of_many_are_seen(function, right, wrong, monkeypatch):
 
 def chains_agree(p, monkeypatch):
     X, y = cancer(p)
-    enumerated = EvidenceFeatureSelector(BayesianGLM("logistic"), random_state=0).fit(X, y)
+    enumerated = EvidenceFeatureSelector(BayesianGLM("bernoulli"), random_state=0).fit(X, y)
     monkeypatch.setattr(_fits, "MAX_WEIGHED_GROUPS", 0)
-    chains = EvidenceFeatureSelector(BayesianGLM("logistic"), random_state=1).fit(X, y)
+    chains = EvidenceFeatureSelector(BayesianGLM("bernoulli"), random_state=1).fit(X, y)
     gap = np.abs(chains.inclusion_probabilities_ - enumerated.inclusion_probabilities_).max()
     assert gap < 0.01 and abs(chains.log_evidence_ - enumerated.log_evidence_) < 0.02, gap
     return chains
@@ -371,9 +373,9 @@ def test_chains_by_shared_hessians_find_what_is_enumerated(monkeypatch):
 def test_thirty_columns_in_half_a_minute():
     X, y = cancer(30)
     start = process_time()
-    selector = EvidenceFeatureSelector(BayesianGLM("logistic"), random_state=0).fit(X, y)
+    selector = EvidenceFeatureSelector(BayesianGLM("bernoulli"), random_state=0).fit(X, y)
     assert process_time() - start < 30 and not selector.warnings_
-    other = EvidenceFeatureSelector(BayesianGLM("logistic"), random_state=1).fit(X, y)
+    other = EvidenceFeatureSelector(BayesianGLM("bernoulli"), random_state=1).fit(X, y)
     np.testing.assert_allclose(selector.inclusion_probabilities_, other.inclusion_probabilities_, atol=0.06)
 
 
