@@ -7,7 +7,6 @@ each stands for itself (``high_leverage``, see :mod:`._influence`), and a unifor
 Symbols: ``n`` = total weight of the rows seen; ``anchor`` = (a, S, G, H), see :mod:`._anchor`.
 """
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -75,8 +74,8 @@ class Memory(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """All rows seen are still here."""
-        return self.reservoir.complete
+        """Nothing is lost of the rows seen: all are still here, or statistics stand for them."""
+        return self.statistics is not None or self.reservoir.complete
 
     @property
     def sums(self) -> Anchor:
@@ -135,7 +134,7 @@ class Memory(NamedTuple):
         return self._of_sums(self.n_rows + other.n_rows, self.n + other.n, sums)
 
     def _of_sums(self, n_rows: int, n: float, statistics: Any) -> "Memory":
-        reservoir = Reservoir(self.reservoir.capacity, None, n_rows, n, False, n_condensed=n_rows)
+        reservoir = Reservoir(self.reservoir.capacity, None, n_rows, n, False)
         return Memory(reservoir, largest=self.largest, statistics=statistics)
 
     def absorb(
@@ -145,7 +144,6 @@ class Memory(NamedTuple):
         anchor: Anchor | None = None,
         labels: tuple | None = None,
         grow: bool = False,
-        condensed: Callable[[Rows], Rows | None] | None = None,
         influence: Influence | None = None,
         high_leverage: np.ndarray | None = None,
     ) -> "Memory":
@@ -153,9 +151,8 @@ class Memory(NamedTuple):
 
         The anchor has sums over all rows, the chunk's included (None keeps none); ``labels`` are the slots
         that it is in.  ``grow`` keeps twice as many rows from now on: the sample has been found too noisy.
-        ``condensed`` is the model's own way to say the same with fewer rows.  ``influence`` finds the rows of
-        high leverage (None keeps no more of them), ``high_leverage`` (k,) are their indices in the chunk,
-        where they are known.
+        ``influence`` finds the rows of high leverage (None keeps no more of them), ``high_leverage`` (k,) are
+        their indices in the chunk, where they are known.
         """
         reservoir, capacity = self.reservoir, self.reservoir.capacity
         if grow and capacity is not None and self.largest is not None:
@@ -165,9 +162,9 @@ class Memory(NamedTuple):
             None,
             chunk[:0],
         )
-        if influence is not None and not reservoir.n_condensed and self.n_rows + len(chunk) > memory.few:
+        if influence is not None and self.n_rows + len(chunk) > memory.few:
             memory, chunk, left, gone = memory._parted(chunk, influence, high_leverage)
-        reservoir = memory.reservoir.absorb(chunk, rng, condensed, left)
+        reservoir = memory.reservoir.absorb(chunk, rng, left)
         if len(gone):
             reservoir = reservoir.absorb(gone, rng)
         return memory._replace(reservoir=reservoir)

@@ -7,7 +7,6 @@ by the ratio of total weights: exact on average for equal weights, consistent (t
 Symbols: ``n_rows`` rows seen, ``n`` = Σ weight seen, ``B`` = batch size.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -29,7 +28,6 @@ class Reservoir:
     n_rows: int = 0  #: rows seen
     n: float = 0.0  #: their total weight
     equal_weights: bool = True  #: of all rows seen: mini-batches then need no cumulative sum
-    n_condensed: int = 0  #: rows seen beyond the fewer weighted ones that stand for them without loss
     _storage: "_Storage | None" = None
 
     def __len__(self) -> int:
@@ -37,32 +35,20 @@ class Reservoir:
 
     @property
     def complete(self) -> bool:
-        """All rows seen are still here, or rows that say the same."""
-        return len(self) + self.n_condensed == self.n_rows
+        """All rows seen are still here."""
+        return len(self) == self.n_rows
 
     def __getstate__(self) -> dict[str, Any]:
         return {k: v for k, v in vars(self).items() if k not in ("_storage", "_cdf")} | {"_storage": None}
 
-    def absorb(
-        self,
-        chunk: Rows,
-        rng: np.random.Generator,
-        condensed: Callable[[Rows], Rows | None] | None = None,
-        left: np.ndarray | None = None,
-    ) -> "Reservoir":
+    def absorb(self, chunk: Rows, rng: np.random.Generator, left: np.ndarray | None = None) -> "Reservoir":
         """The reservoir after ``chunk``: row number i stays with probability capacity/i.
 
-        With ``condensed``, rows that would not fit are replaced by fewer that say the same, where there are
-        such: then nothing is lost.  Rows of the chunk whose indices are in ``left`` do not come.
+        Rows of the chunk whose indices are in ``left`` do not come.
         """
         coming = Coming(len(chunk), left)
         weight = chunk.weight if left is None else np.delete(chunk.weight, left)
         n_rows, n = self.n_rows + len(coming), self.n + float(np.sum(weight))
-        if condensed is not None and self.complete:
-            fewer = self._condensed(chunk if left is None else chunk.take(coming.indices()), condensed)
-            if fewer is not None:
-                n_condensed = n_rows - len(fewer)
-                return Reservoir(self.capacity, fewer, n_rows, n, False, n_condensed)
         first = chunk.weight[0] if self.rows is None else self.rows.weight[0]
         equal_weights = self.equal_weights and bool(np.all(chunk.weight == first))
         room = len(coming) if self.capacity is None else max(self.capacity - len(self), 0)
@@ -73,7 +59,7 @@ class Reservoir:
             rows = self.rows.join(chunk.take(coming[np.flatnonzero(stay)]))
             if len(rows) > self.capacity:  # a uniform part of a uniform sample
                 rows = rows.take(np.sort(rng.choice(len(rows), self.capacity, replace=False)))
-            return Reservoir(self.capacity, rows, n_rows, n, equal_weights, self.n_condensed)
+            return Reservoir(self.capacity, rows, n_rows, n, equal_weights)
         storage, rows = self._storage, self.rows
         if room:
             new = chunk[:room] if left is None else chunk.take(coming.indices(room))
@@ -83,7 +69,7 @@ class Reservoir:
         if n_rest > 0:
             slot, chosen = self._slots(n_rows - n_rest, n_rest, rng)
             rows, storage = rows.replace(slot, chunk.take(coming[room + chosen])), None
-        return Reservoir(self.capacity, rows, n_rows, n, equal_weights, self.n_condensed, storage)
+        return Reservoir(self.capacity, rows, n_rows, n, equal_weights, storage)
 
     def _slots(self, n_before: int, n_new: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Slots that new rows take, and the indices of these rows; the others do not stay.
@@ -100,18 +86,6 @@ class Reservoir:
         slots = np.flatnonzero(last >= 0)
         return slots, last[slots]
 
-    def _condensed(self, chunk: Rows, condensed: Callable[[Rows], Rows | None]) -> Rows | None:
-        """Rows that stand for these and the chunk; None if there are none, or if there is no need.
-
-        Once there are some, each chunk is added to them: beside rows that stand for thousands a uniform part
-        of the others would say little.
-        """
-        fits = self.capacity is None or len(self) + len(chunk) <= self.capacity
-        if fits and not self.n_condensed:
-            return None
-        fewer = condensed(chunk if self.rows is None else self.rows.join(chunk))
-        return None if fewer is None or (self.capacity or 0) < len(fewer) else fewer
-
     @cached_property
     def _cdf(self) -> np.ndarray:
         return np.cumsum(self.rows.weight)
@@ -123,8 +97,7 @@ class Reservoir:
         no bias: the mean over draws is n Σ w f / Σ w.  A history no larger
         than the batch is returned whole, which is exact.
         """
-        small = len(self) if self.n_condensed else max(len(self), self.n)
-        if self.complete and small <= batch_size:
+        if self.complete and max(len(self), self.n) <= batch_size:
             return self.rows
         if self.equal_weights:
             indices = (rng.random(batch_size) * len(self)).astype(int)

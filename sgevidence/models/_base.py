@@ -168,15 +168,6 @@ class Model(ABC):
         """Whether it is a mixture: a regression has a family, too, of its target."""
         return self.family is not None and self.slots is not None
 
-    def condensed(self, rows: Any) -> Any:
-        """Fewer weighted rows with the same log p(rows | θ) at every θ, where there are such.
-
-        Where the likelihood asks for a few sums of the rows only, a stream of any length is remembered whole
-        in a few rows, and nothing of it has to be sampled.  None if the model knows no such rows (the
-        default), or if they would not be fewer.
-        """
-        return None
-
     # -- sums over rows: how is the business of ``evaluation`` ------------------------------------
 
     def _block_log_likelihood(

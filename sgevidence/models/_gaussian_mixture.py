@@ -11,7 +11,7 @@ Symbols: ``z`` (M, K), ``mu`` (M, K, p), ``blocks`` = a list of (M, K, width), `
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import autograd.numpy as anp
@@ -24,7 +24,6 @@ from ._exact_sums import ExactSums
 from ._exchangeable import Exchangeable
 from ._gaussian_component import GaussianComponent, GaussianParameters, without_gaps
 from ._log_gamma import log_gamma_draws
-from ._moments import with_moments
 from ._natural_sums import log_prior_of_variances, natural_of_variances, natural_sum
 
 #: Mergers of one k-means solution.
@@ -249,12 +248,6 @@ class GaussianMixture(Exchangeable, Model):
     @property
     def has_exact_posterior(self) -> bool:  # type: ignore[override]
         return self.n_components == 1
-
-    def condensed(self, rows: Any) -> Any:
-        """Rows with the moments of x, for one component; None for more."""
-        has_sums = self.n_components == 1 and not np.isnan(rows.X).any()
-        found = with_moments(rows.X, rows.weight) if has_sums else None
-        return found and replace(rows, X=found[0], weight=found[1])
 
 
 def _with_ones(rows: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ independent of w; then the last entry of θ is log σ².
 Symbols: ``Phi`` = [X, 1], ``W`` = (w, b), ``s`` = log σ², ``r`` = residuals (M, n).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import autograd.numpy as anp
 import numpy as np
@@ -17,7 +17,6 @@ from ._base import Model
 from ._exact_sums import ExactSums
 from ._linear_factor import Moments
 from ._linear_posterior import KnownNoise, UnknownNoise
-from ._moments import with_moments
 from ._noise_prior import HalfT, InverseGamma
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 
@@ -121,11 +120,6 @@ class LinearModel(Model):
         return UnknownNoise(moments, self.prior_of_noise)
 
     has_exact_posterior = True
-
-    def condensed(self, rows):
-        """Rows with the moments of (x, y): all that a Gaussian likelihood asks for, intercept or not."""
-        found = with_moments(np.column_stack([rows.X, rows.y]), rows.weight)
-        return found and replace(rows, X=found[0][:, :-1], y=found[0][:, -1], weight=found[1])
 
 
 @primitive

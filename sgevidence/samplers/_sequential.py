@@ -254,10 +254,7 @@ class SequentialSGMCMC(Parts, OnlineSampler):
             noise_to_injection=moved.noise_to_injection,
         )
         influence = None if anchor is None else Influence(model, anchor.a, after.theta[:N_INFLUENCE_DRAWS])
-        condensed = model.condensed if model.has_exact_posterior else None
-        memory = state.memory.absorb(
-            path.chunk, rng.rows, anchor, labels, condensed=condensed, influence=influence
-        )
+        memory = state.memory.absorb(path.chunk, rng.rows, anchor, labels, influence=influence)
         return after._replace(memory=memory), words
 
     def _validate_params(self) -> None:

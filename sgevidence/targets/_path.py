@@ -25,14 +25,9 @@ class Path(NamedTuple):
     high_leverage: np.ndarray | None = None  #: indices of the chunk's rows of high leverage; None: unknown
 
     def with_leverage(self, theta: np.ndarray) -> "Path":
-        """The path with the high-leverage rows of a large chunk, by a few draws from the posterior before it.
-
-        Rows that are condensed have sufficient statistics, and leave next to nothing beside a quadratic.
-        """
+        """The path with the high-leverage rows of a large chunk, by draws of the posterior before it."""
         model, memory, chunk, high_leverage = self
-        if high_leverage is not None or memory.anchor is None or memory.reservoir.n_condensed:
-            return self
-        if len(chunk) <= memory.few:
+        if high_leverage is not None or memory.anchor is None or len(chunk) <= memory.few:
             return self
         influence = Influence(model, memory.anchor.a, theta)
         return self._replace(

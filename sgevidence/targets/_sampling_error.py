@@ -56,7 +56,7 @@ def standing_for(n: float, rows: Rows, order: np.ndarray) -> Iterator[tuple[Rows
 
     The weight is with the rows from the start: the precision of a sum depends on it.
     """
-    for part in np.array_split(order, min(N_BLOCKS, len(order))):  # condensed rows may be fewer
+    for part in np.array_split(order, min(N_BLOCKS, len(order))):  # a reservoir may be smaller
         block = rows.take(np.sort(part))
         yield block.scaled(n / block.total_weight), block.total_weight
 

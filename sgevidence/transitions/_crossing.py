@@ -212,9 +212,6 @@ def committed(step: Step, path: Path, rng: Streams, keep_anchor: bool) -> State:
     influence = (
         None if anchor is None else Influence(path.model, anchor.a, cloud.spread_theta(N_INFLUENCE_DRAWS))
     )
-    condensed = path.model.condensed if path.model.has_exact_posterior else None  # it joins all rows
-    memory = path.memory.absorb(
-        path.chunk, rng.rows, anchor, labels, noisy, condensed, influence, path.high_leverage
-    )
+    memory = path.memory.absorb(path.chunk, rng.rows, anchor, labels, noisy, influence, path.high_leverage)
     offered = state.offered if state.offered and state.offered.n_rows > path.n_rows else None
     return state._replace(cloud=cloud, memory=memory, adaptation=adaptation, offered=offered)

@@ -247,8 +247,8 @@ def test_sums_over_the_sample_are_unbiased(rng, monkeypatch):
         ("_parted", "self.at_hand.join(chunk)", "self.at_hand.join(chunk[1:])"),
         (
             "absorb",
-            "memory.reservoir.absorb(chunk, rng, condensed, left)",
-            "memory.reservoir.absorb(chunk, rng, condensed)",
+            "memory.reservoir.absorb(chunk, rng, left)",
+            "memory.reservoir.absorb(chunk, rng)",
         ),
         ("_parted", "memory.high_leverage.join(kept)", "kept"),
         ("with_high_leverage", "rows.join(self.high_leverage)", "rows"),

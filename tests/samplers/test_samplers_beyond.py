@@ -23,21 +23,9 @@ N = 4000
 RESERVOIR = 500
 
 
-class Sampled(LinearModel):
-    """Its rows have to be sampled, as those of most models."""
-
-    def condensed(self, rows):
-        return None
-
-
-class SampledComponent(MixtureModel):
-    def condensed(self, rows):
-        return None
-
-
 def known_noise(rng):
     d = MAKE["sim_L"](N)
-    model, rows = Sampled(5, noise_std=1.0), Rows.of(d["X"], d["y"])
+    model, rows = LinearModel(5, noise_std=1.0), Rows.of(d["X"], d["y"])
     return model, rows, model.exact_log_evidence(rows), 0.0
 
 
@@ -48,7 +36,7 @@ def unknown_noise(rng):
     terms = [LinearModel(5, noise_std=np.exp(t / 2)).exact_log_evidence(rows) for t in log_s2]
     log_f = np.array(terms) + invgamma(1.0).logpdf(np.exp(log_s2)) + log_s2
     assert max(log_f[0], log_f[-1]) < log_f.max() - 30
-    return Sampled(5, noise_prior=(1.0, 1.0)), rows, logsumexp(log_f) + np.log(log_s2[1] - log_s2[0]), 0.0
+    return LinearModel(5, noise_prior=(1.0, 1.0)), rows, logsumexp(log_f) + np.log(log_s2[1] - log_s2[0]), 0.0
 
 
 def softmax(rng):
@@ -58,7 +46,7 @@ def softmax(rng):
 
 
 def one_component(rng):
-    model, rows = SampledComponent(1, 2), Rows.of(MAKE["sim_G"](N)["X"])
+    model, rows = MixtureModel(1, 2), Rows.of(MAKE["sim_G"](N)["X"])
     return model, rows, model.exact_log_evidence(rows), 0.0
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 from mutants import broken
-from test_samplers_sgais import Sampled, check_against, rows_of, sgais
+from test_samplers_sgais import LINEAR, check_against, rows_of, sgais
 
 from sgevidence.history import Reservoir
 from sgevidence.particles import Cloud
@@ -10,8 +10,6 @@ from sgevidence.samplers import HMC, SGHMC
 from sgevidence.targets import _target
 from sgevidence.transitions import _anneal, _hmc
 from sgevidence.transitions._escort import MapCheck, MapEscort
-
-LINEAR = Sampled(5, noise_std=1.0)
 
 SMALL_RESERVOIR = dict(reservoir_size=400)
 FROM_SAMPLES = SMALL_RESERVOIR | dict(escort=None, chunk_size=300)  # moves see 400 rows of the history

@@ -21,13 +21,6 @@ MAKE = runpy.run_path(str(DATA / "make_data.py"))
 LINEAR = LinearModel(5, noise_std=1.0)
 
 
-class Sampled(LinearModel):
-    """Without its few rows that say the same as all: its history is a sample, like other models'."""
-
-    def condensed(self, rows):
-        return None
-
-
 def sgais(**settings):
     """By trajectories, which have to find what the linear model could draw by itself."""
     return SGAIS(**dict(move=HMC(conditional=False), proposal=None) | settings)
@@ -176,7 +169,7 @@ def test_escort_lowers_the_variance(rng):
 @pytest.mark.parametrize("chunk", [150, 2000])
 def test_memory_is_bounded(rng, chunk):
     """Rows of history and pending, whatever came; pending at most half the reservoir."""
-    model, rows, size = Sampled(5, noise_std=1.0), rows_of("sim_L", 6000), 400
+    model, rows, size = LINEAR, rows_of("sim_L", 6000), 400
     sampler = sgais(reservoir_size=size)
     state = sampler.init(model, rng)
     for piece in rows.chunks(chunk):

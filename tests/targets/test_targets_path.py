@@ -1,7 +1,5 @@
 """The path: its two ends are the two posteriors, on all rows or on average over samples of them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from path_problem import MODELS, Problem, every_model
@@ -75,7 +73,7 @@ def test_the_first_chunk_has_no_history(rng):
 
 
 def test_a_chunk_is_looked_at_where_it_will_be_thinned(rng):
-    """And not where it is used whole, where there is no anchor, or where rows are condensed."""
+    """And not where it is used whole, or where there is no anchor."""
     problem = Problem(MODELS["softmax"], rng, n=3000, c=2800, M=20)
     path, draws = problem.path, problem.theta[:8]
     chunk = path.chunk.copy()
@@ -87,6 +85,5 @@ def test_a_chunk_is_looked_at_where_it_will_be_thinned(rng):
     assert len(looked.on_rows(600, rng).new.rows) == 600 + len(looked.high_leverage)
     few = path._replace(chunk=chunk[:2500])
     bare = path._replace(memory=path.memory._replace(anchor=None))
-    condensed = path.memory._replace(reservoir=replace(path.memory.reservoir, n_condensed=1))
-    for other in (few, bare, path._replace(memory=condensed)):
+    for other in (few, bare):
         assert other.with_leverage(draws) is other
