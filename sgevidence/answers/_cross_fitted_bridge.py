@@ -6,8 +6,8 @@ posterior first, until what the bridge depends on has forgotten where it started
 which chains do not move are those of the cloud, about which a bridge knows nothing.
 
 Symbols: θ ``theta`` = draws of the posterior, of a half (T, C, d); φ ``phi`` = θ = m + L φ with mean m and
-covariance L Lᵀ of the other half; q ``t_density`` = Student t of 8 degrees of freedom, mean and covariance of
-a half; ω ``log_w`` = p(x | θ) p(θ) / q(θ).
+covariance L Lᵀ of the other half; q = Student t of 8 degrees of freedom, mean and covariance of a
+half; ω ``log_w`` = p(x | θ) p(θ) / q(θ).
 
 References
 ----------
@@ -16,15 +16,15 @@ sampling (densities fitted to one half and bridged to the other); A. M. Overstal
 Default Bayesian model determination methods for generalised linear mixed models.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import multivariate_t
 
 from ..kernels import Coordinates
 from ..targets import Target
 from ._answer import Answer
 from ._bridge import Estimate, bridge, cross_fitted
+from ._importance import TDensity
 from ._ladder import Chains, settled_chains
 
 #: Chains at which the density is asked again, and nats by which the answer may differ: functions with noise
@@ -32,35 +32,15 @@ from ._ladder import Chains, settled_chains
 N_ASKED_AGAIN, SAME_NATS = 16, 1e-3
 
 
-class Fitted(NamedTuple):
-    """Mean of draws, and coordinates in which they have unit covariance."""
-
-    m: np.ndarray  #: (d,)
-    coordinates: Coordinates
-
-    @classmethod
-    def to(cls, theta: np.ndarray) -> "Fitted":
-        """To draws (…, d); LinAlgError if they are in a plane."""
-        theta = theta.reshape(-1, theta.shape[-1])
-        m, scale = theta.mean(axis=0), theta.std(axis=0)
-        if not np.all(scale > 0):
-            raise np.linalg.LinAlgError("a coordinate does not vary")
-        correlation = np.atleast_2d(np.cov(((theta - m) / scale).T))
-        return cls(m, Coordinates(scale[:, None] * np.linalg.cholesky(correlation)))
-
-    def theta(self, phi: np.ndarray) -> np.ndarray:
-        """θ of coordinates φ, (M, d) each."""
-        return self.m + self.coordinates.unwhiten(phi)
-
-    def phi(self, theta: np.ndarray) -> np.ndarray:
-        """φ of θ, (M, d) each."""
-        return self.coordinates.whiten(theta - self.m)
-
-    @property
-    def t_density(self) -> Any:
-        """q."""
-        # degrees of freedom of q: tails that are heavier than those of most posteriors
-        return multivariate_t(self.m, self.coordinates.L @ self.coordinates.L.T, df=8.0)
+def fitted(theta: np.ndarray) -> TDensity:
+    """q of draws (…, d), which have unit covariance in its φ; LinAlgError if they are in a plane."""
+    theta = theta.reshape(-1, theta.shape[-1])
+    m, scale = theta.mean(axis=0), theta.std(axis=0)
+    if not np.all(scale > 0):
+        raise np.linalg.LinAlgError("a coordinate does not vary")
+    correlation = np.atleast_2d(np.cov(((theta - m) / scale).T))
+    # degrees of freedom: tails that are heavier than those of most posteriors
+    return TDensity(m, Coordinates(scale[:, None] * np.linalg.cholesky(correlation)), 8.0)
 
 
 class Half(NamedTuple):
@@ -83,14 +63,14 @@ def cross_fitted_bridge(
     one when it is asked again, or where few draws carry a bridge or the halves disagree.
     """
     try:
-        fits = [Fitted.to(start) for start in starts]
+        fits = [fitted(start) for start in starts]
         halves: list[Half] = []
         for start, fit in zip(starts, reversed(fits)):
             half = _moved(target, start, fit, most, rng)
             if half is None:
                 return None
             halves.append(half)
-        densities = [Fitted.to(half.theta).t_density for half in halves]
+        densities = [fitted(half.theta) for half in halves]
     except np.linalg.LinAlgError:
         return None
     found = [_bridged(target, half, q, rng) for half, q in zip(halves, reversed(densities))]
@@ -108,7 +88,7 @@ def cross_fitted_bridge(
 
 
 def _moved(
-    target: Target, start: np.ndarray, fit: Fitted, most: float, rng: np.random.Generator
+    target: Target, start: np.ndarray, fit: TDensity, most: float, rng: np.random.Generator
 ) -> Half | None:
     """The half at the posterior, in coordinates of the other one; None if it remembers its start."""
 
@@ -125,23 +105,23 @@ def _moved(
     return half if np.all(abs(again - half.log_p[-1, :N_ASKED_AGAIN]) < SAME_NATS) else None
 
 
-def _in_theta(chains: Chains, fit: Fitted) -> Half:
+def _in_theta(chains: Chains, fit: TDensity) -> Half:
     phi = chains.phi
     theta = fit.theta(phi.reshape(-1, phi.shape[-1])).reshape(phi.shape)
     return Half(theta, chains.log_ratio - 0.5 * np.sum(phi**2, axis=-1), chains.n_evaluations)
 
 
-def _bridged(target: Target, half: Half, q: Any, rng: np.random.Generator) -> Estimate | None:
+def _bridged(target: Target, half: Half, q: TDensity, rng: np.random.Generator) -> Estimate | None:
     """The bridge of one half; None if few draws carry it."""
     T, C, d = half.theta.shape
-    theta_q = np.reshape(q.rvs(T * C, random_state=rng), (-1, d))
+    theta_q = q.draws(T * C, rng)
     with np.errstate(all="ignore"):
         log_p = target.value(theta_q)
     # share of the draws of q that may be impossible: more of them, and the posterior ends at a wall
     if not np.mean(log_p == -np.inf) <= 0.01:
         return None
-    log_w_q = log_p - q.logpdf(theta_q)
-    log_w_p = half.log_p - np.reshape(q.logpdf(half.theta.reshape(-1, d)), (T, C))
+    log_w_q = log_p - q.log_density(theta_q)
+    log_w_p = half.log_p - np.reshape(q.log_density(half.theta.reshape(-1, d)), (T, C))
     found = bridge(log_w_q, log_w_p)
     # draws of either kind, or chains, on which each bridge must rest
     return found if found.n_effective >= 100.0 else None

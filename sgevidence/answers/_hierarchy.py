@@ -25,14 +25,14 @@ M. West (1993), Approximating posterior distributions by mixture; T. Hesterberg 
 importance sampling and defensive mixture distributions.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial import cKDTree
-from scipy.stats import multivariate_t
 
-from ..kernels import LogDensity, ValueAndGradient
+from ..kernels import Coordinates, LogDensity, ValueAndGradient
 from ..particles import log_sum_exp, systematic
+from ._importance import TDensity, log_t, t_draws
 
 #: Newton steps, and halvings (to a third) of each.
 MAX_LOCAL_STEPS, MAX_LOCAL_SHORTENINGS = 8, 8
@@ -99,11 +99,7 @@ class ConditionalModes(NamedTuple):
     def draws(self, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """θ with n draws of x, in pairs about the mode, and their log density, (n, M, d) and (n, M)."""
         M, k = self.w.shape
-        t = (
-            multivariate_t(np.zeros(k), df=CONDITIONAL_DEGREES)
-            .rvs((n // 2, M), random_state=rng)
-            .reshape(n // 2, M, k)
-        )
+        t = t_draws(rng, (n // 2, M, k), CONDITIONAL_DEGREES)
         t = np.concatenate([t, -t])
         theta = np.tile(self.theta, (n, 1, 1))
         # the symmetric root: eigenvectors of equal eigenvalues are arbitrary, and the draws are not
@@ -117,8 +113,7 @@ class ConditionalModes(NamedTuple):
         return self._log_density(np.einsum("mba,mb->ma", self.V, away) * self.w**0.5)
 
     def _log_density(self, t: np.ndarray) -> np.ndarray:
-        density = multivariate_t(np.zeros(t.shape[-1]), df=CONDITIONAL_DEGREES)
-        return np.reshape(density.logpdf(t), t.shape[:-1]) + 0.5 * np.log(self.w).sum(axis=1)
+        return log_t(t, CONDITIONAL_DEGREES) + 0.5 * np.log(self.w).sum(axis=1)
 
 
 def conditional_modes(
@@ -173,8 +168,8 @@ class KernelMixture(NamedTuple):
     """A density of k parameters."""
 
     centres: np.ndarray  #: (C, k)
-    L: np.ndarray  #: of a kernel, (k, k)
-    wide: Any
+    kernel: TDensity  #: around zero
+    wide: TDensity
 
     @classmethod
     def of(cls, psi: np.ndarray, W: np.ndarray, rng: np.random.Generator) -> "KernelMixture":
@@ -184,23 +179,20 @@ class KernelMixture(NamedTuple):
         V = (W[:, None] * (psi - m)).T @ (psi - m)
         h2 = min((4 / ((k + 2) * effective)) ** (2 / (k + 4)), MAX_H2)
         centres = psi[systematic(W, rng, int(min(N_KERNELS, effective)))]
-        L = np.linalg.cholesky(V)
-        return cls(
-            m + (1 - h2) ** 0.5 * (centres - m), h2**0.5 * L, multivariate_t(m, WIDE_WIDTH2 * V, df=WIDE_NU)
-        )
+        kernel = TDensity(np.zeros(k), Coordinates.from_covariance(h2 * V), KERNEL_DEGREES)
+        wide = TDensity(m, Coordinates.from_covariance(WIDE_WIDTH2 * V), WIDE_NU)
+        return cls(m + (1 - h2) ** 0.5 * (centres - m), kernel, wide)
 
     def draws(self, n: int, rng: np.random.Generator) -> np.ndarray:
         """(n, k)."""
-        k, n_wide = len(self.L), round(WIDE_SHARE * n)
-        t = multivariate_t(np.zeros(k), df=KERNEL_DEGREES).rvs(n - n_wide, random_state=rng).reshape(-1, k)
-        near = self.centres[rng.integers(len(self.centres), size=n - n_wide)] + t @ self.L.T
-        return np.concatenate([near, self.wide.rvs(n_wide, random_state=rng).reshape(-1, k)])
+        n_wide = round(WIDE_SHARE * n)
+        centres = self.centres[rng.integers(len(self.centres), size=n - n_wide)]
+        return np.concatenate([centres + self.kernel.draws(n - n_wide, rng), self.wide.draws(n_wide, rng)])
 
     def log_density(self, psi: np.ndarray) -> np.ndarray:
         """At (n, k), (n,)."""
-        k = len(self.L)
-        away = np.linalg.solve(self.L, (psi - self.centres[:, None]).reshape(-1, k).T).T
-        each = multivariate_t(np.zeros(k), df=KERNEL_DEGREES).logpdf(away).reshape(len(self.centres), -1)
-        kernels = log_sum_exp(each, axis=0) - np.log(len(self.centres)) - np.log(np.diag(self.L)).sum()
-        wide = np.reshape(self.wide.logpdf(psi), -1)
+        away = (psi - self.centres[:, None]).reshape(-1, psi.shape[1])
+        each = self.kernel.log_density(away).reshape(len(self.centres), -1)
+        kernels = log_sum_exp(each, axis=0) - np.log(len(self.centres))
+        wide = self.wide.log_density(psi)
         return np.logaddexp(np.log1p(-WIDE_SHARE) + kernels, np.log(WIDE_SHARE) + wide)

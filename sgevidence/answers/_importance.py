@@ -1,10 +1,10 @@
-r"""Importance sampling of one mode's basin, from a t density of its curvature.
+r"""Student t densities, and importance sampling of one mode's basin from that of its curvature.
 
 The shape k of a generalised Pareto tail of the weights says whether their mean has an error bar: a variance
 exists for k < 1/2; up to 0.7 the error of the mean is what the weights say (Vehtari et al. 2024).
 
-Symbols: ``a, P`` = mode and precision, ``q`` = t density around it, ``nu`` = its degrees of freedom,
-``R`` = Cholesky factor of P, ``M, d`` = draws and parameters.
+Symbols: ``a, P`` = mode and precision, ``q`` = t density around it, θ = m + L φ with φ of the standard
+density; ``nu`` = its degrees of freedom, ``M, d`` = draws and parameters.
 
 References
 ----------
@@ -16,10 +16,11 @@ Machine Learning Research 25(72).
 
 from collections.abc import Callable
 from math import lgamma
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
+from ..kernels import Coordinates
 from ..particles import Weights
 
 
@@ -51,6 +52,42 @@ def pareto_k(log_w: np.ndarray) -> float:
 MAX_PARETO_K = 0.7
 
 
+def t_draws(rng: np.random.Generator, shape: tuple[int, ...], nu: float) -> np.ndarray:
+    """Draws of the standard Student t of the last axis, (…, d)."""
+    return rng.standard_normal(shape) / np.sqrt(rng.chisquare(nu, (*shape[:-1], 1)) / nu)
+
+
+def log_t(phi: np.ndarray, nu: float) -> np.ndarray:
+    """Log density of the standard Student t at φ (…, d), (…)."""
+    d = phi.shape[-1]
+    constant = lgamma((nu + d) / 2) - lgamma(nu / 2) - 0.5 * d * np.log(nu * np.pi)
+    return constant - 0.5 * (nu + d) * np.log1p(np.sum(phi**2, axis=-1) / nu)
+
+
+class TDensity(NamedTuple):
+    """Student t around m of scale matrix L Lᵀ."""
+
+    m: np.ndarray
+    coordinates: Coordinates
+    nu: float
+
+    def theta(self, phi: np.ndarray) -> np.ndarray:
+        """θ of φ, (M, d) each."""
+        return self.m + self.coordinates.unwhiten(phi)
+
+    def phi(self, theta: np.ndarray) -> np.ndarray:
+        """φ of θ, (M, d) each."""
+        return self.coordinates.whiten(theta - self.m)
+
+    def draws(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """(n, d)."""
+        return self.theta(t_draws(rng, (n, len(self.m)), self.nu))
+
+    def log_density(self, theta: np.ndarray) -> np.ndarray:
+        """At θ (M, d), (M,)."""
+        return log_t(self.phi(theta), self.nu) - np.sum(np.log(np.diag(self.coordinates.L)))
+
+
 def importance_draws(
     log_joint: Callable[[np.ndarray], np.ndarray],
     a: np.ndarray,
@@ -65,10 +102,6 @@ def importance_draws(
     ``log_joint`` gives log p(rows, θ) of a cloud; ``log_copies`` = log K! for the labellings of K
     exchangeable components.
     """
-    d = len(a)
-    R = np.linalg.cholesky(P)
-    t = rng.standard_normal((M, d)) / np.sqrt(rng.chisquare(nu, (M, 1)) / nu)
-    theta = a + solve_triangular(R.T, t.T, lower=False).T
-    log_q = lgamma((nu + d) / 2) - lgamma(nu / 2) - 0.5 * d * np.log(nu * np.pi) + np.sum(np.log(np.diag(R)))
-    log_q = log_q - 0.5 * (nu + d) * np.log1p(np.sum(t**2, axis=1) / nu)
-    return theta, Weights(log_joint(theta) + log_copies - log_q)
+    q = TDensity(a, Coordinates.from_precision(P), nu)
+    theta = q.draws(M, rng)
+    return theta, Weights(log_joint(theta) + log_copies - q.log_density(theta))

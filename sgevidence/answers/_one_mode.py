@@ -14,16 +14,16 @@ parameters.
 """
 
 import numpy as np
-from scipy.stats import multivariate_t
 
 from ..history import Anchor, Rows
+from ..kernels import Coordinates
 from ..models import Model
 from ..particles import Weights, log_sum_exp, systematic
 from ..targets import Likelihood, Target, concave_mode, folded_mode, gaussian
 from ._answer import Answer, Declined
 from ._bridge import importance
 from ._cross_fitted_bridge import cross_fitted_bridge
-from ._importance import importance_draws, pareto_k
+from ._importance import TDensity, importance_draws, pareto_k
 from ._log_concave import MAX_BRIDGED_ROWS, MAX_STD_NATS, in_suited_coordinates, log_joint_of_many
 
 #: Draws of q, and more of them for each parameter; standard error, nats, and Pareto k of an answer by them.
@@ -101,12 +101,11 @@ def _around_all(
     mass = Weights(model.log_joint(a, rows) + 0.5 * np.linalg.slogdet(C)[1]).W
     M = 2 * (2 * size + N_PROPOSAL_DRAWS + N_DRAWS_PER_PARAMETER * d)
     for n_rounds in range(1, MAX_DRAW_ROUNDS + 1):
-        share, around = 0.5 * mass + 0.5 / K, [multivariate_t(m, c, df=MIN_DEGREES) for m, c in zip(a, C)]
+        share = 0.5 * mass + 0.5 / K
+        around = [TDensity(m, Coordinates.from_covariance(c), MIN_DEGREES) for m, c in zip(a, C)]
         sizes = np.bincount(rng.choice(K, M, p=share), minlength=K)
-        theta = np.concatenate(
-            [np.reshape(q.rvs(n, random_state=rng), (-1, d)) for q, n in zip(around, sizes)]
-        )
-        each = np.array([np.log(p) + q.logpdf(theta) for p, q in zip(share, around)])
+        theta = np.concatenate([q.draws(n, rng) for q, n in zip(around, sizes)])
+        each = np.array([np.log(p) + q.log_density(theta) for p, q in zip(share, around)])
         log_q = log_sum_exp(each, axis=0)
         weights = Weights(model.log_joint(theta, rows) - log_q)
         found, tail = importance(weights.log_w), pareto_k(weights.log_w)

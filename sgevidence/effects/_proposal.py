@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
-from scipy.stats import qmc, t
+from scipy.stats import qmc
 from sklearn.mixture import GaussianMixture
 
+from ..answers import log_t
 from ..particles import Weights, log_sum_exp, systematic
 
 Density = Callable[[np.ndarray], np.ndarray]
@@ -53,9 +54,8 @@ class SplitT(NamedTuple):
         """(M,)."""
         below, above = self.widths
         s = (x - self.centre) @ self.axes
-        return np.sum(
-            t.logpdf(s / np.where(s < 0, below, above), DEGREES) + np.log(2 / (below + above)), axis=1
-        )
+        s = s / np.where(s < 0, below, above)
+        return np.sum(log_t(s[..., None], DEGREES) + np.log(2 / (below + above)), axis=1)
 
     @classmethod
     def along(

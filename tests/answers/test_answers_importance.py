@@ -5,7 +5,9 @@ import pytest
 from mutants import broken
 from scipy.stats import f, kstest, multivariate_t
 
-from sgevidence.answers import importance_draws
+from sgevidence.answers import _importance, importance_draws
+from sgevidence.answers._importance import TDensity
+from sgevidence.kernels import Coordinates
 
 D, NU, LOG_MASS, LOG_COPIES = 3, 5.0, -7.5, np.log(6.0)
 
@@ -35,19 +37,25 @@ def test_weights_are_even_where_the_target_is_the_proposal(rng):
 
 
 @pytest.mark.parametrize(
-    "right, wrong",
+    "owner, name, right, wrong",
     [
-        ("log_joint(theta) + log_copies", "log_joint(theta)"),
-        ("np.sum(np.log(np.diag(R)))", "0.0"),
-        ("lgamma(nu / 2)", "lgamma(nu)"),
-        ("solve_triangular(R.T, t.T, lower=False)", "solve_triangular(R, t.T, lower=True)"),
-        ("0.5 * (nu + d)", "0.5 * nu"),
+        (TDensity, "log_density", "np.sum(np.log(np.diag(self.coordinates.L)))", "0.0"),
+        (TDensity, "draws", "self.theta(...)", "self.m + self.coordinates.whiten(...)"),
+        (_importance, "log_t", "lgamma(nu / 2)", "lgamma(nu)"),
+        (_importance, "log_t", "0.5 * (nu + d)", "0.5 * nu"),
+        (_importance, "t_draws", "rng.chisquare(nu, (*shape[:-1], 1)) / nu", "rng.chisquare(nu, shape) / nu"),
     ],
-    ids=["one labelling", "no determinant", "another constant", "the other factor", "another tail"],
+    ids=["no determinant", "the other factor", "another constant", "another tail", "a product of densities"],
 )
-def test_a_mistake_is_seen(rng, right, wrong):
+def test_a_mistake_is_seen(rng, monkeypatch, owner, name, right, wrong):
+    monkeypatch.setattr(owner, name, broken(getattr(owner, name), right, wrong))
     with pytest.raises(AssertionError, match=r"weights|draws"):
-        check_even(rng, broken(importance_draws, right, wrong))
+        check_even(rng)
+
+
+def test_labellings_count(rng):
+    with pytest.raises(AssertionError, match="weights"):
+        check_even(rng, broken(importance_draws, "log_joint(theta) + log_copies", "log_joint(theta)"))
 
 
 def test_mass_of_another_density(rng):
@@ -61,3 +69,11 @@ def test_mass_of_another_density(rng):
     exact = LOG_MASS + LOG_COPIES + np.sum(np.log([2.0, 24.0, 5040.0]))  # Γ(3) Γ(5) Γ(8)
     assert abs(weights.log_mean - exact) < 4.5 * weights.relative_variance**0.5
     assert weights.ess > 10_000
+
+
+def test_widths_may_differ_by_any_factor():
+    """At a condition of 10²⁴, of which scipy's density says that it is singular."""
+    phi, widths = np.linspace(-2, 2, 10).reshape(5, 2), np.array([1e-12, 1.0])
+    q = TDensity(np.zeros(2), Coordinates(np.diag(widths)), NU)
+    unit = multivariate_t(np.zeros(2), np.eye(2), df=NU)
+    assert q.log_density(widths * phi) == pytest.approx(unit.logpdf(phi) - np.log(widths).sum(), abs=1e-10)

@@ -10,10 +10,10 @@ from mutants import broken
 from test_samplers_coverage import check_coverage, z_scores
 
 from sgevidence import EvidenceWarning
-from sgevidence.answers import importance_draws
+from sgevidence.answers._importance import TDensity
 from sgevidence.history import Rows
 from sgevidence.models import CustomModel, LinearModel, MixtureModel
-from sgevidence.samplers import Laplace, PriorSampling, _laplace
+from sgevidence.samplers import Laplace, PriorSampling
 from sgevidence.samplers._other_modes import climb
 from sgevidence.targets import find_mode
 
@@ -49,20 +49,17 @@ def test_covers_the_exact_value(rng, problem):
 
 
 @pytest.mark.parametrize(
-    "right, wrong",
+    "name, right, wrong",
     [
-        ("0.5 * (nu + d)", "0.5 * nu"),
-        (
-            "... + np.sum(np.log(np.diag(R)))",
-            "... - np.sum(np.log(np.diag(R)))",
-        ),
-        ("solve_triangular(R.T, t.T, lower=False)", "solve_triangular(R, t.T, lower=True)"),
+        ("log_density", "log_t(self.phi(theta), self.nu)", "0.5 * log_t(self.phi(theta), self.nu)"),
+        ("log_density", "... - np.sum(np.log(...))", "... + np.sum(np.log(...))"),
+        ("draws", "self.theta(...)", "self.m + self.coordinates.whiten(...)"),
     ],
-    ids=["exponent", "determinant", "R for R⁻ᵀ"],
+    ids=["exponent", "determinant", "L⁻¹ for L"],
 )
 @pytest.mark.filterwarnings("ignore:only")
-def test_a_mistake_is_seen(rng, monkeypatch, right, wrong):
-    monkeypatch.setattr(_laplace, "importance_draws", broken(importance_draws, right, wrong))
+def test_a_mistake_is_seen(rng, monkeypatch, name, right, wrong):
+    monkeypatch.setattr(TDensity, name, broken(getattr(TDensity, name), right, wrong))
     with pytest.raises(AssertionError, match=r"claimed|outliers"):
         check_covers(rng, *CORRELATED, 20)
 
