@@ -20,7 +20,7 @@ from ..particles import log_sum_exp
 from ..targets import Likelihood, Target, concave_mode, gaussian
 from ._base import EvidenceResult, Progress, Sampler
 from ._direct import answer, doubts_of_few
-from ._other_modes import NEGLIGIBLE_SHARE, climb, each_mode, ends_of_climbs
+from ._other_modes import NEGLIGIBLE_SHARE, modes_from_starts
 
 #: log p(rows, θ) of a cloud, and the variance of what it is off by.
 LogJoint = Callable[[np.ndarray], tuple[np.ndarray, float]]
@@ -140,26 +140,16 @@ class Laplace(Sampler):
         self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress
     ) -> tuple[list[str], tuple[np.ndarray, np.ndarray, LogJoint]]:
         """The highest of the modes that are found, and what the others hold."""
-        target = Target(model, Likelihood(rows))
-        a, P, share = self._mode(model, rows, rng, progress)
-        doubts = [] if share < NEGLIGIBLE_SHARE else [OTHER_MODES.format(100 * share)]
-        return doubts, (a, P, lambda theta: (target.value(theta), 0.0))
-
-    def _mode(
-        self, model: Model, rows: Rows, rng: np.random.Generator, progress: Progress
-    ) -> tuple[np.ndarray, np.ndarray, float]:
-        """The highest maximum, its precision, and the share of the other ones in the evidence.
-
-        Sought on a sample of the rows, and the best on all.
-        """
-        found, values = ends_of_climbs(model, rows, self.n_starts, rng, progress)
-        best = found[int(np.argmax(values))][0]
-        masses = np.array([mass for *_, mass in each_mode(model, found, values)])
-        share = 1 - np.exp(masses[0] - log_sum_exp(masses)) if len(masses) else 0.0
-        a, P = climb(Target(model, Likelihood(rows)), best)
-        if P is None:
+        target, modes = (
+            Target(model, Likelihood(rows)),
+            modes_from_starts(model, rows, self.n_starts, rng, progress),
+        )
+        if not modes:
             raise ValueError(
                 "no maximum of the posterior with a positive definite curvature was found: there is no "
                 "Laplace approximation; use SGAIS()"
             )
-        return a, P, float(share)
+        masses = np.array([mode.log_evidence for mode in modes])
+        share = 1 - np.exp(masses[0] - log_sum_exp(masses))
+        doubts = [] if share < NEGLIGIBLE_SHARE else [OTHER_MODES.format(100 * share)]
+        return doubts, (modes[0].a, modes[0].P, lambda theta: (target.value(theta), 0.0))

@@ -5,8 +5,6 @@ Particles and live points that all missed a mode agree with each other, and thei
 Symbols: ``a, P`` = maximum (d,) and precision (d, d), ``W`` = normalised weights of draws ``theta`` (M, d).
 """
 
-from collections.abc import Iterable
-
 import numpy as np
 from scipy.optimize import minimize
 from scipy.stats import chi2
@@ -16,11 +14,13 @@ from ..history import Rows
 from ..models import Model
 from ..particles import Weights
 from ..targets import Likelihood, Target, find_mode, sampled
-from ..transitions import peaks
+from ..transitions import Climbs, Mode, peaks
 from ._base import SILENT, Progress
 
 #: Prior draws of which a start is the best, at least; likelihood values (draws × rows) and draws, at most.
 BEST_OF, VALUES, MOST_DRAWS = 100, 5e6, 100_000
+#: Rows on which modes are sought first.
+N_SEARCH_ROWS = 1000
 #: Share of the evidence in other modes that is not said.
 NEGLIGIBLE_SHARE = 0.01
 #: Starts of a second look; importance draws of a mode, and the share of them that must count.
@@ -28,8 +28,6 @@ N_CLIMB_STARTS, N_IMPORTANCE_DRAWS, RELIABLE_SHARE = 24, 2000, 0.05
 #: Part of a mode's mass that is outside its region; nats, and standard errors beside them, by which draws
 #: must misrepresent a mode.
 OUTSIDE_SHARE, DOUBTFUL_NATS, DOUBTFUL_ERRORS = 0.01, 0.5, 3.0
-
-Found = list[tuple[np.ndarray, np.ndarray | None]]  # (end of a climb, its precision or None)
 
 
 def starts(model: Model, search: Target, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -46,17 +44,17 @@ def starts(model: Model, search: Target, n: int, rng: np.random.Generator) -> np
     return np.concatenate([draws[order[:third]], local, draws[: n - third - len(local)]])[:n]
 
 
-def ends_of_climbs(
+def modes_from_starts(
     model: Model, rows: Rows, n_starts: int, rng: np.random.Generator, progress: Progress = SILENT
-) -> tuple[Found, np.ndarray]:
-    """Ends of climbs on a sample of the rows, and their log joint densities there."""
-    # rows on which modes are sought; only the best are then sought on all
-    search = Target(model, sampled(model, rows, None, 1000, rng))
-    found = []
-    for i, start in enumerate(starts(model, search, n_starts, rng)):
+) -> list[Mode]:
+    """Maxima in which climbs end, the best first: sought on a sample of the rows, then on all of them."""
+    few = sampled(model, rows, None, N_SEARCH_ROWS, rng).rows
+    radius = chi2.isf(OUTSIDE_SHARE, model.n_params) / model.n_params
+    climbs = Climbs(model, rows, few, float(radius), climb)
+    for i, start in enumerate(starts(model, climbs.few, n_starts, rng)):
         progress(f"search {i} of {n_starts}")
-        found.append(climb(search, start))
-    return found, search.value(np.array([end for end, _ in found]))
+        climbs.up(start)
+    return climbs.regions()
 
 
 def climb(target: Target, a: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -72,25 +70,6 @@ def climb(target: Target, a: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]
     return find_mode(target, minimize(minus, top, jac=True, method="L-BFGS-B").x)
 
 
-def each_mode(
-    model: Model, found: Found, values: np.ndarray
-) -> Iterable[tuple[np.ndarray, np.ndarray, float]]:
-    """Every maximum once, the highest first, with Laplace's log evidence but for a constant."""
-    modes: list[tuple[np.ndarray, np.ndarray, float]] = []
-    for i in np.argsort(-values):
-        end, P = found[i]
-        if P is None:
-            continue
-        if model.slots is not None and modes:
-            top, of_top, _ = modes[0]
-            reference = top[model.slots], np.diag(np.linalg.inv(of_top))[model.slots]
-            end = model.canonicalize(end[None], reference)[0]
-        # squared distance of two ends of searches of one mode, in its widths, per parameter
-        if all((end - a) @ of_a @ (end - a) > 1.0 * len(end) for a, of_a, _ in modes):
-            modes.append((end, P, values[i] - 0.5 * np.linalg.slogdet(P)[1]))
-    return modes
-
-
 def doubts_of_missed_modes(
     model: Model,
     rows: Rows,
@@ -103,18 +82,13 @@ def doubts_of_missed_modes(
     """Whether modes that climbs find hold evidence that the draws, and their error bar, do not have."""
     if model.has_one_mode or model.slots is not None:
         return []
-    missed, whole = 0.0, Target(model, Likelihood(rows))
-    known: list[tuple[np.ndarray, np.ndarray]] = []
+    missed, target = 0.0, Target(model, Likelihood(rows))
     with np.errstate(all="ignore"):
-        found, values = ends_of_climbs(model, rows, N_CLIMB_STARTS, rng)
-        modes = [climb(whole, a) for a, _, _ in each_mode(model, found, values)]
-    for a, P in modes:
-        if P is None or any(in_region(a[None], *other).any() for other in known):
-            continue
-        known.append((a, P))
-        near = float(W[in_region(theta, a, P)].sum())
-        draws, weights = importance_draws(whole.value, a, P, 0.0, N_IMPORTANCE_DRAWS, rng)
-        mass = Weights(np.where(in_region(draws, a, P), weights.log_w, -np.inf))
+        modes = modes_from_starts(model, rows, N_CLIMB_STARTS, rng)
+    for mode in modes:
+        near = float(W[mode.near(model, theta)].sum())
+        draws, weights = importance_draws(target.value, mode.a, mode.P, 0.0, N_IMPORTANCE_DRAWS, rng)
+        mass = Weights(np.where(mode.near(model, draws), weights.log_w, -np.inf))
         share = np.exp(min(mass.log_mean - log_Z, 700.0))
         is_more = share > near * np.exp(DOUBTFUL_NATS + DOUBTFUL_ERRORS * std)
         if mass.ess > RELIABLE_SHARE * N_IMPORTANCE_DRAWS and is_more:
@@ -125,8 +99,3 @@ def doubts_of_missed_modes(
         f"modes in which there are too few draws hold {missed:.2g} times the evidence that is reported, "
         "which is too low: use more draws, or SGAIS()"
     ]
-
-
-def in_region(theta: np.ndarray, a: np.ndarray, P: np.ndarray) -> np.ndarray:
-    """Points in the ellipsoid of a maximum, (M,)."""
-    return np.einsum("mi,ij,mj->m", theta - a, P, theta - a) < chi2.isf(OUTSIDE_SHARE, len(a))

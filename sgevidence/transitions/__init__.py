@@ -14,7 +14,7 @@ from ._base import (
     check_likelihood,
     check_rows,
 )
-from ._climbs import peaks
+from ._climbs import Climbs, peaks
 from ._confirm import confirmed_at_once
 from ._constrained import ConstrainedMoves, covariance
 from ._crossing import Crossing, committed
@@ -34,6 +34,7 @@ __all__ = [
     "Anneal",
     "Answered",
     "Annealed",
+    "Climbs",
     "TwoSidedEscort",
     "ConstrainedMoves",
     "Crossing",

@@ -26,7 +26,7 @@ from ..particles import Cloud
 from ..targets import Likelihood, Path, Target
 from ._base import State, Step, Streams
 from ._climbs import N_LOOKED_AT, Ends, climbed
-from ._mode_search import Mode, ModeSearch
+from ._mode_search import ModeSearch
 from ._modes import ModeImportance, Renewed
 from ._prior_survey import Restart
 from ._watchlist import AWAY_FACTOR, SHORT_NATS, Watchlist, nearest
@@ -60,11 +60,11 @@ class MissedModes:
         missed = 0.0 if complete else np.nan
         target = Target(self.path.model, Likelihood(importance.rows))
         ends = climbed(self.path.model, importance.rows, step.state, self.search, self.rng.rows)
-        known = np.array([laplace(mode) for mode in ends.maxima])  # their log evidence
+        known = np.array([mode.log_evidence for mode in ends.maxima])  # their log evidence
         for i, mode in enumerate(ends.maxima):
             near = float(cloud.W @ mode.near(self.path.model, cloud.theta))
             claimed = cloud.log_evidence + np.log(max(near, NEGLIGIBLE_WEIGHT))
-            mass = laplace(mode)
+            mass = mode.log_evidence
             is_vague = near > NEGLIGIBLE_WEIGHT and cloud.log_evidence_std > self.search.good_enough
             if not abs(mass - claimed) > DOUBTFUL_MASS_NATS and not is_vague:
                 continue
@@ -126,8 +126,3 @@ def gaps(cloud: Cloud, ends: Ends, target: Target, significant: float) -> np.nda
     away = nearest(ends.walls, theta) > AWAY_FACTOR * usual
     gap = target.value(theta).max() - ends.values
     return np.where(away | (-gap > significant + theta.shape[1] / 2), gap, np.inf)
-
-
-def laplace(mode: Mode) -> float:
-    """log Z_L, nats."""
-    return float(mode.value + 0.5 * len(mode.a) * np.log(2 * np.pi) - 0.5 * np.linalg.slogdet(mode.P)[1])

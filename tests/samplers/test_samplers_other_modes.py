@@ -67,7 +67,7 @@ def test_a_missing_part_is_said(rng):
     "right, wrong",
     [
         ("near * np.exp(DOUBTFUL_NATS + DOUBTFUL_ERRORS * std)", "0.0"),
-        ("np.where(in_region(draws, a, P), weights.log_w, -np.inf)", "2 + weights.log_w"),
+        ("np.where(mode.near(model, draws), weights.log_w, -np.inf)", "2 + weights.log_w"),
     ],
     ids=["all is missing", "wrong mass"],
 )
