@@ -17,7 +17,7 @@ from ..history import Rows
 from ..models import FarColumns, GLMModel
 from ..rows import with_known
 from ..targets import laplace_evidence
-from ._newton_of_many import is_cheaper, laplace_of_many
+from ._newton_of_many import derivatives_of_many, is_cheaper, laplace_of_many
 from ._shared_hessian import AtMode
 from ._subsets import Subsets
 
@@ -91,10 +91,9 @@ class Regressions:
 
     def at_mode(self, theta: np.ndarray) -> AtMode:
         """All columns at the mode of some, (1, q) as :meth:`laplace` gives it."""
-        with np.errstate(all="ignore"):
-            _, g, H = self._whole_model.derivatives(theta[0], self.rows)
-            _, g_prior, H_prior = self._whole_model.prior_derivatives(theta[0])
-        return AtMode(theta[0], g + g_prior, -(H + H_prior), -np.diag(H_prior))
+        model = self._whole_model
+        _, g, H = derivatives_of_many(model, self.rows, theta, np.ones_like(theta, dtype=bool))
+        return AtMode(theta[0], g[0], H[0], model.scales**-2.0)
 
     @property
     def has_shared_hessians(self) -> bool:
@@ -192,6 +191,7 @@ class LaplaceSubsets(Subsets):
 
     def _laplace(self, state: int, beside: int) -> float:
         """The evidence, from the mode of a subset that may be known; −∞, which no chain enters, for nan."""
+        self.weigh([state])
         if state not in self._known:
             start, _ = self._known.get(beside, (None, 0.0))
             self._known[state] = self.regressions.laplace(sorted(self.columns(state)), start)

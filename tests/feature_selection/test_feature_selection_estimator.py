@@ -342,8 +342,8 @@ def test_many_newton_steps_together_lead_where_each_leads(kind, monkeypatch):
 @pytest.mark.parametrize(
     "function, right, wrong",
     [
-        ("_derivatives", "0.5 * theta**2 @ precision", "0.0"),
-        ("_derivatives", "g * inside", "g"),
+        ("derivatives_of_many", "0.5 * theta**2 @ precision", "0.0"),
+        ("derivatives_of_many", "g * inside", "g"),
         ("_climbed", "f[done] + 0.5 * gain[done] + half_log_prior - ...", "f[done] + half_log_prior"),
     ],
 )
