@@ -14,6 +14,7 @@ from ._layout import Block, Layout
 from ._model import EffectsModel
 from ._names import divisors, fixed_effects, group_effects
 from ._noise import Flat, Known, RootInverseGamma
+from ._relaid import relaid
 from ._smooth import Smooth
 from ._sub_formulas import formula_terms, sub_formulas
 
@@ -47,6 +48,7 @@ __all__ = [
     "group_effects",
     "is_covariate",
     "jzs_block",
+    "relaid",
     "resolved",
     "response_of",
     "scale_of",

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._b_spline import BSpline, FixedCurve
-from ._columns import Levels, column_names, numbers
+from ._columns import Levels, column_names, levels_in, numbers
 from ._factor import Factor, contrasts
 from ._group import Group
 from ._interaction import Interaction, products
@@ -71,7 +71,22 @@ class Columns(NamedTuple):
 
     def grown(self, X: Any) -> "Columns":
         """A reader that also knows the new levels of groups in more rows."""
-        levels = tuple(one.grown(X) if new else one for one, new in zip(self.levels, self.new))
+        return self._with_levels(
+            levels_in(X, one.name) if new else () for one, new in zip(self.levels, self.new)
+        )
+
+    def united(self, other: "Columns") -> "Columns":
+        """A reader that also knows the levels of another one; ValueError if those of factors differ."""
+        for mine, theirs, new in zip(self.levels, other.levels, self.new):
+            if not new and mine.number != theirs.number:
+                raise ValueError(
+                    f"models cannot be merged whose levels of {mine.name!r} differ: give those of all by "
+                    f"Factor({mine.name!r}, categories=[...])"
+                )
+        return self._with_levels(one.number for one in other.levels)
+
+    def _with_levels(self, others: Iterable[Iterable]) -> "Columns":
+        levels = tuple(one.extended(more) for one, more in zip(self.levels, others))
         return self if levels == self.levels else self._replace(levels=levels)
 
     def place(self, name: Any) -> int:
@@ -152,22 +167,30 @@ class Coding(NamedTuple):
         layout = Layout(np.array(prior, dtype=float), tuple(blocks))
         return plain._replace(layout=layout, ratios=np.array(ratios), means=means, curves=curves)
 
+    def places(self, columns: Columns) -> list[np.ndarray]:
+        """Number of each level of a term in another reader, for each block."""
+        found = []
+        for term, block in zip(self.block_terms, self.layout.blocks):
+            place = np.arange(block.n_levels)
+            if isinstance(term, Group):
+                number = {level: k for k, level in enumerate(columns.levels_of(term.column))}
+                place = np.array([number[level] for level in self.columns.levels_of(term.column)])
+            found.append(place)
+        return found
+
     @property
-    def may_grow(self) -> bool:
-        """Whether sums by level have room for more levels: of one group, which is eliminated."""
-        return sum(not block.common for block in self.layout.blocks) == 1 == sum(self.columns.new)
+    def block_terms(self) -> list:
+        """Term of each block: of JZS priors, covariates and factors come first."""
+        terms = [term for term in self.terms if isinstance(term, Smooth | Group)]
+        return [None] * (len(self.layout.blocks) - len(terms)) + terms
 
     def grown(self, columns: Columns) -> "Coding":
         """The coding with more levels of its groups."""
-        terms = [term for term in self.terms if isinstance(term, Smooth | Group)]
-        first = len(self.layout.blocks) - len(terms)  # of JZS priors, factors come before
-        blocks = [
-            block
-            if isinstance(term, Smooth)
-            else block._replace(n_levels=len(columns.levels_of(term.column)))
-            for term, block in zip(terms, self.layout.blocks[first:])
-        ]
-        layout = self.layout._replace(blocks=(*self.layout.blocks[:first], *blocks))
+        blocks = tuple(
+            block._replace(n_levels=len(columns.levels_of(term.column))) if isinstance(term, Group) else block
+            for term, block in zip(self.block_terms, self.layout.blocks)
+        )
+        layout = self.layout._replace(blocks=blocks)
         return self._replace(columns=columns, layout=layout)
 
     def fixed(self, term: Any, X: np.ndarray) -> np.ndarray:

@@ -93,9 +93,9 @@ class Levels(NamedTuple):
             found = sorted(set(found), key=lambda level: (str(type(level)), level))
         return cls(name, {level: k for k, level in enumerate(found)})
 
-    def grown(self, X: Any) -> "Levels":
-        """These levels, and those of more rows after them."""
-        new = dict.fromkeys(level for level in levels_in(X, self.name) if level not in self.number)
+    def extended(self, others: Iterable) -> "Levels":
+        """These levels, and those of others after them."""
+        new = dict.fromkeys(level for level in others if level not in self.number)
         if not new:
             return self
         self.refuse_other_types(new)

@@ -69,19 +69,8 @@ class LevelSums(NamedTuple):
         return (*(part[None] for part in parts), float(w @ (y * y)), float(w.sum()))
 
     def plus(self, other: "LevelSums") -> "LevelSums":
-        """Sums of both sets of rows, of which one may have fewer levels: the others have no rows there."""
-        L = max(self.levels.shape[1], other.levels.shape[1])
-        return LevelSums(*(a + b for a, b in zip(self.with_levels(L), other.with_levels(L))))  # type: ignore[operator]
-
-    def with_levels(self, n_levels: int) -> "LevelSums":
-        more = n_levels - self.levels.shape[1]
-        if not more:
-            return self
-        names = ("levels", "between", "y_levels")
-        parts = {name: getattr(self, name) for name in names}
-        pads = {k: np.zeros((1, more, *part.shape[2:])) for k, part in parts.items()}
-        padded: dict[str, Any] = {k: np.concatenate([parts[k], pads[k]], axis=1) for k in names}
-        return self._replace(**padded)
+        """Sums of both sets of rows."""
+        return LevelSums(*(a + b for a, b in zip(self, other)))  # type: ignore[operator]
 
 
 def parted_columns(layout: Layout, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:

@@ -25,11 +25,12 @@ from ..effects import (
     fixed_effects,
     group_effects,
     is_covariate,
+    relaid,
     resolved,
     response_of,
     scale_of,
 )
-from ..history import Rows
+from ..history import Memory, Rows
 from ..models import Gaussian, GLMModel, HalfStudentT, LinearModel
 from ..rows import RowSource, WithKnown, cells_named, column_indices
 from ..units import CodedUnits, Units, in_units, numbers_alone
@@ -142,19 +143,34 @@ def learn_new_levels(model: Any, X: Any) -> None:
     if read is model._read:
         return
     if model._units is not None:
-        coding = model._units.coding
-        has_sums = model._model.has_exact_posterior
-        if not (coding.may_grow if has_sums else kept_rows(model) is not None):
-            before = {levels.name: levels for levels in model._read.levels}
-            name = next(one.name for one in read.levels if one != before[one.name])
-            rule = "Gaussian y with a single group" if has_sums else "samplers that keep all rows"
+        before, sums = model._units.coding, sums_of(model)
+        if sums is None and kept_rows(model) is None:
+            known = {levels.name: levels for levels in model._read.levels}
+            name = next(one.name for one in read.levels if one != known[one.name])
             raise ValueError(
-                f"column {name!r} has levels that were not in the first call, which streams learn of {rule} "
-                "only: give rows of all levels first, or call fit"
+                f"column {name!r} has levels that were not in the first call, which streams learn of "
+                "samplers that keep all rows only: give rows of all levels first, or call fit"
             )
-        model._units = model._units._replace(coding=coding.grown(read))
-        model._model = replace(model._model, layout=model._units.coding.layout)
+        model._units = model._units._replace(coding=before.grown(read))
+        layout = model._units.coding.layout
+        model._model = replace(model._model, layout=layout)
+        if sums is not None:
+            set_sums(model, relaid(sums, before.layout, layout, before.places(read)))
     model._read = read
+
+
+def sums_of(model: Any) -> Any:
+    """Sums by level that stand for all rows of a stream; None where there are none."""
+    return (
+        None if model._stream is None else getattr(model._stream.state, "memory", Memory.empty()).statistics
+    )
+
+
+def set_sums(model: Any, sums: Any) -> None:
+    """Let a stream have other sums of its rows."""
+    state = model._stream.state
+    state = state._replace(memory=state.memory._replace(statistics=sums))
+    model._stream = model._stream._replace(state=state)
 
 
 def kept_rows(model: Any) -> Rows | None:
@@ -164,7 +180,7 @@ def kept_rows(model: Any) -> Rows | None:
 
 def rows_of_fewer_levels(model: Any) -> Rows | None:
     """All rows seen, if particles are those of a model without the levels that have come since; else None."""
-    is_other = isinstance(model._model, EffectsModel) and not model._model.has_exact_posterior
+    is_other = isinstance(model._model, EffectsModel) and sums_of(model) is None
     is_other = is_other and model._stream.state.theta.shape[1] != model._model.n_params
     return kept_rows(model) if is_other else None
 

@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from mutants import broken
 from sklearn.base import clone
 
 from sgevidence import SGAIS, BayesianGLM, BayesianLinearRegression, Group, load, merge, save
+from sgevidence.effects import Coding
 
 
 @pytest.fixture(scope="module")
@@ -90,11 +92,46 @@ def test_a_number_that_has_become_a_text_is_no_new_level(litters):
     assert model.predict(litters[["pen"]].astype(float)).shape == (60,)
 
 
-def test_gaussian_sums_of_two_groups_refuse(litters):
-    model = BayesianLinearRegression(terms=[Group("site"), Group("pen")])
-    model.partial_fit(litters[["site", "pen"]][:30], litters["x"][:30])
-    with pytest.raises(ValueError, match="a single group"):
-        model.partial_fit(litters[["site", "pen"]][30:], litters["x"][30:])
+CROSSED = [
+    [Group("site"), Group("pen")],
+    [Group("site"), Group("pen", by="x")],
+    [Group(("site", "pen")), Group("site", by="x", correlated=False)],
+]
+
+
+@pytest.fixture(scope="module")
+def pens():
+    """Rows in the order of their pens, of which there are more than sites in the end and fewer at first."""
+    rng = np.random.default_rng(5)
+    site, pen, x = rng.integers(0, 12, 120), np.sort(rng.integers(0, 20, 120)), rng.normal(3.0, 2.0, 120)
+    y = x + rng.standard_normal(12)[site] + 0.5 * rng.standard_normal(20)[pen] * x + rng.standard_normal(120)
+    return pd.DataFrame({"x": x, "site": [f"s{k}" for k in site], "pen": pen, "y": y})
+
+
+def in_parts(whole, frame, parts):
+    stream = clone(whole).set_params(units=whole.units_)
+    for part in parts:
+        stream.partial_fit(frame[["x", "site", "pen"]].iloc[part], frame["y"].iloc[part])
+    return stream
+
+
+@pytest.mark.parametrize("terms", CROSSED, ids=["intercepts", "slopes", "nested"])
+def test_gaussian_sums_of_crossed_groups_grow(pens, terms):
+    """Any cutting gives the answer of a fit, also where another group comes to have most levels."""
+    whole = BayesianLinearRegression(terms=terms, random_state=0).fit(pens[["x", "site", "pen"]], pens["y"])
+    stream = in_parts(whole, pens, np.split(np.arange(120), [1, 2, 60]))
+    assert stream.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-6)
+    means = [model.effects_.sort_index()["mean"] for model in (whole, stream)]
+    assert np.allclose(*means, atol=0.2 * whole.effects_["sd"].max())
+
+
+def test_levels_at_wrong_places_would_be_seen(pens, monkeypatch):
+    wrong = broken(Coding.places, "number[level] for", "len(number) - 1 - number[level] for")
+    monkeypatch.setattr(Coding, "places", wrong)
+    whole = BayesianLinearRegression(terms=CROSSED[0], random_state=0)
+    whole.fit(pens[["x", "site", "pen"]], pens["y"])
+    stream = in_parts(whole, pens, np.split(np.arange(120), [40, 80]))
+    assert abs(stream.log_evidence_ - whole.log_evidence_) > 1e-3
 
 
 def test_models_with_terms_are_not_merged(litters):
