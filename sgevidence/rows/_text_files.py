@@ -30,8 +30,9 @@ class TextFormat(NamedTuple):
     ) -> tuple[Any, set[str]]:
         """The files as a data set, and its columns that have numbers as they are written.
 
-        Columns of numbers are float64 throughout; None: all but target and factors.  A target that begins
-        with whole numbers may go on with fractions, or be labels, of which no digit must be lost.
+        Columns of numbers are float64 throughout, and those that begin with true and false are 0 and 1;
+        None: all but target and factors.  A target that begins with whole numbers may go on with fractions,
+        or be labels, of which no digit must be lost.
         """
         pa = pyarrow()
         try:
@@ -43,11 +44,13 @@ class TextFormat(NamedTuple):
             raise ValueError(self._parse_words(paths[0], str(error))) from None
         skipped = {target, *factors, *row_names(found)} if columns is None else {target, *factors}
         numbers = [name for name in names if name not in skipped and (columns is None or name in columns)]
-        unread = set(numbers if self.thousands else ())
+        truths = {name for name in numbers if found.schema.field(name).type == pa.bool_()}
+        unread = set(numbers if self.thousands else ()) - truths
         if target is not None and target in names:
             if may_go_on(found.schema.field(target).type) or self._is_grouped(found, target):
                 unread.add(target)
-        types = {name: pa.string() if name in unread else pa.float64() for name in {*numbers, *unread}}
+        types = dict.fromkeys(numbers, pa.float64())
+        types |= dict.fromkeys(truths, pa.bool_()) | dict.fromkeys(unread, pa.string())
         try:
             return self._opened(paths, types), unread
         except pa.ArrowInvalid as error:

@@ -410,3 +410,18 @@ def test_a_text_file_is_read_as_csv_and_never_beside_one(run, tmp_path):
         (folder / name).write_text(SWISS, encoding="utf-8")
     mixed = run("compare", "rows", *words)
     assert mixed.exit_code == 1 and "files must be of one format" in mixed.stderr
+
+
+@pytest.mark.parametrize("yes, no", [("True", "False"), ("TRUE", "FALSE"), ("true", "false")])
+def test_true_and_false_are_one_and_zero(run, tmp_path, yes, no):
+    """As pandas reads them; also beside separated thousands, and after a gap."""
+    alone, fare = np.array([1, 0, 0, 1, 1, 0, 1, 0, 1]), np.array([7, 71, 8, 1053, 8, 52, 21, 11, 30])
+    lines = [f'{yes if a else no},"{f:,}"' for a, f in zip(alone, fare)]
+    (tmp_path / "truth.csv").write_text("\n".join(["alone,fare", f",5\n{lines[0]}", *lines[1:], ""]))
+    words = ("compare", "truth.csv", "--target", "fare", "--thousands", ",", "--dropna", "--json")
+    found = json.loads(run(*words).stdout)[0]["log_evidence"]
+    exact = BayesianLinearRegression().fit(alone[:, None], fare).log_evidence_
+    assert found == pytest.approx(exact, abs=1e-9)
+    (tmp_path / "doubt.csv").write_text("\n".join(["alone,fare", *lines, "perhaps,3", ""]))
+    out = run("compare", "doubt.csv", "--target", "fare", "--thousands", ",")
+    assert out.exit_code == 1 and f"'alone' has text, '{yes}' in row 0" in out.stderr
