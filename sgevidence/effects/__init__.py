@@ -14,7 +14,7 @@ from ._layout import Block, Layout
 from ._model import EffectsModel
 from ._names import divisors, fixed_effects, group_effects
 from ._noise import Flat, Known, RootInverseGamma
-from ._relaid import relaid
+from ._relaid import ColumnMaps, relaid
 from ._smooth import Smooth
 from ._sub_formulas import formula_terms, sub_formulas
 
@@ -24,6 +24,7 @@ __all__ = [
     "BSpline",
     "Block",
     "Coding",
+    "ColumnMaps",
     "Columns",
     "EffectsModel",
     "Factor",

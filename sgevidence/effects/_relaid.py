@@ -1,4 +1,4 @@
-r"""Sums by level under the numbers that levels have in another layout, of which there may be more.
+r"""Sums by level under the numbers that levels have in another layout, and in other units.
 
 With columns Φ' = Φ K, where K has the levels at their new places, A' = KᵀAK, y being one column more.
 
@@ -7,21 +7,53 @@ that are not of the largest term, ``L, q`` = its levels and the effects of each.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import block_diag, coo_array, csr_array, eye_array, kron
+from scipy.sparse import block_diag, coo_array, csr_array, kron
 
 from ._gaussian import LevelSums
 from ._layout import Layout
 
 
-def relaid(sums: LevelSums, before: Layout, after: Layout, places: Sequence[np.ndarray]) -> LevelSums:
+class ColumnMaps(NamedTuple):
+    """New columns as functions of the old ones."""
+
+    fixed: np.ndarray  #: those of fixed columns and of y, which comes last
+    blocks: Sequence[np.ndarray]  #: those of each term, (q, q)
+
+    @classmethod
+    def identity(cls, layout: Layout) -> "ColumnMaps":
+        """Columns that stay as they are."""
+        return cls(np.eye(layout.n_fixed + 1), [np.eye(block.n_effects) for block in layout.blocks])
+
+    @classmethod
+    def between(cls, layout: Layout, old: tuple, new: tuple) -> "ColumnMaps | None":
+        """Maps between columns (n, c) and y (n,) of the same rows in two units; None where there are none."""
+        fixed = [np.column_stack([X[:, : layout.n_fixed], y]) for X, y in (old, new)]
+        pairs = [fixed, *zip(*([W for W, _ in layout.inputs(X)] for X, _ in (old, new)))]
+        maps = [np.linalg.lstsq(A, B)[0] for A, B in pairs]
+        # differences of columns in units of about one that are rounding
+        exact = all(np.allclose(A @ K, B, rtol=0, atol=1e-9) for K, (A, B) in zip(maps, pairs))
+        return cls(maps[0], maps[1:]) if exact else None
+
+
+def relaid(
+    sums: LevelSums,
+    before: Layout,
+    after: Layout,
+    places: Sequence[np.ndarray],
+    maps: ColumnMaps | None = None,
+) -> LevelSums:
     """Sums of the same rows, of whose terms level k has the number ``places[t][k]``."""
-    parts = [eye_array(before.n_fixed)]
-    for block, new, place in zip(before.blocks, after.blocks, places):
+    fixed, own = ColumnMaps.identity(before) if maps is None else maps
+    parts, p = [csr_array(fixed[:-1, :-1])], before.n_fixed
+    for block, new, place, one in zip(before.blocks, after.blocks, places, own):
         entries = np.ones(len(place)), (np.arange(len(place)), place)
-        parts.append(kron(coo_array(entries, (block.n_levels, new.n_levels)), eye_array(block.n_effects)))
-    K = block_diag([*parts, eye_array(1)], format="csr")  # y comes last
+        parts.append(kron(coo_array(entries, (block.n_levels, new.n_levels)), csr_array(one)))
+    K = block_diag([*parts, csr_array(fixed[-1:, -1:])], format="lil")
+    K[:p, [-1]] = fixed[:-1, -1:]
+    K = K.tocsr()
     return parted((K.T @ products(sums, before) @ K).tocsr(), after, sums.n)
 
 

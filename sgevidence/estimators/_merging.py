@@ -14,6 +14,7 @@ from ..transitions import Proposed, State, merged
 from ..units import Units, UnitWatch
 from ._base import EvidenceEstimator
 from ._conditional import DensityEstimator
+from ._merging_terms import in_terms_of
 from ._series import SeriesEstimator
 from ._transaction import Stream
 
@@ -33,6 +34,7 @@ def merge(first: Any, *others: Any) -> Any:
     first, *others : fitted estimators
         :class:`~sgevidence.BayesianLinearRegression` or :class:`~sgevidence.BayesianGMM` with one component,
         with the same parameters.  No row may have been seen by two of them.  They are left as they are.
+        Each may have levels of groups of its own; factors and products are centred at the rows of ``first``.
 
     Returns
     -------
@@ -43,7 +45,7 @@ def merge(first: Any, *others: Any) -> Any:
     ------
     ValueError
         If they differ in a parameter, as of the prior, or in the columns; if the model or the sampler has no
-        exact sums.
+        exact sums, or terms without a group, with curves or with ``prior="jzs"``.
     TypeError
         If they are not estimators of one class, or learn a series.
     sklearn.exceptions.NotFittedError
@@ -72,8 +74,6 @@ def merge(first: Any, *others: Any) -> Any:
             kinds = " and ".join(dict.fromkeys(type(e).__name__ for e in (first, *others)))
             raise TypeError(f"merge takes fitted estimators of one class of this package, got {kinds}")
         estimator._must_be_fitted()
-        if getattr(estimator, "_has_terms", False):
-            raise ValueError("models with terms cannot be merged: learn one after the other with partial_fit")
         if isinstance(estimator, SeriesEstimator):
             raise TypeError(
                 "parts of a series cannot be merged, since each is given the end of the one before: learn "
@@ -107,21 +107,29 @@ def _add(whole: EvidenceEstimator, other: EvidenceEstimator) -> None:
     whole.n_samples_seen_ += other.n_samples_seen_
     whole._weight_seen += other._weight_seen
     whole._report(state)
-    if whole._units is not None:
-        sums = state.memory.statistics
-        at = range(1, len(sums.exponents))
-        first, second = (np.array([float(sums.value(i and j, j)) for j in at]) for i in (0, 1))
-        whole._watch = UnitWatch(whole._weight_seen, first, second)
-        if (
-            words := whole._watch.doubt(whole._units, whole._column_names, whole.units is not None)
-        ) is not None:
+    if whole._units is not None and whole.standardize:
+        whole._watch = _watch_of_both(whole, other, state.memory.statistics)
+        words = whole._watch.doubt(whole._units, whole._column_names, whole.units is not None)
+        if words is not None:
             whole._doubt(words)
+
+
+def _watch_of_both(whole: Any, other: Any, sums: Any) -> UnitWatch:
+    if getattr(whole, "_has_terms", False):
+        pairs = _map(other._units.units, whole._units.units)
+        factor, shift = (np.array([float(value) for value in part]) for part in zip(*pairs))
+        return whole._watch.plus(other._watch, factor, shift)
+    at = range(1, len(sums.exponents))
+    first, second = (np.array([float(sums.value(i and j, j)) for j in at]) for i in (0, 1))
+    return UnitWatch(whole._weight_seen, first, second)
 
 
 def _in_units_of(whole: EvidenceEstimator, other: EvidenceEstimator) -> EvidenceEstimator:
     """A copy whose sums are of rows in the units of the whole, which takes those of late columns from it."""
     if whole._units is None or other._units is None or other._stream is None:
         return other
+    if getattr(whole, "_has_terms", False):
+        return in_terms_of(whole, other)
     state = other._stream.state
     if not isinstance(state, State) or state.memory.statistics is None:
         return other

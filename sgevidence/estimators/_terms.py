@@ -142,15 +142,20 @@ def learn_new_levels(model: Any, X: Any) -> None:
     read = model._read.grown(X if hasattr(X, "columns") else np.asarray(X))
     if read is model._read:
         return
+    if model._units is not None and sums_of(model) is None and kept_rows(model) is None:
+        known = {levels.name: levels for levels in model._read.levels}
+        name = next(one.name for one in read.levels if one != known[one.name])
+        raise ValueError(
+            f"column {name!r} has levels that were not in the first call, which streams learn of "
+            "samplers that keep all rows only: give rows of all levels first, or call fit"
+        )
+    with_levels_of(model, read)
+
+
+def with_levels_of(model: Any, read: Columns) -> None:
+    """Let a model have the levels of a reader, which are its own and others after them."""
     if model._units is not None:
         before, sums = model._units.coding, sums_of(model)
-        if sums is None and kept_rows(model) is None:
-            known = {levels.name: levels for levels in model._read.levels}
-            name = next(one.name for one in read.levels if one != known[one.name])
-            raise ValueError(
-                f"column {name!r} has levels that were not in the first call, which streams learn of "
-                "samplers that keep all rows only: give rows of all levels first, or call fit"
-            )
         model._units = model._units._replace(coding=before.grown(read))
         layout = model._units.coding.layout
         model._model = replace(model._model, layout=layout)

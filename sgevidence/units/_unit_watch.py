@@ -35,6 +35,12 @@ class UnitWatch(NamedTuple):
         weight, sums, squares = rows.fold(part, BLOCK_ROWS)
         return UnitWatch(self.weight + weight, self.sums + sums, self.squares + squares)
 
+    def plus(self, other: "UnitWatch", factor: np.ndarray, shift: np.ndarray) -> "UnitWatch":
+        """Sums over both streams, where x of the other one is ``factor`` x + ``shift`` in these units."""
+        sums = factor * other.sums + shift * other.weight
+        squares = factor**2 * other.squares + 2 * factor * shift * other.sums + shift**2 * other.weight
+        return UnitWatch(self.weight + other.weight, self.sums + sums, self.squares + squares)
+
     def doubt(self, units: Units, names: Callable[[], Sequence[str]], are_given: bool) -> str | None:
         """Words on the first column that has left its unit; given ones may be of rows that come yet."""
         if not np.max(self.weight) > 0 or units.spread is None:

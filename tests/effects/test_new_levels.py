@@ -6,8 +6,20 @@ import pytest
 from mutants import broken
 from sklearn.base import clone
 
-from sgevidence import SGAIS, BayesianGLM, BayesianLinearRegression, Group, load, merge, save
-from sgevidence.effects import Coding
+from sgevidence import (
+    SGAIS,
+    BayesianGLM,
+    BayesianLinearRegression,
+    Factor,
+    Group,
+    Interaction,
+    Smooth,
+    load,
+    merge,
+    save,
+)
+from sgevidence.effects import Coding, _relaid
+from sgevidence.estimators import _merging_terms
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +146,61 @@ def test_levels_at_wrong_places_would_be_seen(pens, monkeypatch):
     assert abs(stream.log_evidence_ - whole.log_evidence_) > 1e-3
 
 
-def test_models_with_terms_are_not_merged(litters):
-    model = BayesianLinearRegression(terms=[Group("site")]).fit(litters[["site"]], litters["x"])
+def merged_and_whole(frame, terms, cut=50, **parameters):
+    """The merged model, a fit of all rows, and a stream, in the units of the first rows."""
+    model = BayesianLinearRegression(terms=terms, random_state=0, **parameters)
+    columns = [name for name in ("x", "site", "pen", "dose") if name == "x" or name in str(terms)]
+    X, y = frame[columns], frame["y"]
+    parts = [clone(model).fit(X[:cut], y[:cut]), clone(model).fit(X[cut:], y[cut:])]
+    units = {} if parameters else {"units": parts[0].units_}
+    stream = clone(model).set_params(**units).partial_fit(X[:cut], y[:cut]).partial_fit(X[cut:], y[cut:])
+    return merge(*parts), clone(model).set_params(**units).fit(X, y), stream
+
+
+@pytest.mark.parametrize("terms", [[Group("site", by="x")], *CROSSED[:2]], ids=["one", "crossed", "slopes"])
+def test_models_of_other_rows_are_merged(pens, terms):
+    """Each in the units of its own rows and with levels that the other does not have."""
+    merged, whole, _ = merged_and_whole(pens.assign(y=50.0 + 3 * pens["y"]), terms)
+    assert merged.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-6)
+    assert merged.n_samples_seen_ == 120 and set(merged.effects_["level"]) == set(whole.effects_["level"])
+    X = pens[["x", "site", "pen"]].iloc[::40]
+    X = X if terms[-1].column == "pen" else X[["x", "site"]]
+    assert np.allclose(merged.predict(X), whole.predict(X), atol=0.3)
+
+
+def test_factors_and_products_are_merged_as_a_stream_learns_them(pens):
+    terms = [Factor("dose"), Interaction("x", Factor("dose")), Group("pen", by="x")]
+    frame = pens.assign(dose=np.tile(["low", "mid", "high"], 40))
+    merged, _, stream = merged_and_whole(frame, terms)
+    assert merged.log_evidence_ == pytest.approx(stream.log_evidence_, abs=1e-6)
+    assert np.allclose(merged._watch.squares, stream._watch.squares)
+
+
+def test_units_that_are_not_merged_would_be_seen(pens, monkeypatch):
+    wrong = broken(
+        _relaid.relaid, "ColumnMaps.identity(before) if maps is None else maps", "ColumnMaps.identity(before)"
+    )
+    monkeypatch.setattr(_merging_terms, "relaid", wrong)
+    merged, whole, _ = merged_and_whole(pens, CROSSED[0])
+    assert abs(merged.log_evidence_ - whole.log_evidence_) > 1e-3
+
+
+@pytest.mark.parametrize(
+    "terms, parameters, words",
+    [
+        ([Group("site"), Smooth("x", 5)], {}, "curves"),
+        ([Factor("site")], {}, "a term is a Group"),
+        ([Group("site")], {"prior": "jzs"}, "jzs"),
+        ([Group("site", by="x", intercept=False)], {}, "same units="),
+    ],
+)
+def test_terms_without_sums_that_add_up_are_not_merged(pens, terms, parameters, words):
+    model = BayesianLinearRegression(terms=terms, random_state=0, **parameters)
+    parts = [clone(model).fit(part[["x", "site"]], part["y"]) for part in (pens[::2], pens[1::2])]
+    with pytest.raises(ValueError, match=words):
+        merge(*parts)
+
+
+def test_counts_are_not_merged(litters):
     with pytest.raises(ValueError, match="partial_fit"):
-        merge(model, model)
+        merge(stream_of(litters), stream_of(litters))
