@@ -55,7 +55,7 @@ def check_forward(steps, rng):
 def check_reverse(steps, rng):
     """Independent exact draws in place of copies of one, to have an error bar."""
     draws = MODEL.exact_posterior(ROWS, rng, 20_000).reshape(40, 500, 2)
-    check_mean(np.exp([EXACT - _bounds.reverse(steps, MODEL, x, 1, rng) for x in draws]))
+    check_mean(np.exp([EXACT - _bounds.reverse(steps, x, 1, rng) for x in draws]))
 
 
 def check_conditional(steps, rng):

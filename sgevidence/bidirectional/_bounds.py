@@ -98,7 +98,7 @@ def forward(steps, model, M, rng, threshold=0.5, path=None) -> float:
     return log_Z + weights.log_mean
 
 
-def reverse(steps, model, exact, M, rng) -> float:
+def reverse(steps, exact, M, rng) -> float:
     """−log mean 1/w of chains from the exact draw back to the prior."""
     theta, weights = np.repeat(exact, M, axis=0), Weights.ones(M)
     for step in reversed(steps):

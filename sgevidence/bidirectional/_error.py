@@ -190,7 +190,7 @@ def bidirectional_error(
         if method == "ais":
             steps = ais_steps(model, rows, n_particles, n_temperatures, bounds)
             lower = forward(steps, model, n_particles, bounds, threshold=0.0)
-            upper = reverse(steps, model, exact, n_particles, bounds)
+            upper = reverse(steps, exact, n_particles, bounds)
         else:
             steps = sir_steps(model, rows, n_particles, bounds)
             lower = forward(steps, model, n_particles, bounds)

@@ -13,7 +13,6 @@ from ._jzs import GROUP_SCALE, JZSModel, JZSPosterior, RelativeLayout, is_covari
 from ._layout import Block, Layout
 from ._model import EffectsModel
 from ._names import divisors, fixed_effects, group_effects
-from ._noise import Flat, Known, RootInverseGamma
 from ._relaid import ColumnMaps, relaid
 from ._smooth import Smooth
 from ._sub_formulas import formula_terms, sub_formulas
@@ -28,17 +27,14 @@ __all__ = [
     "Columns",
     "EffectsModel",
     "Factor",
-    "Flat",
     "Formula",
     "Group",
     "Interaction",
     "JZSModel",
     "JZSPosterior",
-    "Known",
     "Layout",
     "LevelSums",
     "RelativeLayout",
-    "RootInverseGamma",
     "Smooth",
     "column_names",
     "contrasts",

@@ -27,8 +27,7 @@ from typing import Any, NamedTuple
 import autograd.numpy as anp
 import numpy as np
 
-from ..models import LKJ, HalfStudentT, from_normal
-from ._noise import RootInverseGamma
+from ..models import LKJ, HalfStudentT, RootInverseGamma, from_normal
 
 
 class Block(NamedTuple):

@@ -15,11 +15,11 @@ from .._compat import callback_management_context
 class FitTasks:
     """The tree of one call; a watcher of :class:`~sgevidence.samplers.Progress`.
 
-    The names are those of the call and of its parts; X and y are for the hooks of the call as a whole.
+    ``task_name`` is that of the call; X and y are for the hooks of the call as a whole.
     """
 
-    def __init__(self, estimator: Any, task_name: str, part_name: str, X: Any, y: Any):
-        self.estimator, self.task_name, self.part_name = estimator, task_name, part_name
+    def __init__(self, estimator: Any, task_name: str, X: Any, y: Any):
+        self.estimator, self.task_name = estimator, task_name
         self._data = {"X": X, "y": y}
         self._root: Any = None
         self._part: Any = None
@@ -57,7 +57,7 @@ class FitTasks:
         self._begin(1)
         self._n_parts += 1
         self._part = self._root.subcontext(
-            task_name=self.part_name, max_subtasks=len(names), sequential_subtasks=False
+            task_name="chunk", max_subtasks=len(names), sequential_subtasks=False
         ).call_on_fit_task_begin(estimator=self.estimator)
         return [self._part.subcontext(task_name=name, task_id=k) for k, name in enumerate(names)]
 
@@ -71,15 +71,13 @@ class FitTasks:
         self._begin(None)
         if self._part is None and self._root.max_subtasks != self._n_parts:
             self._n_parts += 1
-            self._part = self._root.subcontext(task_name=self.part_name, max_subtasks=None)
+            self._part = self._root.subcontext(task_name="chunk", max_subtasks=None)
             self._part.call_on_fit_task_begin(estimator=self.estimator)
         return self._part is not None
 
 
 @contextmanager
-def fit_tasks(
-    estimator: Any, task_name: str, X: Any, y: Any, part_name: str = "chunk"
-) -> Iterator[FitTasks | None]:
+def fit_tasks(estimator: Any, task_name: str, X: Any, y: Any) -> Iterator[FitTasks | None]:
     """The tree of a call that is under way, or None if nobody watches; torn down at its end, good or bad.
 
     For a block within ``all_or_nothing``, which would take away from scikit-learn what it tears down by.
@@ -88,7 +86,7 @@ def fit_tasks(
         yield None
         return
     with callback_management_context(estimator):
-        tasks = FitTasks(estimator, task_name, part_name, X, y)
+        tasks = FitTasks(estimator, task_name, X, y)
         yield tasks
         tasks.end()
 

@@ -14,12 +14,9 @@ from ..effects import (
     Columns,
     EffectsModel,
     Factor,
-    Flat,
     Formula,
     Group,
     JZSModel,
-    Known,
-    RootInverseGamma,
     Smooth,
     column_names,
     fixed_effects,
@@ -31,7 +28,15 @@ from ..effects import (
     scale_of,
 )
 from ..history import Memory, Rows
-from ..models import Gaussian, GLMModel, HalfStudentT, LinearModel
+from ..models import (
+    FlatLogarithm,
+    Gaussian,
+    GLMModel,
+    HalfStudentT,
+    KnownValue,
+    LinearModel,
+    RootInverseGamma,
+)
 from ..rows import RowSource, WithKnown, cells_named, column_indices
 from ..units import CodedUnits, Units, in_units, numbers_alone
 
@@ -118,7 +123,7 @@ def effects_model(model: Any, plain: Any, has_offset: bool) -> Any:
     if model.evidence_is_relative_:
         means = [(term, coding.means.get(term.name)) for term in coding.terms]
         fixed = tuple((is_covariate(term), len(mean)) for term, mean in means if mean is not None)
-        family, intercept = Gaussian(noise_std=Flat()), plain.fit_intercept
+        family, intercept = Gaussian(noise_std=FlatLogarithm()), plain.fit_intercept
         return JZSModel(p, family, intercept, layout=coding.layout, fixed_terms=fixed)
     if not coding.layout.blocks:
         kind = LinearModelWithTerms if isinstance(plain, LinearModel) else GLMWithTerms
@@ -230,7 +235,7 @@ def place_names(model: Any) -> dict[str, list[str]]:
 def gaussian_family(linear_model: Any) -> Gaussian:
     """The noise of a linear regression, as a family has it."""
     if linear_model.noise_std is not None:
-        return Gaussian(noise_std=Known(linear_model.noise_std))
+        return Gaussian(noise_std=KnownValue(linear_model.noise_std))
     if linear_model.noise_prior is not None:
         return Gaussian(noise_std=RootInverseGamma(*linear_model.noise_prior))
     return Gaussian(noise_std=HalfStudentT(linear_model.noise_scale))

@@ -66,15 +66,15 @@ class Strata(NamedTuple):
 
     def posterior(self, m: int, n_draws: int, rng: np.random.Generator) -> MixturePosterior:
         """Evidences of 1 … m components, m ≤ K, and draws at m.  Those of several m share their errors."""
-        log_Z, covariance, in_use, tail = combined(self.problem, self.visited, self.n_components)
+        log_Z, covariance, in_use = combined(self.problem, self.visited, self.n_components)
         used, share = self.visited[:m], in_use[m - 1, :m]
         if self.partial is None:
-            doubt = doubt_of(self.problem, used, share, tail[m - 1])
+            doubt = doubt_of(self.problem, used, share)
             log_weights, components = _draws(self.problem, used, share, m, n_draws, rng)
         else:
             log_Z, covariance = _combined_partial(self.problem, self.partial)
             last = self.partial[m - 1]
-            doubt = doubt_of(self.problem, [*used, last], np.r_[share[: len(used)], 1.0], 0.0)
+            doubt = doubt_of(self.problem, [*used, last], np.r_[share[: len(used)], 1.0])
             log_weights, components = _partial_draws(self.problem, last, n_draws, rng)
         return MixturePosterior(
             log_evidence=log_Z[:m],
@@ -165,10 +165,8 @@ def strata_up_to(
     return found._replace(partial=partial_answers(problem, found.visited, shares, rngs))
 
 
-def combined(
-    problem: Problem, strata: list[Stratum], K: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """log Z of 1 … K components, the covariance of the errors, p(k | m), and the share of strata not visited.
+def combined(problem: Problem, strata: list[Stratum], K: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """log Z of 1 … K components, the covariance of the errors, and p(k | m).
 
     The walk goes to where strata of K components are negligible; those of fewer components have less weight
     beyond it.
@@ -186,7 +184,7 @@ def combined(
             ratio = min(np.exp(terms[-1] - terms[-2]), 0.9)
             tail[m - 1] = shares[m - 1, s - 1] * ratio / (1 - ratio)
     covariance = shares[:, :s] @ errors @ shares[:, :s].T + np.outer(tail, tail)
-    return log_Z, covariance, shares, tail
+    return log_Z, covariance, shares
 
 
 def _combined_partial(problem: Problem, partial: list[Stratum]) -> tuple[np.ndarray, np.ndarray]:

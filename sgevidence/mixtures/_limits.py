@@ -22,8 +22,8 @@ UNMEASURED_NATS = 1.0
 MATTERING_SHARE = 0.1
 
 
-def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray, tail: float) -> Doubt | None:
-    """The largest doubt of all, with p(k | x, K) and the share of strata that were not visited."""
+def doubt_of(problem: Problem, strata: Sequence[Stratum], share: np.ndarray) -> Doubt | None:
+    """The largest doubt of all, with p(k | x, K)."""
     doubts: list[tuple[float, str]] = []
     for one, p in zip(strata, share):
         nats = float(np.log1p(p * np.expm1(min(one.halves_gap, 500.0))))

@@ -27,7 +27,7 @@ from ._mixture import MixtureModel
 from ._named_priors import NamedPriors
 from ._ordinal_family import Ordinal
 from ._other_priors import PlainParameters, PriorTransform
-from ._own_priors import HalfStudentT, from_normal
+from ._own_priors import FlatLogarithm, HalfStudentT, KnownValue, RootInverseGamma, from_normal
 from ._permanents import log_permanent
 from ._poisson_component import PoissonGamma
 from ._proportion_family import Beta
@@ -57,6 +57,7 @@ __all__ = [
     "ExponentialTimes",
     "Family",
     "FarColumns",
+    "FlatLogarithm",
     "FullGaussian",
     "FullMixtureModel",
     "GPrior",
@@ -68,6 +69,7 @@ __all__ = [
     "HalfStudentT",
     "HurdlePoisson",
     "HiddenMarkovModel",
+    "KnownValue",
     "LinearModel",
     "LogNormal",
     "MixtureModel",
@@ -80,6 +82,7 @@ __all__ = [
     "PoissonGamma",
     "PriorTransform",
     "RSCALES",
+    "RootInverseGamma",
     "RowFunction",
     "SoftmaxModel",
     "SphericalGaussian",

@@ -27,7 +27,7 @@ from typing import Any
 import autograd.numpy as anp
 import numpy as np
 
-from ._evaluation import Evaluation, value_and_grad
+from ._evaluation import Evaluation
 
 
 class Model(ABC):
@@ -200,10 +200,6 @@ class Model(ABC):
     def grad_log_joint(self, theta: np.ndarray, rows: Any) -> np.ndarray:
         """∇ log joint, (M, d)."""
         return self.value_and_grad_log_joint(theta, rows)[1]
-
-    def value_and_grad_log_prior(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """log p(θ_m) and its gradient by autograd, (M,) and (M, d)."""
-        return value_and_grad(self.log_prior, theta)
 
     def _value_and_grad_log_likelihood(
         self, theta: np.ndarray, rows: Any, single_below: float = 0.0

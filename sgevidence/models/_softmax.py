@@ -163,9 +163,6 @@ def log_total(Z):
     return top + anp.log(anp.sum(anp.exp(Z - top), axis=0))
 
 
-MAX_LOGITS = 1e9
-
-
 @primitive
 def _fused(theta, Phi, y, weight, K, tape, single_below):
     """Σ_r w_r log p(y_r | x_r, θ_m) = θ_m·s − Σ_r w_r log Σ_k exp z_krm with s_k = Σ_{y_r = k} w_r φ_r."""

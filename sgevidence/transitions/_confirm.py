@@ -72,7 +72,7 @@ def confirmed(step: Step, path: Path, rng: Streams, anneal: Anneal, allowed: Eff
         step = step._replace(info=info.plus(step.info))
     if not step.crossed and (legs.lags or third > NOT_GAUSSIAN):
         back = way_back(anneal, legs, whole, rng)
-        cloud = bracketed(step.state.cloud, legs, back, rng.resampling)
+        cloud = bracketed(step.state.cloud, legs, back)
         info = step.info
         if back is not None:
             info = info.plus(

@@ -147,7 +147,7 @@ def way_back(anneal: Anneal, legs: Hysteresis, path: Path, rng: Streams) -> Leg 
     )
 
 
-def bracketed(cloud: Cloud, legs: Hysteresis, back: Leg | None, rng: np.random.Generator) -> Cloud:
+def bracketed(cloud: Cloud, legs: Hysteresis, back: Leg | None) -> Cloud:
     """The mean of forward and backward, and particles of both; the gap is in the error."""
     lag = min(ERROR_PER_GAP * abs(legs.hysteresis), MAX_LAG_NATS) if legs.lags else 0.0
     if back is None:

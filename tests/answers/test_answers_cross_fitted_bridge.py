@@ -14,6 +14,7 @@ from sgevidence.answers import cross_fitted_bridge
 LOG_2PI = np.log(2 * np.pi)
 #: Nats that are added to each normalised density: their mass.
 MASS = -123.4
+WIDTHS = np.array([1e-6, 1.0])
 
 
 class Density:
@@ -83,6 +84,10 @@ CASES = {
     "banana": Density(bent, draw_bent),
     "funnel": Density(funnel, draw_funnel),
     "overlapping modes": modes(1.5, 0.3),
+    "widths of 10⁻⁶ and 1": Density(
+        lambda t: norm.logpdf(t, 0.0, WIDTHS).sum(axis=1),
+        lambda rng, size: WIDTHS * rng.standard_normal((size, 2)),
+    ),
 }
 
 

@@ -80,7 +80,7 @@ def test_shapes_are_looked_at_in_gradients_and_for_every_number_of_rows():
     with pytest.raises(ValueError, match=r"log_likelihood must .* here \(5, 1\), but returned \(5,\)"):
         squeezed.value_and_grad_log_joint(theta, ROWS[:1])
     with pytest.raises(ValueError, match=r"log_prior must .* here \(5,\), but returned \(5, 1\)"):
-        model(prior=lambda theta: log_prior(theta)[:, None]).value_and_grad_log_prior(theta)
+        model(prior=lambda theta: log_prior(theta)[:, None]).value_and_grad_log_joint(theta, ROWS)
 
 
 @pytest.mark.parametrize(

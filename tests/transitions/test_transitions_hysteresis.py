@@ -37,7 +37,7 @@ def test_a_cloud_that_follows_closes_the_loop_and_finds_the_evidence_going_back(
     back = way_back(anneal(), legs, path, rng)
     std = back.cloud.log_evidence_std
     assert abs(-back.log_ratio - exact) < 4 * std < 1.0
-    both = bracketed(cloud, legs, back, rng.resampling)
+    both = bracketed(cloud, legs, back)
     assert abs(both.log_evidence - exact) < 4 * both.log_evidence_std
     assert both.M == M and both.log_evidence_std >= abs(-back.log_ratio - exact) / 2
 
@@ -71,7 +71,7 @@ def test_a_cloud_that_has_lost_a_neck_lags_and_its_bar_says_so():
     cloud = Cloud.planted(draws)
     legs = hysteresis(anneal(), cloud, Adaptation(), path, Streams.one(rng), most=1e9)
     assert legs.lags and legs.hysteresis < 0
-    bar = bracketed(cloud, legs, None, rng).log_evidence_std
+    bar = bracketed(cloud, legs, None).log_evidence_std
     assert bar >= min(module.ERROR_PER_GAP * abs(legs.hysteresis), module.MAX_LAG_NATS)
 
 
