@@ -1,5 +1,7 @@
 """Evidence of one to three parameters by boxes, against closed forms and quadrature; or no answer."""
 
+import functools
+
 import numpy as np
 import pytest
 from mutants import broken
@@ -38,13 +40,22 @@ def gaussians(log_weight, mean, sd):
 
 
 def on_a_grid(log_likelihood):
+    """Likelihood and its quadrature, which only the test of this case waits for."""
+    return log_likelihood, functools.partial(line_quadrature, log_likelihood)
+
+
+def line_quadrature(log_likelihood):
     z = np.linspace(-12, 12, 2_000_001)
     log_f = log_likelihood(z[:, None]) + stats.norm.logpdf(z)
     top = log_f.max()
-    return log_likelihood, top + np.log(np.trapezoid(np.exp(log_f - top), z))
+    return top + np.log(np.trapezoid(np.exp(log_f - top), z))
 
 
 def in_the_plane(log_likelihood):
+    return log_likelihood, functools.partial(plane_quadrature, log_likelihood)
+
+
+def plane_quadrature(log_likelihood):
     z = np.linspace(-7, 7, 701)
     line = np.array(
         [
@@ -52,7 +63,7 @@ def in_the_plane(log_likelihood):
             for t in z
         ]
     )
-    return log_likelihood, logsumexp(line + stats.norm.logpdf(z)) + 2 * np.log(z[1] - z[0])
+    return logsumexp(line + stats.norm.logpdf(z)) + 2 * np.log(z[1] - z[0])
 
 
 def correlated(d, width):
@@ -104,6 +115,7 @@ def check(case, seed=0):
     assert model.n_calls <= 1.2 * cubature.MAX_EVALUATIONS[d - 1]
     assert d > 1 or model.n_calls < 2200  # a hundredth of annealing
     assert isinstance(found, Answer) and found.theta.shape == (1000, d)
+    log_Z = log_Z() if callable(log_Z) else log_Z
     assert abs(found.log_evidence - log_Z) < max(4 * found.log_evidence_std, 0.01)
     assert 1e-3 < found.log_evidence_std <= 0.03
     return found
