@@ -389,7 +389,7 @@ def test_rows_impossible_for_all_particles_are_named(value, first):
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_interrupted_call_never_happened(kind, function, calls, error, monkeypatch):
-    first, second = part(kind, 0, 6), part(kind, 6, 90)  # so few at first that the others need moves
+    first, second = part(kind, 0, 6), part(kind, 6, 45)  # so few at first that the others need moves
 
     def begun():
         return as_given(noisy(kind)).partial_fit(*first, **first_call(kind))

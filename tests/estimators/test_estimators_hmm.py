@@ -1,5 +1,7 @@
 """BayesianHMM: evidence, units, sequences, gaps, states, streams, and errors in words."""
 
+import functools
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -32,9 +34,14 @@ def series(kind="gaussian", n=60, p=2, seed=0):
     return rng.normal(size=(n, p)) + 4.0 * level
 
 
-def fitted(kind="gaussian", K=2, X=None, lengths=None, **params):
-    model = BayesianHMM(K, emission=kind, **{"random_state": 0} | params)
-    return model.fit(series(kind) if X is None else X, lengths=lengths)
+def fitted(kind="gaussian", K=2, *, X, lengths=None, **params):
+    return BayesianHMM(K, emission=kind, **{"random_state": 0} | params).fit(X, lengths=lengths)
+
+
+@functools.cache
+def known(kind="gaussian", K=2, p=2):
+    """A model of the series as it comes, which tests read and none changes."""
+    return fitted(kind, K, X=series(kind, p=p))
 
 
 KINDS_TO_FIND = [pytest.param(kind, marks=[] if kind == "poisson" else [pytest.mark.slow]) for kind in KINDS]
@@ -43,7 +50,7 @@ KINDS_TO_FIND = [pytest.param(kind, marks=[] if kind == "poisson" else [pytest.m
 @pytest.mark.parametrize("kind", KINDS_TO_FIND)
 def test_two_regimes_are_found(kind):
     X = series(kind)
-    one, two = (fitted(kind, K, X) for K in (1, 2))
+    one, two = (known(kind, K) for K in (1, 2))
     assert two.log_evidence_ - one.log_evidence_ > 10
     assert one.log_evidence_std_ == 0.0 < two.log_evidence_std_ < 0.02
     z = two.predict(X)
@@ -67,24 +74,24 @@ def test_one_state_is_the_mixture_of_one_component(kind):
     X = series(kind)
     covariance = {"gaussian": "diag"}.get(kind, kind)
     mixture = BayesianGMM(covariance_type=covariance, random_state=0).fit(X)
-    assert fitted(kind, 1, X).log_evidence_ == pytest.approx(mixture.log_evidence_, abs=1e-8)
+    assert known(kind, 1).log_evidence_ == pytest.approx(mixture.log_evidence_, abs=1e-8)
 
 
 def test_one_state_of_levels_is_one_class():
     X = series("categorical")
     expected = BayesianCategoricalMixture(random_state=0).fit(X).log_evidence_
-    assert fitted("categorical", 1, X).log_evidence_ == pytest.approx(expected, abs=1e-8)
+    assert known("categorical", 1).log_evidence_ == pytest.approx(expected, abs=1e-8)
 
 
 def test_states_are_in_the_order_of_their_means():
-    assert np.all(np.diff(fitted().means_[:, 0]) > 0)
-    assert np.all(np.diff(fitted("poisson").rates_[:, 0]) > 0)
+    assert np.all(np.diff(known().means_[:, 0]) > 0)
+    assert np.all(np.diff(known("poisson").rates_[:, 0]) > 0)
 
 
 @pytest.mark.parametrize("kind", ["gaussian", "spherical"])
 def test_units_change_nothing(kind):
     X = series(kind)
-    one, other = fitted(kind, X=X), fitted(kind, X=100.0 * X - 7.0)
+    one, other = known(kind), fitted(kind, X=100.0 * X - 7.0)
     jacobian = X.size * np.log(100.0)
     assert other.log_evidence_ + jacobian == pytest.approx(one.log_evidence_, abs=1e-6)
     np.testing.assert_allclose(other.means_, 100.0 * one.means_ - 7.0, rtol=1e-6)
@@ -95,7 +102,7 @@ def test_rates_have_the_mean_count_for_a_unit():
     X = series("poisson", p=1)
     mean = (X.sum() + 0.5) / len(X)
     stated = fitted("poisson", X=X, standardize=False, rate_prior=(2.0, 1.0 / mean))
-    assert fitted("poisson", X=X).log_evidence_ == pytest.approx(stated.log_evidence_, abs=1e-8)
+    assert known("poisson", p=1).log_evidence_ == pytest.approx(stated.log_evidence_, abs=1e-8)
 
 
 @pytest.mark.slow
@@ -181,9 +188,9 @@ def test_a_file_and_a_clone_go_on(tmp_path):
 @pytest.mark.slow
 def test_a_check_of_a_series_sees_what_one_state_does_not_have():
     X = series(p=1)
-    found = predictive_check(fitted(K=1, X=X), X, random_state=0)
+    found = predictive_check(known(K=1, p=1), X, random_state=0)
     assert any("autocorrelation" in name for name in found.misfits)
-    assert predictive_check(fitted(X=X), X, random_state=0).misfits == []
+    assert predictive_check(known(p=1), X, random_state=0).misfits == []
 
 
 WRONG = {
@@ -205,7 +212,7 @@ def test_bad_input_is_refused_in_words(name):
 
 
 def test_reports_of_another_emission_are_no_attributes():
-    model = fitted("poisson")
+    model = known("poisson")
     with pytest.raises(AttributeError, match="emission='poisson'"):
         _ = model.means_
     assert not hasattr(BayesianHMM(), "transition_matrix_")
@@ -220,6 +227,6 @@ def test_regimes_are_compared_with_independent_rows_and_with_an_autoregression()
     assert found.value == pytest.approx(difference)
     assert len(compare(models)) == 3
     with pytest.raises(ValueError, match="another number of rows"):
-        compare({"order": order, "states": fitted(X=x)})
+        compare({"order": order, "states": known(p=1)})
     with pytest.raises(ValueError, match="other data"):
         compare({"states": fitted(X=x[::-1]), "rows": BayesianGMM(2).fit(x)})
