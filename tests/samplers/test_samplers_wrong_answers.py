@@ -52,7 +52,7 @@ KEEPERS = pytest.mark.parametrize(
 @pytest.mark.filterwarnings("ignore:the mean predictive")
 def test_a_buffer_that_is_filled_again_and_again(model, name, few):
     """Rows that wait are the sampler's own."""
-    rows = rows_of(name, 120)
+    rows = rows_of(name, 60)
     buffer = rows.take(np.arange(10))
 
     def reused():
