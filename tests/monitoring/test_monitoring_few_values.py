@@ -29,17 +29,17 @@ def heard(monitor, X, chunk, y=None):
 
 
 @pytest.mark.parametrize(
-    "model, n_values", [(None, 2), (NormalSegment(), 4), (NormalSegment(), MAX_FEW_VALUES)]
+    "model, n_values, n", [(None, 2, 60), (NormalSegment(), 4, 120), (NormalSegment(), MAX_FEW_VALUES, 120)]
 )
-def test_labels_are_named_once_row_by_row_and_in_chunks(model, n_values, rng):
-    X = np.column_stack([rng.normal(size=120), rng.integers(0, n_values, 120)])
+def test_labels_are_named_once_row_by_row_and_in_chunks(model, n_values, n, rng):
+    X = np.column_stack([rng.normal(size=n), rng.integers(0, n_values, n)])
     (row, words), *more = heard(EvidenceMonitor(model), X, 1)
-    assert not more and FEWEST_ROWS <= row < 120
+    assert not more and FEWEST_ROWS <= row < n
     assert words.startswith("column 1 has only ") and "BayesianSoftmaxRegression" in words
-    for chunk in (7, 120):
+    for chunk in (7, n):
         (seen, same_words), *more = heard(EvidenceMonitor(model), X, chunk)
         assert not more and same_words == words
-        assert seen == min(-(-row // chunk) * chunk, 120)  # the chunk that has the row
+        assert seen == min(-(-row // chunk) * chunk, n)  # the chunk that has the row
     with pytest.warns(EvidenceWarning, match="column 1 has only"):
         EvidenceMonitor(model).fit(X)  # and every fit is a stream of its own
 
