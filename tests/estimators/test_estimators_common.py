@@ -94,7 +94,7 @@ def test_an_int_repeats_and_a_random_state_advances(kind):
     rows = part(kind, 0, 60)
     est = estimator(kind).fit(*rows)
     same_fit(stream(kind, 0, 60), est.fit(*rows))
-    est = noisy(kind, random_state=np.random.RandomState(3))
+    rows, est = part(kind, 0, 30), noisy(kind, random_state=np.random.RandomState(3))
     first, second = (est.fit(*rows).log_evidence_ for _ in range(2))
     assert first != second
     assert first == noisy(kind, random_state=np.random.RandomState(3)).fit(*rows).log_evidence_
