@@ -12,7 +12,9 @@ References, all in mpmath (the stored doubles are taken as exact):
 
     linear     closed form; over log σ² by the trapezoid rule, which converges geometrically
     poisson,   importance sampling from a t about the mode, in coordinates in which the posterior is a unit
-    softmax    Gaussian: the mode and the coordinates have fifty digits, sums over rows are then harmless
+    softmax    Gaussian: the mode and the coordinates have fifty digits, sums over rows are then harmless.
+               Half of the draws are the prior's: at the edge of a half-space the curvature of the mode
+               says nothing of its width
     mixture    the sum over all allocations of at most eight rows
     custom     conjugate normal mean with a forbidden half-space, a plateau, a spike beside a slab
 """
@@ -228,16 +230,19 @@ def glm_reference(X, y, w, scales, intercept, rng, K=1):
     rows = np.array([predictor(T[:, j]) for j in range(d)])  # (d, K, n), of order one
     to_prior = np.array([[float(T[i, j]) for j in range(d)] for i in range(d)])
     mode = np.array([float(v) for v in theta])
-    df = 6.0
+    df, half = 6.0, DRAWS // 2
     z = rng.standard_normal((DRAWS, d)) / np.sqrt(rng.chisquare(df, (DRAWS, 1)) / df)
-    r2 = np.sum(z * z, axis=1)
-    log_q = (
+    theta = mode + z @ to_prior.T
+    theta[half:] = rng.standard_normal((DRAWS - half, d))
+    z[half:] = (theta[half:] - mode) @ np.array(L.tolist(), dtype=float)
+    log_p = -0.5 * np.sum(theta**2, axis=1) - d / 2 * np.log(2 * np.pi) - float(mp.log(mp.det(P))) / 2
+    log_t = (
         gammaln((df + d) / 2)
         - gammaln(df / 2)
         - d / 2 * np.log(df * np.pi)
-        - (df + d) / 2 * np.log1p(r2 / df)
+        - (df + d) / 2 * np.log1p(np.sum(z * z, axis=1) / df)
     )
-    log_p = -0.5 * np.sum((mode + z @ to_prior.T) ** 2, axis=1) - d / 2 * np.log(2 * np.pi)
+    log_q = np.logaddexp(log_t, log_p) - np.log(2)
     for part in np.array_split(np.arange(DRAWS), 40):
         eta = eta0 + np.einsum("md,dkn->mkn", z[part], rows)
         if K == 1:
@@ -245,7 +250,7 @@ def glm_reference(X, y, w, scales, intercept, rng, K=1):
         else:
             each = eta[:, y, np.arange(n)] - logsumexp(eta, axis=1)
         log_p[part] += each @ w
-    log_w = log_p - log_q - float(mp.log(mp.det(P))) / 2
+    log_w = log_p - log_q
     ratio = np.exp(log_w - log_w.max())
     return log_w.max() + np.log(ratio.mean()), float(ratio.std() / ratio.mean() / np.sqrt(DRAWS))
 
