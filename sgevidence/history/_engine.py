@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
-#: Blocks of a fit from which workers start: of 200 000 particles × rows and 2 ms each, they take the 2 s in
-#: which workers start.  So a fit never takes more than twice the better of both ways.
-MIN_BLOCKS_OF_WORKERS = 1000
+#: Seconds in which two workers start and import this package on two quiet cores; 9 to 14 at a load of six.
+START_SECONDS = 3.0
+#: Blocks of a fit from which workers start: of 200 000 particles × rows and 2 ms each, they take as long as
+#: workers take to start.  So a fit never takes more than twice the better of both ways.
+MIN_BLOCKS_OF_WORKERS = round(START_SECONDS / 2e-3)
 
 Bounds = list[tuple[int, int]]
 _pool: ContextVar["Pool | None"] = ContextVar("pool", default=None)

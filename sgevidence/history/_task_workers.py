@@ -18,8 +18,7 @@ from joblib import effective_n_jobs, parallel_config
 from joblib.externals.loky import reusable_executor
 from joblib.parallel import BACKENDS, get_active_backend
 
-#: Seconds in which two workers start and import this package on two quiet cores; 9 to 14 at a load of six.
-START_SECONDS = 3.0
+from ._engine import START_SECONDS
 
 #: Rows × columns from which one fit takes a start of workers at least: 0.2 µs each in the fastest families
 #: (linear, one Gaussian component; 10⁶ cells, two busy cores), and the particles of other models take more.
