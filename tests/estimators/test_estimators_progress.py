@@ -75,7 +75,7 @@ def test_more_chunks_than_announced_do_no_harm():
     from sgevidence.estimators import FitTasks
 
     model = estimator("linear").set_callbacks(recorder := Recorder())
-    tasks = FitTasks(model, "fit", "chunk", None, None)
+    tasks = FitTasks(model, "fit", None, None)
     tasks.expect(1)
     for _ in range(3):
         tasks.step()
