@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from effects_by_hand import gaussian_by_hand, simulated
+from mutants import broken
+from scipy.stats import invgamma, norm
 
-from sgevidence.effects import Block, EffectsModel, Layout
+from sgevidence.effects import Block, EffectsModel, Layout, RootInverseGamma
 from sgevidence.history import Rows
 from sgevidence.models import Gaussian
 
@@ -99,3 +101,23 @@ def test_a_level_without_rows_changes_nothing():
     more = model.layout._replace(blocks=(Block(9, 1),))
     wider = EffectsModel(1, Gaussian(), layout=more)
     assert evidence_of(wider, rows) == pytest.approx(evidence_of(model, rows), abs=1e-9)
+
+
+def check_noise_prior(logpdf=RootInverseGamma.logpdf):
+    """Density and quantiles of σ, whose square has scipy's inverse gamma distribution."""
+    prior, sigma = RootInverseGamma(2.5, 0.7), np.geomspace(0.05, 20.0, 50)
+    expected = invgamma.logpdf(sigma**2, 2.5, scale=0.7) + np.log(2 * sigma)
+    np.testing.assert_allclose(logpdf(prior, sigma), expected, atol=1e-10)
+    z = np.linspace(-5, 5, 21)
+    quantiles = invgamma.ppf(norm.cdf(z), 2.5, scale=0.7)
+    np.testing.assert_allclose(prior.from_normal(z) ** 2, quantiles, rtol=1e-6)
+
+
+def test_the_prior_of_the_noise_is_that_of_its_square():
+    check_noise_prior()
+
+
+@pytest.mark.parametrize("right, wrong", [("2 / value", "1 / value"), ("self.a * log_variance", "0.0")])
+def test_another_density_of_the_noise_is_seen(right, wrong):
+    with pytest.raises(AssertionError):
+        check_noise_prior(broken(RootInverseGamma.logpdf, right, wrong))
