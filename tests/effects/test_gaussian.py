@@ -6,9 +6,9 @@ from effects_by_hand import gaussian_by_hand, simulated
 from mutants import broken
 from scipy.stats import invgamma, norm
 
-from sgevidence.effects import Block, EffectsModel, Layout, RootInverseGamma
+from sgevidence.effects import Block, EffectsModel, Layout
 from sgevidence.history import Rows
-from sgevidence.models import Gaussian
+from sgevidence.models import Gaussian, RootInverseGamma
 
 KINDS = ["intercepts", "slopes", "correlated", "crossed", "crossed slopes", "curve", "curve and groups"]
 
