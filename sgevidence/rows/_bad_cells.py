@@ -15,7 +15,8 @@ ALL_READ = " (with columns= all columns of X are read; with formula= only those 
 
 def validated(estimator: Any, X: Any, *y: Any, **checks: Any) -> Any:
     """scikit-learn's ``validate_data`` with float64; errors name the column and the row."""
-    numbers = {"y": y[0]} if y and checks.get("y_numeric") else {}
+    kinds = [getattr(getattr(one, "dtype", None), "kind", "O") for one in y]  # labels of text are no numbers
+    numbers = {"y": y[0]} if y and (checks.get("y_numeric") or kinds[0] in "fiub") else {}
     takes_missing = checks.get("ensure_all_finite") == "allow-nan"
     with cells_named(estimator, takes_missing, X=X, **numbers):
         return validate_data(estimator, X, *y, dtype=np.float64, **checks)

@@ -32,6 +32,7 @@ from sgevidence import (
     BayesianGLM,
     BayesianGMM,
     BayesianLinearRegression,
+    BayesianSoftmaxRegression,
     DivergenceError,
     EvidenceFeatureSelector,
     EvidenceModelAverager,
@@ -535,6 +536,10 @@ def test_bad_targets_are_named():
         for est in (estimator("linear"), EvidenceFeatureSelector()):
             with pytest.raises(ValueError, match=message):
                 est.fit(NAMED, np.array(y))
+    labels = np.array([1.0, 0.0, np.nan]), pd.Series([True, False, None], dtype="boolean")
+    for est, y in itertools.product((BayesianGLM("bernoulli"), BayesianSoftmaxRegression()), labels):
+        with pytest.raises(ValueError, match="y contains NaN in row 2: leave"):
+            est.fit(NAMED, y)
     with pytest.raises(ValueError, match=r"X has values of 1e\+200, in row 1 of column 1"):
         as_given(estimator("linear")).fit(NAMED.assign(age=[4.0, 1e200, 3.0]), [0.0, 1.0, 2.0])
 
