@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
 from .._compat import Interval, validate_params
-from ..estimators import CONFLICT, EvidenceEstimator
+from ..estimators import CONFLICT, EvidenceEstimator, scalar_names
 from ..exceptions import warn_caller
 from ..tables import LINE_WIDTH, Table
 from ._candidates import last_step
@@ -66,7 +67,8 @@ def reweight_prior(estimator: Any, **prior: Any) -> ReweightedEvidence:
     Raises
     ------
     TypeError
-        If the estimator is not one of this library, or has its prior as functions.
+        If the estimator is not one of this library, has its prior as functions, or has factors, groups,
+        curves or hidden states.
     ValueError
         For parameters that state no prior, or other parameters in the model.
 
@@ -93,6 +95,8 @@ def reweight_prior(estimator: Any, **prior: Any) -> ReweightedEvidence:
     priors = {*PRIOR_SCALES, *VARIANCES, "weight_concentration"}
     if unknown := sorted(set(prior) - (priors & set(model.get_params(deep=False)))):
         raise ValueError(f"{unknown} do not state a prior of {type(model).__name__}")
+    if _needs_fit(model):
+        raise TypeError("draws of factors, groups, curves and hidden states are not reweighted: fit again")
     found = _reweighted(model, prior)
     if not found.is_reliable:
         stated = ", ".join(f"{name}={value!r}" for name, value in prior.items())
@@ -101,6 +105,11 @@ def reweight_prior(estimator: Any, **prior: Any) -> ReweightedEvidence:
             "nats beyond its error; fit again with that prior"
         )
     return found
+
+
+def _needs_fit(model: Any) -> bool:
+    """Whether draws do not show another prior: θ in units of the prior's scales, or hidden states."""
+    return getattr(model, "_has_terms", False) or hasattr(model, "transition_matrix_")
 
 
 def _reweighted(model: Any, prior: dict[str, Any]) -> ReweightedEvidence:
@@ -165,20 +174,22 @@ EVIDENCE = ("log_evidence", "log_evidence_std", "difference", "ess")
 
 
 @validate_params({"factor": [Interval(Real, 1, None, closed="neither")]}, prefer_skip_nested_validation=True)
-def prior_sensitivity(estimator, X, y=None, *, sample_weight=None, factor=3.0) -> SensitivityTable:
+def prior_sensitivity(estimator, X, y=None, *, factor=3.0, **fit_params) -> SensitivityTable:
     """Evidence and posterior means under prior scales that are smaller and larger.
 
     Parameters
     ----------
     estimator : estimator
-        A regression or a mixture, which states its prior by parameters; it is cloned.
+        A regression or a mixture, which states its prior by parameters, also at the end of a pipeline; it is
+        cloned.
     X : array-like of shape (n_samples, n_features)
     y : array-like of shape (n_samples,), optional
         Not for mixtures.
-    sample_weight : array-like of shape (n_samples,), optional
     factor : float, default=3.0
         Each prior scale is divided and multiplied by it, one at a time: half an order of magnitude either
         way is what two careful people may differ by.
+    **fit_params : Any
+        Other arguments of ``fit`` of the estimator, such as ``sample_weight``, ``offset`` and ``event``.
 
     Returns
     -------
@@ -200,8 +211,10 @@ def prior_sensitivity(estimator, X, y=None, *, sample_weight=None, factor=3.0) -
 
     Notes
     -----
-    An evidence that is exact is computed anew.  Otherwise the draws of the first fit are reweighted where at
-    least a hundred, and a quarter, of them count, and the model is fitted where not.
+    An evidence that is exact is computed anew; factors, groups, curves and hidden states are fitted again.
+    Otherwise the draws of the first fit are reweighted where at least a hundred, and a quarter, of them
+    count,
+    and the model is fitted where not.
 
     Examples
     --------
@@ -220,14 +233,15 @@ def prior_sensitivity(estimator, X, y=None, *, sample_weight=None, factor=3.0) -
     noise_scale / 3          -2464.77       -0.69
     noise_scale * 3          -2464.84       -0.75
     """
+    if isinstance(estimator, Pipeline):
+        X, estimator = clone(estimator[:-1]).fit_transform(X, y), estimator[-1]
     if not isinstance(estimator, EvidenceEstimator):
         raise TypeError(f"{type(estimator).__name__} is no estimator of this library")
     scales = _scales(estimator)
     if not scales:
         raise TypeError(f"{type(estimator).__name__} has no parameters that state prior scales")
     targets = () if y is None else (y,)
-    weights = {} if sample_weight is None else {"sample_weight": sample_weight}  # which series have none of
-    first = clone(estimator).fit(X, *targets, **weights)
+    first = clone(estimator).fit(X, *targets, **fit_params)
     rows = [(first.log_evidence_, first.log_evidence_std_, np.nan, _means(first))]
     names = ["as given"]
     for name, power in scales.items():
@@ -236,7 +250,8 @@ def prior_sensitivity(estimator, X, y=None, *, sample_weight=None, factor=3.0) -
         for sign, by in (("/", 1 / factor), ("*", factor)):
             names.append(f"{name} {sign} {factor:g}")
             prior = {name: _scaled(value, by**power)}
-            found = _reweighted(first, prior) if first.log_evidence_std_ > 0 else None
+            has_weights = first.log_evidence_std_ > 0 and not _needs_fit(first)
+            found = _reweighted(first, prior) if has_weights else None
             if found is not None and found.is_reliable:
                 other = copy.copy(first)
                 other.particle_weights_ = found.weights
@@ -244,7 +259,7 @@ def prior_sensitivity(estimator, X, y=None, *, sample_weight=None, factor=3.0) -
                 continue
             with warnings.catch_warnings():  # that other priors contradict the data is what is asked
                 warnings.filterwarnings("ignore", message=CONFLICT)
-                again = clone(estimator).set_params(**prior).fit(X, *targets, **weights)
+                again = clone(estimator).set_params(**prior).fit(X, *targets, **fit_params)
             rows.append((again.log_evidence_, again.log_evidence_std_, np.nan, _means(again)))
     log_Z, std, ess, means = zip(*rows)
     evidence = (log_Z, std, np.array(log_Z) - log_Z[0], ess)
@@ -274,10 +289,13 @@ def _scaled(value: Any, factor: float) -> Any:
 
 def _means(fitted: Any) -> dict[str, tuple[float, float]]:
     """Posterior mean and standard deviation of each scalar parameter, by name."""
-    out = {}
-    for name in fitted._parameters(fitted.particles_[:1]):
-        mean, std = map(np.asarray, fitted._posterior_mean_and_std(name))
-        for at in np.ndindex(mean.shape):
-            label = f"{name}[{', '.join(map(str, at))}]" if at else name
-            out[label] = float(mean[at]), max(float(std[at]), np.finfo(float).tiny)
-    return out
+    moments = {
+        name: tuple(map(np.asarray, fitted._posterior_mean_and_std(name)))
+        for name in fitted._parameters(fitted.particles_[:1])
+    }
+    scalars = scalar_names(fitted, {name: mean.shape for name, (mean, _) in moments.items()})
+    tiny = np.finfo(float).tiny
+    return {
+        label: (float(moments[name][0][at]), max(float(moments[name][1][at]), tiny))
+        for label, name, at in scalars
+    }

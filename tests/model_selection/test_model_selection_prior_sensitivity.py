@@ -3,15 +3,19 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from estimator_cases import slope_model
 from mutants import broken
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sgevidence import (
     BayesianGLM,
     BayesianGMM,
+    BayesianHMM,
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
     EvidenceWarning,
@@ -113,7 +117,7 @@ def test_the_table_has_the_evidence_of_each_prior():
     ]
     np.testing.assert_allclose(table["log_evidence"][1:], expected)
     np.testing.assert_allclose(table["difference"], table["log_evidence"] - table["log_evidence"][0])
-    assert table["coef[2]"][0] == pytest.approx(line().fit(X, y).coef_[2])
+    assert table["coef[x2]"][0] == pytest.approx(line().fit(X, y).coef_[2])
     assert np.all(np.isnan(table["ess"]))  # exact ones are computed anew
     lines = repr(table).splitlines()
     assert len(lines) == 8 and max(map(len, lines)) <= 80
@@ -132,7 +136,51 @@ def test_the_table_reweights_where_an_evidence_has_an_error():
         error = np.hypot(table["log_evidence_std"][k], other.log_evidence_std_)
         assert abs(table["log_evidence"][k] - other.log_evidence_) < 4 * error
         mean, std = other.coef_[0, 0], other.coef_std_[0, 0]
-        assert abs(table["coef[0, 0]"][k] - mean) < 0.5 * std
+        assert abs(table["coef[0, x0]"][k] - mean) < 0.5 * std
+
+
+def test_hidden_states_are_fitted_again():
+    """Each sequence counts, and no draws stand for another prior."""
+    X = np.random.default_rng(0).poisson(np.repeat([3.0, 9.0, 3.0], 20)).reshape(-1, 1).astype(float)
+    est = BayesianHMM(2, random_state=0)
+    table = prior_sensitivity(est, X, lengths=[20, 40])
+    again = clone(est).set_params(mean_scale=6.0).fit(X, lengths=[20, 40])
+    assert np.isnan(table["ess"]).all() and table["log_evidence"][2] == again.log_evidence_
+    with pytest.raises(TypeError, match="hidden states are not reweighted"):
+        reweight_prior(again, mean_scale=2.0)
+
+
+def check_terms(formula):
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({"x": rng.standard_normal(60), "kind": np.tile(["a", "b", "c"], 20)})
+    y, exposure = rng.poisson(np.exp(1.0 + 0.5 * X["x"])), np.full(60, 0.1)
+    est = BayesianGLM(formula=formula, random_state=0)
+    table = prior_sensitivity(est, X, y, offset=exposure)
+    for k, scale in ((1, 1 / 3), (2, 3.0)):
+        again = clone(est).set_params(coef_scale=scale).fit(X, y, offset=exposure)
+        error = np.hypot(table["log_evidence_std"][k], again.log_evidence_std_)
+        assert abs(table["log_evidence"][k] - again.log_evidence_) <= 4 * error
+    with pytest.raises(TypeError, match="are not reweighted"):
+        reweight_prior(est.fit(X, y, offset=exposure), coef_scale=3.0)
+
+
+@pytest.mark.parametrize("formula", ["y ~ x + kind", "y ~ x + (1 | kind)"])
+def test_factors_and_groups_are_fitted_again(formula, monkeypatch):
+    check_terms(formula)
+    function = broken(_prior_sensitivity._needs_fit, 'getattr(model, "_has_terms", False)', "False")
+    monkeypatch.setattr(_prior_sensitivity, "_needs_fit", function)
+    with pytest.raises(AssertionError):
+        check_terms(formula)
+
+
+def test_a_pipeline_is_that_of_its_last_step():
+    X, y = diabetes()
+    scaler = StandardScaler()
+    found, expected = (
+        prior_sensitivity(make_pipeline(scaler, line()), X, y),
+        prior_sensitivity(line(), scaler.fit_transform(X), y),
+    )
+    np.testing.assert_array_equal(found["log_evidence"], expected["log_evidence"])
 
 
 def test_scales_that_are_in_force():
