@@ -52,7 +52,10 @@ class Replicator(NamedTuple):
             if not model._takes_known:
                 raise TypeError(f"{type(model).__name__} has no {' and no '.join(given)}")
         if known.get("event") is not None and not np.all(known["event"]):
-            raise TypeError("censored times have no replicates: their clocks are not in the model")
+            raise TypeError(
+                "censored times have no replicates, since the model does not say when others would have been "
+                "censored: SurvivalDisplay shows such a model beside Kaplan-Meier's curve"
+            )
         rows = model._rows_to_score(with_known(X, **known) if model._takes_known else X, y)
         if rows.y is None and not isinstance(model, DensityMixin):
             raise TypeError("a model of one's own replicates y given X: give y")
