@@ -212,9 +212,7 @@ def prior_sensitivity(estimator, X, y=None, *, factor=3.0, **fit_params) -> Sens
     Notes
     -----
     An evidence that is exact is computed anew; factors, groups, curves and hidden states are fitted again.
-    Otherwise the draws of the first fit are reweighted where at least a hundred, and a quarter, of them
-    count,
-    and the model is fitted where not.
+    Otherwise the draws are reweighted where a hundred and a quarter of them count.
 
     Examples
     --------
