@@ -119,7 +119,8 @@ def parsed(text: str) -> Any:
         parser.parse()  # which model_description does, too, and drops all after the end that it finds
         tree = model_description(text)
     except (ParseError, ScanError, TypeError, ResolverError) as error:
-        raise ValueError(f"the formula {text!r} cannot be read: {error}") from error
+        words = "write 1 or 0 first, as in (1 + x | g)" if "'Intercept'" in str(error) else error
+        raise ValueError(f"the formula {text!r} cannot be read: {words}") from error
     if not parser.at_end():
         rest = parser.peek().lexeme
         hint = ": effects of a group stand in parentheses, as (1 + x | g)" * (rest == "|")

@@ -213,7 +213,7 @@ def test_a_formula_is_its_terms(frame, formula, terms, columns):
         ("days", "no response"),
         ("y ~ 0 + days", "fit_intercept=False"),
         ("y ~ (1 + days | subject) + (0 + z | subject)", "one term for each effect"),
-        ("y ~ (days - 1 | subject)", "cannot be read"),
+        ("y ~ (days - 1 | subject)", r"1 or 0 first, as in \(1 \+ x \| g\)"),
         ("y ~ nothing", "'nothing'"),
         ("y ~ (days", "cannot be read"),
         ("y ~ days**2", "no power"),
