@@ -31,9 +31,8 @@ MOST_SEARCHED = 2000
 EXACT_DRAWS = 800
 #: Nats that halves may differ by without another search.
 MAX_GAP_NATS = 0.3
-#: Share of chains that carry the answer, and nats of error, from which no further stage is needed where the
-#: stratum is all of the sum; the share and nats from which not even a second one is, which shows how far slow
-#: chains still move the answer.
+#: Share of chains that carry the answer, and nats of error, from which no further stage is needed; the share
+#: and nats from which not even a second one is, which shows how far slow chains still move the answer.
 WELL_SHARE, SHARP_HALVES_NATS, FRESH_SHARE, FRESH_SHARP_NATS = 0.7, 0.1, 0.9, 0.05
 #: Sweeps between draws of a chain, in the first stage; then twice as many each time.
 DRAW_SWEEPS = 3
@@ -207,8 +206,8 @@ def is_well(stage: Stage, is_first: bool, share: float = 1.0) -> bool:
     well, sharp = (FRESH_SHARE, FRESH_SHARP_NATS) if is_first else (WELL_SHARE, SHARP_HALVES_NATS)
     if share * stage.estimate.std > sharp:
         return False
-    # share of all strata below which a basin with an error that is not known changes little
-    return share * (1 - stage.effective) <= 1 - well and (share < 0.1 or not stage.is_thin)
+    # share of all strata below which few effective chains will do: the error bar says how few
+    return share < 0.1 or (stage.effective >= well and not stage.is_thin)
 
 
 def _enough(stages: Sequence[Stage], share: float, first: int) -> int:

@@ -1,7 +1,5 @@
 """Ratios of strata from chains that lose and regain components: sums over all partitions, refusals."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from mutants import broken
@@ -85,30 +83,3 @@ def test_a_ratio_below_the_bridge_is_not_taken(monkeypatch):
     found = mixture_evidence(family, X, 2, a, np.random.default_rng(0), n_draws=10)
     exact = strata_by_enumeration(family, X, a, 2)
     assert asked and abs(found.log_strata[1] - exact[1]) < 0.1
-
-
-def check_stages(is_well):
-    """Chains that do not carry the answer count by the share that their stratum has of the sum."""
-    for effective, share, is_thin, enough in [
-        (0.65, 1.0, False, False),  # 0.35 of the sum may have been missed
-        (0.65, 0.2, False, True),  # 0.07 of it
-        (0.75, 1.0, False, True),
-        (0.75, 0.5, True, False),  # a basin has an error that nothing measures
-        (0.05, 0.05, True, True),
-    ]:
-        stage = SimpleNamespace(effective=effective, is_thin=is_thin, estimate=SimpleNamespace(std=0.09))
-        assert is_well(stage, False, share) == enough
-    assert not is_well(stage, False, 2.0)  # 0.18 nats of error
-
-
-def test_stages_end_by_what_a_stratum_may_change():
-    check_stages(_stratum.is_well)
-
-
-@pytest.mark.parametrize(
-    "right, wrong",
-    [("share * (1 - stage.effective)", "1 - stage.effective"), ("not stage.is_thin", "True")],
-)
-def test_wrong_ends_of_stages_are_seen(right, wrong):
-    with pytest.raises(AssertionError):
-        check_stages(broken(_stratum.is_well, right, wrong))
