@@ -9,7 +9,6 @@ Symbols: ``L`` = lineages, ``z`` = their allocations (L, n), ``basin`` = of each
 each basin.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -67,42 +66,19 @@ class Stage(NamedTuple):
 
 
 def by_basin(
-    problem: Problem,
-    k: int,
-    z: Sequence[np.ndarray],
-    forget: int,
-    between: int,
-    rngs: Sequence[np.random.Generator],
-) -> list[Stage]:
-    """Lineages from z of each half (L, n) go on, are sorted into basins, and each of these is bridged.
+    problem: Problem, k: int, z: np.ndarray, forget: int, between: int, rng: np.random.Generator
+) -> Stage:
+    """Lineages from z (L, n) go on, are sorted into basins, and each of these is bridged.
 
     They are swept ``forget`` times before they tell anything, and ``between`` times between what they tell.
-    Halves are swept at once, which costs less than one after the other, and know nothing of each other.
     """
-    cuts, rng, together = np.cumsum([len(half) for half in z])[:-1], rngs[0], np.concatenate(z)
-    T = problem.statistics(together, k)
+    L, T = len(z), problem.statistics(z, k)
     # decided once for the whole run: a kernel that is chosen by where chains are would not keep the posterior
     problem = problem._replace(is_tight=bool(np.any(T[..., -1] < problem.family.least_rows)))
-    together, T, c = problem.swept(together, T, None, forget, rng)
-    together, T, c, kept, _ = _followed(problem, together, T, c, N_KEPT, between, rng)
-    together, T, c = problem.swept(together, T, c, max(forget // 2, 1), rng)
-    together, _, _, _, chains = _followed(problem, together, T, c, DRAWS_OF_LINEAGE, between, rng)
-    each = forget + max(forget // 2, 1) + between * (N_KEPT + DRAWS_OF_LINEAGE)
-    halves = zip(np.split(together, cuts), np.split(kept, cuts, axis=2), np.split(chains, cuts, axis=2), rngs)
-    return [_stage(problem, *half, each) for half in halves]
-
-
-def _stage(
-    problem: Problem,
-    z: np.ndarray,
-    kept: np.ndarray,
-    chains: np.ndarray,
-    rng: np.random.Generator,
-    n_sweeps: int,
-) -> Stage:
-    """From where lineages of a half are (L, n), and T and c that they told, (k, ·, L, q)."""
-    L, (k, _, _, q) = len(z), kept.shape
-    kept, chains = kept.reshape(k, -1, q), chains.reshape(k, -1, q)
+    z, T, c = problem.swept(z, T, None, forget, rng)
+    z, T, c, kept, _ = _followed(problem, z, T, c, N_KEPT, between, rng)
+    z, T, c = problem.swept(z, T, c, max(forget // 2, 1), rng)
+    z, T, c, _, chains = _followed(problem, z, T, c, DRAWS_OF_LINEAGE, between, rng)
     log_p, terms = weighed(problem, chains, kept)
     basin = _basins(terms.reshape(DRAWS_OF_LINEAGE, L, N_KEPT, L))
     parents = systematic(np.full(kept.shape[1], 1 / kept.shape[1]), rng, DRAWS_PER_LINEAGE * L)
@@ -114,8 +90,9 @@ def _stage(
         mine = np.where(basin[parents % L] == B, log_q, -np.inf)
         estimates.append(_estimate(mine, log_p[:, basin == B]))
     estimate, effective, log_B = _sum(estimates, basin, DRAWS_PER_LINEAGE * L)
+    n_sweeps = L * (forget + max(forget // 2, 1) + between * (N_KEPT + DRAWS_OF_LINEAGE))
     points = np.concatenate([draws, chains], axis=1)
-    return Stage(z, basin, log_B, points, estimate.log_w, estimate, effective, n_sweeps * L)
+    return Stage(z, basin, log_B, points, estimate.log_w, estimate, effective, n_sweeps)
 
 
 def going_on(stage: Stage, size: int, rng: np.random.Generator) -> np.ndarray:
@@ -148,13 +125,13 @@ def _followed(
     between: int,
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(z, T, c) of lineages, and what they tell so many times: T and c, (k, size, L, q)."""
+    """(z, T, c) of lineages, and what they tell so many times: T and c, (k, size · L, q)."""
     allocations, points = [], []
     for _ in range(size):
         z, T, c = problem.swept(z, T, c, between, rng)
         allocations.append(T)
         points.append(c)
-    return z, T, c, np.stack(allocations, axis=1), np.stack(points, axis=1)
+    return z, T, c, np.concatenate(allocations, axis=1), np.concatenate(points, axis=1)
 
 
 def _basins(terms: np.ndarray) -> np.ndarray:

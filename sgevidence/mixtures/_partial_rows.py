@@ -100,7 +100,7 @@ def _answer(
     n_sweeps, answer, moved = 0, np.nan, 0.0
     for i in range(STAGES):
         forget, between = FORGET_SWEEPS * 2**i, DRAW_SWEEPS * 2**i
-        stages = by_basin(problem, K, z, forget, between, rngs)
+        stages = [by_basin(problem, K, one, forget, between, rng) for one, rng in zip(z, rngs)]
         n_sweeps += sum(one.n_sweeps for one in stages)
         before, answer = answer, combined_halves(stages)
         moved = 0.0 if i == 0 else MOVING_SHARE * abs(answer - before)

@@ -119,16 +119,16 @@ def searched(
     """
     tied = is_tied(problem.points)
     least, enough = (SEARCH_ROUNDS, ENOUGH_TIED) if tied else (MIN_ROUNDS, ENOUGH_MET)
-    first = started(problem, k, fewer, rngs)
-    best = [np.array([one.scores[0] for one in first])]
+    halves = [[started(problem, k, z, rng)] for z, rng in zip(fewer, rngs)]
+    best = [np.array([half[0].scores[0] for half in halves])]
     while len(best) <= SEARCH_ROUNDS:
         if len(best) > least and np.ptp(best[-1]) < STILL and np.all(best[-1] - best[-1 - least] < STILL):
             break
-        first = advanced(problem, k, first, rngs)
-        best.append(np.array([one.scores[0] for one in first]))
-    halves = [[one] for one in first]
+        halves = [[advanced(problem, k, half[0], rng)] for half, rng in zip(halves, rngs)]
+        best.append(np.array([half[0].scores[0] for half in halves]))
     while len(halves[0]) < MOST_SEARCHES and n_met(halves) < enough:
-        halves = [[*half, one] for half, one in zip(halves, search(problem, k, fewer, rngs))]
+        for half, fewer_of_half, rng in zip(halves, fewer, rngs):
+            half.append(search(problem, k, fewer_of_half, rng))
     return halves
 
 
@@ -139,49 +139,32 @@ def n_met(halves: list[list[Found]]) -> int:
     return sum(score > max(best) - 3.0 for score in best)
 
 
-def search(
-    problem: Problem, k: int, fewer: Sequence[np.ndarray], rngs: list[np.random.Generator]
-) -> list[Found]:
-    """Allocations of k components, all in use, from those of one component fewer: a search of each (S, n).
-
-    Chains of all searches are swept at once: where rows are few, calls cost more than numbers.
-    """
-    found = started(problem, k, fewer, rngs)
+def search(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator) -> Found:
+    """Allocations of k components, all in use, from those of one component fewer, (S, n)."""
+    found = started(problem, k, fewer, rng)
     for _ in range(SEARCH_ROUNDS):
-        found = advanced(problem, k, found, rngs)
+        found = advanced(problem, k, found, rng)
     return found
 
 
-def started(
-    problem: Problem, k: int, fewer: Sequence[np.ndarray], rngs: list[np.random.Generator]
-) -> list[Found]:
+def started(problem: Problem, k: int, fewer: np.ndarray, rng: np.random.Generator) -> Found:
     """Chains from splits of allocations of one component fewer, and from clusters."""
-    z = np.array([_splits_and_clusters(problem.points, k, one, rng) for one, rng in zip(fewer, rngs)])
-    z, scores = _swept(problem, z, k, SEARCH_SWEEPS, rngs[0])
-    n_sweeps = SEARCH_SWEEPS * z.shape[1]
-    return [Found(*_worth(*both), n_sweeps, *both) for both in zip(z, scores)]
-
-
-def _splits_and_clusters(X: np.ndarray, k: int, fewer: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Starts of one search (SPLITS + CLUSTERS, n)."""
+    X = problem.points
     z = np.resize(rng.permutation(fewer), (SPLITS, len(X))).astype(np.int16)
     z = split_off(z, X, np.full((SPLITS, 1), k - 1, dtype=z.dtype), rng)
-    return filled(np.concatenate([z, starts(X, k, CLUSTERS, rng)]).astype(np.int16), k, rng)
+    z = filled(np.concatenate([z, starts(X, k, CLUSTERS, rng)]).astype(np.int16), k, rng)
+    z, scores = _swept(problem, z, k, SEARCH_SWEEPS, rng)
+    return Found(*_worth(z, scores), SEARCH_SWEEPS * len(z), z, scores)
 
 
-def advanced(problem: Problem, k: int, searches: list[Found], rngs: list[np.random.Generator]) -> list[Found]:
-    """All searches after one round more."""
-    changed = []
-    for found, rng in zip(searches, rngs):
-        last = found.last[np.argsort(-found.last_scores)[:N_CHANGED]]
-        z = np.concatenate([found.z[:N_CHANGED], last, least_alike(found.z, k, N_CHANGED)])
-        z = np.resize(z, (HEATS[0][0], z.shape[1]))
-        changed.append(filled(rearranged(z, problem.points, k, rng), k, rng))
-    out, n_sweeps = [], sum(chains * each for chains, each in HEATS)
-    for found, *ended in zip(searches, *_heats(problem, np.array(changed), k, rngs[0])):
-        ever = _worth(np.concatenate([found.z, ended[0]]), np.r_[found.scores, ended[1]])
-        out.append(Found(*ever, found.n_sweeps + n_sweeps, *ended))
-    return out
+def advanced(problem: Problem, k: int, found: Found, rng: np.random.Generator) -> Found:
+    """After one round more."""
+    last = found.last[np.argsort(-found.last_scores)[:N_CHANGED]]
+    z = np.concatenate([found.z[:N_CHANGED], last, least_alike(found.z, k, N_CHANGED)])
+    z = np.resize(z, (HEATS[0][0], z.shape[1]))
+    z, scores = _heats(problem, rearranged(z, problem.points, k, rng), k, rng)
+    ever = _worth(np.concatenate([found.z, z]), np.r_[found.scores, scores])
+    return Found(*ever, found.n_sweeps + sum(chains * each for chains, each in HEATS), z, scores)
 
 
 def _worth(z: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -222,20 +205,19 @@ def filled(z: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
 def _heats(
     problem: Problem, z: np.ndarray, k: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The best N_REMEMBERED chains of each search when some have been swept on, best first, and scores."""
-    score = np.zeros(z.shape[:2])
+    """The best N_REMEMBERED chains when some have been swept on, best first, and their scores."""
+    z, score = filled(z, k, rng), np.zeros(len(z))
     for chains, n_sweeps in HEATS:
-        z[:, :chains], score[:, :chains] = _swept(problem, z[:, :chains], k, n_sweeps, rng)
-        order = np.argsort(-score, axis=1)
-        z, score = np.take_along_axis(z, order[:, :, None], axis=1), np.take_along_axis(score, order, axis=1)
-    return z[:, :N_REMEMBERED], score[:, :N_REMEMBERED]
+        z[:chains], score[:chains] = _swept(problem, z[:chains], k, n_sweeps, rng)
+        order = np.argsort(-score)
+        z, score = z[order], score[order]
+    return z[:N_REMEMBERED], score[:N_REMEMBERED]
 
 
 def _swept(
     problem: Problem, z: np.ndarray, k: int, n_sweeps: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(z after so many sweeps, mean score in the second half of them) of searches, (·, S, n) and (·, S)."""
-    shape, z = z.shape, z.reshape(-1, z.shape[2])
+    """(z after so many sweeps, mean score in the second half), (S, n) and (S,)."""
     T, score = problem.statistics(z, k), np.zeros(len(z))
     for i in range(n_sweeps):
         c = problem.draw(T, rng)
@@ -248,4 +230,4 @@ def _swept(
             # score where it is all but impossible that all components are in use, nats: it loses to all
             # others
             score += np.maximum(one, -1e12)
-    return z.reshape(shape), (score / (n_sweeps - n_sweeps // 2)).reshape(shape[:2])
+    return z, score / (n_sweeps - n_sweeps // 2)

@@ -118,7 +118,7 @@ def stratum(
     for i in range(STAGES):
         # rows · components · numbers of each · sweeps of one chain in one stage of one half: ten seconds
         forget = int(np.clip(4e9 / (problem.cost(k) * size), FORGET_SWEEPS, FORGET_SWEEPS * 2**i))
-        stages = by_basin(problem, k, z, forget, DRAW_SWEEPS * 2**i, rngs)
+        stages = [by_basin(problem, k, one, forget, DRAW_SWEEPS * 2**i, rng) for one, rng in zip(z, rngs)]
         n_sweeps += sum(one.n_sweeps for one in stages)
         before_it, answer = answer, combined_halves(stages)
         moved = 0.0 if i == 0 else MOVING_SHARE * abs(answer - before_it)

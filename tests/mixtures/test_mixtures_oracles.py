@@ -177,7 +177,7 @@ def check_tight_groups(rng, searches=30):
     ways = special.gammaln(3) - special.gammaln(3 + len(X))
     for g in rng.spawn(searches):
         fewer = _search.starts(two.points, 2, 8, g).astype(np.int16)
-        lost += _search.search(problem, 3, [fewer], [g])[0].scores[0] + ways < -19385  # the best is −19378
+        lost += _search.search(problem, 3, fewer, g).scores[0] + ways < -19385  # the best is −19378
     assert lost < searches / 10
 
 
