@@ -154,7 +154,7 @@ def test_a_density_with_noise_of_its_own_is_declined():
     "function, right, wrong",
     [
         (cross_fitted_bridge, "zip(halves, reversed(densities))", "zip(halves, densities)"),
-        (module._bridged, "log_p - q.logpdf(theta_q)", "log_p - q.logpdf(theta_q) + 0.2"),
+        (module._bridged, "log_p - q.log_density(theta_q)", "log_p - q.log_density(theta_q) + 0.2"),
         (module._bridged, "bridge(log_w_q, log_w_p)", "bridge(log_w_q, log_w_p + 0.2)"),
     ],
     ids=["not crossed", "another constant at q", "another constant at chains"],

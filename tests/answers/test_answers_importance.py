@@ -26,7 +26,7 @@ def check_even(rng, draws=importance_draws):
     """Where the target is q every weight is mass times copies, and the draws are those of a t density."""
     a, P = mode(rng)
     q = multivariate_t(a, np.linalg.inv(P), df=NU)
-    theta, weights = draws(density(q.logpdf), a, P, LOG_COPIES, 2000, rng)
+    theta, weights = draws(density(q.logpdf), a, P, LOG_COPIES, 20_000, rng)
     assert np.allclose(weights.log_w, LOG_MASS + LOG_COPIES, atol=1e-8), "weights"
     u = theta - a
     assert kstest(np.sum((u @ P) * u, axis=1) / D, f(D, NU).cdf).pvalue > 1e-5, "draws"

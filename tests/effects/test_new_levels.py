@@ -138,7 +138,7 @@ def test_gaussian_sums_of_crossed_groups_grow(pens, terms):
 
 
 def test_levels_at_wrong_places_would_be_seen(pens, monkeypatch):
-    wrong = broken(Coding.places, "number[level] for", "len(number) - 1 - number[level] for")
+    wrong = broken(Coding.places, "number[level]", "(len(number) - 1 - number[level])")
     monkeypatch.setattr(Coding, "places", wrong)
     whole = BayesianLinearRegression(terms=CROSSED[0], random_state=0)
     whole.fit(pens[["x", "site", "pen"]], pens["y"])

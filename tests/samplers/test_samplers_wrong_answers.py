@@ -72,7 +72,7 @@ def test_a_buffer_that_is_filled_again_and_again(model, name, few):
 def test_rows_that_are_not_copied_are_seen(few, monkeypatch):
     monkeypatch.setattr(Rows, "copy", lambda self: self)
     with pytest.raises(AssertionError):
-        test_a_buffer_that_is_filled_again_and_again(LinearModel(5), "sim_L", few)
+        test_a_buffer_that_is_filled_again_and_again(LINEAR, "sim_L", few)
 
 
 # ------------------------------------------------------------------------- rows that nothing can explain
