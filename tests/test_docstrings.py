@@ -99,7 +99,7 @@ def prints_alike(one, other):
     One that rounds differently takes other draws: a number may move by three units of its last digit, by two
     thousandths or by the error that is printed behind it, and below one (probabilities, spreads) by a tenth.
     """
-    tokens = [re.sub(r"[][<>]", " ", text).split() for text in (one, other)]
+    tokens = [re.sub(r"[][<>,]", " ", text).split() for text in (one, other)]
     errors = [tokens[1][i + 2] if "±" in tokens[1][i + 1 : i + 2] else "0" for i in range(len(tokens[1]))]
     return len(tokens[0]) == len(tokens[1]) and all(
         a == b or numbers_alike(a, b, error) for a, b, error in zip(*tokens, errors)
