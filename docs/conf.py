@@ -9,9 +9,8 @@ import sgevidence
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # examples have their own parallelism
 
-for module in sgevidence.MOVED:
+for module in sgevidence.MODULES:
     importlib.import_module(f"sgevidence.{module}")
-sgevidence.MOVED.clear()  # examples are found by the names that stay
 
 DOCS = Path(__file__).parent
 

@@ -6,25 +6,24 @@ Log evidences, their standard errors and Bayes factors are in nats throughout.  
 """
 
 import importlib
-import warnings
 from typing import Any
 
 from .averaging import EvidenceModelAverager
 from .bridging import bridge_evidence
+from .custom import BayesianModel
 from .effects import BSpline, Factor, Group, Interaction, Smooth, sub_formulas
 from .estimators import (
     BayesianAutoregression,
     BayesianCategoricalMixture,
     BayesianGLM,
     BayesianGMM,
-    BayesianHMM,
     BayesianLinearRegression,
-    BayesianModel,
     BayesianSoftmaxRegression,
     merge,
 )
 from .exceptions import CallLimitError, DivergenceError, EvidenceWarning, ImpossibleRowsError, SavedFileError
 from .feature_selection import EvidenceFeatureSelector
+from .hidden_markov import BayesianHMM
 from .io import load, save, to_arviz
 from .model_selection import (
     EvidenceSearch,
@@ -91,51 +90,11 @@ __all__ = [
     "SavedFileError",
 ]
 
-#: Names that stood here, by the module in which they are now.
-MOVED = {
-    "bidirectional": ("BidirectionalError", "bidirectional_error"),
-    "bridging": ("BridgeEvidence",),
-    "displays": (
-        "CoefficientsDisplay",
-        "ComparisonDisplay",
-        "EvidenceDisplay",
-        "InclusionProbabilitiesDisplay",
-        "MixtureDisplay",
-        "ModelProbabilitiesDisplay",
-        "PredictiveCheckDisplay",
-        "RunDisplay",
-        "SurpriseDisplay",
-        "WeightsDisplay",
-    ),
-    "samplers": (
-        "AIS",
-        "HMC",
-        "SGHMC",
-        "SGNHT",
-        "SIR",
-        "Escort",
-        "Exact",
-        "HarmonicMean",
-        "Laplace",
-        "MixtureEvidence",
-        "ModeSearch",
-        "NestedSampling",
-        "PriorSampling",
-        "Proposal",
-        "SequentialNestedSampling",
-        "SequentialSGMCMC",
-        "UntilPrecise",
-    ),
-}
+#: Modules of public names that are found when they are first asked for.
+MODULES = ("bidirectional", "displays", "hypothesis_tests")
 
 
 def __getattr__(name: str) -> Any:
-    """Find a module when it is first needed; and a name that has moved, with a warning until version 0.3."""
-    if name in MOVED:
+    if name in MODULES:
         return importlib.import_module(f".{name}", __name__)
-    for module, names in MOVED.items():
-        if name in names:
-            words = f"sgevidence.{name} is now sgevidence.{module}.{name}; version 0.3 has it only there"
-            warnings.warn(words, FutureWarning, stacklevel=2)
-            return getattr(importlib.import_module(f".{module}", __name__), name)
     raise AttributeError(f"module 'sgevidence' has no attribute {name!r}")

@@ -14,19 +14,32 @@ import pytest
 from numpydoc.validate import validate
 
 import sgevidence
+import sgevidence.bidirectional
+import sgevidence.bridging
 import sgevidence.displays
 import sgevidence.hypothesis_tests
 import sgevidence.kernels
 import sgevidence.monitoring
+import sgevidence.samplers
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-PUBLIC = {importlib.import_module(f"sgevidence.{name}"): moved for name, moved in sgevidence.MOVED.items()}
-PUBLIC |= {
-    module: module.__all__
-    for module in (sgevidence, sgevidence.displays, sgevidence.hypothesis_tests, sgevidence.kernels)
+#: Samplers and moves that users choose: the other names of their room are for the estimators.
+CHOSEN = "AIS HMC SGHMC SGNHT SIR Escort Exact HarmonicMean Laplace MixtureEvidence ModeSearch NestedSampling"
+CHOSEN += " PriorSampling Proposal SequentialNestedSampling SequentialSGMCMC UntilPrecise"
+PUBLIC = {
+    sgevidence.samplers: CHOSEN.split(),
+    sgevidence.bidirectional: ["BidirectionalError", "bidirectional_error"],
+    sgevidence.bridging: ["BridgeEvidence"],
 }
-PUBLIC[sgevidence.monitoring] = sgevidence.monitoring.__all__
+ROOMS = (
+    sgevidence,
+    sgevidence.displays,
+    sgevidence.hypothesis_tests,
+    sgevidence.kernels,
+    sgevidence.monitoring,
+)
+PUBLIC |= {module: module.__all__ for module in ROOMS}
 MODULES = sorted(m.name for m in pkgutil.walk_packages(sgevidence.__path__, "sgevidence."))
 
 # Missing docstring, wrong section order, parameters other than the signature's or without a type,

@@ -14,7 +14,7 @@ import sgevidence
 
 PACKAGE = Path(sgevidence.__file__).parent
 ORDER = ["models", "kernels", "particles", "history", "rows", "targets", "answers"]
-ORDER += ["transitions", "effects", "units", "mixtures", "samplers", "estimators"]
+ORDER += ["transitions", "effects", "units", "mixtures", "samplers", "estimators", "hidden_markov", "custom"]
 TOP = len(ORDER)
 LAYERS = dict.fromkeys(["exceptions", "_compat", "tables"], -1) | {
     name: place for place, name in enumerate(ORDER)

@@ -16,7 +16,7 @@ import numpy as np
 from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel
-from sgevidence.samplers import HMC, SGHMC, SGNHT, Escort, ModeSearch
+from sgevidence.transitions import HMC, SGHMC, SGNHT, Escort, ModeSearch
 
 DATA = runpy.run_path(str(Path(__file__).parents[2] / "tests" / "data" / "make_data.py"))
 MODELS = ("linear", "softmax", "mixture", "overlap")

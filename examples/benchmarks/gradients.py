@@ -9,9 +9,8 @@ from time import perf_counter
 
 import numpy as np
 
-from sgevidence.history._rows import Rows
-from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel
-from sgevidence.models._evaluation import value_and_grad
+from sgevidence.history import Rows
+from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel, value_and_grad
 from sgevidence.models._regression import design_matrix
 
 

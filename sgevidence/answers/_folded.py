@@ -34,15 +34,7 @@ from ..particles import Weights
 from ..targets import Target, concave_mode, folded_mode, gaussian, sampled
 from ._answer import Answer
 from ._importance import MAX_PARETO_K, pareto_k
-from ._log_concave import (
-    N_BRIDGE_CHAINS,
-    N_PROPOSED,
-    Draws,
-    Gaussian,
-    bridged,
-    log_joint_by_sample,
-    refined,
-)
+from ._log_concave import N_BRIDGE_CHAINS, N_PROPOSED, Draws, Gaussian, bridged, log_joint_by_sample, refined
 
 #: Draws that are weighed by all rows: 0.03 nats where three quarters of them are effective.
 N_WEIGHED = 400

@@ -28,13 +28,7 @@ import numpy as np
 from ..particles import Weights, log_sum_exp, next_step, systematic
 from ..targets import Target
 from ._answer import Answer
-from ._hierarchy import (
-    ConditionalModes,
-    KernelMixture,
-    by_influence,
-    conditional_modes,
-    third_derivatives,
-)
+from ._hierarchy import ConditionalModes, KernelMixture, by_influence, conditional_modes, third_derivatives
 
 #: Draws at which third derivatives are taken, and the t that may be left: the first that will do.
 N_THIRD, LEFT_SHARES = 24, (0.75, 0.4, 0.2)

@@ -23,7 +23,8 @@ import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 
 from .._compat import Interval, StrOptions, validate_params
-from ..estimators import BayesianModel, EvidenceEstimator
+from ..custom import BayesianModel
+from ..estimators import EvidenceEstimator
 from ..history import Rows
 from ..rows import generator
 from ..samplers import Progress

@@ -4,21 +4,23 @@ from ._autoregression import BayesianAutoregression
 from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
 from ._categorical_mixture import BayesianCategoricalMixture
-from ._custom import BayesianModel
-from ._documentation import documented
+from ._conditional import ConditionalEstimator, DensityEstimator
+from ._documentation import described, documented
 from ._effects import CurveDraws, curves, level_effects
 from ._every_k import error_covariance, one_walk, one_walk_of_clones
 from ._glm import BayesianGLM
 from ._glm_predictions import concordance, has_times
 from ._gmm import BayesianGMM
-from ._hmm import BayesianHMM
+from ._lazy import by_parts
 from ._linear_regression import BayesianLinearRegression, linear_model
 from ._merging import merge
-from ._prior_conflict import CONFLICT, prior_conflict
+from ._mixture import unclear_labels
+from ._prior_conflict import CONFLICT, outside_of_draws, prior_conflict, range_of_draws
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._standardising import Learnt, Standardising, holds_rows, takes_units
 from ._summary import (
+    DIMENSIONS,
     ParameterTable,
     bounds,
     dimension_labels,
@@ -30,7 +32,7 @@ from ._summary import (
     weighted_quantiles,
 )
 from ._threads import many_small_fits
-from ._transaction import all_or_nothing
+from ._transaction import all_or_nothing, learns_online
 
 __all__ = [
     "CONFLICT",
@@ -38,9 +40,7 @@ __all__ = [
     "BayesianCategoricalMixture",
     "BayesianGLM",
     "BayesianGMM",
-    "BayesianHMM",
     "BayesianLinearRegression",
-    "BayesianModel",
     "BayesianSoftmaxRegression",
     "EvidenceEstimator",
     "ParameterTable",
@@ -76,4 +76,13 @@ __all__ = [
     "one_walk_of_clones",
     "warned",
     "weighted_quantiles",
+    "by_parts",
+    "outside_of_draws",
+    "range_of_draws",
+    "learns_online",
+    "ConditionalEstimator",
+    "described",
+    "DIMENSIONS",
+    "DensityEstimator",
+    "unclear_labels",
 ]

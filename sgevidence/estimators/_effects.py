@@ -7,14 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..effects import (
-    CODE,
-    BSpline,
-    EffectsModel,
-    Smooth,
-    fixed_effects,
-    group_effects,
-)
+from ..effects import CODE, BSpline, EffectsModel, Smooth, fixed_effects, group_effects
 from ..particles import spread
 from ..tables import Table, in_pandas
 from ._terms import terms_of

@@ -29,7 +29,7 @@ import numpy as np
 from scipy.special import chdtrc, gammainc, gammaincc, ndtri, stdtr
 
 from ..history import Rows
-from ..models import CustomModel, FullMixtureModel, GaussianMixture, LinearModel
+from ..models import FullMixtureModel, GaussianMixture, LinearModel
 
 #: How each warning begins: one is enough in a stream.
 CONFLICT = "prior and data contradict each other: "
@@ -243,7 +243,7 @@ def _of_thin_directions(model: GaussianMixture, theta: np.ndarray, W: np.ndarray
     )
 
 
-def range_of_draws(model: CustomModel, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def range_of_draws(model: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Ends of draws of a user's prior, and some more, (d,) each."""
     draws = np.asarray(model.sample_prior(rng, USER_DRAWS), dtype=float)
     low, high = draws.min(axis=0), draws.max(axis=0)

@@ -2,7 +2,7 @@
 
 Two lines and an archive:
 
-    sgevidence-state 1
+    sgevidence-state 2
     SHA-256 of all that follows, in hex
     a line of JSON: the version that wrote the file, the class, the fields of our classes in the archive
     the archive
@@ -33,8 +33,8 @@ except ImportError:  # not on Windows, where a file that is open cannot be remov
 
 PACKAGE = __name__.partition(".")[0]
 MAGIC = b"sgevidence-state "
-#: Number of the layout above; another layout gets another number.
-STATE = 1
+#: Number of the layout above and of the modules that files name; another layout gets another number.
+STATE = 2
 DIGEST = 64  #: hex digits of SHA-256
 #: Characters of a state number, or of a version.
 MAX_DIGITS = 64
@@ -66,9 +66,11 @@ def read(path: Path) -> tuple[dict, bytes]:
         raise SavedFileError(
             f"{path} has state number {int(number)}, and {PACKAGE} {version()} reads up to {STATE}: upgrade"
         )
+    if int(number) < STATE:
+        raise SavedFileError(f"{path} was written before the folders of {PACKAGE} moved: fit again")
     digest, body = rest[:DIGEST], rest[DIGEST + 1 :]
     if (
-        number != b"%d" % STATE
+        number != b"%d" % STATE  # such as "02"
         or hashlib.sha256(body).hexdigest().encode() != digest
         or (rest[DIGEST : DIGEST + 1] != b"\n")
     ):

@@ -1,14 +1,12 @@
 """Evidence algorithms: one file, one published method, one object with scikit-learn parameters.
 
-The moves of particles and the other parts of :class:`SGAIS` are offered here, too.
-"""
+The moves of particles and the other parts of :class:`SGAIS` are offered here, too."""
 
 from ..transitions import HMC, SGHMC, SGNHT, Escort, ModeSearch, Proposal
 from ._ais import AIS
-from ._base import SILENT, EvidenceResult, Progress
+from ._base import SILENT, EvidenceResult, OnlineSampler, Progress
 from ._direct import Exact, PriorSampling
 from ._harmonic import HarmonicMean
-from ._hidden_state_evidence import HiddenStateEvidence
 from ._laplace import Laplace
 from ._mixture_evidence import MixtureEvidence
 from ._nested import NestedSampling
@@ -22,12 +20,6 @@ from ._ways import SharedWalk, mixture_strata, sharing
 
 __all__ = [
     "SGAIS",
-    "HMC",
-    "SGHMC",
-    "SGNHT",
-    "Escort",
-    "ModeSearch",
-    "Proposal",
     "AIS",
     "SIR",
     "SequentialSGMCMC",
@@ -35,7 +27,6 @@ __all__ = [
     "SequentialNestedSampling",
     "PriorSampling",
     "HarmonicMean",
-    "HiddenStateEvidence",
     "Laplace",
     "Exact",
     "MixtureEvidence",
@@ -55,4 +46,11 @@ __all__ = [
     "evidence_path",
     "pool",
     "thinned",
+    "OnlineSampler",
+    "HMC",
+    "SGHMC",
+    "SGNHT",
+    "Escort",
+    "ModeSearch",
+    "Proposal",
 ]

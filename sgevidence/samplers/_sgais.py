@@ -33,17 +33,7 @@ from ..exceptions import ImpossibleRowsError
 from ..history import N_BLOCKS, Memory
 from ..models import Model
 from ..particles import RESAMPLING, Cloud
-from ..transitions import (
-    HMC,
-    SGHMC,
-    Anneal,
-    Escort,
-    ModeSearch,
-    Proposal,
-    State,
-    Streams,
-    check_rows,
-)
+from ..transitions import HMC, SGHMC, Anneal, Escort, ModeSearch, Proposal, State, Streams, check_rows
 from ._base import OnlineSampler, Parts, Progress, check_history
 from ._progress import rung_of
 from ._records import ChunkRecord

@@ -101,7 +101,7 @@ class Escort(BaseEstimator):
     Examples
     --------
     >>> from sgevidence import SGAIS
-    >>> from sgevidence.samplers import Escort
+    >>> from sgevidence.transitions import Escort
     >>> SGAIS(escort=Escort(min_ess=0.7)).escort
     Escort(min_ess=0.7)
     """

@@ -63,7 +63,7 @@ class HMC(BaseEstimator):
     Examples
     --------
     >>> from sgevidence import SGAIS
-    >>> from sgevidence.samplers import HMC
+    >>> from sgevidence.transitions import HMC
     >>> SGAIS(move=HMC(n_steps=32)).get_params()["move__n_steps"]
     32
     """

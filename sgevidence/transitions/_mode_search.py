@@ -95,7 +95,7 @@ class ModeSearch(BaseEstimator):
     Examples
     --------
     >>> from sgevidence import SGAIS
-    >>> from sgevidence.samplers import ModeSearch
+    >>> from sgevidence.transitions import ModeSearch
     >>> SGAIS(mode_search=ModeSearch(n_starts=48)).mode_search
     ModeSearch(n_starts=48)
     """

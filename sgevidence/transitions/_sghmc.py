@@ -167,7 +167,7 @@ class SGHMC(StochasticGradients):
     Examples
     --------
     >>> from sgevidence import SGAIS
-    >>> from sgevidence.samplers import SGHMC
+    >>> from sgevidence.transitions import SGHMC
     >>> SGAIS(move=SGHMC(learning_rate=0.05)).move
     SGHMC(learning_rate=0.05)
     """
@@ -224,7 +224,7 @@ class SGNHT(StochasticGradients):
     Examples
     --------
     >>> from sgevidence import SGAIS
-    >>> from sgevidence.samplers import SGNHT
+    >>> from sgevidence.transitions import SGNHT
     >>> SGAIS(move=SGNHT(n_steps=40)).move
     SGNHT(n_steps=40)
     """

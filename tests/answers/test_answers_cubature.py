@@ -13,8 +13,8 @@ from sgevidence.answers import Answer, Declined, proposal
 from sgevidence.answers import _cubature as cubature
 from sgevidence.answers._boxes import Boxes, rule
 from sgevidence.answers._cubature import cubature_answer
+from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
-from sgevidence.models import CustomModel
 
 NOTHING = Rows.of(np.zeros((1, 1)))
 

@@ -25,7 +25,8 @@ from sgevidence import (
 )
 from sgevidence.estimators import _folding
 from sgevidence.rows import _collections
-from sgevidence.samplers import Laplace, ModeSearch
+from sgevidence.samplers import Laplace
+from sgevidence.transitions import ModeSearch
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

@@ -5,13 +5,7 @@ import pytest
 from enumeration import enumerated
 from scipy.special import gammaln, logsumexp
 
-from sgevidence import (
-    SGAIS,
-    BayesianGLM,
-    BayesianGMM,
-    BayesianSoftmaxRegression,
-    EvidenceWarning,
-)
+from sgevidence import SGAIS, BayesianGLM, BayesianGMM, BayesianSoftmaxRegression, EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import MixtureModel, SoftmaxModel, near
 

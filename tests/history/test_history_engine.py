@@ -13,14 +13,10 @@ import pytest
 from autograd.tracer import getval
 from joblib import parallel_config
 
-from sgevidence import (
-    BayesianGLM,
-    BayesianLinearRegression,
-    BayesianModel,
-    BayesianSoftmaxRegression,
-)
+from sgevidence import BayesianGLM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
+from sgevidence.custom import CustomModel
 from sgevidence.history import Rows, _engine, _rows, workers
-from sgevidence.models import CustomModel, GLMModel, LinearModel, MixtureModel, SoftmaxModel, near
+from sgevidence.models import GLMModel, LinearModel, MixtureModel, SoftmaxModel, near
 
 #: Rows of 64 to a block that make parts.
 N = 64 * 71 + 13

@@ -9,14 +9,7 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from sgevidence.effects import JZSPosterior, _jzs
-from sgevidence.hypothesis_tests import (
-    _correlation,
-    anova,
-    contingency,
-    correlation,
-    proportion,
-    ttest,
-)
+from sgevidence.hypothesis_tests import _correlation, anova, contingency, correlation, proportion, ttest
 from sgevidence.models import GPrior
 
 #: Nothing here is tuned to a seed: any other will do.

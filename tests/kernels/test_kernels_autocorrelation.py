@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sgevidence.kernels._base import correlations, largest_correlation
+from sgevidence.kernels import correlations, largest_correlation
 
 
 def test_correlations_are_of_each_coordinate(rng):

@@ -12,7 +12,7 @@ from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.kernels import baoab, sgnht
 from sgevidence.models import LinearModel
-from sgevidence.samplers import SGHMC, SGNHT, Escort
+from sgevidence.transitions import SGHMC, SGNHT, Escort
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 

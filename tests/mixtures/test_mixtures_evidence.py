@@ -12,14 +12,7 @@ from scipy.special import gammaln
 from sklearn.utils.estimator_checks import check_sample_weight_equivalence_on_dense_data
 
 from sgevidence import BayesianGMM
-from sgevidence.mixtures import (
-    Strata,
-    _evidence,
-    _occupied,
-    is_affordable,
-    mixture_evidence,
-    strata_up_to,
-)
+from sgevidence.mixtures import Strata, _evidence, _occupied, is_affordable, mixture_evidence, strata_up_to
 from sgevidence.mixtures._stratum import Stratum
 from sgevidence.mixtures._sweeps import Problem
 from sgevidence.models import Categorical, DiagonalGaussian, FullGaussian, SphericalGaussian

@@ -26,8 +26,8 @@ from sgevidence import (
     evidence_scorer,
     evidence_scorers,
 )
-from sgevidence.model_selection import Table
 from sgevidence.samplers import Exact
+from sgevidence.tables import Table
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 GOLD = MAKE["GOLD"]

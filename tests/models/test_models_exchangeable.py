@@ -7,8 +7,7 @@ import pytest
 from mutants import broken
 
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel, Model, _exchangeable
-from sgevidence.models._exchangeable import Exchangeable
+from sgevidence.models import Exchangeable, MixtureModel, Model, _exchangeable
 
 
 def relabelled(model, theta, rng):

@@ -8,14 +8,7 @@ import pytest
 
 from sgevidence.answers import log_concave_answer
 from sgevidence.history import Rows
-from sgevidence.models import (
-    MAX_CONDITION,
-    FarColumns,
-    GLMModel,
-    SoftmaxModel,
-    condition_of_factors,
-    near,
-)
+from sgevidence.models import MAX_CONDITION, FarColumns, GLMModel, SoftmaxModel, condition_of_factors, near
 
 CENTRE = (50.0, -20.0)
 

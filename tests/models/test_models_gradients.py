@@ -12,6 +12,8 @@ from plain_priors import plain_log_prior
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel, _evaluation, value_and_grad
 
+pytestmark = pytest.mark.usefixtures("double_precision")
+
 MODELS = {
     "linear": LinearModel(3, noise_std=0.7),
     "linear, unknown noise": LinearModel(3, coef_scale=2.0, intercept_scale=0.5, noise_prior=(2.5, 1.5)),

@@ -11,8 +11,6 @@ from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.samplers import (
     AIS,
-    SGHMC,
-    SGNHT,
     SIR,
     EvidenceResult,
     Exact,
@@ -24,6 +22,7 @@ from sgevidence.samplers import (
     SequentialSGMCMC,
     UntilPrecise,
 )
+from sgevidence.transitions import SGHMC, SGNHT
 
 MODEL = LinearModel(2, noise_std=2.0)
 X = np.random.default_rng(0).standard_normal((20, 2))

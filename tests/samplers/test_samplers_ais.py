@@ -10,8 +10,8 @@ from mutants import broken
 from sgevidence import BayesianLinearRegression, DivergenceError, EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
-from sgevidence.samplers import AIS, HMC, SGHMC
-from sgevidence.transitions import Anneal
+from sgevidence.samplers import AIS
+from sgevidence.transitions import HMC, SGHMC, Anneal
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 pytestmark = pytest.mark.filterwarnings("ignore:only .* draws count")

@@ -16,7 +16,7 @@ from softmax_reference import log_evidence
 from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
-from sgevidence.samplers import HMC, SGHMC, SGNHT, Escort
+from sgevidence.transitions import HMC, SGHMC, SGNHT, Escort
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 N = 4000

@@ -17,8 +17,7 @@ from sgevidence.history import Rows
 from sgevidence.kernels import Coordinates, hmc
 from sgevidence.models import MixtureModel
 from sgevidence.particles import Weights
-from sgevidence.samplers import HMC
-from sgevidence.transitions import _hmc
+from sgevidence.transitions import HMC, _hmc
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 ROWS = Rows.of(MAKE["sim_G_overlap"](10)["X"])

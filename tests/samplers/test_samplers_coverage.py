@@ -10,7 +10,7 @@ from softmax_reference import log_evidence
 from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
-from sgevidence.samplers import SGHMC
+from sgevidence.transitions import SGHMC
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 GOLD = MAKE["GOLD"]

@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_limits
 from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
-from sgevidence.samplers import AIS, SGHMC, SGNHT, SIR
+from sgevidence.samplers import AIS, SIR
+from sgevidence.transitions import SGHMC, SGNHT
 
 DATA = Path(__file__).parents[1] / "data"
 PATHS = DATA / "default_paths.json"

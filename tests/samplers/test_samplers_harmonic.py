@@ -10,7 +10,8 @@ from sgevidence.exceptions import ImpossibleRowsError
 from sgevidence.history import Rows
 from sgevidence.kernels import MoveInfo
 from sgevidence.models import LinearModel, MixtureModel
-from sgevidence.samplers import HMC, Exact, HarmonicMean
+from sgevidence.samplers import Exact, HarmonicMean
+from sgevidence.transitions import HMC
 
 pytestmark = pytest.mark.filterwarnings("ignore:the harmonic mean")
 

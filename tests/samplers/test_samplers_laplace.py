@@ -11,8 +11,9 @@ from test_samplers_coverage import check_coverage, z_scores
 
 from sgevidence import EvidenceWarning
 from sgevidence.answers._importance import TDensity
+from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
-from sgevidence.models import CustomModel, LinearModel, MixtureModel
+from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.samplers import Laplace, PriorSampling
 from sgevidence.samplers._other_modes import climb
 from sgevidence.targets import find_mode

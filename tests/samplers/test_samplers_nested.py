@@ -14,8 +14,9 @@ from scipy.special import logsumexp
 from scipy.stats import kstest, norm
 
 from sgevidence import EvidenceWarning
+from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
-from sgevidence.models import CustomModel, LinearModel, MixtureModel, Model, SoftmaxModel
+from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel
 from sgevidence.samplers import NestedSampling, _nested, _shells
 from sgevidence.samplers._shells import bottleneck, founders, insertion_ranks
 from sgevidence.transitions import _constrained

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from mutants import broken
 
+from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
-from sgevidence.models import CustomModel
 from sgevidence.samplers import AIS, NestedSampling
 from sgevidence.samplers._other_modes import doubts_of_missed_modes
 

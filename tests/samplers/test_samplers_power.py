@@ -6,9 +6,8 @@ from test_samplers_sgais import LINEAR, check_against, rows_of, sgais
 
 from sgevidence.history import Reservoir
 from sgevidence.particles import Cloud
-from sgevidence.samplers import HMC, SGHMC
 from sgevidence.targets import _target
-from sgevidence.transitions import _anneal, _hmc
+from sgevidence.transitions import HMC, SGHMC, _anneal, _hmc
 from sgevidence.transitions._escort import MapCheck, MapEscort
 
 SMALL_RESERVOIR = dict(reservoir_size=400)

@@ -10,9 +10,9 @@ from test_samplers_coverage import check_coverage
 from sgevidence import SGAIS, BayesianLinearRegression, EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
-from sgevidence.samplers import SGHMC, SGNHT, SequentialSGMCMC, SequentialState
+from sgevidence.samplers import SequentialSGMCMC, SequentialState
 from sgevidence.samplers._schedule import chunk_edges
-from sgevidence.transitions import Moved
+from sgevidence.transitions import SGHMC, SGNHT, Moved
 from sgevidence.transitions._anchored import AnchoredGradientMoves
 
 pytestmark = pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")  # few particles, on purpose

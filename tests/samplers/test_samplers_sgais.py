@@ -13,8 +13,8 @@ from sgevidence.exceptions import DivergenceError
 from sgevidence.history import Rows
 from sgevidence.kernels import hmc
 from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
-from sgevidence.samplers import HMC, SGHMC, SGNHT, Escort, Proposal, SequentialSGMCMC
-from sgevidence.transitions import _anneal, _hmc
+from sgevidence.samplers import SequentialSGMCMC
+from sgevidence.transitions import HMC, SGHMC, SGNHT, Escort, Proposal, _anneal, _hmc
 
 DATA = Path(__file__).parents[1] / "data"
 MAKE = runpy.run_path(str(DATA / "make_data.py"))

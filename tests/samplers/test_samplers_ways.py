@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from sgevidence.models import FullMixtureModel, LinearModel, MixtureModel
-from sgevidence.samplers import HMC, Proposal
 from sgevidence.samplers._ways import crossing_of, mixture_answer
-from sgevidence.transitions import Anneal
+from sgevidence.transitions import HMC, Anneal, Proposal
 
 
 @pytest.mark.parametrize(

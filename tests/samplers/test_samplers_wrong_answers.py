@@ -10,9 +10,11 @@ import pytest
 from scipy.stats import norm
 
 from sgevidence import SGAIS, EvidenceWarning, ImpossibleRowsError
+from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
-from sgevidence.models import CustomModel, LinearModel, MixtureModel, SoftmaxModel
-from sgevidence.samplers import SGHMC, SGNHT, SIR, SequentialSGMCMC
+from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.samplers import SIR, SequentialSGMCMC
+from sgevidence.transitions import SGHMC, SGNHT
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 LINEAR, SOFTMAX, MIXTURE = LinearModel(5, noise_std=1.0), SoftmaxModel(10, 4), MixtureModel(2, 2)

@@ -8,13 +8,11 @@ from path_problem import MODELS, Problem
 
 from sgevidence import DivergenceError
 from sgevidence.history import Anchor, Memory, Rows
-from sgevidence.kernels import Coordinates
-from sgevidence.kernels._base import MAX_CORRELATION, MAX_REPEATS, largest_correlation
+from sgevidence.kernels import MAX_CORRELATION, MAX_REPEATS, Coordinates, largest_correlation
 from sgevidence.models import SoftmaxModel
 from sgevidence.particles import Cloud, Weights, systematic
-from sgevidence.samplers import HMC, SGHMC, SGNHT
 from sgevidence.targets import Likelihood, Path, Target, find_mode
-from sgevidence.transitions import Adaptation, Streams, _anchored
+from sgevidence.transitions import HMC, SGHMC, SGNHT, Adaptation, Streams, _anchored
 from sgevidence.transitions._anchored import MAX_NOISE_SHARE, AnchoredGradientMoves
 
 pytestmark = pytest.mark.usefixtures("double_precision")

@@ -9,9 +9,8 @@ from sgevidence import DivergenceError
 from sgevidence.history import Memory
 from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud
-from sgevidence.samplers import HMC
 from sgevidence.targets import Path
-from sgevidence.transitions import Anneal, State, Streams
+from sgevidence.transitions import HMC, Anneal, State, Streams
 
 MODEL = LinearModel(2, noise_std=1.0)
 M = 400

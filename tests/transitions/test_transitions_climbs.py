@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from sgevidence.custom import CustomModel
 from sgevidence.history import Memory, Rows
-from sgevidence.models import CustomModel
 from sgevidence.particles import Cloud
-from sgevidence.samplers import ModeSearch
 from sgevidence.targets import find_mode
-from sgevidence.transitions import Adaptation, State, _climbs
+from sgevidence.transitions import Adaptation, ModeSearch, State, _climbs
 from sgevidence.transitions._climbs import N_CLIMBS, N_OUTPOSTS, climbed
 from sgevidence.transitions._watchlist import Watchlist
 

@@ -6,8 +6,9 @@ import pytest
 
 from sgevidence import SGAIS
 from sgevidence.answers import NestedAnswer
+from sgevidence.custom import CustomModel
 from sgevidence.history import Memory, Rows
-from sgevidence.models import CustomModel, LinearModel
+from sgevidence.models import LinearModel
 from sgevidence.particles import Cloud, Genealogy, systematic
 from sgevidence.targets import Path
 from sgevidence.transitions import HMC, Adaptation, Anneal, Proposal, State, Step, Streams

@@ -9,9 +9,22 @@ from sgevidence import SGAIS, ImpossibleRowsError
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.particles import RESAMPLING, Cloud, Genealogy
-from sgevidence.samplers import HMC, Escort, ModeSearch, Proposal, _ways
+from sgevidence.samplers import _ways
 from sgevidence.samplers._ways import crossing_of
-from sgevidence.transitions import Anneal, Crossing, Offer, Renewed, Reweight, State, Step, Streams
+from sgevidence.transitions import (
+    HMC,
+    Anneal,
+    Crossing,
+    Escort,
+    ModeSearch,
+    Offer,
+    Proposal,
+    Renewed,
+    Reweight,
+    State,
+    Step,
+    Streams,
+)
 from sgevidence.transitions._crossing import Plan
 from sgevidence.transitions._watchlist import Watchlist
 

@@ -11,9 +11,8 @@ from precision import sum_in_double
 from sgevidence.history import Anchor
 from sgevidence.models import LinearModel
 from sgevidence.particles import AffineMap, Cloud, Weights
-from sgevidence.samplers import Escort
 from sgevidence.targets import anchored_at_mode, gaussian
-from sgevidence.transitions import State, Streams, _escort
+from sgevidence.transitions import Escort, State, Streams, _escort
 from sgevidence.transitions._escort import MapEscort, narrowest
 
 pytestmark = pytest.mark.usefixtures("double_precision")

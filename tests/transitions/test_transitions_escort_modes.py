@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sgevidence import SGAIS
+from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
-from sgevidence.models import CustomModel
-from sgevidence.samplers import Escort
+from sgevidence.transitions import Escort
 
 SQUARE = CustomModel(
     lambda rng, size: rng.standard_normal((size, 1)),

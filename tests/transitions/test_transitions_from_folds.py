@@ -5,8 +5,9 @@ import pytest
 
 from sgevidence import SGAIS
 from sgevidence.answers import FoldsDoNotSuffice
+from sgevidence.custom import CustomModel
 from sgevidence.history import FoldedRows, Rows, add_in_order
-from sgevidence.models import CustomModel, LinearModel, MixtureModel
+from sgevidence.models import LinearModel, MixtureModel
 from sgevidence.transitions import FromFolds, Streams
 
 

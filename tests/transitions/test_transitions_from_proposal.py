@@ -9,8 +9,8 @@ from sgevidence import SGAIS, BayesianGLM, BayesianLinearRegression
 from sgevidence.answers import Answer, exact_answer
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel, MixtureModel
-from sgevidence.samplers import Proposal, _ways
-from sgevidence.transitions import _from_proposal, without_history
+from sgevidence.samplers import _ways
+from sgevidence.transitions import Proposal, _from_proposal, without_history
 
 LINEAR, ONE = LinearModel(2, noise_std=1.0), MixtureModel(1, 2)
 

@@ -8,9 +8,8 @@ from path_problem import MODELS, Problem, data
 from scipy.stats import kstest
 
 from sgevidence.kernels import Coordinates
-from sgevidence.samplers import HMC
 from sgevidence.targets import Likelihood, Target
-from sgevidence.transitions import ExactMoves, Streams
+from sgevidence.transitions import HMC, ExactMoves, Streams
 
 M = 2000
 

@@ -4,8 +4,9 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 
+from sgevidence.custom import CustomModel
 from sgevidence.history import Memory, Rows
-from sgevidence.models import CustomModel, LinearModel
+from sgevidence.models import LinearModel
 from sgevidence.particles import Cloud, systematic
 from sgevidence.targets import Path
 from sgevidence.transitions import HMC, Adaptation, Anneal, Streams

@@ -7,8 +7,8 @@ from mutants import broken
 from test_transitions_missed_modes import normal_prior, spike
 
 from sgevidence import SGAIS
+from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
-from sgevidence.models import CustomModel
 from sgevidence.targets import Likelihood, Target, find_mode
 from sgevidence.transitions import Mode, _climbs
 from sgevidence.transitions._climbs import likelier, outstanding

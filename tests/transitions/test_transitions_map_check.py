@@ -7,8 +7,7 @@ from path_problem import Problem
 
 from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud, Weights
-from sgevidence.samplers import HMC, Escort
-from sgevidence.transitions import Anneal, Crossing, Rejuvenate, State, Streams
+from sgevidence.transitions import HMC, Anneal, Crossing, Escort, Rejuvenate, State, Streams
 from sgevidence.transitions._escort import MapCheck
 
 pytestmark = pytest.mark.usefixtures("double_precision")

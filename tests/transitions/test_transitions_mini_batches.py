@@ -9,9 +9,8 @@ from path_problem import data
 from sgevidence import DivergenceError
 from sgevidence.history import Memory
 from sgevidence.particles import Cloud
-from sgevidence.samplers import SGHMC, SGNHT
 from sgevidence.targets import Path
-from sgevidence.transitions import Adaptation, StochasticGradientMoves, Streams, _sghmc
+from sgevidence.transitions import SGHMC, SGNHT, Adaptation, StochasticGradientMoves, Streams, _sghmc
 
 M, LR, ALPHA = 4000, 0.8, 0.2
 

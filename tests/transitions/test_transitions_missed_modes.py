@@ -7,12 +7,11 @@ from mutants import broken
 from scipy.special import logsumexp
 
 from sgevidence import SGAIS
+from sgevidence.custom import CustomModel
 from sgevidence.history import Memory, Rows
-from sgevidence.models import CustomModel
 from sgevidence.particles import Cloud
-from sgevidence.samplers import ModeSearch
 from sgevidence.targets import Path
-from sgevidence.transitions import Adaptation, Mode, State, Step, Streams, _missed_modes
+from sgevidence.transitions import Adaptation, Mode, ModeSearch, State, Step, Streams, _missed_modes
 from sgevidence.transitions._watchlist import Watchlist
 
 RIVALLED = State(

@@ -7,9 +7,8 @@ from mutants import broken
 
 from sgevidence.history import Memory, Rows
 from sgevidence.models import LinearModel, MixtureModel
-from sgevidence.samplers import ModeSearch
 from sgevidence.targets import Likelihood, Path, Target, find_mode
-from sgevidence.transitions import _mode_search
+from sgevidence.transitions import ModeSearch, _mode_search
 
 
 def test_a_mode_is_a_region_in_all_labellings(mode, rng):

@@ -7,9 +7,8 @@ from mutants import broken
 
 from sgevidence.history import Anchor, Memory
 from sgevidence.particles import Genealogy, Weights, multinomial, siblings
-from sgevidence.samplers import ModeSearch
 from sgevidence.targets import Path
-from sgevidence.transitions import ModeImportance, State, Step, Streams, _modes
+from sgevidence.transitions import ModeImportance, ModeSearch, State, Step, Streams, _modes
 
 SEARCH = ModeSearch()
 ANCHOR = Anchor.empty(np.zeros(MODEL.n_params))

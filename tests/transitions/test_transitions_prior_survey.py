@@ -8,9 +8,10 @@ import pytest
 from mutants import broken
 
 from sgevidence import SGAIS, EvidenceWarning
+from sgevidence.custom import CustomModel
 from sgevidence.exceptions import ImpossibleRowsError
 from sgevidence.history import Memory, Rows
-from sgevidence.models import CustomModel, LinearModel
+from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud
 from sgevidence.targets import Path
 from sgevidence.transitions import HMC, Anneal, State, Streams

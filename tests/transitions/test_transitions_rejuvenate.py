@@ -6,8 +6,7 @@ from path_problem import Problem
 
 from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud, Weights
-from sgevidence.samplers import HMC, Escort
-from sgevidence.transitions import Anneal, Rejuvenate, State, Streams, TwoSidedEscort
+from sgevidence.transitions import HMC, Anneal, Escort, Rejuvenate, State, Streams, TwoSidedEscort
 from sgevidence.transitions._escort import MapEscort
 
 pytestmark = pytest.mark.usefixtures("double_precision")

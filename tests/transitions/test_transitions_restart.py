@@ -8,8 +8,7 @@ from path_problem import data
 from sgevidence.history import Memory
 from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud
-from sgevidence.samplers import HMC
-from sgevidence.transitions import Anneal, State, Streams
+from sgevidence.transitions import HMC, Anneal, State, Streams
 from sgevidence.transitions._prior_survey import Restart
 
 MODEL, M = LinearModel(2, noise_std=1.0), 400

@@ -13,9 +13,8 @@ from sgevidence import SGAIS, BayesianModel
 from sgevidence.history import Anchor, Memory, Reservoir, Rows
 from sgevidence.models import GLMModel
 from sgevidence.particles import RESAMPLING, Cloud, Weights, log_sum_exp
-from sgevidence.samplers import HMC, Escort
 from sgevidence.targets import Likelihood, Path, Target, find_mode
-from sgevidence.transitions import Anneal, State, Streams, TwoSidedEscort
+from sgevidence.transitions import HMC, Anneal, Escort, State, Streams, TwoSidedEscort
 from sgevidence.transitions._escort import MapEscort
 
 D = 12

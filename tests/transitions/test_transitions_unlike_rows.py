@@ -9,8 +9,8 @@ from sgevidence import SGAIS
 from sgevidence.answers import FoldsDoNotSuffice
 from sgevidence.history import FoldedRows, Rows, add_in_order
 from sgevidence.models import MixtureModel, SphericalMixtureModel
-from sgevidence.samplers import MixtureEvidence, ModeSearch
-from sgevidence.transitions import FromFolds, Streams, _from_folds
+from sgevidence.samplers import MixtureEvidence
+from sgevidence.transitions import FromFolds, ModeSearch, Streams, _from_folds
 
 N, N_FAR, SAMPLE = 1200, 12, 300
 

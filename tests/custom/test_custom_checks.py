@@ -6,8 +6,10 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 
+from sgevidence.custom import CustomModel, RowFunction, dimension_of
 from sgevidence.history import Rows
-from sgevidence.models import CustomModel, RowFunction, dimension_of
+
+pytestmark = pytest.mark.usefixtures("double_precision")
 
 
 def sample_prior(rng, size):

@@ -11,8 +11,8 @@ from scipy.special import logsumexp
 from scipy.stats import chi2
 
 from sgevidence import SGAIS, BayesianModel, EvidenceWarning
-from sgevidence.models import CustomModel
-from sgevidence.samplers import HMC
+from sgevidence.custom import CustomModel
+from sgevidence.transitions import HMC
 from sgevidence.transitions._missed_modes import MissedModes
 
 

@@ -8,16 +8,20 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import Interval, StrOptions, fit_context
+from ..estimators import (
+    EvidenceEstimator,
+    by_parts,
+    documented,
+    learns_online,
+    outside_of_draws,
+    range_of_draws,
+)
 from ..history import Rows
-from ..models import CustomModel, check_shape
 from ..rows import generator
-from ._base import EvidenceEstimator
-from ._custom_price import WatchedFunctions, checked
-from ._custom_prior import RowsOrNone, custom_model, dictionary_in_place
-from ._documentation import documented
-from ._lazy import by_parts
-from ._prior_conflict import outside_of_draws, range_of_draws
-from ._transaction import learns_online
+from ._model import CustomModel
+from ._price import WatchedFunctions, checked
+from ._prior import RowsOrNone, custom_model, dictionary_in_place
+from ._user_function import check_shape
 
 
 def _has_mean(estimator: Any) -> bool:

@@ -1,7 +1,8 @@
 """Priors by name: a dictionary of ``scipy.stats`` distributions in the units of the parameters.
 
 A cloud is (M, d) standard normals z, and each parameter is a function of its own columns and of the
-parameters before it (:mod:`._quantiles`): exact draws, a density that is normalised by construction, and
+parameters before it (:mod:`~sgevidence.models._quantiles`): exact draws, a density that is normalised by
+construction, and
 no Jacobian that anybody has to write.  A scalar parameter is a column (M, 1), so that it broadcasts
 against rows as a number does.
 """
@@ -17,7 +18,7 @@ from autograd.tracer import getval, isbox
 from scipy import stats
 from scipy.stats.distributions import rv_frozen
 
-from ._quantiles import quantile, resolved
+from ..models import quantile, resolved
 from ._user_function import read_only
 
 Arguments = tuple[Any, tuple, Any, Any]  #: distribution, shapes, loc, scale

@@ -30,11 +30,8 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from ._base import Model
-from ._component import ComponentFamily
-from ._exchangeable import Exchangeable
+from ..models import ComponentFamily, Exchangeable, Model, log_dirichlet
 from ._forward import Dynamics, filtered, most_probable_path, smoothed
-from ._log_gamma import log_dirichlet
 
 
 @dataclass(frozen=True)

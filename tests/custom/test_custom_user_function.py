@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 from mutants import broken
 
+from sgevidence.custom import CustomModel, _user_function
+from sgevidence.custom._user_function import Failures, UserFunction
 from sgevidence.history import Rows
-from sgevidence.models import CustomModel, _user_function
-from sgevidence.models._user_function import Failures, UserFunction
+
+pytestmark = pytest.mark.usefixtures("double_precision")
 
 THETA = np.random.default_rng(0).standard_normal((57, 2))
 EXTREME = THETA[:, 0] > 1.0

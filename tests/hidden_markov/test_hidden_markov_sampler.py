@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from mutants import broken
 
+from sgevidence.hidden_markov import HiddenMarkovModel, HiddenStateEvidence
 from sgevidence.history import Rows
-from sgevidence.models import HiddenMarkovModel, PoissonGamma
-from sgevidence.samplers import HiddenStateEvidence
+from sgevidence.models import PoissonGamma
 
 
 def series(n=60, seed=0):

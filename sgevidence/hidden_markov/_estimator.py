@@ -7,10 +7,10 @@ from typing import Any, Self
 import numpy as np
 
 from .._compat import Interval, StrOptions, fit_context
+from ..estimators import documented
 from ..rows import at_once
 from ..units import Units
-from ._documentation import documented
-from ._hmm_rows import GAUSSIANS, EmissionRows
+from ._rows import GAUSSIANS, EmissionRows
 
 
 @documented

@@ -14,8 +14,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ._base import Model
-from ._evaluation import NUMERICAL_ERRORS, value_and_grad
+from ..models import NUMERICAL_ERRORS, Model, value_and_grad
 from ._gradients import numerical
 from ._other_priors import PlainParameters
 from ._prior_probe import N_PRIOR_DRAWS, prior_disagreement

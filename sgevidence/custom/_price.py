@@ -1,6 +1,7 @@
 """The price of a user's model, in evaluations of its log likelihood and seconds, and doubts about it.
 
-Boxes take about as many for most posteriors of one, two or three parameters (:mod:`..answers._cubature`).
+Boxes take about as many for most posteriors of one, two or three parameters
+(:mod:`~sgevidence.answers._cubature`).
 Annealing takes 6·10⁴ to 13·10⁴ √d for a Gaussian that is a third to a hundredth of the prior wide, three to
 five in ten of them with gradients, and up to ten times as many for hierarchies.
 """
@@ -12,13 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..answers import MAX_PARAMETERS
+from ..estimators import ConditionalEstimator, described
 from ..exceptions import CallLimitError, ImpossibleRowsError, warn_caller
 from ..history import Rows
-from ..models import CustomModel
 from ..rows import generator
 from ..samplers import SGAIS
-from ._conditional import ConditionalEstimator
-from ._documentation import described
+from ._model import CustomModel
 
 
 class WatchedFunctions(ConditionalEstimator):

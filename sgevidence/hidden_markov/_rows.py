@@ -11,7 +11,6 @@ from ..models import (
     ComponentFamily,
     DiagonalGaussian,
     FullGaussian,
-    HiddenMarkovModel,
     PoissonGamma,
     SphericalGaussian,
 )
@@ -27,9 +26,10 @@ from ..rows import (
     refuse_unreadable,
     validated,
 )
-from ..samplers import HiddenStateEvidence
 from ..units import Fold, Units, refuse_few
-from ._hmm_predictions import StatePredictions, positions
+from ._model import HiddenMarkovModel
+from ._predictions import StatePredictions, positions
+from ._sampler import HiddenStateEvidence
 
 #: Families of the components whose columns are numbers, with a mean and a variance.
 GAUSSIANS: dict[str, Any] = {

@@ -6,8 +6,8 @@ from mutants import broken
 from scipy import stats
 
 from sgevidence import BayesianModel, CallLimitError, EvidenceWarning
-from sgevidence.estimators import _custom_price
-from sgevidence.estimators._custom_price import Price, price
+from sgevidence.custom import _price as _custom_price
+from sgevidence.custom._price import Price, price
 from sgevidence.samplers import Laplace
 
 
@@ -41,7 +41,7 @@ def test_calls_are_counted_with_those_of_the_check_and_of_differences(kw):
 
 def test_a_count_without_the_check_is_caught(monkeypatch):
     wrong = broken(_custom_price.checked, "model.failures.n_likelihoods = ...", "pass")
-    monkeypatch.setattr("sgevidence.estimators._custom.checked", wrong)
+    monkeypatch.setattr("sgevidence.custom._estimator.checked", wrong)
     with pytest.raises(AssertionError):
         check_count(d=1)
 

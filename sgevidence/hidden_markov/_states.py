@@ -16,8 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..history import Rows
-from ..models import HiddenMarkovModel, sample_states
-from ._allocation_draws import statistics as sums_of_rows
+from ..mixtures import statistics as sums_of_rows
+from ._forward import sample_states
+from ._model import HiddenMarkovModel
 
 
 class HiddenStates(NamedTuple):

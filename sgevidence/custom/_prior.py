@@ -6,21 +6,14 @@ from typing import Any, cast
 
 import numpy as np
 
+from ..estimators import DIMENSIONS, ConditionalEstimator
 from ..history import Rows
-from ..models import (
-    CustomModel,
-    NamedPriors,
-    PlainParameters,
-    PriorTransform,
-    RowFunction,
-    check_shape,
-    dimension_of,
-    standard_log_density,
-    standard_normals,
-)
 from ..rows import generator, validated
-from ._conditional import ConditionalEstimator
-from ._summary import DIMENSIONS
+from ._model import CustomModel, dimension_of
+from ._named_priors import NamedPriors
+from ._other_priors import PlainParameters, PriorTransform
+from ._row_function import RowFunction, standard_log_density, standard_normals
+from ._user_function import check_shape
 
 NO_ROWS = "this model was fitted without rows: its log_likelihood(p) has no rows to score or to add"
 

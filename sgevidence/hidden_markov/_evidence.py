@@ -33,10 +33,11 @@ import numpy as np
 
 from ..answers import Doubt, Estimate, bridge, cross_fitted
 from ..history import Rows
-from ..models import HiddenMarkovModel, filtered
+from ..mixtures import weighed
 from ..particles import Weights, systematic
-from ._allocation_draws import weighed
-from ._hidden_states import HiddenStates
+from ._forward import filtered
+from ._model import HiddenMarkovModel
+from ._states import HiddenStates
 
 #: States beyond which the sum over K! labellings would take too long.
 MOST_STATES = 6

@@ -4,8 +4,11 @@ import autograd.numpy as anp
 import numpy as np
 import pytest
 
+from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
-from sgevidence.models import CustomModel, LinearModel
+from sgevidence.models import LinearModel
+
+pytestmark = pytest.mark.usefixtures("double_precision")
 
 BUILT_IN = LinearModel(2, fit_intercept=False, coef_scale=2.0, noise_std=0.7)
 

@@ -1,7 +1,7 @@
 r"""The evidence of a hidden Markov model, for rows that come as they come.
 
 The first rows, and all rows whenever they have grown enough, are answered for anew
-(:func:`~sgevidence.mixtures.hidden_state_evidence`).  Between these the draws are weighed by the forward
+(:func:`~sgevidence.hidden_markov.hidden_state_evidence`).  Between these the draws are weighed by the forward
 algorithm, p(y_t | y_<t, θ), which needs the filter of the last row only.
 
 Symbols: ``theta`` = draws (M, d), ``alpha`` = their filters of the last row (K, M).
@@ -13,11 +13,10 @@ import numpy as np
 
 from ..answers import Doubt
 from ..history import Rows
-from ..mixtures import hidden_state_evidence, why_no_evidence
-from ..models import HiddenMarkovModel
 from ..particles import Weights
-from ._base import OnlineSampler, Progress
-from ._records import ChunkRecord
+from ..samplers import ChunkRecord, OnlineSampler, Progress
+from ._evidence import hidden_state_evidence, why_no_evidence
+from ._model import HiddenMarkovModel
 
 #: Draws of the posterior.
 N_POSTERIOR_DRAWS = 1000

@@ -4,12 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from ..estimators import DensityEstimator, unclear_labels
 from ..history import Rows
-from ..models import HiddenMarkovModel
 from ..particles import log_sum_exp
 from ..rows import at_once, check_count, generator, refuse_unreadable
-from ._conditional import DensityEstimator
-from ._mixture import unclear_labels
+from ._model import HiddenMarkovModel
 
 
 class StatePredictions(DensityEstimator):

@@ -8,14 +8,17 @@ from mutants import broken
 from scipy import stats
 from scipy.special import gammaln
 
-from sgevidence.models import LinearModel, MixtureModel, _prior_probe
-from sgevidence.models._prior_probe import (
+from sgevidence.custom import _prior_probe
+from sgevidence.custom._prior_probe import (
     N_PRIOR_DRAWS,
     gaussian_z_score,
     moved_z_score,
     prior_disagreement,
     robust_gaussian,
 )
+from sgevidence.models import LinearModel, MixtureModel
+
+pytestmark = pytest.mark.usefixtures("double_precision")
 
 
 def independent(distribution, d):

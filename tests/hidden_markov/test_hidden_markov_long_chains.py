@@ -7,11 +7,11 @@ import pytest
 from scipy.special import gammaln
 
 from sgevidence import bridge_evidence
+from sgevidence.hidden_markov import HiddenMarkovModel, filtered, hidden_state_evidence
+from sgevidence.hidden_markov._forward import Dynamics
+from sgevidence.hidden_markov._states import HiddenStates
 from sgevidence.history import Rows
-from sgevidence.mixtures import hidden_state_evidence
-from sgevidence.mixtures._hidden_states import HiddenStates
-from sgevidence.models import DiagonalGaussian, HiddenMarkovModel, PoissonGamma, filtered
-from sgevidence.models._forward import Dynamics
+from sgevidence.models import DiagonalGaussian, PoissonGamma
 
 #: British coal mining disasters of each year, 1851 to 1962 (R. G. Jarrett 1979, Biometrika 66, 191).
 DISASTERS = np.concatenate(

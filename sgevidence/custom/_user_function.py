@@ -22,7 +22,7 @@ import numpy as np
 from autograd.tracer import getval
 
 from ..exceptions import CallLimitError
-from ._evaluation import NUMERICAL_ERRORS
+from ..models import NUMERICAL_ERRORS
 
 #: θ of one call whose nan is looked into: each costs one more call of the user's function.
 MAX_EXAMINED = 20

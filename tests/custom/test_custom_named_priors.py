@@ -6,8 +6,11 @@ import pytest
 from mutants import broken
 from scipy import stats
 
-from sgevidence.models import LKJ, Dirichlet, NamedPriors, _quantiles, value_and_grad
-from sgevidence.models._gradients import numerical
+from sgevidence.custom import NamedPriors
+from sgevidence.custom._gradients import numerical
+from sgevidence.models import LKJ, Dirichlet, _quantiles, value_and_grad
+
+pytestmark = pytest.mark.usefixtures("double_precision")
 
 Z = np.array([-5.0, -3.0, -1.2, -0.3, 0.4, 1.5, 3.0, 5.0])[:, None]
 H = 1e-4

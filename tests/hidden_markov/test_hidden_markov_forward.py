@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence.models import filtered, sample_states
-from sgevidence.models._forward import Dynamics, most_probable_path, smoothed
+from sgevidence.hidden_markov import filtered, sample_states
+from sgevidence.hidden_markov._forward import Dynamics, most_probable_path, smoothed
+
+pytestmark = pytest.mark.usefixtures("double_precision")
 
 N, K, M = 8, 3, 4
 STARTS = np.isin(np.arange(N), [0, 5])  # two sequences
