@@ -14,9 +14,7 @@ from .custom import BayesianModel
 from .effects import BSpline, Factor, Group, Interaction, Smooth, sub_formulas
 from .estimators import (
     BayesianAutoregression,
-    BayesianCategoricalMixture,
     BayesianGLM,
-    BayesianGMM,
     BayesianLinearRegression,
     BayesianSoftmaxRegression,
     merge,
@@ -25,6 +23,7 @@ from .exceptions import CallLimitError, DivergenceError, EvidenceWarning, Imposs
 from .feature_selection import EvidenceFeatureSelector
 from .hidden_markov import BayesianHMM
 from .io import load, save, to_arviz
+from .mixture.estimators import BayesianCategoricalMixture, BayesianGMM
 from .model_selection import (
     EvidenceSearch,
     FullData,

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel
+from sgevidence.mixture.models import MixtureModel
 
 DATA = Path(__file__).parent / "data"
 MAKE = runpy.run_path(str(DATA / "make_data.py"))

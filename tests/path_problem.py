@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sgevidence.history import Anchor, Memory, Reservoir, Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.targets import Likelihood, Path, Target, find_mode
 
 MODELS = {

@@ -5,7 +5,7 @@ from math import lgamma
 import numpy as np
 from autograd import numpy as anp
 
-from sgevidence.models import MixtureModel
+from sgevidence.mixture.models import MixtureModel
 from sgevidence.models._noise_prior import inverse_gamma_log_density
 
 

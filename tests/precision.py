@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from sgevidence.models import FullMixtureModel, MixtureModel, SoftmaxModel, SphericalMixtureModel
+from sgevidence.mixture.models import FullMixtureModel, MixtureModel, SphericalMixtureModel
+from sgevidence.models import SoftmaxModel
 
 
 def sum_in_double(monkeypatch) -> None:

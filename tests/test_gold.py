@@ -8,7 +8,8 @@ import pytest
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, SoftmaxModel
 
 MAKE = runpy.run_path(str(Path(__file__).parent / "data" / "make_data.py"))
 GOLD = MAKE["GOLD"]

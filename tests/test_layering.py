@@ -14,7 +14,7 @@ import sgevidence
 
 PACKAGE = Path(sgevidence.__file__).parent
 ORDER = ["models", "kernels", "particles", "history", "rows", "targets", "answers"]
-ORDER += ["transitions", "effects", "units", "mixtures", "samplers", "estimators", "hidden_markov", "custom"]
+ORDER += ["transitions", "samplers", "effects", "units", "estimators", "mixture", "hidden_markov", "custom"]
 TOP = len(ORDER)
 LAYERS = dict.fromkeys(["exceptions", "_compat", "tables"], -1) | {
     name: place for place, name in enumerate(ORDER)
@@ -83,7 +83,7 @@ def test_every_module_keeps_to_its_layer():
         ("sgevidence.history._rows", "import sgevidence.estimators._base"),
         ("sgevidence.samplers._sgais", "from .. import BayesianGMM"),
         ("sgevidence.samplers._sgais", "import sgevidence"),
-        ("sgevidence.estimators._gmm", "from ..averaging import EvidenceModelAverager"),
+        ("sgevidence.estimators._glm", "from ..averaging import EvidenceModelAverager"),
         ("sgevidence.averaging._model_mixture", "from sgevidence import SGAIS"),
         ("sgevidence.samplers._sgais", "from ..transitions._hmc import HMC"),
         ("sgevidence.samplers._sgais", "from ..transitions import _hmc"),

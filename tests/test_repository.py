@@ -75,7 +75,7 @@ def body_lines(function) -> int:
     return body[-1].end_lineno - body[0].lineno + 1 if body else 0
 
 
-def too_long(source, most_lines=300, most_body=60):
+def too_long(source, most_lines=450, most_body=60):
     """What of a file is longer than agreed."""
     out = [f"{n} lines"] if (n := len(source.splitlines())) > most_lines else []
     functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
@@ -84,14 +84,14 @@ def too_long(source, most_lines=300, most_body=60):
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT / "sgevidence")))
 def test_files_and_functions_are_short(path):
-    """At most 300 lines a file, and 60 a function's body beside its docstring."""
+    """At most 450 lines a file, and 60 a function's body beside its docstring."""
     assert not too_long(path.read_text(encoding="utf-8"))
 
 
 def test_long_ones_are_seen():
     function = 'def f(x):\n    """Doc.\n\n    More.\n    """\n' + "    x += 1\n" * 61
     assert too_long(function) == ["f: 61 lines"] and not too_long(function.replace("    x += 1\n", "", 1))
-    assert too_long("x = 1\n" * 301) == ["301 lines"] and not too_long("x = 1\n" * 300)
+    assert too_long("x = 1\n" * 451) == ["451 lines"] and not too_long("x = 1\n" * 450)
 
 
 def test_the_sampler_itself_is_short():

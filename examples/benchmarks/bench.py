@@ -15,7 +15,8 @@ import numpy as np
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, Model, SoftmaxModel
 from sgevidence.transitions import HMC, SGHMC, SGNHT, Escort, ModeSearch
 
 DATA = runpy.run_path(str(Path(__file__).parents[2] / "tests" / "data" / "make_data.py"))

@@ -18,7 +18,7 @@ from sklearn.datasets import load_iris, load_wine
 
 from sgevidence import SGAIS, BayesianGMM
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel
+from sgevidence.mixture.models import MixtureModel
 
 Rng = np.random.Generator
 CENTRES = np.array([[0.0, 0.0], [4, 4], [-4, 4], [4, -4], [-4, -4]])  #: as many as there are groups

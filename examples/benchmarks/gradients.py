@@ -10,7 +10,8 @@ from time import perf_counter
 import numpy as np
 
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel, value_and_grad
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, Model, SoftmaxModel, value_and_grad
 from sgevidence.models._regression import design_matrix
 
 

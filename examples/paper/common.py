@@ -19,7 +19,8 @@ import numpy as np
 
 from sgevidence import SGAIS, DivergenceError
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, SoftmaxModel
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -5,7 +5,7 @@ from common import arguments, online, plt, save_figure, save_table, shift_data
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel
+from sgevidence.mixture.models import MixtureModel
 
 args = arguments(__doc__, sizes=(20_000,), full=(100_000,), max_seconds=60.0)
 X = shift_data(args.n[-1])

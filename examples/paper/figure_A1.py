@@ -12,7 +12,7 @@ import numpy as np
 from common import Line, arguments, save_figure, save_table
 
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel
+from sgevidence.mixture.models import MixtureModel
 from sgevidence.samplers import AIS, NestedSampling
 
 MODEL, N_RUNS = MixtureModel(3, 1), 5

@@ -22,7 +22,7 @@ from common import DATA, PUBLISHED, Line, afresh, online, problem
 
 from sgevidence import SGAIS, EvidenceWarning
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel
+from sgevidence.mixture.models import MixtureModel
 from sgevidence.samplers import NestedSampling
 
 SENSITIVITY = ("5.9", "5.10", "5.11", "5.12", "5.13", "5.14")

@@ -10,15 +10,8 @@ from sklearn.utils import Bunch
 from sklearn.utils.validation import check_is_fitted
 
 from .._compat import check_feature_names, check_n_features, raise_for_params
-from ..estimators import (
-    FitTasks,
-    Learnt,
-    all_or_nothing,
-    fit_tasks,
-    one_walk,
-    refuse_changes,
-    settings_of_all,
-)
+from ..estimators import FitTasks, Learnt, all_or_nothing, fit_tasks, refuse_changes, settings_of_all
+from ..mixture.estimators import one_walk
 from ..model_selection import last_step, log_model_prior, seed
 from ..rows import at_once, is_dask, names_of, refuse_unreadable
 from ._checks import check_kinds, check_online, check_pairs, evidences

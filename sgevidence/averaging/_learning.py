@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.utils.parallel import Parallel, delayed
 
-from ..estimators import FitTasks, error_covariance, holds_rows
+from ..estimators import FitTasks, holds_rows
 from ..history import task_workers
+from ..mixture.estimators import error_covariance
 from ..model_selection import last_step, probability_interval
 from ..particles import log_sum_exp
 from ._checks import evidences, what_all_share

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..effects import Factor, resolved, response_of
-from ..estimators import BayesianGLM, BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression
+from ..estimators import BayesianGLM, BayesianLinearRegression, BayesianSoftmaxRegression
+from ..mixture.estimators import BayesianGMM
 from ..rows import KNOWN, TextFormat, kind_of_text
 
 

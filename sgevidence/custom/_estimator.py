@@ -13,14 +13,13 @@ from ..estimators import (
     by_parts,
     documented,
     learns_online,
-    outside_of_draws,
-    range_of_draws,
 )
 from ..history import Rows
 from ..rows import generator
 from ._model import CustomModel
 from ._price import WatchedFunctions, checked
 from ._prior import RowsOrNone, custom_model, dictionary_in_place
+from ._prior_conflict import outside_of_draws, range_of_draws
 from ._user_function import check_shape
 
 

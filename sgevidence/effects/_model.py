@@ -36,6 +36,17 @@ class EffectsModel(GLMModel):
     n_mode_checks = 0
 
     @property
+    def own_answer(self) -> Any:  # type: ignore[override]
+        from ._answer import effects_answer  # which knows this class
+
+        return effects_answer
+
+    @property
+    def anchors_early(self) -> bool:  # type: ignore[override]
+        """Levels that are integrated one by one need no gradients of all rows; a quadratic takes d."""
+        return self.n_params <= 100
+
+    @property
     def n_coefficients(self) -> int:
         """All of θ but the family's own."""
         return self.layout.n_fixed + self.layout.n_effects + self.layout.n_hyperparameters

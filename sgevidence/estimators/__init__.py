@@ -3,19 +3,15 @@
 from ._autoregression import BayesianAutoregression
 from ._base import EvidenceEstimator
 from ._callbacks import FitTasks, fit_tasks, task_of
-from ._categorical_mixture import BayesianCategoricalMixture
 from ._conditional import ConditionalEstimator, DensityEstimator
 from ._documentation import described, documented
 from ._effects import CurveDraws, curves, level_effects
-from ._every_k import error_covariance, one_walk, one_walk_of_clones
 from ._glm import BayesianGLM
 from ._glm_predictions import concordance, has_times
-from ._gmm import BayesianGMM
 from ._lazy import by_parts
 from ._linear_regression import BayesianLinearRegression, linear_model
 from ._merging import merge
-from ._mixture import unclear_labels
-from ._prior_conflict import CONFLICT, outside_of_draws, prior_conflict, range_of_draws
+from ._prior_conflict import CONFLICT, FALSE_CONFLICTS, Found, conflict, prior_conflict
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._standardising import Learnt, Standardising, holds_rows, takes_units
@@ -23,6 +19,7 @@ from ._summary import (
     DIMENSIONS,
     ParameterTable,
     bounds,
+    correlation_tables,
     dimension_labels,
     dimensions,
     heading,
@@ -36,10 +33,10 @@ from ._transaction import all_or_nothing, learns_online
 
 __all__ = [
     "CONFLICT",
+    "FALSE_CONFLICTS",
+    "Found",
     "BayesianAutoregression",
-    "BayesianCategoricalMixture",
     "BayesianGLM",
-    "BayesianGMM",
     "BayesianLinearRegression",
     "BayesianSoftmaxRegression",
     "EvidenceEstimator",
@@ -57,7 +54,6 @@ __all__ = [
     "bounds",
     "concordance",
     "dimensions",
-    "error_covariance",
     "documented",
     "has_times",
     "heading",
@@ -67,22 +63,19 @@ __all__ = [
     "merge",
     "percent",
     "dimension_labels",
+    "conflict",
     "prior_conflict",
     "refuse_changes",
     "scalar_names",
     "settings",
     "settings_of_all",
-    "one_walk",
-    "one_walk_of_clones",
     "warned",
     "weighted_quantiles",
     "by_parts",
-    "outside_of_draws",
-    "range_of_draws",
     "learns_online",
     "ConditionalEstimator",
     "described",
     "DIMENSIONS",
     "DensityEstimator",
-    "unclear_labels",
+    "correlation_tables",
 ]

@@ -32,7 +32,7 @@ from ..transitions import State
 from ..units import UnitWatch
 from ._callbacks import fit_tasks
 from ._folding import learn_by_sums
-from ._prior_conflict import CONFLICT, prior_conflict
+from ._prior_conflict import CONFLICT
 from ._reporting import PosteriorReports
 from ._settings import default_sampler, refuse_changes, settings
 from ._threads import one_blas_thread
@@ -198,10 +198,14 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
                 self._doubt(words)
 
     def _prior_conflict(self, rows: Rows) -> str | None:
-        """Parts of the posterior, or of these rows, that contradict the prior."""
+        """Parts of the posterior, or of these rows, that contradict the prior: kinds of models test it."""
+        return None
+
+    @property
+    def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Points and weights that have the posterior's means, (m, d) and (m,)."""
         state = None if self._stream is None else self._stream.state
-        theta, W = state.nodes if isinstance(state, State) else (self.particles_, self.particle_weights_)
-        return prior_conflict(self._model, theta, W, rows, self._units is not None)
+        return state.nodes if isinstance(state, State) else (self.particles_, self.particle_weights_)
 
     @property
     def _is_centred(self) -> bool:

@@ -7,9 +7,11 @@ from sklearn.base import DensityMixin
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import fit_context
+from ..history import Rows
 from ..rows import at_once, check_count, generator
 from ._base import EvidenceEstimator
 from ._lazy import by_parts
+from ._prior_conflict import prior_conflict
 from ._transaction import learns_online
 
 
@@ -121,6 +123,9 @@ class DensityEstimator(DensityMixin, LearningEstimator):
 
 class ConditionalEstimator(LearningEstimator):
     """Base of regressors and classifiers."""
+
+    def _prior_conflict(self, rows: Rows) -> str | None:
+        return prior_conflict(self._model, *self._nodes, rows, self._units is not None)
 
     @by_parts
     def score_samples(self, X: Any, y: Any = None) -> np.ndarray:

@@ -1,4 +1,5 @@
-r"""Prior and data that contradict each other: an evidence that is right, of a model that nobody means.
+r"""Regressions whose prior and data contradict each other: an evidence that is right, of a model
+that nobody means.
 
 A posterior mean that lies where the prior has next to nothing is no error of sampling.  The prior was stated
 in other units than those of the data.  Each named scalar parameter is tested at the level α/d, so that at
@@ -7,11 +8,7 @@ most α = 0.1 % of the fits to data of the prior warn:
 * coefficients by |mean| over their prior standard deviation;
 * an unknown σ by the tail of its prior.  Small values do not contradict a half-Student-t, whose density is
   flat at zero; but where all rows lie on a plane, the likelihood is unbounded, and the evidence depends on
-  where that prior ends;
-* a mixture by its mean m_j and its standard deviation s_j along each column: some component has
-  |μ_kj| / σ_kj ≥ |m_j| / s_j, and none is much wider than s_j.  The columns are tested together.  With full
-  covariances the thinnest direction of each component is tested, too;
-* parameters of a user's model by the range of 2000 draws of the prior.
+  where that prior ends.
 
 Columns in tiny units have coefficients that the data hardly move.  So the spread that the prior gives the
 linear predictor is compared with that of y (of a regression; 1 for logits and log rates):
@@ -26,10 +23,10 @@ squares is tested (lags of a series are such columns).
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, gammainc, gammaincc, ndtri, stdtr
+from scipy.special import gammainc, gammaincc, ndtri, stdtr
 
 from ..history import Rows
-from ..models import FullMixtureModel, GaussianMixture, LinearModel
+from ..models import LinearModel
 
 #: How each warning begins: one is enough in a stream.
 CONFLICT = "prior and data contradict each other: "
@@ -37,8 +34,6 @@ CONFLICT = "prior and data contradict each other: "
 FALSE_CONFLICTS = 1e-3
 #: Rows of a call from which their spread is looked at, and of which a line is drawn.
 LEAST_ROWS, MOST_ROWS = 20, 10_000
-#: Draws of a user's prior.
-USER_DRAWS = 2000
 
 
 def prior_conflict(
@@ -54,21 +49,24 @@ def prior_conflict(
     ``rows`` are those of the last call, in the units of the model; None where their spread is not to be
     checked, and then ``y_size`` may be the size of y in these units.
     """
-    beyond_units: Found = None  # no scaling of columns changes it
+    plain = getattr(model, "plain", model)
     with np.errstate(all="ignore"):
-        if isinstance(model, GaussianMixture):
-            found = _of_mixture(model, model.parameters(theta), W)
-            beyond_units = None if found else _of_thin_directions(model, theta, W)
-        else:
-            plain = getattr(model, "plain", model)
-            named = model.parameters(theta)
-            if rows is not None and rows.y is not None and len(rows):
-                y_size = float(np.max(np.abs(rows.y)))
-            beyond_units = None if y_size is None else _without_noise(plain, named, W, y_size)
-            found = None if rows is None or beyond_units else _of_spread(plain, rows)
-            found = found or (None if beyond_units else _of_parameters(plain, named, W))
-            if found is None and rows is not None and not beyond_units:
-                found = _of_offsets(plain, rows)
+        named = model.parameters(theta)
+        if rows is not None and rows.y is not None and len(rows):
+            y_size = float(np.max(np.abs(rows.y)))
+        beyond_units = None if y_size is None else _without_noise(plain, named, W, y_size)
+        found = None if rows is None or beyond_units else _of_spread(plain, rows)
+        found = found or (None if beyond_units else _of_parameters(plain, named, W))
+        if found is None and rows is not None and not beyond_units:
+            found = _of_offsets(plain, rows)
+    return conflict(found, beyond_units, is_standardized)
+
+
+Found = tuple[str, str] | None
+
+
+def conflict(found: Found, beyond_units: Found, is_standardized: bool) -> str | None:
+    """The sentence on a contradiction, and on its remedy; no scaling of columns changes one beyond units."""
     if found is None and beyond_units is None:
         return None
     what, remedy = found or beyond_units  # type: ignore[misc]
@@ -76,7 +74,6 @@ def prior_conflict(
     return f"{CONFLICT}{what}; {'use standardize=True, or ' if helps else ''}{remedy}"
 
 
-Found = tuple[str, str] | None
 #: Rows without noise: other units are no remedy.
 ON_A_PLANE = (
     "y is a linear function of the columns but for rounding, so that rounding decides how large the log "
@@ -189,76 +186,4 @@ def _of_spread(model: Any, rows: Rows) -> Found:
         f"with coef_scale = {model.coef_scale:.3g} one column moves the linear predictor by "
         f"{width:.1g} times what y asks for",
         "lower coef_scale",
-    )
-
-
-def _of_mixture(model: GaussianMixture, named: dict[str, np.ndarray], W: np.ndarray) -> Found:
-    """Location and spread of the whole mixture along its columns."""
-    weights, means = named["weights"][..., None], named["means"]
-    m = W @ np.sum(weights * means, axis=1)  # (p,)
-    variances = model.column_variances(named["covariances"])
-    second = W @ np.sum(weights * (variances + (means - m) ** 2), axis=1)
-    s = np.sqrt(second)
-    p, (b, c) = len(m), model.variance_prior
-    if chdtrc(p, np.sum((m / (model.mean_scale * s)) ** 2)) < FALSE_CONFLICTS / 4:
-        j = int(np.argmax(np.abs(m) / s))
-        return (
-            f"column {j} has its mean {abs(m[j]) / s[j]:.0f} standard deviations from zero, where the prior "
-            f"has means within {model.mean_scale:g} or so",
-            "centre X",
-        )
-    # σ² ~ InvGamma(b, c) is below s² where all components are narrow, and s² at most some σ² + μ²
-    tail = np.minimum(gammaincc(b, c / s**2), gammainc(b, c * (1 + model.mean_scale**2) / s**2))
-    tail = np.clip(2 * tail, 1e-300, 1.0)
-    if chdtrc(2 * p, -2 * np.sum(np.log(tail))) > FALSE_CONFLICTS / 4:  # Fisher's combination
-        return None
-    j = int(np.argmin(tail))
-    return (
-        f"column {j} has a standard deviation of {s[j]:.3g}, beyond variance_prior = ({b:g}, {c:g})",
-        "scale X, or change variance_prior",
-    )
-
-
-def _of_thin_directions(model: GaussianMixture, theta: np.ndarray, W: np.ndarray) -> Found:
-    """Full covariances of components that are thinner in some direction than the prior has them.
-
-    Twice β over the variance in the thinnest direction is the largest eigenvalue of a Wishart matrix, and at
-    most its trace, which is χ² with p (2b + p − 1) degrees of freedom.
-    """
-    if not isinstance(model, FullMixtureModel) or model.n_features == 1:
-        return None
-    p, (b, beta) = model.n_features, model.variance_prior
-    Sigma = np.tensordot(W, model.parameters(model.canonicalize(theta))["covariances"], axes=1)  # (K, p, p)
-    thinnest = np.linalg.eigvalsh(Sigma)[:, 0]
-    k = int(np.argmin(thinnest))
-    if chdtrc(p * (2 * b + p - 1), 2 * beta / thinnest[k]) > FALSE_CONFLICTS / (4 * len(thinnest)):
-        return None
-    direction = np.linalg.eigh(Sigma[k])[1][:, 0]
-    i, j = np.sort(np.argsort(-np.abs(direction))[:2])
-    return (
-        f"component {k} is thin in a direction across columns {i} and {j}: its variance there is "
-        f"{thinnest[k]:.2g}, where variance_prior = ({b:g}, {beta:g}) expects about {beta / b:.2g} in every "
-        "direction, which costs evidence and hides groups that differ along it",
-        f"lower the scale in variance_prior, say to ({b:g}, {float(f'{b * thinnest[k]:.1g}'):g})",
-    )
-
-
-def range_of_draws(model: Any, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Ends of draws of a user's prior, and some more, (d,) each."""
-    draws = np.asarray(model.sample_prior(rng, USER_DRAWS), dtype=float)
-    low, high = draws.min(axis=0), draws.max(axis=0)
-    return low - 0.1 * (high - low), high + 0.1 * (high - low)
-
-
-def outside_of_draws(ends: tuple[np.ndarray, np.ndarray], theta: np.ndarray, W: np.ndarray) -> str | None:
-    """A user's parameter that no draw of the prior is near."""
-    with np.errstate(all="ignore"):
-        mean = W @ theta
-    beyond = np.flatnonzero((mean < ends[0]) | (mean > ends[1]))
-    if not len(beyond):
-        return None
-    j = int(beyond[0])
-    return (
-        f"{CONFLICT}theta[:, {j}] has the posterior mean {mean[j]:.3g}, and {USER_DRAWS} draws of the prior "
-        f"end at {ends[0][j]:.3g} and {ends[1][j]:.3g}; state another prior, or the data in another unit"
     )

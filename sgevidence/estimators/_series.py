@@ -12,6 +12,7 @@ from ..units import Fold, Units
 from ._base import EvidenceEstimator
 from ._lags import Past, check_series, refuse_gaps, series_and_columns
 from ._linear_regression import linear_model
+from ._prior_conflict import prior_conflict
 from ._transaction import Stream
 
 
@@ -26,6 +27,9 @@ class SeriesEstimator(EvidenceEstimator):
     n_features_in_: int
     _past: Past  #: the end of the series
     _not_replicated = "values of an autoregression depend on those before: they are not replicated as rows"
+
+    def _prior_conflict(self, rows: Rows) -> str | None:
+        return prior_conflict(self._model, *self._nodes, rows, self._units is not None)
 
     @property
     def fit_intercept(self) -> bool:

@@ -33,7 +33,7 @@ import numpy as np
 
 from ..answers import Doubt, Estimate, bridge, cross_fitted
 from ..history import Rows
-from ..mixtures import weighed
+from ..mixture.strata import weighed
 from ..particles import Weights, systematic
 from ._forward import filtered
 from ._model import HiddenMarkovModel

@@ -30,7 +30,8 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from ..models import ComponentFamily, Exchangeable, Model, log_dirichlet
+from ..mixture.components import ComponentFamily
+from ..models import Exchangeable, Model, log_dirichlet
 from ._forward import Dynamics, filtered, most_probable_path, smoothed
 
 

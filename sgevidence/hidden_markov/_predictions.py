@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators import DensityEstimator, unclear_labels
+from ..estimators import DensityEstimator
 from ..history import Rows
+from ..mixture.estimators import unclear_labels
 from ..particles import log_sum_exp
 from ..rows import at_once, check_count, generator, refuse_unreadable
 from ._model import HiddenMarkovModel

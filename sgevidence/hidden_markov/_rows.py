@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from ..history import Rows
-from ..models import (
+from ..mixture.components import (
     Categorical,
     ComponentFamily,
     DiagonalGaussian,

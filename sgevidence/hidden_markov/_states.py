@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..history import Rows
-from ..mixtures import statistics as sums_of_rows
+from ..mixture.strata import statistics as sums_of_rows
 from ._forward import sample_states
 from ._model import HiddenMarkovModel
 

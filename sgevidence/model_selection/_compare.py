@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..estimators import error_covariance
+from ..mixture.estimators import error_covariance
 from ._candidates import Candidate, candidate, candidates, is_search, last_step, named_models
 from ._predictive_check import predictive_check
 from ._probabilities import in_words, log_model_prior, probabilities, probability_interval

@@ -7,9 +7,9 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid
 
-from ..estimators import one_walk_of_clones
 from ..exceptions import warn_caller
 from ..history import task_workers
+from ..mixture.estimators import one_walk_of_clones
 from ..rows import refuse_unknown_sizes
 from ._candidates import ONE_MAX_ORDER, candidates, last_step
 from ._compare import compare

@@ -160,6 +160,16 @@ class Model(ABC):
 
     #: Whether :meth:`exact_posterior` is there.
     has_exact_posterior: bool = False
+    #: ``(model, rows, rng, size)``: an answer for all rows at once, where no general one is there.
+    own_answer: Callable[..., Any] | None = None
+
+    def is_affordable(self, rows: Any) -> bool:
+        """Whether particles should start from :attr:`own_answer` for so many rows, which has one then."""
+        return False
+
+    #: Whether rows that were left behind are a quadratic from early on: it takes d gradients of all rows.
+    anchors_early: bool = True
+
     #: Family of the components of a mixture, whose draws the model takes (``from_components``).
     family: Any = None
 

@@ -4,19 +4,18 @@ The moves of particles and the other parts of :class:`SGAIS` are offered here, t
 
 from ..transitions import HMC, SGHMC, SGNHT, Escort, ModeSearch, Proposal
 from ._ais import AIS
-from ._base import SILENT, EvidenceResult, OnlineSampler, Progress
-from ._direct import Exact, PriorSampling
+from ._base import SILENT, EvidenceResult, OnlineSampler, Progress, Sampler
+from ._direct import Exact, PriorSampling, answer
 from ._harmonic import HarmonicMean
 from ._laplace import Laplace
-from ._mixture_evidence import MixtureEvidence
 from ._nested import NestedSampling
 from ._records import ChunkRecord, diagnostics, evidence_path, thinned
 from ._sequential import SequentialSGMCMC, SequentialState
 from ._sequential_nested import SequentialNestedSampling, SequentialNestedState
 from ._sgais import SGAIS
+from ._sharing import shared, sharing
 from ._sir import SIR
 from ._until_precise import DOUBTFUL_P_VALUE, Pool, UntilPrecise, pool
-from ._ways import SharedWalk, mixture_strata, sharing
 
 __all__ = [
     "SGAIS",
@@ -29,11 +28,9 @@ __all__ = [
     "HarmonicMean",
     "Laplace",
     "Exact",
-    "MixtureEvidence",
     "UntilPrecise",
     "DOUBTFUL_P_VALUE",
-    "SharedWalk",
-    "mixture_strata",
+    "shared",
     "sharing",
     "SILENT",
     "ChunkRecord",
@@ -47,6 +44,8 @@ __all__ = [
     "pool",
     "thinned",
     "OnlineSampler",
+    "Sampler",
+    "answer",
     "HMC",
     "SGHMC",
     "SGNHT",

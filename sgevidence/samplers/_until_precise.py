@@ -36,7 +36,7 @@ from ..particles import Weights, log_sum_exp
 from ._base import EvidenceResult, Parts, Progress, Sampler
 from ._direct import answer
 from ._sgais import SGAIS
-from ._ways import sharing
+from ._sharing import sharing
 
 #: p-value below which a warning is given: one false alarm in a hundred sets of honest runs.
 DOUBTFUL_P_VALUE = 0.01
@@ -160,7 +160,7 @@ class UntilPrecise(Parts, Sampler):
         results: list[EvidenceResult] = []
         batch = 1
         while batch:
-            # runs that are to be independent walk over strata of their own
+            # runs that are to be independent share nothing
             with sharing(None), task_workers(self.n_jobs, batch, rows.X):
                 results += Parallel(n_jobs=self.n_jobs, pre_dispatch="all")(
                     delayed(self.sampler.run)(model, rows, one, progress.alone()) for one in rng.spawn(batch)

@@ -5,7 +5,8 @@ import pytest
 
 from sgevidence.answers import proposal
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel
 
 EXACT = {
     "known noise": LinearModel(2, noise_std=1.0),

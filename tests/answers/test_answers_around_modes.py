@@ -5,7 +5,7 @@ from math import lgamma
 import numpy as np
 
 from sgevidence.answers._around_modes import AroundMode, SeenByRows
-from sgevidence.models import MixtureModel, SphericalMixtureModel
+from sgevidence.mixture.models import MixtureModel, SphericalMixtureModel
 
 
 def test_totals_of_log_gammas_are_as_in_the_prior():

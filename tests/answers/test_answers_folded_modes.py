@@ -9,7 +9,12 @@ from test_answers_folded import folded
 
 from sgevidence.answers import FoldsDoNotSuffice, _around_modes, _folded_modes, folded_modes_answer
 from sgevidence.history import Memory, Rows
-from sgevidence.models import CategoricalMixtureModel, FullMixtureModel, MixtureModel, SphericalMixtureModel
+from sgevidence.mixture.models import (
+    CategoricalMixtureModel,
+    FullMixtureModel,
+    MixtureModel,
+    SphericalMixtureModel,
+)
 from sgevidence.targets import Likelihood, Target, find_mode
 
 KINDS = [MixtureModel, CategoricalMixtureModel, FullMixtureModel, SphericalMixtureModel]

@@ -4,15 +4,8 @@ import pytest
 
 from sgevidence.answers import log_concave_answer, proposal
 from sgevidence.answers._one_mode import one_mode_answer
-from sgevidence.models import (
-    FarColumns,
-    GLMModel,
-    LinearModel,
-    MixtureModel,
-    NegativeBinomial,
-    SoftmaxModel,
-    Weibull,
-)
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import FarColumns, GLMModel, LinearModel, NegativeBinomial, SoftmaxModel, Weibull
 
 
 @pytest.mark.parametrize("model", [SoftmaxModel(3, 2), GLMModel(2), FarColumns(GLMModel(1), (1e9,))])

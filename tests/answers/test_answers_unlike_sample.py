@@ -8,7 +8,7 @@ from mutants import broken
 from test_answers_folded import folded
 
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel
+from sgevidence.mixture.models import MixtureModel
 from sgevidence.targets import Likelihood, Target, find_mode
 from sgevidence.transitions import _from_folds
 from sgevidence.transitions._from_folds import unlike_sample

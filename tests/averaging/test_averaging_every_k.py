@@ -16,11 +16,11 @@ from sgevidence import (
     EvidenceSearch,
     compare,
 )
-from sgevidence.estimators import _every_k
 from sgevidence.history import Rows
+from sgevidence.mixture.estimators import _every_k
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.mixture.strata import MixtureEvidence, _answer
 from sgevidence.model_selection import probability_interval
-from sgevidence.models import MixtureModel
-from sgevidence.samplers import MixtureEvidence, _ways
 
 #: Fits that do not test particles.
 FEW = dict(sampler=SGAIS(n_particles=30, max_particles=60))
@@ -45,13 +45,13 @@ def average(numbers, params=None, random_state=0, of=BayesianGMM, **more):
 @pytest.fixture
 def walks(monkeypatch):
     """Numbers of components of every walk over strata."""
-    found, walked = [], _ways.strata_up_to
+    found, walked = [], _answer.strata_up_to
 
     def counted(family, X, n_components, *more):
         found.append(n_components)
         return walked(family, X, n_components, *more)
 
-    monkeypatch.setattr(_ways, "strata_up_to", counted)
+    monkeypatch.setattr(_answer, "strata_up_to", counted)
     return found
 
 
@@ -100,14 +100,14 @@ def test_evidences_and_predictions_are_those_of_separate_fits(walks):
 
 def test_errors_are_shared(monkeypatch):
     """One stratum in two components is known to 0.2 nats, all others exactly."""
-    walked = _ways.strata_up_to
+    walked = _answer.strata_up_to
 
     def uncertain(*of):
         strata = walked(*of)
         visited = [one._replace(std=0.2 * (one.k == 2)) for one in strata.visited]
         return strata._replace(visited=visited)
 
-    monkeypatch.setattr(_ways, "strata_up_to", uncertain)
+    monkeypatch.setattr(_answer, "strata_up_to", uncertain)
     averager = average([2, 3, 4], FEW).fit(few_rows())
     log_Z, w = averager.log_evidences_, averager.weights_
     std = [0.2 * model.n_components_in_use_proba_[1] for model in averager.estimators_]
@@ -161,7 +161,7 @@ def test_a_stream_continues_after_a_fit():
 def test_what_strata_cannot_afford_is_fitted_as_usual(walks, monkeypatch):
     X = few_rows()
     average([2, 3], FEW).fit(X, sample_weight=np.full(6, 0.5))
-    monkeypatch.setattr("sgevidence.mixtures._limits.MAX_WALK_NUMBERS", 6 * 3 * 5)
+    monkeypatch.setattr("sgevidence.mixture.strata._limits.MAX_WALK_NUMBERS", 6 * 3 * 5)
     averager = average([2, 3, 4], FEW).fit(X)
     assert averager.log_evidences_[1] == pytest.approx(
         enumerated(averager.estimators_[1]._model, Rows.of(X)), abs=1e-8

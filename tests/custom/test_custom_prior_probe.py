@@ -16,7 +16,8 @@ from sgevidence.custom._prior_probe import (
     prior_disagreement,
     robust_gaussian,
 )
-from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 

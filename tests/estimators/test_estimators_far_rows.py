@@ -7,7 +7,8 @@ from scipy.special import gammaln, logsumexp
 
 from sgevidence import SGAIS, BayesianGLM, BayesianGMM, BayesianSoftmaxRegression, EvidenceWarning
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel, SoftmaxModel, near
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import SoftmaxModel, near
 
 FAR = {
     "one row": lambda rng, n, p, far: rng.normal(size=(n, p)) + far * (np.arange(n) == n // 2)[:, None],

@@ -8,8 +8,8 @@ import pytest
 from sgevidence import SGAIS, BayesianGLM, BayesianGMM, BayesianLinearRegression, BayesianSoftmaxRegression
 from sgevidence.estimators import _glm_rows
 from sgevidence.history import Reservoir, Rows, _reservoir
-from sgevidence.models import MixtureModel
-from sgevidence.samplers import mixture_strata
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.mixture.strata import mixture_strata
 
 ESTIMATORS = {
     "linear": BayesianLinearRegression,

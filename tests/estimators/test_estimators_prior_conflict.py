@@ -19,7 +19,9 @@ from sgevidence import (
 )
 from sgevidence.estimators import _prior_conflict
 from sgevidence.history import Rows
-from sgevidence.models import GLMModel, LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.mixture.estimators import _prior_conflict as of_mixtures
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import GLMModel, LinearModel, SoftmaxModel
 from sgevidence.samplers import Exact, Laplace
 
 EXACT, LAPLACE = Exact(100), Laplace()
@@ -136,13 +138,18 @@ def test_false_alarms_are_few():
         ):
             theta = model.sample_prior(rng, 1)
             draws = Rows.of(X[:, :1] if model.n_params == 3 else X, 3 * X[:, 0])
-            alarms += _prior_conflict.prior_conflict(model, theta, np.ones(1), draws, False) is not None
+            if isinstance(model, MixtureModel):
+                found = of_mixtures.mixture_conflict(model, theta, np.ones(1), False)
+            else:
+                found = _prior_conflict.prior_conflict(model, theta, np.ones(1), draws, False)
+            alarms += found is not None
             n += 1
     assert alarms <= 0.01 * n
 
 
 def test_a_check_without_a_level_would_alarm(monkeypatch):
     monkeypatch.setattr(_prior_conflict, "FALSE_CONFLICTS", 1.0)
+    monkeypatch.setattr(of_mixtures, "FALSE_CONFLICTS", 1.0)
     with pytest.raises(AssertionError):
         test_false_alarms_are_few()
 

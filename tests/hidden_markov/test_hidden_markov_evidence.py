@@ -11,7 +11,7 @@ from sgevidence.hidden_markov import HiddenMarkovModel, hidden_state_evidence
 from sgevidence.hidden_markov import _evidence as _hidden_evidence
 from sgevidence.hidden_markov._states import HiddenStates
 from sgevidence.history import Rows
-from sgevidence.models import Categorical, DiagonalGaussian, FullGaussian, PoissonGamma
+from sgevidence.mixture.components import Categorical, DiagonalGaussian, FullGaussian, PoissonGamma
 
 FAMILIES = [DiagonalGaussian(2), FullGaussian(2), PoissonGamma((2.0, 1.0), (1.0,)), Categorical((3, 2), 0.5)]
 PRIORS = [{}, {"concentration": 0.5, "stickiness": 2.0, "initial_concentration": 1.5}]

@@ -11,7 +11,7 @@ from sgevidence.hidden_markov import HiddenMarkovModel, filtered, hidden_state_e
 from sgevidence.hidden_markov._forward import Dynamics
 from sgevidence.hidden_markov._states import HiddenStates
 from sgevidence.history import Rows
-from sgevidence.models import DiagonalGaussian, PoissonGamma
+from sgevidence.mixture.components import DiagonalGaussian, PoissonGamma
 
 #: British coal mining disasters of each year, 1851 to 1962 (R. G. Jarrett 1979, Biometrika 66, 191).
 DISASTERS = np.concatenate(

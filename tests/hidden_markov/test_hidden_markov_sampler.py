@@ -6,7 +6,7 @@ from mutants import broken
 
 from sgevidence.hidden_markov import HiddenMarkovModel, HiddenStateEvidence
 from sgevidence.history import Rows
-from sgevidence.models import PoissonGamma
+from sgevidence.mixture.components import PoissonGamma
 
 
 def series(n=60, seed=0):

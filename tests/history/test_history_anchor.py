@@ -7,7 +7,8 @@ import pytest
 from mutants import broken
 
 from sgevidence.history import Anchor, Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, SoftmaxModel
 
 MODELS = {
     "linear": LinearModel(2, noise_std=0.7),

@@ -16,7 +16,8 @@ from joblib import parallel_config
 from sgevidence import BayesianGLM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
 from sgevidence.custom import CustomModel
 from sgevidence.history import Rows, _engine, _rows, workers
-from sgevidence.models import GLMModel, LinearModel, MixtureModel, SoftmaxModel, near
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import GLMModel, LinearModel, SoftmaxModel, near
 
 #: Rows of 64 to a block that make parts.
 N = 64 * 71 + 13

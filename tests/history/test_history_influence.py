@@ -5,7 +5,8 @@ import pytest
 from mutants import broken
 
 from sgevidence.history import Anchor, Influence, Memory, Reservoir, Rows, _influence, _memory
-from sgevidence.models import MixtureModel, SoftmaxModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import SoftmaxModel
 from sgevidence.targets import Likelihood, Target, find_mode
 
 MODEL = SoftmaxModel(2, 2, coef_scale=5.0, intercept_scale=5.0).in_double_precision()

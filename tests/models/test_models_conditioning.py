@@ -13,7 +13,8 @@ from sgevidence import (
     EvidenceWarning,
 )
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel, condition, far_columns
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, SoftmaxModel, condition, far_columns
 from sgevidence.samplers import AIS, Exact
 
 

@@ -7,7 +7,8 @@ import pytest
 from mutants import broken
 
 from sgevidence.history import Rows
-from sgevidence.models import Exchangeable, MixtureModel, Model, _exchangeable
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import Exchangeable, Model, _exchangeable
 
 
 def relabelled(model, theta, rng):

@@ -10,7 +10,8 @@ from autograd.test_util import check_grads
 from plain_priors import plain_log_prior
 
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel, _evaluation, value_and_grad
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, Model, SoftmaxModel, _evaluation, value_and_grad
 
 pytestmark = pytest.mark.usefixtures("double_precision")
 

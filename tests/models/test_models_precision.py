@@ -7,8 +7,8 @@ import pytest
 from mutants import broken
 
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel, _softmax
-from sgevidence.models._evaluation import Evaluation, working_precision
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import Evaluation, LinearModel, SoftmaxModel, _softmax, working_precision
 
 
 def problem(kind, n, rng, shift=0.0):

@@ -6,7 +6,8 @@ from mutants import broken
 from scipy import stats
 
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel
 from sgevidence.models._linear_factor import Factor
 from sgevidence.models._linear_posterior import Spectrum
 from sgevidence.models._regression import design_matrix

@@ -8,7 +8,8 @@ import pytest
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel
 from sgevidence.samplers import (
     AIS,
     SIR,

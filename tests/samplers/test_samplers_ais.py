@@ -9,7 +9,8 @@ from mutants import broken
 
 from sgevidence import BayesianLinearRegression, DivergenceError, EvidenceWarning
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.samplers import AIS
 from sgevidence.transitions import HMC, SGHMC, Anneal
 

@@ -15,7 +15,7 @@ from mutants import broken
 from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.kernels import Coordinates, hmc
-from sgevidence.models import MixtureModel
+from sgevidence.mixture.models import MixtureModel
 from sgevidence.particles import Weights
 from sgevidence.transitions import HMC, _hmc
 

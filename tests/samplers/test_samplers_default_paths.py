@@ -13,7 +13,8 @@ from threadpoolctl import threadpool_limits
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.samplers import AIS, SIR
 from sgevidence.transitions import SGHMC, SGNHT
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.samplers import Exact
 
 X = np.linspace(-1, 1, 8)[:, None]

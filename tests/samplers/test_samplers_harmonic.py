@@ -9,7 +9,8 @@ from sgevidence import EvidenceWarning
 from sgevidence.exceptions import ImpossibleRowsError
 from sgevidence.history import Rows
 from sgevidence.kernels import MoveInfo
-from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel
 from sgevidence.samplers import Exact, HarmonicMean
 from sgevidence.transitions import HMC
 

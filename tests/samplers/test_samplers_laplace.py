@@ -13,7 +13,8 @@ from sgevidence import EvidenceWarning
 from sgevidence.answers._importance import TDensity
 from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel
 from sgevidence.samplers import Laplace, PriorSampling
 from sgevidence.samplers._other_modes import climb
 from sgevidence.targets import find_mode

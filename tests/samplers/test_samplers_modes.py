@@ -6,7 +6,7 @@ from mixture_mode import LOG_Z, MAKE, MODEL, ROWS
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
-from sgevidence.models import MixtureModel
+from sgevidence.mixture.models import MixtureModel
 
 
 @pytest.mark.parametrize("seed", [3, 4])

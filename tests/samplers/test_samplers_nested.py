@@ -16,7 +16,8 @@ from scipy.stats import kstest, norm
 from sgevidence import EvidenceWarning
 from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, Model, SoftmaxModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, Model, SoftmaxModel
 from sgevidence.samplers import NestedSampling, _nested, _shells
 from sgevidence.samplers._shells import bottleneck, founders, insertion_ranks
 from sgevidence.transitions import _constrained

@@ -5,7 +5,8 @@ import pytest
 from mutants import broken
 
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel
 from sgevidence.samplers._schedule import (
     FIRST_CHUNK_ROWS,
     chunk_edges,

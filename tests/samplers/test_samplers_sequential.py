@@ -9,7 +9,8 @@ from test_samplers_coverage import check_coverage
 
 from sgevidence import SGAIS, BayesianLinearRegression, EvidenceWarning
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel
 from sgevidence.samplers import SequentialSGMCMC, SequentialState
 from sgevidence.samplers._schedule import chunk_edges
 from sgevidence.transitions import SGHMC, SGNHT, Moved

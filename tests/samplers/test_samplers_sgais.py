@@ -12,7 +12,8 @@ from sgevidence import SGAIS
 from sgevidence.exceptions import DivergenceError
 from sgevidence.history import Rows
 from sgevidence.kernels import hmc
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.samplers import SequentialSGMCMC
 from sgevidence.transitions import HMC, SGHMC, SGNHT, Escort, Proposal, _anneal, _hmc
 
@@ -422,7 +423,8 @@ def test_without_resampling_nothing_else_is_added(rng, part):
 
 
 def test_a_family_of_targets_is_no_mixture(rng):
-    from sgevidence.models import GLMModel, MixtureModel, NegativeBinomial
+    from sgevidence.mixture.models import MixtureModel
+    from sgevidence.models import GLMModel, NegativeBinomial
 
     model = GLMModel(n_features=1, family=NegativeBinomial())
     assert not model.has_components

@@ -11,7 +11,8 @@ from softmax_reference import log_evidence
 
 from sgevidence import SGAIS
 from sgevidence.history import Memory, Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.samplers._doubts import doubts_of_records
 
 N, CALL, RESERVOIR = 1500, 25, 300

@@ -9,7 +9,8 @@ from mutants import broken
 
 from sgevidence import BayesianLinearRegression
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.samplers import SIR
 from sgevidence.transitions import Anneal
 

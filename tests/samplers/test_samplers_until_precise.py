@@ -23,8 +23,7 @@ from sgevidence import (
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
 from sgevidence.particles import Weights
-from sgevidence.samplers import Exact, UntilPrecise
-from sgevidence.samplers._direct import answer
+from sgevidence.samplers import Exact, UntilPrecise, answer
 
 ROWS = Rows.of(np.zeros((3, 1)))
 

@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
-from sgevidence.models import FullMixtureModel, LinearModel, MixtureModel
-from sgevidence.samplers._ways import crossing_of, mixture_answer
+from sgevidence.mixture.models import FullMixtureModel, MixtureModel
+from sgevidence.mixture.strata import mixture_answer
+from sgevidence.models import LinearModel
+from sgevidence.samplers._ways import crossing_of
 from sgevidence.transitions import HMC, Anneal, Proposal
 
 

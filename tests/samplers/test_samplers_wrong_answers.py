@@ -12,7 +12,8 @@ from scipy.stats import norm
 from sgevidence import SGAIS, EvidenceWarning, ImpossibleRowsError
 from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.samplers import SIR, SequentialSGMCMC
 from sgevidence.transitions import SGHMC, SGNHT
 

@@ -7,9 +7,9 @@ from path_problem import data
 
 from sgevidence import SGAIS, ImpossibleRowsError
 from sgevidence.history import Memory, Rows
-from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel
 from sgevidence.particles import RESAMPLING, Cloud, Genealogy
-from sgevidence.samplers import _ways
 from sgevidence.samplers._ways import crossing_of
 from sgevidence.transitions import (
     HMC,
@@ -156,12 +156,12 @@ def test_a_blunt_answer_is_weighed_against_particles_that_were_carried_along(rng
     model = MixtureModel(2, 1)
     rows, asked = Rows.of(rng.standard_normal((300, 1))), []
 
-    def blunt(model, rows, rng, size, found=_ways.mixture_answer):
+    def blunt(model, rows, rng, size, found=MixtureModel.own_answer):
         asked.append(found(model, rows, rng, size))
         more = asked[-1].log_evidence + 9.0 * (len(asked) > 1)
         return asked[-1]._replace(log_evidence=more, log_evidence_std=1.0)
 
-    monkeypatch.setattr(_ways, "mixture_answer", blunt)
+    monkeypatch.setattr(MixtureModel, "own_answer", staticmethod(blunt))
     sampler = SGAIS(max_particles=200)
     state, _ = sampler.update(sampler.init(model, rng), model, rows[:140], rng)
     assert len(asked) == 1 and state.log_evidence == pytest.approx(asked[0].log_evidence)

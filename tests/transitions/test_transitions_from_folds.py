@@ -7,7 +7,8 @@ from sgevidence import SGAIS
 from sgevidence.answers import FoldsDoNotSuffice
 from sgevidence.custom import CustomModel
 from sgevidence.history import FoldedRows, Rows, add_in_order
-from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel
 from sgevidence.transitions import FromFolds, Streams
 
 

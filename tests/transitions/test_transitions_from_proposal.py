@@ -8,7 +8,8 @@ import pytest
 from sgevidence import SGAIS, BayesianGLM, BayesianLinearRegression
 from sgevidence.answers import Answer, exact_answer
 from sgevidence.history import Rows
-from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel
 from sgevidence.samplers import _ways
 from sgevidence.transitions import Proposal, _from_proposal, without_history
 
@@ -131,8 +132,7 @@ def as_a_mixture(monkeypatch):
     asked = []
     monkeypatch.setattr(_from_proposal.FromProposal, "is_closed_form", staticmethod(lambda model: False))
     monkeypatch.setattr(_ways, "proposal", lambda model: None)
-    monkeypatch.setattr(LinearModel, "has_components", True)
-    monkeypatch.setattr(_ways, "mixture_answer", closed_form(asked))
+    monkeypatch.setattr(LinearModel, "own_answer", staticmethod(closed_form(asked)))
     monkeypatch.setattr(_ways, "affordable_rows", lambda model, rows: 0)
     return asked
 
@@ -157,7 +157,7 @@ def test_too_many_rows_begin_with_as_many_as_have_an_answer(rng, as_a_mixture, m
     known = closed_form(as_a_mixture)
     few = lambda model, rows, *more: known(model, rows, *more) if len(rows) <= 60 else None  # noqa: E731
     monkeypatch.setattr(_ways, "affordable_rows", lambda model, rows: 60)
-    monkeypatch.setattr(_ways, "mixture_answer", few)
+    monkeypatch.setattr(LinearModel, "own_answer", staticmethod(few))
     rows, sampler = rows_of(rng, 400), SGAIS(max_particles=400)
     state, records = sampler.update(sampler.init(LINEAR, rng), LINEAR, rows, rng)
     assert as_a_mixture == [60] and records[0].n_samples == 60 and state.n_rows == 400

@@ -143,7 +143,8 @@ def test_laplace_is_exact_for_a_gaussian(rng):
 
 
 def test_models_of_one_mode_are_left_alone(rng):
-    from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+    from sgevidence.mixture.models import MixtureModel
+    from sgevidence.models import LinearModel, SoftmaxModel
 
     rows = Rows.of(np.zeros((8, 1)), np.zeros(8))
     for model in (LinearModel(1), SoftmaxModel(1, 2), MixtureModel(2, 1)):

@@ -6,7 +6,8 @@ from mixture_mode import MODEL, near
 from mutants import broken
 
 from sgevidence.history import Memory, Rows
-from sgevidence.models import LinearModel, MixtureModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel
 from sgevidence.targets import Likelihood, Path, Target, find_mode
 from sgevidence.transitions import ModeSearch, _mode_search
 

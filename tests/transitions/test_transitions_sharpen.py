@@ -8,7 +8,8 @@ from autograd.scipy.special import gammaln
 from sgevidence import SGAIS, BayesianModel, EvidenceWarning
 from sgevidence.answers import Answer, NestedAnswer
 from sgevidence.history import Memory, Rows
-from sgevidence.models import LinearModel, MixtureModel, SoftmaxModel
+from sgevidence.mixture.models import MixtureModel
+from sgevidence.models import LinearModel, SoftmaxModel
 from sgevidence.particles import Cloud, Genealogy
 from sgevidence.targets import Path
 from sgevidence.transitions import Adaptation, Proposal, State, Step, Streams

@@ -8,8 +8,8 @@ import pytest
 from sgevidence import SGAIS
 from sgevidence.answers import FoldsDoNotSuffice
 from sgevidence.history import FoldedRows, Rows, add_in_order
-from sgevidence.models import MixtureModel, SphericalMixtureModel
-from sgevidence.samplers import MixtureEvidence
+from sgevidence.mixture.models import MixtureModel, SphericalMixtureModel
+from sgevidence.mixture.strata import MixtureEvidence
 from sgevidence.transitions import FromFolds, ModeSearch, Streams, _from_folds
 
 N, N_FAR, SAMPLE = 1200, 12, 300

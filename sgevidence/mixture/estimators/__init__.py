@@ -1,0 +1,15 @@
+"""Mixtures with scikit-learn's methods."""
+
+from ._every_k import error_covariance, one_walk, one_walk_of_clones
+from ._gmm import BayesianGMM
+from ._latent_classes import BayesianCategoricalMixture
+from ._mixture import unclear_labels
+
+__all__ = [
+    "BayesianCategoricalMixture",
+    "BayesianGMM",
+    "error_covariance",
+    "one_walk",
+    "one_walk_of_clones",
+    "unclear_labels",
+]

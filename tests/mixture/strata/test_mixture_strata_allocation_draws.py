@@ -1,0 +1,163 @@
+"""Allocations given parameters, and densities given allocations, one term at a time by scipy."""
+
+from itertools import permutations
+from math import lgamma
+
+import numpy as np
+import pytest
+from mutants import broken
+from scipy import stats
+
+from sgevidence.mixture.components import DiagonalGaussian
+from sgevidence.mixture.strata import _allocation_draws, _permanents, _sweeps
+from sgevidence.mixture.strata._allocation_draws import sample_allocations
+from sgevidence.mixture.strata._sweeps import Problem
+
+FAMILY = DiagonalGaussian(2, mean_scale=1.7, variance_prior=(2.5, 1.5))
+X = np.random.default_rng(8).standard_normal((9, 2)) * [1.0, 3.0] + [40.0, -7.0]
+WEIGHT = np.array([1.0, 2.0, 1.0, 0.5, 1.0, 3.0, 1.0, 1.0, 1.0])
+
+
+def problem(X, weight, family=FAMILY, a=1.4):
+    family = family.at(X)
+    return Problem(family, X, X, family.features(X) * weight[:, None], a)
+
+
+HERE = problem(X, WEIGHT)
+Z = np.array([[0, 1, 2, 0, 1, 2, 0, 1, 2], [0, 0, 0, 0, 1, 1, 1, 1, 1], [2, 2, 2, 2, 2, 2, 2, 2, 0]])
+T = HERE.statistics(Z, 3)
+
+
+def one_component(x, w):
+    """Parameters of μ | σ² and σ² given rows of one component: mean, κ, shape, scale (p,)."""
+    (b, beta), kappa = FAMILY.variance_prior, FAMILY.mean_scale**-2.0
+    n = w.sum()
+    mean = w @ x / (kappa + n)
+    return mean, kappa + n, b + n / 2, beta + 0.5 * (w @ x**2 - (kappa + n) * mean**2)
+
+
+def points(rng, parents):
+    """log π (M, 3), means and variances (M, 3, 2), and their coefficients, given allocations."""
+    c = HERE.draw(T[:, parents], rng)
+    found = HERE.family.parameters(c)
+    log_pi = c[..., -1] - HERE.family.coefficients(found)[..., -1]
+    return log_pi.T, found.means.swapaxes(0, 1), found.covariances.swapaxes(0, 1), c
+
+
+def log_density(log_pi, mu, variance, z):
+    """log p(θ | x, z) at one point."""
+    N = np.array([WEIGHT[z == k].sum() for k in range(3)])
+    out = stats.dirichlet.logpdf(np.exp(log_pi) / np.exp(log_pi).sum(), 1.4 + N)
+    for k in range(3):
+        mean, kappa, b, beta = one_component(X[z == k], WEIGHT[z == k])
+        out += np.sum(stats.invgamma.logpdf(variance[k], b, scale=beta))
+        out += np.sum(stats.norm.logpdf(mu[k], mean, np.sqrt(variance[k] / kappa)))
+    return out
+
+
+def check_conditionals(rng):
+    *theta, c = points(rng, np.array([0, 0, 1, 1, 2, 2]))
+    found = _allocation_draws.log_conditionals(HERE, c, T)
+    relabelled = [[np.array(pi)[z] for pi in permutations(range(3))] for z in Z]
+    expected = np.array(
+        [
+            [np.logaddexp.reduce([log_density(*t, z) for z in every]) for every in relabelled]
+            for t in zip(*theta)
+        ]
+    )
+    nobody = np.array([log_density_of_the_prior(*t) for t in zip(*theta)])
+    # of the weights' prior and posterior without their Γ
+    expected += lgamma(3 * 1.4) - lgamma(3 * 1.4 + WEIGHT.sum()) - np.log(6) - np.log(3) - nobody[:, None]
+    largest = expected.max(axis=1, keepdims=True)
+    near = expected > largest - 20  # what is left out is nothing
+    np.testing.assert_allclose(found[near], expected[near], atol=1e-5)
+    assert np.all(found[~near] < (largest - 19.9).repeat(3, axis=1)[~near])
+
+
+def log_density_of_the_prior(log_pi, mu, variance):
+    """log p(θ) at one point."""
+    (b, beta), scale = FAMILY.variance_prior, FAMILY.mean_scale
+    out = stats.dirichlet.logpdf(np.exp(log_pi) / np.exp(log_pi).sum(), np.full(3, 1.4))
+    out += np.sum(stats.invgamma.logpdf(variance, b, scale=beta))
+    return out + np.sum(stats.norm.logpdf(mu, 0.0, scale * np.sqrt(variance)))
+
+
+def test_conditional_density_is_the_average_over_labellings(rng):
+    check_conditionals(rng)
+
+
+@pytest.mark.parametrize(
+    "module, name, right, wrong",
+    [
+        (
+            _allocation_draws,
+            "log_conditionals",
+            "-problem.log_joint(T) - lgamma(len(T) + 1)",
+            "-problem.log_joint(T)",
+        ),
+        (
+            _sweeps,
+            "log_sum_over_labels",
+            "log_permanent(log_A[:, :, m, s], A[:, :, m, s], least[m] - scale[m, s])",
+            "np.sum([log_A[k, k, m, s] for k in range(len(log_A))], axis=0)",
+        ),
+    ],
+)
+def test_power_of_the_conditional_density(rng, monkeypatch, module, name, right, wrong):
+    monkeypatch.setattr(module, name, broken(getattr(module, name), right, wrong))
+    with pytest.raises(AssertionError):
+        check_conditionals(rng)
+
+
+def check_labels_do_not_matter(rng, K):
+    """Many rows that all components claim: then densities lie hundreds of nats apart."""
+    x = rng.standard_normal((800, 1))
+    here = problem(x, np.ones(800), DiagonalGaussian(1), 1.0)
+    share = rng.dirichlet(np.full(K, 0.3), size=40)  # some components are nearly empty
+    T = here.statistics(np.array([rng.choice(K, size=800, p=p) for p in share]), K)
+    c = here.draw(T, rng)
+    log_q = np.logaddexp.reduce(_allocation_draws.log_conditionals(here, c, T), axis=1)
+    log_p = here.log_joint(T) + lgamma(K + 1) + np.log(40)
+    each = [np.einsum("kmq,ksq->ms", c, T[list(pi)]) - log_p for pi in permutations(range(K))]
+    np.testing.assert_allclose(log_q, np.logaddexp.reduce(np.concatenate(each, axis=1), axis=1), atol=1e-4)
+
+
+@pytest.mark.parametrize("K", [2, 3, 4])
+def test_labels_do_not_matter(rng, K):
+    check_labels_do_not_matter(rng, K)
+
+
+def test_power_labels_of_which_single_precision_sees_none(rng, monkeypatch):
+    monkeypatch.setattr(_permanents, "MIN_PERMANENT", 0.0)
+    with pytest.raises(AssertionError), np.errstate(divide="ignore"):
+        check_labels_do_not_matter(rng, 3)
+
+
+def test_draws_of_parameters_have_the_stated_marginals(rng, n=20_000):
+    log_pi, mu, variance, _ = points(rng, np.zeros(n, dtype=int))
+    a, p_values = 1.4 + np.array([WEIGHT[Z[0] == k].sum() for k in range(3)]), []
+    for k in range(3):
+        mean, kappa, b, beta = one_component(X[Z[0] == k], WEIGHT[Z[0] == k])
+        p_values.append(stats.kstest(np.exp(log_pi[:, k]), stats.beta(a[k], a.sum() - a[k]).cdf).pvalue)
+        for j in range(2):
+            scale = np.sqrt(beta[j] / (b * kappa))
+            p_values.append(stats.kstest(variance[:, k, j], stats.invgamma(b, scale=beta[j]).cdf).pvalue)
+            p_values.append(stats.kstest(mu[:, k, j], stats.t(2 * b, mean[j], scale).cdf).pvalue)
+    assert min(p_values) > 1e-4
+
+
+def test_draws_of_allocations_have_the_probabilities_that_they_report(rng):
+    c = np.repeat(points(rng, [0])[-1], 20_000, axis=1)
+    z, T, log_p = sample_allocations(c, HERE.F, rng)
+    log_N = c[:, 0] @ HERE.family.features(X).T
+    P = np.exp(log_N - np.logaddexp.reduce(log_N, axis=0))
+    np.testing.assert_allclose(T, HERE.statistics(z, 3))
+    share = np.mean(z == np.arange(3)[:, None, None], axis=1)
+    assert np.all(np.abs(share - P) < 5 * np.sqrt(P * (1 - P) / 20_000) + 1e-4)
+    np.testing.assert_allclose(log_p, np.log(P[z, np.arange(9)]) @ WEIGHT, atol=1e-4)
+
+
+def test_prior_is_the_conditional_of_no_rows(rng):
+    nothing = np.zeros((3, 1, 5))
+    c = HERE.draw(np.zeros((3, 50, 5)), rng)
+    np.testing.assert_allclose(_allocation_draws.log_conditionals(HERE, c, nothing), 0.0, atol=1e-6)

@@ -1,0 +1,85 @@
+"""Ratios of strata from chains that lose and regain components: sums over all partitions, refusals."""
+
+import numpy as np
+import pytest
+from mutants import broken
+from test_mixture_strata_evidence import FAMILIES, strata_by_enumeration
+
+from sgevidence.mixture.components import DiagonalGaussian
+from sgevidence.mixture.strata import _evidence, _occupancy, _stratum, mixture_evidence
+from sgevidence.mixture.strata._occupancy import occupancy
+
+
+def ratio(family, X, a, k, seed=0, S=16):
+    """The occupancy of two halves whose chains begin with rows in k components."""
+    rngs = np.random.default_rng(seed).spawn(2)
+    z = [rng.permuted(np.arange(len(X)) % k * np.ones((S, 1), dtype=int), axis=1) for rng in rngs]
+    problem = _evidence._problem(family, X, None, k, a)
+    return occupancy(problem, k, [half.astype(np.int16) for half in z], rngs)
+
+
+@pytest.mark.parametrize("family, X, a", FAMILIES[1::2], ids=["full", "categorical"])
+def test_ratios_are_those_of_sums_over_all_allocations(family, X, a):
+    exact = np.diff(strata_by_enumeration(family, X, a, 4))
+    for k in (2, 4):
+        found = ratio(family, X, a, k)
+        assert abs(found.log_ratio - exact[k - 2]) < 4 * found.std and found.std < 0.2
+        assert found.points.shape[0] == k and found.points.shape[1] > 50
+
+
+@pytest.mark.parametrize(
+    "right, wrong", [("both + np.log(k)", "both"), ("in_use == np.array(...)", "in_use >= np.array(...)")]
+)
+def test_wrong_ratios_are_seen(right, wrong, monkeypatch):
+    name = "occupancy" if "both" in right else "_followed"
+    function = broken(getattr(_occupancy, name), right, wrong)
+    monkeypatch.setattr(_occupancy, name, function)
+    if name == "occupancy":
+        monkeypatch.setitem(globals(), name, function)
+    with pytest.raises(AssertionError):
+        test_ratios_are_those_of_sums_over_all_allocations(*FAMILIES[1])
+
+
+def test_components_that_never_lose_their_rows_have_no_ratio():
+    X = np.repeat([[-30.0], [30.0]], 40, axis=0) + np.random.default_rng(0).normal(size=(80, 1))
+    assert ratio(DiagonalGaussian(1), X, 1.0, 2) is None
+
+
+def asked_after_the_first_stage(monkeypatch, log_ratio=0.0):
+    """Strata of which no first stage is good enough, and ratios that are off."""
+    monkeypatch.setattr(_evidence, "MOST_ROWS_SUMMED", 0)
+    monkeypatch.setattr(_stratum, "FRESH_SHARE", 2.0)
+    monkeypatch.setattr(_stratum, "_std", lambda stages: 1.0)
+    found = []
+
+    def noted(*arguments):
+        one = occupancy(*arguments)
+        found.append(one._replace(log_ratio=one.log_ratio + log_ratio))
+        return found[-1]
+
+    monkeypatch.setattr(_stratum, "occupancy", noted)
+    return found
+
+
+def test_strata_that_are_linked_share_their_errors(monkeypatch):
+    family, X, a = FAMILIES[1]
+    exact, asked = strata_by_enumeration(family, X, a, 3), asked_after_the_first_stage(monkeypatch)
+    found = mixture_evidence(family, X, 3, a, np.random.default_rng(0), n_draws=10)
+    assert len(asked) == 2 and np.all(np.diff(found.log_strata_std) > 0)
+    assert np.all(np.abs(found.log_strata - exact) < 4 * found.log_strata_std + 1e-9)
+    assert found.log_strata_std[2] == pytest.approx(np.hypot(asked[0].std, asked[1].std))
+    shares = found.in_use[2, 1:]
+    second, third = asked[0].std, asked[1].std
+    expected = (shares.sum() * second) ** 2 + (shares[1] * third) ** 2
+    assert found.covariance[2, 2] == pytest.approx(expected)
+    assert np.linalg.eigvalsh(found.covariance).min() > -1e-12
+
+
+def test_a_ratio_below_the_bridge_is_not_taken(monkeypatch):
+    family, X, a = FAMILIES[1]
+    asked = asked_after_the_first_stage(
+        monkeypatch, log_ratio=-2.0
+    )  # as if chains had not met the best basin
+    found = mixture_evidence(family, X, 2, a, np.random.default_rng(0), n_draws=10)
+    exact = strata_by_enumeration(family, X, a, 2)
+    assert asked and abs(found.log_strata[1] - exact[1]) < 0.1
