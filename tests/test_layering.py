@@ -11,15 +11,18 @@ from pathlib import Path
 import pytest
 
 import sgevidence
+from sgevidence._names_above import NAMES_ABOVE
 
 PACKAGE = Path(sgevidence.__file__).parent
 ORDER = ["models", "kernels", "particles", "history", "rows", "targets", "answers"]
 ORDER += ["transitions", "samplers", "effects", "units", "estimators", "mixture", "hidden_markov", "custom"]
 TOP = len(ORDER)
-LAYERS = dict.fromkeys(["exceptions", "_compat", "tables"], -1) | {
+LAYERS = dict.fromkeys(["exceptions", "_compat", "_names_above", "tables"], -1) | {
     name: place for place, name in enumerate(ORDER)
 }
-LAYERS |= dict.fromkeys(["averaging", "bidirectional", "bridging", "model_selection", "monitoring"], TOP)
+LAYERS |= dict.fromkeys(
+    ["averaging", "bidirectional", "bridging", "model_selection", "monitoring", "published"], TOP
+)
 LAYERS |= dict.fromkeys(["cli", "displays", "feature_selection", "hypothesis_tests", "io"], TOP + 1)
 STRANGERS = {frozenset({"models", "kernels"})}
 
@@ -88,7 +91,7 @@ def test_every_module_keeps_to_its_layer():
         ("sgevidence.samplers._sgais", "from ..transitions._hmc import HMC"),
         ("sgevidence.samplers._sgais", "from ..transitions import _hmc"),
         ("sgevidence.transitions._hmc", "import sgevidence.targets._path"),
-        ("sgevidence.bidirectional", "from .samplers._sir import SIR"),
+        ("sgevidence.published._bounds", "from ..samplers._ais import AIS"),
     ],
 )
 def test_a_forbidden_import_is_caught(module, source):
@@ -114,6 +117,49 @@ def test_a_forbidden_import_is_caught(module, source):
 )
 def test_a_lawful_import_is_not(module, source):
     assert faults(source, module) == []
+
+
+#: Rooms that know no kind of model: what a model is, it says itself.
+GENERAL = ("kernels", "particles", "history", "targets", "answers", "transitions", "samplers")
+#: Classes of kinds of model, and of estimators: their names are no words of general code.
+KINDS = r"\w+Model|GaussianMixture|Bayesian\w+|FarColumns|Strata|SharedWalk"
+
+
+def kinds_named(source: str) -> set[str]:
+    """Kinds of model that code names, beside the interface and words in strings."""
+    names = {
+        getattr(node, "id", getattr(node, "attr", getattr(node, "name", "")))
+        for node in ast.walk(ast.parse(source))
+    }
+    return {name for name in names if isinstance(name, str) and re.fullmatch(KINDS, name)}
+
+
+@pytest.mark.parametrize("room", GENERAL)
+def test_general_code_knows_no_kind_of_model(room):
+    found = {
+        path.name: names for path in (PACKAGE / room).glob("*.py") if (names := kinds_named(path.read_text()))
+    }
+    assert not found
+    assert kinds_named("if isinstance(model, GLMModel):\n    from ..mixture import BayesianGMM") == {
+        "GLMModel",
+        "BayesianGMM",
+    }
+
+
+def test_names_found_above_are_those_that_stand_there_and_nobody_below_asks_for_them():
+    asked = {
+        name.removeprefix("sgevidence.")
+        for path in PACKAGE.rglob("*.py")
+        for _, name in imports(
+            path.read_text(), ".".join(["sgevidence", *path.relative_to(PACKAGE).with_suffix("").parts])
+        )
+    }
+    for room, homes in NAMES_ABOVE.items():
+        for name, home in homes.items():
+            assert name in import_module(f"sgevidence.{home}").__all__
+            offers = import_module(f"sgevidence.{room}")
+            assert name in offers.__all__ and name in dir(offers)
+            assert f"{room}.{name}" not in asked
 
 
 def by_the_back_door(source: str) -> list[str]:

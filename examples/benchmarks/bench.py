@@ -17,7 +17,8 @@ from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel, Model, SoftmaxModel
-from sgevidence.transitions import HMC, SGHMC, SGNHT, Escort, ModeSearch
+from sgevidence.samplers import SGNHT
+from sgevidence.transitions import HMC, SGHMC, Escort, ModeSearch
 
 DATA = runpy.run_path(str(Path(__file__).parents[2] / "tests" / "data" / "make_data.py"))
 MODELS = ("linear", "softmax", "mixture", "overlap")

@@ -29,7 +29,7 @@ from ..history import (
     Reservoir,
     Rows,
 )
-from ..models import MAX_CONDITION, Model, condition_of_factors
+from ..models import Model
 from ..particles import Weights
 from ..targets import Target, concave_mode, folded_mode, gaussian, sampled
 from ._answer import Answer
@@ -75,7 +75,7 @@ def folded_answer(
     comes empty: it says how many rows are kept.  :class:`FoldsDoNotSuffice` says why in words.
     """
     share = len(rows) and rows.total_weight / rows.sample.total_weight
-    if condition_of_factors(model, rows.sample.scaled(share)) > MAX_CONDITION:
+    if not model.resolves(rows.sample.scaled(share)):
         raise FoldsDoNotSuffice(
             "columns of X, times their prior scales, differ too much for sums in double precision: centre "
             "and scale X"

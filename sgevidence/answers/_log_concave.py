@@ -20,7 +20,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ..history import N_INFLUENCE_DRAWS, Anchor, Influence, Memory, Rows
 from ..kernels import Coordinates
-from ..models import MAX_CONDITION, FarColumns, Model, condition_of_factors, near
+from ..models import Model
 from ..particles import Weights, systematic
 from ..targets import Likelihood, Target, concave_mode, estimate, gaussian
 from ._answer import Answer
@@ -89,11 +89,11 @@ def in_suited_coordinates(
 
     None where the curvature is too ill-conditioned for the arithmetic.
     """
-    suited = near(model, rows.X)
-    if condition_of_factors(suited, rows) > MAX_CONDITION:
+    suited = model.suited(rows.X)
+    if not suited.resolves(rows):
         return None
     found = answer(suited, rows, rng, size)
-    if not isinstance(found, Answer) or not isinstance(suited, FarColumns) or suited is model:
+    if not isinstance(found, Answer) or suited is model:
         return found
     return found._replace(theta=found.theta @ suited.to_plain.T)
 

@@ -8,12 +8,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import Interval, StrOptions, fit_context
-from ..estimators import (
-    EvidenceEstimator,
-    by_parts,
-    documented,
-    learns_online,
-)
+from ..estimators import EvidenceEstimator, by_parts, documented, learns_online
 from ..history import Rows
 from ..rows import generator
 from ._model import CustomModel

@@ -15,7 +15,7 @@ from sklearn.callback import CallbackSupportMixin
 from .._compat import HasMethods, check_sample_weight
 from ..exceptions import DivergenceError, ImpossibleRowsError, warn_caller
 from ..history import Rows, workers
-from ..models import Model, far_columns
+from ..models import Model
 from ..rows import (
     arrays_of,
     at_once,
@@ -187,7 +187,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _judge(self, rows: Rows, starts: bool) -> None:
         """Doubts of the answer to these rows, which are in the units of the model."""
-        words = None if self._is_proposed else far_columns(self._model, rows)
+        words = None if self._is_proposed else self._model.unresolved(rows)
         if words is not None:
             self._doubt(words)
         if self._units is not None:

@@ -36,7 +36,7 @@ class GLMRows(LinearPredictor):
     fit_intercept: bool
     coef_scale: float
     classes_: np.ndarray
-    _has_offset: bool
+    _has_offset = False
     _has_event = False  #: some of the rows seen may be censored
     _takes_known = True
 

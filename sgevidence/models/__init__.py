@@ -1,7 +1,7 @@
 """Models: priors and likelihoods, differentiated by autograd."""
 
 from ._base import Model
-from ._conditioning import MAX_CONDITION, condition, condition_of_factors, far_columns
+from ._conditioning import condition
 from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson
 from ._evaluation import (
     NUMERICAL_ERRORS,
@@ -33,7 +33,6 @@ from ._zero_families import HurdlePoisson, ZeroInflatedNegativeBinomial, ZeroInf
 __all__ = [
     "FAMILIES",
     "LKJ",
-    "MAX_CONDITION",
     "Bernoulli",
     "Beta",
     "Binomial",
@@ -65,8 +64,6 @@ __all__ = [
     "ZeroInflatedNegativeBinomial",
     "ZeroInflatedPoisson",
     "condition",
-    "condition_of_factors",
-    "far_columns",
     "from_normal",
     "log_dirichlet",
     "log_gamma_draws",

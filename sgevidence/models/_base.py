@@ -178,6 +178,20 @@ class Model(ABC):
         """Whether it is a mixture: a regression has a family, too, of its target."""
         return self.family is not None and self.slots is not None
 
+    # -- what double precision loses --------------------------------------------------------------
+
+    def suited(self, X: np.ndarray) -> Any:
+        """This model in coordinates in which nothing cancels; another one has ``to_plain``, the way back."""
+        return self
+
+    def resolves(self, rows: Any) -> bool:
+        """Whether factors of a precision that is summed over the rows have all of its directions."""
+        return True
+
+    def unresolved(self, rows: Any) -> str | None:
+        """Why an answer that rests on plain sums over these rows should not be trusted; None if it may."""
+        return None
+
     # -- sums over rows: how is the business of ``evaluation`` ------------------------------------
 
     def _block_log_likelihood(

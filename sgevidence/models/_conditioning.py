@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from ._far_columns import FarColumns
 from ._regression import design_matrix, prior_scales
 
 #: κ from which sums are doubted: second moments in double precision then err by 10⁻³ of the smallest
@@ -42,25 +41,6 @@ def condition(model: Any, rows: Any) -> float:
     if not len(squares):
         return 1.0
     return float((1.0 + squares[0]) / (1.0 + (squares[-1] if len(squares) == len(S) else 0.0)))
-
-
-def condition_of_factors(model: Any, rows: Any) -> float:
-    """κ for whoever only factors the precision, I + AᵀωA: parameters may have widths of their own.
-
-    So it is that of columns of one length, where a model has coordinates that do not mix them
-    (:class:`FarColumns`).
-    """
-    if not isinstance(model, FarColumns) or not len(rows):
-        return condition(model, rows)
-    part = rows.take(np.arange(0, len(rows), -(-len(rows) // MAX_ROWS)))
-    with np.errstate(all="ignore"):
-        A = np.sqrt(part.weight * (len(rows) / len(part)))[:, None] * model.design(part.X)
-        lengths = np.hypot(np.sqrt(np.sum(A**2, axis=0)), 1.0)
-        A = np.vstack([A, np.eye(A.shape[1])]) / lengths
-        if not np.all(np.isfinite(A)):
-            return np.inf
-    s = np.linalg.svd(A, compute_uv=False)
-    return float((s[0] / s[-1]) ** 2) if len(s) and s[-1] > 0 else np.inf
 
 
 def far_columns(model: Any, rows: Any) -> str | None:

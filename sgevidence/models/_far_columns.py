@@ -28,6 +28,7 @@ import numpy as np
 from scipy.linalg import block_diag, helmert
 
 from ._base import Model
+from ._conditioning import MAX_CONDITION, MAX_ROWS, condition, far_columns
 from ._regression import design_matrix, gaussian_log_density
 
 
@@ -174,6 +175,23 @@ class FarColumns(Model):
         of_coefficients = np.kron(self.contrasts, self.scales[:, None] * self.reflection[0])
         return block_diag(of_coefficients, np.eye(self.n_own))
 
+    def resolves(self, rows: Any) -> bool:
+        """Columns are taken at one length: parameters may have widths of their own, which these coordinates keep."""
+        if not len(rows):
+            return True
+        part = rows.take(np.arange(0, len(rows), -(-len(rows) // MAX_ROWS)))
+        with np.errstate(all="ignore"):
+            A = np.sqrt(part.weight * (len(rows) / len(part)))[:, None] * self.design(part.X)
+            lengths = np.hypot(np.sqrt(np.sum(A**2, axis=0)), 1.0)
+            A = np.vstack([A, np.eye(A.shape[1])]) / lengths
+            if not np.all(np.isfinite(A)):
+                return False
+        s = np.linalg.svd(A, compute_uv=False)
+        return not len(s) or bool(s[-1] > 0 and (s[0] / s[-1]) ** 2 <= MAX_CONDITION)
+
+    def unresolved(self, rows: Any) -> str | None:
+        return self.plain.unresolved(rows)
+
     def _X(self, X: np.ndarray) -> np.ndarray:
         centre = np.zeros(X.shape[1])  # an offset stays as it is
         centre[: len(self.centre)] = self.centre
@@ -245,3 +263,16 @@ class FarColumns(Model):
     def log_probabilities(self, theta: np.ndarray, X: np.ndarray) -> np.ndarray:
         """Log probabilities of classes, (K, M, n)."""
         return self.centred.log_probabilities(self._coefficients(theta), self._X(X))
+
+
+class RegressionModel(Model):
+    """A regression says whether its columns can be resolved, and in which coordinates."""
+
+    def suited(self, X: np.ndarray) -> Any:
+        return near(self, X)
+
+    def resolves(self, rows: Any) -> bool:
+        return condition(self, rows) <= MAX_CONDITION
+
+    def unresolved(self, rows: Any) -> str | None:
+        return far_columns(self, rows)

@@ -19,10 +19,10 @@ import autograd.numpy as anp
 import numpy as np
 from autograd.extend import defvjp, primitive
 
-from ._base import Model
 from ._count_families import Poisson
 from ._evaluation import Evaluation, value_and_grad
 from ._families import Family, StudentT
+from ._far_columns import RegressionModel
 from ._few_rows import fits_of_few
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 from ._survival_families import Times
@@ -43,7 +43,7 @@ class Inputs(NamedTuple):
 
 
 @dataclass(frozen=True)
-class GLMModel(Model):
+class GLMModel(RegressionModel):
     """Regression with a family of distributions.
 
     Parameters

@@ -13,8 +13,8 @@ import autograd.numpy as anp
 import numpy as np
 from autograd.extend import defvjp, primitive
 
-from ._base import Model
 from ._exact_sums import ExactSums
+from ._far_columns import RegressionModel
 from ._linear_factor import Moments
 from ._linear_posterior import KnownNoise, UnknownNoise
 from ._noise_prior import HalfT, InverseGamma
@@ -22,7 +22,7 @@ from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 
 @dataclass(frozen=True)
-class LinearModel(Model):
+class LinearModel(RegressionModel):
     """Gaussian linear regression with known or unknown noise; scales are prior standard deviations."""
 
     n_features: int

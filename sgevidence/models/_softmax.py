@@ -15,7 +15,6 @@ import numpy as np
 from autograd.extend import defvjp, primitive
 from scipy.special import xlogy
 
-from ._base import Model
 from ._evaluation import (
     SINGLE_PRECISION_TOTAL,
     Evaluation,
@@ -24,11 +23,12 @@ from ._evaluation import (
     pieces_in_cache,
     working_precision,
 )
+from ._far_columns import RegressionModel
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 
 @dataclass(frozen=True)
-class SoftmaxModel(Model):
+class SoftmaxModel(RegressionModel):
     """Softmax regression with Gaussian priors; scales are prior standard deviations."""
 
     n_features: int

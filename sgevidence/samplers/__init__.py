@@ -1,31 +1,33 @@
 """Evidence algorithms: one file, one published method, one object with scikit-learn parameters.
 
-The moves of particles and the other parts of :class:`SGAIS` are offered here, too."""
+The moves of particles and the other parts of :class:`SGAIS` are offered here, too.
+"""
 
-from ..transitions import HMC, SGHMC, SGNHT, Escort, ModeSearch, Proposal
+from .._names_above import names_above
+from ..transitions import HMC, SGHMC, Escort, ModeSearch, Proposal
 from ._ais import AIS
-from ._base import SILENT, EvidenceResult, OnlineSampler, Progress, Sampler
-from ._direct import Exact, PriorSampling, answer
-from ._harmonic import HarmonicMean
+from ._base import SILENT, EvidenceResult, OnlineSampler, Parts, Progress, Sampler, check_history
+from ._direct import Exact, answer, doubts_of_few
 from ._laplace import Laplace
 from ._nested import NestedSampling
 from ._records import ChunkRecord, diagnostics, evidence_path, thinned
-from ._sequential import SequentialSGMCMC, SequentialState
-from ._sequential_nested import SequentialNestedSampling, SequentialNestedState
+from ._schedule import chunk_edges, pieces
 from ._sgais import SGAIS
 from ._sharing import shared, sharing
-from ._sir import SIR
+from ._shells import bottleneck, descend, evidence, founders
 from ._until_precise import DOUBTFUL_P_VALUE, Pool, UntilPrecise, pool
 
 __all__ = [
+    "SIR",
+    "SGNHT",
+    "HarmonicMean",
+    "MixtureEvidence",
+    "PriorSampling",
+    "SequentialNestedSampling",
+    "SequentialSGMCMC",
     "SGAIS",
     "AIS",
-    "SIR",
-    "SequentialSGMCMC",
     "NestedSampling",
-    "SequentialNestedSampling",
-    "PriorSampling",
-    "HarmonicMean",
     "Laplace",
     "Exact",
     "UntilPrecise",
@@ -37,8 +39,6 @@ __all__ = [
     "EvidenceResult",
     "Pool",
     "Progress",
-    "SequentialNestedState",
-    "SequentialState",
     "diagnostics",
     "evidence_path",
     "pool",
@@ -46,10 +46,20 @@ __all__ = [
     "OnlineSampler",
     "Sampler",
     "answer",
+    "doubts_of_few",
+    "Parts",
+    "check_history",
+    "chunk_edges",
+    "pieces",
+    "bottleneck",
+    "descend",
+    "evidence",
+    "founders",
     "HMC",
     "SGHMC",
-    "SGNHT",
     "Escort",
     "ModeSearch",
     "Proposal",
 ]
+
+__getattr__, __dir__ = names_above(__name__)

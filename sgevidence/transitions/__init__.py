@@ -24,13 +24,12 @@ from ._from_proposal import FromProposal, Proposal, Proposed, merged
 from ._hmc import HMC, ExactMoves
 from ._mode_search import Mode, ModeSearch
 from ._modes import ModeImportance, Renewed
-from ._sghmc import SGHMC, SGNHT, StochasticGradientMoves
+from ._sghmc import SGHMC, StochasticGradientMoves, StochasticGradients
 from ._two_sided_escort import Rejuvenate, TwoSidedEscort
 
 __all__ = [
     "HMC",
     "SGHMC",
-    "SGNHT",
     "Anneal",
     "Answered",
     "Annealed",
@@ -57,6 +56,7 @@ __all__ = [
     "State",
     "Step",
     "StochasticGradientMoves",
+    "StochasticGradients",
     "Streams",
     "Transition",
     "Adaptation",

@@ -6,7 +6,7 @@ from history and chunk alike,
     ∇Û(θ) = −∇ log p(θ) − ∇ anchor(θ) − (n/B) Σ_{r∈B} [∇ log p(y_r | θ) − its linear form about a].
 
 The noise V that is left is measured, and mini-batches grow until it is small.  SGHMC takes it off the
-injected noise, in a splitting (BAOAB) that does not inflate the width; the thermostat makes up for it.
+injected noise, in a splitting (BAOAB) that does not inflate the width; a thermostat makes up for it.
 A call that has heated the cloud is made again by shorter steps, since there is no Metropolis test.
 
 Symbols: ``eps`` = ε = √η in posterior widths, ``V`` = variance of the gradient's noise (d,), ``phi`` = φ =
@@ -19,16 +19,7 @@ import numpy as np
 
 from ..exceptions import DivergenceError
 from ..history import Anchor
-from ..kernels import (
-    MAX_CORRELATION,
-    MAX_REPEATS,
-    Coordinates,
-    Gradient,
-    MoveInfo,
-    baoab,
-    largest_correlation,
-    sgnht,
-)
+from ..kernels import MAX_CORRELATION, MAX_REPEATS, Coordinates, Gradient, MoveInfo, largest_correlation
 from ..particles import Cloud
 from ..targets import Likelihood, Path, Target, curvature_coordinates, surrogate_spread
 from ._base import Adaptation, Moved, Streams
@@ -44,7 +35,7 @@ MAX_HEATING, MAX_STEP_HALVINGS = 0.05, 5
 
 
 class AnchoredGradientMoves:
-    """:class:`SGHMC` or :class:`SGNHT` with control variates on one path."""
+    """A move by stochastic gradients with control variates on one path."""
 
     advice = ": lower learning_rate, or check the model and the data for extreme values"
 
@@ -121,7 +112,7 @@ class AnchoredGradientMoves:
         hot, n_gradients = 1 + MAX_HEATING + 4 * np.sqrt(2 / phi.size), 0
         for _ in range(MAX_STEP_HALVINGS + 1):
             try:
-                moved, info = splitting(self.settings, phi, grad, self.rng.noise, V, self.eps)
+                moved, info = self.settings._anchored_move(phi, grad, self.rng.noise, self.eps, V)
             except ValueError as error:
                 raise DivergenceError(f"after {self.path.memory.n_rows} rows {error}") from error
             if info.n_refused > len(phi) // 2:
@@ -150,18 +141,3 @@ class AnchoredGradientMoves:
             self.batch_size = int(min(1.5 * excess * self.batch_size, at_hand)) + 1
             self.exact = self.batch_size >= at_hand and self.path.memory.complete
         return 0.0 if self.exact else V
-
-
-def splitting(
-    settings: Any,
-    phi: np.ndarray,
-    grad: Gradient,
-    rng: np.random.Generator,
-    V: np.ndarray | float,
-    eps: float,
-) -> tuple[np.ndarray, MoveInfo]:
-    """BAOAB, less the measured noise V (d,) of the gradient; or the thermostat, which makes up for it."""
-    c, n_steps = 1 - settings.momentum_decay, settings.n_steps
-    if settings.has_thermostat:
-        return sgnht(phi, grad, rng, eps=eps, c=c, n_steps=n_steps)
-    return baoab(phi, grad, rng, eps=eps, c=c, n_steps=n_steps, V=V)

@@ -1,6 +1,6 @@
-r"""Moves by stochastic gradients: SGHMC (thesis Alg. 4), and the same with a Nosé–Hoover thermostat.
+r"""Moves by stochastic gradients: SGHMC (thesis Alg. 4).
 
-Each has two forms.  With control variates the mini-batch sees only what the anchor leaves out
+It has two forms.  With control variates the mini-batch sees only what the anchor leaves out
 (:mod:`._anchored`); without them it is the published one.
 
 The published form (thesis Alg. 8, line 10) has a new mini-batch of the history at each step,
@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator
 
 from .._compat import Interval, StrOptions
 from ..exceptions import DivergenceError
-from ..kernels import Coordinates, Gradient, MoveInfo, sghmc, sgnht
+from ..kernels import Coordinates, Gradient, MoveInfo, baoab, sghmc
 from ..particles import Cloud
 from ..targets import Likelihood, Path, Target, curvature_coordinates
 from ._anchored import AnchoredGradientMoves
@@ -29,7 +29,7 @@ from ._base import Adaptation, Moved, Streams
 
 
 class StochasticGradientMoves:
-    """:class:`SGHMC` or :class:`SGNHT` on one path; the learning rate is lr in widths, or else lr/n."""
+    """A move by stochastic gradients on one path; the learning rate is lr in widths, or else lr/n."""
 
     def __init__(self, settings: Any, path: Path, rng: Streams):
         self.settings, self.path, self.rng = settings, path, rng
@@ -57,10 +57,10 @@ class StochasticGradientMoves:
 
         settings, path, noise = self.settings, self.path, self.rng.noise
         if coordinates is None:
-            theta, info = kernel(settings, theta, grad_log_target, noise, settings.learning_rate / path.n)
+            theta, info = settings._move(theta, grad_log_target, noise, settings.learning_rate / path.n)
         else:
             phi, grad = coordinates.whiten(theta), coordinates.gradient(grad_log_target)
-            phi, info = kernel(settings, phi, grad, noise, settings.learning_rate)
+            phi, info = settings._move(phi, grad, noise, settings.learning_rate)
             theta = coordinates.unwhiten(phi)
         if info.n_refused > (0 if coordinates is None else len(theta) // 2):
             raise DivergenceError(
@@ -73,18 +73,12 @@ class StochasticGradientMoves:
         )
 
 
-def kernel(
-    settings: Any, theta: np.ndarray, grad: Gradient, rng: np.random.Generator, eta: float
-) -> tuple[np.ndarray, MoveInfo]:
-    """The move with a learning rate η, whatever the noise of the gradient: Alg. 4, or the thermostat."""
-    alpha, n_steps = settings.momentum_decay, settings.n_steps
-    if settings.has_thermostat:  # in coordinates in which η = ε²
-        return sgnht(theta, grad, rng, eps=eta**0.5, c=1 - alpha, n_steps=n_steps)
-    return sghmc(theta, grad, rng, eta=eta, alpha=alpha, beta_hat=settings.gradient_noise, n_steps=n_steps)
-
-
 class StochasticGradients(BaseEstimator):
-    """The parameters that both forms share, and which of the two forms it is."""
+    """Parameters of moves by stochastic gradients, and which of the two forms it is.
+
+    A subclass has ``_move(theta, grad, rng, eta)``, the move with a learning rate η, and
+    ``_anchored_move(phi, grad, rng, eps, V)``, the move whose gradients have the variance V.
+    """
 
     _parameter_constraints: dict = {
         "n_steps": [Interval(Integral, 1, None, closed="left")],
@@ -110,8 +104,6 @@ class StochasticGradients(BaseEstimator):
         self.batch_size = batch_size
         self.preconditioner = preconditioner
         self.control_variate = control_variate
-
-    has_thermostat = False  #: it makes up for the noise of the mini-batches
 
     @property
     def needs_anchor(self) -> bool:
@@ -197,38 +189,16 @@ class SGHMC(StochasticGradients):
                 "the noise of the gradient is measured"
             )
 
+    def _move(
+        self, theta: np.ndarray, grad: Gradient, rng: np.random.Generator, eta: float
+    ) -> tuple[np.ndarray, MoveInfo]:
+        """Alg. 4."""
+        alpha, beta_hat = self.momentum_decay, self.gradient_noise
+        return sghmc(theta, grad, rng, eta=eta, alpha=alpha, beta_hat=beta_hat, n_steps=self.n_steps)
 
-class SGNHT(StochasticGradients):
-    """SGHMC with a Nosé–Hoover thermostat, which need not be told the noise of the mini-batches.
-
-    Parameters
-    ----------
-    n_steps : int, default=20
-        Steps of a move; more as in :class:`SGHMC`.
-    learning_rate : float, default=0.1
-        Squared step in posterior widths, at most 0.5: beyond, the thermostat swings and the width with it.
-        Shorter as in :class:`SGHMC`.
-    momentum_decay : float, default=0.2
-        α; the thermostat wants it below 1.
-    batch_size : int, default=500
-        Rows per mini-batch, drawn i.i.d., anew at each step.
-    preconditioner : {"curvature"} or None, default="curvature"
-        Coordinates of unit posterior width.
-    control_variate : bool, default=True
-        Mini-batches see only what anchored sums over all rows leave out.
-
-    References
-    ----------
-    N. Ding et al. (2014), Bayesian sampling using stochastic gradient thermostats, NeurIPS.
-
-    Examples
-    --------
-    >>> from sgevidence import SGAIS
-    >>> from sgevidence.transitions import SGNHT
-    >>> SGAIS(move=SGNHT(n_steps=40)).move
-    SGNHT(n_steps=40)
-    """
-
-    _parameter_constraints: dict = dict(StochasticGradients._parameter_constraints)
-    _parameter_constraints["learning_rate"] = [Interval(Real, 0, 0.5, closed="right")]
-    has_thermostat = True
+    def _anchored_move(
+        self, phi: np.ndarray, grad: Gradient, rng: np.random.Generator, eps: float, V: np.ndarray | float
+    ) -> tuple[np.ndarray, MoveInfo]:
+        """BAOAB, which takes V off the injected noise."""
+        c = 1 - self.momentum_decay
+        return baoab(phi, grad, rng, eps=eps, c=c, n_steps=self.n_steps, V=V)

@@ -14,7 +14,7 @@ from sgevidence import (
 )
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
-from sgevidence.models import LinearModel, SoftmaxModel, condition, far_columns
+from sgevidence.models import LinearModel, SoftmaxModel, condition
 from sgevidence.samplers import AIS, Exact
 
 
@@ -41,13 +41,13 @@ FAR = {
 def test_far_columns_are_seen(rng, far):
     X = far(rng.normal(size=(100, 2)))
     for model in (LinearModel(X.shape[1]), SoftmaxModel(X.shape[1], 2)):
-        assert "StandardScaler" in far_columns(model, Rows.of(X, np.zeros(100)))
+        assert "StandardScaler" in model.unresolved(Rows.of(X, np.zeros(100)))
 
 
 def test_ordinary_columns_are_not(rng):
     for scale, shift, coef_scale in ((1.0, 0.0, 1.0), (1e3, 0.0, 1.0), (1.0, 1e4, 1.0), (1.0, 0.0, 1e5)):
         X = scale * rng.normal(size=(200, 5)) + shift
-        assert far_columns(LinearModel(5, coef_scale=coef_scale), Rows.of(X, X[:, 0])) is None
+        assert LinearModel(5, coef_scale=coef_scale).unresolved(Rows.of(X, X[:, 0])) is None
 
 
 @pytest.mark.parametrize(

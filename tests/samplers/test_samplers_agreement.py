@@ -12,6 +12,7 @@ from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel
 from sgevidence.samplers import (
     AIS,
+    SGNHT,
     SIR,
     EvidenceResult,
     Exact,
@@ -23,7 +24,7 @@ from sgevidence.samplers import (
     SequentialSGMCMC,
     UntilPrecise,
 )
-from sgevidence.transitions import SGHMC, SGNHT
+from sgevidence.transitions import SGHMC
 
 MODEL = LinearModel(2, noise_std=2.0)
 X = np.random.default_rng(0).standard_normal((20, 2))

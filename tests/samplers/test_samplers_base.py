@@ -10,8 +10,7 @@ from sklearn.base import clone
 
 from sgevidence import SGAIS, EvidenceWarning
 from sgevidence.models import LinearModel
-from sgevidence.samplers import AIS, SIR, EvidenceResult, SequentialSGMCMC
-from sgevidence.samplers._base import Parts, check_history
+from sgevidence.samplers import AIS, SIR, EvidenceResult, Parts, SequentialSGMCMC, check_history
 from sgevidence.transitions import HMC, SGHMC
 
 MODEL = LinearModel(2, noise_std=1.0)

@@ -17,7 +17,8 @@ from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel, SoftmaxModel
-from sgevidence.transitions import HMC, SGHMC, SGNHT, Escort
+from sgevidence.samplers import SGNHT
+from sgevidence.transitions import HMC, SGHMC, Escort
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 N = 4000

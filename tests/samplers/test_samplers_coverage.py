@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from error_bars import check_coverage, z_scores
 from softmax_reference import log_evidence
 
 from sgevidence import SGAIS
@@ -15,19 +16,6 @@ from sgevidence.transitions import SGHMC
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 GOLD = MAKE["GOLD"]
-
-
-def z_scores(sampler, model, rows, exact, rng, n_seeds):
-    results = [sampler.run(model, rows, g) for g in rng.spawn(n_seeds)]
-    return np.array([(r.log_evidence - exact) / r.log_evidence_std for r in results])
-
-
-def check_coverage(z, low=0.8, high=1.25):
-    """Spread as claimed, no bias beside it, and hardly an outlier; ± 3 errors of the spread itself."""
-    slack = 1 + 3 / np.sqrt(2 * len(z)) * (len(z) < 100)  # few seeds do not tell 1.25 from 1.4
-    sd = np.sqrt(np.mean(z**2))
-    assert low / slack < sd < high * slack, f"errors are {sd:.2f} of what is claimed"
-    assert np.sum(np.abs(z) > 3) <= 2, f"outliers {np.sort(np.abs(z))[-4:]}"
 
 
 def sim(name, n):

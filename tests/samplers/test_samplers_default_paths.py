@@ -15,8 +15,8 @@ from sgevidence import SGAIS
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel, SoftmaxModel
-from sgevidence.samplers import AIS, SIR
-from sgevidence.transitions import SGHMC, SGNHT
+from sgevidence.samplers import AIS, SGNHT, SIR
+from sgevidence.transitions import SGHMC
 
 DATA = Path(__file__).parents[1] / "data"
 PATHS = DATA / "default_paths.json"

@@ -6,8 +6,8 @@ from mutants import broken
 
 from sgevidence.history import Rows
 from sgevidence.particles import Weights
-from sgevidence.samplers import answer
-from sgevidence.samplers._direct import MAX_DRAWS, MIN_EFFECTIVE_DRAWS, doubts_of_few, thinned_draws
+from sgevidence.samplers import answer, doubts_of_few
+from sgevidence.samplers._direct import MAX_DRAWS, MIN_EFFECTIVE_DRAWS, thinned_draws
 
 ROWS = Rows.of(np.zeros((7, 1)))
 

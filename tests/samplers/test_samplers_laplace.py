@@ -6,8 +6,8 @@ from pathlib import Path
 import autograd.numpy as anp
 import numpy as np
 import pytest
+from error_bars import check_coverage, z_scores
 from mutants import broken
-from test_samplers_coverage import check_coverage, z_scores
 
 from sgevidence import EvidenceWarning
 from sgevidence.answers._importance import TDensity

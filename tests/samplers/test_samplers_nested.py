@@ -18,8 +18,8 @@ from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel, Model, SoftmaxModel
-from sgevidence.samplers import NestedSampling, _nested, _shells
-from sgevidence.samplers._shells import bottleneck, founders, insertion_ranks
+from sgevidence.samplers import NestedSampling, _nested, _shells, bottleneck, founders
+from sgevidence.samplers._shells import insertion_ranks
 from sgevidence.transitions import _constrained
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))

@@ -7,13 +7,8 @@ from mutants import broken
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel
-from sgevidence.samplers._schedule import (
-    FIRST_CHUNK_ROWS,
-    chunk_edges,
-    particles,
-    particles_of_mixture,
-    pieces,
-)
+from sgevidence.samplers import chunk_edges, pieces
+from sgevidence.samplers._schedule import FIRST_CHUNK_ROWS, particles, particles_of_mixture
 
 
 def numbered(n, weight=None):

@@ -14,8 +14,8 @@ from sgevidence.history import Rows
 from sgevidence.kernels import hmc
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel, SoftmaxModel
-from sgevidence.samplers import SequentialSGMCMC
-from sgevidence.transitions import HMC, SGHMC, SGNHT, Escort, Proposal, _anneal, _hmc
+from sgevidence.samplers import SGNHT, SequentialSGMCMC
+from sgevidence.transitions import HMC, SGHMC, Escort, Proposal, _anneal, _hmc
 
 DATA = Path(__file__).parents[1] / "data"
 MAKE = runpy.run_path(str(DATA / "make_data.py"))

@@ -5,7 +5,7 @@ import pytest
 from mutants import broken
 
 from sgevidence.exceptions import DivergenceError
-from sgevidence.samplers._shells import descend, evidence, founders
+from sgevidence.samplers import descend, evidence, founders
 
 QUADRATURE_MUTANTS = {
     "the sums exchanged": ('quadrature == "lower"', 'quadrature == "trapezoid"'),

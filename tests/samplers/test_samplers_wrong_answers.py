@@ -14,8 +14,8 @@ from sgevidence.custom import CustomModel
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel, SoftmaxModel
-from sgevidence.samplers import SIR, SequentialSGMCMC
-from sgevidence.transitions import SGHMC, SGNHT
+from sgevidence.samplers import SGNHT, SIR, SequentialSGMCMC
+from sgevidence.transitions import SGHMC
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 LINEAR, SOFTMAX, MIXTURE = LinearModel(5, noise_std=1.0), SoftmaxModel(10, 4), MixtureModel(2, 2)

@@ -11,8 +11,9 @@ from sgevidence.history import Anchor, Memory, Rows
 from sgevidence.kernels import MAX_CORRELATION, MAX_REPEATS, Coordinates, largest_correlation
 from sgevidence.models import SoftmaxModel
 from sgevidence.particles import Cloud, Weights, systematic
+from sgevidence.samplers import SGNHT
 from sgevidence.targets import Likelihood, Path, Target, find_mode
-from sgevidence.transitions import HMC, SGHMC, SGNHT, Adaptation, Streams, _anchored
+from sgevidence.transitions import HMC, SGHMC, Adaptation, Streams, _anchored
 from sgevidence.transitions._anchored import MAX_NOISE_SHARE, AnchoredGradientMoves
 
 pytestmark = pytest.mark.usefixtures("double_precision")

@@ -9,8 +9,9 @@ from path_problem import data
 from sgevidence import DivergenceError
 from sgevidence.history import Memory
 from sgevidence.particles import Cloud
+from sgevidence.samplers import SGNHT
 from sgevidence.targets import Path
-from sgevidence.transitions import SGHMC, SGNHT, Adaptation, StochasticGradientMoves, Streams, _sghmc
+from sgevidence.transitions import SGHMC, Adaptation, StochasticGradientMoves, Streams
 
 M, LR, ALPHA = 4000, 0.8, 0.2
 
@@ -68,7 +69,7 @@ def test_a_mistake_is_seen(rng, right, wrong):
 
 
 def test_friction_is_passed_on(rng, monkeypatch):
-    monkeypatch.setattr(_sghmc, "kernel", broken(_sghmc.kernel, "settings.momentum_decay", "1.0"))
+    monkeypatch.setattr(SGHMC, "_move", broken(SGHMC._move, "self.momentum_decay", "1.0"))
     with pytest.raises(AssertionError, match="variance off"):
         check_variance(rng, SGHMC(**SETTINGS))
 

@@ -4,7 +4,7 @@ import pytest
 from moving import MODEL, anchored_path, moved
 from scipy.stats import kstest
 
-from sgevidence.transitions import HMC, SGHMC, SGNHT
+from sgevidence.samplers import HMC, SGHMC, SGNHT
 
 M = 2000
 MOVES = {

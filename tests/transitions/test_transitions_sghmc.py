@@ -2,7 +2,7 @@
 
 import pytest
 
-from sgevidence.transitions import HMC, SGHMC, SGNHT
+from sgevidence.samplers import HMC, SGHMC, SGNHT
 
 
 def test_what_needs_an_anchor():

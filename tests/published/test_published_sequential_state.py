@@ -7,7 +7,7 @@ from path_problem import MODELS, Problem
 
 from sgevidence.history import Anchor, Memory, Rows
 from sgevidence.particles import Weights
-from sgevidence.samplers import SequentialState
+from sgevidence.published import SequentialState
 from sgevidence.targets import Path
 from sgevidence.transitions import Streams
 

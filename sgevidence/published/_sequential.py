@@ -32,11 +32,9 @@ from ..answers import Doubt
 from ..history import N_BLOCKS, N_INFLUENCE_DRAWS, Influence, Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Genealogy, Weights, systematic
+from ..samplers import ChunkRecord, OnlineSampler, Parts, Progress, check_history, chunk_edges
 from ..targets import Path
 from ..transitions import SGHMC, Adaptation, Streams, check_likelihood
-from ._base import OnlineSampler, Parts, Progress, check_history
-from ._records import ChunkRecord
-from ._schedule import chunk_edges
 from ._sequential_state import SequentialState
 
 #: Growth of the chunks as published, n/4; with more than four parameters the default is 1/d.

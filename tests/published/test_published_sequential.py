@@ -5,15 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_samplers_coverage import check_coverage
+from error_bars import check_coverage
 
 from sgevidence import SGAIS, BayesianLinearRegression, EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel
-from sgevidence.samplers import SequentialSGMCMC, SequentialState
-from sgevidence.samplers._schedule import chunk_edges
-from sgevidence.transitions import SGHMC, SGNHT, Moved
+from sgevidence.published import SequentialSGMCMC, SequentialState
+from sgevidence.samplers import SGNHT, chunk_edges
+from sgevidence.transitions import SGHMC, Moved
 from sgevidence.transitions._anchored import AnchoredGradientMoves
 
 pytestmark = pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")  # few particles, on purpose

@@ -14,11 +14,9 @@ from .._compat import Interval
 from ..history import Memory, Rows
 from ..models import Model
 from ..particles import Cloud, Weights, systematic
+from ..samplers import SGAIS, EvidenceResult, Progress, Sampler, answer
 from ..targets import Path
 from ..transitions import HMC, Adaptation, State, Streams, check_rows
-from ._base import EvidenceResult, Progress, Sampler
-from ._direct import answer
-from ._sgais import SGAIS
 
 
 class HarmonicMean(Sampler):

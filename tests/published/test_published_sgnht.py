@@ -10,9 +10,11 @@ from mutants import broken
 
 from sgevidence import SGAIS
 from sgevidence.history import Rows
-from sgevidence.kernels import baoab, sgnht
+from sgevidence.kernels import baoab
 from sgevidence.models import LinearModel
-from sgevidence.transitions import SGHMC, SGNHT, Escort
+from sgevidence.published import sgnht
+from sgevidence.samplers import SGNHT
+from sgevidence.transitions import SGHMC, Escort
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))
 

@@ -4,13 +4,13 @@ import warnings
 
 import numpy as np
 import pytest
+from error_bars import check_coverage, z_scores
 from mutants import broken
-from test_samplers_coverage import check_coverage, z_scores
 
 from sgevidence import EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
-from sgevidence.samplers import PriorSampling
+from sgevidence.published import PriorSampling
 
 MODEL = LinearModel(1, noise_std=1.0)
 X = np.linspace(-1, 1, 6)[:, None]
@@ -52,7 +52,7 @@ def test_weighted_draws_are_from_the_posterior(rng):
 
 
 def test_batches_are_one_sample_and_the_work_is_counted(rng, monkeypatch):
-    monkeypatch.setattr("sgevidence.samplers._direct.DRAWS_AT_A_TIME", 300)
+    monkeypatch.setattr("sgevidence.published._prior_sampling.DRAWS_AT_A_TIME", 300)
     result = PriorSampling(1000).run(MODEL, ROWS, rng)
     assert result.theta.shape == (1000, 2) and len(np.unique(result.theta)) == 2000
     assert (result.n_likelihoods, result.n_gradients) == (6000, 0)

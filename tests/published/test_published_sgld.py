@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from gaussian_target import K, check_sgld, sgld_variance
 
-from sgevidence.kernels import sgld
+from sgevidence.published import sgld
 
 
 def test_stationary_variance(rng):

@@ -11,7 +11,7 @@ from sgevidence import BayesianLinearRegression
 from sgevidence.history import Rows
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel, SoftmaxModel
-from sgevidence.samplers import SIR
+from sgevidence.published import SIR
 from sgevidence.transitions import Anneal
 
 MAKE = runpy.run_path(str(Path(__file__).parents[1] / "data" / "make_data.py"))

@@ -11,9 +11,9 @@ import numpy as np
 
 from ..history import Anchor, Memory, Rows
 from ..particles import Weights
+from ..samplers import ChunkRecord
 from ..targets import STRAY_SQUARED, Path, anchored_at_mode
 from ..transitions import Streams
-from ._records import ChunkRecord
 
 
 class SequentialState(NamedTuple):

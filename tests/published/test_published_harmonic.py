@@ -11,7 +11,8 @@ from sgevidence.history import Rows
 from sgevidence.kernels import MoveInfo
 from sgevidence.mixture.models import MixtureModel
 from sgevidence.models import LinearModel
-from sgevidence.samplers import Exact, HarmonicMean
+from sgevidence.published import HarmonicMean
+from sgevidence.samplers import Exact
 from sgevidence.transitions import HMC
 
 pytestmark = pytest.mark.filterwarnings("ignore:the harmonic mean")

@@ -16,9 +16,10 @@ import numpy as np
 from ..history import Memory, Rows
 from ..kernels import Coordinates, hmc
 from ..particles import Cloud, Weights, multinomial
-from ..samplers import AIS, SIR
+from ..samplers import AIS
 from ..targets import Likelihood, Path, Target
 from ..transitions import HMC, Rung, State, Streams
+from ._sir import SIR
 
 #: Moves whose coordinates and steps can be used again.
 PILOT = HMC(conditional=False)

@@ -26,12 +26,9 @@ from ..history import Memory, Reservoir, Rows
 from ..kernels import Coordinates, sghmc
 from ..models import Model
 from ..particles import Weights, log_sum_exp, systematic
+from ..samplers import ChunkRecord, OnlineSampler, Progress, bottleneck, descend, evidence, founders, pieces
 from ..targets import Likelihood, Path, Target
 from ..transitions import HMC, ConstrainedMoves, covariance
-from ._base import OnlineSampler, Progress
-from ._records import ChunkRecord
-from ._schedule import pieces
-from ._shells import bottleneck, descend, evidence, founders
 
 
 class SequentialNestedState(NamedTuple):

@@ -25,11 +25,9 @@ from .._compat import HasMethods, Interval
 from ..history import Memory, Rows
 from ..models import Model
 from ..particles import Cloud, systematic
+from ..samplers import ChunkRecord, OnlineSampler, Parts, Progress, pieces
 from ..targets import Path
 from ..transitions import HMC, Anneal, Rung, State, Step, Streams
-from ._base import OnlineSampler, Parts, Progress
-from ._records import ChunkRecord
-from ._schedule import pieces
 
 
 class SIR(Parts, OnlineSampler):

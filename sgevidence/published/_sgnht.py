@@ -22,10 +22,14 @@ B, A, D, O         kick by ε/2, drift by ε/2, thermostat by ε/2, friction and
 =======  ========  ==========================================================================
 """
 
+from numbers import Real
+
 import numpy as np
 from scipy.special import exprel
 
-from ._base import Gradient, MoveInfo, keep_sound
+from .._compat import Interval
+from ..kernels import Gradient, MoveInfo, keep_sound
+from ..transitions import StochasticGradients
 
 
 def sgnht(
@@ -111,3 +115,55 @@ def heat(v: np.ndarray) -> np.ndarray:
     # v² above which a particle does not heat the thermostat further (five widths, never in equilibrium): one
     # that runs away must not stop the others
     return np.mean(np.fmin(v**2, 25.0), axis=0) - 1.0
+
+
+class SGNHT(StochasticGradients):
+    """SGHMC with a Nosé–Hoover thermostat, which need not be told the noise of the mini-batches.
+
+    Parameters
+    ----------
+    n_steps : int, default=20
+        Steps of a move; more as in :class:`SGHMC`.
+    learning_rate : float, default=0.1
+        Squared step in posterior widths, at most 0.5: beyond, the thermostat swings and the width with it.
+        Shorter as in :class:`SGHMC`.
+    momentum_decay : float, default=0.2
+        α; the thermostat wants it below 1.
+    batch_size : int, default=500
+        Rows per mini-batch, drawn i.i.d., anew at each step.
+    preconditioner : {"curvature"} or None, default="curvature"
+        Coordinates of unit posterior width.
+    control_variate : bool, default=True
+        Mini-batches see only what anchored sums over all rows leave out.
+
+    References
+    ----------
+    N. Ding et al. (2014), Bayesian sampling using stochastic gradient thermostats, NeurIPS.
+
+    Examples
+    --------
+    >>> from sgevidence import SGAIS
+    >>> from sgevidence.samplers import SGNHT
+    >>> SGAIS(move=SGNHT(n_steps=40)).move
+    SGNHT(n_steps=40)
+    """
+
+    _parameter_constraints: dict = dict(StochasticGradients._parameter_constraints)
+    _parameter_constraints["learning_rate"] = [Interval(Real, 0, 0.5, closed="right")]
+
+    def _move(
+        self, theta: np.ndarray, grad: Gradient, rng: np.random.Generator, eta: float
+    ) -> tuple[np.ndarray, MoveInfo]:
+        """The thermostat, in coordinates in which η = ε²."""
+        return self._anchored_move(theta, grad, rng, eta**0.5)
+
+    def _anchored_move(
+        self,
+        phi: np.ndarray,
+        grad: Gradient,
+        rng: np.random.Generator,
+        eps: float,
+        V: np.ndarray | float | None = None,
+    ) -> tuple[np.ndarray, MoveInfo]:
+        """The thermostat: whatever variance V the gradients have, the thermostat makes up for it."""
+        return sgnht(phi, grad, rng, eps=eps, c=1 - self.momentum_decay, n_steps=self.n_steps)

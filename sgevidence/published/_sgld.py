@@ -12,7 +12,7 @@ Symbols
 
 import numpy as np
 
-from ._base import Gradient, MoveInfo, keep_sound
+from ..kernels import Gradient, MoveInfo, keep_sound
 
 
 def sgld(

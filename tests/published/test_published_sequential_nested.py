@@ -6,8 +6,8 @@ from mutants import broken
 
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
-from sgevidence.samplers import SequentialNestedSampling
-from sgevidence.samplers._sequential_nested import weighted_reservoir
+from sgevidence.published import SequentialNestedSampling
+from sgevidence.published._sequential_nested import weighted_reservoir
 
 MODEL = LinearModel(2, noise_std=1.0)
 

@@ -8,12 +8,19 @@ from autograd.scipy.special import gammaln
 from mutants import broken
 from scipy.stats import binom
 
-from sgevidence import BayesianGMM, BayesianLinearRegression, BayesianModel, BayesianSoftmaxRegression
-from sgevidence.bidirectional import _bounds, _error, bidirectional_error
+from sgevidence import (
+    BayesianGLM,
+    BayesianGMM,
+    BayesianLinearRegression,
+    BayesianModel,
+    BayesianSoftmaxRegression,
+)
 from sgevidence.history import Rows
 from sgevidence.kernels import Coordinates
 from sgevidence.models import FarColumns, LinearModel, SoftmaxModel, near
-from sgevidence.samplers import AIS, SIR, Exact
+from sgevidence.published import SIR, _bounds, bidirectional_error
+from sgevidence.published import _bidirectional_error as _error
+from sgevidence.samplers import AIS, Exact
 from sgevidence.targets import Likelihood, Target
 
 SLOW = pytest.mark.slow
@@ -245,3 +252,10 @@ def test_errors():
         bidirectional_error(LINEAR, 4, X=np.ones((3, 1)))
     with pytest.raises(ValueError, match="cannot simulate"):
         bidirectional_error(poisson().set_params(sample_rows=None), 4)
+
+
+def test_counts_are_simulated_and_bounded():
+    """A blank Poisson regression once asked for an offset that no call had given."""
+    est = BayesianGLM("poisson", standardize=False, random_state=0)
+    found = bidirectional_error(est, 20, n_features=1, n_repeats=4, n_particles=20, random_state=0)
+    assert np.all(np.isfinite(found.lower)) and np.mean(found.upper - found.lower) > -0.5
