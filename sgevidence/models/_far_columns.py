@@ -176,7 +176,7 @@ class FarColumns(Model):
         return block_diag(of_coefficients, np.eye(self.n_own))
 
     def resolves(self, rows: Any) -> bool:
-        """Columns are taken at one length: parameters may have widths of their own, which these coordinates keep."""
+        """Columns are taken at one length: parameters may have widths of their own, which these keep."""
         if not len(rows):
             return True
         part = rows.take(np.arange(0, len(rows), -(-len(rows) // MAX_ROWS)))
