@@ -21,9 +21,11 @@ from sklearn.utils.validation import check_array, check_X_y
 from .._compat import Interval, validate_params
 from ..exceptions import warn_caller
 from ..rows import cells_named, refuse_unreadable
+from ._categories import CategorySegment
+from ._counts import DISPERSED_SIZES, CountSegment
 from ._estimators import watches_by_estimator
 from ._few_values import FewValues, complaint
-from ._filter import RunFilter
+from ._filter import RunFilter, SegmentModel
 from ._input import as_table, index_of, refuse_model
 from ._series import SeriesSegment
 
@@ -39,6 +41,10 @@ class Segmentation(NamedTuple):
         Posterior probability of a change at each row, given all rows; a Series if X has an index.
     log_evidence : float
         Log probability density of the rows, summed over all segmentations, in nats.
+    n_skipped : int, default=0
+        Rows that were left out, since a cell is missing; a change in a gap is found at the next row.
+    model : segment model
+        That of the segments, as given, or chosen from the rows.
 
     Examples
     --------
@@ -56,6 +62,8 @@ class Segmentation(NamedTuple):
     change_points: np.ndarray
     probability: Any
     log_evidence: float
+    n_skipped: int = 0
+    model: Any = None
 
     @property
     def change_times(self) -> list:
@@ -68,6 +76,7 @@ class Segmentation(NamedTuple):
         n = len(self.change_points)
         changes = "no change" if n == 0 else "1 change" if n == 1 else f"{n} changes"
         lines = [f"{changes} in {len(self.probability)} rows, log evidence {self.log_evidence:.1f}"]
+        lines[0] += f", {self.n_skipped} rows skipped" if self.n_skipped else ""
         at_row = np.asarray(self.probability)
         for row, time in list(zip(self.change_points.tolist(), self.change_times))[:max_listed]:
             name = "" if time == row else f" ({str(time).removesuffix(' 00:00:00')[:30]})"
@@ -93,11 +102,14 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features), or (n_samples,) without y
-        The index of a pandas object, such as dates, is that of the answer.
+        The index of a pandas object, such as dates, is that of the answer.  Rows with a missing cell (NaN)
+        are skipped.
     y : array-like of shape (n_samples,), optional
         Needed if the model is one of y given X.
     model : segment model or None, default=None
-        As in :class:`EvidenceMonitor`, in closed form.
+        As in :class:`EvidenceMonitor`, in closed form.  None is :class:`CategorySegment` where all values are
+        0 or 1; :class:`CountSegment` of any dispersion where they are whole numbers from 0, of a mean below
+        30 and a variance above half of it, as counts have; :class:`SeriesSegment` for other numbers.
     hazard : float, default=1/250
         Prior probability of a change at a row.
     max_runs : int, default=200
@@ -137,15 +149,20 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     """
     refuse_model(y)
     refuse_unreadable(X=X, y=y)
-    chosen: Any = SeriesSegment() if model is None else clone(model)
-    if watches_by_estimator(chosen):
-        raise ValueError(f"segment needs a segment model in closed form, got {type(chosen).__name__}")
+    if model is not None and watches_by_estimator(model):
+        raise ValueError(f"segment needs a segment model in closed form, got {type(model).__name__}")
     index, X = index_of(X), as_table(X, y)
-    with cells_named(X=X, y=y if chosen.needs_y else None):
-        if chosen.needs_y:
-            X, y = check_X_y(X, y, dtype=np.float64, order="C", y_numeric=True)
+    n_rows, needs_y = len(X), model is not None and model.needs_y
+    with cells_named(takes_missing=True, X=X, y=y if needs_y else None):
+        if needs_y:
+            X, y = check_X_y(X, y, dtype=np.float64, order="C", y_numeric=True, ensure_all_finite="allow-nan")
         else:
-            X, y = check_array(X, dtype=np.float64, order="C"), None
+            X, y = check_array(X, dtype=np.float64, order="C", ensure_all_finite="allow-nan"), None
+    present = ~np.isnan(X).any(axis=1) if y is None else ~np.isnan(np.column_stack([X, y])).any(axis=1)
+    if not present.any():
+        raise ValueError("every row has a missing cell (NaN): there is nothing to segment")
+    rows, X, y = np.flatnonzero(present), X[present], None if y is None else y[present]
+    chosen: Any = clone(model) if model is not None else suited(X)
     chosen.check(X, 0)
     values = FewValues()
     if chosen.is_density and (found := values.look(X)):
@@ -158,12 +175,27 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     while place:
         changes.append(place)
         place = before[place]
-    probability: Any = _backward(posteriors)
+    probability: Any = np.zeros(n_rows)
+    probability[rows] = _backward(posteriors)
     if index is not None:
         import pandas  # the caller has it: the rows came in one of its objects
 
         probability = pandas.Series(probability, index=index, name="probability")
-    return Segmentation(np.array(changes[::-1], dtype=np.int64), probability, runs.log_evidence)
+    change_points = rows[np.array(changes[::-1], dtype=np.int64)]
+    return Segmentation(change_points, probability, runs.log_evidence, n_rows - len(rows), chosen)
+
+
+def suited(X: np.ndarray) -> SegmentModel:
+    """A segment model for rows of which nothing is known: classes, counts, or numbers."""
+    if np.all((X == 0) | (X == 1)) and np.ptp(X):
+        return CategorySegment(n_categories=2)
+    is_whole = np.all((X >= 0) & (X == np.floor(X))) and X.max() < 2.0**53
+    # mean up to which a density of numbers does not do for counts, and the share of it that a variance of
+    # counts has at least: of Poisson counts it is 1
+    mean = X.mean(axis=0)
+    if is_whole and np.all(mean < 30.0) and np.all(X.var(axis=0) > 0.5 * mean):
+        return CountSegment(sizes=DISPERSED_SIZES)
+    return SeriesSegment()
 
 
 def _forward(runs: RunFilter, X: np.ndarray, y: np.ndarray | None):

@@ -1,11 +1,16 @@
 """Segments of classes and of counts: priors, what they refuse, and how often they alarm."""
 
+import functools
+
 import numpy as np
 import pytest
-from segment_cases import count_evidence
+from mutants import broken
+from scipy.integrate import quad
+from scipy.stats import betaprime, nbinom
+from segment_cases import count_evidence, enumerate_segmentations
 
-from sgevidence import EvidenceMonitor
-from sgevidence.monitoring import CategorySegment, CountSegment, segment
+from sgevidence import EvidenceMonitor, EvidenceWarning
+from sgevidence.monitoring import CategorySegment, CountSegment, NormalSegment, SeriesSegment, segment
 
 
 def test_prior_of_counts_from_the_first_rows(rng):
@@ -115,3 +120,104 @@ def test_a_change_of_a_chain_is_found(rng):
 def test_many_categories_are_independent_rows(rng):
     monitor = EvidenceMonitor(CategorySegment(1000)).fit(rng.integers(1000, size=60))
     assert np.isfinite(monitor.log_evidence_) and monitor._watch.filter.runs.pairs.size == 0
+
+
+def dispersed_evidence(x, sizes, mean, shape):
+    """log p(x) of one segment: an integral over the mean for each size, sizes as probable as each other."""
+    found = []
+    for r in sizes:
+        if np.isinf(r):
+            found.append(np.exp(count_evidence(x[:, None], np.array([mean]), shape)))
+            continue
+        odds = betaprime(shape, r * shape / mean + 1)  # of mean μ / r
+        density = lambda o, r=r, odds=odds: odds.pdf(o) * np.prod(nbinom.pmf(x, r, 1 / (1 + o)))  # noqa: E731
+        found.append(quad(density, 0, np.inf, epsabs=0, epsrel=1e-10, limit=400)[0])
+    return np.log(np.mean(found))
+
+
+def check_dispersed(rng, sizes=(np.inf, 0.7)):
+    x = np.concatenate([rng.negative_binomial(2, 0.3, 4), rng.negative_binomial(2, 0.05, 3)]).astype(float)
+    evidence = functools.cache(lambda s, t: dispersed_evidence(x[s:t], sizes, 4.0, 0.5))
+    log_Z, _, p, best = enumerate_segmentations(7, 0.2, evidence)
+    found = segment(x, model=CountSegment(mean=4.0, sizes=sizes), hazard=0.2)
+    np.testing.assert_allclose((found.log_evidence, *found.probability), (log_Z, *p), atol=1e-6)
+    np.testing.assert_array_equal(found.change_points, best)
+
+
+def test_counts_of_any_dispersion_are_those_of_all_segmentations(rng):
+    check_dispersed(rng)
+
+
+@pytest.mark.parametrize(
+    "function, right, wrong",
+    [
+        ("_log_predictive", "r * d + 1.0 + r * n", "r * d + r * n"),
+        ("_log_predictive", "betaln(a + x, c + r)", "betaln(a + x, c)"),
+        ("absorb", "np.cumsum(member, axis=0) - member", "np.cumsum(member, axis=0)"),
+    ],
+)
+def test_wrong_dispersed_counts_are_noticed(rng, monkeypatch, function, right, wrong):
+    monkeypatch.setattr(CountSegment, function, broken(getattr(CountSegment, function), right, wrong))
+    with pytest.raises(AssertionError):
+        check_dispersed(rng)
+
+
+def test_predictions_of_dispersed_counts_are_calibrated(rng):
+    """The monitor tests its own predictions, which Poisson counts fail."""
+    draw = lambda: rng.negative_binomial(1.5, 0.2, (400, 1)).astype(float)  # noqa: E731
+    seen = [EvidenceMonitor(CountSegment(sizes=(np.inf, 10, 1.5)), max_runs=10).fit(draw()) for _ in range(3)]
+    assert [one.miscalibration_ for one in seen] == [None] * 3
+    with pytest.warns(EvidenceWarning):
+        assert EvidenceMonitor(CountSegment(), max_runs=10).fit(draw()).miscalibration_ is not None
+
+
+def test_a_default_finds_changes_of_counts_and_classes_and_none_where_there_are_none(rng):
+    """Numbers of every kind, 5 series each: the default was a density, which found no change in counts."""
+    changed = {
+        "Poisson": lambda: rng.poisson(np.repeat([3.0, 1.0], 60)),
+        "many zeros": lambda: rng.negative_binomial(0.5, np.repeat([0.3, 0.03], 100)),
+        "rare": lambda: rng.random(300) < np.repeat([0.05, 0.4], 150),
+        "columns": lambda: rng.poisson(np.repeat([[2.0, 5.0], [6.0, 5.0]], 80, axis=0)),
+    }
+    for name, draw in changed.items():
+        found = [segment(np.asarray(draw(), dtype=float)) for _ in range(5)]
+        assert all(1 <= len(one.change_points) <= 2 for one in found), name
+        assert type(found[0].model) is (CategorySegment if name == "rare" else CountSegment)
+    same = {
+        "Poisson": lambda: rng.poisson(4.0, 300),
+        "of any dispersion": lambda: rng.negative_binomial(0.7, 0.1, 300),
+        "half zeros": lambda: rng.poisson(4.0, 300) * (rng.random(300) < 0.5),
+        "classes": lambda: rng.random(300) < 0.3,
+    }
+    alarms = [
+        len(segment(np.asarray(draw(), dtype=float)).change_points)
+        for draw in same.values()
+        for _ in range(5)
+    ]
+    assert np.sum(alarms) <= 4
+
+
+@pytest.mark.parametrize("numbers", [[8.0, 11.0], [1120.0, 900.0], [0.5, 0.7], [-1.0, 3.0]])
+def test_measured_numbers_stay_numbers(rng, numbers):
+    """Whole ones too: a level of hundreds, or one that varies less than counts do."""
+    x = np.repeat(numbers, 40) + rng.integers(-1, 2, 80)
+    assert type(segment(x).model) is SeriesSegment
+
+
+@pytest.mark.parametrize("model", [None, CountSegment(mean=3.0), NormalSegment()])
+def test_rows_with_missing_cells_are_skipped(rng, model):
+    """As if they had not come, at the places of the series as given."""
+    x = rng.poisson(np.repeat([2.0, 9.0], 60)).astype(float)
+    gaps = x.copy()
+    missing = np.array([3, 40, 59, 60, 61, 119])
+    gaps[missing] = np.nan
+    found, left = segment(gaps, model=model), segment(np.delete(x, missing), model=model)
+    assert found.n_skipped == 6 and "6 rows skipped" in repr(found) and "skipped" not in repr(left)
+    assert found.log_evidence == left.log_evidence and len(found.probability) == 120
+    kept = np.delete(np.arange(120), missing)
+    np.testing.assert_array_equal(found.change_points, kept[left.change_points])
+    np.testing.assert_array_equal(found.probability[kept], left.probability)
+    with pytest.raises(ValueError, match="every row has a missing cell"):
+        segment(np.full(5, np.nan), model=model)
+    with pytest.raises(ValueError, match="X contains infinity in row 120"):
+        segment(np.r_[gaps, np.inf], model=model)

@@ -114,7 +114,7 @@ def test_a_segmentation_prints_on_a_screen(series, rng):
     lines = repr(found).splitlines()
     assert len(lines) == 3 and lines[0].startswith("2 changes in 240 rows, log evidence -")
     assert lines[1].startswith("  row 80 (2024-03-21): probability ")
-    changes, probability, log_evidence = found
+    changes, probability, log_evidence, *_ = found
     assert probability.index.equals(series.index) and np.isfinite(log_evidence) and len(changes) == 2
     many = segment(np.repeat(10.0 * (np.arange(30) % 2), 30) + rng.normal(size=900), model=MODEL)
     assert len(many.change_points) > 8 and isinstance(many.probability, np.ndarray)
