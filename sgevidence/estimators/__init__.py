@@ -16,6 +16,7 @@ from ._linear_regression import BayesianLinearRegression, linear_model
 from ._merging import merge
 from ._mixture import unclear_labels
 from ._prior_conflict import CONFLICT, outside_of_draws, prior_conflict, range_of_draws
+from ._response import response_in
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._standardising import Learnt, Standardising, holds_rows, takes_units
@@ -69,6 +70,7 @@ __all__ = [
     "dimension_labels",
     "prior_conflict",
     "refuse_changes",
+    "response_in",
     "scalar_names",
     "settings",
     "settings_of_all",

@@ -15,6 +15,7 @@ from ._base import EvidenceEstimator
 from ._conditional import ConditionalEstimator
 from ._effects import effects_table, variance_shares
 from ._reporting import PosteriorReports
+from ._response import target_in
 from ._terms import (
     coded,
     learn_new_levels,
@@ -24,7 +25,6 @@ from ._terms import (
     read_columns,
     read_pair,
     rows_of_fewer_levels,
-    target_in,
 )
 
 
@@ -50,7 +50,7 @@ class LinearCoefficients(PosteriorReports):
     @property
     def intercept_(self) -> Any:
         """Posterior mean of the intercept; 0.0 without one."""
-        if not self.fit_intercept:
+        if not getattr(self, "_fits_intercept", self.fit_intercept):  # an ordinal family has thresholds
             return 0.0
         self._must_have_learnt("intercept_")
         mean = self._posterior_mean_and_std("intercept")[0]

@@ -16,6 +16,7 @@ from ..units import Fold, Units
 from ._documentation import documented
 from ._lazy import by_parts
 from ._linear_predictor import KnownOrUnknownNoise, LinearPredictor
+from ._response import response_in
 from ._terms import TERM_CONSTRAINTS, effects_model
 
 #: Parameters that state the noise; at most one of them may be given.
@@ -187,14 +188,15 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         ----------
         X : array-like of shape (n_samples, n_features) or RowSource
         y : array-like of shape (n_samples,)
-            None if X is a :class:`RowSource`.
+            None if X is a :class:`RowSource`, or a frame that has the response of the formula.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
         -------
         float
         """
-        return super().score(*at_once(self, X, y, sample_weight))
+        X, y, sample_weight = at_once(self, X, y, sample_weight)
+        return super().score(X, response_in(self, X, y), sample_weight)
 
     @property
     def evidence_is_relative_(self) -> bool:  # type: ignore[override]

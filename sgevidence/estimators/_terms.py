@@ -24,7 +24,6 @@ from ..effects import (
     is_covariate,
     relaid,
     resolved,
-    response_of,
     scale_of,
 )
 from ..history import Memory, Rows
@@ -37,8 +36,9 @@ from ..models import (
     LinearModel,
     RootInverseGamma,
 )
-from ..rows import RowSource, WithKnown, cells_named, column_indices
+from ..rows import WithKnown, cells_named, column_indices
 from ..units import CodedUnits, Units, in_units, numbers_alone
+from ._response import refuse_other_response
 
 #: Constraints of the parameters ``terms`` and ``formula``.
 TERM_CONSTRAINTS: dict[str, list] = {"terms": [list, tuple, None], "formula": [str, None]}
@@ -88,6 +88,7 @@ def read_pair(model: Any, X: Any, y: Any, reset: bool, y_numeric: bool = True) -
     read = read_columns(model, X, reset)
     if y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
+    refuse_other_response(model, X, y)
     with cells_named(y=y):
         y = check_y(y, y_numeric=y_numeric, estimator=model) if y_numeric else np.asarray(y)
     check_consistent_length(read, y)
@@ -193,18 +194,6 @@ def rows_of_fewer_levels(model: Any) -> Rows | None:
     is_other = isinstance(model._model, EffectsModel) and sums_of(model) is None
     is_other = is_other and model._stream.state.theta.shape[1] != model._model.n_params
     return kept_rows(model) if is_other else None
-
-
-def target_in(model: Any, X: Any, y: Any) -> Any:
-    """y, or the response of the formula in the frame X."""
-    frame = X.X if isinstance(X, WithKnown) else X
-    is_frame = hasattr(frame, "columns") and not isinstance(frame, RowSource)  # whose target is its y
-    if y is not None or model.formula is None or not is_frame:
-        return y
-    name = response_of(model.formula)
-    if name not in column_names(frame):
-        raise ValueError(f"X has no column {name!r}, the response of formula={model.formula!r}: give y")
-    return np.asarray(frame[name])
 
 
 def prior_words(model: Any) -> str:
