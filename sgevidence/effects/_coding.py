@@ -9,8 +9,7 @@ A linear effect belongs to every column that no ``Factor``, ``BSpline`` or ``Gro
 a ``Smooth`` or a product is made of it.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
-from numbers import Integral, Real
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,11 +22,10 @@ from ._interaction import Interaction, products
 from ._jzs import RelativeLayout, in_noise, is_covariate, jzs_blocks
 from ._layout import Block, Layout
 from ._smooth import Curve, Smooth
+from ._terms import Term, categories_of, check, numeric, parts
 
 #: Name of a column of numbers of levels.
 CODE = "code"
-
-Term = Group | Factor | Smooth | BSpline | Interaction
 
 
 class Columns(NamedTuple):
@@ -57,9 +55,7 @@ class Columns(NamedTuple):
         linear = list(asked if columns is None else columns)
         for term in terms:
             linear += [name for name in numeric(term) if name not in linear]
-        levels = [
-            Levels.of(X, name, getattr(t, "categories", None)) for name, t in (factors | groups).items()
-        ]
+        levels = [Levels.of(X, name, categories_of(X, t)) for name, t in (factors | groups).items()]
         new = [name in groups and name not in factors for name in factors | groups]
         return cls(tuple(linear), as_given, tuple(levels), tuple(new))
 
@@ -245,49 +241,3 @@ class Coding(NamedTuple):
             return np.concatenate([one[:, : self.layout.n_fixed], *own, *blocks, X[:, n_read:]], axis=1)
         scaled = np.concatenate(fixed, axis=1) * self.ratios
         return np.concatenate([linear, scaled, *constant, *blocks, X[:, n_read:]], axis=1)
-
-
-def parts(term: Any) -> tuple:
-    """Factors and columns that a fixed term is made of."""
-    return tuple(term) if isinstance(term, Interaction) else (term,)
-
-
-def numeric(term: Term) -> list:
-    """Columns of numbers that a term needs, which have a linear effect."""
-    if isinstance(term, Interaction):
-        return [part for part in term if not isinstance(part, Factor)]
-    if isinstance(term, Smooth):
-        return [term.column]
-    return list(term.slopes) if isinstance(term, Group) else []
-
-
-def check(term: Any) -> None:
-    """Refuse what is not a term, or has a scale or a number that cannot be."""
-    if not isinstance(term, Term):
-        raise TypeError(f"terms are Group, Factor, Smooth, BSpline and Interaction, got {term!r}")
-    for part in parts(term):
-        named = getattr(part, "column", part)
-        if not isinstance(named, Hashable):
-            raise TypeError(f"the column of a term must be a name or a number, got {named!r}")
-        scale = getattr(part, "scale", None)
-        is_number = isinstance(scale, Real) and not isinstance(scale, bool) and 0 < float(scale) < np.inf
-        if scale is not None and not is_number:
-            raise ValueError(f"the scale of a term must be a positive number, got {scale!r}")
-        categories = getattr(part, "categories", None)
-        if isinstance(categories, str) or not (categories is None or isinstance(categories, Iterable)):
-            raise TypeError(f"categories must be a sequence of levels or None, got {categories!r}")
-        if not isinstance(getattr(part, "correlated", True), bool | np.bool_):
-            raise TypeError(f"correlated must be True or False, got {part.correlated!r}")
-    if isinstance(term, Group) and not term.effects:
-        raise ValueError(f"Group({term.column!r}, intercept=False) has no effects: give by=")
-    if isinstance(term, Smooth):
-        # least number of splines of a curve: two dimensions are the line
-        refuse_less(term, "n_basis", term.n_basis, 5)
-    if isinstance(term, BSpline):
-        refuse_less(term, "degree", term.degree, 0)
-        refuse_less(term, "df", term.n_contrasts, max(term.degree, 1))
-
-
-def refuse_less(term: Term, name: str, value: Any, least: int) -> None:
-    if not (isinstance(value, Integral) and int(value) >= least):
-        raise ValueError(f"{term.name}: {name} must be a whole number from {least} on, got {value!r}")

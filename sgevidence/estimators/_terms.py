@@ -46,7 +46,7 @@ TERM_CONSTRAINTS: dict[str, list] = {"terms": [list, tuple, None], "formula": [s
 
 def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
     """Columns of numbers with a linear effect, then numbers of levels; ``columns_`` are the former."""
-    terms, columns = model.terms or (), model.columns
+    terms, columns, n_rows = model.terms or (), model.columns, len(X)
     if model.formula is not None:
         if not hasattr(X, "columns"):
             raise TypeError("formula= names columns: give a data frame")
@@ -65,8 +65,9 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
         values = model._read.read(X)  # refuses columns that X does not have
         numbers = [names.index(getattr(name, "column", name)) for name in model._read.linear]
         model.columns_ = np.array(numbers, dtype=int)
-        return values
-    return model._read.read(X)
+    else:
+        values = model._read.read(X)
+    return values if values.shape[1] else np.zeros((n_rows, 0))  # polars has no rows without columns
 
 
 def formula_of(model: Any, X: Any) -> Formula:
@@ -80,6 +81,8 @@ def formula_of(model: Any, X: Any) -> Formula:
             f"formula={model.formula!r} has {'an' if found.intercept else 'no'} intercept: give "
             f"fit_intercept={found.intercept}"
         )
+    for words in found.doubts:
+        model._doubt(words)
     return found
 
 

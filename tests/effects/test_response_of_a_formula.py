@@ -1,4 +1,4 @@
-"""A formula names its y: another y is refused wherever the frame holds that column, and found where none is given."""
+"""A formula names its y: another y is refused wherever the frame holds that column."""
 
 import numpy as np
 import pandas as pd
