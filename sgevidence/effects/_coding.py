@@ -110,6 +110,7 @@ class Coding(NamedTuple):
     means: dict[str, np.ndarray]  #: of contrasts and products
     curves: dict[str, Any]  #: Curve of a Smooth, FixedCurve of a BSpline
     intercept: bool
+    origins: dict[str, np.ndarray]  #: of the slopes of each group, in units
 
     @classmethod
     def of(
@@ -120,18 +121,20 @@ class Coding(NamedTuple):
         weight: np.ndarray,
         scales: tuple[float, float | None],
         centred: bool,
+        units: tuple[np.ndarray, np.ndarray],
         jzs: bool = False,
     ) -> "Coding":
         """The coding of the first rows: columns that were read, the numbers in the units of the model.
 
-        ``scales`` are those of coefficients and intercept, None without one.
+        ``scales`` are those of coefficients and intercept, None without one; ``units`` centres and scales of
+        the columns of numbers.
         """
         coef_scale, intercept_scale = scales
         p, means, blocks, ratios = len(columns.linear), {}, [], []
         curves: dict[str, Any] = {}
-        plain = cls(
-            columns, tuple(terms), Layout(np.zeros(0), ()), np.ones(0), {}, {}, intercept_scale is not None
-        )
+        origins = {term.name: in_units(term, columns, *units) for term in terms if isinstance(term, Group)}
+        empty, has_constant = Layout(np.zeros(0), ()), intercept_scale is not None
+        plain = cls(columns, tuple(terms), empty, np.ones(0), {}, {}, has_constant, origins)
         for term in terms:
             if isinstance(term, BSpline):
                 curves[term.name] = FixedCurve.of(X[:, columns.place(term.column)], weight, term)
@@ -145,10 +148,10 @@ class Coding(NamedTuple):
         for term in terms:
             if isinstance(term, Smooth):
                 curves[term.name] = Curve.of(X[:, columns.linear.index(term.column)], weight, term)
-                blocks.append(Block(1, term.n_basis - 2, term.scale, common=True))
+                blocks.append(Block(1, term.n_basis - 2, term.scale or 1.0, common=True))
             elif isinstance(term, Group):
                 n_levels, q = len(columns.levels_of(term.column)), len(term.effects)
-                blocks.append(Block(n_levels, q, term.scale, term.correlated and q > 1))
+                blocks.append(Block(n_levels, q, term.scale or 1.0, term.correlated and q > 1))
         if jzs:
             covariates = [plain.fixed(term, X) for term in terms if is_covariate(term)]
             factors = [
@@ -229,7 +232,8 @@ class Coding(NamedTuple):
                 curve = self.curves[term.name].columns(X[:, self.columns.linear.index(term.column)])
                 blocks += [curve, 0.0 * one]
             else:
-                slopes = [X[:, self.columns.linear.index(name), None] for name in term.slopes]
+                at = [self.columns.linear.index(name) for name in term.slopes]
+                slopes = list((X[:, at] - self.origins[term.name]).T[:, :, None])
                 blocks += [*[one] * term.intercept, *slopes, X[:, self.columns.place(term.column), None]]
         constant = [one] if self.intercept and self.layout.blocks else []  # other models add it themselves
         linear = X[:, : len(self.columns.linear)]
@@ -241,3 +245,10 @@ class Coding(NamedTuple):
             return np.concatenate([one[:, : self.layout.n_fixed], *own, *blocks, X[:, n_read:]], axis=1)
         scaled = np.concatenate(fixed, axis=1) * self.ratios
         return np.concatenate([linear, scaled, *constant, *blocks, X[:, n_read:]], axis=1)
+
+
+def in_units(term: Group, columns: Columns, center: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Values of the columns of slopes at which levels are measured, in units; (k,)."""
+    at = [columns.linear.index(name) for name in term.slopes]
+    given = [(center[j] if one is None else one) for j, one in zip(at, term.origins)]
+    return (np.array(given, dtype=float) - center[at]) / scale[at]

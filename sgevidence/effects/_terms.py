@@ -1,6 +1,6 @@
 """Terms of a linear predictor: what they are made of, and those that cannot be."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -57,14 +57,41 @@ def check(term: Any) -> None:
             raise TypeError(f"categories must be a sequence of levels or None, got {categories!r}")
         if not isinstance(getattr(part, "correlated", True), bool | np.bool_):
             raise TypeError(f"correlated must be True or False, got {part.correlated!r}")
-    if isinstance(term, Group) and not term.effects:
-        raise ValueError(f"Group({term.column!r}, intercept=False) has no effects: give by=")
+    if isinstance(term, Group):
+        check_group(term)
     if isinstance(term, Smooth):
         # least number of splines of a curve: two dimensions are the line
         refuse_outside(term, "n_basis", term.n_basis, 5)
     if isinstance(term, BSpline):
         refuse_outside(term, "degree", term.degree, 0)
         refuse_outside(term, "df", term.n_contrasts, max(term.degree, 1))
+
+
+def check_group(term: Group) -> None:
+    if not term.effects:
+        raise ValueError(f"Group({term.column!r}, intercept=False) has no effects: give by=")
+    if term.origin is None:
+        return
+    given = term.origins if isinstance(term.origin, Real | list | tuple) else ("x",)
+    are_numbers = all(isinstance(one, Real) and not isinstance(one, bool) for one in given)
+    if isinstance(term.origin, bool) or not (are_numbers and np.isfinite(np.array(given, float)).all()):
+        raise ValueError(f"origin must be a finite number, or one for each of by=, got {term.origin!r}")
+    if len(given) != len(term.slopes) or not given:
+        raise ValueError(f"origin={term.origin!r} must be one value for each of the columns by={term.by!r}")
+
+
+def with_scales(terms: Sequence[Term], effect_scale: float, jzs: bool) -> tuple[Term, ...]:
+    """Terms whose scales are those of the estimator where they have none of their own."""
+
+    def scaled(term: Any) -> Any:
+        if isinstance(term, Interaction):
+            return Interaction(*map(scaled, term))
+        if getattr(term, "scale", 0.0) is not None or (jzs and isinstance(term, Factor)):
+            return term
+        # two levels of a factor differ by a normal of this scale, as the values of a 0/1 column do
+        return term._replace(scale=effect_scale * (0.5**0.5 if isinstance(term, Factor) else 1.0))
+
+    return tuple(map(scaled, terms))
 
 
 def refuse_outside(term: Term, name: str, value: Any, least: int) -> None:

@@ -145,5 +145,5 @@ def are_categories(X: Any, name: Any) -> bool:
 def declared_levels_in(X: Any, name: Any) -> list[Any] | None:
     """Levels that a column declares, as pandas' categories and polars' Enum do; else None."""
     dtype: Any = getattr(X[name], "dtype", None) if hasattr(X, "columns") else None
-    levels = getattr(dtype, "categories", None)
+    levels: Any = getattr(dtype, "categories", None)
     return levels.to_list() if hasattr(levels, "to_list") else None

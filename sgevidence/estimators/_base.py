@@ -51,6 +51,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     n_jobs: int | None = None  #: of those that have the parameter
     _takes_known = False  # an offset, or trials
     _takes_missing = False  # levels of X, or cells
+    _contrast_terms: Any = ()  # term of each contrast of factors, products and B-splines
     n_samples_seen_: int
     _settings: dict[str, Any]  #: parameters of the first call
     data_fingerprint_: int
@@ -201,7 +202,8 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
         """Parts of the posterior, or of these rows, that contradict the prior."""
         state = None if self._stream is None else self._stream.state
         theta, W = state.nodes if isinstance(state, State) else (self.particles_, self.particle_weights_)
-        return prior_conflict(self._model, theta, W, rows, self._units is not None)
+        in_units = self._units is not None
+        return prior_conflict(self._model, theta, W, rows, in_units, None, self._contrast_terms)
 
     @property
     def _is_centred(self) -> bool:

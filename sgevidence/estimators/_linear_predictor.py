@@ -96,6 +96,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     columns: Any
     terms: Sequence | None = None  #: of those that have the parameter
     formula: str | None = None  #: of those that have the parameter
+    effect_scale: float = 1.0  #: of those that have the parameter
     evidence_is_relative_ = False  #: to a null model
     columns_: np.ndarray
     intercept_scale: float | None
@@ -141,6 +142,11 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     def _has_terms(self) -> bool:
         """Whether columns are those of terms, or of a formula."""
         return self.terms is not None or self.formula is not None or self.evidence_is_relative_
+
+    @property
+    def _contrast_terms(self) -> list[str]:  # type: ignore[override]
+        means: dict[str, np.ndarray] = self._units.coding.means if isinstance(self._units, CodedUnits) else {}
+        return [name for name, mean in means.items() for _ in mean]
 
     @property
     def _reads(self) -> dict[str, bool]:

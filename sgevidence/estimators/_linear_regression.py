@@ -49,6 +49,10 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
     coef_scale : float, default=1.0
         Prior standard deviation of a coefficient: with ``standardize=True`` standard deviations of y for
         one of the column.
+    effect_scale : float, default=1.0
+        Prior scale of the effects of terms that have no ``scale`` of their own, in units of the linear
+        predictor: two levels of a factor differ by N(0, effect_scale²), and standard deviations of groups and
+        curves are half-Student-t(3, effect_scale).
     intercept_scale : float or None, default=None
         Prior standard deviation of the intercept; None: 1.
     prior : {"normal", "jzs"}, default="normal"
@@ -130,6 +134,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         formula: str | None = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
+        effect_scale: float = 1.0,
         intercept_scale: float | None = None,
         prior: str = "normal",
         noise_prior: tuple[float, float] | None = None,
@@ -147,6 +152,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         self.formula = formula
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
+        self.effect_scale = effect_scale
         self.intercept_scale = intercept_scale
         self.prior = prior
         self.noise_prior = noise_prior
@@ -248,7 +254,7 @@ def linear_model(parameters: Any, n_features: int, units: Units | None = None) -
     given = [name for name in NOISE if getattr(parameters, name) is not None]
     if getattr(parameters, "evidence_is_relative_", False):
         given += ["intercept_scale"] * (parameters.intercept_scale is not None)
-        given += ["coef_scale"] * (parameters.coef_scale != 1.0)
+        given += [name for name in ("coef_scale", "effect_scale") if getattr(parameters, name, 1.0) != 1.0]
         if given:
             raise ValueError(f"prior='jzs' has scales of its own: leave out {', '.join(given)}")
     if len(given) > 1:

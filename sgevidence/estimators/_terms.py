@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from .._compat import check_y
+from .._compat import Interval, check_y
 from ..effects import (
     BSpline,
     Coding,
@@ -25,6 +26,7 @@ from ..effects import (
     relaid,
     resolved,
     scale_of,
+    with_scales,
 )
 from ..history import Memory, Rows
 from ..models import (
@@ -40,8 +42,12 @@ from ..rows import WithKnown, cells_named, column_indices
 from ..units import CodedUnits, Units, in_units, numbers_alone
 from ._response import refuse_other_response
 
-#: Constraints of the parameters ``terms`` and ``formula``.
-TERM_CONSTRAINTS: dict[str, list] = {"terms": [list, tuple, None], "formula": [str, None]}
+#: Constraints of the parameters of terms.
+TERM_CONSTRAINTS: dict[str, list] = {
+    "terms": [list, tuple, None],
+    "formula": [str, None],
+    "effect_scale": [Interval(Real, 0, None, closed="neither")],
+}
 
 
 def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
@@ -105,15 +111,16 @@ def coded(model: Any, rows: Rows, units: Units | None, kind: str) -> CodedUnits:
         units = Units(np.zeros(p), np.ones(p), 0.0, 1.0, 0.0, kind=kind)
     X = in_units(units, rows.X, model._read.n_apart)
     scales = model.coef_scale, model._intercept_scale if model._fits_intercept else None
-    coding = Coding.of(
-        model._read, terms_of(model), X, rows.weight, scales, centred, model.evidence_is_relative_
-    )
+    place = units.center, units.scale
+    jzs = model.evidence_is_relative_
+    coding = Coding.of(model._read, terms_of(model), X, rows.weight, scales, centred, place, jzs)
     return CodedUnits.of(units, coding)
 
 
 def terms_of(model: Any) -> Sequence:
-    """Terms of the parameter, or of the formula."""
-    return (model.terms or ()) if model.formula is None else model._formula.terms
+    """Terms of the parameter, or of the formula, with their prior scales."""
+    terms = (model.terms or ()) if model.formula is None else model._formula.terms
+    return with_scales(terms, model.effect_scale, model.evidence_is_relative_)
 
 
 def plain_rows(model: Any, rows: Rows) -> Rows:
