@@ -31,6 +31,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from .._compat import check_feature_names, raise_for_params
+from ..estimators import response_in
 from ..model_selection import last_step
 from ..particles import log_sum_exp
 from ..rows import at_once, refuse_unreadable
@@ -226,6 +227,8 @@ class MixedPredictions(BaseEstimator):
         """
         X, y, sample_weight = at_once(self, X, y, sample_weight)
         self._must_be_fitted()
+        for model, X_in in (behind_transformers(child, X) for child in self.estimators_):
+            y = response_in(model, X_in, y) if getattr(model, "formula", None) is not None else y
         metrics = {"classifier": accuracy_score, "regressor": r2_score}
         if (kind := self._kind()) in metrics:
             return metrics[kind](y, self.predict(X, **params), sample_weight=sample_weight)

@@ -16,6 +16,7 @@ from ._names import divisors, fixed_effects, group_effects
 from ._relaid import ColumnMaps, relaid
 from ._smooth import Smooth
 from ._sub_formulas import formula_terms, sub_formulas
+from ._terms import with_scales
 
 __all__ = [
     "GROUP_SCALE",
@@ -50,4 +51,5 @@ __all__ = [
     "response_of",
     "scale_of",
     "sub_formulas",
+    "with_scales",
 ]

@@ -33,8 +33,9 @@ class BSpline(NamedTuple):
         the first call.  None: ``degree``, a polynomial.
     degree : int, default=3
         Degree of the pieces: 3 is cubic, 1 is straight lines, 0 is steps.
-    scale : float, default=1.0
-        Prior standard deviation of the curve over these rows, in units of the linear predictor.
+    scale : float or None, default=None
+        Prior standard deviation of the curve over these rows, in units of the linear predictor.  None: the
+        ``effect_scale`` of the estimator, 1.
 
     Notes
     -----
@@ -54,7 +55,7 @@ class BSpline(NamedTuple):
     column: Any
     df: int | None = None
     degree: int = 3
-    scale: float = 1.0
+    scale: float | None = None
 
     @property
     def name(self) -> str:
@@ -71,7 +72,7 @@ class BSpline(NamedTuple):
     @property
     def prior_scale(self) -> float:
         """Standard deviation of a."""
-        return self.scale
+        return 1.0 if self.scale is None else self.scale
 
 
 class FixedCurve(NamedTuple):

@@ -9,8 +9,7 @@ A linear effect belongs to every column that no ``Factor``, ``BSpline`` or ``Gro
 a ``Smooth`` or a product is made of it.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
-from numbers import Integral, Real
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,11 +22,10 @@ from ._interaction import Interaction, products
 from ._jzs import RelativeLayout, in_noise, is_covariate, jzs_blocks
 from ._layout import Block, Layout
 from ._smooth import Curve, Smooth
+from ._terms import Term, categories_of, check, numeric, parts
 
 #: Name of a column of numbers of levels.
 CODE = "code"
-
-Term = Group | Factor | Smooth | BSpline | Interaction
 
 
 class Columns(NamedTuple):
@@ -57,9 +55,7 @@ class Columns(NamedTuple):
         linear = list(asked if columns is None else columns)
         for term in terms:
             linear += [name for name in numeric(term) if name not in linear]
-        levels = [
-            Levels.of(X, name, getattr(t, "categories", None)) for name, t in (factors | groups).items()
-        ]
+        levels = [Levels.of(X, name, categories_of(X, t)) for name, t in (factors | groups).items()]
         new = [name in groups and name not in factors for name in factors | groups]
         return cls(tuple(linear), as_given, tuple(levels), tuple(new))
 
@@ -114,6 +110,7 @@ class Coding(NamedTuple):
     means: dict[str, np.ndarray]  #: of contrasts and products
     curves: dict[str, Any]  #: Curve of a Smooth, FixedCurve of a BSpline
     intercept: bool
+    origins: dict[str, np.ndarray]  #: of the slopes of each group, in units
 
     @classmethod
     def of(
@@ -124,18 +121,20 @@ class Coding(NamedTuple):
         weight: np.ndarray,
         scales: tuple[float, float | None],
         centred: bool,
+        units: tuple[np.ndarray, np.ndarray],
         jzs: bool = False,
     ) -> "Coding":
         """The coding of the first rows: columns that were read, the numbers in the units of the model.
 
-        ``scales`` are those of coefficients and intercept, None without one.
+        ``scales`` are those of coefficients and intercept, None without one; ``units`` centres and scales of
+        the columns of numbers.
         """
         coef_scale, intercept_scale = scales
         p, means, blocks, ratios = len(columns.linear), {}, [], []
         curves: dict[str, Any] = {}
-        plain = cls(
-            columns, tuple(terms), Layout(np.zeros(0), ()), np.ones(0), {}, {}, intercept_scale is not None
-        )
+        origins = {term.name: in_units(term, columns, *units) for term in terms if isinstance(term, Group)}
+        empty, has_constant = Layout(np.zeros(0), ()), intercept_scale is not None
+        plain = cls(columns, tuple(terms), empty, np.ones(0), {}, {}, has_constant, origins)
         for term in terms:
             if isinstance(term, BSpline):
                 curves[term.name] = FixedCurve.of(X[:, columns.place(term.column)], weight, term)
@@ -149,10 +148,10 @@ class Coding(NamedTuple):
         for term in terms:
             if isinstance(term, Smooth):
                 curves[term.name] = Curve.of(X[:, columns.linear.index(term.column)], weight, term)
-                blocks.append(Block(1, term.n_basis - 2, term.scale, common=True))
+                blocks.append(Block(1, term.n_basis - 2, term.scale or 1.0, common=True))
             elif isinstance(term, Group):
                 n_levels, q = len(columns.levels_of(term.column)), len(term.effects)
-                blocks.append(Block(n_levels, q, term.scale, term.correlated and q > 1))
+                blocks.append(Block(n_levels, q, term.scale or 1.0, term.correlated and q > 1))
         if jzs:
             covariates = [plain.fixed(term, X) for term in terms if is_covariate(term)]
             factors = [
@@ -233,7 +232,8 @@ class Coding(NamedTuple):
                 curve = self.curves[term.name].columns(X[:, self.columns.linear.index(term.column)])
                 blocks += [curve, 0.0 * one]
             else:
-                slopes = [X[:, self.columns.linear.index(name), None] for name in term.slopes]
+                at = [self.columns.linear.index(name) for name in term.slopes]
+                slopes = list((X[:, at] - self.origins[term.name]).T[:, :, None])
                 blocks += [*[one] * term.intercept, *slopes, X[:, self.columns.place(term.column), None]]
         constant = [one] if self.intercept and self.layout.blocks else []  # other models add it themselves
         linear = X[:, : len(self.columns.linear)]
@@ -247,47 +247,8 @@ class Coding(NamedTuple):
         return np.concatenate([linear, scaled, *constant, *blocks, X[:, n_read:]], axis=1)
 
 
-def parts(term: Any) -> tuple:
-    """Factors and columns that a fixed term is made of."""
-    return tuple(term) if isinstance(term, Interaction) else (term,)
-
-
-def numeric(term: Term) -> list:
-    """Columns of numbers that a term needs, which have a linear effect."""
-    if isinstance(term, Interaction):
-        return [part for part in term if not isinstance(part, Factor)]
-    if isinstance(term, Smooth):
-        return [term.column]
-    return list(term.slopes) if isinstance(term, Group) else []
-
-
-def check(term: Any) -> None:
-    """Refuse what is not a term, or has a scale or a number that cannot be."""
-    if not isinstance(term, Term):
-        raise TypeError(f"terms are Group, Factor, Smooth, BSpline and Interaction, got {term!r}")
-    for part in parts(term):
-        named = getattr(part, "column", part)
-        if not isinstance(named, Hashable):
-            raise TypeError(f"the column of a term must be a name or a number, got {named!r}")
-        scale = getattr(part, "scale", None)
-        is_number = isinstance(scale, Real) and not isinstance(scale, bool) and 0 < float(scale) < np.inf
-        if scale is not None and not is_number:
-            raise ValueError(f"the scale of a term must be a positive number, got {scale!r}")
-        categories = getattr(part, "categories", None)
-        if isinstance(categories, str) or not (categories is None or isinstance(categories, Iterable)):
-            raise TypeError(f"categories must be a sequence of levels or None, got {categories!r}")
-        if not isinstance(getattr(part, "correlated", True), bool | np.bool_):
-            raise TypeError(f"correlated must be True or False, got {part.correlated!r}")
-    if isinstance(term, Group) and not term.effects:
-        raise ValueError(f"Group({term.column!r}, intercept=False) has no effects: give by=")
-    if isinstance(term, Smooth):
-        # least number of splines of a curve: two dimensions are the line
-        refuse_less(term, "n_basis", term.n_basis, 5)
-    if isinstance(term, BSpline):
-        refuse_less(term, "degree", term.degree, 0)
-        refuse_less(term, "df", term.n_contrasts, max(term.degree, 1))
-
-
-def refuse_less(term: Term, name: str, value: Any, least: int) -> None:
-    if not (isinstance(value, Integral) and int(value) >= least):
-        raise ValueError(f"{term.name}: {name} must be a whole number from {least} on, got {value!r}")
+def in_units(term: Group, columns: Columns, center: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Values of the columns of slopes at which levels are measured, in units; (k,)."""
+    at = [columns.linear.index(name) for name in term.slopes]
+    given = [(center[j] if one is None else one) for j, one in zip(at, term.origins)]
+    return (np.array(given, dtype=float) - center[at]) / scale[at]

@@ -24,8 +24,9 @@ class Factor(NamedTuple):
     column : str or int
         Name or number of the column.
     scale : float or None, default=None
-        Prior standard deviation of an orthonormal contrast, in units of the linear predictor.  None: 1/√2,
-        with which two levels have the evidence of their 0/1 column; with ``prior="jzs"`` r = ½.
+        Prior standard deviation of an orthonormal contrast, in units of the linear predictor.  None: 1/√2 of
+        the ``effect_scale`` of the estimator, 1, with which two levels have the evidence of their 0/1 column;
+        with ``prior="jzs"`` r = ½.
     categories : sequence or None, default=None
         All levels; None: those of the first rows.  Another one is refused.
 

@@ -1,5 +1,6 @@
 """Effects of the levels of a grouping column: levels come from a population whose spread is inferred."""
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 
@@ -18,28 +19,39 @@ class Group(NamedTuple):
         Columns whose slope differs from level to level, too.  They keep their linear effect.
     correlated : bool, default=True
         Intercept and slopes of a level are correlated, with an LKJ(2) prior; False: independent.
-    scale : float, default=1.0
+    scale : float or None, default=None
         Scale of the half-Student-t(3) prior of each standard deviation τ, in units of the linear predictor:
-        standard deviations of y for Gaussian y, and for a slope per unit of the column.
+        standard deviations of y for Gaussian y, and for a slope per unit of the column.  None: the
+        ``effect_scale`` of the estimator, 1.
     intercept : bool, default=True
         False: only the slopes of ``by`` differ from level to level.
+    origin : float, sequence of float or None, default=None
+        Value of ``by``, or of each of its columns, at which the levels are measured.  None: the mean of the
+        first rows; 0 with ``standardize=False`` or ``fit_intercept=False``.  lme4 has 0.
 
     Notes
     -----
     A level that was not in the first rows has the prior: predictions know the spread of the population.
 
+    Where levels are measured is part of the question: lines that fan out from one day differ in level at
+    every other day, and are correlated there.  At the mean, the default, level and slope do not depend on
+    where the column has its zero.
+
     Examples
     --------
     >>> from sgevidence.effects import Group
     >>> Group("subject", by="days")
-    Group(column='subject', by='days', correlated=True, scale=1.0, intercept=True)
+    Group(column='subject', by='days', correlated=True, scale=None, intercept=True, origin=None)
+    >>> Group("subject", by="days", origin=0).name  # (1 + days | subject) of lme4
+    '1 + days | subject'
     """
 
     column: Any
     by: Any = None
     correlated: bool = True
-    scale: float = 1.0
+    scale: float | None = None
     intercept: bool = True
+    origin: Any = None
 
     @property
     def slopes(self) -> tuple:
@@ -57,6 +69,13 @@ class Group(NamedTuple):
     def effects(self) -> tuple:
         """Columns that the effects of a level multiply, None for an intercept."""
         return (*[None] * self.intercept, *self.slopes)
+
+    @property
+    def origins(self) -> tuple:
+        """Value of each column of ``by`` at which levels are measured; None for the mean."""
+        if self.origin is None or isinstance(self.origin, Real):
+            return (self.origin,) * len(self.slopes)
+        return tuple(self.origin)
 
     @property
     def label(self) -> str:

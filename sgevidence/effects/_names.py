@@ -11,11 +11,12 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from ._b_spline import BSpline
-from ._coding import Coding, parts
+from ._coding import Coding
 from ._columns import level_words
 from ._factor import Factor, contrasts
 from ._group import Group
 from ._smooth import Smooth
+from ._terms import parts
 
 
 class Effect(NamedTuple):

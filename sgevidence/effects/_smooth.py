@@ -29,9 +29,9 @@ class Smooth(NamedTuple):
         Name or number of a column of numbers.
     n_basis : int, default=10
         Splines, 5 or more; two of their dimensions are the straight line.
-    scale : float, default=1.0
+    scale : float or None, default=None
         Scale of the half-Student-t(3) prior of τ, the standard deviation of the curve around the line in
-        units of the linear predictor.
+        units of the linear predictor.  None: the ``effect_scale`` of the estimator, 1.
 
     References
     ----------
@@ -47,7 +47,7 @@ class Smooth(NamedTuple):
 
     column: Any
     n_basis: int = 10
-    scale: float = 1.0
+    scale: float | None = None
 
     @property
     def name(self) -> str:

@@ -3,7 +3,8 @@
 from itertools import combinations, product
 from typing import Any
 
-from ._formula import count_parts, parsed, response_of
+from ._formula import response_of
+from ._formula_tree import component_words, effect_words, name_words, parsed
 
 #: Terms up to which all subsets are listed.
 MAX_TERMS = 12
@@ -47,23 +48,24 @@ def sub_formulas(formula: str) -> list[str]:
     tree = parsed(formula)
     fixed: list[tuple[str, ...]] = []
     needs: dict[Any, set[tuple[str, ...]]] = {}  # terms that come with a term
-    groups: dict[str, list[str]] = {}
+    groups: dict[tuple[str, ...], list[str]] = {}
     intercept = "0"
     for term in tree.terms:
         kind = type(term).__name__
         if kind == "Intercept":
             intercept = "1"
         elif kind == "GroupSpecificTerm":
-            key = ":".join(part.name for part in term.factor.components)
-            groups.setdefault(key, []).append(_effect(term.expr))
+            names = tuple(component_words(part) for part in term.factor.components)
+            key = next((one for one in groups if sorted(one) == sorted(names)), names)
+            groups.setdefault(key, []).append(effect_words(term.expr))
         else:
-            fixed.append(tuple(part.name for part in term.components))
+            fixed.append(tuple(component_words(part) for part in term.components))
             needs[fixed[-1]] = _parts(term.components)
     if len(fixed) + len(groups) > MAX_TERMS:
         raise ValueError(f"{formula!r} has more than {MAX_TERMS} terms: list the formulas that matter")
     choices = []
     for key, effects in groups.items():
-        choices.append(_nested(key, effects, count_parts(formula, key) > 1))
+        choices.append(_nested(":".join(key), effects, tree.n_parts(key) > 1))
         needs[choices[-1][-1]] = {(effect,) for effect in effects if effect != "1"}
     subsets = [terms for k in range(len(fixed) + 1) for terms in combinations(fixed, k)]
     found = []
@@ -72,7 +74,7 @@ def sub_formulas(formula: str) -> list[str]:
             continue
         right = [":".join(parts) for parts in terms] + [text for text in chosen if text]
         right = [intercept] * (intercept == "0" or not right) + right
-        found.append(f"{response_of(formula)} ~ {' + '.join(right)}")
+        found.append(f"{name_words(response_of(formula))} ~ {' + '.join(right)}")
     return found
 
 
@@ -85,11 +87,12 @@ def formula_terms(formula: str) -> dict[tuple, str | None]:
     for term in parsed(formula).terms:
         lines: set[tuple[str, ...]] = set()
         if type(term).__name__ == "GroupSpecificTerm":
-            group, effect = [part.name for part in term.factor.components], _effect(term.expr)
+            group = [component_words(part) for part in term.factor.components]
+            effect = effect_words(term.expr)
             found[(effect, *sorted(group))] = f"{effect} | {':'.join(group)}"
             lines |= {(effect,)} if effect != "1" else set()
         elif type(term).__name__ != "Intercept":
-            names = [part.name for part in term.components]
+            names = [component_words(part) for part in term.components]
             found[(None, *sorted(names))] = ":".join(names)
             lines = _parts(term.components) if len(names) == 1 else lines
         for line in lines:
@@ -97,17 +100,12 @@ def formula_terms(formula: str) -> dict[tuple, str | None]:
     return found
 
 
-def _effect(expression: Any) -> str:
-    is_intercept = type(expression).__name__ == "Intercept"
-    return "1" if is_intercept else ":".join(part.name for part in expression.components)
-
-
 def _parts(components: list) -> set[tuple[str, ...]]:
     """The main effects of an interaction, and the line of a curve."""
     if len(components) > 1:
-        return {(part.name,) for part in components}
+        return {(component_words(part),) for part in components}
     call = getattr(components[0], "call", None)
-    return {(call.args[0].name,)} if call is not None and call.callee == "s" else set()
+    return {(name_words(call.args[0].name),)} if call is not None and call.callee == "s" else set()
 
 
 def _nested(key: str, effects: list[str], independent: bool) -> list[str]:

@@ -12,6 +12,7 @@ from ._lazy import by_parts
 from ._linear_regression import BayesianLinearRegression, linear_model
 from ._merging import merge
 from ._prior_conflict import CONFLICT, FALSE_CONFLICTS, Found, conflict, prior_conflict
+from ._response import response_in
 from ._settings import refuse_changes, settings, settings_of_all
 from ._softmax_regression import BayesianSoftmaxRegression
 from ._standardising import Learnt, Standardising, holds_rows, takes_units
@@ -66,6 +67,7 @@ __all__ = [
     "conflict",
     "prior_conflict",
     "refuse_changes",
+    "response_in",
     "scalar_names",
     "settings",
     "settings_of_all",

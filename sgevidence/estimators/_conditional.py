@@ -124,8 +124,11 @@ class DensityEstimator(DensityMixin, LearningEstimator):
 class ConditionalEstimator(LearningEstimator):
     """Base of regressors and classifiers."""
 
+    _contrast_terms: Any = ()  #: term of each contrast of factors, products and B-splines
+
     def _prior_conflict(self, rows: Rows) -> str | None:
-        return prior_conflict(self._model, *self._nodes, rows, self._units is not None)
+        in_units = self._units is not None
+        return prior_conflict(self._model, *self._nodes, rows, in_units, None, self._contrast_terms)
 
     @by_parts
     def score_samples(self, X: Any, y: Any = None) -> np.ndarray:

@@ -61,6 +61,10 @@ class BayesianGLM(GLMPredictions):
     fit_intercept : bool, default=True
     coef_scale : float, default=1.0
         Prior standard deviation of a coefficient.
+    effect_scale : float, default=1.0
+        Prior scale of the effects of terms that have no ``scale`` of their own, in units of the linear
+        predictor: two levels of a factor differ by N(0, effect_scale²), and standard deviations of groups and
+        curves are half-Student-t(3, effect_scale).
     intercept_scale : float or None, default=None
         Prior standard deviation of the intercept; None: 2.5 for log and logit links, 1 for Gaussian and
         Student-t and with ``standardize=False``.
@@ -130,6 +134,7 @@ class BayesianGLM(GLMPredictions):
         formula: str | None = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
+        effect_scale: float = 1.0,
         intercept_scale: float | None = None,
         standardize: bool = True,
         units: Units | None = None,
@@ -144,6 +149,7 @@ class BayesianGLM(GLMPredictions):
         self.formula = formula
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
+        self.effect_scale = effect_scale
         self.intercept_scale = intercept_scale
         self.standardize = standardize
         self.units = units

@@ -24,6 +24,7 @@ from ..models import Ordinal, Times
 from ..rows import at_once, with_known
 from ._glm_rows import GLMRows
 from ._lazy import by_parts
+from ._response import response_in
 
 
 def _has_classes(estimator: Any) -> bool:
@@ -122,6 +123,7 @@ class GLMPredictions(RegressorMixin, GLMRows):
         ----------
         X : array-like of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
+            None if X is a :class:`RowSource`, or a frame that has the response of the formula.
         sample_weight : array-like of shape (n_samples,), optional
         offset : float or array-like of shape (n_samples,), optional
         trials : int or array-like of shape (n_samples,), optional
@@ -132,6 +134,7 @@ class GLMPredictions(RegressorMixin, GLMRows):
         float
         """
         known, y, sample_weight = at_once(self, with_known(X, offset, trials, event), y, sample_weight)
+        y = response_in(self, known, y)
         if self._is_classifier:
             return float(accuracy_score(y, self.predict(known), sample_weight=sample_weight))
         if has_times(self):

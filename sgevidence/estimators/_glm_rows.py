@@ -77,8 +77,10 @@ class GLMRows(LinearPredictor):
         return rows
 
     def _identity(self, rows: Rows) -> np.ndarray:
-        """Censored times are other data than events at the same times."""
+        """Censored times are other data than events at the same times, and so are other trials."""
         y = super()._identity(rows)
+        if self._family.known == "trials":
+            return np.column_stack([y, rows.X[:, -1]])
         return np.where(rows.X[:, -1] > 0, y, -y) if self._family.known == "event" else y
 
     def _doubt_of(self, rows: Rows) -> str | None:

@@ -15,6 +15,7 @@ from ._base import EvidenceEstimator
 from ._conditional import ConditionalEstimator
 from ._effects import effects_table, variance_shares
 from ._reporting import PosteriorReports
+from ._response import target_in
 from ._terms import (
     coded,
     learn_new_levels,
@@ -24,7 +25,6 @@ from ._terms import (
     read_columns,
     read_pair,
     rows_of_fewer_levels,
-    target_in,
 )
 
 
@@ -50,7 +50,7 @@ class LinearCoefficients(PosteriorReports):
     @property
     def intercept_(self) -> Any:
         """Posterior mean of the intercept; 0.0 without one."""
-        if not self.fit_intercept:
+        if not getattr(self, "_fits_intercept", self.fit_intercept):  # an ordinal family has thresholds
             return 0.0
         self._must_have_learnt("intercept_")
         mean = self._posterior_mean_and_std("intercept")[0]
@@ -96,6 +96,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     columns: Any
     terms: Sequence | None = None  #: of those that have the parameter
     formula: str | None = None  #: of those that have the parameter
+    effect_scale: float = 1.0  #: of those that have the parameter
     evidence_is_relative_ = False  #: to a null model
     columns_: np.ndarray
     intercept_scale: float | None
@@ -141,6 +142,11 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
     def _has_terms(self) -> bool:
         """Whether columns are those of terms, or of a formula."""
         return self.terms is not None or self.formula is not None or self.evidence_is_relative_
+
+    @property
+    def _contrast_terms(self) -> list[str]:  # type: ignore[override]
+        means: dict[str, np.ndarray] = self._units.coding.means if isinstance(self._units, CodedUnits) else {}
+        return [name for name, mean in means.items() for _ in mean]
 
     @property
     def _reads(self) -> dict[str, bool]:

@@ -16,6 +16,7 @@ from ..units import Fold, Units
 from ._documentation import documented
 from ._lazy import by_parts
 from ._linear_predictor import KnownOrUnknownNoise, LinearPredictor
+from ._response import response_in
 from ._terms import TERM_CONSTRAINTS, effects_model
 
 #: Parameters that state the noise; at most one of them may be given.
@@ -48,6 +49,10 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
     coef_scale : float, default=1.0
         Prior standard deviation of a coefficient: with ``standardize=True`` standard deviations of y for
         one of the column.
+    effect_scale : float, default=1.0
+        Prior scale of the effects of terms that have no ``scale`` of their own, in units of the linear
+        predictor: two levels of a factor differ by N(0, effect_scale²), and standard deviations of groups and
+        curves are half-Student-t(3, effect_scale).
     intercept_scale : float or None, default=None
         Prior standard deviation of the intercept; None: 1.
     prior : {"normal", "jzs"}, default="normal"
@@ -129,6 +134,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         formula: str | None = None,
         fit_intercept: bool = True,
         coef_scale: float = 1.0,
+        effect_scale: float = 1.0,
         intercept_scale: float | None = None,
         prior: str = "normal",
         noise_prior: tuple[float, float] | None = None,
@@ -146,6 +152,7 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         self.formula = formula
         self.fit_intercept = fit_intercept
         self.coef_scale = coef_scale
+        self.effect_scale = effect_scale
         self.intercept_scale = intercept_scale
         self.prior = prior
         self.noise_prior = noise_prior
@@ -187,14 +194,15 @@ class BayesianLinearRegression(KnownOrUnknownNoise, RegressorMixin, LinearPredic
         ----------
         X : array-like of shape (n_samples, n_features) or RowSource
         y : array-like of shape (n_samples,)
-            None if X is a :class:`RowSource`.
+            None if X is a :class:`RowSource`, or a frame that has the response of the formula.
         sample_weight : array-like of shape (n_samples,), optional
 
         Returns
         -------
         float
         """
-        return super().score(*at_once(self, X, y, sample_weight))
+        X, y, sample_weight = at_once(self, X, y, sample_weight)
+        return super().score(X, response_in(self, X, y), sample_weight)
 
     @property
     def evidence_is_relative_(self) -> bool:  # type: ignore[override]
@@ -246,7 +254,7 @@ def linear_model(parameters: Any, n_features: int, units: Units | None = None) -
     given = [name for name in NOISE if getattr(parameters, name) is not None]
     if getattr(parameters, "evidence_is_relative_", False):
         given += ["intercept_scale"] * (parameters.intercept_scale is not None)
-        given += ["coef_scale"] * (parameters.coef_scale != 1.0)
+        given += [name for name in ("coef_scale", "effect_scale") if getattr(parameters, name, 1.0) != 1.0]
         if given:
             raise ValueError(f"prior='jzs' has scales of its own: leave out {', '.join(given)}")
     if len(given) > 1:

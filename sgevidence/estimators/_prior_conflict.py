@@ -6,6 +6,7 @@ in other units than those of the data.  Each named scalar parameter is tested at
 most α = 0.1 % of the fits to data of the prior warn:
 
 * coefficients by |mean| over their prior standard deviation;
+* contrasts of a factor, a product or B-splines together, by the sum of their squares;
 * an unknown σ by the tail of its prior.  Small values do not contradict a half-Student-t, whose density is
   flat at zero; but where all rows lie on a plane, the likelihood is unbounded, and the evidence depends on
   where that prior ends.
@@ -20,6 +21,7 @@ from zero ask for an intercept that the prior may not have, and then lose their 
 squares is tested (lags of a series are such columns).
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,11 +45,13 @@ def prior_conflict(
     rows: Rows | None,
     is_standardized: bool,
     y_size: float | None = None,
+    term_names: Sequence[str] = (),
 ) -> str | None:
     """A sentence on what contradicts the prior and how to mend it; None if nothing does.
 
     ``rows`` are those of the last call, in the units of the model; None where their spread is not to be
-    checked, and then ``y_size`` may be the size of y in these units.
+    checked, and then ``y_size`` may be the size of y in these units.  ``term_names`` has the term of each
+    contrast of factors, products and B-splines.
     """
     plain = getattr(model, "plain", model)
     with np.errstate(all="ignore"):
@@ -57,6 +61,7 @@ def prior_conflict(
         beyond_units = None if y_size is None else _without_noise(plain, named, W, y_size)
         found = None if rows is None or beyond_units else _of_spread(plain, rows)
         found = found or (None if beyond_units else _of_parameters(plain, named, W))
+        found = found or (None if beyond_units else _of_contrasts(plain, named, W, term_names))
         if found is None and rows is not None and not beyond_units:
             found = _of_offsets(plain, rows)
     return conflict(found, beyond_units, is_standardized)
@@ -99,6 +104,21 @@ def _of_parameters(model: Any, named: dict[str, np.ndarray], W: np.ndarray) -> F
             )
     has_noise = "noise_std" in named and hasattr(model, "noise_prior")  # not of a family's own parameters
     return _of_noise(model, W @ named["noise_std"], level) if has_noise else None
+
+
+def _of_contrasts(model: Any, named: dict[str, np.ndarray], W: np.ndarray, terms: Sequence[str]) -> Found:
+    """Contrasts of each term, in columns by which their prior is that of coefficients: z² ~ χ²."""
+    if "fixed_effects" not in named or len(terms) != named["fixed_effects"].shape[1]:
+        return None
+    level, z = FALSE_CONFLICTS / model.n_params, np.abs(W @ named["fixed_effects"]) / model.coef_scale
+    for term in dict.fromkeys(terms):
+        own = z[np.array(terms) == term]
+        if chdtrc(len(own), own @ own) < level:
+            return (
+                f"effects of {term} are {np.sqrt(np.mean(own**2)):.1f} times their prior scale",
+                "raise effect_scale, or scale= of the term",
+            )
+    return None
 
 
 def _measured_from(model: Any, name: str) -> Any:

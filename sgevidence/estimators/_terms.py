@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from .._compat import check_y
+from .._compat import Interval, check_y
 from ..effects import (
     BSpline,
     Coding,
@@ -24,8 +25,8 @@ from ..effects import (
     is_covariate,
     relaid,
     resolved,
-    response_of,
     scale_of,
+    with_scales,
 )
 from ..history import Memory, Rows
 from ..models import (
@@ -37,16 +38,21 @@ from ..models import (
     LinearModel,
     RootInverseGamma,
 )
-from ..rows import RowSource, WithKnown, cells_named, column_indices
+from ..rows import WithKnown, cells_named, column_indices
 from ..units import CodedUnits, Units, in_units, numbers_alone
+from ._response import refuse_other_response
 
-#: Constraints of the parameters ``terms`` and ``formula``.
-TERM_CONSTRAINTS: dict[str, list] = {"terms": [list, tuple, None], "formula": [str, None]}
+#: Constraints of the parameters of terms.
+TERM_CONSTRAINTS: dict[str, list] = {
+    "terms": [list, tuple, None],
+    "formula": [str, None],
+    "effect_scale": [Interval(Real, 0, None, closed="neither")],
+}
 
 
 def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
     """Columns of numbers with a linear effect, then numbers of levels; ``columns_`` are the former."""
-    terms, columns = model.terms or (), model.columns
+    terms, columns, n_rows = model.terms or (), model.columns, len(X)
     if model.formula is not None:
         if not hasattr(X, "columns"):
             raise TypeError("formula= names columns: give a data frame")
@@ -65,8 +71,9 @@ def read_columns(model: Any, X: Any, reset: bool) -> np.ndarray:
         values = model._read.read(X)  # refuses columns that X does not have
         numbers = [names.index(getattr(name, "column", name)) for name in model._read.linear]
         model.columns_ = np.array(numbers, dtype=int)
-        return values
-    return model._read.read(X)
+    else:
+        values = model._read.read(X)
+    return values if values.shape[1] else np.zeros((n_rows, 0))  # polars has no rows without columns
 
 
 def formula_of(model: Any, X: Any) -> Formula:
@@ -80,6 +87,8 @@ def formula_of(model: Any, X: Any) -> Formula:
             f"formula={model.formula!r} has {'an' if found.intercept else 'no'} intercept: give "
             f"fit_intercept={found.intercept}"
         )
+    for words in found.doubts:
+        model._doubt(words)
     return found
 
 
@@ -88,6 +97,7 @@ def read_pair(model: Any, X: Any, y: Any, reset: bool, y_numeric: bool = True) -
     read = read_columns(model, X, reset)
     if y is None:
         raise ValueError(f"{type(model).__name__} requires y to be passed, but the target y is None")
+    refuse_other_response(model, X, y)
     with cells_named(y=y):
         y = check_y(y, y_numeric=y_numeric, estimator=model) if y_numeric else np.asarray(y)
     check_consistent_length(read, y)
@@ -101,15 +111,16 @@ def coded(model: Any, rows: Rows, units: Units | None, kind: str) -> CodedUnits:
         units = Units(np.zeros(p), np.ones(p), 0.0, 1.0, 0.0, kind=kind)
     X = in_units(units, rows.X, model._read.n_apart)
     scales = model.coef_scale, model._intercept_scale if model._fits_intercept else None
-    coding = Coding.of(
-        model._read, terms_of(model), X, rows.weight, scales, centred, model.evidence_is_relative_
-    )
+    place = units.center, units.scale
+    jzs = model.evidence_is_relative_
+    coding = Coding.of(model._read, terms_of(model), X, rows.weight, scales, centred, place, jzs)
     return CodedUnits.of(units, coding)
 
 
 def terms_of(model: Any) -> Sequence:
-    """Terms of the parameter, or of the formula."""
-    return (model.terms or ()) if model.formula is None else model._formula.terms
+    """Terms of the parameter, or of the formula, with their prior scales."""
+    terms = (model.terms or ()) if model.formula is None else model._formula.terms
+    return with_scales(terms, model.effect_scale, model.evidence_is_relative_)
 
 
 def plain_rows(model: Any, rows: Rows) -> Rows:
@@ -193,18 +204,6 @@ def rows_of_fewer_levels(model: Any) -> Rows | None:
     is_other = isinstance(model._model, EffectsModel) and sums_of(model) is None
     is_other = is_other and model._stream.state.theta.shape[1] != model._model.n_params
     return kept_rows(model) if is_other else None
-
-
-def target_in(model: Any, X: Any, y: Any) -> Any:
-    """y, or the response of the formula in the frame X."""
-    frame = X.X if isinstance(X, WithKnown) else X
-    is_frame = hasattr(frame, "columns") and not isinstance(frame, RowSource)  # whose target is its y
-    if y is not None or model.formula is None or not is_frame:
-        return y
-    name = response_of(model.formula)
-    if name not in column_names(frame):
-        raise ValueError(f"X has no column {name!r}, the response of formula={model.formula!r}: give y")
-    return np.asarray(frame[name])
 
 
 def prior_words(model: Any) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from ..effects import GROUP_SCALE, JZSPosterior, LevelSums, RelativeLayout, contrasts, jzs_block
 from ..history import Rows
 from ..models import rscale_of
+from ..rows import missing_in
 from ..tables import Table, with_errors
 from ._result import EQUAL_WITHIN, array_of, ratio
 
@@ -54,8 +55,8 @@ def anova(
     ----------
     y : array-like of shape (n,)
     factors : mapping of str to array-like of shape (n,), or DataFrame
-        One or two factors by name: the level of each row, strings or numbers.  All levels are alike
-        a priori.
+        One or two factors by name: the level of each row, strings or numbers, of which 1 and "1" are two.
+        All levels are alike a priori.
     subjects : array-like of shape (n,), optional
         Who gave each row, where each gave several.  Subjects have intercepts of their own with r = 1, in all
         models and in the null.
@@ -133,6 +134,8 @@ def _contrasts(factors: Any, n: int) -> dict[str, np.ndarray]:
     names = list(factors.columns if hasattr(factors, "columns") else factors)
     if len(names) not in (1, 2):
         raise ValueError(f"factors must be one or two, got {len(names)}")
+    if len(set(map(str, names))) < len(names):
+        raise ValueError(f"two factors are named {str(names[0])!r}: give each a name of its own")
     terms = {}
     for name in names:
         codes = _levels(f"the factor {name!r}", factors[name], n)
@@ -141,18 +144,24 @@ def _contrasts(factors: Any, n: int) -> dict[str, np.ndarray]:
 
 
 def _levels(name: str, values: Any, n: int) -> np.ndarray:
-    """Numbers of the levels of each row, (n,)."""
-    levels = np.asarray(values)
+    """Numbers of the levels of each row, (n,): levels are what Python calls equal, and 1 is not "1"."""
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} is a masked array with masked entries: drop those rows")
+    levels = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
     if levels.shape != (n,):
         raise ValueError(f"{name} must have the shape of y, ({n},), got {levels.shape}")
-    if any(level is None or level != level for level in levels.tolist()):
+    if missing_in(levels).any():
         raise ValueError(f"{name} has missing values")
-    found, codes = np.unique(levels.astype(str) if levels.dtype == object else levels, return_inverse=True)
-    if len(found) < 2:
+    cells = levels.tolist()
+    try:
+        number = {level: k for k, level in enumerate(dict.fromkeys(cells))}
+    except TypeError as error:
+        raise TypeError(f"{name} has entries that are no levels: {error}") from None
+    if len(number) < 2:
         raise ValueError(f"{name} must have two levels or more")
-    if len(found) >= n:
+    if len(number) >= n:
         raise ValueError(f"{name} has a level of its own in each row")
-    return codes
+    return np.array([number[level] for level in cells])
 
 
 def _log_bayes_factor(

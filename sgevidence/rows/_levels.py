@@ -248,9 +248,10 @@ def levels_in(y: np.ndarray) -> np.ndarray:
 
 
 def categories_of(y: Any) -> Any:
-    """Categories of an ordered pandas categorical, from the lowest to the highest; None of anything else."""
+    """Levels of an ordered pandas categorical or a polars Enum, from the lowest to the highest; else None."""
     dtype: Any = getattr(y, "dtype", None)
-    return dtype.categories.to_numpy() if getattr(dtype, "ordered", False) else None
+    is_ordered = getattr(dtype, "ordered", type(dtype).__name__ == "Enum")
+    return np.array(dtype.categories.to_list()) if is_ordered and dtype.categories is not None else None
 
 
 def two_labels(y: np.ndarray) -> np.ndarray:

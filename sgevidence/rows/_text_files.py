@@ -31,8 +31,8 @@ class TextFormat(NamedTuple):
         """The files as a data set, and its columns that have numbers as they are written.
 
         Columns of numbers are float64 throughout, and those that begin with true and false are 0 and 1;
-        None: all but target and factors.  A target that begins with whole numbers may go on with fractions,
-        or be labels, of which no digit must be lost.
+        None: all but target and factors, which are text as it is written.  A target that begins with whole
+        numbers may go on with fractions, or be labels, of which no digit must be lost.
         """
         pa = pyarrow()
         try:
@@ -51,6 +51,7 @@ class TextFormat(NamedTuple):
                 unread.add(target)
         types = dict.fromkeys(numbers, pa.float64())
         types |= dict.fromkeys(truths, pa.bool_()) | dict.fromkeys(unread, pa.string())
+        types |= {name: pa.string() for name in factors if name in names}  # 01 is not 1
         try:
             return self._opened(paths, types), unread
         except pa.ArrowInvalid as error:

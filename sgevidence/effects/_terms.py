@@ -1,0 +1,101 @@
+"""Terms of a linear predictor: what they are made of, and those that cannot be."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from ._b_spline import BSpline
+from ._factor import Factor
+from ._group import Group
+from ._interaction import Interaction
+from ._smooth import Smooth
+from ._text_columns import declared_levels_in
+
+#: Splines of a curve: their matrices have the square of that many entries.
+MAX_SPLINES = 1000
+
+Term = Group | Factor | Smooth | BSpline | Interaction
+
+
+def parts(term: Any) -> tuple:
+    """Factors and columns that a fixed term is made of."""
+    return tuple(term) if isinstance(term, Interaction) else (term,)
+
+
+def categories_of(X: Any, term: Term) -> Any:
+    """All levels of a factor that the term, or its column, declares; None of others and of groups."""
+    if not isinstance(term, Factor):
+        return None
+    return declared_levels_in(X, term.column) if term.categories is None else term.categories
+
+
+def numeric(term: Term) -> list:
+    """Columns of numbers that a term needs, which have a linear effect."""
+    if isinstance(term, Interaction):
+        return [part for part in term if not isinstance(part, Factor)]
+    if isinstance(term, Smooth):
+        return [term.column]
+    return list(term.slopes) if isinstance(term, Group) else []
+
+
+def check(term: Any) -> None:
+    """Refuse what is not a term, or has a scale or a number that cannot be."""
+    if not isinstance(term, Term):
+        raise TypeError(f"terms are Group, Factor, Smooth, BSpline and Interaction, got {term!r}")
+    for part in parts(term):
+        named = getattr(part, "column", part)
+        if not isinstance(named, Hashable):
+            raise TypeError(f"the column of a term must be a name or a number, got {named!r}")
+        scale = getattr(part, "scale", None)
+        is_number = isinstance(scale, Real) and not isinstance(scale, bool) and 0 < float(scale) < np.inf
+        if scale is not None and not is_number:
+            raise ValueError(f"the scale of a term must be a positive number, got {scale!r}")
+        categories = getattr(part, "categories", None)
+        if isinstance(categories, str) or not (categories is None or isinstance(categories, Iterable)):
+            raise TypeError(f"categories must be a sequence of levels or None, got {categories!r}")
+        if not isinstance(getattr(part, "correlated", True), bool | np.bool_):
+            raise TypeError(f"correlated must be True or False, got {part.correlated!r}")
+    if isinstance(term, Group):
+        check_group(term)
+    if isinstance(term, Smooth):
+        # least number of splines of a curve: two dimensions are the line
+        refuse_outside(term, "n_basis", term.n_basis, 5)
+    if isinstance(term, BSpline):
+        refuse_outside(term, "degree", term.degree, 0)
+        refuse_outside(term, "df", term.n_contrasts, max(term.degree, 1))
+
+
+def check_group(term: Group) -> None:
+    if not term.effects:
+        raise ValueError(f"Group({term.column!r}, intercept=False) has no effects: give by=")
+    if term.origin is None:
+        return
+    given = term.origins if isinstance(term.origin, Real | list | tuple) else ("x",)
+    are_numbers = all(isinstance(one, Real) and not isinstance(one, bool) for one in given)
+    if isinstance(term.origin, bool) or not (are_numbers and np.isfinite(np.array(given, float)).all()):
+        raise ValueError(f"origin must be a finite number, or one for each of by=, got {term.origin!r}")
+    if len(given) != len(term.slopes) or not given:
+        raise ValueError(f"origin={term.origin!r} must be one value for each of the columns by={term.by!r}")
+
+
+def with_scales(terms: Sequence[Term], effect_scale: float, jzs: bool) -> tuple[Term, ...]:
+    """Terms whose scales are those of the estimator where they have none of their own."""
+
+    def scaled(term: Any) -> Any:
+        if isinstance(term, Interaction):
+            return Interaction(*map(scaled, term))
+        if getattr(term, "scale", 0.0) is not None or (jzs and isinstance(term, Factor)):
+            return term
+        # two levels of a factor differ by a normal of this scale, as the values of a 0/1 column do
+        return term._replace(scale=effect_scale * (0.5**0.5 if isinstance(term, Factor) else 1.0))
+
+    return tuple(map(scaled, terms))
+
+
+def refuse_outside(term: Term, name: str, value: Any, least: int) -> None:
+    if not (isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value)):
+        raise ValueError(f"{term.name}: {name} must be a whole number from {least} on, got {value!r}")
+    if int(value) > MAX_SPLINES:
+        raise ValueError(f"{term.name}: {name} must be at most {MAX_SPLINES}, got {value}")
