@@ -28,7 +28,7 @@ from ._prior_scales import PRIOR_SCALES, VARIANCES, prior_scales
 #: Pareto k of weights from which their variance is infinite, and the share of effective draws that must be
 #: left: draws of bridges are chains, and stand for fewer than they are.  At a quarter 4 of 36 answers for
 #: classes under wider priors were off by 0.09 to 0.23 nats, with k from 0.26 to 0.41 (2026-11-28).
-MAX_TAIL, MIN_EFFECTIVE_SHARE = 0.5, 0.6
+MAX_REWEIGHTED_PARETO_K, MIN_REWEIGHTED_SHARE = 0.5, 0.6
 
 
 class ReweightedEvidence(NamedTuple):
@@ -135,7 +135,7 @@ def _reweighted(model: Any, prior: dict[str, Any]) -> ReweightedEvidence:
         log_evidence=float(model.log_evidence_ + top + np.log(mean)),
         log_evidence_std=float(np.hypot(model.log_evidence_std_, std)),
         ess=float(ess),
-        is_reliable=bool(ess >= max(100.0, MIN_EFFECTIVE_SHARE * before) and tail < MAX_TAIL),
+        is_reliable=bool(ess >= max(100.0, MIN_REWEIGHTED_SHARE * before) and tail < MAX_REWEIGHTED_PARETO_K),
         weights=weights,
     )
 
