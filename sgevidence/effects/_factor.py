@@ -28,7 +28,8 @@ class Factor(NamedTuple):
         the ``effect_scale`` of the estimator, 1, with which two levels have the evidence of their 0/1 column;
         with ``prior="jzs"`` r = ½.
     categories : sequence or None, default=None
-        All levels; None: those of the first rows.  Another one is refused.
+        All levels; None: those that a categorical column declares, else those of the first rows.  Another one
+        is refused.  Levels without rows change no evidence but that of products.
 
     References
     ----------

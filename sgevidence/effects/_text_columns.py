@@ -17,6 +17,7 @@ import numpy as np
 
 from ..rows import kind_of_text, missing_in
 from ._columns import column
+from ._formula_tree import name_words
 
 #: Methods of dates, times and durations of any library.
 DATE_METHODS = ("isoformat", "total_seconds", "to_timestamp")
@@ -44,7 +45,7 @@ def has_levels(X: Any, name: Any, doubts: list[str]) -> bool:
     if values.dtype.kind == "c":
         raise TypeError(f"column {name!r} has complex numbers, which have no linear effect")
     rows = np.flatnonzero(~missing_in(values))
-    cells = [one.decode("latin-1") if isinstance(one, bytes) else one for one in values[rows].tolist()]
+    cells = [plain(one) for one in values[rows].tolist()]
     kinds = Counter(map(kind_of_cell, cells))
     if len(kinds) > 1:
         usual, rare = kinds.most_common()[0][0], kinds.most_common()[-1][0]
@@ -53,7 +54,7 @@ def has_levels(X: Any, name: Any, doubts: list[str]) -> bool:
     if kind == "dates":
         raise TypeError(
             f"column {name!r} has dates or durations, {cells[0]} in row {rows[0]}, whose numbers depend on "
-            f"their unit: give numbers, such as the days since the first; C({name}) takes levels"
+            f"their unit: give numbers, such as the days since the first; C({name_words(name)}) takes levels"
         )
     if cells and not isinstance(cells[0], Hashable):
         raise TypeError(
@@ -79,7 +80,7 @@ def judge_text(name: Any, cells: list[str], rows: np.ndarray, doubts: list[str])
     remedy = (
         f"give {'numbers, such as the days since the first' if what == 'dates' else 'them as numbers'}, or "
     )
-    remedy += f"write C({name}) for a factor"
+    remedy += f"write C({name_words(name)}) for a factor"
     if 2 * n_levels > len(texts):
         raise ValueError(
             f"column {name!r} has {what} as text, {cells[0]!r} in row {rows[0]}, with {n_levels} levels in "
@@ -96,8 +97,13 @@ def refuse(name: Any, cells: list[Any], rows: np.ndarray, wrong: Any, but: str) 
     more = f" and {others} more" if others else ""
     raise ValueError(
         f"column {name!r} has {cells[k]!r} in row {rows[k]}, counted from 0{more}, where {but}: mend or "
-        f"leave out such rows, or write C({name}) if all are levels"
+        f"leave out such rows, or write C({name_words(name)}) if all are levels"
     )
+
+
+def plain(cell: Any) -> Any:
+    """Text as Python's own."""
+    return cell.decode("latin-1") if isinstance(cell, bytes) else str(cell) if isinstance(cell, str) else cell
 
 
 def kind_of_cell(cell: Any) -> str:

@@ -20,9 +20,9 @@ class BayesianGLM(GLMPredictions):
     """Regression y ~ family(η), η = w·x + b + offset, whose log evidence grows with every chunk of rows.
 
     The priors are w_j ~ N(0, coef_scale²) and b − b₀ ~ N(0, intercept_scale²).  b₀ is the link of the mean
-    of the first call, half a count added, so that the unit of the exposure cancels in every Bayes factor.  For
-    times, b₀ = log(sum of the times / (number of events + 1/2)).  With ``standardize=False``, b₀ = 0.  Parameters that a family has beside η have the priors below, independent of w and
-    b.
+    of the first call, half a count added, so that the unit of the exposure cancels in every Bayes factor.
+    For times, b₀ = log(sum of the times / (number of events + 1/2)).  With ``standardize=False``, b₀ = 0.
+    Parameters that a family has beside η have the priors below, independent of w and b.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import gammainc, gammaincc, ndtri, stdtr
+from scipy.special import chdtrc, gammainc, gammaincc, ndtri, stdtr
 
 from ..history import Rows
 from ..models import LinearModel

@@ -54,8 +54,15 @@ OTHER_FRAMES = {
     "first level": lambda frame: frame.assign(f=frame["f"].map({"a": "z", "b": "m", "c": "k"})),
     "bool": lambda frame: frame.assign(h=frame["h"].astype(bool)),
     "floats": lambda frame: frame.assign(g=frame["g"].astype(float)),
-    "categories": lambda frame: frame.assign(f=pd.Categorical(frame["f"], ["unused", "c", "b", "a"])),
+    "categories": lambda frame: frame.assign(f=pd.Categorical(frame["f"], ["c", "b", "a"])),
 }
+
+
+def test_levels_without_rows_are_nothing_beside_main_effects(frame):
+    declared = frame.assign(f=pd.Categorical(frame["f"], ["unused", "c", "none", "b", "a"]))
+    for formula in ("y ~ x + f", "y ~ f", "k ~ x + f"):
+        one, other = (BayesianLinearRegression(formula=formula).fit(rows) for rows in (frame, declared))
+        assert one.log_evidence_ == pytest.approx(other.log_evidence_, abs=1e-8)
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from sgevidence import (
+    BayesianGLM,
     BayesianGMM,
     BayesianLinearRegression,
     EvidenceModelAverager,
@@ -291,3 +292,19 @@ def test_one_mixture_is_its_numbers_of_components():
     np.testing.assert_allclose(width, 2 * 1.645 * 0.1 * p * (1 - p), rtol=0.05)
     with pytest.raises(ValueError, match="check= is of fitted models"):
         compare(Mixture(), check=(np.zeros((3, 1)),))
+
+
+def test_other_trials_are_other_data(rng):
+    X, trials = rng.standard_normal((40, 2)), rng.integers(5, 12, 40)
+    wins = rng.binomial(5, 0.4, 40)
+    one, again = (
+        BayesianGLM("binomial", columns=c, random_state=0).fit(X, wins, trials=trials) for c in ([0], [])
+    )
+    other = BayesianGLM("binomial", random_state=0).fit(X, wins, trials=trials + 1)
+    assert len(compare([one, again])) == 2
+    stream = BayesianGLM("binomial", random_state=0)
+    for part in (slice(0, 13), slice(13, 40)):
+        stream.partial_fit(X[part], wins[part], trials=trials[part])
+    assert stream.data_fingerprint_ == one.data_fingerprint_ == again.data_fingerprint_
+    with pytest.raises(ValueError, match="has seen other data"):
+        compare([one, other])
