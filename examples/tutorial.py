@@ -5,7 +5,8 @@ Ten minutes with sgevidence
 The log evidence of a model is log p(data | model): how probable the model makes the data before any
 parameter is known.  It compares models of different size without held-out rows, because a model that could
 explain any data gives each of them a low probability.  Here it is an attribute of scikit-learn estimators,
-with an error bar, and it is updated while rows arrive.
+with an error bar, and it is updated while rows arrive.  The pictures need matplotlib:
+``pip install ".[all]"``.
 """
 
 # %%

@@ -1,6 +1,7 @@
 """Pages of the guide have one shape and few words, and the site stays short enough to be read."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,14 @@ MOST_LINES = 8
 MOST_CHARACTERS = 92
 #: Words of the machinery, which a reader with a question about data does not know.
 MACHINERY = re.compile(r"\b(rungs?|strat(?:um|a)|escorts?|clouds?|reservoirs?)\b", re.I)
+#: Packages of the extra ``all``, and the code of a page that needs each.
+OPTIONAL = {
+    "pandas": r"\bpandas\b|as_frame=True|to_frame\(",
+    "formulae": r"\bformulas?\b",
+    "matplotlib": r"Display\b|matplotlib",
+    "skops": r"\b(save|load)\(",
+    "pyarrow": r"\bRowSource\(",
+}
 PARTS = ["How to read it", "What can go wrong", "How it works"]
 JOBS = sorted(page for page in DOCS.glob("*.md") if "\n## What can go wrong\n" in page.read_text("utf-8"))
 
@@ -52,6 +61,27 @@ def test_pages_by_job_have_one_shape(page):
         assert len(lines) <= MOST_LINES and max(map(len, block.splitlines())) <= MOST_CHARACTERS, block
     prose = re.sub(r"^```.*?^```|`[^`\n]+`", "", text, flags=re.M | re.S)
     assert not MACHINERY.findall(prose)
+
+
+@pytest.mark.parametrize("page", [*JOBS, DOCS / "reading.md"], ids=lambda page: page.stem)
+def test_a_page_names_the_packages_that_it_needs_in_its_first_line(page):
+    text = page.read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S))
+    needed = [name for name, pattern in OPTIONAL.items() if re.search(pattern, code)]
+    first = text.split("\n\n")[1]
+    assert first.endswith('`pip install ".[all]"`.') == bool(needed), first
+    assert [name for name in OPTIONAL if re.search(rf"\b{name}\b", first.partition(":")[0])] == needed
+
+
+def test_extras_are_listed_where_a_reader_installs():
+    extras = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["project"][
+        "optional-dependencies"
+    ]
+    start = (DOCS.parent / "README.md").read_text("utf-8").partition("\n## Start\n")[2]
+    assert set(re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`.*?) \|", start, flags=re.M)))) == set(
+        extras
+    )
+    assert re.search(r'^```sh\n.*pip install "\.\[all\]"', start, flags=re.M)
 
 
 def test_the_algorithm_page_names_functions_that_are_there():

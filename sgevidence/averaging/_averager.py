@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from .._compat import BaseComposition, Interval, StrOptions, fit_context
 from ..model_selection import last_step
+from ._checks import as_pairs
 from ._fitting import Fitting
 from ._learning import METHODS, columns
 from ._model_mixture import MixedPredictions
@@ -28,10 +29,11 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
 
     Parameters
     ----------
-    estimators : list of (str, estimator) tuples
+    estimators : dict of str to estimator, list of estimators, or list of (str, estimator) tuples
         Models of the same rows, of one kind: regressors, classifiers or densities, alone or as the
-        last step of a pipeline.  A ``FrozenEstimator`` is used as it is.  With a
-        :class:`BayesianModel` among them the averager predicts if it has a ``mean=``, without ``return_std``.
+        last step of a pipeline; those of a list are named as :func:`compare` does.  A ``FrozenEstimator``
+        is used as it is.  With a :class:`BayesianModel` among them the averager predicts if it has a
+        ``mean=``, without ``return_std``.
     model_prior : array-like of shape (n_models,), dict or None, default=None
         Positive prior weights of the models, in the order of ``estimators`` or by name; normalised.
         None is uniform.  Stacking has no prior: there it holds until rows have been predicted.
@@ -132,7 +134,7 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
     >>> from sklearn.datasets import load_iris
     >>> from sgevidence import BayesianGMM, EvidenceModelAverager
     >>> X = load_iris().data[:, 2:]
-    >>> models = [("one", BayesianGMM(1)), ("two", BayesianGMM(2))]
+    >>> models = {"one": BayesianGMM(1), "two": BayesianGMM(2)}
     >>> averager = EvidenceModelAverager(models, random_state=0).fit(X)
     >>> averager.weights_.round(3)
     array([0., 1.])
@@ -141,7 +143,7 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
     """
 
     _parameter_constraints: dict = {
-        "estimators": [list, tuple],
+        "estimators": [dict, list, tuple],
         "model_prior": ["array-like", dict, None],
         "method": [StrOptions(set(METHODS))],
         "forgetting": [Interval(Real, 0, 1, closed="right")],
@@ -168,6 +170,15 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
         self.chunk_size = chunk_size
         self.n_jobs = n_jobs
         self.random_state = random_state
+
+    @property
+    def _pairs(self) -> Any:
+        """Names and models, as scikit-learn's compositions have them."""
+        return as_pairs(self.estimators)
+
+    @_pairs.setter
+    def _pairs(self, pairs: Any) -> None:
+        self.estimators = dict(pairs) if isinstance(self.estimators, dict) else pairs
 
     # -- learning -------------------------------------------------------------------------------
 
@@ -259,7 +270,7 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
         -------
         dict
         """
-        return self._get_params("estimators", deep=deep)
+        return self._get_params("_pairs", deep=deep)
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, of the models as ``name__param``, or a model by its name.
@@ -272,17 +283,18 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
         -------
         self : EvidenceModelAverager
         """
-        self._set_params("estimators", **params)
+        self.estimators = params.pop("estimators", self.estimators)
+        self._set_params("_pairs", **params)
         return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         try:
-            child = get_tags(self.estimators[0][1])
+            child = get_tags(self._pairs[0][1])
             tags.estimator_type = self._kind()
             tags.classifier_tags, tags.regressor_tags = child.classifier_tags, child.regressor_tags
             tags.target_tags = child.target_tags
-            tags.input_tags.allow_nan = all(get_tags(m).input_tags.allow_nan for _, m in self.estimators)
+            tags.input_tags.allow_nan = all(get_tags(m).input_tags.allow_nan for _, m in self._pairs)
         except (AttributeError, TypeError, ValueError, IndexError, KeyError):
             pass  # not a list of pairs: fit says so
         return tags
@@ -296,4 +308,4 @@ class EvidenceModelAverager(Fitting, MetaEstimatorMixin, MixedPredictions, BaseC
         -------
         MetadataRouter
         """
-        return router(self, self.estimators)
+        return router(self, self._pairs)

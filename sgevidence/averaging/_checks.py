@@ -1,20 +1,35 @@
 """Checks of an average: lists that are none, models of different kinds, evidences of different rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils import get_tags
 
-from ..model_selection import ONE_MAX_ORDER
+from ..model_selection import ONE_MAX_ORDER, named_models
 from ._pipelines import is_online
+
+
+def as_pairs(estimators: Any) -> Any:
+    """Names and models of a mapping or of a list of models, named as :func:`compare` does; else as it is."""
+    if isinstance(estimators, Mapping):
+        return list(estimators.items())
+    if isinstance(estimators, list | tuple) and estimators:
+        if all(hasattr(model, "get_params") and not isinstance(model, type) for model in estimators):
+            return list(named_models(estimators).items())
+    return estimators
 
 
 def check_pairs(estimators: Any) -> None:
     """The list of models is one of names and models."""
-    if not estimators or not all(isinstance(p, list | tuple) and len(p) == 2 for p in estimators):
+    if (
+        not estimators
+        or not isinstance(estimators, list | tuple)
+        or not all(isinstance(p, list | tuple) and len(p) == 2 for p in estimators)
+    ):
         raise ValueError(
-            f"estimators must be a non-empty list of (name, estimator) pairs, got {estimators!r}"
+            "estimators must be a dict of estimators by name, a list of them, or a non-empty list of "
+            f"(name, estimator) pairs, got {estimators!r}"
         )
 
 

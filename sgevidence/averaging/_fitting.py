@@ -118,16 +118,16 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
 
     def _start(self) -> Standing:
         """Clones of the models, named, with seeds of their own."""
-        check_pairs(self.estimators)
-        names, models = zip(*self.estimators)
+        check_pairs(self._pairs)
+        names, models = zip(*self._pairs)
         self._validate_names(names)
         self._check_estimators_are_instances(models)
-        check_kinds(self.estimators)
+        check_kinds(self._pairs)
         if self.method != "bma":
-            check_online(self.estimators, self.method)
+            check_online(self._pairs, self.method)
         weighing = self._weighing()
         self._settings = self._what_must_stay()
-        children = [(name, clone(child)) for name, child in self.estimators]
+        children = [(name, clone(child)) for name, child in self._pairs]
         for name, child in children:
             named(child, f"{self._named}, {name}" if hasattr(self, "_named") else name)
         if self.random_state is not None:
@@ -139,11 +139,11 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
         return METHODS[self.method].start(self._log_prior(), self.forgetting)
 
     def _log_prior(self) -> np.ndarray:
-        return log_model_prior(self.model_prior, [name for name, _ in self.estimators])
+        return log_model_prior(self.model_prior, [name for name, _ in self._pairs])
 
     def _what_must_stay(self) -> dict[str, Any]:
         """Parameters that all rows have in common."""
-        found = settings_of_all(self.estimators) | {"method": self.method}
+        found = settings_of_all(self._pairs) | {"method": self.method}
         if self.method != "bma":
             found["model_prior"] = tuple(np.exp(self._log_prior()).round(12).tolist())
         if self.method == "dynamic":

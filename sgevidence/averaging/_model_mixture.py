@@ -271,11 +271,11 @@ class MixedPredictions(BaseEstimator):
         return log_sum_exp(mixed + log_weights.reshape(-1, *[1] * (mixed.ndim - 1)), axis=0)
 
     def _children(self) -> list[Any]:
-        """The models, or an empty list if ``estimators`` is not a list of pairs."""
+        """The models, or an empty list if ``estimators`` is neither a dict nor a list."""
         if hasattr(self, "estimators_"):
             return self.estimators_
         try:
-            return [child for _, child in self.estimators]
+            return [child for _, child in self._pairs]
         except (TypeError, ValueError):
             return []
 

@@ -40,6 +40,17 @@ class LineFormat(NamedTuple):
 
 #: All columns of numbers.
 PLAIN = LineFormat()
+#: Headers of a column that says when its row was.
+WHEN = ("year", "date", "datetime", "timestamp", "period")
+#: A date that needs no header: 2024-05-31, 2024-05, 31.05.2024, 5/31/2024, with or without a time of day.
+DATE = re.compile(r"(\d{4}-\d\d(-\d\d)?|\d{1,2}[./]\d{1,2}[./]\d{4})([T ]\d\d:\d\d.*)?")
+
+
+class LineRow(NamedTuple):
+    """Numbers of a line, and its year or date."""
+
+    values: list[float]
+    when: str | None
 
 
 def bounded_lines(stream: Any, name: str) -> Iterator[str]:
@@ -59,15 +70,17 @@ def rows_of_lines(
     name: str,
     form: LineFormat = PLAIN,
     say: Callable[[str], Any] = lambda words: None,
-) -> Iterator[list[float]]:
-    """Numbers of the columns that are read; a first line of words is a header.
+) -> Iterator[LineRow]:
+    """Rows of the columns that are read; a first line of words is a header.
 
-    A first column that numbers or names the rows is left out, and said.  ValueError names file, line and
+    A first column that numbers or names the rows is left out, and so is a column of years or dates, which is
+    in ``when``; both are said.  ValueError names file, line and
     column of what is no number, or of a row of another length.
     """
     header: list[str] | None = None
     width: int | None = None
     kept: list[int] = []
+    dated: int | None = None
     for number, line in enumerate(lines, start=1):
         if number == 1 and form.columns:
             form = form.sniffed(line)
@@ -79,7 +92,10 @@ def rows_of_lines(
             continue
         if width is None:
             width = len(cells)
-            kept = columns_read(header, width, form.columns, name, say)
+            if header is not None and len(header) == width - 1:  # R's row names have no header
+                header = ["", *header]
+            dated = date_column(header, cells)
+            kept = columns_read(header, width, form.columns, dated, name, say)
         if len(cells) != width:
             raise ValueError(f"{name}, line {number}: {len(cells)} numbers, the lines before have {width}")
         row = [form.number(cells[k]) for k in kept]
@@ -92,15 +108,28 @@ def rows_of_lines(
                     if form.columns or width == 1
                     else f"{words}; columns that are, are named by --column"
                 )
-        yield [value for value in row if value is not None]
+        when = None if dated is None else cells[dated]
+        yield LineRow([value for value in row if value is not None], when)
+
+
+def date_column(header: list[str] | None, cells: list[str]) -> int | None:
+    """The first column that says when its row was, by its header or by its first date; None if none does."""
+    titles = header if header is not None and len(header) == len(cells) else [""] * len(cells)
+    are_dates = (
+        title.lower() in WHEN or DATE.fullmatch(cell) is not None for title, cell in zip(titles, cells)
+    )
+    return None if len(cells) == 1 else next((k for k, is_date in enumerate(are_dates) if is_date), None)
 
 
 def columns_read(
-    header: list[str] | None, width: int, wanted: Sequence[str], name: str, say: Callable[[str], Any]
+    header: list[str] | None,
+    width: int,
+    wanted: Sequence[str],
+    dated: int | None,
+    name: str,
+    say: Callable[[str], Any],
 ) -> list[int]:
-    """Numbers of the columns that are read."""
-    if header is not None and len(header) == width - 1:  # R's row names have no header
-        header = ["", *header]
+    """Numbers of the columns that are read; without ``wanted``, all but those that name the rows."""
     found = []
     for column in wanted:
         if header is not None and column in header:
@@ -113,11 +142,16 @@ def columns_read(
             )
     if wanted:
         return found
-    if header is not None and len(header) == width > 1 and header[0].lower() in ROW_NAMES:
-        say(
-            f"column {header[0]!r} numbers or names the rows and is left out: --column names those to be read"
-        )
-        return list(range(1, width))
-    if header is not None and len(header) == width > 1:
-        say(f"all columns are read, {', '.join(map(repr, header))}: --column names those to be read")
-    return list(range(width))
+    names = header if header is not None and len(header) == width else None
+    if dated is not None:
+        title = dated + 1 if names is None else repr(names[dated])
+        say(f"column {title} says when a row was and is not watched: --column names those that are")
+    is_numbered = names is not None and width > 1 and names[0].lower() in ROW_NAMES
+    if names is not None and is_numbered and dated != 0:
+        say(f"column {names[0]!r} numbers or names the rows and is left out: --column names those to be read")
+    left = [k for k in range(width) if k != dated and not (is_numbered and k == 0)]
+    if names is not None and width > 1 and not is_numbered and len(left) > 1:
+        read = ", ".join(repr(names[k]) for k in left)
+        words = "all columns are read" if dated is None else "the others are read"
+        say(f"{words}, {read}: --column names those to be read")
+    return left

@@ -16,6 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 #: Advice for autoregressions of several orders, at the end of a message.
 ONE_MAX_ORDER = ": an autoregression is given its first rows, so state one max_order for all orders"
+#: How data of as many rows differ.
+OTHER_DATA = "other values, weights or order of y, or of X if the models are densities"
 #: Parameters that make a fit another draw of the same model: no part of a model's name.
 NOT_THE_MODEL = {"random_state", "verbose", "sampler"}
 
@@ -129,14 +131,15 @@ def check_comparable(found: Iterable[Candidate]) -> None:
         ("is_relative", "is relative to its null model, or has all of its evidence, otherwise"),
         ("n_samples", "has seen another number of rows"),
         ("classes", "has other classes"),
-        ("fingerprint", "has seen other data (of y; of X for a density)"),
+        ("fingerprint", "has seen other data"),
     ]:
         known = [(one.name, getattr(one, field)) for one in found if getattr(one, field) is not None]
         for name, value in known[1:]:
             if value != known[0][1]:
                 of_series = field == "n_samples" and any(one.n_conditioned is not None for one in found)
+                words = OTHER_DATA if field == "fingerprint" else f"{value} and {known[0][1]}"
                 raise ValueError(
-                    f"{name!r} {difference} than {known[0][0]!r}: {value} and {known[0][1]}; their evidences "
+                    f"{name!r} {difference} than {known[0][0]!r}: {words}; their evidences "
                     f"cannot be compared{ONE_MAX_ORDER if of_series else ''}"
                 )
 
@@ -185,7 +188,8 @@ def _of_search(results: Mapping[str, Any]) -> list[Candidate]:
     names = _unique([_spell(params) for params in parameters])
     log_Z, std = results["mean_test_log_evidence"], results["mean_test_log_evidence_std"]
     n_warnings = results.get("mean_test_n_warnings", np.zeros(n))
-    warned = "the fit warned: fit a model with these parameters alone to read why"
+    unread = "the fit warned: fit a model with these parameters alone to read why"
+    words = results.get("warnings", [(unread,) if n_warnings[k] else () for k in range(n)])
     return [
         Candidate(
             names[k],
@@ -193,7 +197,7 @@ def _of_search(results: Mapping[str, Any]) -> list[Candidate]:
             float(std[k]),
             n_samples[k],
             fingerprints[k],
-            warnings=(warned,) if n_warnings[k] else (),
+            warnings=tuple(words[k]),
             parameters=parameters[k],
         )
         for k in range(n)

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike
 
 from ..mixture.estimators import error_covariance
 from ._candidates import Candidate, candidate, candidates, is_search, last_step, named_models
+from ._facts import facts_of
 from ._predictive_check import predictive_check
 from ._probabilities import in_words, log_model_prior, probabilities, probability_interval
-from ._summary import ComparisonTable
+from ._summary import UNCHECKED, ComparisonTable
 
 #: Types of parameters that stand in a column as they are.
 SCALARS = {int, float, str, bool}
@@ -55,7 +56,9 @@ def compare(
         standard error, probability, Bayes factor against the best, and a word where there is doubt:
         ``warned`` if the fit warned, ``open`` if the best is ahead by less than two standard errors,
         ``misfit`` if the model does not reproduce the rows of ``check``; a line below says if none of the
-        models does.  The columns are
+        models does.  ``to_latex()`` writes what is printed, and ``report()`` what a paper needs: its four
+        columns, the sentence on the Bayes factor, priors and software, as text, Markdown, LaTeX or HTML.  The
+        columns are
 
         * ``rank``, by log evidence;
         * the parameters in which the models of a search or of a list differ, by name;
@@ -67,7 +70,8 @@ def compare(
           that the standard errors leave it;
         * ``n_samples``: rows seen;
         * ``warnings``: what the fit warned of, joined;
-        * ``misfit``, with ``check``: statistics that the model does not reproduce, joined.
+        * ``misfit``, with ``check``: statistics that the model does not reproduce, joined; "–" if no rows of
+          the model can be simulated.
 
     Raises
     ------
@@ -145,7 +149,9 @@ def compare(
         columns["misfit"] = np.array(_misfits(models, check))
     columns = _parameters([one.parameters for one in found]) | columns
     ranked = {"rank": np.arange(1, len(found) + 1)} | {key: value[order] for key, value in columns.items()}
-    return _table(ranked, [names[k] for k in order])
+    table = _table(ranked, [names[k] for k in order])
+    table._facts = facts_of(models, names, np.exp(log_prior[order]))
+    return table
 
 
 def _parameters(found: list[Mapping[str, Any]]) -> dict[str, np.ndarray]:
@@ -176,7 +182,16 @@ def _misfits(models: Any, check: Any) -> list[str]:
         raise ValueError("check= is of fitted models, and smaller numbers of components are not: fit each")
     rows = dict(check) if isinstance(check, Mapping) else dict(zip(("X", "y"), check))
     rows = {"random_state": 0} | rows  # the same table each time
-    return [", ".join(predictive_check(model, **rows).misfits) for model in named_models(models).values()]
+    found, refusals = [], []
+    for model in named_models(models).values():
+        try:
+            found.append(", ".join(predictive_check(model, **rows).misfits))
+        except TypeError as error:  # of this kind of model
+            found.append(UNCHECKED)
+            refusals.append(error)
+    if len(refusals) == len(found):
+        raise refusals[0]
+    return found
 
 
 def _table(columns: dict[str, np.ndarray], names: list[str]) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, ParameterGrid
+from sklearn.utils.validation import check_is_fitted
 
 from ..exceptions import warn_caller
 from ..history import task_workers
@@ -13,7 +14,7 @@ from ..mixture.estimators import one_walk_of_clones
 from ..rows import refuse_unknown_sizes
 from ._candidates import ONE_MAX_ORDER, candidates, last_step
 from ._compare import compare
-from ._search import FullData, checked_scorer, evidence_scorers
+from ._search import FullData, checked_scorer, evidence_scorers, words_of_fits
 
 
 class EvidenceSearch(GridSearchCV):
@@ -41,7 +42,8 @@ class EvidenceSearch(GridSearchCV):
     best_score_ : float
         Its log evidence in the search, nats.
     cv_results_ : dict
-        As in ``GridSearchCV``, with the scores of :data:`evidence_scorers`.
+        As in ``GridSearchCV``, with the scores of :data:`evidence_scorers`, and the ``warnings`` of each fit
+        where the fits ran in this process.
 
     Warns
     -----
@@ -117,8 +119,11 @@ class EvidenceSearch(GridSearchCV):
         """
         refuse_unknown_sizes(0, X=X, y=y)
         n_models = len(ParameterGrid(self.param_grid))
-        with self._one_walk(X, y, params), task_workers(self.n_jobs, n_models, X):
+        with self._one_walk(X, y, params), task_workers(self.n_jobs, n_models, X), words_of_fits() as words:
             super().fit(X, y, **params)
+        log_Z = self.cv_results_["mean_test_log_evidence"]
+        if all(n == 0 or Z in words for n, Z in zip(self.cv_results_["mean_test_n_warnings"], log_Z)):
+            self.cv_results_["warnings"] = [words.get(Z, ()) for Z in log_Z.tolist()]
         try:
             candidates(self)
         except ValueError as error:
@@ -130,6 +135,7 @@ class EvidenceSearch(GridSearchCV):
     @property
     def comparison_(self) -> Any:
         """The models of the grid side by side, see :func:`compare`."""
+        check_is_fitted(self, "cv_results_")
         return compare(self)
 
     @contextmanager

@@ -10,6 +10,8 @@ from ._summary import Comparison
 class ComparisonFrame(Comparison, DataFrame):
     """A DataFrame that prints as a summary; parts of it and what is computed from it are plain DataFrames."""
 
+    _metadata = ["_facts"]
+
     @property
     def _constructor(self) -> Any:
         return DataFrame

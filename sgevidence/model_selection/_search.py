@@ -1,6 +1,8 @@
 """Selection by evidence in scikit-learn's searches: scorers, and a split that trains on all rows."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,20 @@ from sklearn.model_selection import BaseCrossValidator
 from .._compat import num_samples
 from ..exceptions import warn_caller
 from ._candidates import ONE_MAX_ORDER, last_step
+
+#: Warnings of the fits of a search by log evidence, while it runs: a score is a number.
+WORDS_OF_FITS: ContextVar[dict[float, tuple[str, ...]] | None] = ContextVar("words_of_fits", default=None)
+
+
+@contextmanager
+def words_of_fits() -> Iterator[dict[float, tuple[str, ...]]]:
+    """Warnings of the fits that are scored in this thread and block, by log evidence."""
+    found: dict[float, tuple[str, ...]] = {}
+    token = WORDS_OF_FITS.set(found)
+    try:
+        yield found
+    finally:
+        WORDS_OF_FITS.reset(token)
 
 
 def _weighted(scorer: Callable[..., float]) -> Callable[..., float]:
@@ -95,7 +111,10 @@ def _n_samples_scorer(estimator: Any, X: Any, y: Any = None, sample_weight: Any 
 @_weighted
 def _n_warnings_scorer(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> float:
     """Number of reasons that the fit gives to doubt its evidence."""
-    return float(len(getattr(last_step(estimator), "warnings_", ())))
+    words = tuple(getattr(last_step(estimator), "warnings_", ()))
+    if words and (found := WORDS_OF_FITS.get()) is not None:
+        found[_read(estimator, "log_evidence_")] = words
+    return float(len(words))
 
 
 @_weighted

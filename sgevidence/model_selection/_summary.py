@@ -5,16 +5,20 @@ from typing import Any
 import numpy as np
 
 from ..tables import Summarised, Table, with_errors
+from ._facts import Facts
 
 #: Standard errors of a difference below which the errors leave open which of two models has more evidence.
 CLEAR_STDS = 2.0
 #: The columns of a comparison that a summary reads.
 COLUMNS = ("log_evidence", "log_evidence_std", "probability", "difference", "difference_std", "warnings")
+#: In the place of misfits of a model that has no replicates to check it by.
+UNCHECKED = "–"
 #: The words of the last column, and what they mean.
 DOUBTS = {
     "warned": "warned: the fit doubts its own evidence; column 'warnings' says why.",
     "open": "open: the errors leave open whether this model or the best has more evidence.",
     "misfit": "misfit: the model does not reproduce the rows; column 'misfit' says in what.",
+    UNCHECKED: f"{UNCHECKED}: no rows of the model can be simulated, so it is not checked.",
 }
 #: Below a table all of whose models were checked in vain.
 NONE_FITS = "None of the models fits the rows: the best is the best of wrong models."
@@ -25,12 +29,54 @@ class Comparison(Summarised):
 
     columns: Any
     index: Any
+    _facts: Facts | None = None
 
     def _summary(self, as_text: bool) -> tuple[Table, list[str]] | None:
         if not set(COLUMNS) <= set(self.columns) or not len(self.index):
             return None
         table, notes = summary(self)
-        return (_by_parameters(table, self) if as_text else table), notes
+        return _by_parameters(table, self, as_text), notes
+
+    def to_latex(self, *args: Any, **options: Any) -> Any:
+        r"""What is printed, in LaTeX: a ``tabular`` with the rules of the package ``booktabs``.
+
+        Parameters
+        ----------
+        *args, **options : object
+            With any of them, all columns are written as :meth:`pandas.DataFrame.to_latex` does.
+
+        Returns
+        -------
+        str
+        """
+        found = None if args or options else self._summary(as_text=False)
+        if found is None:
+            return super().to_latex(*args, **options)  # type: ignore[misc]
+        return found[0].to_latex()
+
+    def report(self, format: str = "text") -> str:
+        """The comparison for a paper: a table of four columns, sentences, priors and software.
+
+        Parameters
+        ----------
+        format : {"text", "markdown", "latex", "html"}, default="text"
+
+        Returns
+        -------
+        str
+            The table has the prior probability of each model, its log evidence with the standard error, its
+            posterior probability, and the Bayes factor against the best model.  The sentences say how much
+            more likely the data are under the best model than under the next, with the error of this Bayes
+            factor, and what is in doubt.  Then come the priors of the parameters, and the software.
+
+        Raises
+        ------
+        ValueError
+            For another format, and if columns that the report needs have been taken away.
+        """
+        from ._report import report  # which reads the summary
+
+        return report(self, format)
 
 
 class ComparisonTable(Comparison, Table):  # type: ignore[misc]
@@ -49,26 +95,39 @@ def summary(table: Any) -> tuple[Table, list[str]]:
         "Bayes factor": [_bayes_factor(d) for d in columns["difference"]],
     }
     misfits = np.asarray(table["misfit"] if "misfit" in table.columns else [""] * len(doubts))
-    doubts = [", ".join(filter(None, [word, "misfit" * bool(m)])) for word, m in zip(doubts, misfits)]
+    checks = [m if m in ("", UNCHECKED) else "misfit" for m in misfits]
+    doubts = [", ".join(filter(None, words)) for words in zip(doubts, checks)]
     if any(doubts):
         cells["doubt"] = doubts
     names = [str(name) for name in table.index]
     notes = [meaning for word, meaning in DOUBTS.items() if any(word in words for words in doubts)]
-    return Table(cells, names), [*notes, NONE_FITS] if all(misfits) else notes
+    none_fits = all(check == "misfit" for check in checks)
+    bars = {"probability": columns["probability"]}
+    return Table(cells, names, bars=bars), [*notes, NONE_FITS] if none_fits else notes
 
 
-def _by_parameters(summary: Table, table: Any) -> Table:
-    """The summary with a column for each parameter that varies, where a line has room for all."""
+def _by_parameters(summary: Table, table: Any, as_text: bool) -> Table:
+    """The summary with a column for each parameter that varies, where a line of text has room for all."""
     names = list(table.columns)
     varying = names[1 : names.index("log_evidence")]
     if not varying:
         return summary
-    columns = [[name, *map(str, table[name])] for name in varying]
-    widths = [max(map(len, column)) for column in columns]
-    head, *rows = ("  ".join(map(str.ljust, cells, widths)).rstrip() for cells in zip(*columns))
-    shown = Table({name: summary[name] for name in summary.columns}, rows, head)
+    own = {name: summary[name] for name in summary.columns}
+    columns = [list(map(str, table[name])) for name in varying]
+    if not as_text:
+        others = dict(zip(varying[1:], columns[1:]))
+        return Table(others | own, columns[0], varying[0], summary.bars)
+    widths = [max(map(len, [name, *column])) for name, column in zip(varying, columns)]
+    lines = [varying, *map(list, zip(*columns))]
+    head, *rows = ("  ".join(map(str.ljust, cells, widths)).rstrip() for cells in lines)
+    shown = Table(own, rows, head, summary.bars)
     fits = len(shown.to_string().splitlines()) == len(rows) + 1
-    return shown if fits or len(varying) == 1 else summary
+    if fits or len(varying) == 1:
+        return shown
+    if "formula" not in varying:
+        return summary
+    # a formula is known by its shape
+    return Table(own, [name.replace("formula=", "", 1) for name in summary.index], "", summary.bars)
 
 
 def _doubt(difference: float, difference_std: float, warnings: str) -> str:

@@ -1,7 +1,6 @@
 """Tables that print where pandas is not installed, numbers with their errors, and summaries of tables."""
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from importlib.util import find_spec
 from itertools import zip_longest
 from textwrap import wrap
@@ -9,8 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ._formats import in_html, in_latex, in_markdown
+
 #: Characters of a line.
 LINE_WIDTH = 80
+#: Style of the cells of a page: columns of numbers end at one line, and their digits have one width.
+CELL_STYLE = "text-align: right; font-variant-numeric: tabular-nums; white-space: pre"
+#: Style of a bar behind a cell, from the left; its colour shows on white and on black.
+BAR_STYLE = "; background: linear-gradient(90deg, rgba(31, 119, 180, 0.3) {0:.1f}%, transparent {0:.1f}%)"
 #: Standard deviation, as a share of a number, that is rounding.
 ROUNDING_SHARE = 1e-12
 
@@ -25,6 +30,8 @@ class Table:
         Names of the rows; a name that is too long for a line of eighty characters takes several.
     index_name : str, default=""
         Heading of the names.
+    bars : mapping of str to sequence of float, optional
+        Shares of one, such as probabilities, that a page draws as bars behind the cells of these columns.
 
     Notes
     -----
@@ -41,10 +48,14 @@ class Table:
     """
 
     def __init__(
-        self, columns: Mapping[str, Sequence[Any] | np.ndarray], index: Sequence[str], index_name: str = ""
+        self,
+        columns: Mapping[str, Sequence[Any] | np.ndarray],
+        index: Sequence[str],
+        index_name: str = "",
+        bars: Mapping[str, Sequence[float] | np.ndarray] | None = None,
     ):
         self._columns = {name: np.asarray(values) for name, values in columns.items()}
-        self.index, self.index_name = list(index), index_name
+        self.index, self.index_name, self.bars = list(index), index_name, dict(bars or {})
 
     @property
     def columns(self) -> list[str]:
@@ -111,13 +122,63 @@ class Table:
         return self.to_string()
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in [self.index_name, *self.columns])
-        rows = zip(self.index, *map(_cells, self._columns.values()))
+        left = 'style="text-align: left"'
+        head = "".join(f'<th style="{CELL_STYLE}">{in_html(name)}</th>' for name in self.columns)
+        columns = [
+            [f'<td style="{CELL_STYLE}{bar}">{cell}</td>' for cell, bar in zip(self._padded(name), bars)]
+            for name, bars in zip(self.columns, map(self._bars, self.columns))
+        ]
         body = "".join(
-            f"<tr><th>{escape(name)}</th>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-            for name, *cells in rows
+            f"<tr><th {left}>{in_html(name)}</th>{''.join(cells)}</tr>"
+            for name, *cells in zip(self.index, *columns)
         )
+        head = f"<th {left}>{in_html(self.index_name)}</th>{head}"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _padded(self, name: str) -> list[str]:
+        """Cells of a column for a page; blanks behind a number have the width of a digit."""
+        cells = _cells(self._columns[name])
+        return [
+            in_html(cell.rstrip()) + "\N{FIGURE SPACE}" * (len(cell) - len(cell.rstrip())) for cell in cells
+        ]
+
+    def _bars(self, name: str) -> list[str]:
+        """Styles of the bars of a column, empty without bars."""
+        shares = self.bars.get(name)
+        if shares is None:
+            return [""] * len(self)
+        return [BAR_STYLE.format(100 * float(share)) for share in shares]
+
+    def to_markdown(self) -> str:
+        """The table in Markdown, with pipes.
+
+        Returns
+        -------
+        str
+        """
+        lines = [[self.index_name, *self.columns], ["---", *["---:"] * len(self.columns)], *self._lines()]
+        marked = [cells if k == 1 else list(map(in_markdown, cells)) for k, cells in enumerate(lines)]
+        return "\n".join(f"| {' | '.join(cells)} |" for cells in marked)
+
+    def to_latex(self) -> str:
+        r"""The table in LaTeX, a ``tabular`` with the rules of the package ``booktabs``.
+
+        Returns
+        -------
+        str
+        """
+        head, *rows = (
+            " & ".join(map(in_latex, cells)) + r" \\"
+            for cells in [[self.index_name, *self.columns], *self._lines()]
+        )
+        align = "l" + "r" * len(self.columns)
+        parts = [rf"\begin{{tabular}}{{{align}}}", r"\toprule", head, r"\midrule", *rows, r"\bottomrule"]
+        return "\n".join([*parts, r"\end{tabular}"])
+
+    def _lines(self) -> list[list[str]]:
+        """Name and cells of each row, without blanks around them."""
+        columns = [[cell.strip() for cell in _cells(values)] for values in self._columns.values()]
+        return [[str(name), *cells] for name, *cells in zip(self.index, *columns)]
 
 
 def in_pandas(table: Table) -> Any:
@@ -175,4 +236,4 @@ class Summarised:
         found = self._summary(as_text=False)
         if found is None:
             return super()._repr_html_()  # type: ignore[misc, no-any-return]
-        return found[0]._repr_html_() + "".join(f"<p>{escape(note)}</p>" for note in found[1])
+        return found[0]._repr_html_() + "".join(f"<p>{in_html(note)}</p>" for note in found[1])

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -24,7 +25,7 @@ from sgevidence import (
 testing = pytest.importorskip("typer.testing")
 pytest.importorskip("pyarrow")
 pytest.importorskip("rich")
-from sgevidence.cli import _app, _checkpoints  # noqa: E402  (which need them)
+from sgevidence.cli import _checkpoints, _watching  # noqa: E402  (which need them)
 
 
 @pytest.fixture
@@ -148,6 +149,44 @@ def test_watch_declares_what_the_monitor_does(run, rng):
 
 
 @pytest.mark.parametrize(
+    "head, line, place, at",
+    [
+        ("year,level\n", "{year},{x}", 2040, 2047),
+        ("level;date\n", "{x};1.1.{year}", "1.1.2040", "1.1.2047"),
+        ("", "{year}-05-01,{x}", "2040-05-01", "2047-05-01"),  # no header
+        ('"","level"\n', '"{year}-05-01 12:30",{x}', "2040-05-01 12:30", "2047-05-01 12:30"),  # of pandas
+    ],
+)
+def test_a_change_is_named_by_its_year_or_date(run, rng, head, line, place, at):
+    x = np.r_[rng.normal(0, 1, 40), rng.normal(12, 1, 20)]
+    text = head + "".join(line.format(year=2000 + k, x=v) + "\n" for k, v in enumerate(x))
+    (found,) = EvidenceMonitor().fit(x).detections_
+    assert found.place == 40  # and row 40 is of the year 2040, whenever the change was declared
+    out = run("watch", text=text)
+    assert out.exit_code == 0 and "says when a row was" in out.stderr, out.stderr
+    when = str(at).replace("2047", str(2000 + found.row))
+    assert out.stdout.startswith(f"{when}: a change at {place}, probability {found.probability:.3f}, ")
+    assert json.loads(run("watch", "--json", text=text).stdout)["time"] == str(place)
+
+
+def test_a_column_of_years_is_watched_by_its_name(run):
+    text = "year,level\n" + "".join(f"{1900 + k},{k % 3}\n" for k in range(20))
+    assert "says when" not in run("watch", "--column", "year", text=text).stderr
+    out = run("watch", "--column", "level", text=text)  # which names rows by their year, too
+    assert out.exit_code == 0 and out.stderr == "", out.stderr
+
+
+def test_help_does_not_wait_for_scikit_learn():
+    """Two seconds of imports, before a command could say what it is called."""
+    code = (
+        "import sys; from sgevidence.cli._app import app; app(['--help'], standalone_mode=False); "
+        "assert not {'sklearn', 'scipy', 'pandas', 'numpy', 'matplotlib'} & set(sys.modules)"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert out.returncode == 0 and "compare" in out.stdout, out.stderr
+
+
+@pytest.mark.parametrize(
     "text, message",
     [
         ("1\n2\nx\n", "standard input, line 3, column 1: 'x' is no finite number"),
@@ -249,13 +288,13 @@ def test_a_comparison_that_is_killed_continues(options, run, table, tmp_path, mo
 @pytest.mark.slow
 def test_a_watch_that_is_killed_continues(run, tmp_path, monkeypatch, rng):
     pytest.importorskip("skops")
-    monkeypatch.setattr(_app, "WATCHED_ROWS", 15)
+    monkeypatch.setattr(_watching, "WATCHED_ROWS", 15)
     x = np.r_[rng.normal(0, 1, 40), rng.normal(9, 1, 30), rng.normal(-9, 1, 20)]
     (tmp_path / "rows").write_text("".join(f"{float(v)!r}\n" for v in x), encoding="utf-8")
     words = ("watch", tmp_path / "rows", "--json", "--checkpoint", tmp_path / "monitor.sge")
     monitor = EvidenceMonitor().fit(x)
     with monkeypatch.context() as patch:
-        patch.setattr(_app, "save", killed_after(_app.save, 3))
+        patch.setattr(_watching, "save", killed_after(_watching.save, 3))
         killed = run(*words)
     assert isinstance(killed.exception, Killed)
     again = run(*words)

@@ -255,8 +255,11 @@ def test_one_column_is_watched(run, rng):
 
 
 def test_columns_that_nobody_chose_are_said(run):
-    table = "year,flow\n1871,3\n1872,4\n"
-    assert "all columns are read, 'year', 'flow': --column" in run("watch", "-", text=table).stderr
+    table = "rain,flow\n1871,3\n1872,4\n"
+    assert "all columns are read, 'rain', 'flow': --column" in run("watch", "-", text=table).stderr
+    dated = table.replace("\n1", ",year\n1", 1).replace("3\n", "3,1\n").replace("4\n", "4,2\n")
+    words = "'year' says when .*the others are read, 'rain', 'flow': --column"
+    assert re.search(words, run("watch", "-", text=dated).stderr, re.S)
     assert not run("watch", "-", "--column", "flow", text=table).stderr
 
 

@@ -240,7 +240,7 @@ def test_without_pandas_the_same_numbers_in_a_table_that_prints(three, monkeypat
     assert lines[1].split() == [frame.index[0], "1", f"{frame['probability'].iloc[0]:.3f}"]
     assert len({len(line) for line in lines}) == 1
     html = Table({"<b>": [1.0, np.nan]}, ["x & y", "z"])._repr_html_()
-    assert "<th>&lt;b&gt;</th>" in html and "x &amp; y" in html and html.count("<tr>") == 3
+    assert ">&lt;b&gt;</th>" in html and "x &amp; y" in html and html.count("<tr>") == 3
 
 
 def test_iris_petals_by_their_gold_values():

@@ -1,0 +1,163 @@
+"""A comparison as a paper reports it: four columns, the sentence on the Bayes factor, priors, software.
+
+The sentence follows the guidelines for reports of Bayes factors: prior probabilities of the models, the Bayes
+factor, what it is against, and its error.
+
+References
+----------
+J. van Doorn et al. (2021), The JASP guidelines for conducting and reporting a Bayesian analysis, Psychonomic
+Bulletin and Review 28, 813; E.-J. Wagenmakers et al. (2018), Bayesian inference for psychology, Part II,
+Psychonomic Bulletin and Review 25, 58; R. E. Kass, A. E. Raftery (1995), Bayes Factors, Journal of the
+American Statistical Association 90, 773.
+"""
+
+import math
+import platform
+import sys
+from collections.abc import Callable
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+import scipy
+import sklearn
+
+from ..tables import LINE_WIDTH, Table, in_html, in_latex, in_markdown
+from ._probabilities import in_words
+from ._summary import CLEAR_STDS, COLUMNS, UNCHECKED, summary
+
+#: Columns of a comparison that a report reads beside those of the summary.
+MORE_COLUMNS = ("n_samples", "probability_low", "probability_high")
+#: Standard error of a log Bayes factor, nats, from which its error is said as a factor: it is 65 % there.
+ERROR_AS_FACTOR = 0.5
+#: What a reader needs to cite for the words of evidence.
+SCALE = "on the scale of Kass and Raftery (1995)"
+
+
+def report(table: Any, format: str) -> str:
+    """The report of a comparison; ValueError for unknown formats and missing columns."""
+    renderers: dict[str, Callable[[Table, list[str]], str]] = {
+        "text": _as_text,
+        "markdown": lambda found, said: "\n\n".join([found.to_markdown(), *map(in_markdown, said)]),
+        "latex": lambda found, said: "\n\n".join([found.to_latex(), *map(in_latex, said)]),
+        "html": lambda found, said: found._repr_html_() + "".join(f"<p>{in_html(one)}</p>" for one in said),
+    }
+    if format not in renderers:
+        raise ValueError(f"format must be one of {list(renderers)}, got {format!r}")
+    if lost := [name for name in (*COLUMNS, *MORE_COLUMNS) if name not in table.columns]:
+        raise ValueError(f"a report needs the column {lost[0]!r}, which has been taken away")
+    if table._facts is None or len(table._facts.model_prior) != len(table.index):
+        raise ValueError("a report is of the table that compare() returns, and this is a part of it")
+    sentences = [_sentence(table), *_doubts(table), *_priors(table), _software(table)]
+    return renderers[format](_four_columns(table), sentences)
+
+
+def _as_text(found: Table, sentences: list[str]) -> str:
+    paragraphs = (fill(one, LINE_WIDTH, break_on_hyphens=False) for one in sentences)
+    return "\n\n".join([found.to_string(), *paragraphs])
+
+
+def _four_columns(table: Any) -> Table:
+    """Prior probability, log evidence and its error, posterior probability, Bayes factor against the best."""
+    found, _ = summary(table)
+    columns = {
+        "P(M)": [f"{p:.3f}" if p >= 0.0005 else "<0.001" for p in table._facts.model_prior],
+        "log evidence ± error": found["log evidence ± error"],
+        "P(M | data)": found["probability"],
+        "Bayes factor": found["Bayes factor"],
+    }
+    return Table(columns, _names(table), "model M", {"P(M | data)": table["probability"]})
+
+
+def _names(table: Any) -> list[str]:
+    """Names of the models; a formula is known by its shape."""
+    return [str(name).replace("formula=", "", 1) for name in table.index]
+
+
+def _sentence(table: Any) -> str:
+    """How much likelier the data are under the best model than under the next, and how probable it is."""
+    names = _names(table)
+    prior = table._facts.model_prior
+    if len(names) == 1:
+        return f"The table has one model, {names[0]}, and a Bayes factor needs two."
+    difference, std = (float(np.asarray(table[name])[1]) for name in ("difference", "difference_std"))
+    words = in_words(difference)
+    strength = f"which is {words}" if words.startswith("not") else f"{words} evidence"
+    k = int(np.argmax(table["probability"]))
+    columns = ("probability", "probability_low", "probability_high")
+    p, low, high = (float(np.asarray(table[name])[k]) for name in columns)
+    bounds = f", {low:.3f} to {high:.3f} by the errors" if high - low > 0.001 else ""
+    is_uniform = np.allclose(prior, prior[0])
+    of_prior = "each had the prior probability" if is_uniform else "its prior probability was"
+    return (
+        f"The data are {_times(-difference)} as likely under {names[0]} as under {names[1]}, the next best "
+        f"model (Bayes factor {_size(-difference)}, {_error(std)}), {strength} {SCALE}. The posterior "
+        f"probability of {names[k]} is {_probability(p)}{bounds}, among {len(names)} models; {of_prior} "
+        f"{prior[k]:.3g}."
+    )
+
+
+def _probability(p: float) -> str:
+    return "above 0.999" if p >= 0.9995 else f"{p:.3f}"
+
+
+def _times(log_factor: float) -> str:
+    """e^log_factor times, and more than a power of ten only by its power."""
+    return "about" if log_factor < math.log(1.05) else f"{_size(log_factor)} times"
+
+
+def _size(log_factor: float) -> str:
+    """A Bayes factor above one, to two digits, or three where it decides between words."""
+    power = log_factor / math.log(10)
+    if power > 5:  # a mantissa and an exponent, of any size
+        exponent = math.floor(power)
+        return f"{10 ** (power - exponent):.1f}e{exponent}"
+    return f"{math.exp(log_factor):.3g}" if log_factor < math.log(100) else f"{math.exp(log_factor):.0f}"
+
+
+def _error(std: float) -> str:
+    """Relative error of a Bayes factor, as JASP says it."""
+    if math.isnan(std):
+        return "of unknown error"
+    if std == 0:
+        return "exact"
+    if std >= ERROR_AS_FACTOR:
+        return f"uncertain by a factor of {math.exp(std):.2g}"
+    percent = 100 * math.expm1(std)
+    if percent < 0.1:
+        return "error below 0.1 %"
+    return f"error {percent:.0f} %" if percent >= 1 else f"error {percent:.1g} %"
+
+
+def _doubts(table: Any) -> list[str]:
+    """What must not be left out: open differences, warnings of fits, misfits."""
+    names = _names(table)
+    difference, std = (np.abs(np.asarray(table[name])) for name in ("difference", "difference_std"))
+    said = []
+    if len(names) > 1 and difference[1] <= CLEAR_STDS * std[1]:
+        said.append(f"The errors leave open whether {names[0]} or {names[1]} has more evidence.")
+    for name, words in zip(names, table["warnings"]):
+        if words:
+            said.append(f"The evidence of {name} is in doubt: {words}.")
+    if "misfit" in table.columns:
+        for name, words in zip(names, table["misfit"]):
+            if words and words != UNCHECKED:
+                said.append(f"{name} does not reproduce the rows: {words}.")
+    return said
+
+
+def _priors(table: Any) -> list[str]:
+    said = [f"{words[0].upper()}{words[1:]}, {who}." for who, words in table._facts.priors]
+    return said or ["Priors of the parameters: these models do not say theirs in a line, state them here."]
+
+
+def _software(table: Any) -> str:
+    version = getattr(sys.modules[__name__.partition(".")[0]], "__version__", "")
+    n = np.asarray(table["n_samples"])[0]
+    rows = "" if n == "unknown" else f" of {n} rows"
+    versions = f"NumPy {np.__version__}, SciPy {scipy.__version__}, scikit-learn {sklearn.__version__}"
+    return (
+        f"Log evidences{rows} are in nats (natural logarithms), with standard errors; Bayes factors of the "
+        f"table are against the best model. Software: sgevidence {version} (Python "
+        f"{platform.python_version()}, {versions})."
+    )

@@ -1,0 +1,44 @@
+"""The package shows its public names, and imports each when somebody asks for it."""
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sgevidence
+
+ROOMS = sorted(module.name for module in pkgutil.iter_modules(sgevidence.__path__, "sgevidence."))
+
+
+def imports_for_type_checkers():
+    """(room, name) of the lines that Python does not run."""
+    tree = ast.parse(Path(sgevidence.__file__).read_text(encoding="utf-8"))
+    (block,) = [node for node in tree.body if isinstance(node, ast.If)]
+    return {(line.module, alias.name) for line in block.body for alias in line.names}
+
+
+def test_names_rooms_and_imports_agree():
+    assert imports_for_type_checkers() == {(room, name) for name, room in sgevidence.ROOM_OF.items()}
+    assert set(sgevidence.ROOM_OF) == set(sgevidence.__all__)
+    for name, room in sgevidence.ROOM_OF.items():
+        assert getattr(sgevidence, name) is getattr(importlib.import_module(f"sgevidence.{room}"), name)
+
+
+def test_dir_shows_public_names_only():
+    shown = dir(sgevidence)
+    assert set(shown) == {*sgevidence.__all__, *sgevidence.MODULES, "__version__"}
+    for name in [*shown, *(room.removeprefix("sgevidence.") for room in ROOMS)]:
+        assert getattr(sgevidence, name) is not None
+    with pytest.raises(AttributeError, match="'sgevidence' has no attribute 'BayesianGLMM'"):
+        getattr(sgevidence, "Bayesian" + "GLMM")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_is_imported_without_the_others(room):
+    """In a fresh process: a circle shows by the room that is entered first."""
+    subprocess.run([sys.executable, "-W", "error", "-c", f"import {room}"], check=True)
