@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array, check_X_y
 
 from .._compat import Interval, validate_params
 from ..exceptions import warn_caller
-from ..rows import cells_named, refuse_unreadable
+from ..rows import cells_named, last_time, refuse_unreadable
 from ._estimators import watches_by_estimator
 from ._few_values import FewValues, complaint
 from ._filter import RunFilter
@@ -93,7 +93,7 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features), or (n_samples,) without y
-        The index of a pandas object, such as dates, is that of the answer.
+        The index of a pandas object, such as dates, is that of the answer; times must be in order.
     y : array-like of shape (n_samples,), optional
         Needed if the model is one of y given X.
     model : segment model or None, default=None
@@ -114,7 +114,7 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     TypeError
         If a model is in the place of y.
     ValueError
-        On bad input, and for a model without a closed form.
+        On bad input, times out of order, and for a model without a closed form.
 
     Warns
     -----
@@ -137,6 +137,7 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     """
     refuse_model(y)
     refuse_unreadable(X=X, y=y)
+    last_time(None, X=X, y=y)
     chosen: Any = SeriesSegment() if model is None else clone(model)
     if watches_by_estimator(chosen):
         raise ValueError(f"segment needs a segment model in closed form, got {type(chosen).__name__}")

@@ -42,6 +42,7 @@ from ._levels import (
 )
 from ._sources import Part, RowSource
 from ._text_files import ROW_NAMES, TextFormat, kind_of_text
+from ._times import last_time
 
 __all__ = [
     "KNOWN",
@@ -73,6 +74,7 @@ __all__ = [
     "joined",
     "joined_fingerprint",
     "label_indices",
+    "last_time",
     "levels_in",
     "levels_of",
     "looks_normalised",
