@@ -26,6 +26,7 @@ from ..rows import (
     refuse_extreme,
     refuse_unreadable,
     validated,
+    weighs_nothing,
 )
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ..transitions import State
@@ -132,6 +133,8 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _absorb(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> None:
         """One update, or rows that are held until there are enough to know their units."""
+        if not reset and weighs_nothing(sample_weight):
+            return  # a row of weight zero is no row
         sampler, parameters, is_fit = self._sampler(), settings(self), reset
         reset = reset or self._is_first_call()
         if reset:

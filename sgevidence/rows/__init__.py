@@ -25,6 +25,7 @@ from ._input import (
     looks_normalised,
     refuse_extreme,
     refuse_unreadable,
+    weighs_nothing,
     with_known,
 )
 from ._levels import (
@@ -85,5 +86,6 @@ __all__ = [
     "together",
     "two_labels",
     "validated",
+    "weighs_nothing",
     "with_known",
 ]
