@@ -121,8 +121,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None) -> Self:
         """Forget everything if ``reset``, then absorb the rows: at once, or of a collection in parts."""
         with all_or_nothing(self), workers(self.n_jobs):
-            collection = collection_in(self, X, y, sample_weight)
-            if collection is None:
+            if (collection := collection_in(self, X, y, sample_weight)) is None:
                 self._absorb(X, y, sample_weight, reset, classes)
             elif reset:
                 learn_by_sums(self, collection, X, y)

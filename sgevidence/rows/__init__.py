@@ -39,6 +39,7 @@ from ._levels import (
     label_indices,
     levels_in,
     levels_of,
+    missing_in,
     two_labels,
 )
 from ._sources import Part, RowSource
@@ -79,6 +80,7 @@ __all__ = [
     "levels_in",
     "levels_of",
     "looks_normalised",
+    "missing_in",
     "names_of",
     "refuse_extreme",
     "refuse_unknown_sizes",
