@@ -19,7 +19,8 @@ Decimal = Annotated[str, typer.Option(help="what is written before decimals")]
 Thousands = Annotated[str | None, typer.Option(help="what is written between thousands")]
 Encoding = Annotated[str, typer.Option(help="encoding of text, as latin-1")]
 
-
+#: Errors that are said in a line, as the library's own are.
+REFUSALS = (ValueError, TypeError, OSError, ImportError, MemoryError, RecursionError)
 #: Parameters that errors of the library name, as they are typed here.
 TYPED = {
     r"dropna=True": "--dropna",
@@ -45,7 +46,7 @@ def errors_in_words() -> Iterator[None]:
     except UnicodeDecodeError as error:
         typer.echo(f"error: the text is not {error.encoding}: give --encoding, as latin-1", err=True)
         raise typer.Exit(1) from None
-    except (ValueError, TypeError, OSError, DivergenceError, ImportError) as error:
+    except (*REFUSALS, DivergenceError) as error:
         typer.echo(f"error: {as_typed(str(error))}", err=True)
         raise typer.Exit(1) from None
 

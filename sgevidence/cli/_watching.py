@@ -13,6 +13,7 @@ import typer
 
 from ..io import save
 from ..monitoring import Detection, EvidenceMonitor
+from ..rows import TextFormat
 from ._checkpoints import WATCHED_ROWS, resumed
 from ._lines import LineFormat, LineRow, bounded_lines, rows_of_lines
 from ._terminal import unescaped
@@ -65,6 +66,7 @@ def in_a_line(found: Detection, row: LineRow) -> str:
 
 def open_or_stdin(path: str, encoding: str) -> Any:
     """A file of text, or standard input, which stays open."""
+    TextFormat(encoding=encoding).refuse_unknown_encoding()
     if path != "-":
         return open(path, encoding=encoding)
     if encoding != "utf-8" and isinstance(sys.stdin, io.TextIOWrapper):

@@ -165,8 +165,8 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples,) or (n_samples, n_features), or RowSource
-            The series, in the order of time.  If y is given: exogenous columns, known for the future, too;
-            None if there are none.
+            The series, in the order of time, as an index of times must be.  If y is given: exogenous columns,
+            known for the future, too; None if there are none.
         y : array-like of shape (n_samples,), optional
             The series, if X are exogenous columns.
 
@@ -177,8 +177,8 @@ class BayesianAutoregression(Forecasts, RegressorMixin, SeriesEstimator):
         Raises
         ------
         ValueError
-            On bad input, missing values among it, and if there are no more rows than ``max_order``; nothing
-            has changed then.
+            On bad input, missing values and times out of order among it, and if there are no more rows than
+            ``max_order``; nothing has changed then.
         """
         X, y, _ = at_once(self, X, y)
         _, series = series_and_columns(X, y)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ..rows import check_count, generator, refuse_unreadable, validated
+from ..rows import check_count, generator, last_time, refuse_unreadable, validated
 from ._lags import Past
 from ._linear_predictor import KnownOrUnknownNoise, LinearCoefficients
 
@@ -74,6 +74,7 @@ class Forecasts(LinearCoefficients, KnownOrUnknownNoise):
     random_state: Any
     n_features_in_: int
     _past: Past  #: the end of the series
+    _last_time: Any
 
     def forecast(
         self, steps: int, X_future: Any = None, *, return_std: bool = False, interval: float | None = None
@@ -175,6 +176,7 @@ class Forecasts(LinearCoefficients, KnownOrUnknownNoise):
         if not self.n_features_in_:
             raise ValueError("the series was learnt without exogenous columns: X_future has no use")
         refuse_unreadable(X_future=X)
+        last_time(self._last_time, X_future=X)
         X = validated(self, X, reset=False)
         if len(X) != steps:
             raise ValueError(f"X_future has {len(X)} rows for {steps} steps")

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..history import Rows
 from ..models import LinearModel
-from ..rows import at_once, generator, refuse_unreadable, validated
+from ..rows import at_once, generator, last_time, refuse_unreadable, validated
 from ..samplers import ChunkRecord
 from ..units import Fold, Units
 from ._base import EvidenceEstimator
@@ -26,6 +26,7 @@ class SeriesEstimator(EvidenceEstimator):
     noise_std: float | None
     n_features_in_: int
     _past: Past  #: the end of the series
+    _last_time: Any = None  #: time of the last row, where rows come with times
     _not_replicated = "values of an autoregression depend on those before: they are not replicated as rows"
 
     def _prior_conflict(self, rows: Rows) -> str | None:
@@ -60,15 +61,18 @@ class SeriesEstimator(EvidenceEstimator):
 
     def _rows(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> Rows:
         """Rows of lags; the end of the series is kept for the next call."""
+        latest = last_time(None if reset else self._last_time, X=X, y=y)
         X, y = self._validate(X, y, reset)
         past = Past.none() if reset else self._past
         rows, self._past = past.rows(y, X, self.order, self.trend == "ct", self._n_conditioned)
+        self._last_time = latest
         return rows
 
     def _rows_to_score(self, X: Any, y: Any = None) -> Rows:
         """Rows that follow those seen."""
         self._must_be_fitted()
         X, y, _ = at_once(self, X, y)
+        last_time(self._last_time, X=X, y=y)
         X, y = self._validate(X, y, False)
         rows, _ = self._past.complete(self.order).rows(y, X, self.order, self.trend == "ct", 0)
         return rows if self._units is None else self._units.rows(rows)

@@ -15,7 +15,7 @@ from ._evaluation import (
 from ._exact_sums import ExactSums
 from ._exchangeable import Exchangeable
 from ._families import Family, Gamma, Gaussian, StudentT
-from ._family_names import FAMILIES
+from ._family_names import FAMILIES, refuse_no_counts, refuse_two_values
 from ._far_columns import FarColumns, near
 from ._g_priors import RSCALES, GPrior, rscale_of
 from ._glm import GLMModel
@@ -68,6 +68,8 @@ __all__ = [
     "log_dirichlet",
     "log_gamma_draws",
     "near",
+    "refuse_no_counts",
+    "refuse_two_values",
     "rscale_of",
     "value_and_grad",
     "NUMERICAL_ERRORS",

@@ -11,7 +11,7 @@ from sklearn.utils.validation import column_or_1d
 from .._compat import Interval, StrOptions, fit_context
 from ..estimators import all_or_nothing
 from ..exceptions import warn_caller
-from ..rows import refuse_unreadable, validated
+from ..rows import last_time, refuse_unreadable, validated
 from ._detection import Detection
 from ._estimators import ChunkWatch, known_classes
 from ._input import TimesInState, as_row, as_table, index_of, refuse_model, with_times
@@ -160,7 +160,8 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or (n_samples,) without y
-            A one-dimensional X is a series, and not a row.
+            A one-dimensional X is a series, and not a row.  Times in the index of a pandas object must be in
+            order, from call to call, too.
         y : array-like of shape (n_samples,), optional
             Needed if the model is one of y given X.
 
@@ -199,6 +200,7 @@ class EvidenceMonitor(TimesInState, BaseEstimator):
             watch = self._new_watch() if reset else self._copied()
             refuse_model(y)
             refuse_unreadable(X=X, y=y)
+            self._last_time = last_time(None if reset else getattr(self, "_last_time", None), X=X, y=y)
             index = index_of(X)
             X, y = self._validate(as_table(X, y), y, watch, reset)
             if isinstance(watch, ChunkWatch) and reset:

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array, check_X_y
 
 from .._compat import Interval, validate_params
 from ..exceptions import warn_caller
-from ..rows import cells_named, refuse_unreadable
+from ..rows import cells_named, last_time, refuse_unreadable
 from ._categories import CategorySegment
 from ._counts import DISPERSED_SIZES, CountSegment
 from ._estimators import watches_by_estimator
@@ -102,8 +102,8 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     Parameters
     ----------
     X : array-like of shape (n_samples, n_features), or (n_samples,) without y
-        The index of a pandas object, such as dates, is that of the answer.  Rows with a missing cell (NaN)
-        are skipped.
+        The index of a pandas object, such as dates, is that of the answer; times must be in order.  Rows with
+        a missing cell (NaN) are skipped.
     y : array-like of shape (n_samples,), optional
         Needed if the model is one of y given X.
     model : segment model or None, default=None
@@ -126,7 +126,7 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     TypeError
         If a model is in the place of y.
     ValueError
-        On bad input, and for a model without a closed form.
+        On bad input, times out of order, and for a model without a closed form.
 
     Warns
     -----
@@ -149,6 +149,7 @@ def segment(X, y=None, model=None, *, hazard: float = 1 / 250, max_runs: int = 2
     """
     refuse_model(y)
     refuse_unreadable(X=X, y=y)
+    last_time(None, X=X, y=y)
     if model is not None and watches_by_estimator(model):
         raise ValueError(f"segment needs a segment model in closed form, got {type(model).__name__}")
     index, X = index_of(X), as_table(X, y)

@@ -12,6 +12,7 @@ from ._collections import (
     refuse_unknown_sizes,
     together,
 )
+from ._file_columns import files_of
 from ._input import (
     KNOWN,
     WithKnown,
@@ -25,6 +26,7 @@ from ._input import (
     looks_normalised,
     refuse_extreme,
     refuse_unreadable,
+    weighs_nothing,
     with_known,
 )
 from ._levels import (
@@ -43,6 +45,7 @@ from ._levels import (
 )
 from ._sources import Part, RowSource
 from ._text_files import ROW_NAMES, TextFormat, kind_of_text
+from ._times import last_time
 
 __all__ = [
     "KNOWN",
@@ -67,6 +70,7 @@ __all__ = [
     "declared_levels",
     "decoded",
     "fingerprint",
+    "files_of",
     "first_of_levels",
     "generator",
     "given_levels",
@@ -74,6 +78,7 @@ __all__ = [
     "joined",
     "joined_fingerprint",
     "label_indices",
+    "last_time",
     "levels_in",
     "levels_of",
     "looks_normalised",
@@ -85,5 +90,6 @@ __all__ = [
     "together",
     "two_labels",
     "validated",
+    "weighs_nothing",
     "with_known",
 ]

@@ -5,7 +5,15 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from sgevidence import BayesianGMM, EvidenceMonitor
+from sgevidence import (
+    BayesianAutoregression,
+    BayesianGMM,
+    EvidenceModelAverager,
+    EvidenceMonitor,
+    EvidenceSearch,
+    load,
+    save,
+)
 from sgevidence.monitoring import (
     CountSegment,
     EvidenceDetector,
@@ -137,3 +145,89 @@ def test_a_detector_has_the_form_of_sktimes(series):
     assert detector.predict(series.to_numpy()[:60])["ilocs"].tolist() == []
     with pytest.raises(ValueError, match="hazard"):
         EvidenceDetector(hazard=2.0).fit(series)
+
+
+def indices(n):
+    """Every kind of times that an index may have, in order."""
+    days = pd.date_range("2024-01-01", periods=n)
+    return {
+        "datetime": days,
+        "in seconds": pd.date_range("3024-01-01", periods=n, unit="s"),
+        "zone": days.tz_localize("Europe/Berlin"),
+        "dates": pd.Index(days.date),
+        "stamps among objects": pd.Index(list(days), dtype=object),
+        "zones": pd.Index([t.tz_localize(("UTC", "Asia/Tokyo")[k % 2]) for k, t in enumerate(days)]),
+        "period": pd.period_range("2020-01", periods=n, freq="M"),
+        "periods among objects": pd.Index(list(pd.period_range("2020", periods=n, freq="Y")), dtype=object),
+        "timedelta": pd.timedelta_range("0h", periods=n, freq="3h"),
+    }
+
+
+def learners():
+    """Doors that take rows for a series."""
+    ar = BayesianAutoregression(1)
+    return {
+        "segment": lambda X: segment(X, model=MODEL),
+        "monitor": lambda X: EvidenceMonitor(MODEL).fit(X),
+        "stream": lambda X: EvidenceMonitor(MODEL).partial_fit(X),
+        "of a target": lambda X: segment(X.to_frame(), X),
+        "only y": lambda X: EvidenceMonitor(RegressionSegment()).fit(np.ones((len(X), 1)), X),
+        "autoregression": lambda X: clone(ar).fit(X),
+        "with columns": lambda X: clone(ar).fit(np.arange(len(X))[:, None] % 7.0, X),
+        "average": lambda X: EvidenceModelAverager([("one", clone(ar)), ("two", clone(ar))]).fit(X),
+        "search": lambda X: EvidenceSearch(clone(ar), {"trend": ["c", "ct"]}).fit(X),
+    }
+
+
+@pytest.mark.parametrize("kind", indices(2))
+def test_an_index_of_times_out_of_order_is_refused(kind, rng):
+    x = pd.Series(rng.normal(size=20), index=indices(20)[kind])
+    swapped = x.iloc[[*range(11), 12, 11, *range(13, 20)]]
+    for wrong, row in ((swapped, 12), (x[::-1], 1)):
+        for learn in (learners()[name] for name in ("segment", "monitor", "autoregression")):
+            with pytest.raises(ValueError, match=f"times out of order: row {row} "):
+                learn(wrong)
+            learn(x)
+
+
+@pytest.mark.parametrize("door", learners())
+def test_each_door_of_a_series_refuses_times_out_of_order(door, rng):
+    x = pd.Series(rng.normal(size=20), index=pd.date_range("2024-01-01", periods=20))
+    with pytest.raises(ValueError, match=r"out of order: row 1 \(2024-01-19 00:00:00\) comes after row 0"):
+        learners()[door](x[::-1].rename("y"))
+    learners()[door](x)
+
+
+def test_equal_times_unknown_times_numbers_and_text_pass(rng):
+    x = rng.normal(size=6)
+    stamps = pd.DatetimeIndex(["2024-01-01", "2024-01-01", None, "2024-01-02", "2024-01-02", "2024-01-03"])
+    for index in (stamps, [3, 1, 2, 9, 8, 0], [2.5, 1.0, 7.0, 3.0, 4.0, 0.0], list("cabfed")):
+        for learn in (learners()[name] for name in ("segment", "monitor", "autoregression")):
+            learn(pd.Series(x, index=index))
+
+
+def test_rows_of_a_later_call_come_after_those_before(rng, tmp_path):
+    x = pd.Series(rng.normal(size=30), index=pd.date_range("2024-01-01", periods=30, tz="UTC"))
+    ar = BayesianAutoregression(1).fit(x[:20])
+    monitor = EvidenceMonitor(MODEL).fit(x[:20])
+    save(ar, tmp_path / "a")
+    save(monitor, tmp_path / "m")
+    for model in (ar, monitor, load(tmp_path / "a"), load(tmp_path / "m")):
+        before = model.log_evidence_
+        with pytest.raises(ValueError, match="before the last of the rows seen"):
+            model.partial_fit(x[15:25])
+        assert model.log_evidence_ == before
+        model.partial_fit(x[19:20]).partial_fit(x[20:25].to_numpy())
+    for of_the_past in (ar.predict, ar.score, ar.score_samples, ar.log_predictive):
+        with pytest.raises(ValueError, match="before the last of the rows seen"):
+            of_the_past(x[3:9])
+        of_the_past(x[25:])
+    ar.fit(x[:5])  # forgets the times
+
+
+def test_columns_of_a_forecast_come_after_the_series(rng):
+    X = pd.DataFrame({"a": rng.normal(size=30)}, index=pd.date_range("2024-01-01", periods=30))
+    ar = BayesianAutoregression(1).fit(X[:20], rng.normal(size=20))
+    with pytest.raises(ValueError, match="X_future begins at 2024-01-11"):
+        ar.forecast(3, X[10:13])
+    assert ar.forecast(3, X[20:23]).shape == (3,)
