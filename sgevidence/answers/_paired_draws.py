@@ -52,7 +52,7 @@ N_FITTED_PARTS = 4
 MIN_PAIRS_PER_CONTROL = 4
 #: Steps of EM that fit a mixture to draws, and its degrees of freedom; share of the t that has the moments of
 #: all draws, and the least of any other.
-N_EM_STEPS, FITTED_DEGREES, SHARE_OF_WHOLE, MIN_SHARE = 12, 5.0, 0.2, 0.05
+N_EM_STEPS, FITTED_DEGREES, SHARE_OF_WHOLE, MIN_PART_SHARE = 12, 5.0, 0.2, 0.05
 #: Effective draws per parameter from which a part is fitted; of fewer it stays as it was.
 MIN_DRAWS_PER_PARAMETER = 5.0
 
@@ -203,7 +203,7 @@ def fitted_mixture(draws: PairedDraws, q: TMixture, n_new: int, rng: np.random.G
     for _ in range(N_EM_STEPS):
         each = np.array([part.log_density(theta) for part in fitted]) + np.log(shares)[:, None]
         resp = np.exp(each - log_sum_exp(each, axis=0)) * W
-        shares = np.maximum(resp.sum(axis=1), MIN_SHARE)
+        shares = np.maximum(resp.sum(axis=1), MIN_PART_SHARE)
         fitted = [_refitted(theta, part, old) for part, old in zip(resp, fitted)]
     shares = (1 - SHARE_OF_WHOLE) * shares / shares.sum()
     return TMixture([whole, *fitted], np.r_[SHARE_OF_WHOLE, shares])

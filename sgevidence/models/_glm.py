@@ -165,11 +165,10 @@ class GLMModel(Model):
 
         Those by own parameters are central differences of sums: of the value, and of the closed-form score.
         """
-        q, K, eye = self.n_coefficients, self.n_own, np.eye(self.n_own)
+        q, K, n, eye = self.n_coefficients, self.n_own, 2 * self.n_own + 1, np.eye(self.n_own)
         i, j = np.tril_indices(K)
         once, further = STEP_OF_OWN * eye, SECOND_STEP * np.maximum(eye[i], eye[j])
         own = self.family.own_of(theta[q:] + np.vstack([np.zeros(K), once, -once, further, -further]))
-        n = 2 * K + 1
 
         def of_block(block: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             inputs, w, y = self.inputs(block.X), block.weight, block.y
@@ -177,8 +176,8 @@ class GLMModel(Model):
             values = self.family.summed(y, w, *inputs.known)(np.tile(eta, (n + 2 * len(i), 1)), *own)
             score = self.family.score(eta, y, *inputs.known, *(value[:n] for value in own))
             of_eta = self.family.curvature(eta, y, *inputs.known, *(value[:1] for value in own))
-            wide = np.broadcast_to(score * w, (n, len(y)))
-            return values, wide @ inputs.Phi, (inputs.Phi.T * (w * of_eta[0])) @ inputs.Phi
+            scores = np.broadcast_to(score * w, (n, len(y))) @ inputs.Phi
+            return values, scores, (inputs.Phi.T * (w * of_eta[0])) @ inputs.Phi
 
         with np.errstate(all="ignore"):  # a step too far overflows, and is shortened
             f, scores, curvature = rows.fold(of_block, self.evaluation.block_rows)

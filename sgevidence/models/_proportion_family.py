@@ -16,7 +16,7 @@ from typing import Any
 import autograd.numpy as anp
 import numpy as np
 from autograd.scipy.special import betaln
-from scipy.special import digamma, expit, gammaln, polygamma
+from scipy.special import digamma, expit, gammaln, zeta
 
 from ._families import Family
 from ._log_gamma import log_gamma_function
@@ -76,7 +76,7 @@ class Beta(Family):
 
     def curvature(self, eta, y, phi):
         a, b, slope, distance = self._parts(eta, y, phi)
-        trigammas = polygamma(1, a) + polygamma(1, b)
+        trigammas = zeta(2.0, a) + zeta(2.0, b)
         return phi * slope * (phi * slope * trigammas - (expit(-eta) - expit(eta)) * distance)
 
     def mean(self, eta, phi):
