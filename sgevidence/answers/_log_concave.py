@@ -1,8 +1,8 @@
-r"""The evidence of a log-concave posterior: the Gaussian at its mode, and a bridge where that is not enough.
+r"""The evidence of a log-concave posterior: draws around its mode, and a bridge where they are not enough.
 
-Draws of the Gaussian q at the mode are weighed by ω = p(x | θ) p(θ) / q(θ).  Where three quarters of them are
-effective q is the posterior but for little, and their mean is the evidence.  Where it is not, draws that are
-resampled by weight move along the posterior until they have forgotten where they started, and a bridge
+Draws of t densities are weighed by ω = p(x | θ) p(θ) / q(θ) (``_paired_draws.py``).  Where they do not cover
+the posterior, draws of the Gaussian q at the mode, or of that nearest to the posterior, are resampled by
+weight and move along the posterior until they have forgotten where they started, and a bridge
 (``_ladder.py``) tells the evidence from both kinds of draws.  There is one mode, so nothing can be missed.
 
 Rows that are many are seen once more: their sums at the mode hold all of log L but the remainder of the third
@@ -21,24 +21,21 @@ from scipy.linalg import cho_factor, cho_solve
 from ..history import N_INFLUENCE_DRAWS, Anchor, Influence, Memory, Rows
 from ..kernels import Coordinates
 from ..models import Model
-from ..particles import Weights, systematic
+from ..particles import Weights
 from ..targets import Likelihood, Target, concave_mode, estimate, gaussian
 from ._answer import Answer
 from ._bridge import importance
 from ._importance import MAX_PARETO_K, pareto_k
 from ._ladder import Rung, climb
+from ._paired_draws import adapted_draws
 
-#: Share of the draws of q that are effective from which they need no bridge.
+#: Share of the draws of a Gaussian that are effective from which they need no bridge.
 UNBRIDGED_SHARE = 0.75
-#: Draws of q, 0.02 nats at that share, and chains that a bridge leads to; more or fewer of both in inverse
-#: proportion to rows times parameters, within these factors.
+#: Draws of a Gaussian that a bridge starts from, and chains that it leads to; more or fewer of these in
+#: inverse proportion to rows times parameters, within these factors.
 N_PROPOSED, N_BRIDGE_CHAINS, CHEAP_NUMBERS, MIN_TIMES, MAX_TIMES = 1000, 400, 50_000, 0.5, 2.5
 #: Rows up to which all of them are used; rows of the first sample; nats that a sample may add to log Z.
 WHOLE_ROWS, FIRST_SAMPLE, MAX_SAMPLE_NOISE = 2500, 512, 0.005
-#: Values of the likelihood that cost as much as one chain of a bridge, some twenty gradients: with fewer
-#: draws of q that say as much, these are the answer if their Pareto k is no more (at 0.55 errors were 1.5
-#: times the bars, 30 columns, 24 fits).
-VALUES_PER_CHAIN, MAX_K_OF_MANY = 40, 0.5
 #: Steps towards the nearest Gaussian, the part of each that is taken, and pairs of points it is made of.
 N_REFINEMENTS, REFINED_SHARE, N_PAIRS = 4, 0.5, 4
 #: Rows from which annealing by samples of them is cheaper than chains on all.
@@ -103,30 +100,29 @@ def _answer(model: Model, rows: Rows, rng: np.random.Generator, size: int) -> An
     anchor = concave_mode(model, rows, rng, np.zeros(model.n_params))
     if anchor is None:
         return None
-    target = Target(model, Likelihood(rows))
-    times = float(np.clip(CHEAP_NUMBERS / max(len(rows) * model.n_params, 1), MIN_TIMES, MAX_TIMES))
-    n_draws = max(size, int(times * N_PROPOSED))
+    target, noise_var = Target(model, Likelihood(rows)), 0.0
+
+    def log_joint(theta: np.ndarray) -> np.ndarray:
+        nonlocal noise_var
+        value, noise_var = log_joint_of_many(model, rows, anchor, theta, rng)
+        return value
+
     try:
         q = Gaussian.of_precision(*gaussian(model, anchor))
-        draws = _draws(target, q, anchor, n_draws, rng)
-        if not draws.suffice and len(rows) > MAX_BRIDGED_ROWS:
+        found = adapted_draws(log_joint, [(q.m, q.P)], np.ones(1), size, rng)
+        if found is not None and found.suffices:
+            return found.answer(float(np.hypot(found.draws.std, noise_var**0.5)), len(rows), size, rng)
+        if len(rows) > MAX_BRIDGED_ROWS:
             return None
-        if not draws.suffice:
-            nearest = refined(target, q, rng)
-            more = _draws(target, nearest, anchor, n_draws, rng)
-            # how many times as many draws must be effective for it: at the mode q has the better tails
-            if more.weights.ess > 2.0 * draws.weights.ess or (more.suffice and more.are_tame):
-                q, draws = nearest, more
+        nearest = refined(target, q, rng)
     except np.linalg.LinAlgError:
         return None
-    if draws.suffice:
-        return draws.answer(q, len(rows), size)
-    n_chains, needed = int(times * N_BRIDGE_CHAINS), draws.needed
-    if draws.are_tame and needed < VALUES_PER_CHAIN * n_chains:
-        draws = draws.beside(_draws(target, q, anchor, needed - n_draws, rng))
-        if draws.are_tame:
-            return draws.resampled(q, len(rows), size, rng)
-    return bridged(target, q, draws, n_chains, size, rng)
+    draws, more = (Draws.of(target, one, rng.standard_normal((N_PROPOSED, len(q.m)))) for one in (q, nearest))
+    # how many times as many draws must be effective for it: at the mode q has the better tails
+    if more.weights.ess > 2.0 * draws.weights.ess:
+        q, draws = nearest, more
+    times = float(np.clip(CHEAP_NUMBERS / max(len(rows) * model.n_params, 1), MIN_TIMES, MAX_TIMES))
+    return bridged(target, q, draws, int(times * N_BRIDGE_CHAINS), size, rng)
 
 
 class Draws(NamedTuple):
@@ -146,31 +142,10 @@ class Draws(NamedTuple):
         return Weights(self.log_w)
 
     @property
-    def are_tame(self) -> bool:
-        """Whether the mean weight of more such draws has a variance."""
-        return pareto_k(self.log_w) < MAX_K_OF_MANY
-
-    @property
     def suffice(self) -> bool:
         """Whether q is the posterior but for little."""
         few = self.weights.ess < UNBRIDGED_SHARE * len(self.phi)
         return not few and pareto_k(self.log_w) < MAX_PARETO_K
-
-    @property
-    def needed(self) -> int:
-        """Draws that say as much as so many would that suffice."""
-        return int((len(self.phi) / self.weights.ess - 1) / (1 / UNBRIDGED_SHARE - 1) * len(self.phi))
-
-    def beside(self, more: "Draws") -> "Draws":
-        """Both of them."""
-        phi, log_w = np.concatenate([self.phi, more.phi]), np.concatenate([self.log_w, more.log_w])
-        return Draws(phi, log_w, max(self.noise_var, more.noise_var))
-
-    def resampled(self, q: Gaussian, n_rows: int, size: int, rng: np.random.Generator) -> Answer:
-        """Their mean weight, and as many as are wanted, in proportion to weight."""
-        chosen = systematic(self.weights.W, rng, size)
-        found = self.answer(q, n_rows, 0)
-        return found._replace(theta=q.theta(self.phi[chosen]), log_w=np.zeros(size))
 
     def answer(self, q: Gaussian, n_rows: int, size: int) -> Answer:
         """Their mean weight, and some of them."""
@@ -178,12 +153,6 @@ class Draws(NamedTuple):
         std = float(np.sqrt(found.var_q + self.noise_var))
         cost = float(len(self.phi) * n_rows)
         return Answer(q.theta(self.phi[:size]), self.log_w[:size], found.log_Z, std, cost)
-
-
-def _draws(target: Target, q: Gaussian, anchor: Anchor, size: int, rng: np.random.Generator) -> Draws:
-    phi = rng.standard_normal((size, len(q.m)))
-    log_p, noise_var = log_joint_of_many(target.model, target.likelihood.rows, anchor, q.theta(phi), rng)
-    return Draws(phi, log_p - q.log_density(phi), noise_var)
 
 
 def refined(target: Target, q: Gaussian, rng: np.random.Generator) -> Gaussian:

@@ -59,6 +59,10 @@ class Poisson(Counts):
     def log_density(self, eta, y):
         return y * eta - anp.exp(eta) - gammaln(y + 1)
 
+    def summed(self, y, weight):
+        constant, with_y = weight @ gammaln(y + 1), weight * y
+        return lambda eta: eta @ with_y - np.exp(eta) @ weight - constant
+
     def score(self, eta, y):
         return y - np.exp(eta)
 
@@ -123,6 +127,17 @@ class NegativeBinomial(Counts):
         x = eta + anp.log(alpha)
         return log_choices(alpha, y) - y * softplus(-x) - softplus(x) / alpha
 
+    def summed(self, y, weight):
+        values, index = np.unique(y, return_inverse=True)
+        counts, with_y = np.bincount(index, weight), weight * y
+
+        def total(eta, alpha):
+            x = eta + np.log(alpha)
+            log_q = softplus(x)
+            return log_choices(alpha, values) @ counts + (x - log_q) @ with_y - (log_q @ weight) / alpha[:, 0]
+
+        return total
+
     def score(self, eta, y, alpha):
         x = eta + np.log(alpha)
         return y * expit(-x) - expit(x) / alpha
@@ -179,6 +194,18 @@ class Binomial(Counts):
             return log_choices + trials * self.log_probability(eta) - (trials - y) * eta
         failures = (trials - y) * self.log_probability(-eta)
         return log_choices + y * self.log_probability(eta) + failures
+
+    def summed(self, y, weight, trials=1.0):
+        if self.link != "logit":
+            return super().summed(y, weight, *([trials] if self.known else []))
+        constant = weight @ (-np.log(trials + 1) - betaln(y + 1, trials - y + 1)) if self.known else 0.0
+        successes, failures = weight * y, weight * (trials - y)
+
+        def total(eta):
+            log_q = softplus(eta)
+            return constant + (eta - log_q) @ successes - log_q @ failures
+
+        return total
 
     def score(self, eta, y, trials=1.0):
         if self.link == "logit":

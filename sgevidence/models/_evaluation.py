@@ -142,9 +142,9 @@ class Evaluation:
         return np.mean([model.derivatives(t, rows)[2] + model.prior_derivatives(t)[2] for t in theta], axis=0)
 
 
-def pieces_in_cache(M: int, each: int) -> Iterator[slice]:
+def pieces_in_cache(M: int, each: int, numbers: int | None = None) -> Iterator[slice]:
     """Particles of a fused sum that are taken at a time, of so many numbers each."""
-    size = max(1, IN_CACHE // each)
+    size = max(1, (numbers or IN_CACHE) // max(each, 1))
     return (slice(start, start + size) for start in range(0, M, size))
 
 

@@ -3,6 +3,7 @@ r"""Families of generalised linear models: what a family is, and those of number
 Symbols: ``eta`` = η, ``u`` = residual in units of the noise, or log(y / mean).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -69,6 +70,13 @@ class Family:
     def log_density(self, eta: Any, y: Any, *more: Any) -> Any:
         """Normalised log p(y | η), in ``autograd.numpy``."""
         raise NotImplementedError
+
+    def summed(self, y: Any, weight: Any, *known: Any) -> Callable[..., Any]:
+        """Σ_r w_r log p(y_r | η_r), (M,), as a function of η (M, n) and own parameters, (M, 1) each.
+
+        What depends on y alone is computed once.
+        """
+        return lambda eta, *own: self.log_density(eta, y, *known, *own) @ weight
 
     def score(self, eta: Any, y: Any, *more: Any) -> Any:
         """∂ log p(y | η) / ∂η."""

@@ -73,10 +73,11 @@ class Ordinal(Family):
 
     def _around(self, y: Any, c: tuple) -> tuple[Any, Any]:
         """Thresholds above and below the level, b and a."""
-        above, below = FAR_THRESHOLD * (y >= self.n_own), -FAR_THRESHOLD * (y <= 0)
-        for k, threshold in enumerate(c):
-            above, below = above + (y == k) * threshold, below + (y == k + 1) * threshold
-        return above, below
+        k = np.atleast_1d(y).astype(int)
+        c = tuple(value if np.ndim(value) else np.array([value]) for value in c)
+        ends = [np.full(np.shape(c[0]), end) for end in (-FAR_THRESHOLD, FAR_THRESHOLD)]
+        every = anp.concatenate([ends[0], *c, ends[1]], axis=-1)
+        return every[..., k + 1], every[..., k]
 
     def log_density(self, eta, y, *c):
         b, a = self._around(y, c)

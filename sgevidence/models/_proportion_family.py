@@ -16,10 +16,14 @@ from typing import Any
 import autograd.numpy as anp
 import numpy as np
 from autograd.scipy.special import betaln
-from scipy.special import digamma, expit, polygamma
+from scipy.special import digamma, expit, gammaln, zeta
 
 from ._families import Family
+from ._log_gamma import log_gamma_function
 from ._own_priors import ROOT_UNIFORM
+
+#: Precision φ up to which log B may be a difference of log Γ, which are φ log φ: beyond, it loses digits.
+MAX_DIFFERENCE_PRECISION = 1e6
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,19 @@ class Beta(Family):
         a, b = phi / (1 + anp.exp(-eta)), phi / (1 + anp.exp(eta))
         return (a - 1) * np.log(y) + (b - 1) * np.log1p(-y) - betaln(a, b)
 
+    def summed(self, y, weight):
+        log_y, log_rest, n = weight * np.log(y), weight * np.log1p(-y), weight.sum()
+        constant, exact = log_y.sum() + log_rest.sum(), super().summed(y, weight)
+
+        def total(eta, phi):
+            if not np.max(phi) < MAX_DIFFERENCE_PRECISION:
+                return exact(eta, phi)
+            a, b = phi / (1 + np.exp(-eta)), phi / (1 + np.exp(eta))
+            log_betas = (log_gamma_function(a) + log_gamma_function(b)) @ weight - n * gammaln(phi[:, 0])
+            return a @ log_y + b @ log_rest - constant - log_betas
+
+        return total
+
     def _parts(self, eta: Any, y: Any, phi: Any) -> tuple[Any, Any, Any, Any]:
         """a, b, dμ/dη, and the distance of logit y from its mean."""
         a, b = phi * expit(eta), phi * expit(-eta)
@@ -59,7 +76,7 @@ class Beta(Family):
 
     def curvature(self, eta, y, phi):
         a, b, slope, distance = self._parts(eta, y, phi)
-        trigammas = polygamma(1, a) + polygamma(1, b)
+        trigammas = zeta(2.0, a) + zeta(2.0, b)
         return phi * slope * (phi * slope * trigammas - (expit(-eta) - expit(eta)) * distance)
 
     def mean(self, eta, phi):

@@ -20,7 +20,7 @@ from typing import Any
 import autograd.numpy as anp
 import numpy as np
 from autograd.scipy.stats.norm import logcdf
-from scipy.special import erfcx, gamma
+from scipy.special import erfcx, gamma, log_ndtr
 
 from ._families import Family
 from ._own_priors import HALF_LOG_2PI, UNIT_HALF_T
@@ -138,6 +138,18 @@ class LogNormal(Times):
         u = (log_y - eta) / sigma
         of_event = -0.5 * anp.square(u) - anp.log(sigma) - log_y - HALF_LOG_2PI
         return anp.where(event > 0, of_event, logcdf(-u))
+
+    def summed(self, y, weight, event):
+        is_event, log_y = event > 0, np.log(y)
+        of_events, of_censored = weight[is_event], weight[~is_event]
+        n_events, constant = of_events.sum(), of_events @ (log_y[is_event] + HALF_LOG_2PI)
+
+        def total(eta, sigma):
+            u = (log_y - eta) / sigma
+            of_event = -0.5 * np.square(u[:, is_event]) @ of_events - n_events * np.log(sigma[:, 0])
+            return of_event - constant + log_ndtr(-u[:, ~is_event]) @ of_censored
+
+        return total
 
     @staticmethod
     def _hazard(u: Any) -> Any:

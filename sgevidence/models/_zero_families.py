@@ -15,7 +15,7 @@ import numpy as np
 from autograd.scipy.special import gammaln
 from scipy.special import expit
 
-from ._count_families import Counts, NegativeBinomial, Poisson
+from ._count_families import Counts, NegativeBinomial, Poisson, softplus
 from ._families import Family
 from ._own_priors import UNIFORM, UNIT_EXPONENTIAL
 
@@ -36,6 +36,20 @@ class ZeroInflated(Counts):
         *own, share = more
         of_law = anp.log1p(-share) + self.law.log_density(eta, y, *own)
         return anp.where(y == 0, anp.logaddexp(anp.log(share), of_law), of_law)
+
+    def summed(self, y, weight):
+        is_zero = y == 0
+        of_law, of_zeros = self.law.summed(y[~is_zero], weight[~is_zero]), weight[is_zero]
+        n_positive = weight[~is_zero].sum()
+
+        def total(eta, *more):
+            *own, share = more
+            log_rest = np.log1p(-share)
+            odds = log_rest + self.law.log_density(eta[:, is_zero], ZERO_COUNT, *own) - np.log(share)
+            zeros = softplus(odds) @ of_zeros + np.log(share[:, 0]) * of_zeros.sum()
+            return zeros + of_law(eta[:, ~is_zero], *own) + log_rest[:, 0] * n_positive
+
+        return total
 
     def _of_zeros(self, eta: Any, own: Any, share: Any) -> tuple[Any, Any]:
         """Probability that a zero is one of the law's, and the law's score there."""
@@ -123,6 +137,11 @@ class HurdlePoisson(Counts):
         log_positive = anp.log(-anp.expm1(-anp.exp(anp.maximum(eta, RARE_ETA))))
         truncated = y * eta - anp.exp(eta) - gammaln(y + 1) - anp.where(eta > RARE_ETA, log_positive, eta)
         return anp.where(y == 0, anp.log(share) + 0.0 * y, anp.log1p(-share) + truncated)
+
+    def summed(self, y, weight):
+        is_zero = y == 0
+        of_positive, n_zeros = super().summed(y[~is_zero], weight[~is_zero]), weight[is_zero].sum()
+        return lambda eta, share: of_positive(eta[:, ~is_zero], share) + np.log(share[:, 0]) * n_zeros
 
     @staticmethod
     def _tau(eta: Any) -> Any:

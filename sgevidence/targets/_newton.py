@@ -72,13 +72,23 @@ def concave_mode(model: Model, rows: Rows, rng: np.random.Generator, start: np.n
     return folded_mode(Target(model, Likelihood(rows)), a)
 
 
-def folded_mode(target: Differentiable, start: np.ndarray) -> Anchor | None:
+def folded_mode(
+    target: Differentiable, start: np.ndarray, is_known: Callable[[np.ndarray], bool] = lambda a: False
+) -> Anchor | None:
     """:func:`concave_mode` from a point that is near the mode, by sums over all rows of ``target`` alone.
 
+    The search ends, without an answer, where it comes to points that are known.
     Where the log posterior is not concave, the curvature at the end need not be that of a maximum.
     """
     a, found = _climb(
-        target, start, step_of(target.model), CONCAVE_TOLERANCE, MAX_CONCAVE_STEPS, MAX_CONCAVE_HALVINGS, True
+        target,
+        start,
+        step_of(target.model),
+        CONCAVE_TOLERANCE,
+        MAX_CONCAVE_STEPS,
+        MAX_CONCAVE_HALVINGS,
+        True,
+        is_known,
     )
     if found is None:
         return None
@@ -118,11 +128,12 @@ def _climb(
     max_iterations: int,
     max_halvings: int,
     to_the_end: bool = False,
+    is_known: Callable[[np.ndarray], bool] = lambda a: False,
 ) -> tuple[np.ndarray, Derivatives | None]:
     """Where it ends, and the derivatives there; None if that is no mode, or ``to_the_end`` came too late."""
     f, g, P = target.derivatives(a)
     for n_steps in range(max_iterations):
-        if not (np.isfinite(f) and np.isfinite(P).all()):
+        if not (np.isfinite(f) and np.isfinite(P).all()) or is_known(a):
             return a, None
         try:
             step = step_of(P, g)

@@ -7,7 +7,7 @@ from mutants import broken
 
 from sgevidence.answers import _log_concave, log_concave_answer
 from sgevidence.history import Rows
-from sgevidence.models import Bernoulli, GLMModel, SoftmaxModel, near
+from sgevidence.models import GLMModel, SoftmaxModel, near
 
 
 def answer(model, rows, seed=0, size=1000):
@@ -151,48 +151,6 @@ def test_a_bridge_within_its_error_bar(problem):
     )
     z = (values - np.average(values, weights=stds**-2.0)) / stds
     assert np.max(abs(z)) < 4.0 and np.std(z) < 2.0
-
-
-def many_draws_and_a_bridge(monkeypatch):
-    """Answers of a hundred rows of two classes and ten columns: by draws, and by bridges in their place."""
-    rng = np.random.default_rng(17)
-    X, model = rng.standard_normal((100, 10)), GLMModel(10, Bernoulli())
-    rows = Rows.of(X, (X[:, 0] + rng.standard_normal(100) > 0).astype(float))
-    monkeypatch.setattr(_log_concave, "N_REFINEMENTS", 0)
-    monkeypatch.setattr(_log_concave, "MAX_K_OF_MANY", 0.7)
-    by_draws = [answer(model, rows, seed, 2000) for seed in range(12)]
-    monkeypatch.setattr(_log_concave, "VALUES_PER_CHAIN", 0)
-    return by_draws, [answer(model, rows, seed, 2000) for seed in range(12)]
-
-
-def z_of_means(one, other):
-    """The difference of two means of repeated answers in its standard errors."""
-    one, other = np.array(one), np.array(other)
-    return (one.mean(0) - other.mean(0)) / np.sqrt((one.var(0) + other.var(0)) / len(one))
-
-
-def test_many_draws_are_as_good_as_a_bridge(monkeypatch):
-    """Evidence, its error bar, and means of the draws."""
-    by_draws, bridged = many_draws_and_a_bridge(monkeypatch)
-    n_bridges = [sum(one.n_gradients > 0 for one in some) for some in (by_draws, bridged)]
-    assert n_bridges[0] < 3 < 12 == n_bridges[1], n_bridges
-    assert abs(z_of_means(*([a.log_evidence for a in some] for some in (by_draws, bridged)))) < 4
-    values, stds = np.array([(a.log_evidence, a.log_evidence_std) for a in by_draws]).T
-    assert np.max(stds) < 0.02 and 0.5 < np.std((values - values.mean()) / stds) < 1.6
-    assert (
-        np.max(abs(z_of_means(*([a.theta.mean(axis=0) for a in some] for some in (by_draws, bridged))))) < 4.5
-    )
-
-
-def test_draws_that_are_not_resampled_by_weight_are_seen(monkeypatch):
-    mutant = broken(
-        _log_concave.Draws.resampled, "self.weights.W", "np.full(len(self.phi), 1 / len(self.phi))"
-    )
-    monkeypatch.setattr(_log_concave.Draws, "resampled", mutant)
-    by_draws, bridged = many_draws_and_a_bridge(monkeypatch)
-    assert (
-        np.max(abs(z_of_means(*([a.theta.mean(axis=0) for a in some] for some in (by_draws, bridged))))) > 4.5
-    )
 
 
 @pytest.mark.parametrize(
