@@ -13,12 +13,17 @@ import numpy as np
 
 from ..exceptions import DivergenceError
 from ..particles import Weights, systematic
-from ._gaussian import BATCH_OF_HYPERPARAMETERS, Conditional, LevelSums, conditional, draws
+from ._elimination import Elimination
+from ._gaussian import BATCH_OF_HYPERPARAMETERS, Conditional, LevelSums, conditional, in_order, solutions
 from ._integral import Integral, check, integrate
 from ._layout import Layout
 
-#: Points of the integral, and draws from the prior of which the best starts the way to the mode.
-N_CLOSED_FORM_POINTS, N_PRIOR_STARTS = 1024, 32
+#: Points of the integral, at least and at most, and numbers of levels and columns that all of them have.
+MIN_CLOSED_FORM_POINTS, MAX_CLOSED_FORM_POINTS, CLOSED_FORM_NUMBERS = 256, 1024, 4_000_000
+#: Draws from the prior of which the best starts the way to the mode.
+N_PRIOR_STARTS = 32
+#: Numbers of all levels for one batch of hyperparameters, which stay in the cache.
+BATCH_OF_LEVELS = 100_000
 #: Noise in sizes of y that is as good as none, and the share of the squares of y that is left then.
 LEAST_NOISE, SMALLEST_SHARE = 1e-6, 1e-10
 #: Words for rows that are fitted exactly.
@@ -47,7 +52,7 @@ class GaussianPosterior:
         starts = rng.standard_normal((N_PRIOR_STARTS, k))
         start = starts[np.argmax(self.log_density(starts))]
         try:
-            return check(integrate(self.log_density, start, rng, N_CLOSED_FORM_POINTS))
+            return check(integrate(self.log_density, start, rng, self._n_points))
         except (ArithmeticError, np.linalg.LinAlgError):
             if self._is_noiseless(starts[:1]):
                 raise DivergenceError(NOISELESS) from None
@@ -58,7 +63,9 @@ class GaussianPosterior:
             return True
         variance = LEAST_NOISE**2 * self.sums.y2 / self.sums.n
         try:
-            found = conditional(self.layout, self.sums, self.layout.factors(z), np.sqrt([variance]))
+            found = conditional(
+                self.layout, self.sums, self.layout.factors(z), np.sqrt([variance]), self._elimination
+            )
         except np.linalg.LinAlgError:
             return False
         return bool(found.squares[0] * variance < SMALLEST_SHARE * self.sums.y2)
@@ -78,12 +85,21 @@ class GaussianPosterior:
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Draws of θ, (size, d)."""
-        chosen = rng.permutation(systematic(Weights(self.integral.log_w).W, rng, size))
+        chosen, times = np.unique(systematic(Weights(self.integral.log_w).W, rng, size), return_counts=True)
         out = []
-        for z in np.array_split(self.integral.x[chosen], max(1, -(-size // self._batch))):
-            effects = draws(self.layout, self._conditional(z), rng)
-            out.append(np.concatenate([effects, z], axis=1))
-        return np.concatenate(out)
+        for part in np.array_split(np.arange(len(chosen)), max(1, -(-size // self._batch))):
+            copies = np.repeat(np.arange(len(part)), times[part])
+            out.append(self._draws(self.integral.x[chosen[part]], copies, rng))
+        return rng.permutation(np.concatenate(out))
+
+    def _draws(self, z: np.ndarray, copies: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """θ of as many copies of each z, with effects of their own."""
+        found, (L, q) = self._conditional(z), self.sums.levels.shape[1:3]
+        normals = rng.standard_normal((len(copies), self.sums.rest.shape[1]))
+        effects = solutions(
+            self.layout, self.sums, found, copies, normals, rng.standard_normal((len(copies), L, q))
+        )
+        return np.concatenate([in_order(self.layout, *effects), z[copies]], axis=1)
 
     def _in_batches(self, function: Callable, z: np.ndarray) -> np.ndarray:
         return np.concatenate(
@@ -95,14 +111,33 @@ class GaussianPosterior:
         try:
             return self._conditional(z).log_p
         except np.linalg.LinAlgError:
-            return (
-                np.array([-np.inf]) if len(z) == 1 else np.concatenate([self._log_p(one[None]) for one in z])
-            )
+            if len(z) == 1:
+                return np.array([-np.inf])
+            return np.concatenate([self._log_p(half) for half in np.array_split(z, 2)])
 
     def _conditional(self, z: np.ndarray) -> Conditional:
-        return conditional(self.layout, self.sums, self.layout.factors(z), self.sigma(z))
+        return self._given(self.layout.factors(z), self.sigma(z))
+
+    def _given(self, factors: list[np.ndarray], sigma: np.ndarray) -> Conditional:
+        return conditional(self.layout, self.sums, factors, sigma, self._elimination)
+
+    @cached_property
+    def _elimination(self) -> Elimination:
+        return Elimination(self.sums.between_and_y[0])
+
+    @property
+    def _size(self) -> tuple[int, int]:
+        """Numbers of all levels, and of the products of the other columns, at one point."""
+        (L, q), r = self.sums.levels.shape[1:3], self.sums.rest.shape[1] + 1
+        return L * q * q + 1, r * r
+
+    @property
+    def _n_points(self) -> int:
+        """A power of two: where there are many levels, the hyperparameters are nearly normal."""
+        affordable = CLOSED_FORM_NUMBERS / sum(self._size)
+        return 2 ** int(np.log2(np.clip(affordable, MIN_CLOSED_FORM_POINTS, MAX_CLOSED_FORM_POINTS)))
 
     @property
     def _batch(self) -> int:
-        r = self.sums.rest.shape[1]
-        return max(1, BATCH_OF_HYPERPARAMETERS // max(self.sums.between.size + r * r, 1))
+        levels, rest = self._size
+        return max(1, min(BATCH_OF_LEVELS // levels, BATCH_OF_HYPERPARAMETERS // rest))

@@ -23,6 +23,7 @@ h, s    ``h, score``   curvature and score of each row, with its weight, (M, n)
 ======  =============  ==========================================================
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -46,6 +47,9 @@ from ._rows import OrderedRows
 #: Newton steps to a mode, halvings of one, and nats that the last of them gained: for derivatives of
 #: Laplace's approximation, and for draws.
 MAX_MODE_STEPS, MAX_MODE_HALVINGS, LAPLACE_TOLERANCE_NATS, DRAWN_TOLERANCE_NATS = 50, 12, 1e-6, 1e-2
+
+#: yᵀy of targets: any number that is larger than the squares that the effects take from it.
+LARGE_SQUARES = 1e300
 
 
 class ConditionalGaussian:
@@ -97,14 +101,14 @@ class ConditionalGaussian:
 
     def modes(
         self, z: np.ndarray, tolerance: float = LAPLACE_TOLERANCE_NATS
-    ) -> tuple[np.ndarray, np.ndarray, Conditional, np.ndarray]:
-        """ρ (M, r), v (M, G, q), the Gaussian there, and log joint (M,)."""
+    ) -> tuple[np.ndarray, np.ndarray, Conditional, Callable, np.ndarray]:
+        """ρ (M, r), v (M, G, q), the Gaussian there, its draws of standard normals, and log joint (M,)."""
         own, M = self.model.own_of(z), len(z)
         rest, v = (np.broadcast_to(part, (M, *part.shape)) for part in self.start)
         value = self.log_joint(rest, v, z, own)
         for _ in range(MAX_MODE_STEPS):
-            found = self.newton(rest, v, z, own)
-            to_rest, to_v = solutions(found, 0.0, 0.0)
+            _, solve = self.newton(rest, v, z, own)
+            to_rest, to_v = solve(0.0, 0.0)
             d_rest, d_v, step = to_rest - rest, to_v - v, np.ones(M)
             for _ in range(MAX_MODE_HALVINGS):
                 new = rest + step[:, None] * d_rest, v + step[:, None, None] * d_v
@@ -117,10 +121,12 @@ class ConditionalGaussian:
                 gained, (rest, v), value = np.max(ahead - value), new, ahead
             if gained < tolerance and not worse.any():
                 break
-        return rest, v, self.newton(rest, v, z, own), value
+        return rest, v, *self.newton(rest, v, z, own), value
 
-    def newton(self, rest: np.ndarray, v: np.ndarray, z: np.ndarray, own: list) -> Conditional:
-        """The Gaussian of a step from here: that of weights h and targets η + s/h."""
+    def newton(
+        self, rest: np.ndarray, v: np.ndarray, z: np.ndarray, own: list
+    ) -> tuple[Conditional, Callable]:
+        """The Gaussian of a step from here, that of weights h and targets η + s/h, and its draws."""
         eta, rows = self.eta(rest, v, z), self.rows
         score, h = rows.derivatives(eta, own)
         target = h * (eta - rows.offset) + score
@@ -140,8 +146,9 @@ class ConditionalGaussian:
             between = np.empty((M, G, W.shape[1], R.shape[1]))
             for j in range(W.shape[1]):
                 between[:, :, j] = rows.by_level(hW[..., j, None] * R)
-        sums = LevelSums(A, levels, between, y_rest, y_levels, 0.0, 0.0)
-        return conditional(self.layout, sums, self.layout.factors(z), np.ones(M))
+        sums = LevelSums(A, levels, between, y_rest, y_levels, LARGE_SQUARES, 0.0)
+        found = conditional(self.layout, sums, self.layout.factors(z), np.ones(M), sums.eliminated)
+        return found, partial(solutions, self.layout, sums, found, np.arange(M))
 
     def remember(self, z: np.ndarray) -> None:
         """Start from the mode at z (k,) from here on."""
@@ -164,7 +171,7 @@ class ConditionalGaussian:
 
     def _laplace(self, z: np.ndarray) -> np.ndarray:
         try:
-            *_, found, value = self.modes(z)
+            *_, found, _, value = self.modes(z)
         except np.linalg.LinAlgError:
             return (
                 np.array([-np.inf])
@@ -183,7 +190,7 @@ class ConditionalGaussian:
                 if len(x) == 1
                 else np.concatenate([self._log_weight(one[None]) for one in x])
             )
-        log_q = log_normal(normals) + np.sum(np.log(np.diagonal(found.C, axis1=1, axis2=2)), axis=1)
+        log_q = log_normal(normals) + np.sum(np.log(np.diagonal(found.C, axis1=1, axis2=2)[:, :-1]), axis=1)
         own, offset = self.model.own_of(z), self.rest_of_eta(rest, z)
         if self.at is None:
             log_p = np.sum(self.rows.log_likelihood(offset, own), axis=1)
@@ -201,8 +208,8 @@ class ConditionalGaussian:
 
     def _drawn(self, z: np.ndarray, normals: np.ndarray) -> tuple:
         """Modes of v, the Gaussian, and ρ drawn from it by standard normals."""
-        _, v, found, _ = self.modes(z, DRAWN_TOLERANCE_NATS)
-        return v, found, solutions(found, normals, 0.0)[0], z
+        _, v, found, solve, _ = self.modes(z, DRAWN_TOLERANCE_NATS)
+        return v, found, solve(normals, 0.0)[0], z
 
     def _split(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         k = x.shape[1] - self.rows.R.shape[1]

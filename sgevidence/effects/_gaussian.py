@@ -5,10 +5,11 @@ the noise,
 
     log p(y | z) = −½ [n log 2πσ² + yᵀy/σ² − gᵀM⁻¹g + log |M|],    M = I + D A D/σ²,    g = D c/σ².
 
-The term with most levels is block diagonal in M and is eliminated level by level; the other columns, r of
-them, are left:
+The term with most levels is block diagonal in M.  Each of its levels has V = I + Λᵀ A_l Λ/σ² and takes
+B_lᵀ K B_l, K = Λ V⁻¹ Λᵀ/σ², from the products of the other columns and y (:mod:`._elimination`).  The
+Cholesky factor C of what is left has all numbers:
 
-    M = (V  F; Fᵀ  B),      C = B − Fᵀ V⁻¹ F,     log |M| = log |V| + log |C|.
+    log |M| = Σ log |V| + log |C|,      yᵀy/σ² − gᵀM⁻¹g = (last of the diagonal of C)².
 
 The sums are all that a stream has to keep: they add up, and any cutting of the rows gives the same answer.
 
@@ -19,18 +20,26 @@ math                  code                         meaning
 ====================  ===========================  ===================================================
 A by parts            ``rest, levels, between``    (1, r, r), (1, L, q, q), (1, L, q, r)
 c by parts            ``y_rest, y_levels``         (1, r), (1, L, q)
-V, F, C               ``V, F, C``                  (M, L, q, q), (M, L, q, r), (M, r, r)
+B                     ``between_and_y``            (1, L, q, r + 1)
+V, K                  ``V, K``                     (q, q, M, L), V as Cholesky factors
+C                     ``C``                        (M, r + 1, r + 1)
 ====================  ===========================  ===================================================
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.sparse import csr_array, issparse
 
 from ._layout import Layout
+from ._small_matrices import backward, cholesky, forward, inverse
 
 #: Numbers of one batch of hyperparameters, in double precision: 32 MB.
 BATCH_OF_HYPERPARAMETERS = 4_000_000
+#: Columns, in those of a row that are not zero, up to which dense arrays take less time than sparse ones.
+MAX_DENSE_RATIO = 4
 
 
 class LevelSums(NamedTuple):
@@ -41,7 +50,7 @@ class LevelSums(NamedTuple):
     between: np.ndarray
     y_rest: np.ndarray
     y_levels: np.ndarray
-    y2: float
+    y2: Any
     n: float
 
     @classmethod
@@ -53,36 +62,69 @@ class LevelSums(NamedTuple):
     def _of_block(cls, layout: Layout, rows: Any) -> tuple:
         R, W, code, L = parted_columns(layout, rows.X)
         w, y = rows.weight, rows.y
-        q, r = W.shape[1], R.shape[1]
-        levels, between, y_levels = np.zeros((L, q, q)), np.zeros((L, q, r)), np.zeros((L, q))
-        if L:
-            order = np.argsort(code, kind="stable")
-            starts = np.flatnonzero(np.r_[True, np.diff(code[order]) > 0])
-            at = code[order][starts]
-            wW = (w[:, None] * W)[order]
-            levels[at] = np.add.reduceat(wW[:, :, None] * W[order][:, None, :], starts)
-            y_levels[at] = np.add.reduceat(wW * y[order][:, None], starts)
-            for j in range(q):  # (n, r) at a time
-                between[at, j] = np.add.reduceat(wW[:, j, None] * R[order], starts)
-        wR = w[:, None] * R
-        parts = wR.T @ R, levels, between, wR.T @ y, y_levels
+        wW, wR = w[:, None] * W, R * w[:, None]
+        E = [of_levels(column, code, L) for column in wW.T]
+        levels = np.zeros((L, len(E), len(E)))
+        for i, j in np.ndindex(levels.shape[1:]):
+            levels[:, i, j] = E[i] @ W[:, j]
+        between = np.array([densely(one @ R) for one in E]).swapaxes(0, 1)
+        y_levels = np.array([one @ y for one in E]).T
+        parts = densely(wR.T @ R), levels, between, wR.T @ y, y_levels
         return (*(part[None] for part in parts), float(w @ (y * y)), float(w.sum()))
 
     def plus(self, other: "LevelSums") -> "LevelSums":
         """Sums of both sets of rows."""
         return LevelSums(*(a + b for a, b in zip(self, other)))  # type: ignore[operator]
 
+    @property
+    def rest_and_y(self) -> np.ndarray:
+        """Products of all columns but those of the largest term, and y, (M, r + 1, r + 1)."""
+        y = np.broadcast_to(np.reshape(self.y2, (-1, 1, 1)), (len(self.rest), 1, 1))
+        right = np.concatenate([self.y_rest[:, :, None], y], axis=1)
+        return np.concatenate([np.concatenate([self.rest, self.y_rest[:, None]], axis=1), right], axis=2)
 
-def parted_columns(layout: Layout, X: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """All columns but those of the largest term (n, r), its W (n, q) and levels (n,), and their number."""
+    @property
+    def between_and_y(self) -> np.ndarray:
+        """Products of the levels with all other columns and y."""
+        return np.concatenate([self.between, self.y_levels[..., None]], axis=3)
+
+    def eliminated(self, K: np.ndarray) -> np.ndarray:
+        """Σ_l B_lᵀ K_l B_l of M sums."""
+        B = self.between_and_y
+        M, L, q, w = B.shape
+        KB = np.stack([sum(K[a, b][..., None] * B[:, :, b] for b in range(q)) for a in range(q)], axis=2)
+        return B.reshape(M, L * q, w).swapaxes(1, 2) @ KB.reshape(M, L * q, w)
+
+
+def of_levels(column: np.ndarray, code: np.ndarray, n_levels: int) -> csr_array:
+    """A column's values at the level of each row, (L, n)."""
+    if not n_levels:
+        return csr_array((0, len(code)))
+    return csr_array((column, (code, np.arange(len(code)))), (n_levels, len(code)))
+
+
+def densely(A: Any) -> np.ndarray:
+    """A sparse array with its zeros."""
+    return A.toarray() if issparse(A) else A
+
+
+def parted_columns(layout: Layout, X: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray, int]:
+    """All columns but those of the largest term (n, r), its W (n, q) and levels (n,), and their number.
+
+    The first are a sparse array where most of them are zero.
+    """
     parts, at, found = [X[:, : layout.n_fixed]], layout.largest, layout.inputs(X)
+    columns, first = [np.broadcast_to(np.arange(layout.n_fixed), parts[0].shape)], layout.n_fixed
     for t, (block, (W, code)) in enumerate(zip(layout.blocks, found)):
-        if t == at:
-            continue
-        wide = np.zeros((len(X), block.n_levels, block.n_effects))
-        wide[np.arange(len(X)), code] = W
-        parts.append(wide.reshape(len(X), -1))
-    R = np.concatenate(parts, axis=1)
+        if t != at:
+            parts.append(W)
+            columns.append(first + code[:, None] * block.n_effects + np.arange(block.n_effects))
+            first += block.size
+    values, places = np.concatenate(parts, axis=1), np.concatenate(columns, axis=1)
+    rows = np.broadcast_to(np.arange(len(X))[:, None], places.shape)
+    R: Any = csr_array((values.ravel(), (rows.ravel(), places.ravel())), (len(X), first))
+    if first <= MAX_DENSE_RATIO * values.shape[1]:
+        R = R.toarray()
     if at is None:
         return R, np.zeros((len(X), 1)), np.zeros(len(X), dtype=np.int64), 0
     return R, *found[at], layout.blocks[at].n_levels
@@ -94,75 +136,90 @@ class Conditional(NamedTuple):
     log_p: np.ndarray  #: (M,)
     log_det: np.ndarray  #: ½ log |M|, (M,)
     squares: np.ndarray  #: yᵀy/σ² − gᵀM⁻¹g, (M,)
-    V: np.ndarray  #: Cholesky factors
-    F: np.ndarray  #: V^(−½) F
-    h: np.ndarray  #: V^(−½) g of the levels, (M, L, q)
-    C: np.ndarray  #: Cholesky factors
-    e: np.ndarray  #: C^(−½) of what is left of g, (M, r)
+    V: np.ndarray
+    C: np.ndarray
+    sigma: np.ndarray
+    factor: np.ndarray  #: Λ of the largest term, (M, q, q)
+    others: list  #: the other blocks, and Λ of each
 
 
-def conditional(layout: Layout, sums: LevelSums, factors: list[np.ndarray], sigma: np.ndarray) -> Conditional:
-    """The Gaussian of (b, v) for each of M hyperparameters; ``sigma`` (M,)."""
-    at, M = layout.largest, len(sigma)
+def conditional(
+    layout: Layout,
+    sums: LevelSums,
+    factors: list[np.ndarray],
+    sigma: np.ndarray,
+    eliminate: Callable[[np.ndarray], np.ndarray],
+) -> Conditional:
+    """The Gaussian of (b, v) for each of M hyperparameters; ``sigma`` (M,), ``eliminate`` K."""
+    at, (M, r) = layout.largest, (len(sigma), sums.rest.shape[1])
     others = [(b, f) for t, (b, f) in enumerate(zip(layout.blocks, factors)) if t != at]
     Lam = np.ones((M, 1, 1)) if at is None else factors[at]
-    s = sigma[:, None]
-    half = scaled(sums.rest, layout.scales, others).swapaxes(1, 2)
-    B = scaled(half, layout.scales, others) / s[:, :, None] ** 2
-    g = scaled(sums.y_rest, layout.scales, others) / s**2
-    Lt, precision = Lam.swapaxes(1, 2)[:, None], s[:, :, None, None] ** -2
-    V = np.linalg.cholesky(Lt @ sums.levels @ Lam[:, None] * precision + np.eye(Lam.shape[1]))
-    F = solved(V, scaled(Lt @ sums.between * precision, layout.scales, others))
-    h = solved(V, Lt @ sums.y_levels[..., None] * precision)[..., 0]
-    flat, h_flat = F.reshape(M, -1, F.shape[-1]), h.reshape(M, -1)
-    precision_of_rest = np.ones(B.shape[1])
-    precision_of_rest[: layout.n_fixed] = layout.fixed_precision
-    C = np.linalg.cholesky(B + np.diag(precision_of_rest) - flat.swapaxes(1, 2) @ flat)
-    e = solved(C, (g - np.einsum("mar,ma->mr", flat, h_flat))[..., None])[..., 0]
-    log_det = sum(np.log(np.diagonal(A, axis1=-2, axis2=-1)).reshape(M, -1).sum(axis=1) for A in (V, C))
-    squares = sums.y2 / sigma**2 - np.sum(h_flat**2, axis=1) - np.sum(e**2, axis=1)
+    L, q = sums.levels.shape[1:3]
+    A = np.moveaxis(sums.levels, 1, 3).reshape(len(sums.levels), q * q, L)
+    # both sides at once: Λᵀ A Λ/σ² and Λ V⁻¹ Λᵀ/σ² of q × q matrices that are rows of numbers
+    sides = (Lam[:, :, None, :, None] * Lam[:, None, :, None, :]).reshape(M, q * q, q * q)
+    sides = sides / sigma[:, None, None] ** 2
+    V = np.moveaxis((sides.swapaxes(1, 2) @ A).reshape(M, q, q, L), 0, 2)
+    V = cholesky(V + np.eye(q)[:, :, None, None])
+    K = np.moveaxis(inverse(V), 2, 0).reshape(M, q * q, L)
+    K = np.moveaxis((sides @ K).reshape(M, q, q, L), 0, 2)
+    C = (sums.rest_and_y - eliminate(K)) / sigma[:, None, None] ** 2
+    C = scaled(scaled(C, layout.scales, others).swapaxes(1, 2), layout.scales, others)
+    precision = np.ones(r + 1)
+    precision[: layout.n_fixed] = layout.fixed_precision
+    precision[r] = 0.0
+    y2 = sums.y2 / sigma**2
+    C[:, range(r + 1), range(r + 1)] += precision
+    C[:, r, r] += y2  # so that rounding does not take the sign of squares that are nothing
+    C = np.linalg.cholesky(C)
+    diagonal = np.diagonal(C, axis1=1, axis2=2)
+    log_det = np.sum(np.log(np.prod([V[i, i] for i in range(q)], axis=0)), axis=1)
+    log_det += np.sum(np.log(diagonal[:, :r]), axis=1)
+    squares = diagonal[:, r] ** 2 - y2
     log_p = -0.5 * (sums.n * np.log(2 * np.pi * sigma**2) + squares) - log_det
-    return Conditional(log_p, log_det, squares, V, F, h, C, e)
+    return Conditional(log_p, log_det, squares, V, C, sigma, Lam, others)
 
 
 def scaled(A: np.ndarray, scales: np.ndarray, others: list) -> np.ndarray:
     """The last axis of A (…, r) times D: S, then Λ of each level of the terms that are not the largest."""
     M = len(others[0][1]) if others else len(A)
-    parts, at = (
-        [np.broadcast_to(A[..., : len(scales)] * scales, (M, *A.shape[1:-1], len(scales)))],
-        len(scales),
-    )
+    A = np.broadcast_to(A, (M, *A.shape[1:])).copy()
+    at = len(scales)
+    A[..., :at] *= scales
     for block, factor in others:
         part = A[..., at : at + block.size]
-        split = part.reshape(*part.shape[:-1], block.n_levels, block.n_effects)
-        Lam = factor.reshape(M, *[1] * (A.ndim - 2), *factor.shape[1:])
-        parts.append((split @ Lam).reshape(M, *A.shape[1:-1], block.size))
+        factor = factor.reshape(M, *[1] * (A.ndim - 2), *factor.shape[1:])
+        if block.n_effects == 1:
+            part *= factor[..., 0]
+        else:
+            split = part.reshape(*part.shape[:-1], block.n_levels, block.n_effects)
+            part[...] = (split @ factor).reshape(part.shape)
         at += block.size
-    return np.concatenate(parts, axis=-1)
+    return A
 
 
-def solved(L: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """L⁻¹ b of batches of lower triangular matrices (…, q, q); those of one and two rows by hand."""
-    q = L.shape[-1]
-    if q > 2 or q == 0:
-        return np.linalg.solve(L, b)
-    first = b[..., :1, :] / L[..., :1, :1]
-    if q == 1:
-        return first
-    return np.concatenate([first, (b[..., 1:, :] - L[..., 1:, :1] * first) / L[..., 1:, 1:]], axis=-2)
+def solutions(
+    layout: Layout, sums: LevelSums, found: Conditional, copies: np.ndarray, z_rest: Any, z_levels: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """The columns that are left (N, r) and the levels (N, L, q) of standard normals; zeros give the mean.
 
-
-def solutions(found: Conditional, z_rest: Any, z_levels: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The columns that are left (M, r) and the levels (M, L, q) of standard normals; zeros give the mean."""
-    rest = np.linalg.solve(found.C.swapaxes(-1, -2), (found.e + z_rest)[..., None])[..., 0]
-    right = found.h + z_levels - np.einsum("mlir,mr->mli", found.F, rest)
-    return rest, np.linalg.solve(found.V.swapaxes(-1, -2), right[..., None])[..., 0]
-
-
-def draws(layout: Layout, found: Conditional, rng: np.random.Generator) -> np.ndarray:
-    """One draw of (b, v) for each of the hyperparameters, in the order of θ, (M, p + Σ L q)."""
-    normals = rng.standard_normal(found.e.shape), rng.standard_normal(found.h.shape)
-    return in_order(layout, *solutions(found, *normals))
+    ``copies`` are the hyperparameters of each, in order, (N,).
+    """
+    r, q = sums.rest.shape[1], len(found.V)
+    right, rest = found.C[copies, r, :r] + z_rest, np.empty((len(copies), r))
+    for m, C in enumerate(found.C):
+        of_m = slice(*np.searchsorted(copies, [m, m + 1]))
+        rest[of_m] = solve_triangular(C[:r, :r], right[of_m].T, trans=1, lower=True, check_finite=False).T
+    turned = [(block, factor[copies].swapaxes(1, 2)) for block, factor in found.others]
+    known = scaled(rest, layout.scales, turned)
+    left = np.empty((q, len(copies), sums.levels.shape[1]))
+    for i, (b, y) in enumerate(zip(np.moveaxis(sums.between, 2, 0), np.moveaxis(sums.y_levels, 2, 0))):
+        left[i] = y - (known @ b[0].T if len(b) == 1 else (b @ known[..., None])[..., 0])
+    half = found.factor[copies] / found.sigma[copies, None, None] ** 2  # Λ/σ²
+    V = found.V[:, :, copies]
+    h = np.array([sum(half[:, j, i, None] * left[j] for j in range(q)) for i in range(q)])
+    v = backward(V, forward(V, h) + np.moveaxis(np.broadcast_to(z_levels, (*h.shape[1:], q)), 2, 0))
+    return rest, np.moveaxis(v, 0, 2)
 
 
 def in_order(layout: Layout, rest: np.ndarray, levels: np.ndarray) -> np.ndarray:

@@ -28,11 +28,11 @@ from scipy.special import erf, logsumexp, ndtr, ndtri
 
 from ..exceptions import DivergenceError
 from ..models import GPrior
-from ..particles import Weights, systematic
+from ..particles import Weights
 from ._b_spline import BSpline
 from ._closed_form import NOISELESS, GaussianPosterior
 from ._factor import Factor
-from ._gaussian import Conditional, LevelSums, conditional, in_order, solutions
+from ._gaussian import Conditional, LevelSums, in_order, solutions
 from ._integral import Integral
 from ._interaction import Interaction
 from ._layout import Block, Layout
@@ -165,22 +165,18 @@ class JZSPosterior(GaussianPosterior):
         priors = [GPrior("inverse-gamma", r**2).log_density(column) for r, column in zip(self.scales, u.T)]
         return self._in_batches(self._log_p, self._z(u)) + np.sum(priors, axis=0)
 
-    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        chosen = rng.permutation(systematic(Weights(self.integral.log_w).W, rng, size))
-        out = []
-        for z in np.array_split(self.integral.x[chosen], max(1, -(-size // self._batch))):
-            found = self._conditional(z)
-            sigma = np.sqrt(found.squares / rng.chisquare(self.nu, len(z)))
-            normals = (rng.standard_normal(part.shape) for part in (found.e, found.h))
-            rest, levels = (s * part for s, part in zip((sigma[:, None], sigma[:, None, None]), normals))
-            effects = in_order(self.layout, *solutions(found, rest, levels))
-            effects[:, self.layout.n_fixed :] /= sigma[:, None]
-            out.append(np.column_stack([effects, z, np.log(sigma)]))
-        return np.concatenate(out)
+    def _draws(self, z: np.ndarray, copies: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        found, (L, q) = self._conditional(z), self.sums.levels.shape[1:3]
+        sigma = np.sqrt(found.squares[copies] / rng.chisquare(self.nu, len(copies)))
+        rest = sigma[:, None] * rng.standard_normal((len(copies), self.sums.rest.shape[1]))
+        levels = sigma[:, None, None] * rng.standard_normal((len(copies), L, q))
+        effects = in_order(self.layout, *solutions(self.layout, self.sums, found, copies, rest, levels))
+        effects[:, self.layout.n_fixed :] /= sigma[:, None]
+        return np.column_stack([effects, z[copies], np.log(sigma)])
 
     def _conditional(self, z: np.ndarray) -> Conditional:
         factors = self.layout.factors(np.pad(z, ((0, 0), (0, 1))))  # σ = 1
-        found = conditional(self.layout, self.sums, factors, np.ones(len(z)))
+        found = self._given(factors, np.ones(len(z)))
         squares = np.maximum(found.squares, MIN_SHARE_OF_SQUARES * self.null_squares)
         ratio = self.null_log_det - found.log_det - 0.5 * self.nu * np.log(squares / self.null_squares)
         return found._replace(log_p=ratio, squares=squares)

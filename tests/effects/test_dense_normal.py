@@ -64,7 +64,7 @@ def test_hard_columns_have_the_evidence_of_the_dense_normal(frame):
 
 
 def test_a_forgotten_weight_would_be_seen(frame, monkeypatch):
-    wrong = broken(_gaussian.LevelSums._of_block, "(w[:, None] * W)[order]", "W[order]")
+    wrong = broken(_gaussian.LevelSums._of_block, "w[:, None] * W, R * w[:, None]", "W, R * w[:, None]")
     monkeypatch.setattr(_gaussian.LevelSums, "_of_block", wrong)
     model = fitted(frame)
     assert abs(model.log_evidence_ - by_dense_normals(frame)) > max(4 * model.log_evidence_std_, 1e-6)
