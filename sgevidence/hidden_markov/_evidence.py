@@ -8,8 +8,8 @@ With sequences z_s of chains and of the search, the mean of conditionals, labels
 is a plain density, and Z the mean of p(x | θ) p(θ) / q(θ) over its draws, where the forward algorithm
 sums over states.  That needs no shares of chains.  Powers λ < 1 of the statistics make wider kernels, so
 that a sequence covers those near it, too.  Where too few draws carry the mean, because states overlap or K
-is too large, bridges by regions answer (``_regions.py``).  A thin q makes importance sampling too low, hardly
-ever too high, so that a bridge that is lower does not overrule it.
+is too large, bridges by regions answer (``_regions.py``).  Bridges never overrule
+importance sampling that many draws carry.
 
 Chains are two halves: kernels are of one, points of bridges of the other, and the gap of both estimates is in
 the error bar.  Rounds go on until the error is below the tolerance.  The error bar is never below 0.02 nats,
@@ -50,12 +50,14 @@ KERNEL_POWERS = (1.0, 0.6)
 MAX_KERNELS = 500
 #: Share of the sweeps that chains forget their starts in.
 BURN_SHARE = 0.34
-#: Rounds, each with as many sweeps as all before it.
-MAX_ROUNDS = 5
+#: Rows × points × states² after which importance sampling states the error that it has: at 2000 rows, some
+#: ten times the price of five starts of EM.
+MAX_STEPS = 1.5e8
+#: Rounds, each with twice the draws of q, and with as many sweeps as all before where bridges answer: the
+#: price at which the error is what was reached.
+MAX_ROUNDS = 4
 #: Effective draws of q from which importance sampling answers, and share of the sum that one draw may have.
 LEAST_EFFECTIVE, MAX_DRAW_SHARE = 100.0, 0.05
-#: Standard errors by which importance sampling may be below the bridge.
-MAX_BELOW_BRIDGE_STD = 2.5
 #: Error bar at least, nats, for sequences of states that neither search nor chains have met.
 LEAST_ERROR_NATS = 0.02
 #: Error bar from which an answer is doubted, nats.
@@ -100,14 +102,16 @@ def hidden_state_evidence(
     problem = HiddenStates.of(model, rows)
     if model.n_states ** len(rows) <= MOST_SEQUENCES:
         return _summed(problem, rng, n_draws)
-    chains, before = Chains.found(problem, rng), None
+    chains, found = Chains.found(problem, rng), list[Combined]()
     for i in range(MAX_ROUNDS):
-        chains.sweep(chains.effort.n_sweeps * 2 ** max(i - 1, 0), rng)
+        is_thin = bool(found) and not found[-1].is_importance
+        chains.sweep(chains.effort.n_sweeps * (2 ** (i - 1) if is_thin else 1), rng)
         halves = [_half(chains, h, i, rng) for h in (0, 1)]
-        answer = Combined.of(halves, before)
-        if answer.error <= tolerance and (answer.is_importance or before is not None):
+        answer = Combined.of(halves, found)
+        is_spent = chains.n_likelihoods * model.n_states**2 > MAX_STEPS
+        if answer.error <= tolerance and (answer.is_importance or found) or answer.is_importance and is_spent:
             break
-        before = answer
+        found.append(answer)
     return _posterior(problem, answer, halves, n_draws, chains.n_likelihoods, rng)
 
 
@@ -167,13 +171,13 @@ class Chains:
 
     def kernels(self, half: int, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Statistics of one half's kernels, with their powers, (K, S, D), and the owner of each, (S,)."""
-        mine, sweeps = np.flatnonzero(self.half == half), self.chosen(size)
+        mine = np.flatnonzero(self.half == half)
+        sweeps = self.chosen(min(size, MAX_KERNELS // len(mine)))
         T = np.concatenate([self.T[i + 1][:, mine] for i in sweeps], axis=1)
         owner = np.tile(np.arange(len(mine)), len(sweeps))
-        some = np.unique(np.linspace(0, len(owner) - 1, min(MAX_KERNELS, len(owner))).astype(int))
         more = self.extra[:, half::2]
-        T = np.concatenate([T[:, some], more], axis=1)
-        owner = np.r_[owner[some], len(mine) + np.arange(more.shape[1])]
+        T = np.concatenate([T, more], axis=1)
+        owner = np.r_[owner, len(mine) + np.arange(more.shape[1])]
         return T * np.resize(KERNEL_POWERS, T.shape[1])[:, None], owner
 
     def points(self, half: int, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -196,18 +200,16 @@ def _half(chains: Chains, half: int, i: int, rng: np.random.Generator) -> Half:
     problem, effort = chains.problem, chains.effort
     T, owner = chains.kernels(half, effort.n_kept + 2 * i)
     c_p, chain = chains.points(1 - half, effort.n_points + 4 * i)
-    n_q = effort.n_q * (i + 1)
+    n_q = effort.n_q * 2**i
     draws = problem.draw(T[:, systematic(np.full(T.shape[1], 1 / T.shape[1]), rng, n_q)], rng)
     c = np.concatenate([draws, c_p], axis=1)
     log_w, terms = weighed(problem, c, T)
     chains.n_likelihoods += len(problem.F) * c.shape[1]
-    by_owner = np.stack([log_sum_exp(terms[:, owner == k], axis=1) for k in range(owner.max() + 1)], axis=1)
-    by_q, bridge = importance(log_w[:n_q]), sum_over_regions(Points(log_w, by_owner, chain))
-    is_carried = by_q.n_effective >= LEAST_EFFECTIVE and Weights(by_q.log_w).W.max() < MAX_DRAW_SHARE
-    error = np.hypot(by_q.std, bridge.std)
-    if is_carried and by_q.log_Z > bridge.log_Z - MAX_BELOW_BRIDGE_STD * error:
+    by_q = importance(log_w[:n_q])
+    if by_q.n_effective >= LEAST_EFFECTIVE and Weights(by_q.log_w).W.max() < MAX_DRAW_SHARE:
         return Half(by_q, True, draws)
-    return Half(bridge, False, c)
+    by_owner = np.stack([log_sum_exp(terms[:, owner == k], axis=1) for k in range(owner.max() + 1)], axis=1)
+    return Half(sum_over_regions(Points(log_w, by_owner, chain)), False, c)
 
 
 class Combined(NamedTuple):
@@ -219,14 +221,14 @@ class Combined(NamedTuple):
     is_importance: bool
 
     @classmethod
-    def of(cls, halves: list[Half], before: "Combined | None") -> "Combined":
-        """From both halves; a bridge also has half of what it has moved by since the round before."""
+    def of(cls, halves: list[Half], before: "list[Combined]") -> "Combined":
+        """From both halves; a bridge also has half of what rounds differ by: chains may not have settled."""
         first, second = (half.estimate for half in halves)
         log_Z, std, gap = cross_fitted(first, second)
         n_effective = min(first.n_effective, second.n_effective)
         error = max(std, gap) * np.sqrt(1 + 10 / n_effective)  # an error bar from few is itself uncertain
         is_importance = all(half.is_importance for half in halves)
-        drift = 0.0 if is_importance or before is None else 0.5 * (log_Z - before.log_Z)
+        drift = 0.0 if is_importance else 0.5 * float(np.ptp([log_Z, *(one.log_Z for one in before)]))
         error = float(np.sqrt(error**2 + drift**2 + LEAST_ERROR_NATS**2))
         return cls(log_Z, error, n_effective, is_importance)
 
