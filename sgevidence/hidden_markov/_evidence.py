@@ -1,29 +1,29 @@
-r"""The evidence of a hidden Markov model over all K! labellings, from two halves.
+r"""The evidence of a hidden Markov model over all K! labellings and all sequences of states.
 
-Each half has particles of its own, which have gone along the rows.  They are swept on as Gibbs chains, and
-the conditionals of θ given their states, labels summed over, are a plain density q
-(``_allocation_draws.py``).  q of either half is bridged to the chains of the other (Frühwirth-Schnatter
-2004), which is as sharp as states are known.  Where they overlap, or hold few rows, q is too thin between its
-conditionals, and the mean weights of the particles answer instead.  Few rows are summed over all sequences of
-states, without error.
+A search (``_search.py``) finds sequences of states, and Gibbs chains start from all that hold something.
+With sequences z_s of chains and of the search, the mean of conditionals, labels summed over,
 
-Particles go along a sequence with the forward algorithm as their likelihood (Chopin 2002), row by row.  A
-particle θ is weighed by p(y_t | y_<t, θ), with its states summed over, and where fewer than half of the
-particles count they are drawn anew and swept on at all rows so far; the filter then starts from the last
-state that the sweep has drawn, which belongs to the particle.  The mean weights multiply to the evidence:
-labels need not be told apart, and nothing is lost where states overlap, or have few rows.  Few rows cost
-little, so that there are many particles at first.
+    q(θ) = (1/S) Σ_s (1/K!) Σ_π p(θ | x, π z_s^λ),    λ = 1 and 0.6 by turns,
 
-Symbols: ``c`` = coefficients of M particles, (K, M, D); α ``alpha`` = filter of the last row of each
-particle, (K, M); log w ``log_w`` = weights since they were last drawn, (M,).
+is a plain density, and Z the mean of p(x | θ) p(θ) / q(θ) over its draws, where the forward algorithm
+sums over states.  That needs no shares of chains.  Powers λ < 1 of the statistics make wider kernels, so
+that a sequence covers those near it, too.  Where too few draws carry the mean, because states overlap or K
+is too large, bridges by regions answer (``_regions.py``).  Bridges never overrule
+importance sampling that many draws carry.
+
+Chains are two halves: kernels are of one, points of bridges of the other, and the gap of both estimates is in
+the error bar.  Rounds go on until the error is below the tolerance.  The error bar is never below 0.02 nats,
+for sequences that neither the search nor chains have met.  Few rows are summed over all sequences, exactly.
+
+Symbols: ``c`` = coefficients of M points, (K, M, D); ``T`` = statistics of sequences, (K, S, D); log w
+``log_w`` = log p(x | θ) p(θ) / q(θ), (M,).
 
 References
 ----------
+S. Chib (1995), Marginal likelihood from the Gibbs output, Journal of the American Statistical Association 90,
+1313;
 S. Frühwirth-Schnatter (2004), Estimating marginal likelihoods for mixture and Markov switching models using
-bridge sampling techniques, Econometrics Journal 7, 143;
-N. Chopin (2002), A sequential particle filter method for static models, Biometrika 89, 539;
-N. Chopin (2007), Inference and model choice for sequentially ordered hidden Markov models, Journal of the
-Royal Statistical Society B 69, 269.
+bridge sampling techniques, Econometrics Journal 7, 143.
 """
 
 from itertools import product
@@ -31,67 +31,37 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..answers import Doubt, Estimate, bridge, cross_fitted
+from ..answers import Doubt, Estimate, cross_fitted, importance
 from ..history import Rows
 from ..mixture.strata import weighed
-from ..particles import Weights, systematic
-from ._forward import filtered
+from ..particles import Weights, log_sum_exp, systematic
 from ._model import HiddenMarkovModel
+from ._regions import Points, sum_over_regions
+from ._search import distinct, representatives, search
 from ._states import HiddenStates
 
 #: States beyond which the sum over K! labellings would take too long.
 MOST_STATES = 6
 #: Sequences of states up to which all are summed, in a tenth of a second.
 MOST_SEQUENCES = 20_000
-#: Conditionals of q at most, draws of q for each of them, and successive draws of each chain.
-MAX_CONDITIONALS, N_OF_CONDITIONAL, DRAWS_PER_CHAIN = 300, 4, 4
-#: Standard errors by which halves may differ, and nats beside these.
-HALVES_GAP_STD, HALVES_GAP_NATS = 3.0, 0.1
-#: Particles at most and at least, and particles × rows between these.
-MOST_PARTICLES, LEAST_PARTICLES, PARTICLE_ROWS = 500, 100, 250_000
-#: Share of effective particles below which they are drawn anew, and sweeps that they move by then.
-REDRAWN_SHARE, REDRAWN_SWEEPS = 0.5, 2
-#: Rows that are weighed at a time: so many, or this share of those before.
-MIN_WEIGHED_ROWS, WEIGHED_SHARE = 8, 0.3
-
-
-class Walked(NamedTuple):
-    """Log evidence and its variance, nats, and equally weighted particles (K, M, D) of all rows."""
-
-    log_Z: float
-    variance: float
-    c: np.ndarray
-    n_likelihoods: float
-
-
-def walked(problem: HiddenStates, rng: np.random.Generator) -> Walked:
-    """Particles from the prior to the last row."""
-    model, n = problem.model, len(problem.F)
-    K, t, log_Z, variance, spent = model.n_states, 0, 0.0, 0.0, 0.0
-    c = model.draw(np.zeros((K, MOST_PARTICLES, model.n_coefficients)), rng)
-    alpha, log_w = np.full((K, MOST_PARTICLES), 1 / K), np.zeros(MOST_PARTICLES)
-    while t < n:
-        size = min(n - t, max(MIN_WEIGHED_ROWS, int(WEIGHED_SHARE * t)))
-        F, starts = problem.F[t : t + size], problem.starts[t : t + size]
-        after, log_p = filtered(model.log_emissions(c, F), model.dynamics(c), starts, alpha)
-        weights = [Weights(row) for row in log_w + np.cumsum(log_p, axis=0)]
-        few = (i for i, w in enumerate(weights) if w.ess < REDRAWN_SHARE * w.M)
-        last = next(few, size - 1)
-        t, spent, w = t + last + 1, spent + size * len(log_w), weights[last]
-        if w.ess >= REDRAWN_SHARE * w.M and t < n:
-            alpha, log_w = after[-1], w.log_w
-            continue
-        log_Z, variance = log_Z + w.log_mean, variance + w.relative_variance
-        size = int(np.clip(PARTICLE_ROWS / t, LEAST_PARTICLES, MOST_PARTICLES))
-        so_far = problem.first(t)
-        c = c[:, systematic(w.W, rng, size)]
-        for _ in range(REDRAWN_SWEEPS):
-            T, state = so_far.allocate(c, rng)
-            c = problem.draw(T, rng)
-        alpha = (state == np.arange(K)[:, None]).astype(float)
-        log_w, spent = np.zeros(size), spent + 2 * REDRAWN_SWEEPS * t * size
-    # variance of an evidence over that of its mean weights if particles had forgotten each other
-    return Walked(log_Z, 2.0 * variance, c, spent)
+#: Powers of the statistics of kernels, by turns.
+KERNEL_POWERS = (1.0, 0.6)
+#: Kernels of q of either half, from chains.
+MAX_KERNELS = 500
+#: Share of the sweeps that chains forget their starts in.
+BURN_SHARE = 0.34
+#: Rows × points × states² after which importance sampling states the error that it has: at 2000 rows, some
+#: ten times the price of five starts of EM.
+MAX_STEPS = 1.5e8
+#: Rounds, each with twice the draws of q, and with as many sweeps as all before where bridges answer: the
+#: price at which the error is what was reached.
+MAX_ROUNDS = 4
+#: Effective draws of q from which importance sampling answers, and share of the sum that one draw may have.
+LEAST_EFFECTIVE, MAX_DRAW_SHARE = 100.0, 0.05
+#: Error bar at least, nats, for sequences of states that neither search nor chains have met.
+LEAST_ERROR_NATS = 0.02
+#: Error bar from which an answer is doubted, nats.
+DOUBTED_NATS = 1.0
 
 
 class HiddenStatePosterior(NamedTuple):
@@ -103,8 +73,8 @@ class HiddenStatePosterior(NamedTuple):
     in_use: np.ndarray  #: p(1 … K states have rows | x), (K,)
     doubt: Doubt | None = None  #: why the answer should not be trusted as it is
     n_likelihoods: float = 0.0  #: rows × points
-    effective: float = 1.0  #: share of draws and chains that carry the bridge
-    halves_gap: float = 0.0  #: nats that the halves differ by
+    n_effective: float = np.inf  #: draws of q, or chains, that carry the answer
+    is_importance: bool = True  #: whether no bridge was needed
 
 
 def why_no_evidence(model: HiddenMarkovModel, n_rows: int) -> str | None:
@@ -119,77 +89,182 @@ def why_no_evidence(model: HiddenMarkovModel, n_rows: int) -> str | None:
 
 
 def hidden_state_evidence(
-    model: HiddenMarkovModel, rows: Rows, rng: np.random.Generator, n_draws: int = 1000
+    model: HiddenMarkovModel,
+    rows: Rows,
+    rng: np.random.Generator,
+    n_draws: int = 1000,
+    tolerance: float = 0.03,
 ) -> HiddenStatePosterior:
-    """Evidence and draws of the posterior.
+    """Evidence, with an error below the tolerance (nats) where that is affordable, and posterior draws.
 
     ``rows.y`` says where sequences start; a row of nan is a step without observation.
     """
     problem = HiddenStates.of(model, rows)
     if model.n_states ** len(rows) <= MOST_SEQUENCES:
         return _summed(problem, rng, n_draws)
-    rngs = rng.spawn(2)
-    halves = [walked(problem, one) for one in rngs]
-    length = max(DRAWS_PER_CHAIN, -(-n_draws // sum(half.c.shape[1] for half in halves)))
-    chains = [_followed(problem, half.c, length, one) for half, one in zip(halves, rngs)]
-    size = min(halves[0].c.shape[1], MAX_CONDITIONALS)
-    T = [one[:, :size] for one, _ in chains]
-    bridges = [
-        _bridged(problem, T_other, c.reshape(len(c), length, -1, c.shape[2])[:, :DRAWS_PER_CHAIN, :size], one)
-        for (_, c), T_other, one in zip(chains, reversed(T), rngs)
-    ]
-    log_Z, std, gap, effective, doubt = _combined(halves, bridges, size)
-    T_all, c_all = (np.concatenate([one[i] for one in chains], axis=1) for i in (0, 1))
-    chosen = np.linspace(0, c_all.shape[1] - 1, n_draws).astype(int)
-    spent = sum(half.n_likelihoods for half in halves) + len(rows) * c_all.shape[1] * (2 + N_OF_CONDITIONAL)
-    theta = model.in_order(model.flat(c_all[:, chosen]))
-    return HiddenStatePosterior(log_Z, std, theta, _in_use(T_all), doubt, spent, effective, gap)
+    chains, found = Chains.found(problem, rng), list[Combined]()
+    for i in range(MAX_ROUNDS):
+        is_thin = bool(found) and not found[-1].is_importance
+        chains.sweep(chains.effort.n_sweeps * (2 ** (i - 1) if is_thin else 1), rng)
+        halves = [_half(chains, h, i, rng) for h in (0, 1)]
+        answer = Combined.of(halves, found)
+        is_spent = chains.n_likelihoods * model.n_states**2 > MAX_STEPS
+        if (answer.error <= tolerance and (answer.is_importance or found)) or (
+            answer.is_importance and is_spent
+        ):
+            break
+        found.append(answer)
+    return _posterior(problem, answer, halves, n_draws, chains.n_likelihoods, rng)
 
 
-def _followed(
-    problem: HiddenStates, c: np.ndarray, length: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """T and the points given these, of successive sweeps of chains, (K, length · C, D) each."""
-    T, points = [], []
-    for _ in range(length):
-        T.append(problem.allocate(c, rng)[0])
-        c = problem.draw(T[-1], rng)
-        points.append(c)
-    return np.concatenate(T, axis=1), np.concatenate(points, axis=1)
+class Effort(NamedTuple):
+    """How much is spent on n rows."""
+
+    n_chains: int  #: of both halves
+    n_basins: int  #: representatives of sequences that chains start from
+    n_sweeps: int  #: of the first round
+    n_kept: int  #: sweeps of each chain that give kernels, in the first round
+    n_points: int  #: sweeps of each chain that give points
+    n_q: int  #: draws of q of either half in the first round
+    n_extra: int  #: sequences of the search that are kernels as they are
+
+    @classmethod
+    def of(cls, n: int) -> "Effort":
+        """Few rows have many sequences that hold alike, and cost little."""
+        return cls(48, 12, 24, 10, 8, 1500, 120) if n <= 400 else cls(32, 6, 9, 4, 8, 800, 0)
 
 
-def _bridged(problem: HiddenStates, T: np.ndarray, chains: np.ndarray, rng: np.random.Generator) -> Estimate:
-    """The bridge between conditionals given T and successive draws of chains (K, length, C, D)."""
-    draws = problem.draw(np.repeat(T, N_OF_CONDITIONAL, axis=1), rng)
-    log_q, _ = weighed(problem, draws, T)
-    K, length, C, D = chains.shape
-    log_p, _ = weighed(problem, chains.reshape(K, -1, D), T)
-    log_p = np.maximum(log_p, log_p.max() - 1e4)
-    return bridge(log_q, log_p.reshape(length, C))
+class Chains:
+    """Gibbs chains of two halves, from all basins that the search has found."""
+
+    def __init__(self, problem: HiddenStates, z: np.ndarray, extra: np.ndarray, effort: Effort):
+        self.problem, self.extra, self.effort = problem, extra, effort
+        self.half = np.arange(len(z)) % 2
+        self.T = [problem.statistics(z)]
+        self.c: list[np.ndarray] = []
+        self.n_likelihoods = 0.0
+
+    @classmethod
+    def found(cls, problem: HiddenStates, rng: np.random.Generator) -> "Chains":
+        """From a search: more chains where sequences hold more, in both halves alike."""
+        effort, found = Effort.of(len(problem.F)), search(problem, rng)
+        _, owner = representatives(found, effort.n_basins, problem.model.n_states)
+        good = found.good
+        basins = [good[owner == i] for i in range(owner.max() + 1)]
+        best = np.array([found.score[one].max() for one in basins])
+        share = np.exp(0.5 * (best - best.max()))
+        of_half = np.maximum(np.round(0.5 * effort.n_chains * share / share.sum()), 2).astype(int)
+        starts = np.concatenate([np.resize(one, 2 * size) for one, size in zip(basins, of_half)])
+        extra = distinct(problem, found.z)[:, : effort.n_extra]
+        return cls(problem, found.z[starts], extra, effort)
+
+    def sweep(self, n_sweeps: int, rng: np.random.Generator) -> None:
+        """All chains some sweeps on."""
+        for _ in range(n_sweeps):
+            c = self.problem.draw(self.T[-1], rng)
+            self.c.append(c)
+            self.T.append(self.problem.sweep(c, rng).T)
+        self.n_likelihoods += len(self.problem.F) * len(self.half) * n_sweeps
+
+    def chosen(self, size: int) -> np.ndarray:
+        """Sweeps at equal distances after those in which starts are forgotten."""
+        n = len(self.c)
+        return np.unique(np.linspace(int(BURN_SHARE * n), n - 1, size).astype(int))
+
+    def kernels(self, half: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Statistics of one half's kernels, with their powers, (K, S, D), and the owner of each, (S,)."""
+        mine = np.flatnonzero(self.half == half)
+        sweeps = self.chosen(min(size, MAX_KERNELS // len(mine)))
+        T = np.concatenate([self.T[i + 1][:, mine] for i in sweeps], axis=1)
+        owner = np.tile(np.arange(len(mine)), len(sweeps))
+        more = self.extra[:, half::2]
+        T = np.concatenate([T, more], axis=1)
+        owner = np.r_[owner, len(mine) + np.arange(more.shape[1])]
+        return T * np.resize(KERNEL_POWERS, T.shape[1])[:, None], owner
+
+    def points(self, half: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Points of one half (K, M, D), and the chain of each, (M,)."""
+        mine, sweeps = np.flatnonzero(self.half == half), self.chosen(size)
+        c = np.concatenate([self.c[i][:, mine] for i in sweeps], axis=1)
+        return c, np.tile(np.arange(len(mine)), len(sweeps))
 
 
-def _combined(
-    halves: list[Walked], bridges: list[Estimate], size: int
-) -> tuple[float, float, float, float, Doubt | None]:
-    """log Z and its standard error, what halves differ by, the share that carries bridges, and a doubt."""
-    log_Z, std, half_gap = cross_fitted(*bridges)
-    effective = min(min(one.n_effective for one in bridges) / size, 1.0)
-    by_mean = np.array([half.log_Z for half in halves])
-    gap = float(np.ptp(by_mean))
-    error = 0.5 * np.sqrt(sum(half.variance for half in halves))
-    # share of the draws and chains that carry a bridge which is trusted
-    if effective >= 0.2 and half_gap <= max(HALVES_GAP_STD * std, HALVES_GAP_NATS):
-        return log_Z, max(std, half_gap), 2 * half_gap, effective, None
-    log_mean = float(np.logaddexp(*by_mean) - np.log(2))
-    doubt, std = None, float(max(error, gap / 2))
-    # standard error of the evidence, nats, beyond which it is doubted
-    if gap > 2 * HALVES_GAP_STD * error or std > 1.0:
+class Half(NamedTuple):
+    """Estimate by kernels of one half, and the points that its weights are of, (K, M, D)."""
+
+    estimate: Estimate
+    is_importance: bool
+    c: np.ndarray
+
+
+def _half(chains: Chains, half: int, i: int, rng: np.random.Generator) -> Half:
+    """The estimate of round i by kernels of one half, with points of the other."""
+    problem, effort = chains.problem, chains.effort
+    T, owner = chains.kernels(half, effort.n_kept + 2 * i)
+    c_p, chain = chains.points(1 - half, effort.n_points + 4 * i)
+    n_q = effort.n_q * 2**i
+    draws = problem.draw(T[:, systematic(np.full(T.shape[1], 1 / T.shape[1]), rng, n_q)], rng)
+    c = np.concatenate([draws, c_p], axis=1)
+    log_w, terms = weighed(problem, c, T)
+    chains.n_likelihoods += len(problem.F) * c.shape[1]
+    by_q = importance(log_w[:n_q])
+    if by_q.n_effective >= LEAST_EFFECTIVE and Weights(by_q.log_w).W.max() < MAX_DRAW_SHARE:
+        return Half(by_q, True, draws)
+    by_owner = np.stack([log_sum_exp(terms[:, owner == k], axis=1) for k in range(owner.max() + 1)], axis=1)
+    return Half(sum_over_regions(Points(log_w, by_owner, chain)), False, c)
+
+
+class Combined(NamedTuple):
+    """Log evidence and its error bar, nats."""
+
+    log_Z: float
+    error: float
+    n_effective: float
+    is_importance: bool
+
+    @classmethod
+    def of(cls, halves: list[Half], before: "list[Combined]") -> "Combined":
+        """From both halves; a bridge also has half of what rounds differ by: chains may not have settled."""
+        first, second = (half.estimate for half in halves)
+        log_Z, std, gap = cross_fitted(first, second)
+        n_effective = min(first.n_effective, second.n_effective)
+        error = max(std, gap) * np.sqrt(1 + 10 / n_effective)  # an error bar from few is itself uncertain
+        is_importance = all(half.is_importance for half in halves)
+        drift = 0.0 if is_importance else 0.5 * float(np.ptp([log_Z, *(one.log_Z for one in before)]))
+        error = float(np.sqrt(error**2 + drift**2 + LEAST_ERROR_NATS**2))
+        return cls(log_Z, error, n_effective, is_importance)
+
+
+def _posterior(
+    problem: HiddenStates,
+    answer: Combined,
+    halves: list[Half],
+    n_draws: int,
+    n_likelihoods: float,
+    rng: np.random.Generator,
+) -> HiddenStatePosterior:
+    """Draws by the weights of both halves, swept once: draws that a weight has doubled differ again."""
+    c = np.concatenate([half.c for half in halves], axis=1)
+    W = np.concatenate([0.5 * Weights(half.estimate.log_w).W for half in halves])
+    T = problem.sweep(c[:, systematic(W / W.sum(), rng, n_draws)], rng).T
+    theta = problem.model.in_order(problem.model.flat(problem.draw(T, rng)))
+    doubt = None
+    if answer.error > DOUBTED_NATS:
         doubt = Doubt(
-            max(gap, std),
-            f"the log evidence may be off by {max(gap, std):.1f} nats: the posterior has parts between which "
-            f"chains hardly move, and two independent halves differ by {gap:.1f} nats",
+            answer.error,
+            f"the log evidence may be off by {answer.error:.1f} nats: the posterior has parts between which "
+            "chains hardly move, as where there are more states than the rows tell apart",
         )
-    return log_mean, std, gap, effective, doubt
+    return HiddenStatePosterior(
+        answer.log_Z,
+        answer.error,
+        theta,
+        _in_use(T),
+        doubt,
+        n_likelihoods + len(problem.F) * n_draws,
+        answer.n_effective,
+        answer.is_importance,
+    )
 
 
 def _summed(problem: HiddenStates, rng: np.random.Generator, n_draws: int) -> HiddenStatePosterior:

@@ -3,9 +3,11 @@ r"""The forward algorithm of hidden Markov models, for many parameters at once, 
     α_t(j) = p(z_t = j | y_1..t) ∝ e_t(j) Σ_i α_{t−1}(i) A_ij,
     p(y_t | y_<t) = Σ_j e_t(j) Σ_i α_{t−1}(i) A_ij,
 
-and where a sequence starts the sum is the initial distribution.  Backward sampling draws z_T ~ α_T and then
-p(z_t = i | z_{t+1} = j, y) ∝ α_t(i) A_ij (Chib 1996).  A pass is a loop over time in Python, side by side for
-M parameters, which a hundred of them make as fast as a loop over rows in C.
+and where a sequence starts the sum is the initial distribution.  Backward sampling draws z_T ~ α_T, then
+p(z_t = i | z_{t+1} = j, y) ∝ α_t(i) A_ij (Chib 1996), by one array of random numbers: the state of a row is
+drawn for each state of the next row, all rows at once, and the loop over time only looks it up.  A pass is a
+loop over time in Python, side by side for M parameters, which a hundred of them make as fast as a loop over
+rows in C.
 
 Symbols: ``e`` = emission densities, divided by their largest, (n, K, M); ``A`` = transition probabilities,
 from and to, (K, K, M); π ``initial`` = probabilities of the first state, (K, M); α ``alpha`` = filter, (n, K,
@@ -95,19 +97,39 @@ def most_probable_path(log_e: np.ndarray, log_A: np.ndarray, log_initial: np.nda
 
 def sample_states(
     log_e: np.ndarray, chain: Dynamics, starts: np.ndarray, rng: np.random.Generator
-) -> np.ndarray:
-    """z ~ p(z | θ, y) of M parameters, (n, M)."""
-    n, _, M = log_e.shape
-    alpha, _ = filtered(log_e, chain, starts)
-    z, m = np.empty((n, M), dtype=np.intp), np.arange(M)
-    z[-1] = _drawn(alpha[-1], rng)
+) -> tuple[np.ndarray, np.ndarray]:
+    """z ~ p(z | θ, y) of M parameters, (n, M), and log p(y | θ), (M,)."""
+    n, K, M = log_e.shape
+    alpha, log_p = filtered(log_e, chain, starts)
+    drawn, m = _states_before(alpha, chain, starts, rng.random((n, M))).reshape(n, K * M), np.arange(M)
+    z = np.empty((n, M), dtype=np.intp)
+    z[-1] = drawn[-1, :M]
     for t in range(n - 2, -1, -1):
-        z[t] = _drawn(alpha[t] if starts[t + 1] else alpha[t] * chain.A[:, z[t + 1], m], rng)
-    return z
+        drawn[t].take(z[t + 1] * M + m, out=z[t])
+    return z, log_p.sum(axis=0)
 
 
-def _drawn(w: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """States in proportion to weights (K, ...)."""
-    below = np.cumsum(w, axis=0)
-    u = rng.random(w.shape[1:]) * below[-1]
-    return np.add.reduce(below[:-1] <= u, axis=0, dtype=np.intp)
+def _states_before(alpha: np.ndarray, chain: Dynamics, starts: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """The state drawn at t if that of row t + 1 were j, for all rows and j at once, by u (n, M), (n, K, M).
+
+    It does not depend on j in the last row of a sequence.
+    """
+    n, K, M = alpha.shape
+    drawn = np.zeros((n, K, M), dtype=np.intp)
+    follows = np.flatnonzero(~np.append(starts[1:], True))
+    ends = np.flatnonzero(np.append(starts[1:], True))
+    whole = len(follows) == n - 1
+    weights, edges = (alpha[:-1], u[:-1]) if whole else (alpha[follows], u[follows])
+    for j in range(K):
+        below = [weights[:, 0] * chain.A[0, j]]
+        for i in range(1, K):
+            below.append(below[-1] + weights[:, i] * chain.A[i, j])
+        edge = edges * below[-1]
+        which = np.zeros(edge.shape, dtype=np.intp)
+        for i in range(K - 1):
+            which += below[i] <= edge
+        drawn[slice(n - 1) if whole else follows, j] = which
+    below_end = np.cumsum(alpha[ends], axis=1)
+    edge = u[ends] * below_end[:, -1]
+    drawn[ends] = np.sum(below_end[:, :-1] <= edge[:, None], axis=1)[:, None]
+    return drawn

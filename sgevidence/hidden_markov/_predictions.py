@@ -116,7 +116,7 @@ class StatePredictions(DensityEstimator):
         ----------
         X : array-like of shape (n_samples, n_features)
         y : None
-            Not used.
+            Ignored.
         lengths : array-like of int, optional
             Rows of each sequence; None: one.
 
@@ -124,6 +124,7 @@ class StatePredictions(DensityEstimator):
         -------
         float
         """
+        refuse_misplaced(X, y)
         return float(np.mean(self.score_samples(X, lengths)))
 
     def log_predictive(self, X: Any, y: None = None) -> float:
@@ -134,7 +135,7 @@ class StatePredictions(DensityEstimator):
         X : array-like of shape (n_samples, n_features)
             Rows that continue the last sequence.
         y : None
-            Not used.
+            Ignored.
 
         Returns
         -------
@@ -201,6 +202,33 @@ class StatePredictions(DensityEstimator):
     def _summary_notes(self) -> list[str]:
         theta = self._model.canonicalize(self.particles_)
         return unclear_labels(self._model.label_confusion(theta, self.particle_weights_), "states")
+
+
+def refuse_misplaced(X: Any, y: Any) -> None:
+    """ValueError where sequences are a list of arrays, or their lengths are in the place of y.
+
+    A y of one value per row is ignored: pipelines and scikit-learn's checks give one.
+    """
+    parts = X if isinstance(X, (list, tuple)) else []
+    n_dims = {np.ndim(one) if hasattr(one, "shape") else _depth(one) for one in parts}
+    sizes = {len(one) for one in parts if hasattr(one, "__len__") and not isinstance(one, str)}
+    if max(n_dims, default=0) > 1 or len(sizes) > 1 or getattr(X, "ndim", 2) > 2:
+        raise ValueError(
+            "X is no array of two dimensions, but several sequences: join them, and give the rows of each as "
+            "lengths=, fit(np.concatenate(X), lengths=[len(one) for one in X])"
+        )
+    n = X.shape[0] if getattr(X, "shape", ()) else len(parts)
+    if y is not None and (len(y) if hasattr(y, "__len__") else None) != n:
+        raise ValueError(
+            f"y is ignored, and has to have one value per row or to be None, and not {y!r}: rows of each "
+            "sequence are given by name, lengths="
+        )
+
+
+def _depth(x: Any) -> int:
+    """How deep lists are nested in this one."""
+    is_list = isinstance(x, (list, tuple))
+    return 1 + max(map(_depth, x[:1]), default=0) if is_list else 0
 
 
 def positions(n_rows: int, lengths: Any, before: int) -> np.ndarray:

@@ -55,11 +55,12 @@ class EmissionRows(StatePredictions):
     category_concentration: float
     categories: Any
     condition_on: int
+    tolerance: float
     categories_: list[np.ndarray]
     _place: int  #: rows of the last sequence, those left out among them
 
     def _sampler(self) -> HiddenStateEvidence:
-        return HiddenStateEvidence()
+        return HiddenStateEvidence(self.tolerance)
 
     def _validate(self, X: Any, y: Any, reset: bool) -> tuple[np.ndarray, Any]:
         """Numbers that are there or missing by rows, counts, or levels as they came."""

@@ -7,10 +7,12 @@ algorithm, p(y_t | y_<t, θ), which needs the filter of the last row only.
 Symbols: ``theta`` = draws (M, d), ``alpha`` = their filters of the last row (K, M).
 """
 
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._compat import Interval
 from ..answers import Doubt
 from ..history import Rows
 from ..particles import Weights
@@ -41,9 +43,12 @@ class SequenceState(NamedTuple):
 
 
 class HiddenStateEvidence(OnlineSampler):
-    """Two halves of particles, Gibbs sweeps and a bridge, for hidden Markov models."""
+    """Search of sequences, importance sampling and bridges by regions, for hidden Markov models."""
 
-    _parameter_constraints: dict = {}
+    _parameter_constraints: dict = {"tolerance": [Interval(Real, 0, None, closed="neither")]}
+
+    def __init__(self, tolerance: float = 0.03) -> None:
+        self.tolerance = tolerance
 
     def _init(self, model: Any, rng: np.random.Generator) -> SequenceState:
         """Draws of the prior."""
@@ -63,7 +68,7 @@ class HiddenStateEvidence(OnlineSampler):
             raise ValueError(f"there is no evidence of this hidden Markov model: {why}")
         carried = state if not len(rows) else self._weighed(state, model, rows, all_rows)
         if carried is None:
-            progress(f"particles of {model.n_states} states along {len(all_rows)} rows")
+            progress(f"sequences of {model.n_states} states of {len(all_rows)} rows")
             state, spent = self._answered(model, all_rows, rng)
         else:
             state, spent = carried, float(len(rows) * len(state.theta))
@@ -105,12 +110,11 @@ class HiddenStateEvidence(OnlineSampler):
             log_evidence_std=float(np.sqrt(max(var, state.log_evidence_std**2))),
         )
 
-    @staticmethod
     def _answered(
-        model: HiddenMarkovModel, rows: Rows, rng: np.random.Generator
+        self, model: HiddenMarkovModel, rows: Rows, rng: np.random.Generator
     ) -> tuple[SequenceState, float]:
         """The state from all rows."""
-        found = hidden_state_evidence(model, rows, rng, N_POSTERIOR_DRAWS)
+        found = hidden_state_evidence(model, rows, rng, N_POSTERIOR_DRAWS, self.tolerance)
         alpha = model.last_filter(found.theta, rows)
         state = SequenceState(
             rows=rows,

@@ -1,15 +1,15 @@
 r"""Allocations that are Markov chains: rows, the law of their states, and Gibbs sweeps.
 
 A sweep draws all states of a chain at once, by forward filtering and backward sampling, and then the
-parameters given these (Chib 1996), for all chains side by side.  Empty states are left to the sweeps: rows of
-transitions bring Γ(Ka + κ)/Γ(Ka + κ + N_i) each, so that sums over allocations with k states in use depend on
-K, and each K is a walk of its own.  The sum over labellings permutes transitions from and to, and is no
-permanent: it is formed term by term.
+parameters given these (Chib 1996), for all chains side by side.  The sum over labellings permutes transitions
+from and to, and is no permanent: it is formed term by term.
 
 Symbols: ``z`` = states of S chains, (S, n); ``T, c`` = statistics and coefficients, see
-:class:`HiddenMarkovModel`; ``F`` = features of rows, zeros without an observation, (n, q).
+:class:`HiddenMarkovModel`; ``F`` = features of rows, zeros without an observation, (n, q); ``points`` = rows
+whose distances say how alike they are, in units of each column, (n, ·).
 """
 
+from dataclasses import replace
 from itertools import permutations
 from typing import NamedTuple
 
@@ -20,6 +20,17 @@ from ..mixture.strata import statistics as sums_of_rows
 from ._forward import sample_states
 from ._model import HiddenMarkovModel
 
+#: Numbers of one array of a filter over all rows: 16 MB.
+MAX_FILTER_NUMBERS = 2_000_000
+
+
+class Sweep(NamedTuple):
+    """States drawn given M points: z (M, n), T (K, M, D), and log p(x | θ) of the points, (M,)."""
+
+    z: np.ndarray
+    T: np.ndarray
+    log_p: np.ndarray
+
 
 class HiddenStates(NamedTuple):
     """Rows and the law of their states: the model, where sequences start (n,), and features."""
@@ -27,16 +38,22 @@ class HiddenStates(NamedTuple):
     model: HiddenMarkovModel
     starts: np.ndarray
     F: np.ndarray
+    points: np.ndarray
 
     @classmethod
     def of(cls, model: HiddenMarkovModel, rows: Rows) -> "HiddenStates":
         """From rows whose y says where sequences start."""
         assert rows.y is not None
-        return cls(model, rows.y > 0, model.features(rows.X))
+        known = model.observed(rows.X)
+        at = model.emission.points(rows.X[known])
+        points = np.zeros((len(rows), at.shape[1]))
+        if len(at):
+            points[known] = (at - at.mean(axis=0)) / np.maximum(at.std(axis=0), 1e-300)
+        return cls(model, rows.y > 0, model.features(rows.X), points)
 
-    def first(self, n: int) -> "HiddenStates":
-        """The first n rows."""
-        return self._replace(starts=self.starts[:n], F=self.F[:n])
+    def with_states(self, k: int) -> "HiddenStates":
+        """The problem of k states."""
+        return self._replace(model=replace(self.model, n_states=k))
 
     def statistics(self, z: np.ndarray) -> np.ndarray:
         """T of sequences of states (S, n), (K, S, D): transitions, first states, rows."""
@@ -51,15 +68,19 @@ class HiddenStates(NamedTuple):
         """One c ~ p(θ | x, z) of each sequence of states, (K, S, D)."""
         return self.model.draw(T, rng)
 
-    def allocate(self, c: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """T of one z ~ p(z | θ, x) for each point, (K, M, D), and the last state of each, (M,)."""
-        T, last = [], []
-        for part in self._blocks(c):
-            log_e = self.model.log_emissions(part, self.F)
-            z = sample_states(log_e, self.model.dynamics(part), self.starts, rng).T
-            T.append(self.statistics(z.astype(np.int16)))
-            last.append(z[:, -1])
-        return np.concatenate(T, axis=1), np.concatenate(last)
+    def sweep(self, c: np.ndarray, rng: np.random.Generator) -> Sweep:
+        """One z ~ p(z | θ, x) of each point."""
+        size = max(MAX_FILTER_NUMBERS // (len(self.F) * len(c)), 1)
+        parts = [self._swept(c[:, start : start + size], rng) for start in range(0, c.shape[1], size)]
+        z, T, log_p = zip(*parts)
+        return Sweep(np.concatenate(z), np.concatenate(T, axis=1), np.concatenate(log_p))
+
+    def _swept(self, c: np.ndarray, rng: np.random.Generator) -> Sweep:
+        states, log_p = sample_states(
+            self.model.log_emissions(c, self.F), self.model.dynamics(c), self.starts, rng
+        )
+        z = states.T.astype(np.int16)
+        return Sweep(z, self.statistics(z), log_p)
 
     def log_joint(self, T: np.ndarray) -> np.ndarray:
         """log p(x, z) of sequences of states, (S,), nats."""
@@ -78,8 +99,3 @@ class HiddenStates(NamedTuple):
             relabelled[..., :K] = relabelled[..., order]
             out = np.logaddexp(out, points @ relabelled.transpose(1, 0, 2).reshape(S, -1).T)
         return out + log_p
-
-    def _blocks(self, c: np.ndarray) -> list[np.ndarray]:
-        """Points of which a filter is a few megabytes."""
-        size = self.model.block_size(len(self.F))
-        return [c[:, start : start + size] for start in range(0, c.shape[1], size)]

@@ -48,8 +48,8 @@ class EvidenceSearch(GridSearchCV):
     Warns
     -----
     EvidenceWarning
-        If the largest number of components, or order, that was tried has the most evidence: a larger one may
-        have more.
+        If the largest number of components or states, or order, that was tried has the most evidence: a
+        larger one may have more.
 
     See Also
     --------
@@ -158,5 +158,7 @@ class EvidenceSearch(GridSearchCV):
         for name, best in self.best_params_.items():
             tried = [params[name] for params in self.cv_results_["params"] if name in params]
             # these have a next larger value: the search should end beyond the best
-            if name.rsplit("__", 1)[-1] in {"n_components", "order"} and min(tried) < best == max(tried):
+            if name.rsplit("__", 1)[-1] in {"n_components", "n_states", "order"} and min(tried) < best == max(
+                tried
+            ):
                 warn_caller(f"the largest {name} of the grid, {best}, has the most evidence: try larger ones")

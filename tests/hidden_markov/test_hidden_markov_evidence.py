@@ -75,42 +75,47 @@ def test_few_rows_are_summed(family, prior, rng):
     assert found.log_evidence_std == 0.0
 
 
-def check_sweeps(family, prior, K, rng, monkeypatch, n=8):
-    """Particles and the bridge, where the sum over all sequences is switched off."""
+def check_sampling(family, prior, K, rng, monkeypatch, n=8):
+    """Importance sampling, where the sum over all sequences is switched off."""
     monkeypatch.setattr(_hidden_evidence, "MOST_SEQUENCES", 1)
     rows, model = rows_of(family, rng, n), model_of(family, K, prior)
     found = hidden_state_evidence(model, rows, rng, 200)
     error = found.log_evidence - enumerated(model, rows)
-    assert found.log_evidence_std < 0.015
+    assert 0.02 <= found.log_evidence_std < 0.035
     assert abs(error) < 4 * found.log_evidence_std + 1e-3, (error, found.log_evidence_std)
     assert found.doubt is None
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("prior", PRIORS, ids=["uniform", "sticky"])
-def test_sweeps_know_the_sum(family, prior, rng, monkeypatch):
-    check_sweeps(family, prior, 2, rng, monkeypatch)
+def test_sampling_knows_the_sum(family, prior, rng, monkeypatch):
+    check_sampling(family, prior, 2, rng, monkeypatch)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("prior", PRIORS, ids=["uniform", "sticky"])
-def test_sweeps_know_the_sum_over_three_states(family, prior, rng, monkeypatch):
-    check_sweeps(family, prior, 3, rng, monkeypatch, n=9)
+def test_sampling_knows_the_sum_over_three_states(family, prior, rng, monkeypatch):
+    check_sampling(family, prior, 3, rng, monkeypatch, n=9)
 
 
 @pytest.mark.parametrize(
-    "name, right, wrong",
+    "owner, name, right, wrong",
     [
-        ("log_sum_over_labels", "relabelled[..., :K] = relabelled[..., order]", "pass"),
-        ("statistics", "np.flatnonzero(~self.starts)", "np.arange(1, len(self.starts))"),
+        (HiddenStates, "log_sum_over_labels", "relabelled[..., :K] = relabelled[..., order]", "pass"),
+        (
+            HiddenMarkovModel,
+            "dynamics",
+            "Dynamics.of(c[..., :K], c[..., K])",
+            "Dynamics.of(c[..., :K], 0 * c[..., K])",
+        ),
     ],
 )
-def test_wrong_sums_over_labels_and_wrong_transitions_are_seen(name, right, wrong, rng, monkeypatch):
-    monkeypatch.setattr(HiddenStates, name, broken(getattr(HiddenStates, name), right, wrong))
+def test_wrong_sums_over_labels_and_wrong_transitions_are_seen(owner, name, right, wrong, rng, monkeypatch):
+    monkeypatch.setattr(owner, name, broken(getattr(owner, name), right, wrong))
     with pytest.raises(AssertionError):
         for family in FAMILIES:
-            check_sweeps(family, PRIORS[1], 2, rng, monkeypatch)
+            check_sampling(family, PRIORS[1], 2, rng, monkeypatch)
 
 
 def test_one_state_is_a_component():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from mutants import broken
 
-from sgevidence.hidden_markov import filtered, sample_states
+from sgevidence.hidden_markov import _forward, filtered, sample_states
 from sgevidence.hidden_markov._forward import Dynamics, most_probable_path, smoothed
 
 pytestmark = pytest.mark.usefixtures("double_precision")
@@ -66,13 +66,14 @@ def check_draws(rng, size=40_000):
     log_e, log_A, log_initial = problem(rng)
     many = np.zeros(size, dtype=int)
     chain = Dynamics.of(log_A[:, many], log_initial[:, many])
-    drawn = sample_states(log_e[:, :, many], chain, STARTS, rng)
+    drawn, log_p = sample_states(log_e[:, :, many], chain, STARTS, rng)
     z, each = by_sequences(log_e, log_A, log_initial, 0)
     p = np.exp(each - np.logaddexp.reduce(each))
     powers = K ** np.arange(N)
     found = np.bincount(powers @ drawn, minlength=K**N)[z @ powers]
     usual = p * size > 5
     chi2 = np.sum((found - size * p)[usual] ** 2 / (size * p)[usual])
+    assert log_p == pytest.approx(np.logaddexp.reduce(each), abs=1e-9)
     assert chi2 < usual.sum() + 5 * np.sqrt(2 * usual.sum())
 
 
@@ -82,10 +83,13 @@ def test_draws_of_states(rng):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [("alpha[t] if starts[t + 1] else ...", "..."), ("alpha[t] * chain.A[:, z[t + 1], m]", "alpha[t]")],
+    [
+        ("weights[:, i] * chain.A[i, j]", "weights[:, i] * chain.A[j, i]"),
+        ("below_end[:, :-1] <= edge[:, None]", "below_end[:, 1:] <= edge[:, None]"),
+    ],
 )
 def test_wrong_draws_are_seen(right, wrong, rng, monkeypatch):
-    monkeypatch.setitem(globals(), "sample_states", broken(sample_states, right, wrong))
+    monkeypatch.setattr(_forward, "_states_before", broken(_forward._states_before, right, wrong))
     with pytest.raises(AssertionError):
         for _ in range(4):
             check_draws(rng)

@@ -94,7 +94,7 @@ def long_chain(model, rows, rng, n_chains=12, length=1500):
     z = np.searchsorted(edges, rows.X[:, 0] + 0.3 * rng.normal(size=(n_chains, len(rows)))).astype(np.int16)
     c, draws = problem.draw(problem.statistics(z), rng), []
     for i in range(length + length // 3):
-        c = problem.draw(problem.allocate(c, rng)[0], rng)
+        c = problem.draw(problem.sweep(c, rng).T, rng)
         if i >= length // 3:
             draws.append(unconstrained(model, c))
     draws = np.swapaxes(draws, 0, 1)
