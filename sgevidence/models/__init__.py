@@ -7,7 +7,6 @@ from ._component import ComponentFamily
 from ._conditioning import MAX_CONDITION, condition, condition_of_factors, far_columns
 from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson
 from ._evaluation import NUMERICAL_ERRORS, value_and_grad
-from ._exact_sums import ExactSums
 from ._exchangeable import Exchangeable
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._family_names import FAMILIES
@@ -27,6 +26,7 @@ from ._own_priors import FlatLogarithm, HalfStudentT, KnownValue, RootInverseGam
 from ._permanents import log_permanent
 from ._poisson_component import PoissonGamma
 from ._proportion_family import Beta
+from ._qr_sums import QRSums
 from ._quantiles import quantile, resolved
 from ._softmax import SoftmaxModel
 from ._spherical_mixture import SphericalMixtureModel
@@ -47,7 +47,7 @@ __all__ = [
     "ComponentFamily",
     "DiagonalGaussian",
     "Dirichlet",
-    "ExactSums",
+    "QRSums",
     "ExponentialTimes",
     "Family",
     "FarColumns",
