@@ -153,7 +153,7 @@ def _recomputed(exact, always, groups, states, log_evidence, lost, log_prior) ->
 
 
 def exact_log_evidence(sums: Any, model: Any, columns: list[int]) -> float:
-    """Log evidence of one subset, from its own columns; nan where they explain y exactly."""
+    """Log evidence of one subset, from its own columns; nan where these are beyond double precision."""
     part = sums.of_columns([*(j + 1 for j in columns), sums.n_values])
     try:
         return float(replace(model, n_features=len(columns)).posterior(part).log_evidence)

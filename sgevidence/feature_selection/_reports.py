@@ -200,7 +200,7 @@ class SubsetReports(Standardising):
         try:
             with np.errstate(all="ignore"):
                 theta = self._model.posterior(self._sums).sample(generator(0), n_mean_draws)
-        except DivergenceError:  # all columns together leave nothing of y, or of one another
+        except DivergenceError:  # all columns together are beyond double precision
             return None
         W = np.full(n_mean_draws, 1 / n_mean_draws)
         return prior_conflict(self._model, theta, W, None, self._units is not None, y_size)

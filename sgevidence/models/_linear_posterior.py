@@ -2,8 +2,8 @@ r"""The exact posterior of a linear regression: coefficients given the noise, an
 
 Given the noise, all is closed (:mod:`._linear_spectrum`).  The curve over s = log v is analytic for
 |Im s| < π, so the trapezoid rule converges geometrically (Trefethen and Weideman 2014).  A y that fewer
-columns than rows explain exactly has residuals of rounding alone, and the density of its noise has no bound:
-it is refused.
+columns than rows explain exactly has residuals of rounding alone: σ is then no smaller than what these say
+for certain, and its evidence is that of y with the digits that numbers have, whatever the order of rows.
 
 Symbols: ``s`` = log σ².
 """
@@ -29,23 +29,19 @@ MIN_SPANNED_STEPS = 20
 CDF_CELLS = 4096
 #: Share of the log evidence that rounding may change beside MAX_ROUNDING_NATS.
 MAX_ROUNDING_SHARE = 1e-10
-#: Noise, in standard deviations of y, below which y is called fitted exactly where rounding counts.
+#: Noise, in standard deviations of y, below which y is fitted exactly where rounding counts.
 SMALLEST_NOISE = 1e-7
-#: Words for y that is fitted exactly, and for columns that are beyond double precision.
-FITTED = (
-    "the terms fit y exactly, to the digits that a floating-point number has, and its density has no bound "
-    "as the noise becomes small: leave out a column, or state noise_std="
-)
+#: Words for columns that are beyond double precision.
 UNRESOLVED = (
     "columns of X, times their prior scales, differ by more than double precision resolves in what they "
     "determine: centre and scale X (StandardScaler), or lower coef_scale"
 )
 
 
-def _refuse(rounding: float, log_evidence: float, words: str) -> None:
+def _refuse(rounding: float, log_evidence: float) -> None:
     """DivergenceError where rounding may change the log evidence by more than a Bayes factor may be off."""
     if not rounding <= MAX_ROUNDING_NATS + MAX_ROUNDING_SHARE * abs(log_evidence):
-        raise DivergenceError(words)
+        raise DivergenceError(UNRESOLVED)
 
 
 class KnownNoise:
@@ -54,7 +50,7 @@ class KnownNoise:
     def __init__(self, spectrum: Spectrum, noise_std: float) -> None:
         self.spectrum, self.s = spectrum, np.array([2 * np.log(noise_std)])
         self.log_evidence = float(spectrum.log_likelihood(self.s)[0])
-        _refuse(float(spectrum.rounding(self.s)[0]), self.log_evidence, UNRESOLVED)
+        _refuse(float(spectrum.rounding(self.s)[0]), self.log_evidence)
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Independent draws of w, (size, d)."""
@@ -71,12 +67,14 @@ class UnknownNoise:
 
     def __init__(self, spectrum: Spectrum, prior: InverseGamma | HalfT) -> None:
         self.spectrum, self.prior = spectrum, prior
+        #: no s is smaller
+        self.least = max(prior.least, spectrum.least_log_noise(SMALLEST_NOISE))
         self.support = self._support()
         self._integrate()
         s, weight = self._quadrature
         squares = spectrum.n * float(weight @ np.exp(s))
-        is_fitted = squares < (SMALLEST_NOISE * spectrum.length_of_y) ** 2
-        _refuse(float(weight @ spectrum.rounding(s)), self.log_evidence, FITTED if is_fitted else UNRESOLVED)
+        if squares > (SMALLEST_NOISE * spectrum.length_of_y) ** 2:
+            _refuse(float(weight @ spectrum.rounding(s)), self.log_evidence)
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Independent draws of (w, log σ²), (size, d + 1): by inversion, then the Gaussian given σ²."""
@@ -120,7 +118,7 @@ class UnknownNoise:
 
     def _nodes(self, lo: float, hi: float, cells: int) -> tuple[np.ndarray, np.ndarray]:
         """Nodes and weights: the trapezoid rule, or Gauss–Legendre where the prior ends first."""
-        if lo > self.prior.least:
+        if lo > self.least:
             return np.linspace(lo, hi, cells + 1), np.full(cells + 1, (hi - lo) / cells)
         x, weight = gauss_legendre(min(cells, 1024))
         return lo + (hi - lo) * (x + 1) / 2, weight * (hi - lo) / 2
@@ -131,10 +129,10 @@ class UnknownNoise:
         Looked at from the prior's s to that of the squares of y, and on from there while it counts.
         """
         ends = sorted([self.prior.center, self._log_mean_square()])
-        s = np.arange(max(ends[0] - 1, self.prior.least), ends[1] + 1 + SUPPORT_STEP, SUPPORT_STEP)
+        s = np.arange(max(ends[0] - 1, self.least), ends[1] + 1 + SUPPORT_STEP, SUPPORT_STEP)
         f = self.log_joint(s)
-        while f[0] > f.max() - TAIL_OF_S_NATS and s[0] > self.prior.least:
-            more = np.arange(max(s[0] - S_GROWTH, self.prior.least), s[0] - SUPPORT_STEP / 2, SUPPORT_STEP)
+        while f[0] > f.max() - TAIL_OF_S_NATS and s[0] > self.least:
+            more = np.arange(max(s[0] - S_GROWTH, self.least), s[0] - SUPPORT_STEP / 2, SUPPORT_STEP)
             s, f = np.r_[more, s], np.r_[self.log_joint(more), f]
         while f[-1] > f.max() - TAIL_OF_S_NATS:
             more = np.arange(s[-1] + SUPPORT_STEP, s[-1] + S_GROWTH, SUPPORT_STEP)

@@ -16,7 +16,7 @@ of length e = √(ρ² + Σ (c v/(λ + v))²) and the posterior mean ŵ, log p(y
 
     ε Σ_j |x_j| |K^½ (K + v)⁻¹ V_j|  +  e δ/v,       δ = ε (|y| + Σ_j |x_j| |ŵ_j|),
 
-and to second order by δ²/2v, where columns do not reach all of y.
+and to second order by δ²/2v, where columns do not reach all of y: below some v, residuals are rounding.
 
 **Draws.**  w given the rows about their means is V diag(√(v/(λ + v))) Vᵀ z + z − VVᵀz about its mean, a
 symmetric root, so that singular vectors which are arbitrary leave no trace.  Matheron's rule moves w and b to
@@ -35,8 +35,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-from ._qr_sums import COLUMN_ROUNDING, QRSums
+from ._qr_sums import COLUMN_ROUNDING, MAX_ROUNDING_NATS, QRSums
 
+#: Singular values, in sizes of their rounding, below which columns say nothing of a direction.
+MIN_SINGULAR_ROUNDINGS = 3.0
 #: Ratio of the lengths of columns beyond which bidiagonalisation would lose digits of short ones.
 MAX_LENGTH_RATIO = 1e3
 
@@ -69,8 +71,12 @@ class Spectrum:
         U, sigma, V = np.zeros((len(A), 0)), np.zeros(0), np.zeros((len(m), 0))
         if np.any(varies):
             U, sigma, of_varying = _singular(A[:, varies], lengths[varies])
+            is_seen = sigma > MIN_SINGULAR_ROUNDINGS * COLUMN_ROUNDING * (
+                lengths[varies] @ np.abs(of_varying)
+            )
+            U, sigma = U[:, is_seen], sigma[is_seen]
             V = np.zeros((len(m), len(sigma)))
-            V[varies] = of_varying
+            V[varies] = of_varying[:, is_seen]
         c, mu = U.T @ y, V.T @ m
         beside = m - V @ mu
         if len(sigma) == np.count_nonzero(varies):  # rounding would leave some
@@ -116,8 +122,21 @@ class Spectrum:
         of_residuals = (residuals * delta + of_mean) / v + 0.5 * delta**2 / (least + v)
         return COLUMN_ROUNDING * leverage @ self.lengths + of_residuals
 
+    def least_log_noise(self, small: float) -> float:
+        """log v at which the rounding of residuals may change log p(y | v) by ``MAX_ROUNDING_NATS``.
+
+        At most that of a noise which is ``small`` in standard deviations of y; the coefficients are those of
+        no noise, but for directions of which rounding alone tells.
+        """
+        if not self.length_of_y:
+            return -np.inf
+        s = 2 * np.log(small * self.length_of_y) - np.log(self.n)
+        w = self.means(np.array([s]))[0, : len(self.m)] / self.scale
+        delta = COLUMN_ROUNDING * (self.length_of_y + np.abs(w) @ self.lengths)
+        return float(min(2 * np.log(delta) - np.log(2 * MAX_ROUNDING_NATS), s))
+
     def _gain(self, v: np.ndarray, inverse: np.ndarray, h: np.ndarray) -> np.ndarray:
-        """What w, and b, move by if the mean of y is one more than they say, (m, d + 1)."""
+        """Moves of w, and of b, if the mean of y is one more than they say, (m, d + 1)."""
         w = (inverse * self.mu) @ self.V.T + self.beside / v[:, None]
         return np.column_stack([w, self.tau2 / v]) * (self.n / (1 + self.n * h))[:, None]
 

@@ -100,7 +100,7 @@ class QRSums(NamedTuple):
 
     @property
     def means(self) -> np.ndarray:
-        """Of the columns behind the first, (q − 1,)."""
+        """Means of the columns behind the first, (q − 1,)."""
         return self.centre[1:] + (self.R[0, 1:] / self.R[0, 0] if self.total_weight else 0.0)
 
     @property

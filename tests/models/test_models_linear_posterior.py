@@ -10,7 +10,7 @@ from mutants import broken
 from scipy import integrate, interpolate, stats
 from scipy.special import gammaln
 
-from sgevidence import SGAIS, BayesianLinearRegression, DivergenceError
+from sgevidence import SGAIS, BayesianLinearRegression, DivergenceError, EvidenceWarning
 from sgevidence.history import Rows
 from sgevidence.models import LinearModel
 from sgevidence.models._linear_posterior import Spectrum, UnknownNoise
@@ -369,17 +369,47 @@ def on_a_plane(rng):
     }
 
 
+def check_plane(X, y, rng):
+    """y has no more digits than numbers have, whatever the order of rows, cuts and units; and it is said."""
+    found = []
+    for order in (np.arange(len(y)), rng.permutation(len(y)), np.argsort(y)):
+        with pytest.warns(EvidenceWarning, match="linear function of the columns"):
+            one = BayesianLinearRegression(standardize=False, random_state=0).fit(X[order], y[order])
+        found.append(one.log_evidence_)
+        model = one._model
+        halves = [model.sums(Rows.of(X[part], y[part])) for part in np.array_split(order, 3)]
+        found.append(model.posterior(halves[0].plus(halves[1]).plus(halves[2])).log_evidence)
+    assert np.ptp(found) < 0.1
+    size = one.noise_std_ / y.std()
+    assert 1e-17 < size < 1e-13
+    return found[0]
+
+
 @pytest.mark.parametrize("name", ["whole", "rounded", "rows twice"])
-def test_rows_on_a_plane_are_refused(rng, name):
-    """Residuals of rounding told of a noise of rounding: 30 nats a row, and more."""
+def test_rows_on_a_plane_have_the_digits_of_numbers(rng, name):
+    """Residuals of rounding told of a noise of rounding, by which the log evidence was nats off a row."""
     X, y = on_a_plane(rng)[name]
-    for standardize in (True, False):
-        with pytest.raises(DivergenceError, match="fit y exactly"):
-            BayesianLinearRegression(standardize=standardize).fit(X, y)
-    stream = BayesianLinearRegression(standardize=False, noise_std=0.3).partial_fit(X, y)
-    model = LinearModel(X.shape[1], noise_std=0.3)
+    check_plane(X, y, rng)
+    known = LinearModel(X.shape[1], noise_std=0.3)
     with mp.workdps(60):
-        check_exact(stream.log_evidence_, in_many_digits(model, Rows.of(X, y))(mp.mpf(0.3) ** 2))
+        rows = Rows.of(X, y)
+        check_exact(known.exact_log_evidence(rows), in_many_digits(known, rows)(mp.mpf(0.3) ** 2))
+
+
+def test_directions_that_rounding_alone_tells_of_have_no_say(rng):
+    """Weights and repeated rows, fewer than columns: other rows are predicted alike."""
+    X, y, weight = rng.random((15, 30)), rng.integers(0, 3, 15).astype(float), np.arange(15) % 4
+    one = BayesianLinearRegression(random_state=0).fit(X, y, weight)
+    other = BayesianLinearRegression(random_state=0).fit(X.repeat(weight, axis=0), y.repeat(weight))
+    np.testing.assert_allclose(one.predict(X), other.predict(X), atol=1e-11)
+    assert one.log_evidence_ == pytest.approx(other.log_evidence_, abs=0.1)
+
+
+def test_noise_without_a_least_size_is_caught(rng, monkeypatch):
+    monkeypatch.setattr(Spectrum, "least_log_noise", lambda *_: -np.inf)
+    with pytest.raises((AssertionError, ArithmeticError)):
+        for X, y in on_a_plane(rng).values():
+            check_plane(X, y, rng)
 
 
 def test_rows_of_a_bounded_noise_are_right_on_a_plane(rng):
