@@ -1,8 +1,7 @@
-"""Estimators that have learnt from different rows become one, where exact sums say all of the rows."""
+"""Estimators that have learnt from different rows become one, where sums say all of the rows."""
 
 import copy
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -22,12 +21,11 @@ from ._transaction import Stream
 def merge(first: Any, *others: Any) -> Any:
     """An estimator that has learnt the rows of several: of partitions, machines or days.
 
-    The sums that a linear regression or a mixture of one component keeps are without rounding, so that the
-    log evidence is that of one ``fit`` on all rows.  With ``standardize=True`` the units are those of
-    ``first``, in which the sums of the others are stated: ``fit`` with ``units=first.units_`` has this
-    evidence to about 10⁻⁹ nats.  With ``standardize=False``, or if all have the same ``units=``, it has the
-    same digits, in whatever order they are merged.  A column that is constant in ``first`` has the unit of
-    the first of the others in which it is not.
+    The sums that a linear regression or a mixture of one component keeps say all of its rows, so that the
+    log evidence is that of one ``fit`` on all rows, to about 10⁻⁹ nats and in whatever order they are
+    merged.  With ``standardize=True`` the units are those of ``first``, in which the sums of the others are
+    stated: the evidence is that of ``fit`` with ``units=first.units_``.  A column that is constant in
+    ``first`` has the unit of the first of the others in which it is not.
 
     Parameters
     ----------
@@ -45,7 +43,7 @@ def merge(first: Any, *others: Any) -> Any:
     ------
     ValueError
         If they differ in a parameter, as of the prior, or in the columns; if the model or the sampler has no
-        exact sums, or terms without a group, with curves or with ``prior="jzs"``.
+        sums, or terms without a group, with curves or with ``prior="jzs"``.
     TypeError
         If they are not estimators of one class, or learn a series.
     sklearn.exceptions.NotFittedError
@@ -90,7 +88,7 @@ def _add(whole: EvidenceEstimator, other: EvidenceEstimator) -> None:
     """Let ``whole``, which is nobody else's, take in what ``other`` has seen."""
     if not all(one._stream is not None and isinstance(one._stream.state, State) for one in (whole, other)):
         name = type(whole._sampler()).__name__
-        raise ValueError(f"{name} keeps no exact sums that could be merged: learn with SGAIS(), the default")
+        raise ValueError(f"{name} keeps no sums that could be merged: learn with SGAIS(), the default")
     assert whole._stream is not None and other._stream is not None
     rng, before = copy.deepcopy(whole._stream.rng), whole._stream.state
     state = merged(before, other._stream.state, whole._model, rng.spawn(1)[0])
@@ -116,12 +114,9 @@ def _add(whole: EvidenceEstimator, other: EvidenceEstimator) -> None:
 
 def _watch_of_both(whole: Any, other: Any, sums: Any) -> UnitWatch:
     if getattr(whole, "_has_terms", False):
-        pairs = _map(other._units.units, whole._units.units)
-        factor, shift = (np.array([float(value) for value in part]) for part in zip(*pairs))
-        return whole._watch.plus(other._watch, factor, shift)
-    at = range(1, len(sums.exponents))
-    first, second = (np.array([float(sums.value(i and j, j)) for j in at]) for i in (0, 1))
-    return UnitWatch(whole._weight_seen, first, second)
+        return whole._watch.plus(other._watch, *_map(other._units.units, whole._units.units))
+    weight, mean, scatter = sums.by_column()
+    return UnitWatch(weight, weight * mean, scatter + weight * mean**2)
 
 
 def _in_units_of(whole: EvidenceEstimator, other: EvidenceEstimator) -> EvidenceEstimator:
@@ -134,8 +129,9 @@ def _in_units_of(whole: EvidenceEstimator, other: EvidenceEstimator) -> Evidence
     if not isinstance(state, State) or state.memory.statistics is None:
         return other
     whole._units = _with_late_columns(whole._units, other._units)
-    maps = _map(other._units, whole._units)[: len(state.memory.statistics.exponents) - 1]
-    sums = state.memory.statistics.affine([1, *(s for s, _ in maps)], [0, *(c for _, c in maps)])
+    factor, shift = _map(other._units, whole._units)
+    sums, n = state.memory.statistics, state.memory.statistics.n_values
+    sums = sums.affine(factor[:n], shift[:n])
     out = copy.copy(other)
     memory = state.memory._replace(statistics=sums)
     out._stream = other._stream._replace(state=state._replace(memory=memory))
@@ -154,15 +150,11 @@ def _with_late_columns(units: Units, other: Units) -> Units:
     )
 
 
-def _map(before: Units, after: Units) -> list[tuple[Fraction, Fraction]]:
-    """Factor and shift of each column, and of y, exactly."""
-    pairs = zip(
-        [*before.center, before.y_center],
-        [*before.scale, before.y_scale],
-        [*after.center, after.y_center],
-        [*after.scale, after.y_scale],
-    )
-    return [(Fraction(s) / Fraction(t), (Fraction(c) - Fraction(d)) / Fraction(t)) for c, s, d, t in pairs]
+def _map(before: Units, after: Units) -> tuple[np.ndarray, np.ndarray]:
+    """Factors and shifts of the columns, and of y."""
+    c, d = (np.append(units.center, units.y_center) for units in (before, after))
+    s, t = (np.append(units.scale, units.y_scale) for units in (before, after))
+    return s / t, (c - d) / t
 
 
 def _refuse_differences(one: EvidenceEstimator, other: EvidenceEstimator) -> None:

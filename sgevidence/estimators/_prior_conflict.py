@@ -58,7 +58,7 @@ def prior_conflict(
         named = model.parameters(theta)
         if rows is not None and rows.y is not None and len(rows):
             y_size = float(np.max(np.abs(rows.y)))
-        beyond_units = None if y_size is None else _without_noise(plain, named, W, y_size)
+        beyond_units = None if y_size is None else _without_noise(plain, named, W, y_size, rows)
         found = None if rows is None or beyond_units else _of_spread(plain, rows)
         found = found or (None if beyond_units else _of_parameters(plain, named, W))
         found = found or (None if beyond_units else _of_contrasts(plain, named, W, term_names))
@@ -157,13 +157,17 @@ def _of_offsets(model: Any, rows: Rows) -> Found:
     )
 
 
-def _without_noise(model: Any, named: dict[str, np.ndarray], W: np.ndarray, y_size: float) -> Found:
+def _without_noise(
+    model: Any, named: dict[str, np.ndarray], W: np.ndarray, y_size: float, rows: Rows | None
+) -> Found:
     """Rows on a plane, where an unknown σ is the rounding of y."""
     if "noise_std" not in named:
         return None
-    # noise in units of the size of y that is rounding: a thousand times the spacing of doubles
+    n = 0.0 if rows is None else rows.total_weight
+    # noise in units of the size of y that is rounding: a thousand times the spacing of doubles, more where
+    # more than a thousand rows say how large it is
     # noise in units of noise_scale that is none, whatever y is: its prior ends at 10⁻³⁰
-    nothing = max(2e-13 * y_size, 1e-20 * getattr(model, "noise_scale", 1.0))
+    nothing = max(2e-13 * max(1.0, n / 1000) * y_size, 1e-20 * getattr(model, "noise_scale", 1.0))
     return ON_A_PLANE if W @ named["noise_std"] <= nothing else None
 
 

@@ -14,10 +14,10 @@ ridges differ by a factor e, so that D differs by the number of columns that hav
 pivot is below the ridge is a linear combination of others and adds nothing.
 """
 
-from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
+from scipy.linalg import qr
 from scipy.special import gammaln, logsumexp
 
 from ..models import GPrior, rscale_of
@@ -26,11 +26,13 @@ from ._noise_grid import Lacks
 
 #: Share of a column's squares below which what others leave of it is rounding.
 COLLINEAR_SHARE = 1e-11
+#: Share of a column's length, or of that of y, below which what others leave of it is rounding.
+COLLINEAR_DIGITS = 1e-13
 
 
 def g_prior_of(coef_prior: str, rscale: Any, sums: Any) -> GPrior:
-    """The prior of g by its name, for exact sums of [1, X, y]."""
-    n, p = float(sums.value(0, 0)), len(sums.exponents) - 2
+    """The prior of g by its name, for the factor of [1, X, y]."""
+    n, p = sums.total_weight, sums.n_values - 1
     return {
         "g": GPrior("inverse-gamma", n * rscale_of("regression", rscale) ** 2),
         "hyper-g": GPrior("hyper-g", 3.0),  # parameter a of the hyper-g prior, Liang et al. (2008)
@@ -44,7 +46,7 @@ class UnitMoments(Moments):
 
     @classmethod
     def of(cls, sums: Any, model: Any) -> Self:
-        """From exact sums of [1, X, y] and the linear model of all columns."""
+        """From the factor of [1, X, y] and the linear model of all columns."""
         found = super().of(sums, model)
         if not found.tau:
             found = found._replace(
@@ -130,22 +132,17 @@ class IntegralOverG:
 
 
 def exact_log_bayes_factor(sums: Any, fit_intercept: bool, prior: GPrior, columns: list[int]) -> float:
-    """Log evidence of one subset, from exact sums; infinite if y is a linear combination of its columns."""
-    integers = sums.integers
-    first = integers[0, 0]
-    A = integers * first - np.multiply.outer(integers[:, 0], integers[0]) if fit_intercept else integers
-    at = [*(j + 1 for j in columns), len(A) - 1]
-    A = A[np.ix_(at, at)].astype(object)
-    q, rank, before = A[-1, -1], 0, 1
-    for j in range(len(at) - 1):
-        pivot = A[j, j]
-        if pivot:  # Bareiss: each division is exact
-            left = np.multiply.outer(A[j + 1 :, j], A[j, j + 1 :])
-            A[j + 1 :, j + 1 :] = (A[j + 1 :, j + 1 :] * pivot - left) // before
-            rank, before = rank + 1, pivot
-    n = float(sums.value(0, 0))
+    """Log evidence of one subset by the factor of its columns; infinite if they explain y exactly."""
+    A = sums.of_columns([*(j + 1 for j in columns), sums.n_values])
+    A = A.rest if fit_intercept else np.vstack([A.rest, np.sqrt(sums.total_weight) * A.means])
+    y, lengths = A[:, -1], np.linalg.norm(A[:, :-1], axis=0)
+    q = float(y @ y)
+    Q, R, _ = qr(A[:, :-1][:, lengths > 0] / lengths[lengths > 0], mode="economic", pivoting=True)
+    rank = int(np.sum(np.abs(np.diag(R)) > COLLINEAR_DIGITS))
     if not (rank and q):
         return 0.0
-    nu = n - (1.0 if fit_intercept else 0.0)
-    rest = float(Fraction(int(A[-1, -1]), int(before * q)))
-    return np.inf if rest == 0 and prior.diverges(rank, nu) else prior.log_bayes_factor(rest, rank, nu)[0]
+    nu = sums.total_weight - (1.0 if fit_intercept else 0.0)
+    left = y - Q[:, :rank] @ (Q[:, :rank].T @ y)
+    rest = float(left @ left) / q if rank < len(A) else 0.0
+    is_explained = rest < COLLINEAR_DIGITS**2
+    return np.inf if is_explained and prior.diverges(rank, nu) else prior.log_bayes_factor(rest, rank, nu)[0]

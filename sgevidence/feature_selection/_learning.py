@@ -1,4 +1,4 @@
-"""How the selector learns: exact sums of linear regressions, or fits of an estimator."""
+"""How the selector learns: sums of linear regressions, or fits of an estimator."""
 
 from typing import Any, Self
 

@@ -1,6 +1,6 @@
 r"""The evidence of linear regressions on subsets of columns, from one matrix of moments.
 
-With X = 1 m·+ X̃ and y = 1 ȳ + ỹ, C = X̃ᵀΩX̃, c = X̃ᵀΩỹ, q = ỹᵀΩỹ (centred without rounding), prior standard
+With X = 1 m·+ X̃ and y = 1 ȳ + ỹ, C = X̃ᵀΩX̃, c = X̃ᵀΩỹ, q = ỹᵀΩỹ (centred), prior standard
 deviations S of the coefficients and τ of the intercept, the evidence of the columns of a subset is
 
     log p(y | v) = −½ [n log 2πv + D + Q/v],          A = C + v S⁻²,   κ = τ²/v + 1/n,
@@ -30,7 +30,6 @@ A, c, m, …  ``T``         the bordered matrix, (…, columns + 2, columns + 2,
 Columns and y are divided by powers of two near their standard deviations, which changes no digit.
 """
 
-from fractions import Fraction
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -57,32 +56,16 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, sums: Any, model: Any) -> Self:
-        """From exact sums of [1, X, y] and the linear model of all columns."""
-        integers, p = sums.integers, len(sums.exponents) - 2
-        n = sums.value(0, 0)
-        first = integers[0, 0]
-        centred = integers * first - np.multiply.outer(integers[:, 0], integers[0])
-        scale = Fraction(2) ** sums.unit / int(first)
-        factors = [Fraction(2) ** int(e) for e in sums.exponents]
-        C = np.zeros((p + 1, p + 1))
-        units = np.ones(p + 1)
-        means = [sums.value(0, j) / n for j in range(1, p + 2)]
-        for i in range(p + 1):
-            square = Fraction(int(centred[i + 1, i + 1])) * factors[i + 1] ** 2 * scale / n
-            units[i] = _unit(square, means[i])
-        exact_units = [Fraction(float(u)) for u in units]
-        left = [factor / unit for factor, unit in zip(factors[1:], exact_units)]
-        for i in range(p + 1):
-            for j in range(i, p + 1):
-                value = int(centred[i + 1, j + 1])
-                if value:
-                    C[i, j] = C[j, i] = float(Fraction(value) * (left[i] * left[j]) * scale)
-        m = np.array([float(a / u) for a, u in zip(means, exact_units)])
-        unit = float(units[p])
+        """From the factor of [1, X, y] and the linear model of all columns."""
+        p, means, rest = sums.n_values - 1, sums.means, sums.rest
+        n, sd = sums.total_weight, np.linalg.norm(rest, axis=0) / np.sqrt(sums.total_weight)
+        units = _units(sd, means)
+        rest, m, unit = rest / units, means / units, float(units[p])
+        C = rest.T @ rest
         return cls(
-            n=float(n),
+            n=n,
             m=m[:p],
-            mean=m[p],
+            mean=float(m[p]),
             C=C[:p, :p],
             c=C[:p, p],
             q=float(C[p, p]),
@@ -158,7 +141,7 @@ def step(T, log_det, loss, log_ridge, diagonal):
     return log_det, loss, T
 
 
-def _unit(square: Fraction, mean: Fraction) -> float:
-    """A power of two near the standard deviation, or near the value of what does not vary."""
-    value = float(np.sqrt(float(square))) or abs(float(mean)) or 1.0
-    return float(2.0 ** np.clip(np.rint(np.log2(value)), -900, 900))
+def _units(sd: np.ndarray, means: np.ndarray) -> np.ndarray:
+    """Powers of two near the standard deviations, or near the values of what does not vary."""
+    values = np.where(sd > 0, sd, np.where(means != 0, np.abs(means), 1.0))
+    return 2.0 ** np.clip(np.rint(np.log2(values)), -900, 900)

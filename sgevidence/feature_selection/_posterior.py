@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
+from ..exceptions import DivergenceError
 from ..samplers import SILENT, Progress
 from ._average import Average, average, given_subset
 from ._chains import DOUBTFUL_GAP, Searched, search
@@ -62,7 +63,7 @@ def posterior(
     rscale: Any = 1.0,
     progress: Progress = SILENT,
 ) -> Posterior:
-    """From exact sums of [1, X, y] and the linear model of all columns."""
+    """From sums of [1, X, y] and the linear model of all columns."""
     prior = log_size_prior(size_prior, len(groups))
     way = _way(coef_prior, rscale, sums, model)
     find = _enumerated if len(groups) <= MAX_ENUMERATED_GROUPS else partial(_searched, progress=progress)
@@ -139,7 +140,7 @@ def columns_of(state: int, always, groups) -> list[int]:
 
 
 def _recomputed(exact, always, groups, states, log_evidence, lost, log_prior) -> np.ndarray:
-    """Log of evidence times prior; where rounding counts, the evidence is computed with more digits."""
+    """Log of evidence times prior; where rounding counts, from the columns themselves."""
     joint = log_evidence + log_prior
     joint[~np.isfinite(joint)] = -np.inf
     rounded = np.flatnonzero(lost > 1e-7)
@@ -152,10 +153,12 @@ def _recomputed(exact, always, groups, states, log_evidence, lost, log_prior) ->
 
 
 def exact_log_evidence(sums: Any, model: Any, columns: list[int]) -> float:
-    """Log evidence of one subset, with as many digits as the columns ask for."""
-    at = [0, *(j + 1 for j in columns), len(sums.exponents) - 1]
-    part = sums._replace(integers=sums.integers[np.ix_(at, at)], exponents=sums.exponents[at])
-    return float(replace(model, n_features=len(columns)).posterior(part).log_evidence)
+    """Log evidence of one subset, from its own columns; nan where these are beyond double precision."""
+    part = sums.of_columns([*(j + 1 for j in columns), sums.n_values])
+    try:
+        return float(replace(model, n_features=len(columns)).posterior(part).log_evidence)
+    except DivergenceError:
+        return np.nan
 
 
 def _doubts(lost: np.ndarray, in_double: np.ndarray, probability: np.ndarray, searched) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..estimators import ParameterTable, Standardising, dimension_labels, heading, prior_conflict, warned
-from ..exceptions import warn_caller
+from ..exceptions import DivergenceError, warn_caller
 from ..models import LinearModel
 from ..rows import generator, looks_normalised
 from ..samplers import Progress
@@ -55,7 +55,7 @@ class SubsetReports(Standardising):
     """Reports of the posterior over subsets; the selector learns the sums that it follows from."""
 
     _settings: dict[str, Any]
-    _sums: Any  #: exact sums of [1, X, y]
+    _sums: Any  #: of [1, X, y]
     _model: LinearModel  #: of all columns
     _units_of_estimator: Units | None  #: where there is an estimator
     _always: list[int]
@@ -192,12 +192,16 @@ class SubsetReports(Standardising):
     def _prior_conflict(self) -> str | None:
         """Parts of the posterior of all columns that contradict the prior; of the g-prior a constant y."""
         n_mean_draws = 100  # means are then known to a tenth of their standard deviations
-        n, mean, square = (self._sums.value(*ij) for ij in ((0, 0), (0, -1), (-1, -1)))
+        weight, mean, scatter = (part[-1] for part in self._sums.by_column())
         if self._settings["coef_prior"] != "independent":
-            return CONSTANT if n * square == mean**2 * self._settings["fit_intercept"] else None
-        y_size = float(square / n) ** 0.5
-        with np.errstate(all="ignore"):
-            theta = self._model.posterior(self._sums).sample(generator(0), n_mean_draws)
+            varies = scatter > 0 or (mean != 0 and not self._settings["fit_intercept"])
+            return None if varies else CONSTANT
+        y_size = float(np.sqrt(mean**2 + scatter / weight))
+        try:
+            with np.errstate(all="ignore"):
+                theta = self._model.posterior(self._sums).sample(generator(0), n_mean_draws)
+        except DivergenceError:  # all columns together are beyond double precision
+            return None
         W = np.full(n_mean_draws, 1 / n_mean_draws)
         return prior_conflict(self._model, theta, W, None, self._units is not None, y_size)
 

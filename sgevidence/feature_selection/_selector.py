@@ -125,8 +125,8 @@ class EvidenceFeatureSelector(
 
     Notes
     -----
-    ``partial_fit`` keeps the sums of squares and products of [1, X, y], without rounding, so that a stream
-    gives what one ``fit`` gives.  Subsets are weighed when an attribute or a method asks for them, not at
+    ``partial_fit`` keeps the triangular factor of [1, X, y], so that a stream gives what one ``fit`` gives.
+    Subsets are weighed when an attribute or a method asks for them, not at
     each call of a stream.  ``sample_weight`` multiplies a row's log-likelihood and means repetition.
 
     With an ``estimator`` Laplace's approximation of the evidences, some Newton steps each, leads the search.

@@ -9,14 +9,21 @@ D(x) = ∏ Γ(x) / Γ(Σ x) and the margins r, c of the table y of I × J cells,
     nothing fixed   B · Γ(n + A) Γ(A′) / (Γ(A) Γ(n + A′)) · (b/(1 + b))^((I − 1)(J − 1)),   b = A/n,
 
 and with both margins of a 2 × 2 table fixed the prior is that of the cells given the margins.
+
+In a 2 × 2 table whose margins are not both fixed, the log odds ratio is the difference of two logits of
+independent Beta(α₁₁, α₁₂) and Beta(α₂₁, α₂₂), with α = a before and y + a after the counts: an integral over
+the second logit.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import betaln, expit
 
 from ._large_counts import log_gamma_step, log_gamma_sum, log_sum
+from ._nulls import NULLS_TAIL_NATS, PLAIN_NULLS, Effect, Nulls, log_integrals
 from ._result import BayesFactorResult, array_of, counts_of
 
 #: Words of ``fixed``.
@@ -28,6 +35,7 @@ class Contingency:
     table: np.ndarray
     fixed: str
     concentration: float
+    nulls: Nulls = PLAIN_NULLS
     name: str = "Contingency table"
 
     def with_rows(self, table: Any) -> "Contingency":
@@ -49,7 +57,9 @@ class Contingency:
 
     @property
     def hypotheses(self) -> tuple[str, str]:
-        return "rows and columns depend on each other", "rows and columns are independent"
+        plain = "rows and columns depend on each other", "rows and columns are independent"
+        what = "the log odds ratio"
+        return self.nulls.hypotheses(what, f"{what} is", "0", plain)
 
     @property
     def prior(self) -> str:
@@ -57,11 +67,22 @@ class Contingency:
         return f"cells ~ Dirichlet({self.concentration:g}), {what} fixed"
 
     def log_bayes_factor(self) -> tuple[float, float]:
+        value = self._of_dependence()
+        if self.nulls == PLAIN_NULLS:
+            return value, 0.0
+        a, reach = self.concentration, NULLS_TAIL_NATS + 2 * float(np.log(self.n_samples + 2))
+        prior = partial(log_density_of_odds, np.full((2, 2), a))
+        posterior = partial(log_density_of_odds, self.table + a)
+        effect = Effect(float, prior, lambda x: value + posterior(x), -2 * reach, 2 * reach)
+        return self.nulls.log_bayes_factor(effect)
+
+    def _of_dependence(self) -> float:
+        """The log Bayes factor of any dependence."""
         y, a = (self.table.T if self.fixed == "columns" else self.table), self.concentration
         I, J = y.shape
         r, c, n = y.sum(axis=1), y.sum(axis=0), y.sum()
         if self.fixed == "margins":
-            return _margins(y, a), 0.0
+            return _margins(y, a)
         prior_r, prior_c = np.full(I, J * a - (J - 1)), np.full(J, I * a - (I - 1))
         A, free = I * J * a, (I - 1) * (J - 1)
         of_rows = r + J * a if self.fixed in ("rows", "columns") else r + prior_r
@@ -72,7 +93,31 @@ class Contingency:
         if self.fixed == "none":
             plus, minus = [*plus, [n + A, A - free]], [*minus, [A, n + A - free]]
         value = log_gamma_sum(np.concatenate(plus), np.concatenate(minus))
-        return float(value - (free * np.log1p(n / A) if self.fixed == "none" else 0.0)), 0.0
+        return float(value - (free * np.log1p(n / A) if self.fixed == "none" else 0.0))
+
+
+def log_density_of_odds(alpha: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Log density of the log odds ratio of cells with the density Dirichlet(α), (m,)."""
+    (a, b), (c, d) = alpha  # β of logits u + x and u
+
+    def slope(u: np.ndarray) -> np.ndarray:
+        return a + c - (a + b) * expit(u + x) - (c + d) * expit(u)
+
+    # the mode of the log-concave integrand over u lies between the modes of its two factors
+    u, high = np.minimum(np.log(a / b) - x, np.log(c / d)), np.maximum(np.log(a / b) - x, np.log(c / d))
+    for _ in range(60):  # halvings
+        middle = (u + high) / 2
+        rises = slope(middle) > 0
+        u, high = np.where(rises, middle, u), np.where(rises, high, middle)
+    p, q = expit(u + x), expit(u)
+    width = 1 / np.sqrt((a + b) * p * (1 - p) + (c + d) * q * (1 - q))
+
+    def log_f(more: np.ndarray) -> np.ndarray:
+        v = u[:, None] + more
+        w = v + x[:, None]
+        return a * w + c * v - (a + b) * np.logaddexp(0, w) - (c + d) * np.logaddexp(0, v)
+
+    return log_integrals(log_f, width) - betaln(a, b) - betaln(c, d)
 
 
 def _margins(y: np.ndarray, a: float) -> float:
@@ -98,7 +143,14 @@ def _margins(y: np.ndarray, a: float) -> float:
     return mine - log_sum(log_ratio, low, high) + log_sum(log_tables, low, high) + from_centre
 
 
-def contingency(table: Any, *, fixed: str = "total", concentration: float = 1.0) -> BayesFactorResult:
+def contingency(
+    table: Any,
+    *,
+    fixed: str = "total",
+    null: tuple[float, float] | None = None,
+    alternative: str = "two-sided",
+    concentration: float = 1.0,
+) -> BayesFactorResult:
     """Do the rows and columns of a table of counts depend on each other?
 
     Parameters
@@ -108,6 +160,11 @@ def contingency(table: Any, *, fixed: str = "total", concentration: float = 1.0)
         Sums that the design has fixed: "none": each cell is a Poisson count; "total": so many cases were
         collected; "rows" or "columns": so many in each group; "margins": both, of a 2 × 2 table alone.  They
         are BayesFactor's ``sampleType`` "poisson", "jointMulti", "indepMulti" (``fixedMargin``), "hypergeom".
+    null : (float, float), optional
+        All log odds ratios of a 2 × 2 table between the two are compared with all others.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        A log odds ratio of a 2 × 2 table greater or less than 0 alone is compared with independence.  It is
+        log (n₁₁ n₂₂ / (n₁₂ n₂₁)): greater means that the first row has more of the first column.
     concentration : float, default=1.0
         Parameter a of the Dirichlet prior of the cells, 1 or more; 1 is uniform.
 
@@ -146,7 +203,12 @@ def contingency(table: Any, *, fixed: str = "total", concentration: float = 1.0)
         raise ValueError(f"concentration must be 1 or more, got {concentration!r}")
     if not counts.sum():
         raise ValueError("table has no counts")
-    return BayesFactorResult(Contingency(counts, fixed, a))
+    nulls = Nulls.of(alternative, null)
+    if null is not None and nulls.interval is None:
+        raise ValueError(f"null must be a pair (low, high) of log odds ratios, got {null!r}")
+    if nulls != PLAIN_NULLS and (counts.shape != (2, 2) or fixed == "margins"):
+        raise ValueError('alternative= and null= need a table of shape (2, 2), and not fixed="margins"')
+    return BayesFactorResult(Contingency(counts, fixed, a, nulls))
 
 
 def _table(table: Any) -> np.ndarray:

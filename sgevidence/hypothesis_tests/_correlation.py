@@ -7,6 +7,7 @@ With flat priors of the means and of the logarithms of the standard deviations, 
 up to a constant (Hotelling 1953); (ρ + 1)/2 ~ Beta(1/κ, 1/κ).  The integral is over z = atanh ρ.
 """
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -14,7 +15,7 @@ import numpy as np
 from scipy.special import betaln, hyp2f1
 
 from ..models import rscale_of
-from ._proportion import log_integral
+from ._nulls import PLAIN_NULLS, Effect, Nulls
 from ._result import EQUAL_WITHIN, BayesFactorResult, array_of
 
 
@@ -48,6 +49,7 @@ class PairSums(NamedTuple):
 class Correlation:
     sums: PairSums
     rscale: float
+    nulls: Nulls = PLAIN_NULLS
     name: str = "Test of a correlation"
 
     def with_rows(self, x: Any, y: Any) -> "Correlation":
@@ -71,7 +73,8 @@ class Correlation:
 
     @property
     def hypotheses(self) -> tuple[str, str]:
-        return "x and y are correlated", "x and y are not correlated"
+        plain = "x and y are correlated", "x and y are not correlated"
+        return self.nulls.hypotheses("the correlation", "the correlation is", "0", plain)
 
     @property
     def prior(self) -> str:
@@ -81,24 +84,45 @@ class Correlation:
         furthest = 60.0  # |z| beyond which nothing is left: 1 − ρ² is 10⁻⁵¹ there
         n, r, a = self.sums.n, self.r, 1 / self.rscale
 
+        def log_unexplained(z: np.ndarray) -> np.ndarray:
+            return -2 * (np.logaddexp(z, -z) - np.log(2))
+
+        def log_prior(z: np.ndarray) -> np.ndarray:
+            return a * log_unexplained(z) + (1 - 2 * a) * np.log(2) - betaln(a, a)
+
         def log_joint(z: np.ndarray) -> np.ndarray:
-            rho, log_unexplained = np.tanh(z), -2 * (np.logaddexp(z, -z) - np.log(2))
-            log_prior = a * log_unexplained + (1 - 2 * a) * np.log(2) - betaln(a, a)
-            log_F = np.log(hyp2f1(0.5, 0.5, n - 0.5, (1 + rho * r) / 2))
-            return log_prior + (n - 1) / 2 * log_unexplained - (n - 1.5) * np.log1p(-rho * r) + log_F
+            rho = np.tanh(z)
+            log_F = np.log(hyp2f1(0.5, 0.5, n - 0.5, (1 + rho * r) / 2) / hyp2f1(0.5, 0.5, n - 0.5, 0.5))
+            log_ratio = (n - 1) / 2 * log_unexplained(z) - (n - 1.5) * np.log1p(-rho * r) + log_F
+            return log_prior(z) + log_ratio
 
-        value, error = log_integral(log_joint, -furthest, furthest)
-        rounding = n * float(EQUAL_WITHIN) / (1 - abs(r))
-        return float(value - np.log(hyp2f1(0.5, 0.5, n - 0.5, 0.5))), error + rounding
+        def coordinate(rho: float) -> float:
+            return math.copysign(math.inf, rho) if abs(rho) == 1 else math.atanh(rho)
+
+        value, error = self.nulls.log_bayes_factor(
+            Effect(coordinate, log_prior, log_joint, -furthest, furthest)
+        )
+        return value, error + n * float(EQUAL_WITHIN) / (1 - abs(r))
 
 
-def correlation(x: Any, y: Any, *, rscale: float | str = "medium") -> BayesFactorResult:
+def correlation(
+    x: Any,
+    y: Any,
+    *,
+    null: tuple[float, float] | None = None,
+    alternative: str = "two-sided",
+    rscale: float | str = "medium",
+) -> BayesFactorResult:
     """Are two columns correlated?
 
     Parameters
     ----------
     x, y : array-like of shape (n,)
         At least three pairs.
+    null : (float, float), optional
+        All correlations between the two are compared with all others.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        A correlation greater or less than 0 alone is compared with none.
     rscale : float or {"medium", "wide", "ultrawide"}, default="medium"
         κ of the prior (ρ + 1)/2 ~ Beta(1/κ, 1/κ): 1 is uniform, smaller ones are narrower about zero.  The
         words are those of the R package BayesFactor: 1/3 (its default), 1/√3, 1.
@@ -134,7 +158,10 @@ def correlation(x: Any, y: Any, *, rscale: float | str = "medium") -> BayesFacto
     The data are 1.96 times as probable if x and y are not correlated as if x and y
     are correlated: not worth more than a bare mention.
     """
-    return BayesFactorResult(_checked(Correlation(PairSums.of(x, y), rscale_of("correlation", rscale))))
+    nulls, rscale = Nulls.of(alternative, null, -1.0, 1.0), rscale_of("correlation", rscale)
+    if null is not None and nulls.interval is None:
+        raise ValueError(f"null must be a pair (low, high) of correlations, got {null!r}")
+    return BayesFactorResult(_checked(Correlation(PairSums.of(x, y), rscale, nulls)))
 
 
 def _checked(test: Correlation) -> Correlation:

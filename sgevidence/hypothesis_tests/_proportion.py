@@ -1,19 +1,14 @@
-"""A test of a proportion, whose logit has a logistic prior about the null hypothesis; log integrals."""
+"""A test of a proportion, whose logit has a logistic prior about the null hypothesis."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logit, logsumexp
+from scipy.special import logit
 
 from ..models import rscale_of
+from ._nulls import NULLS_TAIL_NATS, PLAIN_NULLS, Effect, Nulls
 from ._result import BayesFactorResult, count_of, number_of
-
-#: Nats below the maximum at which an integrand is nothing.
-PROPORTION_TAIL_NATS = 40.0
-#: Steps between the ends of the first grid.
-FIRST_STEPS = 128
 
 
 @dataclass(frozen=True)
@@ -22,6 +17,7 @@ class Proportion:
     trials: int
     null: float
     rscale: float
+    nulls: Nulls = PLAIN_NULLS
     name: str = "Test of a proportion"
 
     def with_rows(self, successes: Any, trials: Any) -> "Proportion":
@@ -41,7 +37,9 @@ class Proportion:
 
     @property
     def hypotheses(self) -> tuple[str, str]:
-        return f"the probability is not {self.null:g}", f"the probability is {self.null:g}"
+        what, null = "the probability", f"{self.null:g}"
+        plain = f"{what} is not {null}", f"{what} is {null}"
+        return self.nulls.hypotheses(what, f"{what} is", null, plain)
 
     @property
     def prior(self) -> str:
@@ -50,19 +48,29 @@ class Proportion:
     def log_bayes_factor(self) -> tuple[float, float]:
         s, f, centre = self.successes, self.trials - self.successes, float(logit(self.null))
 
-        def log_joint(x: np.ndarray) -> np.ndarray:
+        def log_prior(x: np.ndarray) -> np.ndarray:
             z = np.abs(x - centre) / self.rscale
-            log_prior = -z - 2 * np.log1p(np.exp(-z)) - np.log(self.rscale)
-            return log_prior - s * np.logaddexp(0, -x) - f * np.logaddexp(0, x)
+            return -z - 2 * np.log1p(np.exp(-z)) - np.log(self.rscale)
+
+        def log_joint(x: np.ndarray) -> np.ndarray:
+            log_ratio = s * (np.logaddexp(0, -centre) - np.logaddexp(0, -x))
+            return log_prior(x) + log_ratio + f * (np.logaddexp(0, centre) - np.logaddexp(0, x))
 
         observed = float(logit((s + 0.5) / (self.trials + 1)))
-        beyond = 1.5 * PROPORTION_TAIL_NATS * max(self.rscale, 1.0)
-        value, error = log_integral(log_joint, min(observed, centre) - beyond, max(observed, centre) + beyond)
-        return value - s * np.log(self.null) - f * np.log1p(-self.null), error
+        beyond = 1.5 * NULLS_TAIL_NATS * max(self.rscale, 1.0)
+        low, high = min(observed, centre) - beyond, max(observed, centre) + beyond
+        return self.nulls.log_bayes_factor(
+            Effect(lambda p: float(logit(p)), log_prior, log_joint, low, high, centre)
+        )
 
 
 def proportion(
-    successes: int, trials: int, *, null: float = 0.5, rscale: float | str = "medium"
+    successes: int,
+    trials: int,
+    *,
+    null: float | tuple[float, float] = 0.5,
+    alternative: str = "two-sided",
+    rscale: float | str = "medium",
 ) -> BayesFactorResult:
     """Does a probability differ from a number?
 
@@ -70,8 +78,11 @@ def proportion(
     ----------
     successes : int
     trials : int
-    null : float, default=0.5
-        The probability under the null hypothesis.
+    null : float or (float, float), default=0.5
+        The probability under the null hypothesis.  A pair: all probabilities between the two are compared
+        with all others, and the prior is about ½.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        A probability greater or less than ``null`` alone is compared with it.
     rscale : float or {"medium", "wide", "ultrawide"}, default="medium"
         Scale r of the prior logit p ~ logistic(logit null, r), which is uniform in p where null is ½ and r is
         1.  The words are those of the R package BayesFactor: ½ (its default), √2/2, 1.
@@ -102,8 +113,9 @@ def proportion(
     successes, trials = _counts(successes, trials)
     if trials < 1:
         raise ValueError("trials must be at least 1")
-    null, rscale = number_of("null", null, 0, 1), rscale_of("proportion", rscale)
-    return BayesFactorResult(Proportion(successes, trials, null, rscale))
+    nulls = Nulls.of(alternative, null, 0.0, 1.0)
+    null = number_of("null", 0.5 if nulls.interval else null, 0, 1)
+    return BayesFactorResult(Proportion(successes, trials, null, rscale_of("proportion", rscale), nulls))
 
 
 def _counts(successes: Any, trials: Any) -> tuple[int, int]:
@@ -111,27 +123,3 @@ def _counts(successes: Any, trials: Any) -> tuple[int, int]:
     if successes > trials:
         raise ValueError(f"successes must be at most trials, got {successes} of {trials}")
     return successes, trials
-
-
-def log_integral(log_f: Callable[[np.ndarray], np.ndarray], low: float, high: float) -> tuple[float, float]:
-    """log ∫ exp(log_f), and the difference of the last two rules, nats.
-
-    ``log_f`` falls on both sides of its maximum, and is nothing beyond ``low`` and ``high``.
-    """
-    while True:  # closer around the hump
-        u = np.linspace(low, high, FIRST_STEPS + 1)
-        f = log_f(u)
-        near = np.flatnonzero(f > f.max() - PROPORTION_TAIL_NATS)
-        ends = u[max(near[0] - 1, 0)], u[min(near[-1] + 1, FIRST_STEPS)]
-        if ends[1] - ends[0] > 0.5 * (high - low):
-            break
-        low, high = ends
-    step = u[1] - u[0]
-    value = float(logsumexp(f) + np.log(step))
-    while True:
-        between = log_f(np.linspace(low + step / 2, high - step / 2, round((high - low) / step)))
-        finer = float(np.logaddexp(value, logsumexp(between) + np.log(step)) - np.log(2))
-        value, gap, step = finer, abs(finer - value), step / 2
-        if gap < 1e-9 or (high - low) / step > 2**14:  # two rules may differ by a billionth of a nat
-            # rounding of a log integrand, relative
-            return value, gap + np.finfo(float).eps * float(np.abs(f).max())

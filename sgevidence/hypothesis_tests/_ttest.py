@@ -5,15 +5,20 @@ or N = n₁n₂/(n₁ + n₂), an effect d̄ and the squares q about the means
 
     1 − R² = q / (q + N d̄²),    δ = μ/σ ~ Cauchy(0, r)  ⟺  g ~ InvGamma(1/2, N r²/2)
 
-in the integral of :class:`~sgevidence.models.GPrior` with one column.
+in the integral of :class:`~sgevidence.models.GPrior` with one column.  One side, an interval, and two noises
+(Welch 1947) are integrals over δ (:mod:`._noncentral_t`).
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from ..models import GPrior, rscale_of
+from ._noncentral_t import TwoNoises, log_ratio
+from ._nulls import PLAIN_NULLS, Effect, Nulls
 from ._result import EQUAL_WITHIN, BayesFactorResult, array_of, number_of
 
 
@@ -48,8 +53,11 @@ class TTest:
     samples: tuple[Sums, ...]
     null: float
     rscale: float
+    nulls: Nulls = PLAIN_NULLS
+    equal_variances: bool = True
 
     def with_rows(self, x: Any, y: Any = None) -> "TTest":
+        x, y = pairs_of(x, y, self.kind == "paired")
         more = sums_of(self.kind, x, y, self.null)
         return _checked(replace(self, samples=tuple(a.plus(b) for a, b in zip(self.samples, more))))
 
@@ -58,7 +66,7 @@ class TTest:
 
     @property
     def name(self) -> str:
-        return f"{self.kind} t-test".capitalize()
+        return f"{self.kind} t-test".capitalize() + ("" if self.equal_variances else ", two variances")
 
     @property
     def n_samples(self) -> int:
@@ -80,8 +88,13 @@ class TTest:
 
     @property
     def statistics(self) -> dict[str, float]:
-        df = self.n_samples - len(self.samples)
-        t = self.effect / np.sqrt(self.squares / df / self._effective)
+        df: float = self.n_samples - len(self.samples)
+        variance = self.squares / df / self._effective
+        if not self.equal_variances:  # Welch and Satterthwaite
+            parts = [sample.squares / (sample.n - 1) / sample.n for sample in self.samples]
+            variance = sum(parts)
+            df = variance**2 / sum(v**2 / (sample.n - 1) for v, sample in zip(parts, self.samples))
+        t = self.effect / np.sqrt(variance)
         sizes = (
             {"n": self.samples[0].n}
             if len(self.samples) == 1
@@ -95,21 +108,42 @@ class TTest:
     @property
     def hypotheses(self) -> tuple[str, str]:
         what = {"one-sample": "mean", "paired": "mean difference", "two-sample": "difference of the means"}
-        where = f"the {what[self.kind]} is"
-        return f"{where} not {self.null:g}", f"{where} {self.null:g}"
+        where, null = f"the {what[self.kind]} is", f"{self.null:g}"
+        plain = f"{where} not {null}", f"{where} {null}"
+        return self.nulls.hypotheses("the effect size", where, null, plain)
 
     @property
     def prior(self) -> str:
         return f"effect size ~ Cauchy(0, {self.rscale:.3g})"
 
     def log_bayes_factor(self) -> tuple[float, float]:
-        N = self._effective
+        N, nu = self._effective, self.n_samples - len(self.samples) + 1.0
         rest = self.squares / (self.squares + N * self.effect**2)
-        nu = self.n_samples - len(self.samples) + 1.0
-        value, error = GPrior("inverse-gamma", N * self.rscale**2).log_bayes_factor(rest, 1, nu)
+        if self.nulls == PLAIN_NULLS and self.equal_variances:
+            value, error = GPrior("inverse-gamma", N * self.rscale**2).log_bayes_factor(rest, 1, nu)
+        else:
+            value, error = self.nulls.log_bayes_factor(self._effect_size(N, nu - 1))
         largest = max(sample.largest for sample in self.samples)
         rounding = EQUAL_WITHIN * largest / np.sqrt(self.squares / self.n_samples)  # of the squares, relative
         return value, error + float(nu * rounding * (1 - rest))
+
+    def _effect_size(self, N: float, nu: float) -> Effect:
+        """δ = r sinh u."""
+        furthest = 60.0  # |u| beyond which a Cauchy density leaves 10⁻²⁶
+        if self.equal_variances:
+            t = np.array([self.effect * np.sqrt(N * nu / self.squares)])
+            likelihood: Callable = partial(log_ratio, t=t, N=np.array([N]), nu=nu)
+        else:
+            n, squares = zip(*((sample.n, sample.squares) for sample in self.samples))
+            likelihood = TwoNoises.of(n, squares, self.effect).log_ratio
+
+        def log_prior(u: np.ndarray) -> np.ndarray:
+            return -np.logaddexp(u, -u) + np.log(2 / np.pi)  # 1/(π cosh u)
+
+        def log_joint(u: np.ndarray) -> np.ndarray:
+            return log_prior(u) + likelihood(self.rscale * np.sinh(u))
+
+        return Effect(lambda x: float(np.arcsinh(x / self.rscale)), log_prior, log_joint, -furthest, furthest)
 
 
 def ttest(
@@ -117,7 +151,9 @@ def ttest(
     y: Any = None,
     *,
     paired: bool = False,
-    null: float = 0.0,
+    null: float | tuple[float, float] = 0.0,
+    alternative: str = "two-sided",
+    equal_variances: bool = True,
     rscale: float | str = "medium",
 ) -> BayesFactorResult:
     """Does a mean differ from a number, or do two means differ?
@@ -125,12 +161,18 @@ def ttest(
     Parameters
     ----------
     x : array-like of shape (n,)
+        With ``paired`` it may be a table of two columns, the pairs.
     y : array-like of shape (m,), optional
         The second sample; with ``paired`` the partner of each x.  None: one sample.
     paired : bool, default=False
         Are x and y two measurements of the same units?  Then their differences x − y are one sample.
-    null : float, default=0.0
-        Mean, or difference of the means of x and y, under the null hypothesis.
+    null : float or (float, float), default=0.0
+        Mean, or difference of the means of x and y, under the null hypothesis.  A pair: all effect sizes δ
+        between the two are compared with all others.
+    alternative : {"two-sided", "greater", "less"}, default="two-sided"
+        A mean greater or less than ``null`` alone is compared with it.
+    equal_variances : bool, default=True
+        Have two samples one σ?  If not, δ is in units of √((σ_x² + σ_y²)/2) (Welch's problem).
     rscale : float or {"medium", "wide", "ultrawide"}, default="medium"
         Scale r of the Cauchy prior of the effect size δ = (μ − null)/σ: half of the prior lies within r of
         0.  The words are those of the R package BayesFactor: √2/2 (its default), 1, √2.
@@ -138,7 +180,8 @@ def ttest(
     Returns
     -------
     BayesFactorResult
-        Log Bayes factor, nats, of a difference against none.
+        Log Bayes factor, nats, of a difference against none, of one side against none, or of all effects
+        beside the interval against those in it; printed, it says of which.
 
     Raises
     ------
@@ -152,8 +195,7 @@ def ttest(
     Notes
     -----
     μ and log σ have flat priors, shared by both hypotheses, so that the Bayes factor does not depend on the
-    unit of x; two samples have the same σ.  The integral over the prior of the effect is a trapezoid rule,
-    right to about 10⁻⁸ nats.
+    unit of x.  The integral over the prior of the effect is right to about 10⁻⁸ nats, also far out in a tail.
 
     References
     ----------
@@ -173,12 +215,40 @@ def ttest(
     The data are 17.3 times as probable if the mean difference is not 0 as if the
     mean difference is 0: positive evidence.
     """
-    kind = "one-sample" if y is None else "paired" if paired else "two-sample"
-    if paired and y is None:
-        raise ValueError("paired=True needs y, the partner of each x")
-    null = number_of("null", null)
-    test = TTest(kind, sums_of(kind, x, y, null), null, rscale_of("ttest", rscale))
+    kind = "paired" if paired else "one-sample" if y is None else "two-sample"
+    if not equal_variances and kind != "two-sample":
+        raise ValueError("equal_variances=False needs two samples, x and y")
+    x, y = pairs_of(x, y, paired)
+    if kind == "two-sample":
+        _refuse_groups(x, y)
+    nulls = Nulls.of(alternative, null)
+    null = number_of("null", 0.0 if nulls.interval else null)
+    samples = sums_of(kind, x, y, null)
+    test = TTest(kind, samples, null, rscale_of("ttest", rscale), nulls, bool(equal_variances))
     return BayesFactorResult(_checked(test))
+
+
+def pairs_of(x: Any, y: Any, paired: bool) -> tuple[Any, Any]:
+    """x and y, of pairs also from a table of two columns."""
+    if not paired or y is not None:
+        return x, y
+    table = array_of("x", x, np.ndim(x)) if np.ndim(x) == 2 else np.zeros((0, 0))
+    if table.shape[1] != 2:
+        raise ValueError("paired=True needs y, the partner of each x, or a table of two columns as x")
+    return table[:, 0], table[:, 1]
+
+
+def _refuse_groups(x: Any, y: Any) -> None:
+    """A second argument that says which group a row is in."""
+    labels, values = np.ravel(np.asarray(y)), np.ravel(np.asarray(x))
+    is_text = labels.dtype.kind in "USO" and any(isinstance(one, str) for one in labels.tolist())
+    levels = list(dict.fromkeys(labels.tolist())) if is_text else np.unique(labels).tolist()
+    is_group = len(labels) == len(values) and len(levels) == 2 and len(np.unique(values)) > 2
+    if is_text or is_group:
+        a, b = levels if len(levels) == 2 else ("a", "b")
+        raise ValueError(
+            f"y says which group a row is in, and not a second sample: ttest(x[y == {a!r}], x[y == {b!r}])"
+        )
 
 
 def sums_of(kind: str, x: Any, y: Any, null: float) -> tuple[Sums, ...]:
@@ -205,12 +275,15 @@ def _largest(*values: Any) -> float:
 def _checked(test: TTest) -> TTest:
     names = ("x", "y")
     for name, sample in zip(names, test.samples):
-        least = 2 if len(test.samples) == 1 else 1
+        least = 2 if len(test.samples) == 1 or not test.equal_variances else 1
         if sample.n < least:
             raise ValueError(f"{name} must have at least {least} values, got {sample.n}")
     if test.n_samples < len(test.samples) + 1:
         raise ValueError("x and y must have at least three values together")
     largest = max(sample.largest for sample in test.samples)
+    for name, sample in zip(names, () if test.equal_variances else test.samples):
+        if sample.squares <= sample.n * (EQUAL_WITHIN * largest) ** 2:
+            raise ValueError(f"{name} is constant: without equal variances each sample needs a spread")
     if test.squares <= test.n_samples * (EQUAL_WITHIN * largest) ** 2:
         what = {"one-sample": "x is", "paired": "the differences x − y are", "two-sample": "x and y are each"}
         raise ValueError(f"{what[test.kind]} constant: without any spread there is no effect size")

@@ -12,7 +12,6 @@ from ._evaluation import (
     value_and_grad,
     working_precision,
 )
-from ._exact_sums import ExactSums
 from ._exchangeable import Exchangeable
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._family_names import FAMILIES, refuse_no_counts, refuse_two_values
@@ -25,6 +24,7 @@ from ._log_gamma import log_dirichlet, log_gamma_draws, log_shares
 from ._ordinal_family import Ordinal
 from ._own_priors import FlatLogarithm, HalfStudentT, KnownValue, RootInverseGamma, from_normal
 from ._proportion_family import Beta
+from ._qr_sums import COLUMN_ROUNDING, MAX_ROUNDING_NATS, QRSums, triangular
 from ._quantiles import quantile, resolved
 from ._softmax import SoftmaxModel
 from ._survival_families import ExponentialTimes, LogNormal, Times, Weibull
@@ -37,7 +37,10 @@ __all__ = [
     "Beta",
     "Binomial",
     "Dirichlet",
-    "ExactSums",
+    "COLUMN_ROUNDING",
+    "MAX_ROUNDING_NATS",
+    "QRSums",
+    "triangular",
     "ExponentialTimes",
     "Family",
     "FarColumns",

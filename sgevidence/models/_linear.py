@@ -13,11 +13,10 @@ import autograd.numpy as anp
 import numpy as np
 from autograd.extend import defvjp, primitive
 
-from ._exact_sums import ExactSums
 from ._far_columns import RegressionModel
-from ._linear_factor import Moments
-from ._linear_posterior import KnownNoise, UnknownNoise
+from ._linear_posterior import KnownNoise, Spectrum, UnknownNoise
 from ._noise_prior import HalfT, InverseGamma
+from ._qr_sums import QRSums
 from ._regression import design_matrix, gaussian_log_density, prior_scales
 
 
@@ -108,16 +107,17 @@ class LinearModel(RegressionModel):
         """Minus the entropy of a Gaussian with the predictive variance, −½ log 2πe v, (n,)."""
         return -0.5 * (1 + np.log(2 * np.pi)) - np.log(self.predictive_std(theta, W, X))
 
-    def sums(self, rows) -> ExactSums:
-        """Σ of squares and products of [1, X, y], without rounding."""
-        return ExactSums.of_rows(rows, lambda b: np.column_stack([np.ones(len(b)), b.X, b.y]))
+    def sums(self, rows) -> QRSums:
+        """Σ of squares and products of [1, X, y], by their triangular factor."""
+        return QRSums.of_rows(rows, lambda b: (np.column_stack([np.ones(len(b)), b.X, b.y]), 0))
 
     def posterior(self, sums) -> KnownNoise | UnknownNoise:
         """The posterior in closed form; with σ unknown one quadrature over log σ² is left."""
-        moments = Moments(sums, self.scales, bool(self.fit_intercept))
+        tau = float(self.intercept_scale) if self.fit_intercept else 0.0
+        spectrum = Spectrum.of(sums, float(self.coef_scale), tau)
         if self.noise_std is not None:
-            return KnownNoise(moments, self.noise_std)
-        return UnknownNoise(moments, self.prior_of_noise)
+            return KnownNoise(spectrum, self.noise_std)
+        return UnknownNoise(spectrum, self.prior_of_noise)
 
     has_exact_posterior = True
 

@@ -184,7 +184,7 @@ def merged(state: State, other: State, model: Model, rng: np.random.Generator) -
     if state.memory.statistics is None or other.memory.statistics is None:
         raise ValueError(
             "only closed forms can be merged: linear regressions and mixtures of one component, of which "
-            "SGAIS() with its proposal keeps exact sums"
+            "SGAIS() with its proposal keeps sums"
         )
     memory = state.memory.plus(other.memory)
     cloud = exact_cloud(model, memory.statistics, rng, max(state.cloud.M, other.cloud.M))

@@ -20,7 +20,7 @@ from sgevidence import (
     compare,
     merge,
 )
-from sgevidence.models import ExactSums
+from sgevidence.models import QRSums
 from sgevidence.rows import joined_fingerprint as joined
 from sgevidence.samplers import Exact
 
@@ -36,7 +36,7 @@ def rows(rng, n=60, far=0.0):
 
 
 @pytest.mark.parametrize("params, far", zip(LINEAR, [1e9, 0.0, 0.0, 1e9]), ids=str)
-def test_merged_regressions_have_the_digits_of_one(params, far, rng):
+def test_merged_regressions_have_the_evidence_of_one(params, far, rng):
     X, y, w = rows(rng, far=far)
     parts = [slice(0, 1), slice(1, 7), slice(7, 60)]
     one = BayesianLinearRegression(**params, **STATED)
@@ -45,18 +45,19 @@ def test_merged_regressions_have_the_digits_of_one(params, far, rng):
     whole = one.fit(X, y, w)
     for order in (models[::-1], models):
         merged = merge(*order)
-        assert (merged.log_evidence_, merged.log_evidence_std_) == (whole.log_evidence_, 0.0)
+        assert merged.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-10)
+        assert merged.log_evidence_std_ == 0.0
         assert merged.n_samples_seen_ == whole.n_samples_seen_
     assert merge(*models).data_fingerprint_ == whole.data_fingerprint_  # in order
     error = whole.coef_std_ * np.sqrt(2 / len(whole.particles_))
     assert np.all(abs(merged.coef_ - whole.coef_) < 5 * error)
 
 
-def test_merged_components_have_the_digits_of_one(rng):
+def test_merged_components_have_the_evidence_of_one(rng):
     X, _, _ = rows(rng, far=1e6)
     one = BayesianGMM(1, standardize=False)
     merged, whole = merge(clone(one).fit(X[:20]), clone(one).fit(X[20:])), one.fit(X)
-    assert merged.log_evidence_ == whole.log_evidence_
+    assert merged.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-10)
     assert merged.data_fingerprint_ == whole.data_fingerprint_
     assert "0.500" in str(compare({"merged": merged, "whole": whole}))
 
@@ -68,7 +69,7 @@ def test_a_merged_stream_goes_on_and_its_parts_are_as_they_were(rng):
     before = a.log_evidence_, b.log_evidence_, a.n_samples_seen_
     merged = merge(a, b).partial_fit(X[40:], y[40:])
     whole = BayesianLinearRegression(units=a.units_).fit(X, y)
-    assert merged.log_evidence_ == whole.log_evidence_
+    assert merged.log_evidence_ == pytest.approx(whole.log_evidence_, abs=1e-10)
     assert (a.log_evidence_, b.log_evidence_, a.n_samples_seen_) == before
     assert merged.evidence_path_["n_samples"].tolist() == [20, 40, 60]
     np.testing.assert_allclose(np.sum(merged.evidence_path_["log_predictive"]), merged.log_evidence_)
@@ -147,12 +148,10 @@ def test_parts_of_a_component_are_stated_in_the_units_of_the_first(kind, rng):
 
 
 def test_a_shift_that_is_forgotten_is_seen(rng, monkeypatch):
-    scaled, square = "S * np.multiply.outer(r, r) + mixed", "S[0, 0] * np.multiply.outer(d, d)"
-    right, affine = f"{scaled} + mixed.T + {square}", ExactSums.affine
-    for wrong in (f"{scaled} + mixed.T", f"{scaled} + {square}"):
-        monkeypatch.setattr(ExactSums, "affine", broken(affine, right, wrong))
-        with pytest.raises(AssertionError):
-            test_parts_are_stated_in_the_units_of_the_first({}, rng)
+    mutant = broken(QRSums.affine, "centre[at] * scale + shift", "centre[at] * scale")
+    monkeypatch.setattr(QRSums, "affine", mutant)
+    with pytest.raises(AssertionError):
+        test_parts_are_stated_in_the_units_of_the_first({}, rng)
 
 
 def test_a_column_that_is_constant_in_the_first(rng):
@@ -179,7 +178,7 @@ def test_parts_that_leave_the_units_of_the_first_are_told(rng):
     assert any("left the units" in words for words in merged.warnings_)
 
 
-def test_what_has_no_exact_sums_is_refused(rng):
+def test_what_has_no_sums_is_refused(rng):
     X, y, _ = rows(rng)
     annealed = BayesianLinearRegression(sampler=SGAIS(proposal=None, n_particles=30, max_particles=30))
     poisson = BayesianGLM().fit(X[:, :1] / 2, rng.poisson(1.0, len(X)).astype(float))
@@ -191,7 +190,7 @@ def test_what_has_no_exact_sums_is_refused(rng):
         with pytest.raises(ValueError, match="only closed forms can be merged: linear"):
             merge(model, model)
     exact = BayesianLinearRegression(sampler=Exact()).fit(X, y)
-    with pytest.raises(ValueError, match="Exact keeps no exact sums"):
+    with pytest.raises(ValueError, match="Exact keeps no sums"):
         merge(exact, exact)
 
 

@@ -18,7 +18,7 @@ import autograd.numpy as anp
 import numpy as np
 from scipy.cluster.vq import kmeans2
 
-from ...models import SINGLE_PRECISION_TOTAL, Evaluation, ExactSums, Exchangeable, Model, log_gamma_draws
+from ...models import SINGLE_PRECISION_TOTAL, Evaluation, Exchangeable, Model, QRSums, log_gamma_draws
 from ..components import GaussianComponent, GaussianParameters, without_gaps
 from ..strata import is_known, mixture_answer
 from ._natural_sums import log_prior_of_variances, natural_of_variances, natural_sum
@@ -231,16 +231,16 @@ class GaussianMixture(Exchangeable, Model):
 
     # -- one component: a closed form -----------------------------------------------------------------
 
-    def sums(self, rows: Any) -> ExactSums:
-        """Σ of squares of [1, X] for one component, without rounding; ValueError if there are more.
+    def sums(self, rows: Any) -> QRSums:
+        """Σ of squares of [1, X] for one component, by their factor; ValueError if there are more.
 
         Where cells are missing, of [1, X, which are there].
         """
         if self.n_components != 1:
             raise ValueError("a closed form of a mixture needs n_components=1")
-        return ExactSums.of_rows(rows, _with_ones)
+        return QRSums.of_rows(rows, _with_ones)
 
-    def posterior(self, sums: ExactSums) -> Any:
+    def posterior(self, sums: QRSums) -> Any:
         """Conjugate."""
         return self.one_component.of(self, sums)
 
@@ -249,9 +249,9 @@ class GaussianMixture(Exchangeable, Model):
         return self.n_components == 1
 
 
-def _with_ones(rows: Any) -> np.ndarray:
-    """[1, X], and which cells are there where some are missing."""
+def _with_ones(rows: Any) -> tuple[np.ndarray, int]:
+    """[1, X], and where some cells are missing those which are there; the number of the latter columns."""
     there = ~np.isnan(rows.X)
     if there.all():
-        return np.column_stack([np.ones(len(rows)), rows.X])
-    return np.column_stack([np.ones(len(rows)), np.where(there, rows.X, 0.0), there])
+        return np.column_stack([np.ones(len(rows)), rows.X]), 0
+    return np.column_stack([np.ones(len(rows)), np.where(there, rows.X, 0.0), there]), rows.X.shape[1]

@@ -7,24 +7,26 @@ One with full covariance is normal–inverse-Wishart, with κ = 1/mean_scale² a
     log p(x) = log Γ_p(ν_n/2) − log Γ_p(ν/2) + ½ ν p log 2β − ½ ν_n log |S_n|
                + ½ p log κ/(κ + n) − ½ n p log π.
 
-Where columns are far from zero, or nearly multiples of each other, the eigenvalues of S_n have as many orders
-of magnitude between them as double precision has digits, and more; the smallest, which the prior keeps above
-2β, decides the evidence.  So S_n comes from sums without rounding and is factored in decimal numbers of as
-many digits as its range asks for: a twentieth of a second for a hundred columns.
+Where columns are far from zero, the last term of S_n = A + a aᵀ has as many orders of magnitude more than the
+others as double precision has digits, and the smallest eigenvalue decides the evidence.  So A = V diag(e) Vᵀ
+(V unit upper triangular) comes from the factor of the rows about their means, and a is added to it without a
+difference, with f = diag(e)^−½ V⁻¹ a and τ_j = 1 + Σ_{k≥j} f_k²:
+
+    I + f fᵀ = W diag(τ_j/τ_{j+1}) Wᵀ,    W_ij = f_i f_j/τ_j,  i < j.
 
 Symbols: ``mean`` = posterior mean of μ, ``nu`` = ν_n, ``d, U`` of S_n = U diag(d) Uᵀ (U unit upper
-triangular), ``kappa`` = κ, ``n`` = Σ ω.
+triangular), ``kappa`` = κ, ``n`` = Σ ω, ``tau`` = τ.
 """
 
 from dataclasses import replace
-from decimal import Context, Decimal, localcontext
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.special import multigammaln
 
-from ...models import ExactSums
+from ...exceptions import DivergenceError
+from ...models import COLUMN_ROUNDING, MAX_ROUNDING_NATS, QRSums, triangular
 
 
 class OneComponent(NamedTuple):
@@ -35,19 +37,16 @@ class OneComponent(NamedTuple):
     T: np.ndarray  #: statistics of the rows
 
     @classmethod
-    def of(cls, model: Any, sums: ExactSums) -> "OneComponent":
-        """From sums over [1, X] without rounding, from their means, however far out columns are.
+    def of(cls, model: Any, sums: QRSums) -> "OneComponent":
+        """From the factor of [1, X], from their means, however far out columns are.
 
-        Where cells are missing, from those over [1, X, which are there].
+        Where cells are missing, from that of [1, X, which are there].
         """
-        p, n, has_gaps = model.n_features, sums.value(0, 0), len(sums.exponents) > 1 + model.n_features
-        N = [sums.value(0, j + p) if has_gaps else n for j in range(1, p + 1)]
-        means = [sums.value(0, j) / N_j if N_j else Fraction(0) for j, N_j in enumerate(N, start=1)]
-        scatter = [float(sums.value(j, j) - N_j * m**2) for j, (N_j, m) in enumerate(zip(N, means), start=1)]
-        second = scatter if model.widths[1] == p else [sum(scatter)]
-        counts = [float(N_j) for N_j in N] if has_gaps else []
-        family = replace(model.family, reference=np.array(means, dtype=float), has_gaps=has_gaps)
-        return cls(model, family, np.array([*second, *[0.0] * p, *counts, float(n)]))
+        weight, mean, scatter = sums.by_column()
+        p, has_gaps = model.n_features, bool(np.any(sums.along))
+        second = scatter if model.widths[1] == p else [np.sum(scatter)]
+        family = replace(model.family, reference=mean, has_gaps=has_gaps)
+        return cls(model, family, np.array([*second, *[0.0] * p, *weight[: p * has_gaps], sums.total_weight]))
 
     @property
     def log_evidence(self) -> float:
@@ -72,28 +71,25 @@ class OneFullComponent(NamedTuple):
     log_det: float
 
     @classmethod
-    def of(cls, model: Any, sums: ExactSums) -> "OneFullComponent":
-        """From sums over [1, X] without rounding, so that columns may be as far out as they like."""
-        p, n = len(sums.exponents) - 1, sums.value(0, 0)
-        means = [sums.value(0, j) / n if n else Fraction(0) for j in range(1, p + 1)]
-        scatter = [
-            [sums.value(i + 1, j + 1) - n * means[i] * means[j] if j <= i else Fraction(0) for j in range(p)]
-            for i in range(p)
-        ]
-        return cls._from(model, n, means, scatter)
-
-    @classmethod
-    def _from(cls, model: Any, n: Fraction, mean: list[Fraction], scatter: list) -> "OneFullComponent":
-        """From Σ ω, the means and the lower triangle of the scatter."""
-        p, (b, beta) = len(mean), model.variance_prior
-        kappa = Fraction(1) / Fraction(float(model.mean_scale)) ** 2
-        shrunk = kappa * n / (kappa + n)
-        S = [[scatter[i][j] + shrunk * mean[i] * mean[j] for j in range(i + 1)] for i in range(p)]
-        for j in range(p):
-            S[j][j] += 2 * Fraction(float(beta))
-        d, U, log_det = factored(S, beta)
-        mean_n = np.array([float(n * m / (kappa + n)) for m in mean])
-        return cls(model, float(n), mean_n, 2 * b + p - 1 + float(n), d, U, log_det)
+    def of(cls, model: Any, sums: QRSums) -> "OneFullComponent":
+        """From the factor of [1, X], so that columns may be as far out as they like."""
+        n, means, (b, beta) = sums.total_weight, sums.means, model.variance_prior
+        p, kappa = len(means), model.mean_scale**-2.0
+        e, V = factored(np.vstack([sums.rest, np.sqrt(2 * beta) * np.eye(p)]))
+        nu_n = 2 * b + p - 1 + n
+        rounding = COLUMN_ROUNDING * np.linalg.norm(sums.rest, axis=0) / np.sqrt(e)
+        if nu_n * np.sum(rounding) > MAX_ROUNDING_NATS:
+            raise DivergenceError(
+                "columns are linear combinations of others to more digits than a floating-point number has: "
+                "leave one out, or scale X (StandardScaler)"
+            )
+        f = solve_triangular(V, means, unit_diagonal=True) * np.sqrt(kappa * n / (kappa + n) / e)
+        tau = np.append(1 + np.cumsum(f[::-1] ** 2)[::-1], 1.0)
+        W = np.triu(np.multiply.outer(f, f) / tau[:-1], 1) + np.eye(p)
+        root = np.sqrt(e)
+        U = V @ (W * np.multiply.outer(root, 1 / root))
+        log_det = float(np.sum(np.log(e)) + np.log(tau[0]))
+        return cls(model, n, n / (kappa + n) * means, nu_n, e * tau[:-1] / tau[1:], U, log_det)
 
     @property
     def log_evidence(self) -> float:
@@ -120,27 +116,8 @@ class OneFullComponent(NamedTuple):
         return np.column_stack([z, mu, -2 * np.log(diagonal), L[:, i, j] / diagonal[:, j]])
 
 
-def factored(S: list, beta: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """d, U and log |S| of S = U diag(d) Uᵀ ≥ 2β I, given by its lower triangle of fractions."""
-    p = len(S)
-    range_of_S = max(max(float_log10(S[j][j]) for j in range(p)) - np.log10(2 * beta), 0.0)
-    # digits beyond the range of S_n's entries over its smallest eigenvalue's bound
-    with localcontext(Context(prec=40 + int(2 * range_of_S), Emin=-999_999, Emax=999_999)):
-        rest = np.array([[decimal(S[max(i, j)][min(i, j)]) for j in range(p)] for i in range(p)])
-        U, d = np.zeros((p, p), dtype=object), np.zeros(p, dtype=object)
-        for j in range(p - 1, -1, -1):
-            d[j], U[j, j] = rest[j, j], Decimal(1)
-            U[:j, j] = rest[:j, j] / d[j]
-            rest[:j, :j] = rest[:j, :j] - np.outer(rest[:j, j], U[:j, j])
-        log_det = float(sum((x.ln() for x in d), Decimal(0)))
-    return d.astype(float), U.astype(float), log_det
-
-
-def decimal(x: Fraction) -> Decimal:
-    """The fraction to the digits of the context."""
-    return Decimal(x.numerator) / Decimal(x.denominator)
-
-
-def float_log10(x: Fraction) -> float:
-    """log₁₀ of a positive fraction of any size."""
-    return (x.numerator.bit_length() - x.denominator.bit_length() + 1) * float(np.log10(2))
+def factored(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """e and V of rowsᵀ rows = V diag(e) Vᵀ, V unit upper triangular."""
+    root = triangular(rows[:, ::-1]).T[::-1, ::-1]
+    diagonal = np.diag(root)
+    return diagonal**2, root / diagonal
