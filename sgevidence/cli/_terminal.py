@@ -1,4 +1,4 @@
-"""What the commands share with their terminal."""
+"""Console and separators that the commands share."""
 
 from rich.console import Console
 

@@ -1,4 +1,4 @@
-r"""What the levels of one term take from the products of all other columns, Σ_l B_lᵀ K_l B_l.
+r"""Products of the other columns that the levels of one term take away, Σ_l B_lᵀ K_l B_l.
 
 K has few numbers for each of M hyperparameters and L levels, and the products of pairs of columns of B do not
 change, so that the sum is one product of matrices, (M, L) times (L, pairs): with BLAS, or sparse where most
@@ -68,6 +68,6 @@ class Elimination:
 
 
 def products(left: np.ndarray, right: np.ndarray, a: int, b: int) -> np.ndarray:
-    """Of columns of effects a and b, the second axis, both ways where these differ."""
+    """Products of columns of effects a and b, the second axis, both ways where these differ."""
     found = left[:, a] * right[:, b]
     return found if a == b else found + left[:, b] * right[:, a]

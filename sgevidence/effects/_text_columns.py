@@ -107,7 +107,7 @@ def plain(cell: Any) -> Any:
 
 
 def kind_of_cell(cell: Any) -> str:
-    """What a cell is, in a word."""
+    """Kind of a cell, in a word."""
     if isinstance(cell, str):
         return "text"
     if isinstance(cell, Number) and not isinstance(cell, complex):

@@ -52,8 +52,8 @@ class RowSource:
     trials, event : str, optional
         Columns of the trials of a binomial :class:`~sgevidence.BayesianGLM`, and of the event of times.
     factors : list of str, default=()
-        Columns of X whose values are levels, for ``terms=[Factor(name)]`` of the estimator.  Of text files
-        they are text as it is written: 01, 1 and 1e0 are three levels.
+        Columns of X whose values are levels, for ``terms=[Factor(name)]`` of the estimator.  In files of
+        text they are read as written: 01, 1 and 1e0 are three levels.
     sep : str, optional
         Separator of the columns of text files; None: a tab in files ``.tsv``, else a comma.
     decimal : str, default="."

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-#: What pandas calls entries of an index that are times: points of time, periods and durations.
+#: Pandas' names of entries of an index that are times: points of time, periods and durations.
 KINDS_OF_TIMES = {"datetime64", "datetime", "date", "period", "timedelta64", "timedelta"}
 
 
