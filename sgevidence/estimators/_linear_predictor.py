@@ -192,7 +192,7 @@ class LinearPredictor(LinearCoefficients, ConditionalEstimator):
 
         A DataFrame, or a Table where pandas is not installed.  Effects of a group are deviations from the
         population, those of a factor sum to zero, and slopes are per unit of their column.  Effects that go
-        with slopes, ``by=`` or products, are those at the mean of the column, from which slopes are measured.
+        with slopes, ``by=`` or products, are those at the mean of the column, or at ``origin=`` of a group.
         """
         self._must_have_learnt("effects_")
         if not self._has_terms:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from effects_by_hand import gaussian_by_hand
+from mutants import broken
 
 from sgevidence import (
     BayesianGLM,
@@ -16,7 +17,7 @@ from sgevidence import (
     Interaction,
     Smooth,
 )
-from sgevidence.effects import BSpline
+from sgevidence.effects import BSpline, _coding
 
 CONFLICT = "effects of {}(:x)? are .* times their prior scale; .*raise effect_scale"
 
@@ -63,6 +64,25 @@ def test_the_question_of_lme4_is_at_day_zero(origin, expected):
         for correlated in (True, False)
     ]
     assert found[0] - found[1] == pytest.approx(expected, abs=0.05)
+
+
+def test_an_origin_that_is_not_in_units_is_noticed(rows, monkeypatch):
+    def evidences():
+        moved = rows.assign(year=(rows["year"] - 1900) * 365)
+        found = (
+            fit(rows, Group("g", by="year", origin=1995)),
+            fit(moved, Group("g", by="year", origin=95 * 365)),
+        )
+        return [one.log_evidence_ for one in found]
+
+    one, other = evidences()
+    assert one == pytest.approx(other, abs=1e-6)
+    wrong = broken(
+        _coding.in_units, "(np.array(given, dtype=float) - ...) / scale[at]", "np.array(given) - ..."
+    )
+    monkeypatch.setattr(_coding, "in_units", wrong)
+    one, other = evidences()
+    assert abs(one - other) > 0.1
 
 
 def test_the_default_is_the_mean_and_numbers_as_given_have_zero(rows):

@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from mutants import broken
 
 from sgevidence import (
     BayesianGLM,
@@ -14,6 +15,7 @@ from sgevidence import (
     sub_formulas,
     term_probabilities,
 )
+from sgevidence.effects import _formula_tree
 
 pytest.importorskip("formulae")
 #: A group's name, as a frame has it and as a formula may write it.
@@ -163,3 +165,11 @@ def test_formulas_within_one_can_be_read_again(rows):
     expected = term_probabilities(expected.comparison_)
     assert found["probability"].tolist() == pytest.approx(expected["probability"].tolist())
     assert "`1st`" in found.index or "`sub id`" in str(list(found.index))
+
+
+def test_parts_that_are_counted_by_their_first_effect_are_noticed(rows, monkeypatch):
+    texts = "y ~ t + (1 | code) + (0 + t | code)", "y ~ t + (1 + t | code)"
+    apart, together = (evidence(rows, text) for text in texts)
+    wrong = broken(_formula_tree.FormulaTree.n_parts, "sum(...)", "1")
+    monkeypatch.setattr(_formula_tree.FormulaTree, "n_parts", wrong)
+    assert abs(apart - together) > 0.5 and evidence(rows, texts[0]) == pytest.approx(together, abs=1e-6)
