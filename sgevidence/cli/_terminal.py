@@ -1,4 +1,4 @@
-"""What the commands share with their terminal."""
+"""Words that come from and go to a terminal, for all commands."""
 
 from rich.console import Console
 

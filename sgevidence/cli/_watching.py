@@ -1,4 +1,4 @@
-"""What ``watch`` does: it reads lines as they come and prints the changes that a monitor declares."""
+"""The work of ``watch``: it reads lines as they come and prints the changes that a monitor declares."""
 
 import io
 import json

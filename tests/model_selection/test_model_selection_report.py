@@ -210,3 +210,15 @@ def test_other_data_are_said_in_words():
     ) as e:
         compare({"a": one, "b": other})
     assert not re.search(r"\d{5}", str(e.value))
+
+
+def test_other_tables_are_written_as_they_are_printed():
+    X, y = load_diabetes(return_X_y=True)
+    model = BayesianLinearRegression(columns=[2], sampler=Exact(), random_state=0).fit(X, y)
+    table = model.summary()
+    printed = {line.split()[0]: line.split()[1:] for line in table._printed().to_string().splitlines()[1:]}
+    for name, text in [("latex", table.to_latex()), ("markdown", table.to_markdown())]:
+        for row, cells in printed.items():
+            escaped = row.replace("_", r"\_").replace("[", r"\[" if name == "markdown" else "[")
+            (line,) = [line for line in text.splitlines() if escaped in line]
+            assert [cell.strip() for cell in re.split(r"[&|]|\\\\", line) if cell.strip()][1:] == cells
