@@ -429,7 +429,7 @@ def frozen(kind, start, stop):
     "models, message",
     [
         ([], "non-empty list of"),
-        ([estimator("linear")], "non-empty list of"),
+        ([estimator("linear"), "b"], "non-empty list of"),
         ([("a", estimator("linear")), ("a", estimator("linear"))], "not unique"),
         ([("n_jobs", estimator("linear"))], "conflict with constructor arguments"),
         ([("a", estimator("linear")), ("b", estimator("softmax"))], "'b' is a classifier"),

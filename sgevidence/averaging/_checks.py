@@ -28,8 +28,8 @@ def check_pairs(estimators: Any) -> None:
         or not all(isinstance(p, list | tuple) and len(p) == 2 for p in estimators)
     ):
         raise ValueError(
-            "estimators must be a dict of estimators by name, a list of them, or a non-empty list of "
-            f"(name, estimator) pairs, got {estimators!r}"
+            "estimators must be a dict of estimators by name, a list of them, or a non-empty list of (name, "
+            f"estimator) pairs, got {estimators!r}"
         )
 
 

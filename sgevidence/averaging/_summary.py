@@ -28,9 +28,6 @@ class ModelTable(Table):
         """
         return self._printed().to_string()
 
-    def _repr_html_(self) -> str:
-        return self._printed()._repr_html_()
-
     def _printed(self) -> Table:
         weight, low, high, log_Z, std, warnings = self.columns
         cells = {name: [f"{value:.3f}" for value in self[name]] for name in (weight, low, high)}

@@ -1,4 +1,4 @@
-"""The command ``compare``: it reads the rows, fits the models and prints their table."""
+"""The work of ``compare``: it reads the rows, fits the models and prints their table."""
 
 import json
 import re

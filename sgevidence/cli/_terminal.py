@@ -1,4 +1,4 @@
-"""Console and separators that the commands share."""
+"""Words that come from and go to a terminal, for all commands."""
 
 from rich.console import Console
 

@@ -30,15 +30,20 @@ class AnovaTable(Table):
         Terms of each model.
     index_name : str, default=""
         Heading of the terms.
+    bars : mapping of str to sequence of float, optional
+        Shares of one that a page draws as bars.
     """
 
     def __repr__(self) -> str:
+        return self._printed().to_string()
+
+    def _printed(self) -> Table:
         value, std = self["log_bayes_factor"], self["log_bayes_factor_std"]
         shown = {
             "log Bayes factor ± error": with_errors(value, std),
             "Bayes factor": [ratio(one) for one in value],
         }
-        return Table(shown, self.index).to_string()
+        return Table(shown, self.index)
 
 
 def anova(

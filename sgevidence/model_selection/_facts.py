@@ -1,4 +1,4 @@
-"""Facts that a report gives beside the numbers of a table: probabilities of models and priors of parameters."""
+"""Facts of a report beside the numbers of a table: probabilities of models and priors of parameters."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from ._candidates import is_search, last_step, named_models
 
 
 class Facts(NamedTuple):
-    """Facts that a comparison was told or has read in its models."""
+    """Prior probabilities that a comparison was given, and priors that it read in its models."""
 
     model_prior: tuple[float, ...]  #: of the models, in the order of the table
     priors: tuple[tuple[str, str], ...]  #: whose, and the priors of parameters

@@ -30,7 +30,7 @@ from ._summary import CLEAR_STDS, COLUMNS, UNCHECKED, summary
 MORE_COLUMNS = ("n_samples", "probability_low", "probability_high")
 #: Standard error of a log Bayes factor, nats, from which its error is said as a factor: it is 65 % there.
 ERROR_AS_FACTOR = 0.5
-#: Source of the words of evidence, to be cited.
+#: Source of the words of evidence.
 SCALE = "on the scale of Kass and Raftery (1995)"
 
 
@@ -130,7 +130,7 @@ def _error(std: float) -> str:
 
 
 def _doubts(table: Any) -> list[str]:
-    """Caveats that must not be left out: open differences, warnings of fits, misfits."""
+    """Sentences that must not be left out: open differences, warnings of fits, misfits."""
     names = _names(table)
     difference, std = (np.abs(np.asarray(table[name])) for name in ("difference", "difference_std"))
     said = []

@@ -38,7 +38,7 @@ class Comparison(Summarised):
         return _by_parameters(table, self, as_text), notes
 
     def to_latex(self, *args: Any, **options: Any) -> Any:
-        r"""The printed table in LaTeX: a ``tabular`` with the rules of the package ``booktabs``.
+        r"""The table that is printed, in LaTeX: a ``tabular`` with the rules of the package ``booktabs``.
 
         Parameters
         ----------

@@ -121,7 +121,13 @@ class Table:
     def __repr__(self) -> str:
         return self.to_string()
 
+    def _printed(self) -> "Table":
+        """The cells that are shown, where these are not the numbers themselves."""
+        return self
+
     def _repr_html_(self) -> str:
+        if (shown := self._printed()) is not self:
+            return shown._repr_html_()
         left = 'style="text-align: left"'
         head = "".join(f'<th style="{CELL_STYLE}">{in_html(name)}</th>' for name in self.columns)
         columns = [
@@ -156,6 +162,8 @@ class Table:
         -------
         str
         """
+        if (shown := self._printed()) is not self:
+            return shown.to_markdown()
         lines = [[self.index_name, *self.columns], ["---", *["---:"] * len(self.columns)], *self._lines()]
         marked = [cells if k == 1 else list(map(in_markdown, cells)) for k, cells in enumerate(lines)]
         return "\n".join(f"| {' | '.join(cells)} |" for cells in marked)
@@ -167,6 +175,8 @@ class Table:
         -------
         str
         """
+        if (shown := self._printed()) is not self:
+            return shown.to_latex()
         head, *rows = (
             " & ".join(map(in_latex, cells)) + r" \\"
             for cells in [[self.index_name, *self.columns], *self._lines()]

@@ -22,6 +22,7 @@ from sgevidence import (
 )
 from sgevidence.model_selection import _report
 from sgevidence.samplers import Exact, Laplace
+from sgevidence.tables import in_latex, in_markdown
 
 FORMATS = ("text", "markdown", "latex", "html")
 
@@ -210,3 +211,15 @@ def test_other_data_are_said_in_words():
     ) as e:
         compare({"a": one, "b": other})
     assert not re.search(r"\d{5}", str(e.value))
+
+
+def test_other_tables_are_written_as_they_are_printed():
+    X, y = load_diabetes(return_X_y=True)
+    model = BayesianLinearRegression(columns=[2], sampler=Exact(), random_state=0).fit(X, y)
+    table = model.summary()
+    printed = {line.split()[0]: line.split()[1:] for line in table._printed().to_string().splitlines()[1:]}
+    for written, text in [(in_latex, table.to_latex()), (in_markdown, table.to_markdown())]:
+        for row, cells in printed.items():
+            (line,) = [line for line in text.splitlines() if written(row) in line]
+            found = [cell.strip() for cell in re.split(r"[&|]|\\\\$", line) if cell.strip()]
+            assert found == [written(row), *cells]
