@@ -57,7 +57,7 @@ class Found(NamedTuple):
 
     @property
     def good(self) -> np.ndarray:
-        """Those that count, the best first."""
+        """Sequences that count, the best first."""
         order = np.argsort(-self.score)
         return order[self.score[order] > self.score.max() - NEGLIGIBLE_NATS]
 
