@@ -109,7 +109,9 @@ def hidden_state_evidence(
         halves = [_half(chains, h, i, rng) for h in (0, 1)]
         answer = Combined.of(halves, found)
         is_spent = chains.n_likelihoods * model.n_states**2 > MAX_STEPS
-        if answer.error <= tolerance and (answer.is_importance or found) or answer.is_importance and is_spent:
+        if (answer.error <= tolerance and (answer.is_importance or found)) or (
+            answer.is_importance and is_spent
+        ):
             break
         found.append(answer)
     return _posterior(problem, answer, halves, n_draws, chains.n_likelihoods, rng)
