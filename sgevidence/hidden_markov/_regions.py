@@ -94,7 +94,7 @@ def _regions(by_owner: np.ndarray, label: np.ndarray) -> np.ndarray:
 
 
 def _of_region(points: Points, inside: np.ndarray) -> Estimate | None:
-    """Sum of a region; None where q has no draws in it.  Weights are of its own points, draws first."""
+    """Evidence of a region; None where q has no draws in it.  Weights are of its own points, draws first."""
     n_q = points.n_q
     if not inside[:n_q].any():
         return None
