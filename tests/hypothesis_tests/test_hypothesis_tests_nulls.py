@@ -89,7 +89,8 @@ def log_m(t, n, r, a, b):
     x, Q = t / np.sqrt(n), n - 1 + t**2
 
     def log_likelihood(delta):
-        mode = (n * x * delta + np.sqrt((n * x * delta) ** 2 + 4 * Q * n)) / (2 * Q)  # of 1/σ
+        b, root = n * x * delta, np.sqrt((n * x * delta) ** 2 + 4 * Q * n)
+        mode = np.where(b > 0, (root + b) / (2 * Q), 2 * n / (root + np.abs(b)))  # of 1/σ
         log_u = np.log(mode)[:, None] + np.linspace(-25, 12, 371) / np.sqrt(n)
         u = np.exp(log_u)
         log_f = n * log_u - 0.5 * ((n - 1) * u**2 + n * (x * u - delta[:, None]) ** 2)
