@@ -49,7 +49,7 @@ class RowProducts:
         return A.reshape(-1, self.r, self.r)
 
     def of_levels(self, h: np.ndarray) -> np.ndarray:
-        """Of each level's columns and R, (M, G, q, r)."""
+        """Products of each level's columns and R, (M, G, q, r)."""
         G, q, r = self.shape
         found, turned = np.zeros((len(h), q, G * r)), np.ascontiguousarray(h.T)
         for i, (matrix, cells) in enumerate(self.between):
