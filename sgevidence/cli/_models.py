@@ -46,10 +46,11 @@ class FrameRows(NamedTuple):
                 f"formulas have the responses {sorted(responses)}: evidences of one y are compared"
             )
         known = [name for name in asked if name is not None]
+        named = {n for n in frame.columns if re.search(rf"\b{re.escape(n)}\b", " ".join(formulas))}
+        refuse_unread_numbers(frame, named, formulas)
         used = {*responses, *known}.union(*(resolved(formula, frame).columns for formula in formulas))
         if lost := sorted(used - set(frame.columns)):
             raise ValueError(f"{data} has no column {lost[0]!r}: its columns are {list(frame.columns)[:20]}")
-        refuse_unread_numbers(frame, used, formulas)
         kept = frame.dropna(subset=sorted(used)) if dropna else frame
         weight, addend, n, ended = (None if name is None else kept[name].to_numpy() for name in asked)
         return cls(kept.drop(columns=known), None, weight, addend, n, ended, len(frame) - len(kept))
