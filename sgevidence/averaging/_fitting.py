@@ -20,7 +20,7 @@ from ..estimators import (
     settings_of_all,
 )
 from ..model_selection import last_step, log_model_prior, seed
-from ..rows import at_once, is_dask, names_of, refuse_unreadable
+from ..rows import at_once, is_dask, names_of, refuse_unreadable, weighs_nothing
 from ._checks import check_kinds, check_online, check_pairs, evidences
 from ._chunks import Chunk, FirstCall, chunks, labels
 from ._learning import METHODS, Standing
@@ -57,6 +57,8 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
         raise_for_params(fit_params, self, "fit")
         if self.method != "bma" or not is_dask(X):  # models take a collection as it is
             X, y, sample_weight = at_once(self, X, y, sample_weight)
+        if weighs_nothing(sample_weight):  # models that learn chunk by chunk would pass over the rows
+            raise ValueError("Sample weights must contain at least one non-zero number.")
         with all_or_nothing(self), fit_tasks(self, "fit", X, y) as tasks:
             refuse_unreadable(takes_missing=True, X=X, y=y, sample_weight=sample_weight)
             standing = self._start()
@@ -77,6 +79,8 @@ class Fitting(CallbackSupportMixin, BaseEstimator):
     ) -> Self:
         raise_for_params(fit_params, self, "partial_fit")
         X, y, sample_weight = at_once(self, X, y, sample_weight)
+        if weighs_nothing(sample_weight):
+            return self
         with all_or_nothing(self), fit_tasks(self, "partial_fit", X, y) as tasks:
             refuse_unreadable(takes_missing=True, X=X, y=y, sample_weight=sample_weight)
             first = not hasattr(self, "_standing")

@@ -26,6 +26,7 @@ from ..rows import (
     refuse_extreme,
     refuse_unreadable,
     validated,
+    weighs_nothing,
 )
 from ..samplers import SGAIS, EvidenceResult, Progress, thinned
 from ..transitions import State
@@ -120,8 +121,7 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
     def _learn(self, X: Any, y: Any, sample_weight: Any, *, reset: bool, classes: Any = None) -> Self:
         """Forget everything if ``reset``, then absorb the rows: at once, or of a collection in parts."""
         with all_or_nothing(self), workers(self.n_jobs):
-            collection = collection_in(self, X, y, sample_weight)
-            if collection is None:
+            if (collection := collection_in(self, X, y, sample_weight)) is None:
                 self._absorb(X, y, sample_weight, reset, classes)
             elif reset:
                 learn_by_sums(self, collection, X, y)
@@ -132,6 +132,8 @@ class EvidenceEstimator(CallbackSupportMixin, PosteriorReports):
 
     def _absorb(self, X: Any, y: Any, sample_weight: Any, reset: bool, classes: Any) -> None:
         """One update, or rows that are held until there are enough to know their units."""
+        if not reset and weighs_nothing(sample_weight):
+            return  # a row of weight zero is no row
         sampler, parameters, is_fit = self._sampler(), settings(self), reset
         reset = reset or self._is_first_call()
         if reset:

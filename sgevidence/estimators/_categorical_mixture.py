@@ -20,10 +20,15 @@ from ..rows import (
     first_of_levels,
     given_levels,
     levels_of,
+    missing_in,
 )
 from ._base import EvidenceEstimator
 from ._documentation import documented
+from ._missing_answers import differ_by_silence
 from ._mixture import MixtureEstimator
+
+#: Beginning of the doubt of classes that differ in who answers.
+BY_SILENCE = "missing answers alone tell apart"
 
 
 @documented
@@ -48,7 +53,7 @@ class BayesianCategoricalMixture(MixtureEstimator):
         prior is over these levels, so that each list is part of the model.
     missing : {"level", "ignore"}, default="level"
         None, nan and pandas.NA are a level of their own, or are left out of the likelihood, as is right where
-        values are missing at random.
+        values are missing at random.  An EvidenceWarning says if two classes differ in missing answers alone.
     {parameters of every estimator}
 
     Attributes
@@ -182,6 +187,28 @@ class BayesianCategoricalMixture(MixtureEstimator):
             warn_caller(
                 f"{cells} probabilities of levels take some {cells * 0.35 / 1000:.1f} GB and "
                 f"many minutes; {largest}: leave columns out, or join rare levels"
+            )
+
+    def _judge(self, rows: Rows, starts: bool) -> None:
+        """Also whether classes are who answered and who did not, whenever rows have doubled."""
+        super()._judge(rows, starts)
+        n = self.n_samples_seen_
+        is_missing = [bool(missing_in(levels[-1:])[0]) for levels in self.categories_]
+        if self._model.n_components == 1 or not any(is_missing):
+            return
+        if not starts and n.bit_length() == (n - len(rows)).bit_length():
+            return
+        if not starts:
+            memory = getattr(None if self._stream is None else self._stream.state, "memory", None)
+            if memory is None or not memory.reservoir.complete:
+                return
+            rows = memory.at_hand
+        pair = differ_by_silence(self._model, self.particles_, self.log_evidence_, rows, is_missing)
+        if pair is not None and not any(words.startswith(BY_SILENCE) for words in self._doubts):
+            self._doubt(
+                f"{BY_SILENCE} classes {pair[0]} and {pair[1]}: a missing answer is a level, and their "
+                'answers are alike; missing="ignore" leaves missing answers out, as is right where they are '
+                "missing at random"
             )
 
     def _first_of_levels(self, X: Any) -> np.ndarray:

@@ -27,8 +27,9 @@ class BayesianGLM(GLMPredictions):
 
     Parameters
     ----------
-    family : str or Family, default="poisson"
-        One of
+    family : str, Family or None, default=None
+        None: ``"poisson"`` where all y are whole numbers from zero and one of them exceeds 1; any other y is
+        a ValueError that names the families that it suits.  Or one of
 
         * ``"gaussian"``: y ~ N(η, σ²), σ ~ half-Student-t(3);
         * ``"student_t"``: y = η + σ t(ν), σ ~ half-Student-t(3), ν ~ Gamma(2, rate 0.1);
@@ -119,12 +120,12 @@ class BayesianGLM(GLMPredictions):
     _parameter_constraints: dict = {
         **LinearPredictor._parameter_constraints,
         **TERM_CONSTRAINTS,
-        "family": [StrOptions(set(FAMILIES)), Family],
+        "family": [StrOptions(set(FAMILIES)), Family, None],
     }
 
     def __init__(
         self,
-        family: Any = "poisson",
+        family: Any = None,
         *,
         columns: Any = None,
         terms: Any = None,
@@ -192,8 +193,8 @@ class BayesianGLM(GLMPredictions):
         Raises
         ------
         ValueError
-            On bad input, such as rows that have no density under the family, and if the likelihood vanishes
-            for all particles; nothing has changed then.
+            On bad input, such as rows that have no density under the family, if the likelihood vanishes for
+            all particles, and if no family is named and y is not of counts; nothing has changed then.
         DivergenceError
             If the particles leave the finite numbers; nothing has changed then.
 

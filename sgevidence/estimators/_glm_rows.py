@@ -9,7 +9,16 @@ from sklearn.utils.validation import column_or_1d
 
 from ..effects import EffectsModel
 from ..history import Rows
-from ..models import FAMILIES, Family, FarColumns, GLMModel, Ordinal, near
+from ..models import (
+    FAMILIES,
+    Family,
+    FarColumns,
+    GLMModel,
+    Ordinal,
+    near,
+    refuse_no_counts,
+    refuse_two_values,
+)
 from ..rows import (
     WithKnown,
     categories_of,
@@ -28,6 +37,12 @@ from ._terms import effects_model
 OWNERS = {"trials": "binomial has", "event": "families of times have an"}
 
 
+#: Links whose offset is the logarithm of an exposure or of odds.
+LOGARITHMIC = ("log", "logit", "probit")
+#: Range of an offset, nats, that no exposure has: e⁵⁰ is the ratio of the age of the universe to 10⁻⁴ s.
+MAX_OFFSET_RANGE_NATS = 50.0
+
+
 class GLMRows(LinearPredictor):
     """Validated rows, units and the model of a :class:`BayesianGLM`."""
 
@@ -37,12 +52,13 @@ class GLMRows(LinearPredictor):
     coef_scale: float
     classes_: np.ndarray
     _has_offset: bool
+    _offset_range = (np.inf, -np.inf)  #: least and largest offset of the rows seen
     _has_event = False  #: some of the rows seen may be censored
     _takes_known = True
 
     @property
     def _family(self) -> Family:
-        """The default one where the parameter is none: tags are asked for before it is validated."""
+        """Poisson where none is named; tags are asked for before the parameter is validated."""
         default = FAMILIES["poisson"]
         family = self.family if isinstance(self.family, Family) else FAMILIES.get(str(self.family), default)
         if isinstance(family, Ordinal) and len(getattr(self, "classes_", ())) > 1:
@@ -72,6 +88,7 @@ class GLMRows(LinearPredictor):
             )
         self._has_event = has_event
         rows = super()._rows(X, y, sample_weight, reset, classes)
+        self._watch_offset(rows, reset)
         if (words := self._doubt_of(rows)) is not None:
             self._doubt(words)
         return rows
@@ -80,6 +97,21 @@ class GLMRows(LinearPredictor):
         """Censored times are other data than events at the same times."""
         y = super()._identity(rows)
         return np.where(rows.X[:, -1] > 0, y, -y) if self._family.known == "event" else y
+
+    def _watch_offset(self, rows: Rows, reset: bool) -> None:
+        """Doubt an offset of rates that no exposure has, once: most often it is the exposure itself."""
+        if not (self._has_offset and self._family.link in LOGARITHMIC and len(rows)):
+            return
+        offset = rows.X[:, -1 - self._family.has_known]
+        low, high = (np.inf, -np.inf) if reset else self._offset_range
+        was_wide = high - low > MAX_OFFSET_RANGE_NATS
+        low, high = min(low, float(offset.min())), max(high, float(offset.max()))
+        self._offset_range = low, high
+        if high - low > MAX_OFFSET_RANGE_NATS and not was_wide:
+            self._doubt(
+                f"the offset goes from {low:.3g} to {high:.3g}, and is added to the logarithm of the rate or "
+                "of the odds: give the logarithm of an exposure, np.log(exposure)"
+            )
 
     def _doubt_of(self, rows: Rows) -> str | None:
         return self._family.doubt(rows.y)  # type: ignore[arg-type]
@@ -102,6 +134,8 @@ class GLMRows(LinearPredictor):
                 words = f"Only binary classification is supported. The type of the target is {kind}"
                 raise ValueError(f"{words}: see BayesianSoftmaxRegression for more classes")
         else:
+            if self.family is None:
+                refuse_no_counts(y)
             family.refuse(y, *([X[:, -1]] if family.has_known else []))
         return X, y
 
@@ -159,6 +193,13 @@ class GLMRows(LinearPredictor):
     @property
     def _kind(self) -> str:
         return {"identity": "numbers", "": "inputs"}.get(self._family.link, f"{self._family.link} rates")
+
+    def _take_units(self, rows: Rows, may_wait: bool, fold: Fold | None = None) -> bool:
+        known = super()._take_units(rows, may_wait, fold)
+        # an average has looked at all rows of a call that it cuts into chunks
+        if known and self.family is None and self._units_of_call is None:
+            refuse_two_values(rows.y)  # type: ignore[arg-type]
+        return known
 
     def _units_of(self, rows: Rows, fold: Fold | None = None) -> Units:
         p = len(self.columns_)

@@ -16,7 +16,15 @@ from ..estimators import (
 from ..exceptions import warn_caller
 from ..history import Rows
 from ..models import rscale_of
-from ..rows import column_indices, fingerprint, generator, refuse_extreme, refuse_unreadable, validated
+from ..rows import (
+    column_indices,
+    fingerprint,
+    generator,
+    refuse_extreme,
+    refuse_unreadable,
+    validated,
+    weighs_nothing,
+)
 from ..samplers import Progress
 from ..units import Fold, Units, UnitWatch
 from ._fits import posterior_by_fits
@@ -66,6 +74,8 @@ class SubsetLearning(Standardising):
 
     def _absorb(self, X: Any, y: Any, sample_weight: Any, is_fit: bool, parameters: dict[str, Any]) -> None:
         """Sums of one more call, or rows that are held until there are enough to know their units."""
+        if not is_fit and weighs_nothing(sample_weight):
+            return
         reset = is_fit or self._is_first_call()
         given = self._rows(X, y, sample_weight, reset)
         if reset:

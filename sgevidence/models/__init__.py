@@ -10,7 +10,7 @@ from ._evaluation import NUMERICAL_ERRORS, value_and_grad
 from ._exact_sums import ExactSums
 from ._exchangeable import Exchangeable
 from ._families import Family, Gamma, Gaussian, StudentT
-from ._family_names import FAMILIES
+from ._family_names import FAMILIES, refuse_no_counts, refuse_two_values
 from ._far_columns import FarColumns, near
 from ._full_gaussian import FullGaussian
 from ._full_mixture import FullMixtureModel
@@ -89,6 +89,8 @@ __all__ = [
     "log_gamma_draws",
     "log_permanent",
     "near",
+    "refuse_no_counts",
+    "refuse_two_values",
     "rscale_of",
     "value_and_grad",
     "NUMERICAL_ERRORS",

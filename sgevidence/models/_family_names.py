@@ -1,5 +1,7 @@
 """Families by name."""
 
+import numpy as np
+
 from ._count_families import Bernoulli, Binomial, NegativeBinomial, Poisson
 from ._families import Family, Gamma, Gaussian, StudentT
 from ._ordinal_family import Ordinal
@@ -25,3 +27,26 @@ FAMILIES: dict[str, Family] = {
     "lognormal": LogNormal(),
     "exponential": ExponentialTimes(),
 }
+
+
+def refuse_no_counts(y: np.ndarray) -> None:
+    """ValueError on numbers that no count has, where no family is named: names the families they suit."""
+    if np.all((y == np.round(y)) & (y >= 0)):
+        return
+    suited = ["gaussian", "student_t"]
+    if np.all(y > 0):
+        suited += ["gamma", "weibull", "lognormal", "exponential"]
+    if np.all((y > 0) & (y < 1)):
+        suited += ["beta"]
+    _refuse("numbers that are not counts", suited)
+
+
+def refuse_two_values(y: np.ndarray) -> None:
+    """ValueError on a y of 0 and 1 alone, where no family is named."""
+    if np.all(y <= 1):
+        _refuse("0 and 1 alone, which are two classes more often than counts", ["bernoulli", "poisson"])
+
+
+def _refuse(kind: str, suited: list[str]) -> None:
+    names = ", ".join(f"family={name!r}" for name in suited)
+    raise ValueError(f"y has {kind}, and no family is named: name the one that is meant, as {names}")

@@ -25,6 +25,7 @@ from ._input import (
     looks_normalised,
     refuse_extreme,
     refuse_unreadable,
+    weighs_nothing,
     with_known,
 )
 from ._levels import (
@@ -38,6 +39,7 @@ from ._levels import (
     label_indices,
     levels_in,
     levels_of,
+    missing_in,
     two_labels,
 )
 from ._sources import Part, RowSource
@@ -78,6 +80,7 @@ __all__ = [
     "levels_in",
     "levels_of",
     "looks_normalised",
+    "missing_in",
     "names_of",
     "refuse_extreme",
     "refuse_unknown_sizes",
@@ -85,5 +88,6 @@ __all__ = [
     "together",
     "two_labels",
     "validated",
+    "weighs_nothing",
     "with_known",
 ]

@@ -113,6 +113,12 @@ def looks_normalised(n_rows: int, total_weight: float) -> str | None:
     )
 
 
+def weighs_nothing(sample_weight: Any) -> bool:
+    """Whether there are weights and all are zero: such a call adds no row to a stream."""
+    weight = np.asarray(sample_weight)  # None is an object
+    return weight.dtype.kind in "fiub" and weight.size > 0 and not np.any(weight)
+
+
 def generator(random_state: Any) -> np.random.Generator:
     """A Generator from scikit-learn's random_state: the same for the same int, advancing a RandomState."""
     seeds = check_random_state(random_state).randint(0, 2**31 - 1, size=4)

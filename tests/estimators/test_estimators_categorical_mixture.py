@@ -18,6 +18,7 @@ from sgevidence import (
     merge,
     save,
 )
+from sgevidence.estimators import _missing_answers
 from sgevidence.history import Rows
 from sgevidence.models import Categorical, CategoricalMixtureModel
 
@@ -372,3 +373,66 @@ def test_what_many_levels_cost_is_said_before(rng, monkeypatch):
     with pytest.warns(EvidenceWarning, match="2400 probabilities of levels take some 0.8 GB"):
         with pytest.raises(KeyboardInterrupt):
             model.fit(X)
+
+
+def answers_of(rng, kind, n=160, p=6):
+    """Questionnaires: some do not answer ("silence"), or are of another opinion, or both go together."""
+    some = rng.permutation(n) < 0.4 * n
+    yes = np.where(some, 0.85, 0.2) if kind != "silence" else np.full(n, 0.4)
+    X = np.where(rng.random((n, p)) < yes[:, None], "yes", "no").astype(object)
+    gaps = {
+        "silence": np.where(some, 0.6, 0.03),
+        "opinion": np.full(n, 0.1),
+        "both": np.where(some, 0.4, 0.03),
+    }
+    X[rng.random((n, p)) < gaps[kind][:, None]] = rng.choice([None, np.nan, pd.NA])
+    return X
+
+
+def silent_words(model):
+    return [words for words in model.warnings_ if words.startswith("missing answers alone")]
+
+
+@pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
+@pytest.mark.parametrize("kind", ["silence", "opinion", "both"])
+def test_classes_that_differ_in_missing_answers_alone_are_warned_of(kind, rng):
+    X = answers_of(rng, kind)
+    found = silent_words(BayesianCategoricalMixture(2, random_state=0).fit(X))
+    assert bool(found) == (kind == "silence")
+    if found:
+        assert "classes 0 and 1: " in found[0] and 'missing="ignore"' in found[0]
+    frame = pd.DataFrame(X).astype("category")
+    search = EvidenceSearch(
+        BayesianCategoricalMixture(categories="auto", random_state=0), {"n_components": [1, 2]}
+    )
+    assert bool(silent_words(search.fit(frame).best_estimator_)) == (kind == "silence")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("kind", ["silence", "opinion", "both"])
+def test_a_class_too_many_is_not_called_silent(kind, seed):
+    X = answers_of(np.random.default_rng(seed + 700), kind)
+    for K in (3, 4):
+        model = BayesianCategoricalMixture(K, random_state=seed).fit(X)
+        assert bool(silent_words(model)) == (kind == "silence")
+    ignoring = BayesianCategoricalMixture(2, missing="ignore", random_state=seed).fit(X)
+    assert not silent_words(ignoring)
+
+
+def test_a_stream_is_warned_of_silent_classes_once():
+    X = answers_of(np.random.default_rng(9), "silence")
+    model = BayesianCategoricalMixture(2, categories=[["no", "yes", None]] * X.shape[1], random_state=0)
+    with pytest.warns(EvidenceWarning) as caught:
+        for start in range(0, len(X), 40):
+            model.partial_fit(X[start : start + 40])
+    assert sum("missing answers alone" in str(one.message) for one in caught) == 1
+
+
+def test_without_the_answers_of_both_classes_no_class_is_called_silent(monkeypatch):
+    """The test above fails where answers are not asked."""
+    told = _missing_answers._told
+    monkeypatch.setattr(_missing_answers, "_told", lambda *given: (-np.ones((2, 2)), told(*given)[1]))
+    model = BayesianCategoricalMixture(2, random_state=0).fit(answers_of(np.random.default_rng(1), "both"))
+    assert silent_words(model)

@@ -3,6 +3,7 @@
 import copy
 import functools
 import pickle
+from functools import partial
 from itertools import pairwise
 
 import joblib
@@ -19,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
-from sgevidence import FullData, evidence_scorer
+from sgevidence import EvidenceFeatureSelector, EvidenceModelAverager, FullData, evidence_scorer
 
 pytestmark = pytest.mark.parametrize("kind", KINDS)
 
@@ -141,6 +142,34 @@ def test_weights_are_repetitions_and_zero_is_no_row(kind, rng):
     kept = weight > 0
     same_fit(weighted, estimator(kind).fit(X[kept], None if y is None else y[kept], weight[kept]))
     assert weighted.n_samples_seen_ == kept.sum()
+
+
+def streams(kind):
+    """Learners of a stream, and the keywords of the first call that has rows."""
+    known = first_call(kind)
+    yield lambda: estimator(kind), known
+    for method in ("bma", "dynamic", "stacking"):
+        models = [("one", estimator(kind)), ("other", estimator(kind, **CASES[kind].other))]
+        yield partial(EvidenceModelAverager, models, method=method), known
+    if kind == "linear":
+        yield EvidenceFeatureSelector, {}
+
+
+def test_a_call_whose_weights_are_all_zero_adds_nothing_to_a_stream(kind):
+    X, y = data(kind)
+    X_0, y_0 = X[:3] + 1e3, None if y is None else y[:3]  # rows that would count
+    for make, known in streams(kind):
+        streamed, plain = make(), make()
+        for call, start in enumerate((0, 4, 50)):  # in front, among rows that are held, and later
+            for weight in (np.zeros(3), np.zeros(3, dtype=int), [0, 0, 0]):
+                streamed.partial_fit(X_0, y_0, sample_weight=weight)
+            rows = slice(start, (4, 50, 90)[call])
+            for model in (streamed, plain):
+                model.partial_fit(X[rows], None if y is None else y[rows], **({} if call else known))
+        assert streamed.log_evidence_ == plain.log_evidence_
+        assert streamed.data_fingerprint_ == plain.data_fingerprint_
+        with pytest.raises(ValueError, match="at least one non-zero"):
+            make().fit(X_0, y_0, sample_weight=np.zeros(3))
 
 
 def test_evidence_path_tells_the_whole_story(kind):

@@ -1,5 +1,7 @@
 """Counts against quadrature, an offset that is an exposure, and predictions that are those of the cloud."""
 
+import warnings
+
 import numpy as np
 import pytest
 import sklearn
@@ -11,7 +13,17 @@ from sklearn.base import clone
 from sklearn.metrics import r2_score
 from sklearn.pipeline import make_pipeline
 
-from sgevidence import SGAIS, BayesianGLM, EvidenceModelAverager, EvidenceWarning
+from sgevidence import (
+    SGAIS,
+    BayesianGLM,
+    EvidenceFeatureSelector,
+    EvidenceModelAverager,
+    EvidenceSearch,
+    EvidenceWarning,
+    RowSource,
+    Smooth,
+)
+from sgevidence.samplers import Laplace
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((40, 1))
@@ -21,7 +33,12 @@ Y = RNG.poisson(EXPOSURE * np.exp(0.7 * X[:, 0]))
 
 def one_coefficient(**params):
     return BayesianGLM(
-        fit_intercept=False, sampler=SGAIS(n_particles=1000), random_state=1, **params, standardize=False
+        "poisson",
+        fit_intercept=False,
+        sampler=SGAIS(n_particles=1000),
+        random_state=1,
+        **params,
+        standardize=False,
     )
 
 
@@ -139,6 +156,95 @@ def test_bad_input(arguments, message):
 def test_what_are_no_counts_is_warned_of():
     with pytest.warns(EvidenceWarning, match="not counts"):
         one_coefficient().fit(X, Y + 0.5)
+
+
+NO_COUNTS = {
+    "shares": (RNG.uniform(0.1, 0.9, 40), ["gaussian", "gamma", "beta"]),
+    "times": (RNG.exponential(3.0, 40), ["gaussian", "gamma", "weibull"]),
+    "reals": (RNG.standard_normal(40), ["gaussian", "student_t"]),
+    "negative": (np.arange(40) - 5, ["gaussian", "student_t"]),
+    "classes": (np.arange(40) % 2, ["bernoulli", "poisson"]),
+    "truth values": (np.arange(40) % 2 == 0, ["bernoulli", "poisson"]),
+    "zeros": (np.zeros(40), ["bernoulli", "poisson"]),
+    "a two of weight zero": (np.r_[2.0, np.arange(39) % 2], ["poisson"]),
+}
+
+
+def fits(X, y, weight, path):
+    """Every door that takes rows for a model without a named family."""
+    path.write_text("a,w,y\n" + "".join(f"{x},{w},{v}\n" for x, w, v in zip(X[:, 0], weight, y * 1.0)))
+    pieces = BayesianGLM(random_state=0)
+    average = EvidenceModelAverager([("one", BayesianGLM()), ("two", BayesianGLM(columns=[]))])
+    yield lambda: BayesianGLM().fit(X, y, weight)
+    yield lambda: BayesianGLM(standardize=False).fit(X, y, weight)
+    yield lambda: BayesianGLM(terms=[Smooth(0)]).fit(X, y, weight)
+    yield lambda: [pieces.partial_fit(X[i : i + 1], y[i : i + 1], weight[i : i + 1]) for i in range(40)]
+    yield lambda: BayesianGLM().fit(RowSource(path, target="y", sample_weight="w"))
+    yield lambda: clone(average).set_params(method="dynamic").fit(X, y, weight)
+    yield lambda: average.fit(X, y, weight)
+    yield lambda: EvidenceSearch(BayesianGLM(), {"columns": [[], [0]]}).fit(X, y, sample_weight=weight)
+    yield lambda: EvidenceFeatureSelector(estimator=BayesianGLM()).fit(X, y, sample_weight=weight)
+
+
+@pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
+@pytest.mark.parametrize("kind", NO_COUNTS)
+def test_without_a_named_family_only_counts_are_taken(kind, tmp_path):
+    y, suited = NO_COUNTS[kind]
+    weight = (np.arange(40) > 0) * 1.0 if "weight" in kind else np.ones(40)
+    for fit in fits(X, y, weight, tmp_path / "rows.csv"):
+        with pytest.raises(ValueError, match="no family is named") as caught:
+            fit()
+        assert all(repr(family) in str(caught.value) for family in suited)
+    for family in suited:  # a family that is named is not second-guessed
+        BayesianGLM(family, sampler=Laplace()).fit(X, y, weight)
+
+
+@pytest.mark.filterwarnings("ignore::sgevidence.EvidenceWarning")
+def test_without_a_named_family_counts_are_poisson(tmp_path):
+    named = BayesianGLM("poisson", random_state=0).fit(X, Y)
+    assert BayesianGLM(random_state=0).fit(X, Y).log_evidence_ == named.log_evidence_
+    y = np.sort(Y)  # zeros and ones come first
+    assert y[12] <= 1
+    for number, fit in enumerate(fits(X, y, np.ones(40), tmp_path / "rows.csv")):
+        if number == 3:  # a stream does not know what comes
+            with pytest.raises(ValueError, match="family='poisson'"):
+                fit()
+        else:
+            fit()
+
+
+@pytest.mark.parametrize("family", ["poisson", "negative_binomial", "bernoulli", "weibull", "binomial"])
+def test_an_offset_that_is_no_logarithm_is_doubted_before_anything_is_learnt(family, rng, monkeypatch):
+    """Hours in the place of their logarithm: e^hours is no rate."""
+    hours, classes = rng.uniform(0.1, 900.0, 40), np.arange(40) % 2
+    y = {"bernoulli": classes, "binomial": classes, "weibull": Y + 1.0}.get(family, Y)
+    known = {"trials": 3} if family == "binomial" else {}
+    words = "np.log.exposure"
+    with monkeypatch.context() as patch:  # whatever fitting costs, the warning has come
+        patch.setattr(BayesianGLM, "_add", lambda *arguments: 1 / 0)
+        with pytest.warns(EvidenceWarning, match=words), pytest.raises(ZeroDivisionError):
+            BayesianGLM(family).fit(X, y, offset=hours, **known)
+    with pytest.warns(EvidenceWarning) as caught:
+        BayesianGLM(family, random_state=0).fit(X, y, offset=np.sort(hours) / 10 - 45, **known)
+    assert any("np.log(exposure)" in str(one.message) for one in caught)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message=f".*{words}")
+        BayesianGLM(family, random_state=0).fit(X, y, offset=np.log(hours), **known)
+        BayesianGLM(family, random_state=0).fit(X, y, offset=np.linspace(-15, 30, 40), **known)
+        BayesianGLM("gaussian", random_state=0).fit(X, y, offset=hours)
+
+
+def test_a_stream_of_rows_with_such_offsets_is_doubted_once():
+    model = BayesianGLM("poisson", standardize=False, sampler=Laplace())
+    offset = np.linspace(0.0, 60.0, 40)
+    reader = BayesianGLM("poisson", random_state=0)
+    with pytest.warns(EvidenceWarning) as caught:
+        for r in range(40):
+            reader.partial_fit(X[r : r + 1], Y[r : r + 1], offset=offset[r : r + 1])
+    assert sum("np.log(exposure)" in str(one.message) for one in caught) == 1
+    assert sum("np.log(exposure)" in words for words in reader.warnings_) == 1
+    with pytest.warns(EvidenceWarning, match="np.log.exposure"):
+        model.fit(X, Y, offset=offset)
 
 
 def test_rows_of_weight_zero_take_their_offset_with_them():

@@ -1,6 +1,7 @@
 """What ``fit`` takes beyond the rows: no copy of an array that is float64 and contiguous."""
 
 import tracemalloc
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sgevidence.samplers import mixture_strata
 ESTIMATORS = {
     "linear": BayesianLinearRegression,
     "one": BayesianGMM,
-    "poisson": BayesianGLM,
+    "poisson": partial(BayesianGLM, "poisson"),
     "softmax": BayesianSoftmaxRegression,
 }
 
